@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_is_called_is_refused() {
+    fn unknown_fields_and_sources_are_errors() {
         for (name, part) in [("disk.rads", "disk has reads"), ("dsk", "sources: mem, disk")] {
             let options = Options { fields: vec![name.into()], ..Options::default() };
             let error = Feed::new(options).try_show(&mut Csv::default()).unwrap_err();

@@ -1,13 +1,13 @@
-//! Which fields the machine-readable views write, and what a number is there.
+//! Which fields the machine-readable views write, and in which units.
 //!
 //! CSV, JSON and OpenMetrics share these rules.  A **gauge** is its level; a **counter** is its
 //! rate per second over the true time between the two readings of its source (per interval with
 //! `-on`), except in OpenMetrics, which wants the counter itself.  Every number is in base units:
-//! bytes, seconds, celsius, watts, bits per second; CPU time is seconds a second, so `0.25` is a
-//! quarter of one CPU.  What is missing is left out, never 0.
+//! bytes, seconds, celsius, watts, bits per second; CPU time is seconds per second, so `0.25` is a
+//! quarter of one CPU.  A missing value is left out, never 0.
 //!
 //! `--fields NAME,…` chooses: `disk`, `disk.reads`, `disk[vda]`, `disk[vda].reads`, or `reads`
-//! alone for the field of every source that has one of that name.  An instance is named as these
+//! alone for the field of that name of every source that has it.  An instance is named as these
 //! views print it: escaped as on the screen, its parts joined by `:`.
 
 use std::io;
@@ -31,7 +31,7 @@ impl Item {
         let (source, mut rest) = name.split_at(ends);
         let mut instance = None;
         if let Some(inner) = rest.strip_prefix('[') {
-            // An instance may hold a bracket or a full stop itself, a field may not.
+            // An instance's name may contain brackets and full stops, a field's cannot.
             let close = inner.rfind(']')?;
             instance = Some(inner[..close].to_owned());
             rest = &inner[close + 1..];
@@ -46,7 +46,7 @@ impl Item {
         named.then(|| Item { source: Some(source.to_owned()), instance, field })
     }
 
-    /// The fields of `def` that it asks for.
+    /// The indexes of the fields of `def` that the item selects.
     pub(crate) fn fields(&self, def: &SourceDef) -> Vec<usize> {
         if self.source.as_deref().is_some_and(|source| source != def.name) {
             return Vec::new();
@@ -64,7 +64,7 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Reads the choice and checks it against the sources of the feed.
+    /// Parses the choice and checks it against the sources of the feed.
     ///
     /// # Errors
     /// `InvalidInput` with one sentence for a name that cannot be read or that nothing has.
@@ -90,7 +90,7 @@ impl Selection {
         Ok(Selection { items, subsystems: options.subsystems.clone() })
     }
 
-    /// The chosen fields of one source, in its own order; empty when it is not asked for.
+    /// The chosen fields of one source, in its own order; empty if it is not selected.
     pub(crate) fn plan(&self, def: &SourceDef) -> Plan {
         if self.items.is_empty() {
             let asked = self.subsystems.is_empty() || self.subsystems.asks_for(def);
@@ -151,7 +151,7 @@ fn unknown(name: &str, item: &Item, defs: &[Arc<SourceDef>]) -> String {
     match defs.iter().find(|def| def.name == source) {
         Some(def) => {
             let fields: Vec<&str> = def.fields.iter().map(|field| &*field.name).collect();
-            format!("--fields: nothing is called '{name}'; {} has {}", def.name, fields.join(", "))
+            format!("--fields: no field '{name}'; {} has {}", def.name, fields.join(", "))
         }
         None => {
             let sources: Vec<&str> = defs.iter().map(|def| &*def.name).collect();
@@ -177,8 +177,8 @@ pub(crate) fn keeps(row: &Row<'_>) -> bool {
     row.track.def.instance.is_empty() || detail.is_none_or(|layout| (layout.keep)(row))
 }
 
-/// A stored step in base units.  Divides where a step is a fraction, so that 29 hundredths are
-/// 0.29 and not 0.29000000000000004.
+/// A stored value in base units.  Divides where a stored step is a fraction of a unit, so that 29
+/// hundredths are 0.29 and not 0.29000000000000004.
 pub(crate) fn to_base(unit: Unit, value: f64, meta: &Meta) -> f64 {
     match unit {
         Unit::Ticks => value / meta.ticks_per_second().max(1) as f64,

@@ -1,9 +1,9 @@
-//! Instances by group (`--by command`, `user`, `cgroup`): one line for each group with what its
-//! instances did in the interval, those that ended included, and below them what that is of all
-//! the machine did.
+//! Instances by group (`--by command`, `user`, `cgroup`): a line for each group with the sums of
+//! its instances, including those that ended in the interval, then a line that compares the total
+//! with the machine's own counters.
 //!
-//! A missing number adds nothing to a sum; a sum of nothing but missing numbers is missing.  What
-//! has no known group is counted in a group of its own, `-`.
+//! A missing number adds nothing to a sum; a sum of missing numbers only is missing.  Instances
+//! whose group is unknown form the group `-`.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ mod machine;
 #[cfg(test)]
 mod tests;
 
-/// Groups of one interval; further ones are added to the group `-`.
+/// Most groups of one interval; instances of further groups are added to the group `-`.
 const GROUPS_MAX: usize = 65_536;
 
 /// The view.
@@ -41,7 +41,6 @@ pub struct Groups {
 #[derive(Clone, Copy)]
 struct Plan {
     account: &'static Account,
-    /// The place of the grouping in the account.
     grouping: &'static Grouping,
     order: &'static Order,
     count: usize,
@@ -55,12 +54,13 @@ struct Group {
     living: u64,
     births: u64,
     ends: u64,
-    /// By the account's measures.
+    /// Sums over the interval, in the order of the account's measures.
     gains: Vec<Option<f64>>,
+    /// Sums over the instances' whole lives, in the same order.
     whole: Vec<Option<f64>>,
 }
 
-/// The groups of the interval that is going on.
+/// The groups of the current interval.
 #[derive(Default)]
 struct Sums {
     groups: Vec<Group>,
@@ -110,8 +110,8 @@ impl Plan {
     fn rank(&self, group: &Group) -> Option<f64> {
         let values = if self.order.whole_life { &group.whole } else { &group.gains };
         let of = |name: &&str| {
-            let place = self.account.measures.iter().position(|measure| measure.name == *name)?;
-            values.get(place).copied().flatten()
+            let index = self.account.measures.iter().position(|measure| measure.name == *name)?;
+            values.get(index).copied().flatten()
         };
         let known = self.order.measures.iter().filter_map(of);
         known.fold(None, |sum, value| Some(sum.unwrap_or(0.0) + value))
@@ -138,11 +138,11 @@ impl Sums {
         let full = self.groups.len() >= GROUPS_MAX;
         let name = known.then(|| std::mem::take(&mut self.name));
         let name = name.filter(|name| !full || self.by_name.contains_key(&Some(name.clone())));
-        let place = *self.by_name.entry(name).or_insert_with_key(|name| {
+        let index = *self.by_name.entry(name).or_insert_with_key(|name| {
             self.groups.push(Group { name: name.clone(), ..Group::default() });
             self.groups.len() - 1
         });
-        self.groups[place].add(event);
+        self.groups[index].add(event);
     }
 
     /// All groups together.
@@ -185,33 +185,33 @@ fn add_all(sums: &mut Vec<Option<f64>>, values: &[Option<f64>]) {
     }
 }
 
-/// What the machine's own count says beside the sums.
+/// The machine's own counters for the interval, to compare the sums with.
 #[derive(Clone, Copy)]
-struct Rest {
+struct Attribution {
     busy_ns: Option<f64>,
     attributed_ns: Option<f64>,
     unattributed_ns: Option<f64>,
     ends_lost: Option<f64>,
 }
 
-impl Rest {
+impl Attribution {
     fn of(close: &Close) -> Self {
         let Close { busy_ns, attributed_ns, ends_lost, .. } = *close;
         let unattributed_ns = busy_ns.zip(attributed_ns).map(|(busy, known)| busy - known);
-        Rest { busy_ns, attributed_ns, unattributed_ns, ends_lost }
+        Attribution { busy_ns, attributed_ns, unattributed_ns, ends_lost }
     }
 }
 
-/// A measure of a group for output: a counter per second (or in all, with `-on`), a level as it
-/// is, in the measure's own unit.
+/// A measure of a group for output, in the measure's unit: a counter per second (per interval with
+/// `-on`), a level unchanged.
 fn shown(
     measure: &Measure,
-    place: usize,
+    index: usize,
     group: &Group,
     close: &Close,
     options: &Options,
 ) -> Option<f64> {
-    let value = group.gains.get(place).copied().flatten()?;
+    let value = group.gains.get(index).copied().flatten()?;
     let seconds = if options.per_interval() { 1.0 } else { close.seconds };
     Some(if measure.kind == Kind::Counter { value / seconds } else { value })
 }
@@ -237,9 +237,9 @@ impl View for Groups {
         let sums = &mut self.sums;
         let tick = self.tally.take(frame, &mut |event| sums.add(&plan, event, frame.options));
         match tick {
-            Tick::Goes => {}
+            Tick::Incomplete => {}
             Tick::Base => self.sums.clear(),
-            Tick::Closes(close) => {
+            Tick::Complete(close) => {
                 self.write(&plan, frame, &close, out)?;
                 self.sums.clear();
             }
@@ -272,7 +272,8 @@ impl Groups {
         groups.truncate(plan.count);
         self.intervals += 1;
         self.out.clear();
-        let interval = Interval { plan, frame, close, total: &total, rest: Rest::of(close) };
+        let interval =
+            Interval { plan, frame, close, total: &total, attribution: Attribution::of(close) };
         match self.form {
             TableForm::Text => {
                 lines::push(&mut self.out, &interval, groups, &self.zone, self.intervals);
@@ -290,11 +291,11 @@ impl Groups {
     }
 }
 
-/// All that is written of an interval but its groups.
+/// What is written for an interval besides its groups.
 struct Interval<'a> {
     plan: &'a Plan,
     frame: &'a Frame<'a>,
     close: &'a Close,
     total: &'a Group,
-    rest: Rest,
+    attribution: Attribution,
 }

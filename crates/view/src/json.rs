@@ -1,4 +1,4 @@
-//! JSON lines: one object a tick.
+//! JSON lines: one object for each tick.
 //!
 //! ```json
 //! {"time":"2026-11-21T04:35:02.001Z","host":"vm","seconds":1,
@@ -9,14 +9,14 @@
 //! `sources` holds what was read at this tick: an object for a source with a single row, an array
 //! of objects for one with instances, each with its labels first.  A missing value has no key.
 //! `states` says why a source has no numbers: `absent`, `denied`, `failed errno N`, `skipped`,
-//! `not recorded`; without such a source the key is left out.  A source that was not due at this
-//! tick is in neither.  `seconds` is the time since the tick before.  Numbers follow `fields`:
-//! base units, counters as rates per second (the counters themselves are in OpenMetrics).
+//! `not recorded`; if all sources have numbers, the key is left out.  A source that was not due at
+//! this tick is in neither.  `seconds` is the time since the previous tick.  Numbers follow
+//! `fields`: base units, counters as rates per second (the counters themselves are in OpenMetrics).
 //!
-//! Names and texts are bytes to the kernel and need not be UTF-8.  They are written as on the
-//! screen: a control character or a byte that is no UTF-8 as `\xNN`, a backslash as `\\`, and
-//! then quoted as JSON has it.  So every line is valid JSON, no terminal acts on it, and two
-//! different names never look the same.
+//! To the kernel, names and texts are bytes, not necessarily UTF-8.  They are escaped as on the
+//! screen (a control character or a byte outside UTF-8 is `\xNN`, a backslash `\\`), then quoted as
+//! JSON strings.  So every line is valid JSON, terminals interpret nothing in it, and different
+//! names never look the same.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -169,12 +169,12 @@ fn separate(line: &mut Vec<u8>, comma: &mut bool) {
     *comma = true;
 }
 
-/// Bytes of the kernel, escaped as on the screen.
+/// Writes bytes from the kernel as a JSON string, escaped as on the screen.
 pub(crate) fn push_text(line: &mut Vec<u8>, bytes: &[u8]) {
     push_quoted(line, &text::escape(bytes));
 }
 
-/// Text without control characters, as a JSON string.
+/// Writes text that has no control characters as a JSON string.
 fn push_quoted(line: &mut Vec<u8>, text: &str) {
     line.push(b'"');
     for &byte in text.as_bytes() {

@@ -1,9 +1,9 @@
 //! Every way to show samples: one file each, and one line in [`ALL`].
 //!
 //! A view gets [`Frame`]s and writes text.  It knows fields and layouts, never a source by name.
-//! The switches of the command line are made from [`ALL`] and [`export::ALL`]: see [`ViewEntry`].
+//! [`ALL`] and [`export::ALL`] define the options of the command line: see [`ViewEntry`].
 //!
-//! Uses `sample` and `layout`.  Does no I/O but to the writer that it is given.
+//! Uses `sample` and `layout`.  Does no I/O except to the writer it is given.
 //! Begin with [`View`] in this file, then read `json.rs`, the shortest of the views.
 #![forbid(unsafe_code)]
 
@@ -59,8 +59,8 @@ pub trait View {
         out: &mut dyn Write,
     ) -> io::Result<()>;
 
-    /// Another recording of the same whole (host, day and sources) follows: headings that stand
-    /// once in each recording come again.
+    /// Another recording with the same host, day and sources follows: headings that appear once in
+    /// each recording are written again.
     ///
     /// # Errors
     /// Those of `out`.
@@ -68,8 +68,7 @@ pub trait View {
         Ok(())
     }
 
-    /// Writes one tick.  The first tick of a feed is only a base for rates: views of rates write
-    /// nothing for it.
+    /// Writes one tick.  Rates need two ticks, so views of rates write nothing for the first.
     ///
     /// # Errors
     /// Those of `out`.
@@ -81,32 +80,31 @@ pub trait View {
     /// Those of `out`.
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
 
-    /// What the user should know and the output cannot say: sentences for stderr, asked for after
-    /// the end.
+    /// Messages for standard error, printed after the output.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What a view may need to know about where it runs.
+/// The environment of a view.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The zone whose wall clock is shown.
     pub zone: TimeZone,
-    /// What this program was called with, for the header block of plot lines (`-oi`).
+    /// The command line of this process, for the header of plot lines (`-oi`).
     pub command_line: String,
-    /// Whether a recording is shown: then that block names what made it, too.
+    /// Whether a recording is shown; then that header names the recorder, too.
     pub playing: bool,
 }
 
 impl Setup {
-    /// For live samples with times of `zone`.
+    /// For live samples with times in `zone`.
     pub fn of(zone: TimeZone) -> Self {
         Setup { zone, command_line: String::new(), playing: false }
     }
 }
 
-/// Every view, a line each.  The command line offers those for programs in this order.
+/// Every view, one line each.  Help lists the views for programs in this order.
 #[rustfmt::skip]
 pub static ALL: &[&ViewEntry] = &[
     &brief::ENTRY,

@@ -1,12 +1,12 @@
 //! OpenMetrics text (version 1.0.0), in two forms.
 //!
-//! A **scrape** is one page with the latest values; its memory is bounded by the page.  While this
-//! machine is sampled, each tick is such a page, with times and its own `# EOF`, written at once.
-//! A **backfill** is a whole play as one text, as `promtool tsdb create-blocks-from openmetrics`
-//! wants it: see `backfill.rs` for what it holds in memory.
+//! A **scrape** is one page with the latest values; its memory is bounded by the page.  Live
+//! samples are written at once, as one such page for each tick, with timestamps and its own `# EOF`.
+//! A **backfill** is a whole recording as one text, the input of `promtool tsdb create-blocks-from
+//! openmetrics`: see `backfill.rs` for its memory.
 //!
-//! A field becomes the family `whit_SOURCE_FIELD`, with its base unit behind it unless the name
-//! ends so already: `whit_disk_read_bytes_total{host="vm",disk="vda"} 4096 1795235702.001`.
+//! A field becomes the family `whit_SOURCE_FIELD`, followed by its base unit unless the name ends
+//! with it: `whit_disk_read_bytes_total{host="vm",disk="vda"} 4096 1795235702.001`.
 //! Counters are the counters themselves, not rates; gauges are levels; all are in base units.
 //! Texts become labels of a family `whit_SOURCE_info`.  A missing value has no line.
 
@@ -38,7 +38,7 @@ pub(crate) static ENTRY: ViewEntry = ViewEntry {
     ..ViewEntry::EMPTY
 };
 
-/// What stands once above the points of a family.
+/// The metadata lines above the points of a family.
 struct Head {
     name: String,
     kind: Kind,
@@ -57,7 +57,7 @@ impl Head {
         Head { name, kind: field.kind, unit, help }
     }
 
-    /// What the names of points have behind the family's.
+    /// What follows the family's name in the names of its points.
     fn suffix(&self) -> &'static str {
         match self.kind {
             Kind::Counter => "_total",
@@ -66,7 +66,7 @@ impl Head {
         }
     }
 
-    /// What tells families apart: one may be called like another source's texts.
+    /// A unique key: one family may have the same name as the texts of another source.
     fn key(&self) -> String {
         match self.kind {
             Kind::Text => format!("{}_info", self.name),
@@ -88,7 +88,7 @@ impl Head {
     }
 }
 
-/// The labels that name a row, behind an open brace that is not closed.
+/// Adds an open brace and the labels that name a row; the caller closes the brace.
 fn push_labels(labels: &mut String, host: &str, row: &Row<'_>) {
     let start = labels.len();
     labels.push('{');
@@ -100,7 +100,7 @@ fn push_labels(labels: &mut String, host: &str, row: &Row<'_>) {
     }
 }
 
-/// A label of those that begin at `start`.
+/// Adds a label to the labels that begin at `start`.
 fn push_label(labels: &mut String, start: usize, name: &str, value: &str) {
     if labels.len() > start + 1 {
         labels.push(',');
@@ -118,7 +118,7 @@ fn base_value(row: &Row<'_>, index: usize, field: &Field, meta: &Meta) -> Option
     Some(to_base(field.unit, raw, meta))
 }
 
-/// `whit_SOURCE_FIELD_UNIT`: the unit only once, and no `_total`, which the samples add.
+/// `whit_SOURCE_FIELD_UNIT`: the unit only once, and without `_total`, which is in the suffix.
 fn family_name(source: &str, field: &str, unit: &str) -> String {
     let field = field.strip_suffix("_total").unwrap_or(field);
     if unit.is_empty() || field == unit || field.ends_with(&format!("_{unit}")) {

@@ -1,5 +1,5 @@
 //! Which sources of a feed a view shows, in which order and how: by the source's own layout, or by
-//! one made up from its fields.
+//! a layout derived from its fields.
 
 use layout::number::{pad_left, pad_right, push_fixed, push_perl, push_scaled};
 use layout::text::escape_into;
@@ -7,19 +7,19 @@ use layout::{DisplayOrder, Frame, Layout, Options, Row};
 use sample::{Cadence, Field, Kind, Level, Meta, SourceDef, Track, Unit};
 use std::sync::Arc;
 
-/// Fields that a made-up brief block shows.
+/// Most fields that a derived brief block shows.
 const DERIVED_BRIEF_FIELDS: usize = 3;
 
 /// A source at one level.
 #[derive(Clone)]
 pub(crate) struct Part {
-    /// The source's place in the feed.
+    /// The source's index in the feed.
     pub(crate) source: usize,
     /// The source.
     pub(crate) def: Arc<SourceDef>,
-    /// Whether it is shown as a whole or by its instances.
+    /// Whether it is shown as a summary or by its instances.
     pub(crate) level: Level,
-    /// Its layout, `None` if it is made up from the fields.
+    /// Its layout; `None` if it is derived from the fields.
     pub(crate) layout: Option<&'static Layout>,
 }
 
@@ -51,8 +51,8 @@ impl Part {
     }
 }
 
-/// Whether a frame lies between two ticks, as a recorder's last look does: of the sources that are
-/// read at every tick none was.
+/// Whether a frame lies between two ticks, as a recorder's last reading does: no source
+/// that is due at every tick was read.
 pub(crate) fn is_between_ticks<'a>(
     parts: impl Iterator<Item = &'a Part>,
     frame: &Frame<'_>,
@@ -62,8 +62,8 @@ pub(crate) fn is_between_ticks<'a>(
     tracks.peek().is_some() && tracks.all(|track| !track.fresh)
 }
 
-/// The sources and levels that `options` ask for and that the feed has, in the order of `position`;
-/// those that have none come last, in the feed's order.
+/// The selected sources and levels that the feed has, ordered by `position`; those without one come
+/// last, in the feed's order.
 pub(crate) fn select(
     position: fn(&DisplayOrder) -> u16,
     defs: &[Arc<SourceDef>],
@@ -103,17 +103,17 @@ pub(crate) fn push_words(out: &mut Vec<u8>, text: &[u8], meta: &Meta, options: &
     out.extend_from_slice(rest);
 }
 
-/// The fields that made-up layouts show: all but texts.
+/// The fields that derived layouts show: all but texts.
 pub(crate) fn derived_fields(def: &SourceDef) -> impl Iterator<Item = (usize, &Field)> {
     def.fields.iter().enumerate().filter(|(_, field)| field.kind != Kind::Text)
 }
 
-/// Those of them that a made-up brief block shows.
+/// Those of them that a derived brief block shows.
 pub(crate) fn derived_brief_fields(def: &SourceDef) -> impl Iterator<Item = (usize, &Field)> {
     derived_fields(def).take(DERIVED_BRIEF_FIELDS)
 }
 
-/// What a made-up layout shows of a field: a counter per second, a level in its unit.
+/// What a derived layout shows of a field: a counter per second, a level in its unit.
 pub(crate) fn derived_value(row: &Row<'_>, index: usize, field: &Field) -> Option<f64> {
     match field.kind {
         Kind::Counter => row.rate(index),
@@ -133,7 +133,7 @@ pub(crate) fn derived_sum(whole: &Row<'_>, index: usize, field: &Field) -> Optio
     whole.sum(|_| true, |row| derived_value(row, index, field))
 }
 
-/// The width of a made-up column: that of its heading, and enough for a scaled number.
+/// The width of a derived column: its heading's, but enough for a scaled number.
 fn derived_width(field: &Field) -> usize {
     field.name.len().max(6)
 }
@@ -166,7 +166,7 @@ pub(crate) fn push_derived_cell(
     out.push(b' ');
 }
 
-/// Made-up brief block: `<----name---->` above the first few fields.
+/// A derived brief block: `<----name---->` above the first few fields.
 pub(crate) fn push_derived_brief_title(out: &mut Vec<u8>, def: &SourceDef) {
     let fields = derived_brief_fields(def);
     let width: usize = fields.map(|(_, field)| derived_width(field) + 1).sum();
@@ -196,7 +196,7 @@ pub(crate) fn push_derived_brief(
     }
 }
 
-/// Width of a made-up block's column of instance names.
+/// Width of a derived block's column of instance names.
 const DERIVED_NAME_WIDTH: usize = 16;
 
 pub(crate) fn push_derived_verbose_heading(out: &mut Vec<u8>, part: &Part) {
@@ -210,7 +210,7 @@ pub(crate) fn push_derived_verbose_heading(out: &mut Vec<u8>, part: &Part) {
     }
 }
 
-/// One made-up line, without time column and line end.
+/// One derived line, without time column and line end.
 pub(crate) fn push_derived_verbose(out: &mut Vec<u8>, row: &Row<'_>, part: &Part) {
     out.push(b' ');
     if part.is_detail() {
@@ -228,7 +228,7 @@ pub(crate) fn push_derived_verbose(out: &mut Vec<u8>, row: &Row<'_>, part: &Part
     }
 }
 
-/// An instance's name for people: its parts with a slash between, made harmless.
+/// An instance's name for people: its parts joined by slashes, escaped for terminals.
 pub(crate) fn push_instance(out: &mut Vec<u8>, name: &[u8]) {
     for (index, part) in name.split(|&byte| byte == SourceDef::INSTANCE_SEPARATOR).enumerate() {
         if index > 0 {

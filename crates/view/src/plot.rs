@@ -1,12 +1,12 @@
 //! collectl's plot format: one line of plain numbers for each interval, made for programs.
 //!
-//! On a terminal everything stands in one line, with `-oi` below the comment lines that files
-//! begin with.  In files each detail subsystem has its own, by
-//! extension (`.cpu`, `.dsk`), and all summaries share `.tab`; `cli` opens and compresses them,
-//! this only hands it text.  A cell costs 20 to 60 ns and no allocation.
+//! On a terminal one line has all columns; `-oi` writes the comment lines of plot files above.  In
+//! files, all summaries share the extension `.tab` and each detail subsystem has its own (`.cpu`,
+//! `.dsk`); `cli` opens and compresses the files, this module passes it the text.  A cell costs 20
+//! to 60 ns and no allocation.
 //!
-//! A line's columns are those of its heading.  An instance that is gone leaves its cells empty;
-//! one that is new gets columns at the end, and a heading is written again.
+//! A line's columns are those of its heading.  A vanished instance leaves its cells empty; a new
+//! one gets columns at the end, below a new heading.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -32,15 +32,15 @@ pub(crate) static ENTRY: ViewEntry = ViewEntry {
     headings: HeadingLines::Comments,
     takes_utc: true,
     open: |setup: &Setup| {
-        let lines = Lines::new(setup.zone.clone());
-        Box::new(Plot { lines, setup: setup.clone(), out: Vec::new() })
+        let formatter = LineFormatter::new(setup.zone.clone());
+        Box::new(Plot { formatter, setup: setup.clone(), out: Vec::new() })
     },
     ..ViewEntry::EMPTY
 };
 
 /// The view for a terminal or a pipe.
 struct Plot {
-    lines: Lines,
+    formatter: LineFormatter,
     setup: Setup,
     out: Vec<u8>,
 }
@@ -53,7 +53,7 @@ impl View for Plot {
         options: &Options,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        self.lines.begin(defs, options);
+        self.formatter.begin(defs, options);
         if !options.has('i') {
             return Ok(());
         }
@@ -62,36 +62,36 @@ impl View for Plot {
     }
 
     fn next_recording(&mut self, _out: &mut dyn Write) -> io::Result<()> {
-        self.lines.restart();
+        self.formatter.restart();
         Ok(())
     }
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
         self.out.clear();
-        if !self.lines.take(frame) {
+        if !self.formatter.take(frame) {
             return Ok(());
         }
-        self.lines.push_rows(frame, &mut self.out);
-        if self.lines.has_only_rows(frame) || self.lines.has_nothing_read(frame) {
-            // The interval does not count towards the heading of the line that it lacks.
-            self.lines.intervals -= 1;
+        self.formatter.push_rows(frame, &mut self.out);
+        if self.formatter.has_only_rows(frame) || self.formatter.has_nothing_read(frame) {
+            // An interval without a line does not count towards the next heading.
+            self.formatter.intervals -= 1;
             return out.write_all(&self.out);
         }
-        if self.lines.wants_heading {
-            self.lines.push_heading_start(frame.options, &mut self.out);
-            for columns in self.lines.groups.iter().flat_map(|group| &group.columns) {
+        if self.formatter.wants_heading {
+            self.formatter.push_heading_start(frame.options, &mut self.out);
+            for columns in self.formatter.groups.iter().flat_map(|group| &group.columns) {
                 self.out.extend_from_slice(&columns.heading);
             }
             self.out.push(b'\n');
         }
-        if self.lines.left_out {
+        if self.formatter.left_out {
             return out.write_all(&self.out);
         }
         let start = self.out.len();
-        self.out.extend_from_slice(&self.lines.time);
+        self.out.extend_from_slice(&self.formatter.time);
         let empty = self.out.len();
-        for at in 0..self.lines.groups.len() {
-            self.lines.push_group(self.lines.cell_order[at], frame, &mut self.out);
+        for at in 0..self.formatter.groups.len() {
+            self.formatter.push_group(self.formatter.cell_order[at], frame, &mut self.out);
         }
         if self.out.len() == empty {
             self.out.truncate(start);
@@ -106,24 +106,24 @@ impl View for Plot {
     }
 }
 
-/// Makes the lines; shared by the terminal and the files.
-struct Lines {
+/// Formats the lines, for a terminal and for files.
+struct LineFormatter {
     zone: TimeZone,
     separator: Vec<u8>,
     groups: Vec<Group>,
     /// The groups in the order of their cells.
     cell_order: Vec<usize>,
-    /// The options without those that leave out idle instances: a column cannot come and go.
+    /// The options without those that leave out idle instances: columns must stay.
     steady: Options,
     header_repeat: i64,
     intervals: i64,
-    /// Whether this interval gets headings.
+    /// Whether this interval gets a heading.
     wants_heading: bool,
-    /// Whether it does for another reason than a new instance.
+    /// Whether every file gets a heading, not only those with new instances.
     wants_all_headings: bool,
     /// The time columns of this interval.
     time: Vec<u8>,
-    /// Whether this interval gives no line.
+    /// Whether the line of this interval is left out.
     left_out: bool,
 }
 
@@ -140,13 +140,13 @@ struct Columns {
     part: Part,
     shape: Shape,
     instances: Vec<Instance>,
-    /// Their names: an interrupt on each CPU is an instance, which makes 150,000 on large machines.
+    /// Their names, for fast look-up: a large machine has 150,000 instances of interrupts.
     known: HashSet<Vec<u8>>,
-    /// Their columns' names, each with a separator before it.
+    /// The names of their columns, each after a separator.
     heading: Vec<u8>,
-    /// Rows of the table at the latest look: if it has as many, no instance is new.
+    /// Rows of the table at the latest check; with the same rows, no instance is new.
     rows_seen: usize,
-    /// Lines for each instance: whether their heading was written, and their order.
+    /// For [`Shape::Lines`]: whether the heading was written, and the order of instances.
     is_headed: bool,
     order: Vec<usize>,
 }
@@ -154,7 +154,7 @@ struct Columns {
 /// The columns of one instance, or of a summary.
 struct Instance {
     name: Vec<u8>,
-    /// Where it stood in the table.
+    /// Its row in the table at the latest tick.
     index: usize,
     columns: Vec<Column>,
 }
@@ -162,13 +162,13 @@ struct Instance {
 #[derive(Clone)]
 enum Column {
     Given(&'static PlotColumn),
-    /// Made up from a field.
+    /// Derived from a field of a source without a layout.
     Derived(usize, Field),
 }
 
-impl Lines {
+impl LineFormatter {
     fn new(zone: TimeZone) -> Self {
-        Lines {
+        LineFormatter {
             zone,
             separator: vec![b' '],
             groups: Vec::new(),
@@ -205,7 +205,7 @@ impl Lines {
         self.intervals = 0;
     }
 
-    /// In collectl's lines some cells stand elsewhere than their headings.
+    /// collectl writes some cells in another order than their headings.
     fn order_cells_as_collectl(&mut self) {
         let position = |columns: &Columns| {
             let layout = columns.part.layout?;
@@ -245,7 +245,7 @@ impl Lines {
         }
     }
 
-    /// Takes in a frame; false if it gives no line.
+    /// Takes a frame; false if no line is due.
     fn take(&mut self, frame: &Frame<'_>) -> bool {
         let columns = self.groups.iter().flat_map(|group| &group.columns);
         let mut parts = columns.map(|columns| &columns.part);
@@ -276,7 +276,7 @@ impl Lines {
         true
     }
 
-    /// Forgets the columns: the next interval makes them anew, with a heading.
+    /// Removes all columns; the next interval adds them again, with a heading.
     fn restart(&mut self) {
         self.intervals = 0;
         for columns in self.groups.iter_mut().flat_map(|group| &mut group.columns) {
@@ -287,14 +287,14 @@ impl Lines {
         }
     }
 
-    /// Whether all letters that can leave an interval out do so.
+    /// Whether each part that may leave out an interval leaves out this one.
     fn is_left_out(&self, frame: &Frame<'_>) -> bool {
         let parts = self.groups.iter().flat_map(|group| &group.columns).map(|c| &c.part);
-        let says = |part: &Part| {
+        let opinion = |part: &Part| {
             let left_out = part.layout?.plot.as_ref()?.left_out?;
             Some(left_out(&frame.whole(part.track(frame)?)))
         };
-        let mut opinions = parts.filter_map(says).peekable();
+        let mut opinions = parts.filter_map(opinion).peekable();
         opinions.peek().is_some() && opinions.all(|left_out| left_out)
     }
 
@@ -309,7 +309,7 @@ impl Lines {
         }
     }
 
-    /// The cells of a group, each with a separator before it.
+    /// The cells of a group, each after a separator.
     fn push_group(&mut self, at: usize, frame: &Frame<'_>, out: &mut Vec<u8>) {
         let steady = Frame { options: &self.steady, ..*frame };
         for columns in &mut self.groups[at].columns {
@@ -317,15 +317,15 @@ impl Lines {
         }
     }
 
-    /// The lines of the letters that have one for each instance, with their headings.
+    /// The lines of subsystems with one line for each instance, with their headings.
     fn push_rows(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
         for at in 0..self.groups.len() {
             self.push_rows_of(at, frame, out);
         }
     }
 
-    /// Whether all that is asked for are subsystems of a line an instance, and one of them has its
-    /// lines in this interval.
+    /// Whether every selected subsystem has a line for each instance, and one of them has lines in
+    /// this interval.
     fn has_only_rows(&self, frame: &Frame<'_>) -> bool {
         let mut columns = self.groups.iter().flat_map(|group| &group.columns);
         columns.clone().all(|columns| columns.shape == Shape::Lines)
@@ -335,7 +335,7 @@ impl Lines {
             })
     }
 
-    /// Whether only details are asked for and none of their sources was read at this tick.
+    /// Whether only details are selected and none of their sources was read at this tick.
     fn has_nothing_read(&self, frame: &Frame<'_>) -> bool {
         let is_read = |columns: &Columns| {
             let part = &columns.part;
@@ -396,8 +396,7 @@ fn steady(options: &Options) -> Options {
 }
 
 impl Columns {
-    /// Notices instances that have no columns yet; true if there were any.  Their names go to
-    /// the heading.
+    /// Adds columns and heading names for new instances; true if there were any.
     fn take(&mut self, frame: &Frame<'_>, separator: &[u8], first: bool) -> bool {
         let Some(track) = self.part.track(frame).filter(|_| self.shape == Shape::Columns) else {
             return false;
@@ -426,7 +425,7 @@ impl Columns {
         any
     }
 
-    /// Gives a row its columns.
+    /// Adds the columns of a row.
     fn add(&mut self, row: &Row<'_>, frame: &Frame<'_>, separator: &[u8]) {
         let heading = &mut self.heading;
         let mut columns = Vec::new();
@@ -471,7 +470,7 @@ impl Columns {
     fn push(&mut self, frame: &Frame<'_>, separator: &[u8], out: &mut Vec<u8>) {
         let track = self.part.track(frame).filter(|track| track.fresh);
         if track.is_none() && self.part.is_detail() && frame.options.exact {
-            // collectl's line is shorter then.
+            // collectl omits these cells, so its line is shorter.
             return;
         }
         let track = track.filter(|track| !self.part.is_too_early(track));

@@ -1,13 +1,13 @@
-//! What instances did in an interval, those that ended in it included: the sums behind groups and
-//! trees.
+//! The usage of each instance in an interval, including those that ended in it: the input of groups
+//! and trees.
 //!
-//! Each instance that lives counts with what its counters gained since the reading before; one
-//! that is new with all it has, since it is no older than that.  One that ended counts with the
-//! account of its whole life, less what readings before have shown of it.  Ends are told at every
-//! tick, living ones at the second interval: what ends in between is handed on at once and waits
-//! at the receiver until the interval closes.
+//! A living instance contributes the growth of its counters since the previous reading; a new one
+//! its whole counters, because it began after that reading.  An ended one contributes the totals of
+//! its exit event minus what earlier readings showed.  Exit events come at every tick, readings of
+//! living instances only at the second interval: [`Tally`] passes each exit on at once, and the
+//! receiver keeps it until the interval is complete.
 //!
-//! Costs a look-up by name for each end, and for each instance when any came or went.
+//! Costs a look-up by name for each exit, and for each instance when any began or ended.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 use layout::{Account, Balance, Frame, Options, Role};
 use sample::{Cells, Kind, SourceDef, State, Track};
 
-/// Instances that are gone without an exit event, kept until the next reading.
-/// Beyond it their ends count with their whole lives again.
+/// Most instances kept until the next reading because they vanished without an exit event.  A late
+/// exit event of any other counts with the usage of its whole life.
 const GONE_MAX: usize = 65_536;
 
 /// What happened to an instance.
@@ -24,67 +24,67 @@ const GONE_MAX: usize = 65_536;
 pub(crate) enum Fate {
     /// It lives.
     Lives,
-    /// It ended, and its account is known.
+    /// It ended, and its exit event has its usage.
     Ended,
     /// It is gone, and there was no exit event.
     Vanished,
-    /// It is none, but what several used whose ends nobody told.
+    /// Not an instance, but the usage of several that ended without exit events.
     Inferred,
 }
 
-/// What an instance did.
+/// The usage of one instance.
 pub(crate) struct Event<'a> {
     /// The account that `cells` belong to.
     pub(crate) account: &'static Account,
     /// The instance.
     pub(crate) cells: Cells<'a>,
-    /// Of one that ended: where it was seen alive last.
+    /// For an ended instance: its latest reading while it lived.
     pub(crate) seen: Option<(&'static Account, Cells<'a>)>,
     pub(crate) fate: Fate,
     /// Whether it began in this interval.
     pub(crate) born: bool,
-    /// What it did, by the living account's measures; a level is as it stands.
+    /// Growth in the interval, in the order of the living account's measures; levels as read.
     pub(crate) gains: &'a [Option<f64>],
-    /// All that it ever had of each measure.
+    /// Values of its whole life, in the same order.
     pub(crate) whole: &'a [Option<f64>],
 }
 
 /// The end of an interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Close {
-    /// How long it was, truly.
+    /// The measured length of the interval.
     pub(crate) seconds: f64,
-    /// Whether there were exit events at all.
-    pub(crate) ends_told: bool,
-    /// By the machine's own count, in ns.
+    /// Whether the kernel reports each exit (BPF or taskstats).
+    pub(crate) has_exit_events: bool,
+    /// CPU time by the machine's own counters.
     pub(crate) busy_ns: Option<f64>,
     pub(crate) attributed_ns: Option<f64>,
     pub(crate) ends_lost: Option<f64>,
 }
 
-/// What a tick meant.
+/// What a tick means for the interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Tick {
-    /// Nothing is complete yet.
-    Goes,
-    /// A first reading: whatever was gathered belongs to no interval.
+    /// The interval is not complete yet.
+    Incomplete,
+    /// A first reading: the usage passed on so far belongs to no interval.
     Base,
-    /// An interval is complete.
-    Closes(Close),
+    /// The interval is complete.
+    Complete(Close),
 }
 
-/// Where the accounts of a feed are, and what is remembered between readings.
+/// The accounts of a feed, and the state between readings.
 #[derive(Default)]
 pub(crate) struct Tally {
     living: Option<(usize, &'static Account)>,
     ended: Option<(usize, &'static Account)>,
     balance: Option<(usize, &'static Balance)>,
-    /// For each measure of the living account that of the ended one.
+    /// For each measure of the living account, the index of the same measure in the ended one.
     matching: Vec<Option<usize>>,
-    /// What readings showed of instances that are gone without an end, and for how many readings.
+    /// Instances that vanished without an exit event: readings since then, and the last values.
     gone: HashMap<Vec<u8>, (u8, Vec<Option<f64>>)>,
     /// Instances with an exit event since the latest reading.
-    told: HashSet<Vec<u8>>,
+    exited: HashSet<Vec<u8>>,
     gains: Vec<Option<f64>>,
     whole: Vec<Option<f64>>,
 }
@@ -110,43 +110,43 @@ impl Tally {
             }
         }
         if let (Some((_, living)), Some((_, ended))) = (tally.living, tally.ended) {
-            let place = |name: &str| ended.measures.iter().position(|other| other.name == name);
-            tally.matching = living.measures.iter().map(|measure| place(measure.name)).collect();
+            let index = |name: &str| ended.measures.iter().position(|other| other.name == name);
+            tally.matching = living.measures.iter().map(|measure| index(measure.name)).collect();
         }
         tally
     }
 
-    /// The account of those that live.
+    /// The account of living instances.
     pub(crate) fn account(&self) -> Option<&'static Account> {
         self.living.map(|(_, account)| account)
     }
 
-    /// Takes a tick and hands on what instances did.
+    /// Takes a tick and passes the usage of each instance to `receive`.
     pub(crate) fn take(&mut self, frame: &Frame<'_>, receive: &mut dyn FnMut(&Event<'_>)) -> Tick {
-        let Some((source, account)) = self.living else { return Tick::Goes };
-        let Some(track) = frame.tracks.get(source) else { return Tick::Goes };
+        let Some((source, account)) = self.living else { return Tick::Incomplete };
+        let Some(track) = frame.tracks.get(source) else { return Tick::Incomplete };
         let is_base = track.fresh && track.previous.state != State::Ok;
         if is_base || track.current.state != State::Ok {
             self.gone.clear();
-            self.told.clear();
-            return if is_base { Tick::Base } else { Tick::Goes };
+            self.exited.clear();
+            return if is_base { Tick::Base } else { Tick::Incomplete };
         }
         let seconds = frame.whole(track).interval_seconds();
         let closes = seconds.filter(|_| track.fresh);
-        let ends_told = self.take_ends(frame, track, account, receive);
-        let Some(seconds) = closes else { return Tick::Goes };
+        let has_exit_events = self.take_ends(frame, track, account, receive);
+        let Some(seconds) = closes else { return Tick::Incomplete };
         self.take_living(frame, track, account, receive);
-        self.take_vanished(track, account, !ends_told, receive);
+        self.take_vanished(track, account, !has_exit_events, receive);
         let balance = self.balance.and_then(|(source, balance)| {
             let row = frame.whole(frame.tracks.get(source).filter(|track| track.fresh)?);
             let values = [balance.busy_ns, balance.attributed_ns, balance.ends_lost];
             Some(values.map(|value| value(&row)))
         });
         let [busy_ns, attributed_ns, ends_lost] = balance.unwrap_or_default();
-        Tick::Closes(Close { seconds, ends_told, busy_ns, attributed_ns, ends_lost })
+        Tick::Complete(Close { seconds, has_exit_events, busy_ns, attributed_ns, ends_lost })
     }
 
-    /// Those that ended since the tick before.  False if nobody tells of ends.
+    /// Passes on instances that ended since the previous tick.  False without exit events.
     fn take_ends(
         &mut self,
         frame: &Frame<'_>,
@@ -160,12 +160,12 @@ impl Tally {
             return false;
         }
         let table = &track.current.table;
-        let ends_told = self.says_ends_are_told(frame);
+        let has_exit_events = self.exits_are_reported(frame);
         if !track.fresh || table.rows() == 0 {
-            return ends_told;
+            return has_exit_events;
         }
         let now = index_of(living, false);
-        // Between two readings the latest one is all there is to look at.
+        // Between two readings of living instances, only the latest one says who was seen.
         let before = if living.fresh { index_of(living, true) } else { HashMap::new() };
         for row in 0..table.rows() {
             let cells = Cells { table, row };
@@ -182,7 +182,7 @@ impl Tally {
             self.gains.clear();
             self.whole.clear();
             for (at, measure) in living_account.measures.iter().enumerate() {
-                let life = self.matching[at].and_then(|place| (account.measures[place].of)(&cells));
+                let life = self.matching[at].and_then(|index| (account.measures[index].of)(&cells));
                 let shown = match (&seen, &gone) {
                     (Some(seen), _) => (measure.of)(seen),
                     (None, Some((_, shown))) => shown[at],
@@ -191,11 +191,11 @@ impl Tally {
                 let is_counter = measure.kind == Kind::Counter;
                 let life = life.filter(|_| is_counter);
                 self.whole.push(life);
-                // Two clocks disagree by a tick at most; less than was shown is nothing more.
+                // The exit event's clock may lag the reading's by a tick: a negative gain is 0.
                 self.gains.push(life.zip(shown).map(|(life, shown)| (life - shown).max(0.0)));
             }
             if seen.is_some() {
-                self.told.insert(name.to_vec());
+                self.exited.insert(name.to_vec());
             }
             receive(&Event {
                 account,
@@ -207,10 +207,10 @@ impl Tally {
                 whole: &self.whole,
             });
         }
-        ends_told
+        has_exit_events
     }
 
-    /// What several used together: all of it is new.
+    /// Passes on the usage of several instances without exit events: all of it is new.
     fn take_inferred(
         &mut self,
         account: &'static Account,
@@ -220,7 +220,7 @@ impl Tally {
     ) {
         self.gains.clear();
         for (at, measure) in living_account.measures.iter().enumerate() {
-            let used = self.matching[at].and_then(|place| (account.measures[place].of)(&cells));
+            let used = self.matching[at].and_then(|index| (account.measures[index].of)(&cells));
             self.gains.push(used.filter(|_| measure.kind == Kind::Counter));
         }
         let gains = &self.gains[..];
@@ -228,8 +228,8 @@ impl Tally {
         receive(&Event { account, cells, seen, fate, born, gains, whole: gains });
     }
 
-    /// Whether each end is told by itself, as far as that is said at all.
-    fn says_ends_are_told(&self, frame: &Frame<'_>) -> bool {
+    /// Whether the kernel reports each exit; assumed when no source says so.
+    fn exits_are_reported(&self, frame: &Frame<'_>) -> bool {
         let Some((source, balance)) = self.balance else { return true };
         let table = frame.tracks.get(source).map(|track| &track.current.table);
         let Some(table) = table.filter(|table| table.rows() > 0) else { return true };
@@ -249,7 +249,7 @@ impl Tally {
                 continue;
             }
             let before = row.before();
-            // One that a reading missed goes on where it was.
+            // An instance that one reading missed continues from its last values.
             let gone = if before.is_none() { self.gone.remove(cells.name()) } else { None };
             let born = before.is_none() && gone.is_none();
             self.gains.clear();
@@ -264,7 +264,7 @@ impl Tally {
                     (None, None) => Some(0.0),
                 };
                 let gain = value.zip(shown).map(|(value, shown)| value - shown);
-                // A counter that went back was reset.
+                // A counter that decreased was reset: its gain is unknown.
                 let valid = |gain: &f64| measure.kind != Kind::Counter || *gain >= 0.0;
                 self.gains.push(gain.filter(valid));
             }
@@ -274,13 +274,13 @@ impl Tally {
         }
     }
 
-    /// Those that the latest reading has no more and whose end nobody told: yet, or at all.  They
-    /// are handed on only if nobody tells of ends.
+    /// Keeps instances that the latest reading lacks and that have had no exit event yet.  They are
+    /// passed on as vanished only if `pass_on`, that is without exit events.
     fn take_vanished(
         &mut self,
         track: &Track,
         account: &'static Account,
-        hand_on: bool,
+        pass_on: bool,
         receive: &mut dyn FnMut(&Event<'_>),
     ) {
         self.gone.retain(|_, (age, _)| {
@@ -293,12 +293,13 @@ impl Tally {
             for row in 0..previous.rows() {
                 let cells = Cells { table: previous, row };
                 let name = cells.name();
-                if now.contains_key(name) || self.told.contains(name) || !(account.counts)(&cells) {
+                if now.contains_key(name) || self.exited.contains(name) || !(account.counts)(&cells)
+                {
                     continue;
                 }
                 let values: Vec<_> =
                     account.measures.iter().map(|measure| (measure.of)(&cells)).collect();
-                if hand_on {
+                if pass_on {
                     let (fate, whole) = (Fate::Vanished, &values[..]);
                     let (seen, born, gains) = (None, false, &[][..]);
                     receive(&Event { account, cells, seen, fate, born, gains, whole });
@@ -307,7 +308,7 @@ impl Tally {
                     self.gone.insert(name.to_vec(), (0, values));
                 }
             }
-            self.told.retain(|name| now.contains_key(name.as_slice()));
+            self.exited.retain(|name| now.contains_key(name.as_slice()));
         }
     }
 }

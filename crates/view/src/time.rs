@@ -1,6 +1,6 @@
 //! Times as collectl writes them: the time column, the record line, the plot columns.
 //!
-//! The zone is handed in, so that a test (or `--utc`) does not depend on where it runs.
+//! The caller gives the zone, so a test (or `--utc`) does not depend on the machine's.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -17,8 +17,7 @@ pub struct LocalTime {
 }
 
 impl LocalTime {
-    /// The moment `realtime_ns` since the epoch, in `zone`.  Fractions of a millisecond are cut
-    /// off, as collectl cuts them.
+    /// The time `realtime_ns` after the epoch, in `zone`, truncated to milliseconds as in collectl.
     pub fn new(realtime_ns: i64, zone: &TimeZone) -> Self {
         let timestamp = Timestamp::from_nanosecond(realtime_ns.into()).unwrap_or_default();
         let nanosecond = realtime_ns.rem_euclid(1_000_000_000);
@@ -78,8 +77,7 @@ impl LocalTime {
         push_two(out, (self.millisecond % 100) as i8);
     }
 
-    /// The time column before a line, with a blank behind it: nothing unless `-oT`, `-od` or
-    /// `-oD` asks for it.
+    /// The time column before a line, followed by a blank; empty without `-oT`, `-od` and `-oD`.
     pub fn push_column(&self, options: &Options, out: &mut Vec<u8>) {
         if !has_column(options) {
             return;
@@ -139,7 +137,7 @@ impl LocalTime {
         }
         push_u64(out, self.date.day().unsigned_abs().into());
         if options.has('m') && options.exact && self.date.day() < 10 {
-            // collectl takes the day for the time, and leaves the year out.
+            // collectl takes the day for the time and leaves out the year.
             self.push_milliseconds(out);
             out.push(b' ');
             return self.push_time(out);
@@ -169,8 +167,8 @@ pub fn has_column(options: &Options) -> bool {
     options.has('T') || options.has('d') || options.has('D')
 }
 
-/// The name of the time column above lines; as wide as what
-/// [`push_column`](LocalTime::push_column) writes.  `-om` alone widens it, as in collectl.
+/// The heading of the time column, as wide as what [`push_column`](LocalTime::push_column) writes.
+/// `-om` alone widens it, as in collectl.
 pub fn column_name(options: &Options) -> &'static str {
     match (options.has('D'), options.has('d'), options.has('T'), options.has('m')) {
         (true, _, _, false) => "Date    Time      ",

@@ -1,8 +1,8 @@
 //! collectl's verbose mode: for each interval a block with headings for each subsystem, summaries
 //! and details in one fixed order.
 //!
-//! With a single subsystem the columns stay the same: then lines follow each other under one
-//! heading and can have a time column; otherwise a record line tells the time of each interval.
+//! With a single subsystem the columns stay the same, so lines follow each other under one heading
+//! and can have a time column; otherwise each interval begins with a record line that has the time.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -36,16 +36,17 @@ struct Verbose {
     zone: TimeZone,
     parts: Vec<Part>,
     headers: Headers,
-    /// The blocks of a layout that the options ask for; kept for its memory.
+    /// The blocks of a layout that the options select; kept to reuse its memory.
     shown: Vec<&'static Block>,
     body: Body,
-    /// What begins an interval under `--home`: the first clears the screen, others overwrite it.
+    /// Escape sequence before an interval under `--home`: the first clears the screen, later ones
+    /// move the cursor home to overwrite it.
     clear: &'static [u8],
-    /// Whether somebody else writes the record lines.
+    /// Whether the caller writes the record lines.
     is_part: bool,
 }
 
-/// What is written for an interval, and the memory that takes.
+/// The text of an interval, and reused buffers to make it.
 #[derive(Default)]
 struct Body {
     buffer: Vec<u8>,
@@ -59,7 +60,7 @@ struct Body {
 /// Decides when headings and record lines are due.
 #[derive(Default)]
 struct Headers {
-    /// Whether all lines have the same columns, so that they need no record line between.
+    /// Whether all lines have the same columns, so that they need no record lines between them.
     same_columns: bool,
     /// Whether instances come and go, as processes do: without a filter they get headings at every
     /// interval.
@@ -71,9 +72,9 @@ struct Headers {
     repeat: i64,
     /// Intervals shown since the last restart.
     intervals: i64,
-    /// Those of them in which sources of each cadence were read.
+    /// For each cadence, the intervals in which its sources were read.
     of_cadence: [i64; 3],
-    /// Whether sources of each cadence were read in this interval.
+    /// For each cadence, whether its sources were read in this interval.
     due: [bool; 3],
     /// Record lines written since the last restart.
     records: u64,
@@ -130,14 +131,14 @@ impl Headers {
         self.same_columns
     }
 
-    /// What stands above the time column, if lines have one.
+    /// The heading of the time column, if lines have one.
     fn column_name(&self, options: &Options) -> &'static str {
         if self.shows_time() { time::column_name(options) } else { "" }
     }
 }
 
-/// Whether all that is asked for is one table: one letter or name, or several sources of which one
-/// shows the others in its own table.
+/// Whether the selection is one table: one letter or name, or several sources of which one shows
+/// the others in its own table.
 fn is_one_table(options: &Options, parts: &[Part]) -> bool {
     let asked = &options.subsystems;
     if asked.len() == 1 {
@@ -177,7 +178,7 @@ impl Verbose {
         }
     }
 
-    /// The blocks of one letter, those that stand side by side together.
+    /// The blocks of one layout; blocks side by side are written together.
     fn push_layout(
         &mut self,
         part: &Part,
@@ -239,7 +240,7 @@ impl Verbose {
         }
     }
 
-    /// The record line and the block's headings, if they are due; true if the headings were.
+    /// Writes the record line and the block's headings, if they are due; true if headings were due.
     fn push_headings(
         &mut self,
         frame: &Frame<'_>,
@@ -271,7 +272,7 @@ impl Verbose {
     }
 }
 
-/// The record line itself; `due` are the parts whose letters it tells.
+/// Writes the record line; `due` are the parts whose letters it names.
 fn push_record_line(
     out: &mut Vec<u8>,
     number: u64,
@@ -297,7 +298,7 @@ fn push_record_line(
     out.extend_from_slice(b") ###\n");
 }
 
-/// The letters asked for, without those whose sources were not read in this interval.
+/// The selected letters, without those whose sources were not read in this interval.
 fn push_due_letters(out: &mut Vec<u8>, frame: &Frame<'_>, parts: &[Part]) {
     let asked = &frame.options.subsystems;
     let is_due = |part: &Part| part.track(frame).is_some_and(|track| track.fresh);
@@ -316,7 +317,7 @@ fn push_due_letters(out: &mut Vec<u8>, frame: &Frame<'_>, parts: &[Part]) {
     }
 }
 
-/// Whether a block stands to the right of the one before it.
+/// Whether a block is to the right of the one before it.
 fn continues(block: &Block) -> bool {
     block.title.is_empty() && matches!(block.show, Show::Cells(_))
 }
@@ -326,7 +327,7 @@ impl Body {
         self.buffer.extend_from_slice(&self.column);
     }
 
-    /// The heading lines of blocks side by side, below `name` for the time.
+    /// The heading lines of blocks side by side, after `name`, the time column's heading.
     fn push_group_headings(&mut self, group: &[&'static Block], frame: &Frame<'_>, name: &str) {
         self.heading_lines.iter_mut().for_each(Vec::clear);
         let mut lines_used = 0;
@@ -504,7 +505,7 @@ impl View for Verbose {
         for at in 0..self.parts.len() {
             let part = &self.parts[at].clone();
             let Some(track) = part.track(frame).filter(|track| track.fresh) else { continue };
-            // Headings without lines below would say that there is something.
+            // Headings without lines would suggest that the source exists.
             let table = &track.current.table;
             let is_absent = track.current.state == State::Absent && table.rows() == 0;
             if part.is_too_early(track) || part.is_detail() && is_absent && !frame.options.exact {

@@ -301,7 +301,7 @@ pub(crate) fn run(
 fn run_over(
     instances: fn(u64) -> Tick,
     ticks: u64,
-    ends_told: bool,
+    has_exit_events: bool,
     options: &Options,
     mut take: impl FnMut(&layout::Frame<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -325,7 +325,7 @@ fn run_over(
         let mut total = snapshot.samples[2].table.row(b"");
         total.set(0, 2_000_000_000 * tick);
         total.set(1, 1_500_000_000 * tick);
-        total.set_some(2, ends_told.then_some(tick));
+        total.set_some(2, has_exit_events.then_some(tick));
         history.push(&mut snapshot);
         take(&layout::Frame::new(&history, &meta, options))?;
     }

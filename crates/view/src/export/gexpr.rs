@@ -19,7 +19,7 @@ use layout::{Frame, Options};
 use sample::{Meta, SourceDef};
 
 use super::graphite::sent_name;
-use super::report::{Told, help};
+use super::report::{ReportedMetric, help};
 use super::{
     Destination, Echo, Export, ExportError, Report, Setting, address, check_files, mask, split,
 };
@@ -101,15 +101,15 @@ impl View for Gexpr {
     }
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let Some(told) = self.report.frame(frame) else { return Ok(()) };
+        let Some(reported) = self.report.frame(frame) else { return Ok(()) };
         let life_seconds = f64::from(self.report.ttl()) * self.report.every_seconds();
-        for told in &told {
-            let Some((name, unit, group, value)) = named(told, self.names) else { continue };
-            let value = match told.digits {
+        for metric in &reported {
+            let Some((name, unit, group, value)) = named(metric, self.names) else { continue };
+            let value = match metric.digits {
                 Some(digits) if !frame.options.exact => {
                     format!("{value:.*}", usize::from(digits))
                 }
-                None if told.plain && !frame.options.exact => value.to_string(),
+                None if metric.plain && !frame.options.exact => value.to_string(),
                 _ => (value as i64).to_string(),
             };
             let packet = &mut self.packet;
@@ -142,20 +142,23 @@ impl View for Gexpr {
 }
 
 /// The name, unit, group and value of a metric; `None` if it is not sent.
-fn named(told: &Told, names: Names) -> Option<(String, &'static str, &'static str, f64)> {
-    let Some(known) = told.known else {
-        let own = (told.name.clone(), "", "whit", told.value);
+fn named(
+    metric: &ReportedMetric,
+    names: Names,
+) -> Option<(String, &'static str, &'static str, f64)> {
+    let Some(known) = metric.known else {
+        let own = (metric.name.clone(), "", "whit", metric.value);
         return (names != Names::Standard).then_some(own);
     };
-    let standard = known.standard.filter(|_| names != Names::Collectl && told.instance.is_none());
+    let standard = known.standard.filter(|_| names != Names::Collectl && metric.instance.is_none());
     if let Some((name, unit, factor)) = standard {
         let group = if known.group.is_empty() { "cpu" } else { known.group };
-        return Some((name.to_owned(), unit, group, told.value * factor));
+        return Some((name.to_owned(), unit, group, metric.value * factor));
     }
     if names == Names::Standard || known.group.is_empty() {
         return None;
     }
-    Some((sent_name(told)?, known.unit, known.group, told.value))
+    Some((sent_name(metric)?, known.unit, known.group, metric.value))
 }
 
 fn begin_packet(packet: &mut Vec<u8>, kind: u32, host: &str, name: &str) {
@@ -229,7 +232,7 @@ mod tests {
         let mut packets = Packets::default();
         Feed::new(shown).run(export.view.as_mut(), &mut packets).unwrap();
         assert!(packets.0.len().is_multiple_of(2));
-        let mut told = Vec::new();
+        let mut metrics = Vec::new();
         for pair in packets.0.chunks(2) {
             let mut reader = Reader(&pair[0]);
             assert_eq!((reader.number(), reader.text()), (METADATA, "vm".to_owned()));
@@ -247,21 +250,21 @@ mod tests {
             assert_eq!((reader.number(), reader.text()), (VALUE, "vm".to_owned()));
             assert_eq!((reader.text(), reader.number()), (name.clone(), 0));
             assert_eq!(reader.text(), "%s");
-            told.push((name, unit, reader.text()));
+            metrics.push((name, unit, reader.text()));
             assert!(reader.0.is_empty());
         }
-        told
+        metrics
     }
 
-    fn names(told: &[(String, String, String)]) -> Vec<&str> {
-        told.iter().map(|(name, _, _)| name.as_str()).collect()
+    fn names(metrics: &[(String, String, String)]) -> Vec<&str> {
+        metrics.iter().map(|(name, _, _)| name.as_str()).collect()
     }
 
     #[test]
     fn packets_say_what_they_are_and_then_the_value() {
-        let told = read(&["gmond:8649"], Options::default());
+        let metrics = read(&["gmond:8649"], Options::default());
         assert_eq!(
-            names(&told)[..5],
+            names(&metrics)[..5],
             [
                 "diskinfo.reads.a",
                 "diskinfo.reads.gone",
@@ -270,9 +273,9 @@ mod tests {
                 "cpuload.avg1"
             ]
         );
-        assert_eq!(told[0].1, "reads/sec");
-        assert_eq!(told[0].2, "10");
-        assert_eq!(told[4].2, "0.25");
+        assert_eq!(metrics[0].1, "reads/sec");
+        assert_eq!(metrics[0].2, "10");
+        assert_eq!(metrics[4].2, "0.25");
         let exact = Options { exact: true, ..Options::default() };
         assert!(
             read(&["gmond:8649"], exact)
@@ -283,9 +286,9 @@ mod tests {
 
     #[test]
     fn ganglia_names() {
-        let told = read(&["gmond:8649", "g"], Options::default());
-        assert_eq!(names(&told)[..2], ["mem_free", "load_one"]);
-        let told = read(&["gmond:8649", "G"], Options::default());
-        assert_eq!(names(&told)[2..5], ["mem_free", "pageinfo.fault", "load_one"]);
+        let metrics = read(&["gmond:8649", "g"], Options::default());
+        assert_eq!(names(&metrics)[..2], ["mem_free", "load_one"]);
+        let metrics = read(&["gmond:8649", "G"], Options::default());
+        assert_eq!(names(&metrics)[2..5], ["mem_free", "pageinfo.fault", "load_one"]);
     }
 }

@@ -14,7 +14,7 @@ use super::{
     Destination, Echo, Export, ExportError, Report, Setting, address, check_files, mask, split,
 };
 use crate::View;
-use crate::export::report::{Told, help};
+use crate::export::report::{ReportedMetric, help};
 
 /// Carbon's plain-text port.
 const PORT: u16 = 2003;
@@ -125,16 +125,16 @@ impl View for Checked {
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
         let view = &mut self.view;
-        let Some(told) = view.report.frame(frame) else { return Ok(()) };
+        let Some(reported) = view.report.frame(frame) else { return Ok(()) };
         view.text.clear();
         let seconds = frame.realtime_ns.div_euclid(1_000_000_000);
-        for told in &told {
-            let Some(name) = sent_name(told) else { continue };
+        for metric in &reported {
+            let Some(name) = sent_name(metric) else { continue };
             write!(view.text, "{}.{name} ", view.prefix)?;
-            match told.digits {
-                Some(digits) => write!(view.text, "{:.*}", usize::from(digits), told.value)?,
-                None if told.plain => push_perl(&mut view.text, told.value),
-                None => write!(view.text, "{}", told.value as i64)?,
+            match metric.digits {
+                Some(digits) => write!(view.text, "{:.*}", usize::from(digits), metric.value)?,
+                None if metric.plain => push_perl(&mut view.text, metric.value),
+                None => write!(view.text, "{}", metric.value as i64)?,
             }
             writeln!(view.text, " {seconds}")?;
         }
@@ -147,11 +147,11 @@ impl View for Checked {
 }
 
 /// The name of a metric for graphite and Ganglia; `None` if collectl does not send it to them.
-pub(super) fn sent_name(told: &Told) -> Option<String> {
-    let Some(known) = told.known else { return Some(told.name.clone()) };
+pub(super) fn sent_name(metric: &ReportedMetric) -> Option<String> {
+    let Some(known) = metric.known else { return Some(metric.name.clone()) };
     let sent = known.sent?;
     // The instance and what precedes it (`.cpu0`) follow the name.
-    Some(format!("{sent}{}", told.name.strip_prefix(known.name)?))
+    Some(format!("{sent}{}", metric.name.strip_prefix(known.name)?))
 }
 
 #[cfg(test)]

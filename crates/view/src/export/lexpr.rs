@@ -74,14 +74,14 @@ impl View for Lexpr {
     }
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let told = self.report.frame(frame);
-        let looks = told.is_some() || (self.report.reduces() && frame.seconds > 0.0);
+        let reported = self.report.frame(frame);
+        let looks = reported.is_some() || (self.report.reduces() && frame.seconds > 0.0);
         if looks && frame.options.exact && frame.meta.origin() == "collectl" {
             self.text.clear();
             self.report.push_exact_lines(frame, &mut self.text);
             out.write_all(&self.text)?;
         }
-        let Some(told) = told else { return Ok(()) };
+        let Some(reported) = reported else { return Ok(()) };
         let text = &mut self.text;
         text.clear();
         let mut time = format!("sample.time {}", epoch_text(frame.realtime_ns));
@@ -90,35 +90,36 @@ impl View for Lexpr {
             time.truncate(time.trim_end_matches('0').trim_end_matches('.').len());
         }
         time.push('\n');
-        let mut time_told = self.report.has_summary();
-        if time_told {
+        let mut time_written = self.report.has_summary();
+        if time_written {
             text.extend_from_slice(time.as_bytes());
         }
-        for told in told.iter().filter(|told| told.known.is_none_or(|known| known.lexpr)) {
-            if told.is_detail && !time_told {
+        for metric in reported.iter().filter(|metric| metric.known.is_none_or(|known| known.lexpr))
+        {
+            if metric.is_detail && !time_written {
                 text.extend_from_slice(time.as_bytes());
-                time_told = true;
+                time_written = true;
             }
-            match told.digits {
+            match metric.digits {
                 Some(digits) => {
-                    writeln!(text, "{} {:.*}", told.name, usize::from(digits), told.value)?;
+                    writeln!(text, "{} {:.*}", metric.name, usize::from(digits), metric.value)?;
                 }
-                None if told.plain => {
-                    write!(text, "{} ", told.name)?;
-                    push_perl(text, told.value);
+                None if metric.plain => {
+                    write!(text, "{} ", metric.name)?;
+                    push_perl(text, metric.value);
                     text.push(b'\n');
                 }
                 None => {
-                    let rounded = (told.value + 0.5).trunc();
+                    let rounded = (metric.value + 0.5).trunc();
                     // In Perl a number beyond 63 bits becomes negative.
                     let overflows = frame.options.exact && rounded >= 9_223_372_036_854_775_808.0;
                     let whole =
                         if overflows { (rounded as u64).cast_signed() } else { rounded as i64 };
-                    writeln!(text, "{} {whole}", told.name)?;
+                    writeln!(text, "{} {whole}", metric.name)?;
                 }
             }
         }
-        if !time_told {
+        if !time_written {
             text.extend_from_slice(time.as_bytes());
         }
         out.write_all(text)

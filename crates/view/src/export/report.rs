@@ -45,10 +45,10 @@ enum Reduce {
 /// The position of a source in a report: small numbers first.
 pub(super) type Order = fn(&DisplayOrder) -> u16;
 
-/// A metric with its value.
+/// A metric with its value in one report.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
-    /// Whether `lexpr` writes it after the time, as it does details.
+pub(super) struct ReportedMetric {
+    /// Whether `lexpr` writes the metric after the time line, as it does details.
     pub(super) is_detail: bool,
     /// The name in `lexpr`.
     pub(super) name: String,
@@ -62,7 +62,7 @@ pub(super) struct Told {
     pub(super) plain: bool,
     /// Whether it is a level: totals of levels are averages.
     pub(super) level: bool,
-    /// The entry of a metric of collectl's.
+    /// The entry in `names`, if collectl has this metric.
     pub(super) known: Option<&'static Known>,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Report {
     interval_seconds: Option<f64>,
     subsystems: Option<String>,
     reduce: Option<Reduce>,
-    // From here on: set by `begin` and by frames.
+    // The fields below are set by `begin` and `frame`.
     parts: Vec<Part>,
     every: u64,
     every_seconds: f64,
@@ -194,17 +194,17 @@ impl Report {
         }
     }
 
-    /// Whether every tick is used, not only those that are reported.
+    /// Whether a report combines all its ticks (`min`, `max`, `avg`, `tot`), not only the last.
     pub(super) fn reduces(&self) -> bool {
         self.reduce.is_some()
     }
 
-    /// Whether a summary is told, so that `lexpr` writes the time first.
+    /// Whether a summary is selected; then `lexpr` writes the time first.
     pub(super) fn has_summary(&self) -> bool {
         self.parts.iter().any(|part| !is_behind_time(part))
     }
 
-    /// Begins a feed.
+    /// Selects sources and checks the intervals at the start of a feed.
     pub(super) fn begin(
         &mut self,
         meta: &Meta,
@@ -270,8 +270,8 @@ impl Report {
         Ok(())
     }
 
-    /// Takes a tick; gives what is to be told, if this is the time.
-    pub(super) fn frame(&mut self, frame: &Frame<'_>) -> Option<Vec<Told>> {
+    /// Takes a tick; returns the metrics to write if a report is due.
+    pub(super) fn frame(&mut self, frame: &Frame<'_>) -> Option<Vec<ReportedMetric>> {
         // The first tick is only a base for rates.
         if frame.seconds == 0.0 {
             return None;
@@ -285,27 +285,27 @@ impl Report {
         if !due && self.reduce.is_none() {
             return None;
         }
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for part in &self.parts {
-            gather(frame, part, &mut told);
+            gather(frame, part, &mut reported);
         }
         if let Some(reduce) = self.reduce {
-            self.hold(&told, reduce, frame.options.exact);
+            self.hold(&reported, reduce, frame.options.exact);
             if !due {
                 return None;
             }
-            self.reduce(reduce, frame.options.exact, &mut told);
+            self.reduce(reduce, frame.options.exact, &mut reported);
         }
         if self.changes_only {
-            told.retain(|told| self.changed(told, frame.options.exact));
+            reported.retain(|metric| self.changed(metric, frame.options.exact));
         }
-        Some(told)
+        Some(reported)
     }
 
-    fn hold(&mut self, told: &[Told], reduce: Reduce, exact: bool) {
-        // graphite and gexpr add collectl's rates up as they are.
+    fn hold(&mut self, reported: &[ReportedMetric], reduce: Reduce, exact: bool) {
+        // collectl's graphite and gexpr add up rates without multiplying by the interval.
         let of_interval = reduce == Reduce::Total && !(exact && self.export != "lexpr");
-        for Told { name, value, level, .. } in told {
+        for ReportedMetric { name, value, level, .. } in reported {
             let factor = if of_interval && !level { self.sampling_seconds } else { 1.0 };
             let held = self.held.entry(name.clone()).or_insert_with(|| Held::new(self.ttl));
             held.minimum = held.minimum.min(*value);
@@ -315,14 +315,14 @@ impl Report {
         }
     }
 
-    fn reduce(&mut self, reduce: Reduce, exact: bool, told: &mut [Told]) {
-        for told in told {
-            let Some(held) = self.held.get_mut(&told.name) else { continue };
-            let level = told.level;
+    fn reduce(&mut self, reduce: Reduce, exact: bool, reported: &mut [ReportedMetric]) {
+        for metric in reported {
+            let Some(held) = self.held.get_mut(&metric.name) else { continue };
+            let level = metric.level;
             let mean = held.total / f64::from(held.samples.max(1));
-            told.value = match reduce {
-                // collectl sums levels up for averages and totals alone, and then divides them
-                // in every case.
+            metric.value = match reduce {
+                // collectl's lexpr adds up levels for `avg` and `tot` only, so minimum and maximum
+                // stay 0.
                 Reduce::Maximum | Reduce::Minimum if exact && level && self.export == "lexpr" => {
                     0.0
                 }
@@ -334,27 +334,27 @@ impl Report {
             };
             held.begin();
         }
-        // Metrics that are gone now keep nothing for when they come back.
+        // A metric missing from this report starts anew when it returns.
         self.held.values_mut().for_each(Held::begin);
     }
 
-    /// Whether a metric is to be told under `co`.
-    fn changed(&mut self, told: &Told, exact: bool) -> bool {
-        let entry = self.held.entry(told.name.clone());
+    /// Whether `co` (changes only) lets a metric through.
+    fn changed(&mut self, metric: &ReportedMetric, exact: bool) -> bool {
+        let entry = self.held.entry(metric.name.clone());
         let held = entry.or_insert_with(|| Held::new(self.ttl));
-        let value = match told.digits {
+        let value = match metric.digits {
             Some(digits) => {
                 let power = 10f64.powi(i32::from(digits));
-                (told.value * power).round() / power
+                (metric.value * power).round() / power
             }
-            None if exact || told.plain => told.value,
-            None => (told.value + 0.5).trunc(),
+            None if exact || metric.plain => metric.value,
+            None => (metric.value + 0.5).trunc(),
         };
         if value == held.last && held.ttl > 1 {
             held.ttl -= 1;
             return false;
         }
-        let rounds = exact && told.digits.is_none() && !told.plain && self.export == "lexpr";
+        let rounds = exact && metric.digits.is_none() && !metric.plain && self.export == "lexpr";
         held.last = if rounds { value + 0.5 } else { value };
         held.ttl = self.ttl;
         true
@@ -387,13 +387,13 @@ fn subset_of(text: &str, defs: &[Arc<SourceDef>]) -> Selection {
     Selection::from(text)
 }
 
-/// Whether `lexpr` writes it behind the time, as it does details.
+/// Whether `lexpr` writes the part after the time line, as it does details.
 fn is_behind_time(part: &Part) -> bool {
     part.is_detail() && !part.layout.is_some_and(|layout| layout.is_lexpr_summary)
 }
 
-/// All metrics of a source at this tick.
-fn gather(frame: &Frame<'_>, part: &Part, told: &mut Vec<Told>) {
+/// Adds all metrics of a source at this tick.
+fn gather(frame: &Frame<'_>, part: &Part, reported: &mut Vec<ReportedMetric>) {
     let Some(track) = part.track(frame) else { return };
     if track.current.state != State::Ok && !frame.options.exact {
         return;
@@ -401,12 +401,12 @@ fn gather(frame: &Frame<'_>, part: &Part, told: &mut Vec<Told>) {
     let whole = frame.whole(track);
     let Some(layout) = part.layout else {
         if frame.options.layouts.of(&part.def).is_empty() {
-            gather_derived(&whole, part, told);
+            gather_derived(&whole, part, reported);
         }
         return;
     };
     if !layout.metrics.iter().any(|metric| metric.name.contains("{}")) {
-        push(&whole, part, layout.metrics, told);
+        push(&whole, part, layout.metrics, reported);
         return;
     }
     let mut rows: Vec<Row<'_>> = whole.rows().filter(layout.keep).collect();
@@ -414,13 +414,13 @@ fn gather(frame: &Frame<'_>, part: &Part, told: &mut Vec<Told>) {
         rows.sort_by(order);
     }
     for row in &rows {
-        push(row, part, layout.metrics, told);
+        push(row, part, layout.metrics, reported);
     }
 }
 
-/// The metrics of a source that has no layout: `source.field`, and `source.field.instance` in
+/// Adds the metrics of a source without a layout: `source.field`, and `source.field.instance` in
 /// detail.
-fn gather_derived(whole: &Row<'_>, part: &Part, told: &mut Vec<Told>) {
+fn gather_derived(whole: &Row<'_>, part: &Part, reported: &mut Vec<ReportedMetric>) {
     let mut add = |row: &Row<'_>, instance: Option<String>| {
         for (index, field) in parts::derived_fields(&part.def) {
             let value = match instance {
@@ -433,7 +433,7 @@ fn gather_derived(whole: &Row<'_>, part: &Part, told: &mut Vec<Told>) {
             if let Some(instance) = &instance {
                 name = format!("{name}.{instance}");
             }
-            told.push(Told {
+            reported.push(ReportedMetric {
                 is_detail: is_behind_time(part),
                 name,
                 instance: instance.clone(),
@@ -453,7 +453,7 @@ fn gather_derived(whole: &Row<'_>, part: &Part, told: &mut Vec<Told>) {
     }
 }
 
-fn push(row: &Row<'_>, part: &Part, metrics: &[PlotColumn], told: &mut Vec<Told>) {
+fn push(row: &Row<'_>, part: &Part, metrics: &[PlotColumn], reported: &mut Vec<ReportedMetric>) {
     for metric in metrics.iter().filter(|metric| (metric.applies)(row)) {
         let Of::Number(value) = metric.value else { continue };
         let value = value(row).filter(|value| value.is_finite());
@@ -470,12 +470,21 @@ fn push(row: &Row<'_>, part: &Part, metrics: &[PlotColumn], told: &mut Vec<Told>
         let known = names::find(metric.name);
         let (plain, level) = (metric.form == Form::Plain, metric.level);
         let is_detail = is_behind_time(part);
-        told.push(Told { is_detail, name, instance, value, digits, plain, level, known });
+        reported.push(ReportedMetric {
+            is_detail,
+            name,
+            instance,
+            value,
+            digits,
+            plain,
+            level,
+            known,
+        });
     }
 }
 
-/// An instance's name inside a metric's: escaped, no blanks (they would end the name), its parts
-/// joined by full stops.
+/// An instance's name as part of a metric's name: escaped, its parts joined by full stops, blanks
+/// replaced because a blank ends the name.
 fn instance(name: &[u8]) -> String {
     let parts = name.split(|&byte| byte == SourceDef::INSTANCE_SEPARATOR).map(text::escape);
     let joined = parts.collect::<Vec<_>>().join(".");

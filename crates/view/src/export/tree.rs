@@ -1,9 +1,9 @@
-//! `--export proctree`: instances below their parents, each line with the sums of all below it,
-//! those that ended in the interval included.
+//! `--export proctree`: a tree of instances; each line has the sums of an instance and all its
+//! descendants, including those that ended in the interval.
 //!
-//! Options: `depth=N` shows N levels (what is deeper still counts in the sums), `sort=TYPE` sorts
-//! children as `--top` does (by number unless told), `z` leaves out what did nothing.  Ended
-//! instances have no lines; they count at the nearest ancestor that lives.
+//! Options: `depth=N` shows N levels (deeper instances still count in the sums), `sort=TYPE` sorts
+//! children as `--top` does (default: by number), `z` leaves out idle instances.  An ended instance
+//! has no line; its nearest living ancestor's line includes it.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -21,19 +21,19 @@ use crate::tally::{Close, Event, Fate, Tally, Tick};
 use crate::time::LocalTime;
 use crate::{Setup, View};
 
-/// Ended instances of an interval whose parents are remembered, to find an ancestor that lives.
+/// Most ended instances of an interval whose parents are kept, to find living ancestors.
 const ENDED_MAX: usize = 65_536;
 
-/// Ended ancestors that are passed on the way to one that lives.
+/// Most ended ancestors that the search for a living one visits.
 const ANCESTORS_MAX: usize = 64;
 
-/// Most levels that are indented; deeper ones stand at that depth.
+/// Most levels of indentation; deeper instances are indented as much as this level.
 const INDENT_MAX: usize = 40;
 
 const COUNT_WIDTH: usize = 6;
 const WIDTH: usize = 6;
 
-/// Opens it.
+/// Opens the export.
 pub(super) fn open(
     options: &[&str],
     setup: &Setup,
@@ -48,12 +48,14 @@ pub(super) fn open(
             ("z", "") => tree.leaves_out_idle = true,
             ("depth", number) => {
                 let depth = number.parse().ok().filter(|&depth| depth > 0);
-                let why = || wrong(format!("depth={number}: a whole number from 1"));
+                let why = || wrong(format!("depth={number}: give a whole number from 1"));
                 tree.depth = depth.ok_or_else(why)?;
             }
             ("sort", name) => name.clone_into(&mut tree.order_name),
             _ => {
-                return Err(wrong(format!("'{option}' is no option of it: depth=N, sort=TYPE, z")));
+                return Err(wrong(format!(
+                    "unknown option '{option}'; known are depth=N, sort=TYPE, z"
+                )));
             }
         }
     }
@@ -63,10 +65,10 @@ pub(super) fn open(
 
 const HELP: &str = "\
 --export proctree[,depth=N][,sort=TYPE][,z]
-  processes below their parents, each line with the sums of all below it, ended ones included
+  a tree of processes; each line sums up a process and its descendants, including ended ones
   depth=N    show N levels
-  sort=TYPE  sort children as --top does; by number unless told
-  z          leave out what did nothing in the interval
+  sort=TYPE  sort children as --top does; default: by number
+  z          leave out processes that were idle in the interval
 ";
 
 /// The view.
@@ -78,9 +80,9 @@ struct Tree {
     leaves_out_idle: bool,
     tally: Tally,
     nodes: Vec<Node>,
-    /// By the number of the parent: what ended below it.
+    /// Sums of ended children, by the parent's number.
     ended: HashMap<u64, Sums>,
-    /// Parents of what ended.
+    /// Parents of ended instances, by the instance's number.
     ended_parents: HashMap<u64, u64>,
 }
 
@@ -153,57 +155,57 @@ impl Tree {
         self.ended_parents.clear();
     }
 
-    /// The living ancestor at which an ended instance counts.
+    /// The living ancestor whose sums include an ended instance.
     fn ancestor(&self, parent: u64, living: &HashMap<u64, usize>) -> Option<usize> {
         let mut number = parent;
         for _ in 0..ANCESTORS_MAX {
-            if let Some(&place) = living.get(&number) {
-                return Some(place);
+            if let Some(&index) = living.get(&number) {
+                return Some(index);
             }
             number = *self.ended_parents.get(&number)?;
         }
         None
     }
 
-    /// Adds up all below each node; the order to print in, with depths.
+    /// Adds descendants to each node's sums; returns the order of the lines, with depths.
     fn arrange(&mut self) -> Vec<(usize, usize)> {
         let living: HashMap<u64, usize> =
-            self.nodes.iter().enumerate().map(|(place, node)| (node.number, place)).collect();
+            self.nodes.iter().enumerate().map(|(index, node)| (node.number, index)).collect();
         let mut orphans = Sums::default();
         for (parent, sums) in std::mem::take(&mut self.ended) {
             match self.ancestor(parent, &living) {
-                Some(place) => self.nodes[place].sums.add(&sums),
+                Some(index) => self.nodes[index].sums.add(&sums),
                 None => orphans.add(&sums),
             }
         }
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
         let mut roots = Vec::new();
-        for (place, node) in self.nodes.iter().enumerate() {
+        for (index, node) in self.nodes.iter().enumerate() {
             match node.parent.and_then(|parent| living.get(&parent)) {
-                Some(&parent) if parent != place => children[parent].push(place),
-                _ => roots.push(place),
+                Some(&parent) if parent != index => children[parent].push(index),
+                _ => roots.push(index),
             }
         }
         let mut order = walk(&roots, &children);
-        // Numbers used again can make a ring; its members stand at the top.
-        let reached: HashSet<usize> = order.iter().map(|(place, _)| *place).collect();
-        let lost = (0..self.nodes.len()).filter(|place| !reached.contains(place));
-        order.extend(lost.map(|place| (place, 0)));
-        // Children come after their parents: added up from the end, each is complete.
-        for &(place, depth) in order.iter().rev() {
-            let parent = self.nodes[place].parent.and_then(|parent| living.get(&parent));
+        // Reused numbers can form a cycle; its members are shown as roots.
+        let reached: HashSet<usize> = order.iter().map(|(index, _)| *index).collect();
+        let lost = (0..self.nodes.len()).filter(|index| !reached.contains(index));
+        order.extend(lost.map(|index| (index, 0)));
+        // Children come after their parents, so from the end each child's sums are complete.
+        for &(index, depth) in order.iter().rev() {
+            let parent = self.nodes[index].parent.and_then(|parent| living.get(&parent));
             if let Some(&parent) = parent.filter(|_| depth > 0) {
-                let sums = self.nodes[place].sums.clone();
+                let sums = self.nodes[index].sums.clone();
                 self.nodes[parent].sums.add(&sums);
             }
         }
         self.sort(&mut roots, &mut children);
         let mut order = walk(&roots, &children);
-        let lost = (0..self.nodes.len()).filter(|place| !reached.contains(place));
-        order.extend(lost.map(|place| (place, 0)));
+        let lost = (0..self.nodes.len()).filter(|index| !reached.contains(index));
+        order.extend(lost.map(|index| (index, 0)));
         if orphans.ends > 0 {
             order.push((self.nodes.len(), 0));
-            let label = b"(ended, of no living parent)".to_vec();
+            let label = b"(ended, no living parent)".to_vec();
             self.nodes.push(Node { number: 0, parent: None, label, sums: orphans });
         }
         order
@@ -211,12 +213,12 @@ impl Tree {
 
     fn sort(&self, roots: &mut [usize], children: &mut [Vec<usize>]) {
         let Some((account, order)) = self.tally.account().zip(self.order) else { return };
-        let rank = |place: usize| -> Option<f64> {
-            let sums = &self.nodes[place].sums;
+        let rank = |index: usize| -> Option<f64> {
+            let sums = &self.nodes[index].sums;
             let values = if order.whole_life { &sums.whole } else { &sums.gains };
             let of = |name: &&str| {
-                let place = account.measures.iter().position(|measure| measure.name == *name)?;
-                values.get(place).copied().flatten()
+                let index = account.measures.iter().position(|measure| measure.name == *name)?;
+                values.get(index).copied().flatten()
             };
             order
                 .measures
@@ -238,8 +240,8 @@ impl Tree {
         let order = self.arrange();
         let mut text = Vec::new();
         self.push_headings(&mut text, account, frame);
-        for (place, depth) in order {
-            let node = &self.nodes[place];
+        for (index, depth) in order {
+            let node = &self.nodes[index];
             if depth < self.depth && !(self.leaves_out_idle && is_idle(account, &node.sums)) {
                 push_node(&mut text, account, node, depth, frame, close);
             }
@@ -252,7 +254,7 @@ impl Tree {
 
     fn push_headings(&self, out: &mut Vec<u8>, account: &Account, frame: &Frame<'_>) {
         let title = format!(
-            "\n# {} TREE, each with all below it (counters are $rate) ",
+            "\n# {} TREE, each with its descendants (counters are $rate) ",
             account.title.trim_end_matches("ES")
         );
         parts::push_words(out, title.as_bytes(), frame.meta, frame.options);
@@ -268,18 +270,18 @@ impl Tree {
     }
 }
 
-/// Nodes in the order of a list, parents before children, with their depths.
+/// Nodes in the order of their lines, parents before children, with their depths.
 fn walk(roots: &[usize], children: &[Vec<usize>]) -> Vec<(usize, usize)> {
     let mut order = Vec::with_capacity(children.len());
-    let mut stack: Vec<(usize, usize)> = roots.iter().rev().map(|&place| (place, 0)).collect();
-    while let Some((place, depth)) = stack.pop() {
-        order.push((place, depth));
-        stack.extend(children[place].iter().rev().map(|&child| (child, depth + 1)));
+    let mut stack: Vec<(usize, usize)> = roots.iter().rev().map(|&index| (index, 0)).collect();
+    while let Some((index, depth)) = stack.pop() {
+        order.push((index, depth));
+        stack.extend(children[index].iter().rev().map(|&child| (child, depth + 1)));
     }
     order
 }
 
-/// Whether nothing was done, born or ended.
+/// Whether no counter grew and no instance began or ended.
 fn is_idle(account: &Account, sums: &Sums) -> bool {
     let mut counters = account.measures.iter().zip(&sums.gains);
     sums.births == 0
@@ -307,13 +309,13 @@ fn push_node(
         pad_left(out, start, COUNT_WIDTH);
     }
     let seconds = if frame.options.per_interval() { 1.0 } else { close.seconds };
-    for (place, measure) in account.measures.iter().enumerate() {
+    for (index, measure) in account.measures.iter().enumerate() {
         if measure.heading.is_empty() {
             continue;
         }
         out.push(b' ');
         let start = out.len();
-        let value = gains.get(place).copied().flatten();
+        let value = gains.get(index).copied().flatten();
         let is_counter = measure.kind == Kind::Counter;
         let value = value.map(|value| if is_counter { value / seconds } else { value });
         push_value(out, measure, value, frame.options, close.seconds);
@@ -349,7 +351,7 @@ impl View for Tree {
         if self.order.is_none() {
             let known: Vec<&str> = account.orders.iter().map(|order| order.name).collect();
             let (name, known) = (&self.order_name, known.join(", "));
-            let text = format!("--export proctree: sort={name}: there are {known}");
+            let text = format!("--export proctree: sort={name}: known are {known}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         Ok(())
@@ -367,7 +369,7 @@ impl View for Tree {
                     nodes.push(Node { number, parent, label, sums });
                 }
                 _ => {
-                    // Nobody's child counts at the end, below all.
+                    // An instance without a parent counts in the last line.
                     ended.entry(parent.unwrap_or(0)).or_default().add(&sums);
                     if let (Some(number), Some(parent)) = (number, parent)
                         && parents.len() < ENDED_MAX
@@ -378,9 +380,9 @@ impl View for Tree {
             }
         });
         match tick {
-            Tick::Goes => {}
+            Tick::Incomplete => {}
             Tick::Base => self.clear(),
-            Tick::Closes(close) => {
+            Tick::Complete(close) => {
                 self.write(frame, &close, out)?;
                 self.clear();
             }
@@ -410,7 +412,7 @@ mod tests {
         let text = written(&[]);
         let expected = format!(
             "
-# PROCESS TREE, each with all below it (counters are /sec) Thu Jan  1 00:00:11 1970
+# PROCESS TREE, each with its descendants (counters are /sec) Thu Jan  1 00:00:11 1970
 # Procs Births   Ends   CPU%    RSS     PID Command
       3      2      2  150.0   170K       1 init
       2      1      0   75.0    70K       7   work
@@ -442,7 +444,9 @@ mod tests {
         }
         assert_eq!(tree.arrange().len(), 3);
         let setup = Setup::of(TimeZone::UTC);
-        for (option, why) in [("depth=0", "from 1"), ("kids", "no option"), ("depth=x", "whole")] {
+        for (option, why) in
+            [("depth=0", "from 1"), ("kids", "unknown option"), ("depth=x", "whole")]
+        {
             let Err(error) = open(&[option], &setup, &Setting::default()) else { panic!() };
             assert!(error.to_string().contains(why), "{error}");
         }

@@ -1,8 +1,7 @@
-//! `vmstat`: a line a tick, as vmstat(8) and collectl's `--vmstat` show it.
+//! `vmstat`: a line for each tick, as vmstat(8) and collectl's `--vmstat` show it.
 //!
-//! The values are the metrics of `c` and `m` under the names that `lexpr` knows them by, plus
-//! collectl's plot columns for running and blocked tasks; used memory of late has neither name,
-//! so it is the field `active`.
+//! Most values are metrics of `c` and `m`, found by their names in `lexpr`; running and blocked
+//! tasks come from plot columns.  Active memory has neither name and comes from the field `active`.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -34,7 +33,7 @@ pub(super) fn open(
     setting: &Setting,
 ) -> Result<Export, ExportError> {
     if let Some(option) = options.first() {
-        let text = format!("it has no options, so not '{option}'");
+        let text = format!("unknown option '{option}'; there are none");
         return Err(ExportError::Option { export: "vmstat", text });
     }
     check_files("vmstat", setting)?;
@@ -109,7 +108,7 @@ fn push_header(line: &mut Vec<u8>, options: &Options) {
     );
 }
 
-/// Width, whether it is scaled memory, and the value of each column; there is a blank before each.
+/// Each column's width, whether it is memory to scale, and its value; a blank precedes each.
 type Column = (usize, bool, fn(&Frame<'_>) -> Option<f64>);
 
 const COLUMNS: [Column; 18] = [
@@ -150,7 +149,7 @@ fn push_values(line: &mut Vec<u8>, frame: &Frame<'_>) {
     }
 }
 
-/// Every layout of every source, with its readings.
+/// Each layout of each source, with the source's readings.
 fn layouts<'a>(frame: &'a Frame<'_>) -> impl Iterator<Item = (&'a Track, &'static Layout)> {
     let of =
         |track: &'a Track| frame.options.layouts.of(&track.def).iter().map(move |l| (track, l));
@@ -180,8 +179,8 @@ fn value(row: &Row<'_>, column: &PlotColumn) -> Option<f64> {
     }
 }
 
-/// Memory used of late.  collectl keeps the last line that begins with the word: that of file
-/// pages, or of anonymous ones where that is missing.
+/// Active memory.  collectl uses the last line of `/proc/meminfo` that begins with `Active`: file
+/// pages, else anonymous pages.
 fn active(frame: &Frame<'_>) -> Option<f64> {
     let has = |def: &SourceDef| def.field("active").is_some();
     let track = frame.tracks.iter().find(|track| has(&track.def))?;

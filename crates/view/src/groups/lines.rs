@@ -11,7 +11,7 @@ use crate::parts;
 use crate::screen::{CURSOR_HOME, push_over};
 use crate::time::LocalTime;
 
-/// Characters of the columns of counts, and of all others.
+/// Widths in characters: of columns of counts, and of the other columns.
 const COUNT_WIDTH: usize = 6;
 const WIDTH: usize = 6;
 
@@ -33,7 +33,7 @@ pub(super) fn push(
         push_group(&mut text, interval, group, group.name.as_deref());
     }
     push_group(&mut text, interval, interval.total, Some(b"total"));
-    push_rest(&mut text, interval);
+    push_attribution(&mut text, interval);
     if let Some(columns) = options.terminal_columns {
         parts::cut_lines(&mut text, columns);
     }
@@ -78,11 +78,11 @@ fn push_group(out: &mut Vec<u8>, interval: &Interval<'_>, group: &Group, name: O
         push_u64(out, count);
         pad_left(out, start, COUNT_WIDTH);
     }
-    for (place, measure) in plan.account.measures.iter().enumerate() {
+    for (index, measure) in plan.account.measures.iter().enumerate() {
         if !measure.heading.is_empty() {
             out.push(b' ');
             let start = out.len();
-            let value = shown(measure, place, group, close, frame.options);
+            let value = shown(measure, index, group, close, frame.options);
             push_value(out, measure, value, frame.options, close.seconds);
             pad_left(out, start, WIDTH);
         }
@@ -95,7 +95,7 @@ fn push_group(out: &mut Vec<u8>, interval: &Interval<'_>, group: &Group, name: O
     out.push(b'\n');
 }
 
-/// A number as people read it: CPU time in per cent of one CPU, bytes in KiB, others as they are.
+/// Writes a number for people: CPU time in percent of one CPU, bytes in KiB, others unchanged.
 pub(crate) fn push_value(
     out: &mut Vec<u8>,
     measure: &Measure,
@@ -106,7 +106,7 @@ pub(crate) fn push_value(
     let Some(value) = value.or(options.exact.then_some(0.0)) else { return out.push(b'-') };
     let is_share = measure.kind == Kind::Counter && measure.unit == Unit::Nanoseconds;
     if is_share {
-        // A share of the time, whatever rates are per.
+        // A share of the elapsed time, also with `-on`.
         let seconds = if options.per_interval() { seconds } else { 1.0 };
         return push_fixed(out, value / seconds / 1e7, 1);
     }
@@ -118,23 +118,26 @@ pub(crate) fn push_value(
     push_scaled(out, value, Scale { width: WIDTH - 1, unit, binary }, options);
 }
 
-/// `# CPU: busy 152.0%, known 150.2%, unattributed 1.8%; ends lost 0`.
-fn push_rest(out: &mut Vec<u8>, interval: &Interval<'_>) {
+/// `# CPU: busy 152.0%, attributed 150.2%, unattributed 1.8%; ends lost 0`.
+fn push_attribution(out: &mut Vec<u8>, interval: &Interval<'_>) {
     let share = |ns: Option<f64>| match ns {
         Some(ns) => format!("{:.1}%", ns / interval.close.seconds / 1e7),
         None => "-".to_owned(),
     };
-    let rest = interval.rest;
-    let lost = match rest.ends_lost {
+    let attribution = interval.attribution;
+    let lost = match attribution.ends_lost {
         Some(lost) => format!("{lost}"),
         None => "-".to_owned(),
     };
-    let told = if interval.close.ends_told { "" } else { " (ends are not told: only seen)" };
+    let exits = match interval.close.has_exit_events {
+        true => "",
+        false => " (no exit events: ends are inferred from two readings)",
+    };
     let line = format!(
-        "# CPU: busy {}, attributed {}, unattributed {}; ends lost {lost}{told}\n",
-        share(rest.busy_ns),
-        share(rest.attributed_ns),
-        share(rest.unattributed_ns),
+        "# CPU: busy {}, attributed {}, unattributed {}; ends lost {lost}{exits}\n",
+        share(attribution.busy_ns),
+        share(attribution.attributed_ns),
+        share(attribution.unattributed_ns),
     );
     out.extend_from_slice(line.as_bytes());
 }

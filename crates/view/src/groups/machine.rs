@@ -45,8 +45,8 @@ pub(super) fn push_csv(out: &mut Vec<u8>, interval: &Interval<'_>, groups: &[Gro
         for (_, value) in values(interval, group) {
             push_cell(out, value);
         }
-        let rest = if by == "total" { rest(interval) } else { [("", None); 4] };
-        for (_, value) in rest {
+        let attribution = if by == "total" { attribution(interval) } else { [("", None); 4] };
+        for (_, value) in attribution {
             push_cell(out, value);
         }
         out.push(b'\n');
@@ -81,7 +81,7 @@ pub(super) fn push_json(out: &mut Vec<u8>, interval: &Interval<'_>, groups: &[Gr
     }
     out.extend_from_slice(b"],\"total\":{");
     push_numbers(out, interval, interval.total);
-    for (name, value) in rest(interval) {
+    for (name, value) in attribution(interval) {
         push_member(out, name, value);
     }
     out.extend_from_slice(b"}}\n");
@@ -108,22 +108,22 @@ fn values<'a>(
     group: &'a Group,
 ) -> impl Iterator<Item = (&'static str, Option<f64>)> + 'a {
     let Interval { plan, frame, close, .. } = interval;
-    plan.account.measures.iter().enumerate().map(move |(place, measure)| {
+    plan.account.measures.iter().enumerate().map(move |(index, measure)| {
         let Measure { name, unit, .. } = measure;
-        let value = shown(measure, place, group, close, frame.options);
+        let value = shown(measure, index, group, close, frame.options);
         (*name, value.map(|value| to_base(*unit, value, frame.meta)))
     })
 }
 
-/// What the machine's own count says, in the same units.
-fn rest(interval: &Interval<'_>) -> [(&'static str, Option<f64>); 4] {
-    let Interval { frame, close, rest, .. } = interval;
+/// The machine's own counters, in the same units.
+fn attribution(interval: &Interval<'_>) -> [(&'static str, Option<f64>); 4] {
+    let Interval { frame, close, attribution, .. } = interval;
     let seconds = if frame.options.per_interval() { 1.0 } else { close.seconds };
     let rate = |ns: Option<f64>| ns.map(|ns| to_base(Unit::Nanoseconds, ns / seconds, frame.meta));
     [
-        ("busy", rate(rest.busy_ns)),
-        ("attributed", rate(rest.attributed_ns)),
-        ("unattributed", rate(rest.unattributed_ns)),
-        ("ends_lost", rest.ends_lost),
+        ("busy", rate(attribution.busy_ns)),
+        ("attributed", rate(attribution.attributed_ns)),
+        ("unattributed", rate(attribution.unattributed_ns)),
+        ("ends_lost", attribution.ends_lost),
     ]
 }

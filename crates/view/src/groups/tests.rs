@@ -57,7 +57,7 @@ fn what_is_inferred_counts_in_sums_and_is_no_end() {
       1      0      0    0.0   100K init
       0      0      1      -      - work
       1      0      1   75.0   100K total
-# CPU: busy 200.0%, attributed 150.0%, unattributed 50.0%; ends lost - (ends are not told: only seen)
+# CPU: busy 200.0%, attributed 150.0%, unattributed 50.0%; ends lost - (no exit events: ends are inferred from two readings)
 "
     );
 }

@@ -1,6 +1,6 @@
-//! A whole play as one OpenMetrics text, for `promtool tsdb create-blocks-from openmetrics`.
+//! A whole recording as one OpenMetrics text, for `promtool tsdb create-blocks-from openmetrics`.
 //!
-//! The format wants all points of a family together, so a play is held in memory, 12 bytes a
+//! The format requires all points of a family together, so all are kept in memory, 12 bytes a
 //! point, and written at the end: a day of 8,640 samples of 1,000 numbers needs 100 MB.
 
 use std::collections::HashMap;
@@ -14,16 +14,16 @@ use super::{Head, base_value, push_label, push_labels};
 use crate::View;
 use crate::fields::{Selection, epoch_text, instance_text, keeps};
 
-/// Most points held: 1.5 GiB.  Beyond it the play is refused with advice, since the format cannot
+/// Most points in memory: 1.5 GiB.  Beyond it the view fails with advice, because the format cannot
 /// be written in pieces.
 const POINTS_MAX: usize = 128 * 1024 * 1024;
 
-/// The view of a play.
+/// The view of recordings.
 #[derive(Default)]
 pub struct Backfill {
     families: Vec<Family>,
     by_name: HashMap<String, usize>,
-    /// Where the fields of the feed's sources go, for each source.
+    /// For each source of the feed, its chosen fields and their families.
     chosen: Vec<Vec<ChosenField>>,
     times: Vec<i64>,
     points: usize,
@@ -39,7 +39,7 @@ struct ChosenField {
 struct Family {
     head: Head,
     series: Vec<Series>,
-    /// From labels to their place in `series`.
+    /// From labels to the index in `series`.
     by_labels: HashMap<String, usize>,
 }
 
@@ -163,8 +163,8 @@ impl Family {
 
 fn too_much() -> io::Error {
     let text = format!(
-        "OpenMetrics holds a whole play in memory, and this one has more than {POINTS_MAX} \
-         points; choose with --fields, -s or --from and --thru"
+        "OpenMetrics keeps all points in memory, and these are more than {POINTS_MAX}; choose \
+         fewer with --fields, -s or --from and --thru"
     );
     io::Error::new(io::ErrorKind::InvalidInput, text)
 }

@@ -14,7 +14,7 @@ use super::{Head, base_value, push_label, push_labels};
 use crate::View;
 use crate::fields::{Selection, epoch_text, instance_text, keeps};
 
-/// A page with the latest values of a feed, for whoever asks.
+/// A page with the latest values of a feed, as a scraper requests it.
 pub struct ScrapePage {
     families: Vec<Family>,
     host: String,
@@ -23,7 +23,7 @@ pub struct ScrapePage {
 
 struct Family {
     head: Head,
-    /// The place of its source in the feed.
+    /// The index of its source in the feed.
     source: usize,
     /// Its fields: one, or all texts of the source.
     fields: Vec<ChosenField>,
@@ -41,21 +41,21 @@ impl ChosenField {
     }
 }
 
-/// The labels of the rows of one source, one behind the other.
+/// The labels of all rows of one source, concatenated.
 #[derive(Default)]
 struct RowLabels {
     source: Option<usize>,
     labels: String,
-    /// For each row where its labels end, and its name where a field asks for instances.
+    /// For each row, the end of its labels, and its name if a field is limited to instances.
     rows: Vec<(usize, String)>,
 }
 
-/// Which readings a page has, and whether its lines have times.
+/// Which readings a page has, and whether its lines have timestamps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// The latest reading of each source, without times: the time is that of the scrape.
+    /// The latest reading of each source, without timestamps: the scraper adds its own.
     Latest,
-    /// The readings of this tick, with its time.
+    /// The readings of this tick, with its timestamp.
     Tick,
 }
 
@@ -63,7 +63,7 @@ impl ScrapePage {
     /// The page of a feed of these sources.
     ///
     /// # Errors
-    /// `InvalidInput` for a choice of fields that nothing has.
+    /// `InvalidInput` for a chosen field that no source has.
     pub fn new(meta: &Meta, defs: &[Arc<SourceDef>], options: &Options) -> io::Result<Self> {
         let selection = Selection::of(options, defs)?;
         let mut families: Vec<Family> = Vec::new();
@@ -74,7 +74,7 @@ impl ScrapePage {
                 let chosen = ChosenField { index, instances: only.clone() };
                 let head = Head::of(def, &def.fields[index]);
                 match by_key.get(&head.key()) {
-                    // Two numbers of one name would be two values of one series.
+                    // Two fields with one family name would give one series two values.
                     Some(_) if head.kind != Kind::Text => {}
                     Some(&family) => families[family].fields.push(chosen),
                     None => {
@@ -87,7 +87,7 @@ impl ScrapePage {
         Ok(ScrapePage { families, host: meta.host().to_owned(), rows: RowLabels::default() })
     }
 
-    /// Writes the latest values, without times, and `# EOF`.
+    /// Writes the latest values, without timestamps, and `# EOF`.
     ///
     /// # Errors
     /// Those of `out`.
@@ -117,7 +117,7 @@ impl ScrapePage {
 }
 
 impl RowLabels {
-    /// Makes the labels of the rows of a source, unless they are there.
+    /// Makes the labels of the rows of a source, unless they exist.
     fn fill(&mut self, source: usize, host: &str, frame: &Frame<'_>, track: &Track) {
         if self.source.replace(source) == Some(source) {
             return;
@@ -159,7 +159,7 @@ impl Family {
         Ok(any)
     }
 
-    /// The value of a row, and for texts the labels with them.
+    /// The value of a row; for texts also its labels with the texts added.
     fn point(&self, row: &Row<'_>, instance: &str, labels: &str) -> Option<(f64, String)> {
         let def = &row.track.def;
         let field = |chosen: &ChosenField| -> &Field { &def.fields[chosen.index] };
@@ -181,7 +181,7 @@ impl Family {
     }
 }
 
-/// The view of live samples: a page for each tick, with its time, ended by `# EOF`.
+/// The view of live samples: a page for each tick, with its timestamp, ended by `# EOF`.
 ///
 /// A tick at which nothing was read has no page.
 #[derive(Default)]

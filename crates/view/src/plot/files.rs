@@ -1,5 +1,5 @@
-//! Plot format in files: the text for each, by extension, with the headers that collectl's plot
-//! files have.
+//! Plot format in files: the text of each file, by extension, with the header of collectl's plot
+//! files.
 
 use std::io;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use jiff::tz::TimeZone;
 use layout::{Frame, Options, Row, Shape};
 use sample::{Meta, SourceDef};
 
-use super::Lines;
+use super::LineFormatter;
 use crate::parts::{self, Part};
 use crate::time::LocalTime;
 
-/// The version of collectl whose plot format this is, as the files' header tells.
+/// The version of collectl in the header: the one whose plot format this is.
 const FORMAT_VERSION: &str = "V4.3.1";
 
-/// Plot files of one feed.  Not a [`View`](crate::View): it writes to several places.
+/// Plot files of one feed.  Not a [`View`](crate::View), because it writes to several files.
 pub struct PlotFiles {
-    lines: Lines,
+    formatter: LineFormatter,
     /// The letters whose exceptions have a file of their own (`-ox`, `-oX`).
     exceptions: Vec<Part>,
     preamble: Vec<u8>,
@@ -26,14 +26,14 @@ pub struct PlotFiles {
     text: Vec<u8>,
 }
 
-/// Where the text for a file goes: its extension (`tab`, `cpu`) and whole lines of it.
+/// Writes text to a file: receives its extension (`tab`, `cpu`) and complete lines.
 pub type WritePlot<'a> = dyn FnMut(&str, &[u8]) -> io::Result<()> + 'a;
 
 impl PlotFiles {
     /// For files with times of `zone`.
     pub fn new(zone: TimeZone) -> Self {
         PlotFiles {
-            lines: Lines::new(zone),
+            formatter: LineFormatter::new(zone),
             exceptions: Vec::new(),
             preamble: Vec::new(),
             begun: Vec::new(),
@@ -41,8 +41,8 @@ impl PlotFiles {
         }
     }
 
-    /// Begins new files: each gets its headers with its first line.  `command_line` is what this
-    /// program was called with.
+    /// Begins new files; each gets its header before its first line.  `command_line` is this
+    /// process's.
     pub fn begin(
         &mut self,
         meta: &Meta,
@@ -50,7 +50,7 @@ impl PlotFiles {
         options: &Options,
         command_line: &str,
     ) {
-        self.lines.begin(defs, options);
+        self.formatter.begin(defs, options);
         self.begun.clear();
         self.exceptions.clear();
         if options.letters.contains(['x', 'X']) {
@@ -59,29 +59,30 @@ impl PlotFiles {
             let has = |part: &Part| part.layout.is_some_and(|layout| layout.exceptions.is_some());
             self.exceptions.extend(parts.filter(has));
         }
-        self.preamble = preamble(meta, options, command_line, &self.lines.zone, true);
+        self.preamble = preamble(meta, options, command_line, &self.formatter.zone, true);
     }
 
-    /// The extensions of the files that will be written, whether or not there is a line for each.
+    /// The extensions of all files, including those that get no line.
     pub fn extensions(&self) -> impl Iterator<Item = &str> {
         let exceptions = self.exceptions.iter().filter_map(|part| part.layout?.exceptions.as_ref());
-        let groups = self.lines.groups.iter().map(|group| &*group.extension);
+        let groups = self.formatter.groups.iter().map(|group| &*group.extension);
         groups.chain(exceptions.map(|exceptions| exceptions.extension))
     }
 
-    /// Hands out one tick's text.
+    /// Passes the text of one tick to `write`.
     ///
     /// # Errors
     /// Those of `write`.
     pub fn frame(&mut self, frame: &Frame<'_>, write: &mut WritePlot<'_>) -> io::Result<()> {
-        if !self.lines.take(frame) || self.lines.left_out {
+        if !self.formatter.take(frame) || self.formatter.left_out {
             return Ok(());
         }
-        for at in 0..self.lines.groups.len() {
+        for at in 0..self.formatter.groups.len() {
             self.text.clear();
-            let extension = self.lines.groups[at].extension.clone();
-            if self.lines.groups[at].columns.iter().all(|columns| columns.shape == Shape::Lines) {
-                self.lines.push_rows_of(at, frame, &mut self.text);
+            let extension = self.formatter.groups[at].extension.clone();
+            if self.formatter.groups[at].columns.iter().all(|columns| columns.shape == Shape::Lines)
+            {
+                self.formatter.push_rows_of(at, frame, &mut self.text);
             } else if self.is_due(at, frame) {
                 self.push_line(at, frame);
             }
@@ -114,35 +115,35 @@ impl PlotFiles {
         let layout = part.layout?;
         let (exceptions, plot) = (layout.exceptions.as_ref()?, layout.plot.as_ref()?);
         let track = part.track(frame).filter(|track| track.fresh)?;
-        let (lines, out) = (&self.lines, &mut self.text);
+        let (formatter, out) = (&self.formatter, &mut self.text);
         let begins = !self.begun.iter().any(|begun| begun == exceptions.extension);
         let exact = frame.options.exact;
-        if lines.wants_all_headings || (begins && lines.header_repeat == 0) {
-            lines.push_heading_start(frame.options, out);
+        if formatter.wants_all_headings || (begins && formatter.header_repeat == 0) {
+            formatter.push_heading_start(frame.options, out);
             let names = plot.columns.iter().map(|column| column.name);
             match exact {
                 true => exceptions.exact_heading.iter().for_each(|name| {
-                    out.extend_from_slice(&lines.separator);
+                    out.extend_from_slice(&formatter.separator);
                     out.extend_from_slice(name.as_bytes());
                 }),
                 false => names.for_each(|name| {
-                    out.extend_from_slice(&lines.separator);
+                    out.extend_from_slice(&formatter.separator);
                     out.extend_from_slice(format!("[{}]{name}", exceptions.tag).as_bytes());
                 }),
             }
-            // collectl ends its heading twice.
+            // collectl writes the end of its heading twice.
             out.extend_from_slice(if exact { b"\n\n" } else { b"\n" });
         }
-        let steady = Frame { options: &lines.steady, ..*frame };
+        let steady = Frame { options: &formatter.steady, ..*frame };
         let kept = steady.whole(track).rows().filter(|row| part.keeps(row));
         let whole = frame.whole(track);
         let kept = kept.map(|row| Row { index: row.index, ..whole });
         for (position, row) in kept.filter(|row| (exceptions.is)(row)).enumerate() {
-            out.extend_from_slice(&lines.time);
+            out.extend_from_slice(&formatter.time);
             for (at, column) in plot.columns.iter().enumerate() {
-                // collectl writes the first without anything between it and the time.
+                // collectl writes the first value directly after the time.
                 if !(exact && at == 0) {
-                    out.extend_from_slice(&lines.separator);
+                    out.extend_from_slice(&formatter.separator);
                 }
                 column.write(&row, position, out);
             }
@@ -153,25 +154,26 @@ impl PlotFiles {
 
     /// Whether any source of the file was read at this tick.
     fn is_due(&self, at: usize, frame: &Frame<'_>) -> bool {
-        let group = &self.lines.groups[at];
+        let group = &self.formatter.groups[at];
         let is_fresh = |part: &Part| part.track(frame).is_some_and(|t| t.fresh);
         group.extension == "tab" || group.columns.iter().any(|columns| is_fresh(&columns.part))
     }
 
     fn push_line(&mut self, at: usize, frame: &Frame<'_>) {
-        let begins = !self.begun.iter().any(|begun| *begun == self.lines.groups[at].extension);
-        let is_new = self.lines.wants_heading && self.lines.groups[at].has_new;
-        let heads =
-            self.lines.wants_all_headings || is_new || (begins && self.lines.header_repeat == 0);
+        let begins = !self.begun.iter().any(|begun| *begun == self.formatter.groups[at].extension);
+        let is_new = self.formatter.wants_heading && self.formatter.groups[at].has_new;
+        let heads = self.formatter.wants_all_headings
+            || is_new
+            || (begins && self.formatter.header_repeat == 0);
         if heads {
-            self.lines.push_heading_start(frame.options, &mut self.text);
-            for columns in &self.lines.groups[at].columns {
+            self.formatter.push_heading_start(frame.options, &mut self.text);
+            for columns in &self.formatter.groups[at].columns {
                 self.text.extend_from_slice(&columns.heading);
             }
             self.text.push(b'\n');
         }
-        self.text.extend_from_slice(&self.lines.time);
-        self.lines.push_group(at, frame, &mut self.text);
+        self.text.extend_from_slice(&self.formatter.time);
+        self.formatter.push_group(at, frame, &mut self.text);
         self.text.push(b'\n');
     }
 }

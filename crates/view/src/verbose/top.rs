@@ -1,8 +1,8 @@
-//! collectl's `--top`: the first few instances of a source, sorted, at every reading of it.
+//! collectl's `--top`: the first few instances of a source, sorted, at each of its readings.
 //!
-//! What can be sorted by what is data of the source ([`layout::Top`]).  On a terminal the list is
-//! painted over the one before it, and other subsystems scroll in an area above; elsewhere, and
-//! in playback, lists follow each other, with record lines between where others are shown, too.
+//! The source declares what can be sorted, and by what ([`layout::Top`]).  On a terminal each list
+//! overwrites the previous one, and other subsystems scroll in a region above; elsewhere, and in
+//! playback, lists follow each other, with record lines between them if others are shown, too.
 
 use std::cmp::Ordering;
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ use crate::parts;
 use crate::screen::{CLEAR_BELOW, CLEAR_RIGHT};
 use crate::time::LocalTime;
 
-/// Lines of the heading of brief mode, which do not scroll.
+/// Heading lines of brief mode, which do not scroll.
 const BRIEF_HEADING_LINES: usize = 2;
 
 /// The view.
@@ -33,7 +33,7 @@ pub struct TopList {
     ranked: Vec<(usize, Option<f64>)>,
     intervals: usize,
     records: u64,
-    /// On a terminal, where the cursor goes at the end.
+    /// On a terminal, the line to which the cursor moves at the end.
     last_line: Option<usize>,
 }
 
@@ -161,7 +161,7 @@ impl TopList {
         });
     }
 
-    /// One list below the other.
+    /// Writes the list below the previous one.
     fn push_below(&mut self, frame: &Frame<'_>, list: &List, others: &[u8], has_list: bool) {
         self.text.clear();
         if list.records && (has_list || !others.is_empty()) {
@@ -180,7 +180,7 @@ impl TopList {
         }
     }
 
-    /// Over what stands on the terminal.
+    /// Overwrites the list on the terminal.
     fn push_over(&mut self, frame: &Frame<'_>, list: &List, others: &[u8], has_list: bool) {
         let scroll_end = list.scroll_end.unwrap_or(0);
         if let Some(columns) = frame.options.terminal_columns {
@@ -290,7 +290,7 @@ impl View for TopList {
     fn notes(&self) -> Vec<String> {
         let mut notes = self.others.as_ref().map_or_else(Vec::new, |others| others.view.notes());
         if self.listed.is_none() {
-            notes.push("--top: nothing of that kind was recorded".to_owned());
+            notes.push("--top: the recording has no such instances".to_owned());
         }
         notes
     }
