@@ -1,9 +1,9 @@
 //! The system calls of `cat /proc/stat`, and what counting system calls costs here.
 //!
-//! The first is the test by which slow kernel files were once found (`strace -c cat /proc/stat`),
-//! without strace: calls are counted by BPF programs, or by ptrace if those may not be loaded.  The
-//! second is a loop of a cheap call: alone, with the programs attached but not for this process,
-//! and counted.  Together they take some hundred milliseconds, mostly for reading BTF.
+//! The first is `strace -c cat /proc/stat`, the classic test for slow kernel files, without strace:
+//! BPF programs count the calls, or ptrace if BPF programs cannot be loaded.  The second is a loop
+//! of a cheap call: without BPF programs, with programs that count other processes, and counted.
+//! Together they take a few hundred milliseconds, mostly for reading BTF.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -17,13 +17,14 @@ use trace::{CallId, CallStats, CallTally, EventKind, Memory, SLOTS, TraceEvent};
 /// The command whose calls are counted.
 pub(crate) const COMMAND: &str = "cat /proc/stat";
 
-/// The paths of `cat`; if the shell searched for it, that would be counted.
+/// The paths of `cat`: a search by the shell would add system calls.
 const PROGRAMS: [&str; 2] = ["/bin/cat", "/usr/bin/cat"];
 
-/// Longest that `cat` may take, traced.
+/// Longest that the traced `cat` may take.
 const TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Calls of one loop, and loops of which the fastest counts: 15 ms for all at 0.1 µs a call.
+/// Calls of one loop, and loops, of which the fastest counts.  All three measurements together take
+/// 15 ms at 0.1 µs a call.
 const LOOP_CALLS: u32 = 10_000;
 const LOOPS: u32 = 5;
 
@@ -32,15 +33,15 @@ const LOOPS: u32 = 5;
 pub(crate) struct SystemCalls {
     /// How calls were counted: `kernel` or `ptrace`.
     pub(crate) way: &'static str,
-    /// Why not in the kernel; empty if they were.
+    /// Why calls were not counted in the kernel; empty if they were.
     pub(crate) why: String,
-    /// The calls of the command, the longest first; or why they could not be counted.
+    /// The calls of the command, sorted by time, longest first; or why they could not be counted.
     pub(crate) calls: Result<Vec<Calls>, String>,
-    /// The cost of counting, if that is possible in the kernel.
-    pub(crate) price: Option<Price>,
+    /// The cost of counting in the kernel, if that works.
+    pub(crate) price: Option<CountingCost>,
 }
 
-/// All calls of one name.
+/// All calls of one system call.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Calls {
     pub(crate) name: String,
@@ -51,7 +52,7 @@ pub(crate) struct Calls {
 
 /// The time of a `getppid` call, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Price {
+pub(crate) struct CountingCost {
     /// Without BPF programs.
     pub(crate) bare_ns: f64,
     /// With programs that count other processes.
@@ -75,23 +76,23 @@ pub(crate) fn examine() -> SystemCalls {
     }
 }
 
-type Found = (Result<Vec<Calls>, String>, Price);
+type Found = (Result<Vec<Calls>, String>, CountingCost);
 
 fn by_kernel(kernel: &KernelTypes, bare_ns: f64) -> Result<Found, bpf::Error> {
     let mut counts = SyscallCounts::open(kernel, &CountSettings::default())?;
     let not_selected_ns = getppid_ns();
     counts.watch(&[rustix::thread::gettid().as_raw_nonzero().get()])?;
     let storage = counts.storage();
-    let price = Price { bare_ns, not_selected_ns, counted_ns: getppid_ns(), storage };
+    let price = CountingCost { bare_ns, not_selected_ns, counted_ns: getppid_ns(), storage };
     drop(counts);
     let settings = CountSettings { from_exec: true, ..CountSettings::default() };
     let mut counts = SyscallCounts::open(kernel, &settings)?;
-    let mut held = match Held::start() {
-        Ok(held) => held,
+    let mut command = match WaitingCommand::start() {
+        Ok(command) => command,
         Err(error) => return Ok((Err(error), price)),
     };
-    counts.watch(&[held.process()])?;
-    if let Err(error) = held.run_to_end() {
+    counts.watch(&[command.process()])?;
+    if let Err(error) = command.run_to_end() {
         return Ok((Err(error), price));
     }
     let found = (0..SLOTS).filter_map(|slot| {
@@ -107,12 +108,12 @@ fn by_kernel(kernel: &KernelTypes, bare_ns: f64) -> Result<Found, bpf::Error> {
 }
 
 fn by_ptrace() -> Result<Vec<Calls>, String> {
-    let mut held = Held::start()?;
+    let mut command = WaitingCommand::start()?;
     let text = |error: trace::engine::Error| error.to_string();
     let mut engine =
-        PtraceEngine::attach(&[held.process()], FollowScope::Process, CallFilter::all())
+        PtraceEngine::attach(&[command.process()], FollowScope::Process, CallFilter::all())
             .map_err(text)?;
-    held.release();
+    command.release();
     let (mut tally, mut begun) = (CallTally::default(), false);
     let mut each = |event: &TraceEvent, _: &dyn Memory| {
         match event.what {
@@ -143,13 +144,13 @@ fn sorted(mut calls: Vec<Calls>) -> Vec<Calls> {
     calls
 }
 
-/// A shell that waits for a line and then becomes the command.
-struct Held {
+/// A shell that waits for end-of-file on its standard input and then executes the command.
+struct WaitingCommand {
     shell: Child,
-    word: Option<ChildStdin>,
+    stdin: Option<ChildStdin>,
 }
 
-impl Held {
+impl WaitingCommand {
     fn start() -> Result<Self, String> {
         let program = PROGRAMS.into_iter().find(|path| Path::new(path).exists());
         let program = program.ok_or("there is no cat in /bin or /usr/bin")?;
@@ -161,8 +162,8 @@ impl Held {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| format!("cannot run /bin/sh: {error}"))?;
-        let word = shell.stdin.take();
-        Ok(Held { shell, word })
+        let stdin = shell.stdin.take();
+        Ok(WaitingCommand { shell, stdin })
     }
 
     fn process(&self) -> i32 {
@@ -171,7 +172,7 @@ impl Held {
 
     /// Lets the shell continue: end-of-file ends its `read` too.
     fn release(&mut self) {
-        self.word = None;
+        self.stdin = None;
     }
 
     fn run_to_end(&mut self) -> Result<(), String> {
@@ -191,7 +192,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for WaitingCommand {
     /// Kills the command if it still runs.
     fn drop(&mut self) {
         let _ = self.shell.kill();
@@ -199,7 +200,7 @@ impl Drop for Held {
     }
 }
 
-/// The time of a call that does almost nothing: that of the fastest loop.
+/// The time of one getppid(2), which does almost nothing, in the fastest loop.
 fn getppid_ns() -> f64 {
     let one_loop = || {
         let start = Instant::now();
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn cat_is_counted_in_the_kernel_and_the_price_is_told() {
+    fn cat_is_counted_in_the_kernel_and_the_cost_is_measured() {
         let found = examine();
         if found.way != "kernel" {
             testkit::skip("counting in the kernel", &found.why);

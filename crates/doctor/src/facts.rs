@@ -1,8 +1,8 @@
-//! What this machine and this process allow: capabilities, clock, BPF, cgroups, and the kernel
-//! options that decide which data exist.
+//! What this machine and this process allow: capabilities, clock source, BPF, cgroups, and the
+//! kernel options that decide which data exist.
 //!
-//! Read once, with plain file calls below the root; facts about the process (capabilities, netlink)
-//! only for this machine.
+//! Each fact is read once, from files below the root.  Facts about the process (capabilities,
+//! netlink) exist only for this machine.
 
 use std::path::Path;
 
@@ -11,13 +11,13 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 /// One fact.
 #[derive(Debug)]
 pub(crate) struct Fact {
-    /// What it is about: a word that does not change between versions.
+    /// Its name, the key in JSON, which stays the same in all versions.
     pub(crate) name: &'static str,
     /// The finding.
     pub(crate) value: String,
     /// The consequence for the user; empty if there is none.
     pub(crate) note: &'static str,
-    /// Whether nothing is lost by it.
+    /// False if whit shows less or costs more because of it.
     pub(crate) good: bool,
 }
 
@@ -39,10 +39,10 @@ const CAPABILITIES: &[(u32, &str, &str)] = &[
         "CAP_SYS_PTRACE",
         "I/O and memory maps of other users' processes; whit trace -p of them by ptrace",
     ),
-    (21, "CAP_SYS_ADMIN", "stands in for CAP_BPF and CAP_PERFMON on kernels before 5.8"),
+    (21, "CAP_SYS_ADMIN", "replaces CAP_BPF and CAP_PERFMON on kernels before 5.8"),
     (23, "CAP_SYS_NICE", "a priority above normal (negative nice)"),
     (24, "CAP_SYS_RESOURCE", "more open files than the limit: thousands of cgroups"),
-    (34, "CAP_SYSLOG", "kernel addresses while kptr_restrict is 1"),
+    (34, "CAP_SYSLOG", "kernel addresses if kernel.kptr_restrict is 1"),
     (
         38,
         "CAP_PERFMON",
@@ -116,7 +116,7 @@ impl Tree<'_> {
         let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
         let value = self.text(path).unwrap_or_else(|| "unknown".into());
         let slow = ["hpet", "acpi_pm", "jiffies"].contains(&value.as_str());
-        let note = if slow { "each look at the clock is a system call" } else { "" };
+        let note = if slow { "reading the clock is a system call" } else { "" };
         Fact { name: "clock_source", value, note, good: !slow }
     }
 
@@ -125,7 +125,11 @@ impl Tree<'_> {
         Fact {
             name: "btf",
             value: if there { "present" } else { "absent" }.into(),
-            note: if there { "" } else { "kernel types are unknown: no BPF iterators" },
+            note: if there {
+                ""
+            } else {
+                "BPF programs cannot find kernel types: no BPF iterators"
+            },
             good: there,
         }
     }
@@ -160,9 +164,11 @@ impl Tree<'_> {
         let controllers = self.text("/sys/fs/cgroup/cgroup.controllers");
         let (value, note, good) = match (v1, v2) {
             (false, true) => ("v2".to_owned(), "", true),
-            (true, true) => ("v1 with v2 beside it".to_owned(), "controllers are v1's", true),
-            (true, false) => ("v1".to_owned(), "no pressure for each group", true),
-            (false, false) => ("none".to_owned(), "no cgroup is mounted: -s g is absent", false),
+            (true, true) => ("v1 and v2".to_owned(), "the controllers are those of v1", true),
+            (true, false) => ("v1".to_owned(), "no pressure of single cgroups", true),
+            (false, false) => {
+                ("none".to_owned(), "no cgroup file system is mounted: -s g is absent", false)
+            }
         };
         let value = match controllers {
             Some(controllers) if !controllers.is_empty() => format!("{value} ({controllers})"),
@@ -200,7 +206,7 @@ impl Tree<'_> {
         let switch = self.text("/proc/sys/kernel/sched_schedstats");
         let value = match (file, switch.as_deref()) {
             (true, Some("1")) => "on".to_owned(),
-            (true, _) => "file present, details off".to_owned(),
+            (true, _) => "file present, sched_schedstats off".to_owned(),
             (false, _) => "absent".to_owned(),
         };
         let note = if file { "" } else { "no run-queue waits: -s r is absent" };
@@ -210,7 +216,7 @@ impl Tree<'_> {
     fn delay_accounting(&self) -> Fact {
         let value = self.text("/proc/sys/kernel/task_delayacct");
         let (word, note) = match value.as_deref() {
-            Some("0") => ("off", "kernel.task_delayacct=1 adds waits to exit records"),
+            Some("0") => ("off", "sysctl kernel.task_delayacct=1 adds wait times to exit records"),
             Some(_) => ("on", ""),
             None => ("absent", ""),
         };
@@ -232,11 +238,11 @@ impl Tree<'_> {
         let value = self.text("/proc/sys/kernel/io_uring_disabled");
         let word = match value.as_deref() {
             Some("0") => "allowed",
-            Some("1") => "for a group only",
+            Some("1") => "one group only",
             Some(_) => "disabled",
-            None => "no switch",
+            None => "no sysctl",
         };
-        // whit does not use it: nothing is lost either way.
+        // whit does not use io_uring, so every value is good.
         Fact { name: "io_uring", value: word.into(), note: "", good: true }
     }
 
@@ -258,7 +264,7 @@ fn taskstats() -> Fact {
     Fact { name: "taskstats", value, note, good }
 }
 
-/// Which ways of reading processes work, and what each unlocks for -s Z.
+/// Which ways of reading processes work, and what each adds to -s Z.
 fn process_ways(trial: &source::Trial) -> [Fact; 3] {
     let fact = |name, tried: &Result<(), String>, unlocks, otherwise| Fact {
         name,
@@ -270,29 +276,27 @@ fn process_ways(trial: &source::Trial) -> [Fact; 3] {
         good: tried.is_ok(),
     };
     let without_ring = match trial.taskstats {
-        Ok(()) => "ends come from taskstats: no command lines, sampled CPU time",
-        Err(_) => {
-            "ends are not seen, only what they used together, once their parent has waited for them"
-        }
+        Ok(()) => "exit records come from taskstats: no command lines, sampled CPU time",
+        Err(_) => "no exit records: only the total usage of children after their parent's wait(2)",
     };
     [
         fact(
             "process_iterator",
             &trial.iterator,
-            "every process in one pass, under 1 us each",
-            "processes are read from /proc, 20 times dearer",
+            "one BPF iterator reads all processes, below 1 us each",
+            "processes are read from /proc, which takes 20 times as long",
         ),
         fact(
             "process_ends_bpf",
             &trial.ring,
-            "every process that ends, however short it lived, with its whole account",
+            "the total usage of every process that ends, however short-lived",
             without_ring,
         ),
         fact(
             "process_ends_taskstats",
             &trial.taskstats,
-            "stands in where BPF does not work",
-            "needs CAP_NET_ADMIN; only wanted where BPF does not work",
+            "used if exit records by BPF do not work",
+            "needs CAP_NET_ADMIN; used only if exit records by BPF do not work",
         ),
     ]
 }
@@ -329,7 +333,7 @@ fn has_family(name: &str) -> rustix::io::Result<bool> {
     Ok(length >= 6 && u16::from_ne_bytes([answer[4], answer[5]]) == GENL_ID_CTRL)
 }
 
-/// Limit of open files: those of cgroups and devices are kept open.
+/// The limit of open files: whit keeps the files of cgroups and devices open.
 fn open_files() -> Fact {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let text = |value: Option<u64>| value.map_or("unlimited".to_owned(), |n| n.to_string());
@@ -337,7 +341,7 @@ fn open_files() -> Fact {
     Fact {
         name: "open_files",
         value: format!("{} (up to {})", text(limit.current), text(limit.maximum)),
-        note: if good { "" } else { "too few for many cgroups: ulimit -n" },
+        note: if good { "" } else { "too low for many cgroups; raise it with ulimit -n" },
         good,
     }
 }
@@ -360,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_of_another_machine_is_told_from_its_files() {
+    fn facts_of_another_machine_come_from_its_files() {
         let root = tempfile::tempdir().unwrap();
         let put = |path: &str, text: &str| {
             let path = root.path().join(path);
@@ -397,7 +401,7 @@ mod tests {
         let [iterator, ring, taskstats] = process_ways(&trial);
         assert!(iterator.good && iterator.value == "works");
         assert_eq!(ring.value, "does not work: not allowed");
-        assert!(ring.note.contains("ends are not seen"));
+        assert!(ring.note.contains("no exit records"));
         assert!(!taskstats.good);
         let trial = source::Trial { taskstats: Ok(()), ..trial };
         assert!(process_ways(&trial)[1].note.contains("taskstats"));

@@ -1,12 +1,11 @@
-//! What reading this machine costs, file by file, and whether that is too much.
+//! The cost of reading each kernel file on this machine, and whether that is too much.
 //!
-//! `whit doctor` shows all of it; `whit record` calls [`check`] when it starts on a big machine.
-//! The kernel generates such a file at each reading, so its cost grows with the machine: on 48 CPUs
-//! Linux 2.6.32 needed 15 ms for one `/proc/stat`.  Users should learn that before they see it in a
-//! graph.
+//! `whit doctor` shows all results; `whit record` calls [`check`] when it starts on a big machine.
+//! The kernel generates the text of a file at each read, so the cost grows with the machine: on 48
+//! CPUs Linux 2.6.32 needed 15 ms for one `/proc/stat`.  Users should know that before they record.
 //!
 //! Uses: `source` for what is read, `procfs` to read it, `trace` and `bpf` to count system calls.
-//! Begin with [`examine`], then `measure.rs`, which takes the times, and `verdict.rs`, which judges.
+//! Begin with [`examine`], then `measure.rs`, which measures, and `verdict.rs`, which judges.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
@@ -27,7 +26,7 @@ mod verdict;
 pub use print::Findings;
 pub use verdict::{Slow, Verdict};
 
-/// Number of CPUs from which on `whit record` checks at its start, as collectl does.
+/// Fewest CPUs with which `whit record` checks at its start, as collectl does.
 pub const CHECK_CPUS_MIN: usize = 32;
 
 /// Readings of each file in the check at the start of a recording.
@@ -39,8 +38,8 @@ const CHECK_TIME: Duration = Duration::from_millis(300);
 /// Longest that the readings of [`examine`] may take, however many were asked for.
 const EXAMINE_TIME: Duration = Duration::from_secs(5);
 
-/// Reads every kernel file of any source `reads` times, and finds what the machine below `root` and
-/// this process allow.  The verdict is for samples every `interval_ns` (0: a second).
+/// Reads the kernel files of all sources `reads` times, and finds what the machine below `root` and
+/// this process allow.  The verdict is for samples every `interval_ns` (0: 1 s).
 pub fn examine(root: &Path, interval_ns: u64, reads: u32) -> Findings {
     let interval_ns = if interval_ns == 0 { 1_000_000_000 } else { interval_ns };
     let of_all = |entry: &&Entry| entry.is_of_all();
@@ -70,8 +69,8 @@ pub fn examine(root: &Path, interval_ns: u64, reads: u32) -> Findings {
     }
 }
 
-/// Reads the files of `entries` a few times, on a host of its own, and returns those that are dear
-/// or too slow for the intervals at which they are read (see [`Cadence`]; 0: a second).
+/// Reads the files of `entries` a few times, on a separate [`Host`]; returns those that are dear
+/// or too slow for the intervals at which they are read (see [`Cadence`]; 0: 1 s).
 pub fn check(
     root: &Path,
     entries: &[&'static Entry],

@@ -1,7 +1,8 @@
-//! Reads every file of some sources many times, and measures each.
+//! Reads every file of some sources many times, and measures the time of each.
 //!
-//! The sources themselves read, through a host with a probe, so the list of files is what they read
-//! on this machine.  Times are those of the system calls alone; [`SourceCost`] includes parsing.
+//! The sources do the reading, through a [`Host`] that records each file, so the list of files is
+//! what they read on this machine.  Times are those of the system calls; [`SourceCost`] includes
+//! parsing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,11 +12,11 @@ use procfs::{Host, SystemClock, Touch};
 use sample::{Clock, State, Table};
 use source::{Entry, Source, SourceContext};
 
-/// Rounds before measuring: the first opens files and allocates buffers, the second learns how long
-/// records are.
+/// Rounds before measuring: the first opens files and allocates buffers, the second finds the
+/// length of records.
 const WARM_ROUNDS: u32 = 2;
 
-/// Fewest rounds, even if they take long: a median of fewer means little.
+/// Fewest rounds, even if they take long, because a median of fewer means little.
 const ROUNDS_MIN: u32 = 3;
 
 /// The results.
@@ -131,7 +132,7 @@ pub(crate) fn median(values: &mut [u64]) -> u64 {
     values.get(values.len() / 2).copied().unwrap_or(0)
 }
 
-/// The readings that are shown in one line.
+/// The files that share a line.
 #[derive(Default)]
 struct Group<'a> {
     touches: Vec<&'a Touch>,
@@ -185,7 +186,7 @@ impl Group<'_> {
     }
 }
 
-/// The line of a file: the pattern of one of its readers, or its own path.
+/// The path of a file's line: the pattern of one of its readers, or its own path.
 fn group_of(path: &str, touch: &Touch, entries: &[&'static Entry]) -> String {
     let readers = entries.iter().filter(|entry| touch.readers.contains(&entry.name));
     for pattern in readers.flat_map(|entry| entry.reads) {
@@ -202,8 +203,8 @@ fn group_of(path: &str, touch: &Touch, entries: &[&'static Entry]) -> String {
     same_name_below(path, touch, entries).unwrap_or_else(|| path.to_owned())
 }
 
-/// For a file that its reader does not list, in a tree in which it lists others (a controller of
-/// cgroup v1): the pattern of all files of that name in the tree.
+/// For a file that no reader lists in a tree with listed files (a controller of cgroup v1): the
+/// pattern of all files of that name in the tree.
 fn same_name_below(path: &str, touch: &Touch, entries: &[&'static Entry]) -> Option<String> {
     let readers = entries.iter().filter(|entry| touch.readers.contains(&entry.name));
     let patterns: Vec<&str> = readers.flat_map(|entry| entry.reads).copied().collect();

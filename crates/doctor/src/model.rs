@@ -1,15 +1,15 @@
-//! What the two files that grow with the machine would cost on a bigger one.
+//! The estimated cost of the two files that grow with the machine on bigger machines.
 //!
-//! An estimate from what they cost here and from published measurements, not a measurement:
+//! It is computed from their cost on this machine and from published measurements:
 //!
 //! - `/proc/stat` has a line for each CPU and a number for each interrupt line, and the kernel
-//!   adds up every interrupt that ever fired over every CPU.  Formatting is taken from this
-//!   machine (time for each byte); adding up at [`SUM_NS`] a pair, from 96 CPUs with 2,824
+//!   adds up every interrupt that ever fired over every CPU.  The time to format a byte is
+//!   measured here; adding up takes [`SUM_NS`] for each pair, from a machine of 96 CPUs and 2,824
 //!   interrupts, which needed 474 µs a read in 2019.
 //! - `/proc/interrupts` has a cell of 11 characters for each CPU in each row, at [`CELL_NS`].
 //!
-//! Interrupts are assumed to grow by [`INTERRUPTS_PER_CPU`]: a network card and a few NVMe disks
-//! with a queue for each CPU.
+//! Each CPU is assumed to add [`INTERRUPTS_PER_CPU`] interrupt lines: a network card and a few NVMe
+//! disks with a queue for each CPU.
 
 use std::time::Duration;
 
@@ -37,13 +37,13 @@ const CPU_LINE_BYTES: u64 = 60;
 /// The machines for which costs are estimated.
 const CPUS: [u64; 2] = [48, 256];
 
-/// Readings of whose times the median is taken.
+/// Readings; the median of their times counts.
 const READS: usize = 15;
 
-/// The time of one `/proc/stat` on 48 CPUs under Linux 2.6.32, for which collectl began to check.
+/// CPUs, and the time of one `/proc/stat` on them under Linux 2.6.32, which is why collectl checks.
 pub(crate) const REGRESSION: (u64, Duration) = (48, Duration::from_millis(15));
 
-/// The model, with the numbers of this machine.
+/// The estimates, and the size of this machine.
 #[derive(Debug)]
 pub(crate) struct Model {
     pub(crate) cpus: u64,
@@ -72,7 +72,7 @@ pub(crate) fn model(host: &mut Host) -> Option<Model> {
     });
     let numbers = |line: &[u8]| line.split(|byte| *byte == b' ').count() as u64;
     let intr = stat.text.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"intr "));
-    // The word itself and the total precede the single interrupts.
+    // The word `intr` and the total precede the interrupts.
     let interrupts = intr.map_or(0, numbers).saturating_sub(2);
     let mut rows = vec![Row {
         file: "/proc/stat",

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use sample::State;
 use serde_json::{Value, json};
 
-use super::calls::{COMMAND, Price, SystemCalls};
+use super::calls::{COMMAND, CountingCost, SystemCalls};
 use super::facts::{Capability, Fact};
 use super::measure::{FileCost, Measured};
 use super::model::{Model, REGRESSION};
@@ -164,11 +164,11 @@ fn model(found: &Findings, out: &mut dyn Write) -> io::Result<()> {
 
 fn system_calls(found: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let Some(SystemCalls { way, why, calls, price }) = &found.calls else { return Ok(()) };
-    let place = if *way == "kernel" { "in the kernel" } else { "by ptrace" };
-    writeln!(out, "\nWhat `{COMMAND}` asks of the kernel, counted {place}")?;
+    let how = if *way == "kernel" { "in the kernel" } else { "by ptrace" };
+    writeln!(out, "\nSystem calls of `{COMMAND}`, counted {how}")?;
     if !why.is_empty() {
-        let ptrace = "ptrace stops it at each call, so times are mostly the stops'";
-        wrapped(out, "! ", &format!("{ptrace}; not in the kernel: {why}"))?;
+        let ptrace = "ptrace stops the process at each call, which takes most of the time shown";
+        wrapped(out, "! ", &format!("{ptrace}; cannot count in the kernel: {why}"))?;
     }
     match calls {
         Ok(calls) => {
@@ -182,13 +182,13 @@ fn system_calls(found: &Findings, out: &mut dyn Write) -> io::Result<()> {
         }
         Err(error) => wrapped(out, "! ", &format!("not counted: {error}"))?,
     }
-    let Some(Price { bare_ns, not_selected_ns, counted_ns, storage }) = price else {
+    let Some(CountingCost { bare_ns, not_selected_ns, counted_ns, storage }) = price else {
         return Ok(());
     };
     let more = |ns: f64| (ns - bare_ns).max(0.0);
     let text = format!(
-        "A system call takes {bare_ns:.0} ns here, {:.0} ns more while whit trace counts those of \
-         others, {:.0} ns more while it is counted itself.  The programs store calls in {}.",
+        "A system call takes {bare_ns:.0} ns here; {:.0} ns more while whit trace counts other \
+         processes, {:.0} ns more while it counts this one.  BPF programs store calls in {}.",
         more(*not_selected_ns),
         more(*counted_ns),
         storage.name()
@@ -287,7 +287,7 @@ fn system_calls_json(found: &SystemCalls) -> Value {
             "us_per_call": us(one.wall_ns) / one.calls.max(1) as f64,
         })
     };
-    let price = |price: &Price| {
+    let price = |price: &CountingCost| {
         json!({
             "bare_ns": price.bare_ns,
             "not_selected_ns": price.not_selected_ns,

@@ -1,8 +1,8 @@
-//! Fine, dear or too slow: what reading costs, as a part of the time between two samples.
+//! Fine, dear or too slow: the time of reading as a share of the time between two samples.
 //!
-//! A file is **dear** from a thousandth of the interval on and **too slow** from a hundredth: the
+//! A file is **dear** (expensive) from 0.1 % of the interval on and **too slow** from 1 %: the
 //! 15 ms that `/proc/stat` took on 48 CPUs under Linux 2.6.32 are too slow every second, dear
-//! every 10 s, and nothing every minute.  All files together may cost five times as much.
+//! every 10 s, and fine every minute.  All files together may take five times as much.
 
 use std::fmt;
 
@@ -10,26 +10,26 @@ use sample::State;
 
 use super::measure::{FileCost, Measured};
 
-/// The share of the interval from which on one file is dear.
+/// The smallest share of the interval at which one file is dear.
 const DEAR_SHARE: f64 = 0.001;
 
-/// The share of the interval from which on one file is too slow.
+/// The smallest share of the interval at which one file is too slow.
 const SLOW_SHARE: f64 = 0.01;
 
-/// How much more all files together may cost.
+/// Limit of all files together, as a multiple of that of one file.
 const TOTAL_FACTOR: f64 = 5.0;
 
-/// The value for an interval of 0.
+/// The interval to judge by if none is given (0).
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// The verdict on the cost of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Below a thousandth of the interval.
+    /// Below 0.1 % of the interval.
     Fine,
-    /// From a thousandth on.
+    /// From 0.1 % on.
     Dear,
-    /// From a hundredth on.
+    /// From 1 % on.
     TooSlow,
 }
 
@@ -63,14 +63,14 @@ pub(crate) fn of_file(file: &FileCost, interval_ns: u64) -> Verdict {
     Verdict::of_share(share(file.median_ns, interval_ns))
 }
 
-/// The verdict on everything: that on the slowest file, or on all together.
+/// The verdict on everything: the worse of those on the slowest file and on all files together.
 pub(crate) fn of_all(measured: &Measured, interval_ns: u64) -> Verdict {
     let files = measured.files.iter().map(|file| of_file(file, interval_ns)).max();
     let total = Verdict::of_share(share(measured.total_ns(), interval_ns) / TOTAL_FACTOR);
     files.unwrap_or(Verdict::Fine).max(total)
 }
 
-/// A file that costs too much, or all of them together.
+/// A file, or all files together, whose verdict is not fine.
 #[derive(Debug)]
 pub struct Slow {
     /// The path or pattern; `all files` for the sum.
@@ -112,7 +112,7 @@ pub(crate) fn slow(measured: &Measured, interval_ns: u64) -> Vec<Slow> {
 }
 
 fn fine_interval_seconds(nanoseconds: f64) -> u64 {
-    // Strictly below the limit, with a margin.
+    // 5 % more than the limit needs, so that the verdict is fine.
     (nanoseconds / (DEAR_SHARE * SECOND_NS as f64) * 1.05).ceil() as u64
 }
 
