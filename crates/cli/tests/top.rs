@@ -146,9 +146,9 @@ fn options_choose_what_is_shown() {
     assert!(users.contains("PROCS"), "{users:?}");
     let folder = tempfile::tempdir().unwrap();
     let mut session = Session::start(&["--root", folder.path().to_str().unwrap()], &[]);
-    session.until("there is no folder proc");
+    session.until("has no directory proc");
 
-    // A child of ours stands below us, wherever the others are.
+    // In the tree, a child is below its parent.
     let mut child = Command::new("sleep").arg("60").spawn().unwrap();
     let both = format!("{pid},{}", child.id());
     let tree = shown(&[&two[..], &["--pid", &both, "--tree"]].concat());

@@ -1,5 +1,4 @@
-//! The state of `whit top` and what each action does to it: without a terminal, so that all of it
-//! can be tested.
+//! The state of `whit top`, and what each action changes.  No terminal is used, so tests need none.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -187,7 +186,7 @@ impl App {
     pub(crate) fn tick(&mut self) -> Result<bool, TopError> {
         match &mut self.feed {
             SampleFeed::Live(live) => {
-                // What is not shown is not read.
+                // Hidden sources are not read.
                 let left_out = if self.shows_machine { &[] } else { fields::PANEL_ONLY };
                 live.leave_out(left_out);
                 live.next(&mut self.snapshot)?;
@@ -278,7 +277,7 @@ impl App {
                 self.list.cursor = 0;
             }
             Action::SearchAgain if self.searched.is_empty() => {
-                self.notice = Some("nothing was searched for yet: /".to_owned());
+                self.notice = Some("no search text yet; type / first".to_owned());
             }
             Action::SearchAgain => {
                 if !self.list.search(&values, &self.searched, false) {
@@ -377,11 +376,11 @@ impl App {
 
     fn ask_signal(&mut self) {
         let refusal = match &self.feed {
-            SampleFeed::Recorded(_) => Some("a recording's processes are not there any more"),
+            SampleFeed::Recorded(_) => Some("a recording's processes cannot get signals"),
             SampleFeed::Live(_) if self.root.as_os_str() != "/" => {
-                Some("with --root the processes are another machine's")
+                Some("processes under --root cannot get signals")
             }
-            _ if self.list.selected.is_none() => Some("select a process first: Up, Down"),
+            _ if self.list.selected.is_none() => Some("select a process first, with Up or Down"),
             _ => None,
         };
         if let Some(refusal) = refusal {
@@ -392,7 +391,7 @@ impl App {
             Some((pid, start, command)) => {
                 self.prompt = Prompt::Signal { pid, start, command, chosen: 0 };
             }
-            None => self.notice = Some("what is selected is no process that runs".to_owned()),
+            None => self.notice = Some("the selected line is not a running process".to_owned()),
         }
     }
 
@@ -474,7 +473,7 @@ impl App {
 
 /// Opens the sources of a live screen under `root`.
 pub(crate) fn open_live(root: &Path, threads: bool) -> LiveFeed {
-    // The exact CPU time and the delay are columns.
+    // Two columns, exact CPU time and run-queue wait, need schedstat.
     let process = ProcessOptions { threads, schedstat: true, ..ProcessOptions::default() };
     let shown = |entry: &&'static Entry| fields::SOURCES.contains(&entry.name);
     let entries: Vec<_> = source::ALL.iter().copied().filter(shown).collect();
@@ -494,7 +493,7 @@ pub(crate) fn open_recording(path: &Path, local: TimeZone) -> Result<(Cursor, Me
     Ok((cursor, meta))
 }
 
-/// Letters of the sources that are shown of collectl's recordings.
+/// Letters of the sources that are shown from a recording of collectl.
 const COLLECTL_LETTERS: &str = "cdmnZ";
 
 /// Parses an interval in seconds.
@@ -504,7 +503,7 @@ const COLLECTL_LETTERS: &str = "cdmnZ";
 pub fn interval(text: &str) -> Result<f64, String> {
     let allowed = INTERVAL_SECONDS_MIN..=INTERVAL_SECONDS_MAX;
     text.trim().parse().ok().filter(|seconds| allowed.contains(seconds)).ok_or_else(|| {
-        format!("'{text}': write seconds from {INTERVAL_SECONDS_MIN} to {INTERVAL_SECONDS_MAX}")
+        format!("'{text}': give seconds from {INTERVAL_SECONDS_MIN} to {INTERVAL_SECONDS_MAX}")
     })
 }
 
@@ -518,7 +517,7 @@ fn choose(chosen: &mut usize, count: usize, edit: Edit) -> bool {
     true
 }
 
-/// As [`choose`], for signals: a digit or a letter selects the next that begins with it.
+/// As [`choose`], for signals: a digit or a letter selects the next signal that begins with it.
 fn choose_signal(chosen: &mut usize, edit: Edit) -> bool {
     let Edit::Put(letter) = edit else { return choose(chosen, kill::SIGNALS.len(), edit) };
     let begins = |&index: &usize| {

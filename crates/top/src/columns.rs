@@ -12,27 +12,27 @@ use super::values::{ListItem, TickValues};
 /// A column; the list can be sorted by each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
-    /// Process number.
+    /// Process ID.
     Pid,
     /// Name of the user.
     User,
-    /// Priority as the kernel counts.
+    /// Priority in the kernel's scale.
     Priority,
     /// Nice value.
     Nice,
     /// Size of the address space.
     Virtual,
-    /// Memory in use.
+    /// Resident memory.
     Resident,
-    /// In swap.
+    /// Memory in swap.
     Swap,
     /// State letter.
     State,
     /// CPU use in the interval.
     Cpu,
-    /// Memory in use, as a share of the machine's.
+    /// Resident memory, as a share of the machine's.
     Memory,
-    /// CPU time of its life.
+    /// CPU time since its start.
     Time,
     /// Threads.
     Threads,
@@ -44,11 +44,11 @@ pub enum Column {
     Write,
     /// Bytes read and written.
     Io,
-    /// Page faults with I/O.
+    /// Major page faults, which need I/O.
     Faults,
     /// The CPU it ran on last.
     Processor,
-    /// When it began.
+    /// Start time.
     Start,
     /// Processes of a group.
     Processes,
@@ -62,7 +62,7 @@ pub enum Column {
 pub(crate) struct Appearance {
     pub(crate) title: &'static str,
     pub(crate) width: u16,
-    /// Whether text stands at the left.
+    /// Whether text is left-aligned.
     pub(crate) left: bool,
     /// The narrowest screen on which it is shown.
     pub(crate) from_width: u16,
@@ -150,25 +150,25 @@ impl Column {
     #[must_use]
     pub const fn named(self) -> (&'static str, &'static str) {
         match self {
-            Column::Pid => ("pid", "Process number"),
-            Column::User => ("user", "Name of the user"),
-            Column::Priority => ("pri", "Priority as the kernel counts"),
+            Column::Pid => ("pid", "Process ID"),
+            Column::User => ("user", "User name"),
+            Column::Priority => ("pri", "Priority in the kernel's scale"),
             Column::Nice => ("nice", "Nice value"),
             Column::Virtual => ("virt", "Size of the address space"),
-            Column::Resident => ("res", "Memory in use"),
-            Column::Swap => ("swap", "In swap"),
+            Column::Resident => ("res", "Resident memory"),
+            Column::Swap => ("swap", "Memory in swap"),
             Column::State => ("state", "State letter"),
             Column::Cpu => ("cpu", "CPU use in the interval"),
-            Column::Memory => ("mem", "Memory in use, as a share of the machine's"),
-            Column::Time => ("time", "CPU time of its life"),
+            Column::Memory => ("mem", "Resident memory, as a share of the machine's"),
+            Column::Time => ("time", "CPU time since its start"),
             Column::Threads => ("thr", "Threads"),
             Column::Delay => ("wait", "Time ready to run without a CPU"),
             Column::Read => ("read", "Bytes read from storage"),
             Column::Write => ("write", "Bytes written to storage"),
             Column::Io => ("io", "Bytes read and written"),
-            Column::Faults => ("flt", "Page faults with I/O"),
+            Column::Faults => ("flt", "Major page faults (with I/O)"),
             Column::Processor => ("on", "The CPU it ran on last"),
-            Column::Start => ("start", "When it began"),
+            Column::Start => ("start", "Start time"),
             Column::Processes => ("procs", "Processes of a group"),
             Column::Ended => ("ended", "Processes of a group that ended in the interval"),
             Column::Command => ("command", "Command"),

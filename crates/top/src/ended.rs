@@ -1,8 +1,8 @@
 //! Processes that ended in the shown interval, so that sums include them.
 //!
-//! Exits come at every tick, processes perhaps only at every sixtieth: exits since the last reading
+//! Exit events come at every tick, readings of processes perhaps only at every sixtieth.  So exits
 //! are kept until the next reading of processes ends the interval.  Each exit is copied; at most
-//! [`ENDED_MAX`] are kept, the others are counted.
+//! [`ENDED_MAX`] are kept, the others are only counted.
 
 use std::collections::HashMap;
 
@@ -61,7 +61,7 @@ impl EndedList {
         self.closed.get(index).or_else(|| self.open.get(index - self.closed.len()))
     }
 
-    /// Those whose usage belongs to the interval of the processes' rates.
+    /// Those that ended in the interval of the processes' rates.
     pub(crate) fn closed(&self) -> &[Ended] {
         &self.closed
     }
@@ -135,7 +135,7 @@ fn ended(row: &Row<'_>, sources: &ScreenSources) -> Ended {
     let exact = number(fields.run_time);
     let sampled = || Some(number(fields.user_time)? + number(fields.system_time)?);
     let tick_ns = 1_000_000_000 / row.frame.meta.ticks_per_second().max(1);
-    // Start times are whole ticks: it began before the end of that tick.
+    // A start time is a whole tick: the process started before the end of that tick.
     let start_ns = |ticks: u64| ticks.saturating_add(1).saturating_mul(tick_ns);
     Ended {
         name: row.name().to_vec(),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use feed::{FeedError, TimeError};
 
-/// What to use without a screen.
-const INSTEAD: &str = "whit record --top and whit play --top give plain lines";
+/// What to use instead.
+const INSTEAD: &str = "whit record --top and whit play --top print plain lines instead";
 
 /// Why there is no screen.
 #[derive(Debug, thiserror::Error)]
@@ -15,10 +15,10 @@ pub enum TopError {
     #[error("whit top needs a terminal; {INSTEAD}")]
     NoTerminal,
     /// `TERM` is not set.
-    #[error("TERM is not set, so nothing is known of the terminal; {INSTEAD}")]
+    #[error("TERM is not set, so the terminal's type is unknown; {INSTEAD}")]
     UnknownTerminal,
     /// The terminal cannot move its cursor.
-    #[error("the terminal (TERM=dumb) cannot place text; {INSTEAD}")]
+    #[error("the terminal (TERM=dumb) cannot move its cursor; {INSTEAD}")]
     DumbTerminal,
     /// The terminal failed.
     #[error("cannot {what}")]
@@ -33,11 +33,11 @@ pub enum TopError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A root without `/proc`.
-    #[error("{}: there is no folder proc in it", .0.display())]
+    #[error("{}: has no directory proc", .0.display())]
     NoProc(PathBuf),
     /// A recording without processes.
     #[error(
-        "{}: no processes in it (recorded are '{recorded}'); whit record -s +Z records them",
+        "{}: has no processes, only -s {recorded}; record them with whit record -s +Z",
         path.display()
     )]
     NoProcesses {

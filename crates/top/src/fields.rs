@@ -1,7 +1,7 @@
 //! The indexes of the columns that `whit top` shows: found by name once, at the start, so that a
 //! recording of any version is shown with the columns it has.
 //!
-//! Costs some hundred comparisons of short strings, once.
+//! Costs a few hundred comparisons of short strings, once.
 
 use layout::{Frame, Row};
 use sample::{SourceDef, Track};

@@ -1,5 +1,4 @@
-//! What the keys mean: from an event to an action.  Keys are those of top and htop where these have
-//! one.
+//! Maps key events to actions.  Keys are those of top and htop if these have one for the action.
 
 use feed::Motion;
 use ratatui_crossterm::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -179,33 +178,33 @@ pub(crate) fn edit(event: &Event) -> Option<Edit> {
 
 /// The help: keys and their actions.  `true`: only in a recording, `false`: only on this machine.
 pub(crate) const HELP: &[(&str, &str, Option<bool>)] = &[
-    ("q  F10  Ctrl-C", "end", None),
+    ("q  F10  Ctrl-C", "quit", None),
     ("Up Down", "select a line; Esc selects none", None),
     ("PgUp PgDn Home End", "move in the list", Some(false)),
-    ("Left Right", "a sample back, a sample on", Some(true)),
-    ("PgUp PgDn", "a minute back, a minute on", Some(true)),
+    ("Left Right", "previous sample, next sample", Some(true)),
+    ("PgUp PgDn", "one minute back, one minute forward", Some(true)),
     ("Home End", "the first sample, the last", Some(true)),
     ("[ ]  Ctrl-B Ctrl-F", "a page up, a page down in the list", None),
-    ("Space", "stop the list, go on", Some(false)),
-    ("Space", "play, stop", Some(true)),
-    ("Enter", "a sample now", Some(false)),
-    ("P M T N U O", "sort by CPU, memory, time, number, user, disk I/O", None),
+    ("Space", "pause sampling, continue", Some(false)),
+    ("Space", "play, pause", Some(true)),
+    ("Enter", "take a sample now", Some(false)),
+    ("P M T N U O", "sort by CPU, memory, time, pid, user, disk I/O", None),
     ("< >", "sort by the column to the left, to the right", None),
     ("o  F6", "choose what to sort by", None),
-    ("R", "the other way round", None),
-    ("g", "by control group, by user, by command, each process", None),
-    ("t  F5", "as a tree; - folds a branch", None),
-    ("H", "threads", None),
-    ("e", "processes that ended", None),
-    ("i", "leave out those that use no CPU", None),
+    ("R", "reverse the order", None),
+    ("g", "group by control group, user, command; no groups", None),
+    ("t  F5", "tree; - folds a branch", None),
+    ("H", "show threads", None),
+    ("e", "show ended processes", None),
+    ("i", "hide processes that use no CPU", None),
     ("c", "command lines or names", None),
-    ("/  F3", "search; n for the next", None),
-    ("f  F4", "only lines with a text", None),
-    ("u", "only a user's processes", None),
-    ("k  F9", "send a signal, after a question", Some(false)),
-    ("d", "seconds between samples", None),
-    ("m", "the machine above the list", None),
-    ("r  Ctrl-L", "draw the screen anew", None),
+    ("/  F3", "search; n finds the next", None),
+    ("f  F4", "show only lines that contain a text", None),
+    ("u", "show only one user's processes", None),
+    ("k  F9", "send a signal, after confirmation", Some(false)),
+    ("d", "set the seconds between samples", None),
+    ("m", "show or hide the machine above the list", None),
+    ("r  Ctrl-L", "redraw the screen", None),
 ];
 
 #[cfg(test)]

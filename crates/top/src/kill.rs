@@ -42,9 +42,9 @@ impl fmt::Display for SignalOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SignalOutcome::Sent => f.write_str("sent"),
-            SignalOutcome::Gone => f.write_str("not sent: it has ended"),
+            SignalOutcome::Gone => f.write_str("not sent: the process has ended"),
             SignalOutcome::Reused => {
-                f.write_str("not sent: it has ended, and its number is another's")
+                f.write_str("not sent: the process has ended, and its pid was reused")
             }
             SignalOutcome::Denied => f.write_str("not permitted"),
             SignalOutcome::Failed(errno) => {
@@ -56,13 +56,14 @@ impl fmt::Display for SignalOutcome {
 
 /// Sends a signal to the process `pid` if it started at `start`, in ticks since boot.
 pub(crate) fn send(pid: i32, start: u64, signal: i32) -> SignalOutcome {
-    // For kill(2), 0 and negative numbers are process groups, which cannot be selected.
+    // kill(2) takes 0 and negative numbers for process groups, which cannot be selected.
     let process = if pid > 0 { Pid::from_raw(pid) } else { None };
     let Some(process) = process else { return SignalOutcome::Gone };
     let held = match pidfd_open(process, PidfdFlags::empty()) {
         Ok(held) => Some(held),
         Err(rustix::io::Errno::SRCH) => return SignalOutcome::Gone,
-        // Before Linux 5.3, or forbidden by a seccomp filter: compared right before the signal.
+        // Without pidfd_open(2) (before Linux 5.3, or under a seccomp filter) the start time is
+        // compared right before kill(2).
         Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => None,
         Err(error) => return SignalOutcome::Failed(error.raw_os_error()),
     };

@@ -31,13 +31,13 @@ pub struct ListSettings {
     pub full: bool,
     /// Lines of processes that ended.
     pub ended: bool,
-    /// No lines of processes that used no CPU.
+    /// Whether processes that used no CPU are hidden.
     pub hide_idle: bool,
     /// Only lines with this in command, arguments, user or control group.
     pub filter: String,
-    /// Only this user's, by name or number.
+    /// Only processes of this user, by name or user ID.
     pub user: Option<String>,
-    /// Only these, empty for all.
+    /// Only these pids; empty for all.
     pub pids: Vec<i32>,
 }
 
@@ -264,7 +264,7 @@ impl ProcessList {
         }
         let mut seen = vec![false; keys.len()];
         let mut lines = Vec::with_capacity(keys.len());
-        // Processes in a circle have no root; they come last.
+        // Processes in a cycle of parents have no root; they come last.
         for root in roots.into_iter().chain(0..keys.len()) {
             let mut stack = vec![(root, 0, true)];
             while let Some((index, depth, shown)) = stack.pop() {

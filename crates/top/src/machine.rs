@@ -19,13 +19,13 @@ const HISTORY_MAX: usize = 512;
 /// CPU time by state, in the order of the bar.
 pub(crate) const CPU_STATES: [&str; 8] = ["us", "ni", "sy", "hi", "si", "st", "wa", "id"];
 
-/// The number of busy states; the others are waiting.
+/// The number of busy states; in the others (I/O wait, idle) the CPU is idle.
 pub(crate) const CPU_BUSY: usize = 6;
 
 /// What the panel shows of one tick.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MachineValues {
-    /// Per cent of all CPUs, as [`CPU_STATES`].
+    /// Percent of all CPUs, in the order of [`CPU_STATES`].
     pub(crate) cpu: [Option<f64>; 8],
     /// The three load averages.
     pub(crate) load: [Option<f64>; 3],
@@ -52,7 +52,7 @@ pub(crate) struct MachineValues {
     pub(crate) execs: Option<f64>,
     pub(crate) exits: Option<f64>,
     pub(crate) exits_lost: Option<f64>,
-    /// CPU time that no process accounts for, per cent of one CPU.
+    /// CPU time of no known process, in percent of one CPU.
     pub(crate) unattributed: Option<f64>,
     /// How processes are read.
     pub(crate) way: Option<String>,
@@ -190,7 +190,7 @@ impl Panel {
 }
 
 impl MachineValues {
-    /// Memory that is in use, per cent.
+    /// Used memory, in percent.
     pub(crate) fn memory_used(&self) -> Option<f64> {
         let total = self.memory_total.filter(|&total| total > 0.0)?;
         Some((total - self.memory_available.or(self.memory_free)?) / total * 100.0)
@@ -277,9 +277,10 @@ fn count_tasks(machine: &mut MachineValues, frame: &Frame<'_>, sources: &ScreenS
     if let Some(row) = sources.exit.row(frame).filter(|row| row.track.current.state == State::Ok) {
         let seconds = row.interval_seconds();
         let origin = sources.exit.fields.origin;
-        let is_told = |row: &Row<'_>| origin.and_then(|field| row.text(field)) != Some(b"inferred");
-        let ends = row.rows().filter(is_told).count();
-        // If only the usage of children is known, their number is not.
+        let is_reported =
+            |row: &Row<'_>| origin.and_then(|field| row.text(field)) != Some(b"inferred");
+        let ends = row.rows().filter(is_reported).count();
+        // Exits inferred from the usage of children have no number.
         let known = seconds.filter(|_| ends > 0 || row.rows().next().is_none());
         machine.exits = known.map(|seconds| ends as f64 / seconds);
     }

@@ -140,7 +140,7 @@ fn row(
     }
 }
 
-/// Long names end in a `+`, as in top.
+/// Long names are cut and end in a `+`, as in top.
 fn cut(text: &mut String, width: u16) {
     let width = usize::from(width);
     if let Some((at, _)) = text.char_indices().nth(width) {
@@ -191,7 +191,7 @@ fn command(
     // A process without arguments is a kernel thread, or a zombie.
     let full = settings.full && !matches!(item, ListItem::Process(row) if values.is_thread(row));
     let name = values.command(item, full).unwrap_or(b"-");
-    // Text that does not fit is not escaped.
+    // Only the part that can fit is escaped.
     let room = usize::from(canvas.area.width) * 4;
     let name = &name[..name.len().min(room)];
     format::name(text, name, &mut canvas.bytes, ascii);
@@ -201,9 +201,9 @@ fn command(
 fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     let strong = canvas.theme.strong();
     let typed = match &app.prompt {
-        Prompt::Filter(text) => Some(("only lines with: ", text)),
+        Prompt::Filter(text) => Some(("show only lines that contain: ", text)),
         Prompt::Search(text) => Some(("search: ", text)),
-        Prompt::User(text) => Some(("only this user's: ", text)),
+        Prompt::User(text) => Some(("show only processes of user: ", text)),
         Prompt::Interval(text) => Some(("seconds between samples: ", text)),
         _ => None,
     };
@@ -219,7 +219,7 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     }
     let mut state = String::new();
     if app.paused && !app.is_recorded() {
-        state.push_str("stopped  ");
+        state.push_str("paused  ");
     }
     if !app.list.settings.filter.is_empty() {
         state.push_str(&format!("with '{}'  ", app.list.settings.filter));

@@ -116,7 +116,7 @@ fn show(app: &mut App, count: Option<u64>, kind: &TerminalKind) -> Result<(), To
                 if !app.tick()? {
                     app.paused = true;
                 }
-                // Sources that were opened again have no rates before their second sample.
+                // Reopened sources have no rates before their second sample.
                 due_ns = match app.readings.history.ticks() {
                     1 => now_ns() + FIRST_PAUSE_NS,
                     _ => next_tick(due_ns, app.interval_seconds),
@@ -150,7 +150,8 @@ fn next_tick(due_ns: u64, seconds: f64) -> u64 {
     }
 }
 
-/// Handles all events; returns the most far-reaching step that is left to the loop.
+/// Handles all events; returns the loop's next step: quit, the last step that is not a redraw, or a
+/// redraw.
 fn events_done(app: &mut App, events: &[Event]) -> Result<NextStep, TopError> {
     let mut next = NextStep::Nothing;
     for event in events {
@@ -167,7 +168,7 @@ fn events_done(app: &mut App, events: &[Event]) -> Result<NextStep, TopError> {
 fn draw(app: &mut App, terminal: &mut TakenTerminal, theme: Theme) -> Result<(), TopError> {
     terminal.screen.draw(|frame| screen::draw(app, frame.buffer_mut(), theme))?;
     if let SampleFeed::Live(live) = &app.feed {
-        // Waiting, the terminal's size (three calls), and writing.
+        // One wait, three calls for the terminal's size, one write.
         live.counters().calls.add(CALLS_A_SCREEN);
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! The terminal: taken over at the start, and restored at every end (return, error, panic, TERM,
-//! HUP, INT) and while the process is stopped.
+//! The terminal: switched to raw mode and the alternate screen at the start, and restored at every
+//! end (return, error, panic, SIGTERM, SIGHUP, SIGINT) and while the process is stopped.
 //!
 //! A signal handler writes a byte to a pipe; the loop waits for this pipe and the keyboard, so
 //! signals are handled at once and need no polling.
@@ -96,21 +96,21 @@ impl TerminalKind {
 }
 
 impl TakenTerminal {
-    /// Takes the terminal over.
+    /// Takes control of the terminal.
     ///
     /// # Errors
     /// Those of the terminal.
     pub(crate) fn take() -> Result<Self, TopError> {
-        let signals = install_handlers().map_err(failed("watch for signals"))?;
+        let signals = install_handlers().map_err(failed("install signal handlers"))?;
         restore_on_panic();
-        enter().map_err(failed("take the terminal over"))?;
+        enter().map_err(failed("set the terminal to raw mode"))?;
         let writer = BufWriter::with_capacity(BUFFER_BYTES, io::stdout());
         let screen = Terminal::new(CrosstermBackend::new(writer));
         match screen {
             Ok(screen) => Ok(TakenTerminal { screen: ManuallyDrop::new(screen), signals }),
             Err(error) => {
                 give_back();
-                Err(failed("learn the terminal's size")(error))
+                Err(failed("get the terminal's size")(error))
             }
         }
     }
@@ -155,7 +155,7 @@ impl TakenTerminal {
         Ok(if pending & RESIZED != 0 { TerminalEvent::Redraw } else { TerminalEvent::Time })
     }
 
-    /// Restores the terminal, stops, and takes it over again when the process is continued.
+    /// Restores the terminal, stops, and takes control again when the process is continued.
     pub(crate) fn suspend(&mut self) -> Result<(), TopError> {
         give_back();
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)
@@ -167,12 +167,12 @@ impl TakenTerminal {
     fn again(&mut self) -> Result<(), TopError> {
         // Another program may have left the terminal in any state.
         let _ = terminal::disable_raw_mode();
-        enter().map_err(failed("take the terminal over again"))?;
+        enter().map_err(failed("set the terminal to raw mode again"))?;
         self.screen.clear()?;
         Ok(())
     }
 
-    /// Forgets the content of the screen, so that all is drawn again.
+    /// Marks the screen's content as unknown, so that all is drawn again.
     pub(crate) fn clear(&mut self) -> Result<(), TopError> {
         self.screen.clear()?;
         Ok(())
@@ -256,7 +256,7 @@ extern "C" fn note(signal: libc::c_int) {
     PENDING.fetch_or(bit, Ordering::Relaxed);
     let wake = WAKE.load(Ordering::Relaxed);
     // SAFETY: write(2) may be called by a handler; the byte lives through the call, and the
-    // descriptor is never closed.  `errno` is put back, as the code interrupted may look at it.
+    // descriptor is never closed.  `errno` is restored, because the interrupted code may read it.
     unsafe {
         let errno = *libc::__errno_location();
         libc::write(wake, [0u8].as_ptr().cast(), 1);

@@ -409,7 +409,7 @@ fn a_recording_without_processes_is_refused() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../testdata/recordings/version-1-closed.whit");
     let error = open_recording(&path, TimeZone::UTC).err().unwrap().to_string();
-    assert!(error.contains("no processes in it"), "{error}");
+    assert!(error.contains("has no processes"), "{error}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The content of a line of the list (a process, an ended one, or a group), and its numbers.
 //!
-//! The counters of a process that started within the interval are all of the interval.  For one
-//! that started earlier and is missing from the last reading, nothing is known.
+//! All counts of a process that started within the interval belong to the interval.  If a process
+//! started earlier but is missing from the last reading, its usage in the interval is unknown.
 
 use std::collections::HashMap;
 
@@ -198,7 +198,7 @@ impl<'a> TickValues<'a> {
         }
     }
 
-    /// Page faults with I/O per second.
+    /// Major page faults per second.
     pub(crate) fn faults(&self, item: &ListItem<'_>) -> Option<f64> {
         match item {
             ListItem::Group(group) => group.faults,

@@ -9,17 +9,17 @@ use crate::app::App;
 use crate::format;
 use crate::machine::{CPU_BUSY, CPU_STATES, MachineValues};
 
-/// On lower screens only the first line of the machine is shown.
+/// With fewer lines on the screen, the panel has only the title, CPU and memory.
 const HEIGHT_FOR_ALL: u16 = 16;
 
-/// On lower screens CPU and memory are hidden.
+/// With fewer lines on the screen, the panel has only the title.
 const HEIGHT_FOR_SOME: u16 = 9;
 
 /// Eighths of a character, for bars and histories.
 const BLOCKS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const PLAIN_BLOCKS: [&str; 9] = [" ", ".", ".", ":", ":", "-", "=", "+", "#"];
 
-/// Instead of a row of dashes, if nothing is recorded or the machine has no such file.
+/// Shown instead of dashes if the recording or the machine has none of a line's numbers.
 const NOT_KNOWN: &str = "not known";
 
 /// Columns before the numbers of the lines with bars.
@@ -55,7 +55,7 @@ fn title(app: &App, canvas: &mut Canvas<'_>) {
     format::whole(&mut own, machine.own_calls);
     own.push_str(" calls/s");
     let width = canvas.area.width;
-    // The right end is always whit's; on narrow screens only its CPU.
+    // The cost of whit is always at the right end; on narrow screens only its CPU usage.
     if width < 48 {
         own.truncate(own.find('%').map_or(own.len(), |at| at + 1));
     }
@@ -288,7 +288,7 @@ fn tasks(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         format::rate(&mut text, number);
         text.push_str(name);
     }
-    // Lost exits are more important than the way of reading.
+    // Lost exit events come first; the way of reading is shown if it still fits.
     let lost = machine.exits_lost.unwrap_or(0.0) + app.list.ended.refused() as f64;
     if lost > 0.0 {
         let _ = write!(text, " {lost:.0} ends lost");
