@@ -1,12 +1,12 @@
-//! What a newcomer does, done by a program: a source and a view are added to a copy of the tree by
-//! `docs/adding-a-source.md` and `docs/adding-a-view.md`, and must then appear everywhere.
+//! Checks the pages for newcomers: adds a source and a view to a copy of the tree, as
+//! `docs/adding-a-source.md` and `docs/adding-a-view.md` say; both must then appear everywhere.
 //!
-//! What is added stands in `xtask/newcomer/`.  The copy is `target/newcomer/tree`; a file is written
-//! there only when it has changed, so a second run compiles next to nothing.
+//! The added files are in `xtask/newcomer/`.  The copy is `target/newcomer/tree`; only changed
+//! files are written there, so a second run compiles almost nothing.
 //!
-//! It is built into a folder of its own, `target/newcomer/target`: to cargo a crate of the copy and
-//! the same crate of this tree have one name, and it would take one for the other.  Crates of others
-//! are built already, so the first run links them there.
+//! The copy is built into its own directory, `target/newcomer/target`, because cargo cannot tell a
+//! crate of the copy from the same crate of this tree.  The first run links the dependencies there,
+//! which are built already.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::{finish, root};
 
-/// The files that are added: where they stand here, and where they belong.
+/// The added files: the name in `xtask/newcomer/`, and the path in the copy.
 const FILES: &[(&str, &str)] = &[
     ("softnet_stat.rs", "crates/procfs/src/softnet_stat.rs"),
     ("softnet.rs", "crates/source/src/softnet.rs"),
@@ -23,26 +23,25 @@ const FILES: &[(&str, &str)] = &[
     ("influx.rs", "crates/view/src/influx.rs"),
 ];
 
-/// The lines that are added to registries: the file, the line, and the one it comes before in the
-/// first list that has it.
-const LINES: &[(&str, &str, Place)] = &[
-    ("crates/procfs/src/lib.rs", "pub mod softnet_stat;", Place::Sorted("pub mod ")),
-    ("crates/source/src/lib.rs", "mod softnet;", Place::Sorted("mod ")),
-    ("crates/source/src/lib.rs", "    &softnet::ENTRY,", Place::EndOf("pub static ALL")),
-    ("crates/view/src/lib.rs", "mod influx;", Place::Sorted("mod ")),
-    ("crates/view/src/lib.rs", "    &influx::ENTRY,", Place::EndOf("pub static ALL")),
+/// The lines added to registries: the file, the line, and its position.
+const LINES: &[(&str, &str, Position)] = &[
+    ("crates/procfs/src/lib.rs", "pub mod softnet_stat;", Position::Sorted("pub mod ")),
+    ("crates/source/src/lib.rs", "mod softnet;", Position::Sorted("mod ")),
+    ("crates/source/src/lib.rs", "    &softnet::ENTRY,", Position::EndOf("pub static ALL")),
+    ("crates/view/src/lib.rs", "mod influx;", Position::Sorted("mod ")),
+    ("crates/view/src/lib.rs", "    &influx::ENTRY,", Position::EndOf("pub static ALL")),
 ];
 
-/// Where a line belongs.
+/// The position of an added line.
 #[derive(Clone, Copy)]
-enum Place {
-    /// Among the lines that begin so, by the alphabet.
+enum Position {
+    /// In alphabetical order among the lines that begin with this text.
     Sorted(&'static str),
-    /// Before the end of the list that opens so.
+    /// Before the end of the list whose first line begins with this text.
     EndOf(&'static str),
 }
 
-/// What shows a recording, and a word that must be in what it prints.
+/// Views of a recording: name, options, and a word that the output must contain.
 const SHOWN: &[(&str, &[&str], &str)] = &[
     ("brief", &[], "softnet"),
     ("verbose", &["--verbose"], "softnet"),
@@ -54,10 +53,10 @@ const SHOWN: &[(&str, &[&str], &str)] = &[
     ("influx", &["--influx"], "softnet,host="),
 ];
 
-/// Where the copy is built.
+/// The build directory of the copy.
 const TARGET: &str = "target/newcomer/target";
 
-/// Adds both and looks for them.
+/// Adds a source and a view to the copy, and checks each output for them.
 pub(crate) fn run() -> anyhow::Result<()> {
     let tree = root().join("target/newcomer/tree");
     copy(&tree)?;
@@ -75,20 +74,24 @@ pub(crate) fn run() -> anyhow::Result<()> {
     std::fs::create_dir_all(&folder)?;
     finish(cargo(&["build", "-q", "-p", "cli"]))?;
     let whit = root().join(TARGET).join("debug/whit");
-    said(&whit, &["record", "-s", "softnet", "-i0.2", "-c4", "-f", &folder.to_string_lossy()])?;
+    output_of(
+        &whit,
+        &["record", "-s", "softnet", "-i0.2", "-c4", "-f", &folder.to_string_lossy()],
+    )?;
     let recording = only_file(&folder)?;
     let recording = recording.to_string_lossy();
-    let detail = said(&whit, &["play", &recording, "-s", "SOFTNET"])?;
+    let detail = output_of(&whit, &["play", &recording, "-s", "SOFTNET"])?;
     has("detail", &detail, "softnet")?;
     for (name, arguments, word) in SHOWN {
-        let text = said(&whit, &[&["play", &recording, "-s", "softnet"][..], arguments].concat())?;
+        let text =
+            output_of(&whit, &[&["play", &recording, "-s", "softnet"][..], arguments].concat())?;
         has(name, &text, word)?;
     }
-    has("doctor", &said(&whit, &["doctor", "-n", "3"])?, "/proc/net/softnet_stat")?;
-    has("help of play", &said(&whit, &["play", "--help"])?, "--influx")?;
-    has("help of record", &said(&whit, &["record", "--help"])?, "--influx")?;
+    has("doctor", &output_of(&whit, &["doctor", "-n", "3"])?, "/proc/net/softnet_stat")?;
+    has("help of play", &output_of(&whit, &["play", "--help"])?, "--influx")?;
+    has("help of record", &output_of(&whit, &["record", "--help"])?, "--influx")?;
     let reference = folder.join("reference");
-    said(&whit, &["generate", "reference", "--to", &reference.to_string_lossy()])?;
+    output_of(&whit, &["generate", "reference", "--to", &reference.to_string_lossy()])?;
     for (page, word) in [("sources.md", "softnet"), ("commands.md", "--influx")] {
         has(page, &std::fs::read_to_string(reference.join(page))?, word)?;
     }
@@ -96,7 +99,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Gives the copy's build what was built of other people's crates, as links, on its first run.
+/// Links the built dependencies into the copy's build directory, on its first run.
 fn link_dependencies() -> anyhow::Result<()> {
     let (from, to) = (root().join("target/debug"), root().join(TARGET).join("debug"));
     if to.exists() {
@@ -114,7 +117,7 @@ fn link_dependencies() -> anyhow::Result<()> {
             let name = entry.file_name().to_string_lossy().into_owned();
             let package = name.strip_prefix("lib").unwrap_or(&name);
             let package = package.rsplit_once('-').map_or(package, |(package, _)| package);
-            // Tests and programs of ours have names of their own, but no library.
+            // Without `lib`, a file in `deps` is a test or a program of this workspace.
             let is_library = folder != "deps" || name.starts_with("lib") || name.ends_with(".d");
             if is_library && !ours.iter().any(|own| own == package) {
                 link(&entry.path(), &to.join(folder).join(&name))?;
@@ -124,7 +127,7 @@ fn link_dependencies() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Links a file, or all in a folder.
+/// Links a file, or all files in a folder.
 fn link(from: &Path, to: &Path) -> anyhow::Result<()> {
     if from.is_dir() {
         std::fs::create_dir_all(to)?;
@@ -145,8 +148,8 @@ fn only_file(folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(file.path())
 }
 
-/// What a command prints.  `whit doctor` ends with 1 where reading costs much.
-fn said(whit: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+/// The standard output of a command.  `whit doctor` exits with 1 if reading costs too much.
+fn output_of(whit: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     let output = Command::new(whit).args(arguments).stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("cannot start {}", whit.display()))?;
     let may_differ = arguments.first() == Some(&"doctor") && output.status.code() == Some(1);
@@ -160,14 +163,14 @@ fn said(whit: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Whether a word is in what was printed, in whatever case.
+/// Checks that an output contains a word, in upper or lower case.
 fn has(name: &str, text: &str, word: &str) -> anyhow::Result<()> {
     let is_there = text.to_lowercase().contains(&word.to_lowercase());
     ensure!(is_there, "{name} does not show `{word}`:\n{}", text.trim_end());
     Ok(())
 }
 
-/// Makes the copy, with what is added.
+/// Makes the copy and adds the files and lines.
 fn copy(tree: &Path) -> anyhow::Result<()> {
     let mut wanted: Vec<(PathBuf, Vec<u8>)> = Vec::new();
     for path in ["Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml"] {
@@ -176,7 +179,7 @@ fn copy(tree: &Path) -> anyhow::Result<()> {
     for folder in ["crates", "xtask", "testdata/proc", ".cargo"] {
         read_all(Path::new(folder), &mut wanted)?;
     }
-    // The crates name pages and files of the root in a few places.
+    // A few crates include files of these folders.
     for folder in ["docs", "dist"] {
         read_all(Path::new(folder), &mut wanted)?;
     }
@@ -185,11 +188,11 @@ fn copy(tree: &Path) -> anyhow::Result<()> {
         ensure!(wanted.iter().all(|(path, _)| *path != to), "{}: is there already", to.display());
         wanted.push((to, std::fs::read(root().join("xtask/newcomer").join(from))?));
     }
-    for (file, line, place) in LINES {
+    for (file, line, position) in LINES {
         let found = wanted.iter_mut().find(|(path, _)| path == Path::new(file));
         let (_, bytes) = found.with_context(|| format!("{file}: missing"))?;
-        let text = with_line(std::str::from_utf8(bytes)?, line, *place);
-        *bytes = text.with_context(|| format!("{file}: no place for `{line}`"))?.into_bytes();
+        let text = with_line(std::str::from_utf8(bytes)?, line, *position);
+        *bytes = text.with_context(|| format!("{file}: no position for `{line}`"))?.into_bytes();
     }
     remove_others(tree, tree, &wanted)?;
     for (path, bytes) in &wanted {
@@ -203,16 +206,16 @@ fn copy(tree: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A text with a line more; `None` where there is no such place.
-fn with_line(text: &str, line: &str, place: Place) -> Option<String> {
+/// The text with the line added; `None` if the text has no such position.
+fn with_line(text: &str, line: &str, position: Position) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
-    let at = match place {
-        Place::Sorted(start) => {
+    let at = match position {
+        Position::Sorted(start) => {
             let same = |one: &&str| one.starts_with(start);
             let before = lines.iter().position(|one| same(one) && *one > line);
             before.or_else(|| Some(lines.iter().rposition(same)? + 1))?
         }
-        Place::EndOf(start) => {
+        Position::EndOf(start) => {
             let open = lines.iter().position(|one| one.starts_with(start))?;
             open + lines[open..].iter().position(|one| one.starts_with("];"))?
         }
@@ -235,7 +238,7 @@ fn read_all(folder: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) -> anyhow::Resul
     Ok(())
 }
 
-/// Removes what an earlier copy had and this one has not.
+/// Removes files of an earlier copy that are not wanted any more.
 fn remove_others(tree: &Path, folder: &Path, wanted: &[(PathBuf, Vec<u8>)]) -> anyhow::Result<()> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
     for entry in entries {
@@ -254,14 +257,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_find_their_places() {
+    fn lines_are_added_at_their_positions() {
         let text = "mod a;\nmod c;\n\npub static ALL: &[u8] = &[\n    1,\n];\n";
-        let sorted = with_line(text, "mod b;", Place::Sorted("mod ")).unwrap();
+        let sorted = with_line(text, "mod b;", Position::Sorted("mod ")).unwrap();
         assert!(sorted.starts_with("mod a;\nmod b;\nmod c;\n"));
-        let last = with_line(text, "mod d;", Place::Sorted("mod ")).unwrap();
+        let last = with_line(text, "mod d;", Position::Sorted("mod ")).unwrap();
         assert!(last.starts_with("mod a;\nmod c;\nmod d;\n"));
-        let listed = with_line(text, "    2,", Place::EndOf("pub static ALL")).unwrap();
+        let listed = with_line(text, "    2,", Position::EndOf("pub static ALL")).unwrap();
         assert!(listed.ends_with("    1,\n    2,\n];\n"));
-        assert!(with_line(text, "x", Place::EndOf("pub static NONE")).is_none());
+        assert!(with_line(text, "x", Position::EndOf("pub static NONE")).is_none());
     }
 }

@@ -1,13 +1,13 @@
-//! The machine room: Debian's kernels, booted in an emulator, with whit in them.
+//! Runs whit on Debian's kernels in virtual machines.
 //!
-//! A number that holds on one kernel says nothing about the next.  So the programs that whit loads
-//! into the kernel, its parsers and its tracers are tried on the kernels that its users run: 5.10
-//! (Debian 11), 6.1 (Debian 12) and 6.12 (Debian 13).
+//! A result on one kernel proves nothing for another.  So the BPF programs, the parsers and the
+//! tracers are tested on the kernels that users run: 5.10 (Debian 11), 6.1 (Debian 12) and 6.12
+//! (Debian 13).
 //!
-//! Reads: the kernels' packages, fetched by `apt-get download` with a sources list of their own and
-//! unpacked under `target/vm`, never installed.  Needs `qemu-system-x86_64` and a static busybox.
-//! Costs some 30 s for a boot of 4 CPUs: the emulator translates every instruction, as KVM cannot be
-//! counted on.  Guest clocks run with the emulated CPUs, so ratios within one boot are valid.
+//! Reads the kernels' packages, which `apt-get download` fetches with a separate sources list; they
+//! are unpacked under `target/vm` and never installed.  Needs `qemu-system-x86_64` and a static
+//! busybox.  A boot of 4 CPUs takes about 30 s: QEMU translates every instruction, because KVM may
+//! be missing.  Guest clocks run with the emulated CPUs, so ratios within one boot are valid.
 
 use std::path::Path;
 
@@ -22,10 +22,10 @@ mod machine;
 use kernels::Kernel;
 use machine::{Machine, Size};
 
-/// What the guest does for `--all` and in CI.
+/// The guest's script for `--all` and in CI.
 const CHECKS: &str = include_str!("vm/checks.sh");
 
-/// What the command line asks for.
+/// The parsed command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Request {
     kernel: Option<String>,
@@ -36,7 +36,7 @@ struct Request {
     command: Option<String>,
 }
 
-/// Boots what `arguments` ask for (see `cargo xtask help`).
+/// Boots the kernels that `arguments` select (see `cargo xtask help`).
 pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
     let request = parse(arguments)?;
     let machine = Machine::find()?;
@@ -56,12 +56,12 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
     }
 }
 
-/// The kernels that `cargo xtask ci` boots: the two that lack most.
+/// Boots the two oldest kernels, which have the fewest features, for `cargo xtask ci`.
 pub(crate) fn run_in_ci() -> anyhow::Result<()> {
     let machine = match Machine::find() {
         Ok(machine) => machine,
         Err(error) => {
-            skips::add("the machine room", &format!("{error:#}"), "xtask vm")?;
+            skips::add("virtual machines", &format!("{error:#}"), "xtask vm")?;
             return Ok(());
         }
     };
@@ -91,7 +91,7 @@ fn check(machine: &Machine, image: &Path, kernels: &[Kernel], size: Size) -> any
     Ok(())
 }
 
-/// Takes the command line apart.
+/// Parses the command line.
 fn parse(arguments: &[&str]) -> anyhow::Result<Request> {
     let mut request = Request::default();
     let mut words = arguments.iter();

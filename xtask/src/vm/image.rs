@@ -1,9 +1,9 @@
-//! The guest's files: an initramfs of busybox, whit, the libraries of both and, on request, the
-//! rivals.
+//! The guest's files: an initramfs of busybox, whit, their libraries and, with `--rivals`, collectl
+//! and strace.
 //!
-//! Written as a `newc` archive, which is all that the kernel reads
-//! (Documentation/driver-api/early-userspace/buffer-format.rst).  It is not compressed: the emulated
-//! CPU would take longer to unpack it than the emulator to load it.
+//! The archive has the format `newc`, which the kernel requires
+//! (Documentation/driver-api/early-userspace/buffer-format.rst).  It is not compressed, because the
+//! emulated CPU would need longer to unpack it than QEMU to load it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ const RIVALS: &[&str] =
 const FOLDER: u32 = 0o040_755;
 const LINK: u32 = 0o120_777;
 
-/// Builds whit, and gives the program's path.
+/// Builds whit; returns the program's path.
 pub(super) fn build_whit(release: bool) -> anyhow::Result<PathBuf> {
     let mut build = cargo(&["build", "-q", "-p", "cli"]);
     if release {
@@ -33,7 +33,7 @@ pub(super) fn build_whit(release: bool) -> anyhow::Result<PathBuf> {
     Ok(root().join("target").join(if release { "release" } else { "debug" }).join("whit"))
 }
 
-/// Writes the guest's files; gives the archive's path.
+/// Writes the guest's files; returns the archive's path.
 pub(super) fn make(whit: &Path, rivals: bool) -> anyhow::Result<PathBuf> {
     let folder = root().join("target/vm");
     std::fs::create_dir_all(&folder)?;
@@ -58,26 +58,26 @@ pub(super) fn make(whit: &Path, rivals: bool) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// An archive of one text.
+/// An archive of one file.
 pub(super) fn one_file(path: &str, text: &str) -> Vec<u8> {
     let mut archive = Archive::default();
     archive.file(path, 0o644, text.as_bytes().to_vec());
     archive.bytes()
 }
 
-/// A busybox that needs no library.
+/// The path of a statically linked busybox.
 fn busybox() -> anyhow::Result<PathBuf> {
     let path = PathBuf::from("/bin/busybox");
     ensure!(path.exists(), "no busybox: install busybox-static");
     Ok(path)
 }
 
-/// The files of a guest by their paths, which end up sorted: a folder before what it holds.
+/// The files of a guest by their paths, sorted, so that a folder precedes its content.
 #[derive(Default)]
 pub(super) struct Archive(BTreeMap<String, (u32, Vec<u8>)>);
 
 impl Archive {
-    /// Adds a file, and the folders that it is in.
+    /// Adds a file and its parent folders.
     fn file(&mut self, path: &str, mode: u32, bytes: Vec<u8>) {
         self.folders_of(path);
         self.0.insert(path.to_owned(), (0o100_000 | mode, bytes));

@@ -1,7 +1,7 @@
 //! Debian's kernels, fetched and unpacked, never installed.
 //!
-//! `target/vm/apt/SUITE` holds a state of apt of its own, so the machine's own sources and lists stay
-//! as they are; `target/vm/kernels/VERSION/vmlinuz` is what is kept.
+//! `target/vm/apt/SUITE` is a separate state of apt, so the machine's sources and lists do not
+//! change; `target/vm/kernels/VERSION/vmlinuz` is the unpacked kernel.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,31 +12,31 @@ use crate::root;
 
 /// A kernel that users run.
 pub(super) struct Kernel {
-    /// As `--kernel` names it.
+    /// The version, as `--kernel` takes it.
     pub(super) version: &'static str,
     /// The release of Debian that has it.
     suite: &'static str,
 }
 
-/// Those that whit is tried on, the oldest first.
+/// The kernels that whit is tested on, oldest first.
 pub(super) const ALL: &[Kernel] = &[
     Kernel { version: "5.10", suite: "bullseye" },
     Kernel { version: "6.1", suite: "bookworm" },
     Kernel { version: "6.12", suite: "trixie" },
 ];
 
-/// The package that depends on the newest kernel for virtual machines of a release.
+/// The package that depends on a release's newest kernel for virtual machines.
 const NEWEST: &str = "linux-image-cloud-amd64";
 
 /// The kernel of this version.
 pub(super) fn find(version: &str) -> anyhow::Result<&'static Kernel> {
     let known = || ALL.iter().map(|kernel| kernel.version).collect::<Vec<_>>().join(", ");
     let found = ALL.iter().find(|kernel| kernel.version == version);
-    found.with_context(|| format!("--kernel {version}: there are {}", known()))
+    found.with_context(|| format!("--kernel {version}: known are {}", known()))
 }
 
 impl Kernel {
-    /// The path of its image, fetched if it is not there.
+    /// The path of the kernel's image, which is fetched if it is missing.
     ///
     /// # Errors
     /// Without apt, and when the package cannot be fetched.
@@ -66,7 +66,7 @@ impl Kernel {
     }
 }
 
-/// A state of apt of our own that knows one release.
+/// A separate state of apt, for one release.
 struct Apt {
     folder: PathBuf,
     options: Vec<String>,
@@ -96,7 +96,7 @@ impl Apt {
         Ok(Apt { folder, options })
     }
 
-    /// What a command of apt prints, run in the folder.
+    /// Runs a command of apt in the folder; returns its standard output.
     fn run(&self, program: &str, arguments: &[&str]) -> anyhow::Result<String> {
         let mut command = Command::new(program);
         for option in &self.options {
@@ -121,17 +121,17 @@ fn mirror() -> Option<String> {
     )
 }
 
-/// Runs a command; gives its standard output.
+/// Runs a command; returns its standard output.
 fn run(command: &mut Command) -> anyhow::Result<String> {
     let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("{:?}: {}", command.get_program(), said.trim().lines().last().unwrap_or("failed"));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!("{:?}: {}", command.get_program(), stderr.trim().lines().last().unwrap_or("failed"));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The file of a folder whose name fits.
+/// The first file of a folder whose name fits.
 fn only(folder: &Path, fits: impl Fn(&str) -> bool) -> anyhow::Result<PathBuf> {
     let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let mut paths = entries.flatten().map(|entry| entry.path());

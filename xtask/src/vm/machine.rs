@@ -11,15 +11,15 @@ use crate::root;
 
 const EMULATOR: &str = "qemu-system-x86_64";
 
-/// A guest that has not turned itself off by then is ended.
+/// Longest that a guest may run before it is killed.
 const TIME_MAX: Duration = Duration::from_mins(15);
 
-/// What a check prints when it fails.
+/// The start of the line that a failed check prints.
 const FAILED: &str = "FAIL ";
-/// What the guest prints at its end, before the exit status of its command.
+/// The start of the guest's last line; the exit status of its command follows.
 const STATUS: &str = "vm: status ";
 
-/// How large a guest is.
+/// The size of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) cpus: u32,
@@ -87,7 +87,7 @@ impl Machine {
     }
 }
 
-/// A guest that ends with us.
+/// A guest that is killed when the value is dropped.
 struct Guest(Child);
 
 impl Drop for Guest {
@@ -97,7 +97,7 @@ impl Drop for Guest {
     }
 }
 
-/// What the console said.
+/// The results that the console printed.
 #[derive(Default)]
 struct Outcome {
     failed: usize,
@@ -131,8 +131,8 @@ fn emulator(kernel: &Path, image: &Path, size: Size) -> Command {
     let Size { cpus, nodes } = size;
     let memory_mib = 1024.max(cpus / nodes * 64) * nodes;
     let mut command = Command::new(EMULATOR);
-    // QEMU 7.2 puts an address into the flags at cmpxchg16b now and then, which ends a 6.12 guest by
-    // a double fault; without that instruction kernels take another path.
+    // QEMU 7.2 sometimes writes an address to the flags register at cmpxchg16b, and a 6.12 guest
+    // ends with a double fault; without that instruction the kernel uses another path.
     command.args(["-accel", "tcg,thread=multi", "-cpu", "max,cx16=off"]);
     command.args(["-nodefaults", "-no-reboot"]);
     command.args(["-display", "none", "-m", &format!("{memory_mib}M")]);
@@ -152,7 +152,7 @@ fn emulator(kernel: &Path, image: &Path, size: Size) -> Command {
     command
 }
 
-/// The guest's files with a script as its command: a second archive behind the first.
+/// Appends a second archive, with a script as the guest's command, to the guest's files.
 fn with_script(image: &Path, script: &str) -> anyhow::Result<PathBuf> {
     let path = root().join("target/vm/initramfs-command");
     let mut bytes = std::fs::read(image).with_context(|| image.display().to_string())?;
