@@ -300,7 +300,7 @@ mod tests {
         assert!(parsed(&PATTERNS, "(").is_err());
         assert!(keeps(&NUMBERS, "0-2,7", b"cpu2") && keeps(&NUMBERS, "0-2,7", b"7"));
         assert!(!keeps(&NUMBERS, "0-2,7", b"cpu10"));
-        assert!(parsed(&NUMBERS, "x").unwrap_err().starts_with("--cpufilt: 'x' is no number"));
+        assert!(parsed(&NUMBERS, "x").unwrap_err().starts_with("--cpufilt: 'x' is not a number"));
     }
 
     #[test]
