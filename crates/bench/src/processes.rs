@@ -205,7 +205,7 @@ impl Bench<'_> {
     fn sleepers(&mut self, processes: usize, threads: usize) -> Result<Vec<CaseResult>> {
         self.progress.show(&format!("{processes} processes of {threads} threads: starting them"));
         let _sleepers = sleepers::Sleepers::start(&self.programs.whit, processes, threads)?;
-        let readings = (self.plan.sleeper_readings * 1_000 / processes.max(1) as u64).max(10);
+        let readings = sleeper_readings(self.plan.sleeper_readings, processes);
         let name = match threads {
             1 => format!("{processes} processes"),
             _ => format!("{processes} processes with {threads} threads each, all shown"),
@@ -282,6 +282,14 @@ impl Bench<'_> {
     }
 }
 
+/// Readings of so many sleeping processes, if there are `of_thousand` of a thousand.
+///
+/// Inversely as many, as each reading costs more.  Below a hundred the machine's own processes are
+/// the most, and a reading gets no cheaper.
+fn sleeper_readings(of_thousand: u64, processes: usize) -> u64 {
+    (of_thousand * 1_000 / processes.max(100) as u64).max(10)
+}
+
 /// Records so many readings of processes into a temporary folder.
 fn record(
     program: &Path,
@@ -295,4 +303,16 @@ fn record(
     command.args(verb).args(what).args(way).arg("-i0");
     command.arg(format!("-c{}", readings * SAMPLES_A_READING)).arg("-f").arg(folder.path());
     run_quietly(&mut command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sleeper_readings;
+
+    #[test]
+    fn few_processes_are_read_no_more_often_than_a_hundred() {
+        let readings = [1, 3, 100, 1_000, 10_000].map(|count| sleeper_readings(200, count));
+        assert_eq!(readings, [2_000, 2_000, 2_000, 200, 20]);
+        assert_eq!(sleeper_readings(2, 1_000), 10);
+    }
 }

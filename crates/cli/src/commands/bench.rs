@@ -120,7 +120,8 @@ pub(crate) struct BenchProcessesArguments {
           value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
 
-    /// Samples of a round in the rows of collectl itself; every sixth reads processes
+    /// Samples of a round in the rows of collectl itself; every sixth reads processes.
+    /// Readings of sleeping processes grow and shrink with it
     #[arg(long, value_name = "N", default_value_t = 8640,
           value_parser = clap::value_parser!(u64).range(6..=10_000_000))]
     samples: u64,
@@ -380,12 +381,18 @@ impl BenchProcessesArguments {
         Ok(ProcessesPlan {
             rounds: self.rounds.into(),
             samples: self.samples,
-            sleeper_readings: 200,
+            sleeper_readings: (SLEEPER_READINGS * self.samples / SAMPLES).max(2),
             sleepers: parse_sleepers(&self.sleepers)?,
             quick: false,
         })
     }
 }
+
+/// Samples of a round by default: a day at 10 s.
+const SAMPLES: u64 = 8_640;
+
+/// Readings of a thousand sleeping processes, if as many samples are taken.
+const SLEEPER_READINGS: u64 = 200;
 
 /// Programs that all rounds together start.
 const PROGRAMS_STARTED: u64 = 10_000;
