@@ -149,6 +149,14 @@ fn killed_it_leaves_no_file() {
 }
 
 #[test]
+fn an_empty_tmpdir_is_none() {
+    // Nobody can make a file in the current folder.
+    let mut command = whit(&["-k", "echo", ":::", "a"]);
+    let output = command.env("TMPDIR", "").current_dir("/proc").output().unwrap();
+    assert_eq!(text(&output.stdout), "a\n", "{}", text(&output.stderr));
+}
+
+#[test]
 fn without_descriptors_or_processes_no_job_is_lost() {
     // A limit of processes does not hold for root: of another user there are none yet.
     let is_root = std::fs::metadata("/proc/self")

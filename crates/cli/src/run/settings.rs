@@ -62,6 +62,12 @@ pub(crate) fn of(arguments: RunArguments) -> anyhow::Result<RunSettings> {
     })
 }
 
+/// `$TMPDIR`, or `/tmp` if that is unset or empty, as for GNU parallel.
+fn temporary_folder() -> PathBuf {
+    let named = std::env::temp_dir();
+    if named.as_os_str().is_empty() { "/tmp".into() } else { named }
+}
+
 /// The environment of this process.
 fn user_environment(arguments: &RunArguments) -> UserEnvironment {
     let is_named = arguments.jobs.shell != "auto" && arguments.jobs.shell != "never";
@@ -70,7 +76,7 @@ fn user_environment(arguments: &RunArguments) -> UserEnvironment {
         variables: std::env::vars_os().collect(),
         // Finding it reads `/proc` for each ancestor.
         shell: if is_named { PathBuf::new() } else { shell::of_the_user() },
-        temporary_folder: std::env::temp_dir(),
+        temporary_folder: temporary_folder(),
         zone_offset_s: crate::zone::local().to_offset(now).seconds().into(),
     }
 }
