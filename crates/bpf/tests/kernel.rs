@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::process::Command;
+use std::sync::mpsc;
 
 use bpf::{Error, KernelTypes, ProcessEvent, ProcessEvents, TaskIterator};
 
@@ -21,13 +22,22 @@ fn open<T>(load: impl FnOnce(&KernelTypes) -> Result<T, Error>) -> Option<T> {
 fn a_pass_sees_this_process_and_its_threads() {
     let Some(mut tasks) = open(TaskIterator::open) else { return };
     let own = std::process::id().cast_signed();
-    let (begin, wait) = (std::sync::Barrier::new(4), std::sync::Barrier::new(4));
     let (mut threads, mut leaders, mut last) = (0, 0, 0);
     std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| (begin.wait(), wait.wait()));
-        }
-        begin.wait();
+        // Each ends when its sender is dropped: at the end, or when an assertion fails.
+        let (started_sender, started) = mpsc::channel();
+        let _senders: Vec<mpsc::Sender<()>> = (0..3)
+            .map(|_| {
+                let (sender, receiver) = mpsc::channel();
+                let started_sender = started_sender.clone();
+                scope.spawn(move || {
+                    started_sender.send(()).unwrap();
+                    receiver.recv()
+                });
+                sender
+            })
+            .collect();
+        assert_eq!(started.iter().take(3).count(), 3);
         tasks
             .pass(|task, group| {
                 assert!(task.pid > last, "{} after {last}", task.pid);
@@ -44,7 +54,6 @@ fn a_pass_sees_this_process_and_its_threads() {
                 }
             })
             .expect("a pass");
-        wait.wait();
     });
     assert_eq!(leaders, 1);
     assert!(threads >= 4, "{threads}");

@@ -320,12 +320,16 @@ struct SmallDisk(PathBuf);
 
 impl SmallDisk {
     fn mount(at: &Path) -> Option<Self> {
-        let at_text = at.to_str()?;
         let mount = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=1m", "tmpfs", at_text])
+            .args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"])
+            .arg(at)
             .output()
-            .ok()?;
-        mount.status.success().then(|| SmallDisk(at.to_owned()))
+            .unwrap();
+        if !mount.status.success() {
+            testkit::skip_refused("a full tmpfs", &text(&mount.stderr));
+            return None;
+        }
+        Some(SmallDisk(at.to_owned()))
     }
 }
 
@@ -338,10 +342,7 @@ impl Drop for SmallDisk {
 #[test]
 fn a_full_disk_is_told_once_survived_and_counted() {
     let folder = folder();
-    let Some(disk) = SmallDisk::mount(folder.path()) else {
-        testkit::skip("a full tmpfs", "mounting a small tmpfs needs root");
-        return;
-    };
+    let Some(disk) = SmallDisk::mount(folder.path()) else { return };
     let place = disk.0.to_str().unwrap();
     let filler = disk.0.join("filler");
     let mut child = start(whit(&["-scdnmw", "-i0.001", "-f", place]).stderr(Stdio::piped()));
@@ -515,7 +516,7 @@ fn a_daemon_reports_its_start_and_holds_its_pid_file() {
 
 /// System calls a sample, counted from outside: the difference of two runs of other lengths, so
 /// that the start does not count.
-fn calls_a_sample(arguments: &[&str]) -> Option<f64> {
+fn calls_a_sample(arguments: &[&str]) -> f64 {
     let count = |samples: u64| {
         let folder = folder();
         let out = folder.path().join("calls");
@@ -528,12 +529,13 @@ fn calls_a_sample(arguments: &[&str]) -> Option<f64> {
             .arg(format!("-c{samples}"))
             .args(arguments)
             .status()
-            .ok()?;
-        let counted = std::fs::read_to_string(&out).ok()?;
-        let total = counted.lines().last()?.split_whitespace().next()?.parse::<f64>().ok()?;
-        status.success().then_some(total)
+            .unwrap();
+        assert!(status.success());
+        let counted = std::fs::read_to_string(&out).unwrap();
+        let total = counted.lines().last().unwrap().split_whitespace().next().unwrap();
+        total.parse::<f64>().unwrap()
     };
-    Some((count(600)? - count(200)?) / 400.0)
+    (count(600) - count(200)) / 400.0
 }
 
 #[test]
@@ -542,15 +544,19 @@ fn system_calls_a_sample_are_the_files_and_two() {
     // interface's speed or state is asked in turn, twice a second.
     // The kernel gives no more than a page at once: where a text is longer, as /proc/vmstat after
     // days, each further page is a read more.
+    if !testkit::is_installed("strace", "strace") {
+        return;
+    }
+    let traced = Command::new("strace").args(["-o", "/dev/null", "true"]).output().unwrap();
+    if !traced.status.success() {
+        return testkit::skip_refused("strace", &text(&traced.stderr));
+    }
     let files = ["stat", "loadavg", "meminfo", "vmstat", "diskstats", "net/dev"];
     let length = |file| std::fs::read(format!("/proc/{file}")).unwrap_or_default().len();
     let further: f64 = files.map(|file| (length(file) / 4000) as f64).iter().sum();
     for (arguments, most) in [(["-scdnm", "-i0"], 8.0), (["-scdnm", "-i0.002"], 8.05)] {
         let most = most + further;
-        let Some(calls) = calls_a_sample(&arguments) else {
-            testkit::skip("strace", "not installed, or it may not trace");
-            return;
-        };
+        let calls = calls_a_sample(&arguments);
         assert!(calls <= most, "{arguments:?}: {calls} calls a sample");
     }
 }
@@ -605,7 +611,8 @@ fn over_budget_sources_are_skipped_and_say_so() {
     assert_eq!(content.counts.len(), 61, "the recorder's own source is never left out");
 }
 
-/// A terminal of so many columns, and what the recorder wrote to it.
+/// A terminal of so many columns, and what the recorder wrote to it; `None` where there are no
+/// pseudo terminals, or none for this user.
 fn on_a_terminal(columns: u16, arguments: &[&str]) -> Option<String> {
     use std::os::fd::{FromRawFd, OwnedFd};
     let (mut ours, mut theirs) = (0, 0);
@@ -621,6 +628,11 @@ fn on_a_terminal(columns: u16, arguments: &[&str]) -> Option<String> {
         )
     };
     if opened != 0 {
+        let error = std::io::Error::last_os_error();
+        let is_absent = error.kind() == std::io::ErrorKind::NotFound;
+        let said = format!("openpty: {error}");
+        let report = if is_absent { testkit::skip } else { testkit::skip_refused };
+        report("a pseudo terminal", &said);
         return None;
     }
     // SAFETY: openpty has just given us these descriptors, and nobody else has them.
@@ -641,10 +653,7 @@ fn on_a_terminal(columns: u16, arguments: &[&str]) -> Option<String> {
 #[test]
 fn a_narrow_terminal_without_colour() {
     for arguments in [&["-scdn", "-i0.02", "-c3"][..], &["-scdn", "-i0.02", "-c3", "--verbose"]] {
-        let Some(said) = on_a_terminal(40, arguments) else {
-            testkit::skip("a pseudo terminal", "none is to be had here");
-            return;
-        };
+        let Some(said) = on_a_terminal(40, arguments) else { return };
         assert!(said.contains('#') && said.lines().count() >= 4, "{said}");
         assert!(!said.contains('\x1b'), "no escape sequences: {said:?}");
         assert!(said.contains("waiting for 0.02 second sample"), "{said:?}");

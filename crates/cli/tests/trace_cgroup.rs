@@ -23,7 +23,7 @@ impl Group {
         };
         let group = Group(Path::new(mount[1]).join(format!("whit-test-{}", std::process::id())));
         if let Err(error) = std::fs::create_dir_all(group.below()) {
-            testkit::skip("a control group", &format!("cannot be made: {error}"));
+            testkit::skip_refused("a control group", &format!("cannot be made: {error}"));
             return None;
         }
         // A group can be there and take nobody, as one of threads.
@@ -77,7 +77,7 @@ fn is_allowed() -> bool {
     let arguments = ["trace", "--way", "kernel", "-qq", "-o", "/dev/null", "true"];
     let out = Command::new(whit).args(arguments).output().unwrap();
     if !out.status.success() {
-        testkit::skip("BPF programs", &String::from_utf8_lossy(&out.stderr));
+        testkit::skip_refused("BPF programs", &String::from_utf8_lossy(&out.stderr));
     }
     out.status.success()
 }

@@ -232,7 +232,7 @@ mod tests {
     fn cat_is_counted_in_the_kernel_and_the_cost_is_measured() {
         let found = examine();
         if found.way != "kernel" {
-            testkit::skip("counting in the kernel", &found.why);
+            testkit::skip_refused("counting in the kernel", &found.why);
             return;
         }
         check(found.calls.as_ref().unwrap());
@@ -248,7 +248,7 @@ mod tests {
         assert!(!found.why.is_empty() && found.price.is_none());
         match found.calls {
             Ok(calls) => check(&calls),
-            Err(why) => testkit::skip("ptrace", &why),
+            Err(why) => testkit::skip_refused("ptrace", &why),
         }
     }
 
@@ -256,7 +256,7 @@ mod tests {
     fn both_ways_count_the_same() {
         let (kernel, ptrace) = (examine(), by_ptrace());
         let (Ok(kernel), Ok(ptrace), "kernel") = (&kernel.calls, &ptrace, kernel.way) else {
-            testkit::skip("counting in the kernel", &format!("{} {ptrace:?}", kernel.why));
+            testkit::skip_refused("counting in the kernel", &format!("{} {ptrace:?}", kernel.why));
             return;
         };
         let counts = |calls: &[Calls]| {

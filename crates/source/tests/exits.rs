@@ -51,7 +51,11 @@ impl Watch {
         let sampler = Sampler::open(&mut host, &entries, &context);
         let snapshot = Snapshot::new(&sampler.defs());
         if excluded != NONE && context.shared.processes.exit_method().is_none() {
-            testkit::skip("exit events", &format!("{excluded:?} does not work here"));
+            let trial = source::Trial::new();
+            let errors = [(excluded.bpf, trial.ring), (excluded.taskstats, trial.taskstats)];
+            let errors = errors.into_iter().filter(|(is_excluded, _)| !is_excluded);
+            let errors: Vec<String> = errors.filter_map(|(_, tried)| tried.err()).collect();
+            testkit::skip_refused("exit events", &errors.join("; "));
             return None;
         }
         Some(Watch { host, context, sampler, snapshot })
@@ -267,7 +271,8 @@ fn unattributed_method(
     let mut watch = Watch::open_method(&["exit", "process", "process_total"], excluded, method)?;
     watch.tick();
     if watch.sample("process").state != State::Ok {
-        testkit::skip("the BPF iterator", "processes cannot be read in one pass here");
+        let why = watch.context.shared.processes.method_reason();
+        testkit::skip_refused("the BPF iterator", &why);
         return None;
     }
     let sums = |watch: &Watch| {
@@ -353,7 +358,8 @@ fn without_ends_the_use_of_children_is_read_off_their_parent() {
         let Some(mut watch) = Watch::open_method(&names, INFERRED, Some(method)) else { continue };
         watch.tick();
         if watch.sample("process").state != State::Ok {
-            testkit::skip("the BPF iterator", &format!("{method:?} does not work here"));
+            let why = watch.context.shared.processes.method_reason();
+            testkit::skip_refused("the BPF iterator", &why);
             continue;
         }
         assert_eq!(watch.context.shared.processes.exit_method(), Some("inferred"));

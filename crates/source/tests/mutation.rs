@@ -88,6 +88,11 @@ fn break_tree(tree: &Tree, seed: u64) {
     let mut clock = SimClock::default();
     let mut numbers = Numbers(seed);
     let files = fake.files().expect("the tree that was written");
+    for file in &files {
+        // Some may only be read; their owner is refused to write them, if that is not root.
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(fake.path(file), mode).expect("changing a mode");
+    }
     let length = |file: &String| std::fs::metadata(fake.path(file)).map_or(0, |meta| meta.len());
     let is_big = files.iter().any(|file| length(file) > LONG_BYTES as u64);
     let apart = files.len().div_ceil(if is_big { FILES_MAX_OF_BIG } else { FILES_MAX });

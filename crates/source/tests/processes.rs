@@ -44,7 +44,7 @@ fn open_method(method: ProcessMethod, options: ProcessOptions) -> Option<Reader>
     let reader = open(Host::new("/"), ProcessOptions { method: Some(method), ..options });
     let processes = &reader.context.shared.processes;
     if method == Iterator && processes.method() != Some("iterator") {
-        testkit::skip("the BPF iterator", &processes.method_reason());
+        testkit::skip_refused("the BPF iterator", &processes.method_reason());
         return None;
     }
     Some(reader)
@@ -235,6 +235,7 @@ fn files_give_the_exact_times_and_the_group_that_the_iterator_gives() {
     let _quiet = without_lock_holders();
     let wanted = || ProcessOptions { schedstat: true, ..ProcessOptions::default() };
     let Some(mut iterator) = open_method(Iterator, wanted()) else { return };
+    let true = testkit::is_installed("python3", "python3") else { return };
     let mut files = open_method(Proc, wanted()).unwrap();
     // One that works, with one thread; one that has had another; this one has several.
     let work = "import threading,sys\n\
@@ -245,26 +246,23 @@ fn files_give_the_exact_times_and_the_group_that_the_iterator_gives() {
     let begin = |threads: &str| {
         let mut child = Command::new("python3");
         child.args(["-c", work, threads]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = Kept(child.spawn().ok()?);
-        let output = child.0.stdout.take()?;
-        std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut String::new())
-            .ok()?;
-        Some(child)
+        let mut child = Kept(child.spawn().unwrap());
+        let output = child.0.stdout.take().unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
+        assert_eq!(line, "\n");
+        child
     };
-    let (Some(one), Some(two)) = (begin("1"), begin("2")) else {
-        testkit::skip("python3", "not installed");
-        return;
-    };
+    let (one, two) = (begin("1"), begin("2"));
     // Both sleep; what they have used stands still.
     std::thread::sleep(std::time::Duration::from_millis(50));
-    let barrier = std::sync::Barrier::new(2);
     std::thread::scope(|scope| {
-        scope.spawn(|| (barrier.wait(), barrier.wait()));
-        barrier.wait();
+        // The thread ends when its sender is dropped: at the end, or when an assertion fails.
+        let (_sender, receiver) = mpsc::channel::<()>();
+        scope.spawn(move || receiver.recv());
         for reader in [&mut iterator, &mut files] {
             (0..3).for_each(|_| assert_eq!(reader.read(), State::Ok));
         }
-        barrier.wait();
     });
     let times = |reader: &Reader, pid: u32| {
         let row = reader.row(pid).unwrap();
@@ -310,7 +308,8 @@ fn a_process_that_is_moved_to_another_group_is_found_there() {
     };
     let group = hierarchy.join(format!("whit-test-{}", std::process::id()));
     if let Err(error) = std::fs::create_dir(&group) {
-        testkit::skip("control groups", &format!("cannot make {}: {error}", group.display()));
+        let said = format!("cannot make {}: {error}", group.display());
+        testkit::skip_refused("control groups", &said);
         return;
     }
     let child = Kept(Command::new("sleep").arg("65").spawn().unwrap());
@@ -347,6 +346,7 @@ fn both_methods(options: impl Fn() -> ProcessOptions) -> Vec<Reader> {
 #[test]
 fn names_of_any_bytes_come_out_as_they_are() {
     let _quiet = without_lock_holders();
+    let true = testkit::is_installed("python3", "python3") else { return };
     let hostile: [&[u8]; 4] = [b"ev) R 1 x", b"a\nb) S 2", b"\xff\xfe\x80", b"\x1b[31mred"];
     let script = "import ctypes, sys, time, os\n\
         name = os.fsencode(sys.argv[1])\n\
@@ -359,11 +359,7 @@ fn names_of_any_bytes_come_out_as_they_are() {
             .arg(std::ffi::OsStr::from_bytes(name))
             .stdout(Stdio::piped())
             .spawn();
-        let Ok(child) = child else {
-            testkit::skip("python3", "not installed");
-            return;
-        };
-        let mut child = Kept(child);
+        let mut child = Kept(child.unwrap());
         let mut line = String::new();
         let output = child.0.stdout.take().unwrap();
         std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
@@ -420,8 +416,9 @@ fn facts_are_read_again_after_an_exec() {
 /// changes the protection of 16 GiB, all of which are the one page of zeros.  It takes another name
 /// each time, as if it had begun another program, and stops after three seconds.
 fn lock_holder() -> Option<Kept> {
-    let script = "import ctypes, sys, time\n\
-        libc = ctypes.CDLL(None)\n\
+    let true = testkit::is_installed("python3", "python3") else { return None };
+    let script = "import ctypes, os, sys, time\n\
+        libc = ctypes.CDLL(None, use_errno=True)\n\
         size, where = 16 << 30, ctypes.c_void_p\n\
         libc.mmap.restype = where\n\
         libc.mmap.argtypes = [where, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]\n\
@@ -429,7 +426,7 @@ fn lock_holder() -> Option<Kept> {
         room = libc.mmap(None, size, 1, 0x4022, -1, 0)\n\
         assert room != where(-1).value\n\
         libc.madvise(room, size, 15)\n\
-        assert libc.madvise(room, size, 22) == 0\n\
+        if libc.madvise(room, size, 22): sys.exit(print(os.strerror(ctypes.get_errno())))\n\
         libc.prctl(15, b'holder', 0, 0, 0)\n\
         print(flush=True)\n\
         end, number = time.time() + 3, 0\n\
@@ -440,11 +437,16 @@ fn lock_holder() -> Option<Kept> {
         time.sleep(60)";
     let mut command = Command::new("python3");
     command.args(["-c", script]).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = Kept(command.spawn().ok()?);
-    let mut output = std::io::BufReader::new(child.0.stdout.take()?);
+    let mut child = Kept(command.spawn().unwrap());
+    let mut output = std::io::BufReader::new(child.0.stdout.take().unwrap());
     let mut line = String::new();
-    let count = std::io::BufRead::read_line(&mut output, &mut line).ok()?;
-    (count > 0).then_some(child)
+    std::io::BufRead::read_line(&mut output, &mut line).unwrap();
+    if line == "Invalid argument\n" {
+        testkit::skip("a held mmap lock", "this kernel has no MADV_POPULATE_READ");
+        return None;
+    }
+    assert_eq!(line, "\n", "the process that holds the lock failed");
+    Some(child)
 }
 
 #[test]
@@ -454,10 +456,7 @@ fn a_process_that_holds_its_memorys_lock_holds_no_reading_up() {
     let mut reader = open_method(Proc, ProcessOptions::default()).unwrap();
     // The first reading waits longer: nothing is known of anybody.
     assert_eq!(reader.read(), State::Ok);
-    let Some(holder) = lock_holder() else {
-        testkit::skip("a held mmap lock", "no python3, or no MAP_POPULATE in this kernel");
-        return;
-    };
+    let Some(holder) = lock_holder() else { return };
     let id = holder.0.id();
     let path = format!("/proc/{id}/cmdline");
     let read_by_hand = || {
@@ -707,7 +706,7 @@ fn under(before: &str) -> Option<String> {
     let out = String::from_utf8_lossy(&out.stdout).into_owned();
     let told = out.lines().find(|line| line.contains("told: ")).map(str::to_owned);
     if told.is_none() {
-        testkit::skip("fewer rights", &format!("`{before}` does not work here: {out}"));
+        testkit::skip_refused("fewer rights", &format!("`{before}`: {out}"));
     }
     eprintln!("{before}: {told:?}");
     told
@@ -762,6 +761,7 @@ fn where_seccomp_forbids_bpf_files_are_read() {
         libc = ctypes.CDLL(None)\n\
         assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, head, 0, 0) == 0\n\
         os.execv(sys.argv[1], sys.argv[1:])";
+    let true = testkit::is_installed("python3", "python3") else { return };
     let Some(told) = under(&format!("exec python3 -c '{script}'")) else { return };
     assert!(told.contains("Ok Some(\"proc\")"), "{told}");
     assert!(told.contains("not allowed to load BPF programs"), "{told}");

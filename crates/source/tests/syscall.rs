@@ -81,7 +81,7 @@ fn watch() -> Option<Watch> {
         return Some(watch);
     }
     let why = context.shared.refusals.of("syscall").expect("a reason");
-    testkit::skip("counting in the kernel", &why);
+    testkit::skip_refused("counting in the kernel", &why);
     None
 }
 
@@ -145,7 +145,7 @@ fn without_permission_it_is_denied_with_the_reason() {
     match state {
         State::Denied => assert!(why.contains("CAP_BPF"), "{why}"),
         // No BTF, or in a namespace: nothing was asked for.
-        State::Absent => testkit::skip("counting without rights", &why),
+        State::Absent => testkit::skip_refused("counting without rights", &why),
         _ => panic!("{state:?}: {why}"),
     }
 }

@@ -15,4 +15,4 @@ pub mod trees;
 pub use alloc::{Allocations, CountingAllocator, allocations_of, live_bytes};
 pub use clock::{Event, SimClock};
 pub use fake::{FakeHost, as_nobody};
-pub use skip::{LEDGER, skip};
+pub use skip::{LEDGER, is_installed, skip, skip_refused};

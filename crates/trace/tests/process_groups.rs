@@ -42,7 +42,7 @@ fn each_group_has_its_own_calls_and_those_of_its_children() {
     let own = std::process::id();
     let mut groups = match ProcessGroupCounts::of_process(own.cast_signed()) {
         Ok(groups) => groups,
-        Err(error) => return testkit::skip("BPF programs", &error.to_string()),
+        Err(error) => return testkit::skip_refused("BPF programs", &error.to_string()),
     };
     let chdir = CallId::by_name(Abi::X86_64, "chdir").unwrap();
     let mut one = Job::start(&format!("{}; sh -c '{}'; true", changes(300), changes(50)));

@@ -1,7 +1,7 @@
 //! What the tests beside collectl share: whether it is there, its letters, how texts are compared,
 //! and the differences that are wanted.
 
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 /// The differences that are wanted: `recording|switches|exact or differs|headings`, a line each.
 /// `exact` means that the case is equal under `--exact`; the headings are those of all that
@@ -33,8 +33,7 @@ pub(crate) fn all_wanted() -> impl Iterator<Item = Wanted> {
 
 /// Whether collectl is installed.
 pub(crate) fn has_collectl() -> bool {
-    let version = Command::new("collectl").arg("-v").stdin(Stdio::null()).output();
-    version.is_ok_and(|output| output.status.success())
+    testkit::is_installed("collectl", "collectl")
 }
 
 /// Summaries that brief mode has.

@@ -9,10 +9,13 @@ use std::process::{Child, Command, Output, Stdio};
 
 /// Whether there is something to compare with.
 pub(crate) fn has_parallel() -> bool {
-    let found = Command::new("parallel").arg("--version").output();
-    let has = found.is_ok_and(|output| output.stdout.starts_with(b"GNU parallel"));
+    if !testkit::is_installed("GNU parallel", "parallel") {
+        return false;
+    }
+    let output = Command::new("parallel").arg("--version").output().unwrap();
+    let has = output.stdout.starts_with(b"GNU parallel");
     if !has {
-        testkit::skip("GNU parallel", "not installed");
+        testkit::skip("GNU parallel", "another program has its name");
     }
     has
 }

@@ -102,7 +102,7 @@ fn can_trace(what: &str, options: &[&str]) -> bool {
     command.arg("trace").args(options).args(["-qq", "-o", "/dev/null", "true"]);
     let output = command.output().unwrap();
     if !output.status.success() {
-        testkit::skip(what, &String::from_utf8_lossy(&output.stderr));
+        testkit::skip_refused(what, &String::from_utf8_lossy(&output.stderr));
     }
     output.status.success()
 }

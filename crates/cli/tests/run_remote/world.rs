@@ -93,9 +93,5 @@ pub(crate) fn text(output: &Output) -> String {
 
 /// Whether GNU parallel is there to be compared with; says so if not.
 pub(crate) fn has_parallel() -> bool {
-    let is_there = Command::new("parallel").arg("--version").output().is_ok();
-    if !is_there {
-        testkit::skip("GNU parallel", "not installed");
-    }
-    is_there
+    testkit::is_installed("GNU parallel", "parallel")
 }

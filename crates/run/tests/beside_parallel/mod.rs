@@ -14,16 +14,16 @@ pub(crate) fn parallel<A: AsRef<[u8]>>(
     arguments: impl IntoIterator<Item = A>,
     input: &[u8],
 ) -> Option<Output> {
+    if !testkit::is_installed("GNU parallel", "parallel") {
+        return None;
+    }
     let mut command = Command::new("parallel");
     command.args(["--will-cite", "-k"]).env("LC_ALL", "C").env("PARALLEL_SHELL", shell);
     for argument in arguments {
         command.arg(OsStr::from_bytes(argument.as_ref()));
     }
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-    let Ok(mut child) = child else {
-        testkit::skip("GNU parallel", "not installed");
-        return None;
-    };
+    let mut child = child.expect("parallel starts");
     // One that reads no input closes it early.
     let _ = child.stdin.take().expect("it is piped").write_all(input);
     Some(child.wait_with_output().expect("it ends"))

@@ -178,7 +178,12 @@ fn ungrouped_a_table_has_no_output_in_it() {
 #[test]
 fn nothing_is_made_for_an_output_that_is_not_used() {
     let (reader, writer) = pipe();
-    let options = OutputOptions { stdout_unused: true, ..OutputOptions::default() };
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = OutputOptions {
+        stdout_unused: true,
+        directory: folder.path().into(),
+        ..OutputOptions::default()
+    };
     let mut collector = collector(options, writer, device("/dev/null"));
     let text = JobText { heading: Some(b"shown"), ..JobText::default() };
     let streams = collector.open(1, 1, &text).expect("streams");

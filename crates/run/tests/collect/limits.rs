@@ -49,11 +49,12 @@ impl SmallDisk {
         let folder = tempfile::tempdir().expect("a folder").keep();
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", "size=256k", "tmpfs"]).arg(&folder);
-        if mount.output().is_ok_and(|output| output.status.success()) {
+        let mounted = mount.output().expect("mount starts");
+        if mounted.status.success() {
             return Some(SmallDisk(folder));
         }
         let _ = std::fs::remove_dir(&folder);
-        testkit::skip("a full tmpfs", "cannot be mounted");
+        testkit::skip_refused("a full tmpfs", &String::from_utf8_lossy(&mounted.stderr));
         None
     }
 }

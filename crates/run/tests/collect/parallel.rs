@@ -29,9 +29,7 @@ const JOBS: [(&[u8], &[u8], &[u8]); 8] = [
 
 /// Runs the jobs in several ways, and leaves what they gave in this folder; `None` without parallel.
 fn oracle(folder: &Path) -> Option<()> {
-    let version = Command::new("parallel").arg("--version").env("LC_ALL", "C").output();
-    if !version.is_ok_and(|output| output.status.success()) {
-        testkit::skip("GNU parallel", "not installed");
+    if !testkit::is_installed("GNU parallel", "parallel") {
         return None;
     }
     let mut values = Vec::new();

@@ -168,7 +168,7 @@ fn what_is_copied_is_what_lines_need() {
         match PtraceEngine::start(&command(&words), FollowScope::Tree, CallSet::all().wanted()) {
             Ok(engine) => engine,
             Err(error) => {
-                testkit::skip("ptrace", &error.to_string());
+                testkit::skip_refused("ptrace", &error.to_string());
                 return;
             }
         };
