@@ -36,7 +36,7 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     poll(POLL, UINT, INT) -> POLL_RESULT [DESC];
     rt_sigaction(SIGNAL, ACTION_IN, ACTION_OUT, SIZE) -> DECIMAL [SIGNAL];
     rt_sigprocmask(name(&e::MASK_HOW), SET_IN_2, SET_OUT, SIZE) -> DECIMAL [SIGNAL];
-    rt_sigreturn(FRAME_MASK) -> DECIMAL [];
+    rt_sigreturn(FRAME_MASK) -> DECIMAL [SIGNAL];
     ioctl(FD, REQUEST, IOCTL) -> DECIMAL [DESC];
     select(INT, SET, SET, SET, LIMIT_US) -> SELECT_RESULT [DESC];
     pause() -> DECIMAL [SIGNAL];
