@@ -18,6 +18,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod commands;
 mod compat;
+mod descriptors;
 mod display;
 #[cfg(test)]
 mod every_option;

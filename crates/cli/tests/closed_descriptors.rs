@@ -120,6 +120,37 @@ fn doctor_generate_bench_link_and_help() {
 }
 
 #[test]
+fn tracing() {
+    none_panics(&[
+        "trace true",
+        "trace -c true",
+        "trace -c --way ptrace true",
+        "trace -C -o {}/lines true",
+        "trace --json true",
+        "trace -ff -o {}/task true",
+        "trace -P /nonexistent/../x true",
+        "trace /nonexistent",
+        "trace --nonsense",
+    ]);
+}
+
+#[test]
+fn running_jobs() {
+    none_panics(&[
+        "run echo ::: 1",
+        "run -t false ::: 1",
+        "run -u echo ::: 1",
+        "run --bar echo ::: 1",
+        "run --stats echo ::: 1",
+        "run --trace true ::: 1",
+        "run --pipe cat",
+        "run --fg true",
+        "run --retries 2 --timeout 5 false ::: 1",
+        "run --nonsense",
+    ]);
+}
+
+#[test]
 fn output_that_cannot_be_written_is_an_error() {
     for line in ["--help", "--version", "record --showtopopts", "doctor -n1", "link {}/links"] {
         let folder = tempfile::tempdir().unwrap();

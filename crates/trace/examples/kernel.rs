@@ -23,6 +23,7 @@ fn main() -> Result<(), Error> {
         environment: std::env::vars_os().collect(),
         folders: std::env::var_os("PATH").unwrap_or_default(),
         user: None,
+        closed: [false; 3],
     };
     let mut engine = KernelEngine::start(&command, &KernelSettings::new(FollowScope::Tree))?;
     engine.measure(true)?;

@@ -30,6 +30,7 @@ fn main() -> Result<(), Error> {
         environment: std::env::vars_os().collect(),
         folders: std::env::var_os("PATH").unwrap_or_default(),
         user: None,
+        closed: [false; 3],
     };
     let mut engine = match names {
         Some(names) => {

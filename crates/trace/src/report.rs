@@ -15,6 +15,7 @@ pub mod target;
 
 use std::io;
 
+use crate::WaitStatus;
 use crate::engine;
 
 /// Why a target cannot be traced, or its trace cannot be written.
@@ -68,6 +69,33 @@ impl ReportError {
     fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |source| ReportError::System { what, source }
+    }
+}
+
+/// Turns the error of writing a trace into a message if a command has ended: its status is what the
+/// caller waits for.
+///
+/// # Errors
+/// The error, if there was no command.
+pub fn keep_status(
+    written: Result<(), ReportError>,
+    end: Option<WaitStatus>,
+    messages: &mut dyn io::Write,
+) -> Result<(), ReportError> {
+    match (written, end) {
+        (Err(error), Some(_)) => {
+            let cause = std::error::Error::source(&error);
+            let io = cause.and_then(|cause| cause.downcast_ref::<io::Error>());
+            if io.is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe) {
+                // The reader of the trace has what it wants.
+                return Ok(());
+            }
+            let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
+            // Nowhere is left where this error could be reported.
+            let _ = writeln!(messages, "whit: {error}{cause}");
+            Ok(())
+        }
+        (written, _) => written,
     }
 }
 

@@ -19,6 +19,7 @@ fn command(words: &[&str]) -> TracedCommand {
         environment: Vec::new(),
         folders: std::env::var_os("PATH").unwrap(),
         user: None,
+        closed: [false; 3],
     }
 }
 

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail, ensure};
 use bpf::{CountSettings, Split};
 use trace::engine::{CommandUser, FollowScope, TracedCommand};
+use trace::report;
 use trace::report::events::{self, EventOptions, EventWriter};
 use trace::report::events::{JsonWriter, LineWriter, TaskFileWriter};
 use trace::report::output::TraceOutput;
@@ -47,7 +48,7 @@ fn run_count(arguments: &TraceArguments) -> anyhow::Result<Option<WaitStatus>> {
     let options = table_options(arguments)?;
     let mut output = TraceOutput::open(arguments.output.as_deref(), arguments.append)?;
     let end = table::count(&request, &options, &mut output, &mut stderr())?;
-    output.close()?;
+    report::keep_status(output.close(), end, &mut stderr())?;
     Ok(end)
 }
 
@@ -152,6 +153,7 @@ fn command(arguments: &TraceArguments) -> anyhow::Result<TracedCommand> {
         environment,
         folders: std::env::var_os("PATH").unwrap_or_default(),
         user: arguments.user.as_deref().map(CommandUser::by_name).transpose()?,
+        closed: crate::descriptors::closed(),
     })
 }
 

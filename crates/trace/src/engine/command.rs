@@ -40,6 +40,9 @@ pub struct TracedCommand {
     pub folders: OsString,
     /// The user to run it as; `None` for the caller.
     pub user: Option<CommandUser>,
+    /// Which of stdin, stdout and stderr are closed in it: the Rust runtime opens `/dev/null` in
+    /// their place.
+    pub closed: [bool; 3],
 }
 
 /// A user to run a command as.
@@ -142,6 +145,7 @@ struct Ready {
     _environment: Vec<CString>,
     environment_pointers: Vec<*const libc::c_char>,
     user: Option<CommandUser>,
+    closed: [bool; 3],
     filter: Option<Filter>,
 }
 
@@ -172,6 +176,7 @@ impl Ready {
             environment_pointers: pointers(&environment),
             _environment: environment,
             user: command.user.clone(),
+            closed: command.closed,
             filter,
         })
     }
@@ -347,6 +352,10 @@ fn set_signals(blocked: &libc::sigset_t) {
 fn prepare_and_run(ready: &Ready, socket: i32, blocked: &libc::sigset_t) -> ! {
     default_handlers();
     set_signals(blocked);
+    for (descriptor, _) in (0..).zip(ready.closed).filter(|(_, is_closed)| *is_closed) {
+        // SAFETY: the socket has another number, as this one is that of `/dev/null`.
+        unsafe { libc::close(descriptor) };
+    }
     // A filter must wait for the tracer, because selected calls fail without one; and it is best
     // installed before the user changes, while that needs no `no_new_privs`.
     let take_on = || ready.user.as_ref().is_none_or(become_user);

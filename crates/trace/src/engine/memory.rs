@@ -58,6 +58,7 @@ mod tests {
             environment: Vec::new(),
             folders: "/usr/bin:/bin".into(),
             user: None,
+            closed: [false; 3],
         };
         // Held before its execve, so that it is still a copy of this process.
         let child = HeldCommand::start(&command).unwrap();

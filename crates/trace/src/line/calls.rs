@@ -96,6 +96,7 @@ impl EventPrinter<'_> {
         if !pending.is_hidden && !self.printer.options.paths.is_empty() {
             pending.is_hidden = !paths::names_any(self, &call);
         }
+        self.printer.is_hidden = pending.is_hidden;
         if pending.is_hidden {
             self.printer.note(thread, call.id);
             self.keep(pending);
@@ -154,6 +155,7 @@ impl EventPrinter<'_> {
                     || !self.printer.options.paths.is_empty() && !paths::names_any(self, &call)
             }
         };
+        self.printer.is_hidden = is_hidden;
         let status =
             if error_of(result).is_some() { CallStatus::Failed } else { CallStatus::Successful };
         if !is_hidden && self.printer.options.statuses.has(status) {

@@ -52,6 +52,8 @@ pub struct Printer {
     pub(super) last_ns: Option<u64>,
     pub(super) tracker: Tracker,
     pub(super) line: Vec<u8>,
+    /// Whether the call of the latest event is hidden.
+    pub(super) is_hidden: bool,
 }
 
 impl Printer {
@@ -66,6 +68,7 @@ impl Printer {
             last_ns: None,
             tracker: Tracker::new(tracks),
             line: Vec::new(),
+            is_hidden: false,
             options,
         }
     }
@@ -92,6 +95,13 @@ impl Printer {
             EventKind::Superseded { former } => printing.superseded(former),
             EventKind::Ended(end) => printing.ended(end),
         }
+    }
+
+    /// Whether the latest event was of a call that gets no line, because it is not selected or
+    /// concerns none of the paths of `-P`.
+    #[must_use]
+    pub fn hid_call(&self) -> bool {
+        self.is_hidden
     }
 
     /// Finishes the lines of calls under way, because their tasks are detached: ` <detached ...>`.

@@ -70,7 +70,9 @@ pub struct EventOptions {
 }
 
 /// Traces until the command exits, a signal comes or no task is left; returns the command's wait
-/// status if there was a command.  Messages that are not events go to `messages`.
+/// status if there was a command, and the signal if one ended the trace of processes.  Messages that
+/// are not events go to `messages`; the error of a trace that cannot be written is one of them if a
+/// command has ended, whose status matters more.
 ///
 /// # Errors
 /// When the target cannot be traced, or events cannot be written.
@@ -85,7 +87,7 @@ pub fn trace(
     let mut session = Session {
         options,
         writer,
-        messages,
+        messages: &mut *messages,
         counts: EventCounts::new(CountCriteria {
             statuses: options.statuses,
             slower_than_ns: options.slower_than_ns,
@@ -101,7 +103,7 @@ pub fn trace(
     let done = session.run(&mut chosen, &signals);
     let engine = chosen.engine();
     let detached = match done {
-        Ok(Outcome::LeftEarly) => session.detach(engine, target),
+        Ok(Outcome::LeftEarly(_)) => session.detach(engine, target),
         _ => Ok(()),
     };
     let cost = EventCost {
@@ -114,10 +116,14 @@ pub fn trace(
     let end = engine.end();
     // The programs are detached before the output is closed, because closing may wait.
     drop(chosen);
-    session.finish(&cost)?;
+    let written = session.finish(&cost);
     detached?;
-    done?;
-    Ok(end)
+    let signal = match done? {
+        Outcome::LeftEarly(signal) if matches!(target, TraceTarget::Processes(_)) => signal,
+        _ => None,
+    };
+    super::keep_status(written, end, messages)?;
+    Ok(end.or(signal.map(|number| WaitStatus::Signaled { number, dumped: false })))
 }
 
 /// Why a session ended.
@@ -125,8 +131,8 @@ pub fn trace(
 enum Outcome {
     /// No task is left to trace.
     Over,
-    /// Tasks are left that run on.
-    LeftEarly,
+    /// Tasks are left that run on; the signal that ended the trace.
+    LeftEarly(Option<i32>),
 }
 
 struct Session<'a> {
@@ -183,7 +189,7 @@ impl Session<'_> {
                 .time
                 .map(|time| time.saturating_sub(clock::now().saturating_sub(self.start)));
             if left == Some(Duration::ZERO) {
-                return Ok(Outcome::LeftEarly);
+                return Ok(Outcome::LeftEarly(None));
             }
             let slice = if is_measured { MEASURED } else { SLICE };
             let limit = left.map_or(slice, |left| left.min(slice));
@@ -199,11 +205,11 @@ impl Session<'_> {
                 return Ok(Outcome::Over);
             }
             if self.failed.is_some() && !is_command {
-                return Ok(Outcome::LeftEarly);
+                return Ok(Outcome::LeftEarly(None));
             }
             while let Some(signal) = signals.next() {
                 if !is_command {
-                    return Ok(Outcome::LeftEarly);
+                    return Ok(Outcome::LeftEarly(Some(signal)));
                 }
                 // The terminal sends these two to the command too; other senders only to us.
                 if signal != libc::SIGINT
@@ -214,25 +220,25 @@ impl Session<'_> {
                 }
             }
         }
-        Ok(Outcome::LeftEarly)
+        Ok(Outcome::LeftEarly(None))
     }
 
     /// Counts and writes one event.  If lines cannot be written any more, the command still runs
     /// on.
     fn event(&mut self, event: &TraceEvent, memory: &dyn Memory) {
-        match event.what {
-            // Traced only for what they do to descriptors.
-            EventKind::Enter(call) | EventKind::Exit { call, .. }
-                if !self.options.lines.calls.has(call.id) => {}
-            _ => self.counts.add(event),
-        }
+        let is_call = matches!(event.what, EventKind::Enter(_) | EventKind::Exit { .. });
         if let EventKind::Exit { wall_ns, .. } = event.what
             && wall_ns < self.options.slower_than_ns
         {
             self.writer.give_up(event.thread);
-            return;
+        } else {
+            self.try_to(|writer| writer.event(event, memory));
+            // Calls may be traced only for what they do to descriptors.
+            if is_call && self.writer.hid_call() {
+                return;
+            }
         }
-        self.try_to(|writer| writer.event(event, memory));
+        self.counts.add(event);
     }
 
     fn try_to(&mut self, work: impl FnOnce(&mut dyn EventWriter) -> io::Result<()>) {
@@ -271,7 +277,12 @@ impl Session<'_> {
             && let Some(output) = self.writer.output()
             && self.failed.is_none()
         {
-            self.failed = summary.write(&self.counts.tally(), output).err();
+            let tally = self.counts.tally();
+            self.failed = summary.write(&tally, output).err();
+            if self.options.own_words && self.failed.is_none() {
+                let meaning = super::table::meaning_of_seconds(summary, &tally);
+                self.failed = writeln!(output, "\n{meaning}").err();
+            }
         }
         let Session { writer, messages, failed, .. } = self;
         if failed.is_none() {

@@ -17,6 +17,7 @@ pub use self::counter::CountRequest;
 use self::counter::{Counter, State};
 use self::schedule::Schedule;
 use super::signals::TerminationSignals;
+use super::target::TraceTarget;
 use super::{ReportError, send};
 use crate::engine::TraceWay;
 use crate::summary::details;
@@ -74,10 +75,12 @@ pub fn count(
     let mut session =
         Session { counter, options, output, start: clock::now(), before: CallTally::default() };
     session.heading()?;
-    let end = session.wait(&signals)?;
-    session.finish(end)?;
+    let (end, signal) = session.wait(&signals)?;
+    let written = session.finish(end);
     session.counter.detach()?;
-    Ok(end)
+    super::keep_status(written, end, messages)?;
+    let signal = signal.filter(|_| matches!(request.target, TraceTarget::Processes(_)));
+    Ok(end.or(signal.map(|number| WaitStatus::Signaled { number, dumped: false })))
 }
 
 struct Session<'a> {
@@ -94,8 +97,12 @@ impl Session<'_> {
         clock::now().saturating_sub(self.start)
     }
 
-    /// Counts until the end, and shows each interval.
-    fn wait(&mut self, signals: &TerminationSignals) -> Result<Option<WaitStatus>, ReportError> {
+    /// Counts until the end, and shows each interval.  How the command ended, and the signal that
+    /// ended the count.
+    fn wait(
+        &mut self,
+        signals: &TerminationSignals,
+    ) -> Result<(Option<WaitStatus>, Option<i32>), ReportError> {
         let mut schedule = Schedule::begin(self.start, self.options.interval);
         loop {
             while let Some(signal) = signals.next() {
@@ -105,7 +112,7 @@ impl Session<'_> {
                         send(pid, signal);
                     }
                     Some(_) => {}
-                    None => return Ok(None),
+                    None => return Ok((None, Some(signal))),
                 }
             }
             if let Some(on) = schedule.measure(clock::now()) {
@@ -116,12 +123,12 @@ impl Session<'_> {
             }
             let left = self.options.time.map(|time| time.saturating_sub(self.running_time()));
             if left == Some(Duration::ZERO) {
-                return Ok(None);
+                return Ok((None, None));
             }
             let limit = schedule.next().saturating_sub(clock::now());
             let limit = left.map_or(limit, |left| limit.min(left));
             if let State::Ended(end) = self.counter.run(signals, limit)? {
-                return Ok(end);
+                return Ok((end, None));
             }
         }
     }
@@ -213,9 +220,7 @@ impl Session<'_> {
         }
         writeln!(output)?;
         details::write_unfinished(tally, output)?;
-        let known = tally.total().cpu_ns.is_some() && !summary.wall;
-        let time = if known { "on a CPU within a call" } else { "from begin to end of a call" };
-        writeln!(output, "Seconds are {time}. {}", cost.text())?;
+        writeln!(output, "{} {}", meaning_of_seconds(summary, tally), cost.text())?;
         if cost.way != TraceWay::Kernel {
             writeln!(output, "This way, {}.", cost.way.distortion())?;
         }
@@ -242,6 +247,14 @@ impl Session<'_> {
         object.insert("cost".to_owned(), cost.json());
         writeln!(self.output, "{}", serde_json::Value::Object(object))?;
         Ok(())
+    }
+}
+
+/// What the times in a table are.
+pub(super) fn meaning_of_seconds(summary: &CallSummary, tally: &CallTally) -> &'static str {
+    match tally.total().cpu_ns.is_some() && !summary.wall {
+        true => "Seconds are on a CPU within a call.",
+        false => "Seconds are from begin to end of a call.",
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn command(words: &[&str]) -> TracedCommand {
         environment: std::env::vars_os().collect(),
         folders: std::env::var_os("PATH").unwrap(),
         user: None,
+        closed: [false; 3],
     }
 }
 

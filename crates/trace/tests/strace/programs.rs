@@ -108,6 +108,7 @@ pub(super) fn command(words: &[&str]) -> TracedCommand {
         environment: ENVIRONMENT.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         folders: "/usr/bin:/bin".into(),
         user: None,
+        closed: [false; 3],
     }
 }
 

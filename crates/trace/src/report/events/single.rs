@@ -40,6 +40,10 @@ impl<F: SingleOutput> EventWriter for F {
         self.write_event(event, memory)
     }
 
+    fn hid_call(&mut self) -> bool {
+        self.inner().printer.hid_call()
+    }
+
     fn set_exact(&mut self, is_exact: bool) {
         let inner = self.inner();
         inner.descriptors = LiveDescriptors { are_stopped: is_exact };

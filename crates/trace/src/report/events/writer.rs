@@ -13,6 +13,11 @@ pub trait EventWriter {
     /// When the output cannot be written.
     fn event(&mut self, event: &TraceEvent, memory: &dyn Memory) -> io::Result<()>;
 
+    /// Whether the latest event was of a call that is not shown: the table leaves it out too.
+    fn hid_call(&mut self) -> bool {
+        false
+    }
+
     /// Sets whether tasks are stopped at their events, so that `/proc` shows their state at the
     /// event.
     fn set_exact(&mut self, is_exact: bool);

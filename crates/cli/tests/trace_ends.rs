@@ -1,0 +1,96 @@
+//! How `whit trace` ends, what its table counts, and which descriptors the command gets.
+#![allow(clippy::unwrap_used, reason = "a test that cannot run must fail")]
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn trace(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    command.arg("trace").args(words).stdin(Stdio::null());
+    command
+}
+
+fn output(words: &[&str]) -> Output {
+    trace(words).output().unwrap()
+}
+
+#[test]
+fn the_status_of_a_command_whose_trace_cannot_be_written_is_kept() {
+    for options in [&["-o"][..], &["-c", "-o"], &["--json", "-o"], &["--way", "ptrace", "-o"]] {
+        let output = output(&[options, &["/dev/full", "sh", "-c", "exit 3"]].concat());
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{options:?}: {text}");
+        assert!(text.contains("No space left on device"), "{options:?}: {text}");
+    }
+}
+
+#[test]
+fn a_trace_of_a_process_that_a_signal_ends_ends_by_it() {
+    for options in [&["-c", "-o", "/dev/null"][..], &["-o", "/dev/null"]] {
+        for signal in [libc::SIGINT, libc::SIGTERM] {
+            let mut traced = Command::new("sleep").arg("60").spawn().unwrap();
+            let pid = traced.id().to_string();
+            let mut tracer =
+                trace(options).args(["-p", &pid]).stderr(Stdio::null()).spawn().unwrap();
+            // The signals are blocked as soon as the trace has begun.
+            let begun = Instant::now();
+            let blocks = || {
+                let status = format!("/proc/{}/status", tracer.id());
+                let text = std::fs::read_to_string(status).unwrap_or_default();
+                let line = text.lines().find_map(|line| line.strip_prefix("SigBlk:\t"));
+                line.is_some_and(|mask| u64::from_str_radix(mask, 16).unwrap() & 2 != 0)
+            };
+            while !blocks() {
+                assert!(begun.elapsed() < Duration::from_secs(20), "the trace has not begun");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            // SAFETY: a plain system call; the child was not waited for.
+            unsafe { libc::kill(tracer.id().cast_signed(), signal) };
+            let status = tracer.wait().unwrap();
+            traced.kill().unwrap();
+            traced.wait().unwrap();
+            assert_eq!(status.signal(), Some(signal), "{options:?}: {status:?}");
+        }
+    }
+}
+
+#[test]
+fn signal_calls_include_the_return_from_a_handler() {
+    let output = output(&["-e", "trace=%signal", "sh", "-c", "trap : USR1; kill -USR1 $$; :"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("rt_sigreturn({mask="), "{text}");
+}
+
+#[test]
+fn the_table_counts_only_the_calls_of_the_path() {
+    for way in [&[][..], &["--way", "ptrace"]] {
+        let words = [way, &["-C", "-P", "/etc/hosts", "cat", "/etc/hosts"]].concat();
+        let output = output(&words);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let (lines, table) = text.split_once("% time").unwrap();
+        let shown = lines.lines().filter(|line| line.contains('(')).count();
+        let total = table.lines().find(|line| line.ends_with(" total")).unwrap();
+        let counted: usize = total.split_whitespace().nth(3).unwrap().parse().unwrap();
+        assert!(shown > 2, "{text}");
+        assert_eq!(counted, shown, "{text}");
+        assert!(table.contains("Seconds are "), "{text}");
+    }
+}
+
+#[test]
+fn closed_descriptors_stay_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    for way in ["", "--way ptrace", "-c"] {
+        for (closed, descriptor) in [("<&-", 0), (">&-", 1), ("2>&-", 2)] {
+            let whit = env!("CARGO_BIN_EXE_whit");
+            let line = format!(
+                "exec {whit} trace {way} -o lines test -e /proc/self/fd/{descriptor} {closed}"
+            );
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &line]).current_dir(folder.path());
+            let status = shell.stdin(Stdio::null()).status().unwrap();
+            assert_eq!(status.code(), Some(1), "{line}: the descriptor is open");
+        }
+    }
+}
