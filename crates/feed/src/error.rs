@@ -26,6 +26,9 @@ pub enum FeedError {
     /// A folder where a file is wanted.
     #[error("{} is a folder; name the recordings in it", .0.display())]
     Folder(PathBuf),
+    /// Neither a file nor a folder: to read it might wait for ever.
+    #[error("{} is a pipe, a socket or a device: only files can be played", .0.display())]
+    NotAFile(PathBuf),
     /// Nothing in it.
     #[error("{} is empty", .0.display())]
     Empty(PathBuf),

@@ -82,7 +82,7 @@ impl RecordedFile {
     /// # Errors
     /// Those of `out`.
     pub fn write_header(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "{}", self.path.display())?;
+        writeln!(out, "{}", layout::text::escape(self.path.as_os_str().as_encoded_bytes()))?;
         match (self.origin, self.meta.header_text()) {
             (Origin::Collectl, Some(text)) => out.write_all(text.as_bytes())?,
             _ => {

@@ -30,10 +30,15 @@ pub fn origin_of(path: &Path) -> Result<Origin, FeedError> {
     let mut first = [0; 16];
     let failed =
         |what| move |source| FeedError::Io { path: path.to_owned(), what: Some(what), source };
-    let mut file = File::open(path).map_err(failed("open"))?;
-    if file.metadata().is_ok_and(|meta| meta.is_dir()) {
+    // Before it is opened: to open a pipe that nobody writes waits for ever.
+    let kind = std::fs::metadata(path).map_err(failed("open"))?.file_type();
+    if kind.is_dir() {
         return Err(FeedError::Folder(path.to_owned()));
     }
+    if !kind.is_file() {
+        return Err(FeedError::NotAFile(path.to_owned()));
+    }
+    let mut file = File::open(path).map_err(failed("open"))?;
     let count = file.read(&mut first).map_err(failed("read"))?;
     let collectl = first.starts_with(b"#") || first.starts_with(&[0x1f, 0x8b]);
     if collectl || count == 0 && is_collectl_name(path) {

@@ -34,6 +34,16 @@ pub enum RecorderError {
     /// Buffered data of a recording cannot be written.
     #[error(transparent)]
     WriteRecording(#[from] recording::WriteError),
+    /// Another program deleted or truncated the recording at its end.
+    #[error("{} was {what} by another program: {samples} samples are lost", path.display())]
+    Interference {
+        /// The recording.
+        path: PathBuf,
+        /// Deleted or truncated.
+        what: &'static str,
+        /// Samples that were in it.
+        samples: u64,
+    },
     /// A plot file cannot be closed.
     #[error("plot files")]
     Plot(#[source] io::Error),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use procfs::Host;
-use recording::{Error, Writer, WriterOptions};
+use recording::{Error, Interference, Writer, WriterOptions};
 use sample::{Meta, Moment, Snapshot, SourceDef};
 use source::RecorderCounters;
 
@@ -15,11 +15,15 @@ use crate::RecorderError;
 use crate::error::in_one_line;
 use crate::messages::{MessageLog, Severity, local};
 use crate::names::FileNames;
+use crate::plot_output::ensure_directory;
 
 /// If a recording of this second exists, how many later seconds are tried for its name.
 const NAMES_TRIED: i64 = 10;
 
 const SECOND_NS: i64 = 1_000_000_000;
+
+/// Least time between two checks that the file still has a name and its length.
+const CHECK_NS: u64 = 1_000_000_000;
 
 /// The recording being written.
 pub struct RecordingFile {
@@ -40,6 +44,10 @@ pub struct RecordingFile {
     synced_ns: u64,
     /// Samples lost since writing last worked.
     lost: u64,
+    /// When it was last checked that no other program deleted or truncated the file, and the samples
+    /// it had then.
+    checked_ns: u64,
+    checked_samples: u64,
 }
 
 /// How to record.
@@ -85,6 +93,8 @@ impl RecordingFile {
             sync_ns: wanted.sync_ns,
             synced_ns: now.monotonic_ns,
             lost: 0,
+            checked_ns: now.monotonic_ns,
+            checked_samples: 0,
         })
     }
 
@@ -92,13 +102,24 @@ impl RecordingFile {
     /// the next sample is tried again.
     #[inline]
     pub fn append(&mut self, snapshot: &Snapshot, host: &Host, messages: &dyn MessageLog) {
+        let now = moment(snapshot);
+        if now.monotonic_ns.saturating_sub(self.checked_ns) >= CHECK_NS {
+            self.checked_ns = now.monotonic_ns;
+            self.counters.calls.add(1);
+            if let Some(interference) = self.interference()
+                && let Err(error) = self.replace(interference, now, messages)
+            {
+                self.lose(&error, now, messages);
+                return;
+            }
+            self.checked_samples = self.writer.samples();
+        }
         let written = if self.keeps_text {
             self.report_texts_left_out(host, moment(snapshot), messages);
             self.writer.append_with_texts(snapshot, host.texts())
         } else {
             self.writer.append(snapshot)
         };
-        let now = moment(snapshot);
         match written {
             Ok(written) => {
                 // Closing a block takes three system calls (see the writer).
@@ -115,16 +136,61 @@ impl RecordingFile {
             }
             Err(error) => {
                 self.counters.calls.add(1);
-                self.counters.samples_unwritten.add(1);
-                self.lost += 1;
-                if self.lost == 1 {
-                    messages.log(now, Severity::Error, &in_one_line(&error));
-                }
+                self.lose(&error, now, messages);
             }
         }
         if self.sync_ns.is_some_and(|ns| now.monotonic_ns.saturating_sub(self.synced_ns) >= ns) {
             self.sync(now, messages);
         }
+    }
+
+    /// Counts a sample that cannot be written, and reports the first of several.
+    fn lose(&mut self, error: &dyn std::error::Error, now: Moment, messages: &dyn MessageLog) {
+        self.counters.samples_unwritten.add(1);
+        self.lost += 1;
+        if self.lost == 1 {
+            messages.log(now, Severity::Error, &in_one_line(error));
+        }
+    }
+
+    /// What another program did to the file since the last check.
+    fn interference(&self) -> Option<Interference> {
+        // The sample before this one is among those of the check, if none was skipped.
+        self.writer.interference(self.writer.samples() > self.checked_samples + 1)
+    }
+
+    /// Begins another file in place of one that another program deleted or truncated.  The samples
+    /// in it count as lost, and are the gap before the first sample of the new one.
+    #[cold]
+    fn replace(
+        &mut self,
+        interference: Interference,
+        now: Moment,
+        messages: &dyn MessageLog,
+    ) -> Result<(), RecorderError> {
+        // The directory may be deleted, too.
+        ensure_directory(&self.names)?;
+        let mut writer = self.open_next(now)?;
+        let samples = self.writer.samples();
+        writer.add_unwritten(samples + std::mem::take(&mut self.lost));
+        let old = std::mem::replace(&mut self.writer, writer);
+        self.counters.samples_unwritten.add(samples);
+        let text = format!(
+            "{}; {} is begun in its place",
+            interfered(&old, interference),
+            self.writer.path().display()
+        );
+        messages.log(now, Severity::Error, &text);
+        Ok(())
+    }
+
+    /// Opens the file that begins at `now`.
+    fn open_next(&mut self, now: Moment) -> Result<Writer, RecorderError> {
+        self.meta.set("started_ns", now.realtime_ns.to_string());
+        let date = local(now, &self.zone).strftime("%Y%m%d-%H%M%S").to_string();
+        self.meta.set("date", date);
+        let options = (self.options, self.beside_others);
+        open((&self.names, &self.zone), &self.meta, &self.defs, options, now)
     }
 
     /// Reports once that some kernel texts are not kept.
@@ -152,15 +218,18 @@ impl RecordingFile {
     /// Begins another file.  It is created before the old one is closed: if that fails, recording
     /// continues in the old one.
     pub fn roll(&mut self, now: Moment, messages: &dyn MessageLog) {
-        self.meta.set("started_ns", now.realtime_ns.to_string());
-        let date = local(now, &self.zone).strftime("%Y%m%d-%H%M%S").to_string();
-        self.meta.set("date", date);
-        let options = (self.options, self.beside_others);
-        match open((&self.names, &self.zone), &self.meta, &self.defs, options, now) {
+        match self.open_next(now) {
             Ok(writer) => {
                 let old = std::mem::replace(&mut self.writer, writer);
-                close(old, now, messages);
+                let interference = old.interference(true);
+                if let Some(interference) = interference {
+                    let error = interfered(&old, interference);
+                    messages.log(now, Severity::Error, &in_one_line(&error));
+                } else {
+                    close(old, now, messages);
+                }
                 self.synced_ns = now.monotonic_ns;
+                self.checked_samples = 0;
             }
             Err(error) => {
                 let error = in_one_line(&error);
@@ -173,8 +242,12 @@ impl RecordingFile {
     /// Closes the recording.
     ///
     /// # Errors
-    /// Those of writing; the recording is complete nevertheless, only larger.
+    /// Those of writing; the recording is complete nevertheless, only larger.  Another program
+    /// deleted or truncated it.
     pub fn close(self) -> Result<(), RecorderError> {
+        if let Some(interference) = self.writer.interference(true) {
+            return Err(interfered(&self.writer, interference));
+        }
         Ok(self.writer.close()?)
     }
 
@@ -221,6 +294,16 @@ fn open(
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// The loss of all samples of a file.
+fn interfered(writer: &Writer, interference: Interference) -> RecorderError {
+    let what = match interference {
+        Interference::Deleted => "deleted",
+        Interference::Truncated => "truncated",
+    };
+    let (path, samples) = (writer.path().to_owned(), writer.samples());
+    RecorderError::Interference { path, what, samples }
 }
 
 fn close(writer: Writer, now: Moment, messages: &dyn MessageLog) {

@@ -94,26 +94,25 @@ impl Roll {
         let last = 2 * i64::from(MINUTES_A_DAY) + i64::from(self.start_minute);
         let mut soonest: Option<Timestamp> = None;
         while minute <= last {
-            let at = midnight
-                .checked_add(minute.minutes())
-                .ok()
-                .and_then(|local| local.to_zoned(zone.clone()).ok())
-                .map(|zoned: Zoned| zoned.timestamp());
-            if let Some(at) = at
-                && at > now
-                && soonest.is_none_or(|soonest| at < soonest)
-            {
-                soonest = Some(at);
+            let local = midnight.checked_add(minute.minutes()).ok();
+            let at = local.map(|local| zone.to_ambiguous_zoned(local));
+            let (first, second) = match at {
+                // In autumn an hour repeats, and so do the rolls of every hour or less in it.
+                Some(at) if self.every_minutes <= 60 && at.is_ambiguous() => {
+                    (at.clone().compatible(), Some(at.later()))
+                }
+                Some(at) => (at.compatible(), None),
+                None => break,
+            };
+            for at in std::iter::once(first).chain(second).flatten() {
+                let at = at.timestamp();
+                if at > now && soonest.is_none_or(|soonest| at < soonest) {
+                    soonest = Some(at);
+                }
             }
             minute += i64::from(self.every_minutes);
         }
-        let evenly = now + (i64::from(self.every_minutes)).minutes();
-        match soonest {
-            // In autumn an hour repeats, but a local time is found only once in it.
-            Some(soonest) if self.every_minutes <= 60 && soonest > evenly => evenly,
-            Some(soonest) => soonest,
-            None => now + (i64::from(MINUTES_A_DAY)).minutes(),
-        }
+        soonest.unwrap_or_else(|| now + i64::from(MINUTES_A_DAY).minutes())
     }
 }
 
@@ -295,6 +294,12 @@ mod tests {
         assert_eq!(next("00:00", "2026-10-24T23:30:00Z", berlin), "2026-10-26T00:00+01:00");
         assert_eq!(next("00:00,,120", "2026-03-29T00:30:00Z", berlin), "2026-03-29T03:00+02:00");
         assert_eq!(next("00:00,,60", "2026-10-25T00:00:00Z", berlin), "2026-10-25T02:00+01:00");
+        // In the hour that repeats, too, a roll is at its minute, not some time after the start.
+        assert_eq!(next("00:00,,1", "2026-10-25T00:00:17Z", berlin), "2026-10-25T02:01+02:00");
+        assert_eq!(next("00:00,,1", "2026-10-25T01:00:17Z", berlin), "2026-10-25T02:01+01:00");
+        assert_eq!(next("00:00,,60", "2026-10-25T00:30:00Z", berlin), "2026-10-25T02:00+01:00");
+        assert_eq!(next("00:10,,60", "2026-10-25T00:30:00Z", berlin), "2026-10-25T02:10+01:00");
+        assert_eq!(next("02:30", "2026-10-25T00:45:00Z", berlin), "2026-10-26T02:30+01:00");
     }
 
     #[test]

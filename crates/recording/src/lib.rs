@@ -35,5 +35,5 @@ pub use error::{Error, WriteError};
 pub use extract::{ExtractSummary, extract};
 pub use format::VERSION;
 pub use reader::{Damage, ReadOutcome, Reader};
-pub use storage::{Bytestore, Storage};
+pub use storage::{Bytestore, Interference, Storage};
 pub use writer::{Resumed, Writer, WriterOptions, Written, repair};

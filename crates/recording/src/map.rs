@@ -94,7 +94,10 @@ impl BlockMap {
                 return Ok(());
             };
             match header.kind {
-                BlockKind::End => self.read_end(store, &header)?,
+                BlockKind::End => {
+                    self.read_end(store, &header)?;
+                    self.skip_foreign(store, self.next_at + header.span())?;
+                }
                 BlockKind::Footer => self.is_closed = true,
                 BlockKind::Columns | BlockKind::Frames => {
                     self.add(self.next_at, &header);
@@ -115,6 +118,13 @@ impl BlockMap {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Counts the bytes after the footer at `footer_at`, if there are any.
+    fn skip_foreign(&mut self, store: &dyn Bytestore, footer_at: u64) -> io::Result<()> {
+        let end = footer_at.saturating_add(HEADER_BYTES as u64);
+        self.bytes_skipped += store.length()?.saturating_sub(end);
         Ok(())
     }
 

@@ -43,7 +43,7 @@ pub struct Damage {
     pub blocks_unreadable: u64,
     /// Samples at the end that were only partly written.
     pub samples_torn: u64,
-    /// Bytes skipped to find the next block.
+    /// Bytes skipped to find the next block, and bytes after the end that are not of the recording.
     pub bytes_skipped: u64,
     /// Samples that could not be written after the last one (the gaps of samples count earlier
     /// ones).
@@ -111,6 +111,8 @@ struct Tail {
     lost: u64,
     /// A partly written sample.
     torn: u64,
+    /// Bytes that are neither.
+    foreign_bytes: u64,
 }
 
 impl Reader {
@@ -192,7 +194,7 @@ impl Reader {
             samples_unreadable: self.damage.samples_unreadable + self.tail.lost,
             blocks_unreadable: self.damage.blocks_unreadable + u64::from(self.tail.lost > 0),
             samples_torn: self.tail.torn,
-            bytes_skipped: self.map.bytes_skipped,
+            bytes_skipped: self.map.bytes_skipped + self.tail.foreign_bytes,
             samples_unwritten: self.map.unwritten,
             not_closed: !self.map.is_closed,
         }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt as _};
 
 /// The file operations of a writer.
 pub trait Storage: Send {
@@ -14,6 +14,22 @@ pub trait Storage: Send {
 
     /// Waits until all that was written is on the disk (`fdatasync`).
     fn sync(&mut self) -> io::Result<()>;
+
+    /// What another program did to the file, of which `written` bytes were written.  `start` is how
+    /// the file begins; without it only the length is compared, which suffices if nothing was
+    /// written since the last look.
+    fn interference(&self, _written: u64, _start: Option<&[u8]>) -> Option<Interference> {
+        None
+    }
+}
+
+/// What another program did to a file that is being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interference {
+    /// The file has no name any more: nobody will read what is written to it.
+    Deleted,
+    /// Its beginning or its end is missing.
+    Truncated,
 }
 
 /// The file operations of a reader.
@@ -36,6 +52,21 @@ impl Storage for File {
 
     fn sync(&mut self) -> io::Result<()> {
         self.sync_data()
+    }
+
+    fn interference(&self, written: u64, start: Option<&[u8]>) -> Option<Interference> {
+        let facts = self.metadata().ok()?;
+        if facts.nlink() == 0 {
+            return Some(Interference::Deleted);
+        }
+        let mut bytes = [0; 8];
+        let begins = |start: &[u8]| {
+            let bytes = &mut bytes[..start.len().min(8)];
+            // A write after a truncation makes a hole, which reads as zeros.
+            FileExt::read_at(self, bytes, 0).is_ok_and(|count| start.starts_with(&bytes[..count]))
+        };
+        let is_cut = facts.len() < written || !start.is_none_or(begins);
+        is_cut.then_some(Interference::Truncated)
     }
 }
 

@@ -24,11 +24,11 @@ use sample::{Meta, Snapshot, SourceDef};
 use crate::columns::ColumnEncoder;
 use crate::compression::{Compression, Packer};
 use crate::error::{Error, WriteError};
-use crate::format::{BLOCK_SAMPLES_MAX, BlockHeader, BlockKind, crc};
+use crate::format::{BLOCK_SAMPLES_MAX, BlockHeader, BlockKind, MAGIC, crc};
 use crate::frame::{BlockState, FRAME_HEADER_BYTES, FrameEncoder, Walker};
 use crate::index::{IndexEntry, encode_index};
 use crate::lock::lock_or_refuse;
-use crate::storage::{Storage, write_all_at};
+use crate::storage::{Interference, Storage, write_all_at};
 use closing::Closing;
 
 pub use resume::{Resumed, repair};
@@ -299,6 +299,22 @@ impl Writer {
         footer.end_at = self.open_at;
         self.commit(&end, &footer)?;
         if self.options.sync_blocks { self.flush() } else { Ok(()) }
+    }
+
+    /// What another program did to the file.  Costs an `fstat`, and with `written_since` a `pread`:
+    /// needed if samples were written since the last look, as these made the file long again.
+    pub fn interference(&self, written_since: bool) -> Option<Interference> {
+        let frames = match self.frames.len() as u64 {
+            0 => 0,
+            length => u64::from(self.open.body_at) + length,
+        };
+        let start = written_since.then_some(MAGIC.as_slice());
+        self.storage.interference(self.open_at + frames, start)
+    }
+
+    /// Counts samples that were lost before this recording began: the gap before its first sample.
+    pub fn add_unwritten(&mut self, samples: u64) {
+        self.unwritten += samples;
     }
 
     /// Samples written to the file since it was begun.

@@ -48,6 +48,7 @@ impl MessageLog for Messages {
             && let Some(names) = &self.names
         {
             let at = local(now, &self.zone);
+            let text = layout::text::escape_message(text);
             let line = format!("{} {}-{text}\n", at.strftime("%Y%m%d %H:%M:%S"), letter(severity));
             let log = std::fs::OpenOptions::new().append(true).create(true).open(names.log(&at));
             let written = log.and_then(|mut log| log.write_all(line.as_bytes()));

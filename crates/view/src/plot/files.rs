@@ -216,7 +216,13 @@ pub(super) fn preamble(
     }
     text.push_str(&rule);
     text.push('\n');
-    text.into_bytes()
+    // Command lines and facts may hold names of files.
+    let is_safe = |line: &str| line.chars().all(|c| !c.is_control() || c == '\t');
+    if text.lines().all(is_safe) {
+        return text.into_bytes();
+    }
+    let lines = text.lines().map(|line| layout::text::escape_message(line) + "\n");
+    lines.collect::<String>().into_bytes()
 }
 
 /// What recorded the samples.
