@@ -60,7 +60,7 @@ fields! {
     SIGNAL = Field::gauge("signal", Count, "The signal that ended it");
     USER_TIME = Field::gauge("user_time", Nanoseconds, "CPU time in user mode, whole lifetime");
     SYSTEM_TIME = Field::gauge("system_time", Nanoseconds, "CPU time in the kernel, whole lifetime");
-    RUN_TIME = Field::gauge("run_time", Nanoseconds, "CPU time, exact, whole lifetime");
+    RUN_TIME = Field::gauge("run_time", Nanoseconds, "CPU time, whole lifetime; exact, but from taskstats of one that slept to a tick");
     MINOR_FAULTS = Field::gauge("minor_faults", Count, "Page faults without I/O, whole lifetime");
     MAJOR_FAULTS = Field::gauge("major_faults", Count, "Page faults with I/O, whole lifetime");
     VOLUNTARY_SWITCHES = Field::gauge("voluntary_switches", Count, "Voluntary context switches");

@@ -22,8 +22,8 @@ pub(super) struct Stats {
     /// Time in user mode and in the kernel, as sampled by the tick.
     pub(super) user_us: u64,
     pub(super) system_us: u64,
-    /// Exact time on a CPU; 0 without delay accounting.
-    pub(super) run_ns: u64,
+    /// Time on a CPU; see [`cpu_ns`].
+    pub(super) cpu_ns: u64,
     pub(super) minor_faults: u64,
     pub(super) major_faults: u64,
     pub(super) peak_resident_kib: u64,
@@ -53,7 +53,13 @@ impl Stats {
         Some(Stats {
             code: half(4)?,
             is_last: bytes.get(8)? & LAST_THREAD != 0,
-            run_ns: word(72)?,
+            cpu_ns: cpu_ns(&CpuFacts {
+                accounted_ns: word(72)?,
+                sampled_ns: word(152)?.saturating_add(word(160)?).saturating_mul(1000),
+                waited_ns: word(24)?,
+                lifetime_ns: word(144)?.saturating_mul(1000),
+                has_slept: word(272)? > 0,
+            }),
             command: *bytes.get(80..96)?.first_chunk()?,
             uid: half(120)?,
             pid: signed(128)?,
@@ -82,7 +88,7 @@ impl Stats {
     pub(super) fn add(&mut self, other: &Stats) {
         self.user_us = self.user_us.saturating_add(other.user_us);
         self.system_us = self.system_us.saturating_add(other.system_us);
-        self.run_ns = self.run_ns.saturating_add(other.run_ns);
+        self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
         self.minor_faults = self.minor_faults.saturating_add(other.minor_faults);
         self.major_faults = self.major_faults.saturating_add(other.major_faults);
         self.peak_resident_kib = self.peak_resident_kib.max(other.peak_resident_kib);
@@ -98,11 +104,29 @@ impl Stats {
         self.involuntary_switches =
             self.involuntary_switches.saturating_add(other.involuntary_switches);
     }
+}
 
-    /// CPU time: exact if known, else sampled.
-    pub(super) fn cpu_ns(&self) -> u64 {
-        self.run_ns.max(self.user_us.saturating_add(self.system_us).saturating_mul(1000))
-    }
+/// What a record says of the CPU time of a thread.
+struct CpuFacts {
+    /// `cpu_run_virtual_total`, the scheduler's own sum.  It lacks the time since the latest tick
+    /// or switch, which the scheduler adds only later: up to 10 ms, for many short programs all.
+    accounted_ns: u64,
+    /// `ac_utime` and `ac_stime`: whole ticks, each added to whatever runs at that moment.
+    sampled_ns: u64,
+    /// `cpu_delay_total`: time on a run queue.
+    waited_ns: u64,
+    /// `ac_etime`.
+    lifetime_ns: u64,
+    /// Whether it ever gave up the CPU by itself (`nvcsw`).
+    has_slept: bool,
+}
+
+/// The CPU time of a thread.  One that never slept ran whenever it did not wait for a CPU, which is
+/// known to the microsecond.  Of others the larger sum is taken, within what its lifetime allows.
+fn cpu_ns(facts: &CpuFacts) -> u64 {
+    let most = facts.lifetime_ns.saturating_sub(facts.waited_ns);
+    let known = if facts.has_slept { facts.sampled_ns.min(most) } else { most };
+    known.max(facts.accounted_ns)
 }
 
 /// `NLMSG_ERROR` of linux/netlink.h.

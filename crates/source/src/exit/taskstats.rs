@@ -5,8 +5,9 @@
 //!
 //! Records lack the command line, the control group, and exact start and exit times (only seconds
 //! since the epoch); the start time is exact if a pass over all processes has seen the process,
-//! otherwise the row's name has a start rounded to the second.  CPU time is sampled by the tick, in
-//! steps of 1 to 10 ms, unless delay accounting is on (`kernel.task_delayacct`).
+//! otherwise the row's name has a start rounded to the second.  User and system time are sampled by
+//! the tick, in steps of 1 to 10 ms; the sum is better known (`stats::cpu_ns`), and divided as they
+//! are.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -14,6 +15,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use bpf::{CpuTime, adjusted};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
 use sample::{RowMut, Table};
@@ -139,7 +141,7 @@ impl Taskstats {
             // Both the start and the boot time are rounded down to a second.
             let exact = attributed.start_of(stats.tgid, about, 200);
             let start_ticks = exact.unwrap_or(about);
-            attributed.ended(stats.tgid, start_ticks, stats.cpu_ns());
+            attributed.ended(stats.tgid, start_ticks, stats.cpu_ns);
             if self.ends.len() < ENDS_MAX {
                 self.ends.push(End { stats, start_ticks, is_start_exact: exact.is_some() });
             } else {
@@ -212,10 +214,12 @@ fn set_facts(row: &mut RowMut<'_>, end: &End) {
 
 /// Sets its usage.
 fn set_account(row: &mut RowMut<'_>, stats: &Stats) {
-    row.set(super::USER_TIME, stats.user_us.saturating_mul(1000));
-    row.set(super::SYSTEM_TIME, stats.system_us.saturating_mul(1000));
-    // Without delay accounting the exact CPU time is unknown: missing, not 0.
-    row.set_some(super::RUN_TIME, (stats.run_ns > 0).then_some(stats.run_ns));
+    let ns = |us: u64| us.saturating_mul(1000);
+    let sampled = CpuTime { user_ns: ns(stats.user_us), system_ns: ns(stats.system_us) };
+    let time = adjusted(sampled, stats.cpu_ns, CpuTime::default());
+    row.set(super::USER_TIME, time.user_ns);
+    row.set(super::SYSTEM_TIME, time.system_ns);
+    row.set(super::RUN_TIME, stats.cpu_ns);
     row.set(super::MINOR_FAULTS, stats.minor_faults);
     row.set(super::MAJOR_FAULTS, stats.major_faults);
     row.set(super::VOLUNTARY_SWITCHES, stats.voluntary_switches);
