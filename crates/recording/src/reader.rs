@@ -111,8 +111,6 @@ struct Tail {
     lost: u64,
     /// A partly written sample.
     torn: u64,
-    /// Bytes that are neither.
-    foreign_bytes: u64,
 }
 
 impl Reader {
@@ -194,7 +192,7 @@ impl Reader {
             samples_unreadable: self.damage.samples_unreadable + self.tail.lost,
             blocks_unreadable: self.damage.blocks_unreadable + u64::from(self.tail.lost > 0),
             samples_torn: self.tail.torn,
-            bytes_skipped: self.map.bytes_skipped + self.tail.foreign_bytes,
+            bytes_skipped: self.map.bytes_skipped,
             samples_unwritten: self.map.unwritten,
             not_closed: !self.map.is_closed,
         }

@@ -183,26 +183,6 @@ pub(crate) fn search_frames(
     Ok(found.map(|(at, ())| at))
 }
 
-/// Whether `bytes` have a frame of the block `number` or of the one before it: remains of the
-/// writer, which moves frames and was killed before it cut the file.
-pub(crate) fn has_own_frame(bytes: &[u8], file_id: u64, number: u32) -> bool {
-    let mut budget = SEARCH_CRC_BYTES;
-    for start in 0..bytes.len().saturating_sub(frame::FRAME_HEADER_BYTES) {
-        let Some((length, ordinal)) = frame::frame_header(&bytes[start..]) else { continue };
-        if length > bytes.len() - start {
-            continue;
-        }
-        // Twice: a frame is checked as that of either block.
-        let Some(left) = budget.checked_sub(2 * length) else { return false };
-        budget = left;
-        let is_of = |number| frame::open(&bytes[start..], file_id, number, ordinal).is_some();
-        if is_of(number) || is_of(number.saturating_sub(1)) {
-            return true;
-        }
-    }
-    false
-}
-
 /// The number of lost samples of an open block if `bytes` do not begin with the frame `ordinal`:
 /// those up to the last valid frame in `bytes`.
 pub(crate) fn later_frames(bytes: &[u8], file_id: u64, number: u32, ordinal: u32) -> u32 {

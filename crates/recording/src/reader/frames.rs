@@ -146,14 +146,7 @@ impl Reader {
         let begun = ordinal > 0
             || frame_header(&tail).map_or(tail.len() < HEADER_BYTES, |(_, said)| said == ordinal);
         let torn = lost == 0 && begun && tail.iter().any(|&byte| byte != 0);
-        self.tail = Tail { lost: u64::from(lost), torn: u64::from(torn), foreign_bytes: 0 };
-        // A partly written sample ends with the file.
-        let wanted = frame_header(&tail).filter(|&(_, said)| said == ordinal);
-        let wanted = wanted.map_or(FRAME_HEADER_BYTES, |(length, _)| length + FRAME_HEADER_BYTES);
-        let is_longer = torn && tail.len() > wanted;
-        if is_longer && !scan::has_own_frame(&tail, self.prelude.file_id, header.number) {
-            self.tail.foreign_bytes = tail.len() as u64;
-        }
+        self.tail = Tail { lost: u64::from(lost), torn: u64::from(torn) };
         Ok(())
     }
 }
