@@ -62,6 +62,29 @@ fn text(arguments: &[&str]) -> String {
 }
 
 #[test]
+fn a_way_that_needs_a_capability_is_an_error_that_names_it() {
+    if !rustix::process::geteuid().is_root() {
+        testkit::skip("another user", "only root can become one");
+        return;
+    }
+    // Others may execute neither the folder of the build nor that of root: start it from here.
+    let binary = std::fs::File::open(env!("CARGO_BIN_EXE_whit")).unwrap();
+    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&binary));
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("whit");
+    std::fs::copy(path, &copy).unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), open).unwrap();
+    let mut command = std::process::Command::new(&copy);
+    std::os::unix::process::CommandExt::uid(&mut command, 65_534);
+    let words = ["record", "-sZ", "-i0.1:0.1", "-c1", "--process-way", "iterator"];
+    let output = command.args(words).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("--process-way iterator") && error.contains("CAP_"), "{error}");
+}
+
+#[test]
 fn hostile_names_come_out_escaped_and_whole() {
     let folder = tempfile::tempdir().unwrap();
     let programs = folder.path().join("programs");

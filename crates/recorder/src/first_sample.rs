@@ -44,8 +44,8 @@ impl FirstSampleCheck {
         sentences
     }
 
-    /// A sentence if processes are not read by BPF because a capability is missing, which the user
-    /// can change.  `whit doctor` shows other reasons.
+    /// A sentence if processes are not read by BPF because a capability is missing, or because of a
+    /// PID namespace, which the user can change.  `whit doctor` shows other reasons.
     fn missing_capability(&self, snapshot: &Snapshot) -> Option<String> {
         let reason = self.context.shared.processes.method_reason();
         let sample = |name| {
@@ -53,7 +53,9 @@ impl FirstSampleCheck {
             Some(&snapshot.samples[index])
         };
         let processes = sample(PROCESSES)?;
-        if processes.state != State::Ok || !reason.contains("CAP_") {
+        if processes.state != State::Ok
+            || !["CAP_", "namespace"].iter().any(|word| reason.contains(word))
+        {
             return None;
         }
         let no_ends = sample(ENDS).is_some_and(|sample| sample.state == State::Absent);
@@ -82,6 +84,8 @@ mod tests {
         let texts = sentences("not allowed (CAP_BPF is needed)", &snapshot);
         assert_eq!(texts.len(), 1, "{texts:?}");
         assert!(texts[0].contains("exits are not recorded: not allowed (CAP_BPF"), "{texts:?}");
+        let texts = sentences("in a PID namespace of its own", &snapshot);
+        assert!(texts.len() == 1 && texts[0].contains("namespace"), "{texts:?}");
         let texts = sentences("no BTF of this kernel", &snapshot);
         assert!(texts.len() == 1 && texts[0].contains("exit: this machine has none"), "{texts:?}");
         snapshot.samples[0].state = State::Ok;

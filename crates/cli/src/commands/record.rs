@@ -25,6 +25,7 @@ use view::export::Setting;
 
 use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
 use crate::memory;
+use crate::record::arguments::ProcessWay;
 pub(crate) use crate::record::arguments::RecordArguments;
 use crate::record::daemon::{self, Parent, PidFile, User};
 use crate::record::messages::Messages;
@@ -219,6 +220,7 @@ impl RecordSettings {
         let now = clock.now();
         let recorder =
             Recorder::open(host, &self.entries, &context, &self.recorder_settings(arguments), now);
+        refuse_other_way(arguments.process_way, &recorder, &context)?;
         let defs = recorder.sampler.defs();
         let mut options = self.options.clone();
         options.local_offset = display::local_offset(&self.zone);
@@ -417,6 +419,22 @@ fn leave_out_missing(
         stderr::message(format_args!("{message}; see whit doctor"));
     }
     Ok(())
+}
+
+/// Refuses to record processes in another way than the one that `--process-way` demands.
+fn refuse_other_way(
+    way: Option<ProcessWay>,
+    recorder: &Recorder,
+    context: &SourceContext,
+) -> anyhow::Result<()> {
+    let reads = recorder.sampler.defs().iter().any(|def| def.name == "process");
+    let processes = &context.shared.processes;
+    if way != Some(ProcessWay::Iterator) || !reads || processes.method() == Some("iterator") {
+        return Ok(());
+    }
+    let reason = processes.method_reason();
+    let reason = if reason.is_empty() { "it works on this machine only" } else { &reason };
+    anyhow::bail!("--process-way iterator: {reason}; see whit doctor")
 }
 
 /// How long plot lines wait in the compressor unless `-F` says otherwise.
