@@ -220,7 +220,10 @@ impl Beside {
         let pid = rustix::process::Pid::from_child(&self.whit);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
         let status = self.whit.wait()?;
-        ensure!(status.success(), "whit trace -p ended with {status}");
+        // As strace does, it ends by the signal that ended the trace.
+        let ended = std::os::unix::process::ExitStatusExt::signal(&status);
+        let is_ours = ended == Some(rustix::process::Signal::TERM.as_raw());
+        ensure!(is_ours || status.success(), "whit trace -p ended with {status}");
         Ok(())
     }
 }
