@@ -16,7 +16,7 @@ const HEADERS: [&str; 2] = ["kernel.h", "calls.h"];
 
 /// What a program is compiled as: the suffix of the object's name, and the macro that is defined.
 /// The second is for programs that store calls; see `calls.h`.
-const VARIANTS: [(&str, &str); 2] = [("", ""), ("_before_5_11", "BEFORE_5_11")];
+const VARIANTS: [(&str, &str); 2] = [("", ""), ("_before_5_12", "BEFORE_5_12")];
 
 /// Compiles every program.
 pub(crate) fn run() -> anyhow::Result<()> {

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_line_is_taken_apart() {
+    fn a_command_line_is_parsed() {
         let request =
             parse(&["--kernel", "6.1", "--cpus", "48", "--nodes", "8", "--", "uname", "-r"]);
         let request = request.unwrap();

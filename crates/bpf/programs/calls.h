@@ -46,14 +46,14 @@ struct begun {
 	MORE_OF_A_CALL
 };
 
-/* Where calls are stored, and how the current task is read.
+/* Where calls are stored, and how the fields of a task are read.
  *
- * 5.10 has neither task storage nor a pointer to the current task that the verifier trusts (both
- * came in 5.11), nor an atomic exchange (5.12).  `BEFORE_5_11` makes the programs for it: a hash by
- * the task's address, which is the task's own until it is freed; fields that are copied; and an
- * exchange that two CPUs may do at once.  Such a race can repeat an ignored signal or the exit of a
- * task, never lose one. */
-#ifndef BEFORE_5_11
+ * Task storage and a pointer to the current task that the verifier trusts came in 5.11, atomic
+ * exchange in 5.12.  For older kernels the programs are compiled with `BEFORE_5_12`: calls are in a
+ * hash by the task's address, which no other task has until it is freed; fields are copied; and an
+ * exchange is a read and a write.  Two CPUs that exchange at the same time may send an ignored
+ * signal or the exit of a task twice; they never lose one. */
+#ifndef BEFORE_5_12
 
 struct {
 	int (*type)[MAP_TASK_STORAGE];

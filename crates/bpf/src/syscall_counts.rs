@@ -20,8 +20,8 @@ use crate::{Error, KernelTypes, SLOTS, STEPS};
 /// The object made of `programs/count.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/count.bpf.o");
 /// The same without task storage.
-pub(crate) static OBJECT_BEFORE_5_11: &[u8] =
-    include_bytes_aligned!("../objects/count_before_5_11.bpf.o");
+pub(crate) static OBJECT_BEFORE_5_12: &[u8] =
+    include_bytes_aligned!("../objects/count_before_5_12.bpf.o");
 
 /// Pairs of unit and call that are kept, of about 80 bytes each; more are counted as lost.
 const UNITS_MAX: u32 = 1 << 18;
@@ -175,10 +175,7 @@ impl SyscallCounts {
         settings: &CountSettings,
         storage: CallStorage,
     ) -> Result<Self, Error> {
-        let object = match storage {
-            CallStorage::Task => OBJECT,
-            CallStorage::Hash => OBJECT_BEFORE_5_11,
-        };
+        let object = storage.object(OBJECT, OBJECT_BEFORE_5_12);
         let raw = settings.raw();
         let cpus = aya::util::nr_cpus().map_err(|(_, error)| Error::Read(error))?;
         let slots = u32::try_from(cpus * SLOTS).unwrap_or(u32::MAX);
@@ -189,12 +186,7 @@ impl SyscallCounts {
             loader.map_max_entries("counts", slots).map_max_entries("units", units);
         })?;
         let pending = kernel.iterator(&mut object, "pending")?;
-        storage.attach(kernel, &mut object)?;
-        for (name, tracepoint) in TRACEPOINTS {
-            if name != "fork" || settings.follow {
-                kernel.attach(&mut object, name, tracepoint)?;
-            }
-        }
+        storage.attach(kernel, &mut object, &TRACEPOINTS, settings.follow)?;
         // Only now: loading a program needs the descriptors of its maps.
         let watched = WatchedTasks::open(kernel, &mut object)?;
         let wrong = |error: aya::maps::MapError| wrong(&error);

@@ -28,8 +28,8 @@ pub use record::{CallRecord, EventHeader, EventRecord, MemoryPiece, MemoryPieces
 /// The object made of `programs/events.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/events.bpf.o");
 /// The same without task storage.
-pub(crate) static OBJECT_BEFORE_5_11: &[u8] =
-    include_bytes_aligned!("../objects/events_before_5_11.bpf.o");
+pub(crate) static OBJECT_BEFORE_5_12: &[u8] =
+    include_bytes_aligned!("../objects/events_before_5_12.bpf.o");
 
 /// `enum count` of the program.
 const ALIVE: usize = 0;
@@ -106,10 +106,7 @@ impl SyscallEvents {
         settings: &EventSettings,
         storage: CallStorage,
     ) -> Result<Self, Error> {
-        let object = match storage {
-            CallStorage::Task => OBJECT,
-            CallStorage::Hash => OBJECT_BEFORE_5_11,
-        };
+        let object = storage.object(OBJECT, OBJECT_BEFORE_5_12);
         let mut raw = settings.calls.raw();
         raw.threads_only = u32::from(settings.threads_only);
         let reporting = RawReporting {
@@ -133,12 +130,7 @@ impl SyscallEvents {
         for (slot, captures) in settings.captures.iter().filter(|(slot, _)| *slot < SLOTS) {
             plans.set(*slot as u32, RawCaptures::of(captures), 0).map_err(|error| wrong(&error))?;
         }
-        storage.attach(kernel, &mut object)?;
-        for (name, tracepoint) in TRACEPOINTS {
-            if name != "fork" || settings.calls.follow {
-                kernel.attach(&mut object, name, tracepoint)?;
-            }
-        }
+        storage.attach(kernel, &mut object, &TRACEPOINTS, settings.calls.follow)?;
         let watched = WatchedTasks::open(kernel, &mut object)?;
         Ok(SyscallEvents {
             ring: RingBuffer::map(take_map(&mut object, "events")?, settings.ring_bytes)?,

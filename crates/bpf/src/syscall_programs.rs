@@ -41,12 +41,35 @@ impl CallStorage {
         }
     }
 
-    /// Attaches what removes freed tasks from the hash.  Task storage is freed with its task.
-    pub(crate) fn attach(self, kernel: &KernelTypes, object: &mut Ebpf) -> Result<(), Error> {
+    /// The object for this storage: that with task storage, or that without.
+    pub(crate) fn object(
+        self,
+        with_task_storage: &'static [u8],
+        without: &'static [u8],
+    ) -> &'static [u8] {
         match self {
-            CallStorage::Task => Ok(()),
-            CallStorage::Hash => kernel.attach(object, "forget", "sched_process_free"),
+            CallStorage::Task => with_task_storage,
+            CallStorage::Hash => without,
         }
+    }
+
+    /// Attaches programs to their tracepoints in this order; `fork` only if children are followed.
+    /// With a hash, one more program removes freed tasks from it.
+    pub(crate) fn attach(
+        self,
+        kernel: &KernelTypes,
+        object: &mut Ebpf,
+        tracepoints: &[(&str, &str)],
+        follow: bool,
+    ) -> Result<(), Error> {
+        if self == CallStorage::Hash {
+            kernel.attach(object, "forget", "sched_process_free")?;
+        }
+        let wanted = tracepoints.iter().filter(|(name, _)| *name != "fork" || follow);
+        for (name, tracepoint) in wanted {
+            kernel.attach(object, name, tracepoint)?;
+        }
+        Ok(())
     }
 }
 

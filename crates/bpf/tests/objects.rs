@@ -19,7 +19,7 @@ fn every_object_was_made_of_the_source_beside_it() {
         let mut source = headers.clone();
         source.extend(std::fs::read(&path).expect("source"));
         let has_variant = String::from_utf8_lossy(&source[headers.len()..]).contains("calls.h");
-        let suffixes = if has_variant { &["", "_before_5_11"][..] } else { &[""] };
+        let suffixes = if has_variant { &["", "_before_5_12"][..] } else { &[""] };
         for suffix in suffixes {
             let file = format!("{stem}{suffix}.bpf.o");
             let object = std::fs::read(home.join("objects").join(&file)).expect(&file);

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_archive_is_read_by_cpio() {
+    fn a_folder_precedes_its_files_and_all_is_padded() {
         let mut archive = Archive::default();
         archive.file("a/b/c", 0o755, b"text".to_vec());
         let bytes = archive.bytes();

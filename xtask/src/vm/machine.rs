@@ -62,12 +62,12 @@ impl Machine {
         command.args(["-serial", "stdio"]).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut guest = Guest(command.spawn().with_context(|| format!("cannot start {EMULATOR}"))?);
         let output = guest.0.stdout.take().context("no output")?;
-        let watchdog = std::thread::spawn(move || read_lines(output));
+        let console = std::thread::spawn(move || read_lines(output));
         while guest.0.try_wait()?.is_none() {
             ensure!(start.elapsed() < TIME_MAX, "the guest has not ended after {TIME_MAX:?}");
             std::thread::sleep(Duration::from_millis(50));
         }
-        let outcome = watchdog.join().map_err(|_| anyhow::anyhow!("reading the console"))??;
+        let outcome = console.join().map_err(|_| anyhow::anyhow!("reading the console"))??;
         println!("vm: {:.0} s", start.elapsed().as_secs_f64());
         ensure!(outcome.failed == 0, "{} checks failed", outcome.failed);
         match outcome.status {
