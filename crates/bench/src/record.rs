@@ -20,7 +20,7 @@ pub use suite::run;
 /// The size of the benchmark.
 #[derive(Clone, Debug)]
 pub struct RecordPlan {
-    /// Only these lines of the recording table; if empty, everything.
+    /// Only these lines of the recording table, and the sizes if asked for; if empty, everything.
     pub cases: Vec<String>,
     /// Turns of each contestant in the tables.
     pub rounds: usize,

@@ -57,14 +57,17 @@ fn measure_all(plan: &RecordPlan, programs: &Programs, progress: &Progress<'_>) 
     if programs.collectl.is_none() {
         results.notes.push("collectl is not installed: its columns are missing".into());
     }
-    if !plan.cases.is_empty() {
-        progress.done();
-        return Ok(results);
+    let all = plan.cases.is_empty();
+    if all {
+        slow(plan, programs, progress, &mut results)?;
     }
-    slow(plan, programs, progress, &mut results)?;
-    let folder = tempfile::tempdir()?;
-    long(plan, programs, progress, &mut results, folder.path())?;
-    play(plan, programs, progress, &mut results)?;
+    if all || plan.long_seconds > 0 {
+        let folder = tempfile::tempdir()?;
+        long(plan, programs, progress, &mut results, folder.path())?;
+    }
+    if all {
+        play(plan, programs, progress, &mut results)?;
+    }
     progress.done();
     note_what_is_lost(plan, &mut results);
     Ok(results)

@@ -19,6 +19,7 @@ pub(crate) const FLOOR: &str = "two empty programs";
 pub(crate) const BESIDE: &str = "whit, not selected";
 pub(crate) const AFTER: &str = "after detach";
 pub(crate) const WHIT: &str = "whit -c";
+pub(crate) const WHIT_PTRACE: &str = "whit -c, ptrace";
 pub(crate) const STRACE: &str = "strace -c -f";
 
 /// bpftrace's program: calls by command and number.
@@ -64,28 +65,22 @@ pub(crate) fn find(programs: &Programs, kernel: bool, notes: &mut Vec<String>) -
     }
     let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
     let whit = |arguments: &str| How::Program(programs.whit.clone(), words(arguments));
-    let counted = whit("trace -c -f -o /dev/stderr");
-    let name = if kernel { WHIT } else { "whit -c by ptrace" };
-    all.push(Tracer { reports_lost: true, ..tracer(name, counted, !kernel) });
-    // By BPF programs if that is allowed; otherwise whit stops the command at each call.
-    let events = ["kernel", "ptrace"].map(|way| {
-        let how = whit(&format!("trace -f -o /dev/null -e raw=all --way {way}"));
-        Tracer {
-            reports_lost: true,
-            ..tracer(&format!("whit events, {way}"), how, way == "ptrace")
+    let lossy = |name: &str, arguments: &str, slow| Tracer {
+        reports_lost: true,
+        ..tracer(name, whit(arguments), slow)
+    };
+    if kernel {
+        all.push(lossy(WHIT, "trace -c -f -o /dev/stderr --way kernel", false));
+    }
+    all.push(lossy(WHIT_PTRACE, "trace -c -f -o /dev/stderr --way ptrace", true));
+    // By BPF programs if that is allowed, and by stopping the command at each call.
+    for way in ["kernel", "ptrace"] {
+        let arguments = format!("trace -f -o /dev/null -e raw=all --way {way}");
+        let events = lossy(&format!("whit events, {way}"), &arguments, way == "ptrace");
+        match probe(&events, &programs.path) {
+            Ok(()) => all.push(events),
+            Err(error) => notes.push(format!("{} is left out: {}", events.name, error.line())),
         }
-    });
-    let mut refused = String::new();
-    let found = events.into_iter().find(|tracer| match probe(tracer, &programs.path) {
-        Ok(()) => true,
-        Err(error) => {
-            refused = error.line();
-            false
-        }
-    });
-    match found {
-        Some(events) => all.push(events),
-        None => notes.push(format!("no events: {refused}")),
     }
     let others = [
         ("bpftrace", "bpftrace one-liner", vec!["-e".into(), ONE_LINER.into(), "-c".into()]),

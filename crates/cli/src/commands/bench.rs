@@ -1,7 +1,7 @@
 //! `whit bench`: repeats the classic measurements on this machine.
 
 use std::io::{IsTerminal as _, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -70,128 +70,10 @@ enum What {
     },
 }
 
-/// Arguments of `whit bench record`.
+/// Arguments of all benchmarks.
 #[derive(clap::Args)]
-#[command(after_help = crate::help::BENCH)]
-pub(crate) struct BenchRecordArguments {
-    /// Rounds in which each program runs once; the tables show medians
-    #[arg(long, value_name = "N", default_value_t = 5,
-          value_parser = clap::value_parser!(u16).range(1..=1000))]
-    rounds: u16,
-
-    /// Only this line of the recording table, as '-scdnm' (may be repeated)
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
-    case: Vec<String>,
-
-    /// Samples of a round; 8640 are a day at 10 s
-    #[arg(long, value_name = "N", default_value_t = 8640,
-          value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
-    samples: u64,
-
-    /// Samples at one a second
-    #[arg(long, value_name = "N", default_value_t = 30,
-          value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    slow_samples: u64,
-
-    /// Compare sizes over this many seconds, one sample a second [300 without SECS; 0: do not]
-    #[arg(long, value_name = "SECS", num_args = 0..=1, default_value_t = 0,
-          default_missing_value = "300")]
-    long: u64,
-
-    /// Everything at its smallest: shows that it runs, measures nothing
-    #[arg(long, conflicts_with_all = ["rounds", "samples", "slow_samples", "long"])]
-    quick: bool,
-
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-
-    /// Keep the run below this folder (bench/runs), as DATE-MACHINE
-    #[arg(long, value_name = "DIR")]
-    save: Option<PathBuf>,
-}
-
-/// Arguments of `whit bench processes`.
-#[derive(clap::Args)]
-#[command(after_help = crate::help::BENCH)]
-pub(crate) struct BenchProcessesArguments {
-    /// Rounds in which each program runs once; the tables show medians
-    #[arg(long, value_name = "N", default_value_t = 3,
-          value_parser = clap::value_parser!(u16).range(1..=1000))]
-    rounds: u16,
-
-    /// Samples of a round in the rows of collectl itself; every sixth reads processes.
-    /// Readings of sleeping processes grow and shrink with it
-    #[arg(long, value_name = "N", default_value_t = 8640,
-          value_parser = clap::value_parser!(u64).range(6..=10_000_000))]
-    samples: u64,
-
-    /// Sleeping processes to watch: how many, or how many x threads of each; a row each
-    #[arg(long, alias = "crowds", value_name = "N,NxT,…", default_value = "100,1000,10000,1000x8")]
-    sleepers: String,
-
-    /// Instead: start programs as fast as the machine can for this many seconds, and count how many
-    /// the recording has [300 without SECS]
-    #[arg(long, value_name = "SECS", num_args = 0..=1, default_missing_value = "300",
-          value_parser = clap::value_parser!(u64).range(1..=86_400),
-          conflicts_with_all = ["rounds", "samples", "sleepers", "quick"])]
-    long: Option<u64>,
-
-    /// Everything at its smallest: shows that it runs, measures nothing
-    #[arg(long, conflicts_with_all = ["rounds", "samples", "sleepers"])]
-    quick: bool,
-
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-
-    /// Keep the run below this folder (bench/runs), as DATE-MACHINE-processes; with --long in its
-    /// folder flood
-    #[arg(long, value_name = "DIR")]
-    save: Option<PathBuf>,
-}
-
-/// Arguments of `whit bench proc`.
-#[derive(clap::Args)]
-#[command(after_help = crate::help::BENCH)]
-pub(crate) struct BenchProcArguments {
+struct CommonArguments {
     /// Rounds in which each contestant runs once; the tables show medians
-    #[arg(long, value_name = "N", default_value_t = 5,
-          value_parser = clap::value_parser!(u16).range(1..=1000))]
-    rounds: u16,
-
-    /// Samples of a program in a round; files are read as often
-    #[arg(long, value_name = "N", default_value_t = 1000,
-          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    samples: u64,
-
-    /// Everything at its smallest: shows that it runs, measures nothing
-    #[arg(long, conflicts_with_all = ["rounds", "samples"])]
-    quick: bool,
-
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-
-    /// Keep the run below this folder (bench/runs), as DATE-MACHINE-proc
-    #[arg(long, value_name = "DIR")]
-    save: Option<PathBuf>,
-}
-
-impl BenchProcArguments {
-    fn plan(&self) -> ProcPlan {
-        if self.quick {
-            return ProcPlan { rounds: 1, readings: 5, samples: 5 };
-        }
-        ProcPlan { rounds: self.rounds.into(), readings: self.samples, samples: self.samples }
-    }
-}
-
-/// Arguments of `whit bench trace`.
-#[derive(clap::Args)]
-#[command(after_help = crate::help::BENCH)]
-pub(crate) struct BenchTraceArguments {
-    /// Rounds in which each program runs once; the tables show medians
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
@@ -204,28 +86,125 @@ pub(crate) struct BenchTraceArguments {
     #[arg(long)]
     json: bool,
 
-    /// Keep the run below this folder (bench/runs), as DATE-MACHINE-trace
+    /// Keep the run below this folder (bench/runs), in a folder named by date, machine and benchmark
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
+}
+
+/// The default of `--rounds` where a turn is short.
+fn five_rounds(rounds: clap::Arg) -> clap::Arg {
+    rounds.default_value("5")
+}
+
+/// Arguments of `whit bench record`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::BENCH, mut_arg("rounds", five_rounds))]
+pub(crate) struct BenchRecordArguments {
+    /// Only this line of the recording table, as '-scdnm' (may be repeated)
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    case: Vec<String>,
+
+    /// Samples of a round; 8640 are a day at 10 s
+    #[arg(long, value_name = "N", default_value_t = 8640, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
+    samples: u64,
+
+    /// Samples at one a second
+    #[arg(long, value_name = "N", default_value_t = 30, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    slow_samples: u64,
+
+    /// Compare sizes over this many seconds, one sample a second [300 without SECS; 0: do not]
+    #[arg(long, value_name = "SECS", num_args = 0..=1, default_value_t = 0,
+          default_missing_value = "300", conflicts_with = "quick")]
+    long: u64,
+
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+/// Arguments of `whit bench processes`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::BENCH)]
+pub(crate) struct BenchProcessesArguments {
+    /// Samples of a round in the rows of collectl itself; every sixth reads processes.
+    /// Readings of sleeping processes grow and shrink with it
+    #[arg(long, value_name = "N", default_value_t = 8640, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(6..=10_000_000))]
+    samples: u64,
+
+    /// Sleeping processes to watch: how many, or how many x threads of each; a row each
+    #[arg(
+        long,
+        alias = "crowds",
+        value_name = "N,NxT,…",
+        default_value = "100,1000,10000,1000x8",
+        conflicts_with = "quick"
+    )]
+    sleepers: String,
+
+    /// Instead: start programs as fast as the machine can for this many seconds, and count how many
+    /// the recording has [300 without SECS]
+    #[arg(long, value_name = "SECS", num_args = 0..=1, default_missing_value = "300",
+          value_parser = clap::value_parser!(u64).range(1..=86_400),
+          conflicts_with_all = ["rounds", "samples", "sleepers", "quick"])]
+    long: Option<u64>,
+
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+/// Arguments of `whit bench proc`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::BENCH, mut_arg("rounds", five_rounds))]
+pub(crate) struct BenchProcArguments {
+    /// Samples of a program in a round; files are read as often
+    #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    samples: u64,
+
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+impl BenchProcArguments {
+    fn plan(&self) -> ProcPlan {
+        if self.common.quick {
+            return ProcPlan { rounds: 1, readings: 5, samples: 5 };
+        }
+        ProcPlan {
+            rounds: self.common.rounds.into(),
+            readings: self.samples,
+            samples: self.samples,
+        }
+    }
+}
+
+/// Arguments of `whit bench trace`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::BENCH)]
+pub(crate) struct BenchTraceArguments {
+    /// Only this load (may be repeated)
+    #[arg(long, value_name = "NAME", value_parser = trace_load())]
+    load: Vec<TraceLoad>,
+
+    #[command(flatten)]
+    common: CommonArguments,
 }
 
 /// Arguments of `whit bench spawn`.
 #[derive(clap::Args)]
 #[command(after_help = crate::help::BENCH)]
 pub(crate) struct BenchSpawnArguments {
-    /// Rounds in which each program runs once; the tables show medians
-    #[arg(long, value_name = "N", default_value_t = 3,
-          value_parser = clap::value_parser!(u16).range(1..=1000))]
-    rounds: u16,
-
     /// Jobs of a round
-    #[arg(long, value_name = "N", default_value_t = 10_000,
+    #[arg(long, value_name = "N", default_value_t = 10_000, conflicts_with = "quick",
           value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     jobs: u64,
 
     /// How many run at once: a part of the table each
     #[arg(short = 'j', long, value_name = "N,N,…", value_delimiter = ',',
-          default_value = "2,100,1000", value_parser = clap::value_parser!(u32).range(1..=30_000))]
+          default_value = "2,100,1000", conflicts_with = "quick",
+          value_parser = clap::value_parser!(u32).range(1..=30_000))]
     at_once: Vec<u32>,
 
     /// Only this part (may be repeated)
@@ -233,7 +212,7 @@ pub(crate) struct BenchSpawnArguments {
     load: Vec<SpawnLoad>,
 
     /// Size of the file of --load pipe, in the temporary folder
-    #[arg(long, value_name = "BYTES", default_value_t = 2_000_000_000,
+    #[arg(long, value_name = "BYTES", default_value_t = 2_000_000_000, conflicts_with = "quick",
           value_parser = clap::value_parser!(u64).range(1_000..))]
     pipe_bytes: u64,
 
@@ -241,17 +220,8 @@ pub(crate) struct BenchSpawnArguments {
     #[arg(long)]
     no_rival: bool,
 
-    /// Everything at its smallest: shows that it runs, measures nothing
-    #[arg(long, conflicts_with_all = ["rounds", "jobs", "at_once", "pipe_bytes"])]
-    quick: bool,
-
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-
-    /// Keep the run below this folder (bench/runs), as DATE-MACHINE-spawn
-    #[arg(long, value_name = "DIR")]
-    save: Option<PathBuf>,
+    #[command(flatten)]
+    common: CommonArguments,
 }
 
 /// Parses the name of a load of `whit bench spawn`.
@@ -289,7 +259,7 @@ pub(crate) fn run(arguments: BenchArguments) -> anyhow::Result<ExitCode> {
             let measure = |programs: &Programs, progress: &Progress<'_>| {
                 record::run(&plan, programs, progress)
             };
-            show(path, arguments.json, arguments.save.as_deref(), measure)?;
+            show(path, &arguments.common, measure)?;
         }
         What::Processes(arguments) => {
             let plan = arguments.plan()?;
@@ -297,27 +267,27 @@ pub(crate) fn run(arguments: BenchArguments) -> anyhow::Result<ExitCode> {
                 Some(seconds) => processes::flood(programs, seconds, progress),
                 None => processes::run(&plan, programs, progress),
             };
-            show(path, arguments.json, arguments.save.as_deref(), measure)?;
+            show(path, &arguments.common, measure)?;
         }
         What::Proc(arguments) => {
             let plan = arguments.plan();
             let measure =
                 |programs: &Programs, progress: &Progress<'_>| proc::run(&plan, programs, progress);
-            show(path, arguments.json, arguments.save.as_deref(), measure)?;
+            show(path, &arguments.common, measure)?;
         }
         What::Trace(arguments) => {
             let plan = arguments.plan();
             let measure = |programs: &Programs, progress: &Progress<'_>| {
                 trace::run(&plan, programs, progress)
             };
-            show(path, arguments.json, arguments.save.as_deref(), measure)?;
+            show(path, &arguments.common, measure)?;
         }
         What::Spawn(arguments) => {
             let plan = arguments.plan();
             let measure = |programs: &Programs, progress: &Progress<'_>| {
                 spawn::run(&plan, programs, progress)
             };
-            show(path, arguments.json, arguments.save.as_deref(), measure)?;
+            show(path, &arguments.common, measure)?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -327,8 +297,7 @@ pub(crate) fn run(arguments: BenchArguments) -> anyhow::Result<ExitCode> {
 /// run below `base` where that is asked for.
 fn show(
     path: SearchPath,
-    json: bool,
-    base: Option<&Path>,
+    common: &CommonArguments,
     measure: impl FnOnce(&Programs, &Progress<'_>) -> Result<Report, bench::Error>,
 ) -> anyhow::Result<()> {
     let whit = std::env::current_exe().context("cannot find this program's own file")?;
@@ -341,11 +310,11 @@ fn show(
     };
     let report = measure(&Programs::find(whit, path), &Progress::new(&on_terminal))?;
     let mut out = std::io::stdout().lock();
-    match json {
+    match common.json {
         true => writeln!(out, "{:#}", report.json)?,
         false => out.write_all(report.summary.as_bytes())?,
     }
-    let Some(base) = base else { return Ok(()) };
+    let Some(base) = &common.save else { return Ok(()) };
     let command: Vec<String> = std::env::args().skip(1).collect();
     let folder = report.save(base, &format!("whit {}", command.join(" ")))?;
     crate::stderr::line(format_args!("kept in {}", folder.display()));
@@ -369,7 +338,7 @@ fn parse_sleepers(text: &str) -> anyhow::Result<Vec<(usize, usize)>> {
 
 impl BenchProcessesArguments {
     fn plan(&self) -> anyhow::Result<ProcessesPlan> {
-        if self.quick {
+        if self.common.quick {
             return Ok(ProcessesPlan {
                 rounds: 1,
                 samples: 12,
@@ -379,7 +348,7 @@ impl BenchProcessesArguments {
             });
         }
         Ok(ProcessesPlan {
-            rounds: self.rounds.into(),
+            rounds: self.common.rounds.into(),
             samples: self.samples,
             sleeper_readings: (SLEEPER_READINGS * self.samples / SAMPLES).max(2),
             sleepers: parse_sleepers(&self.sleepers)?,
@@ -400,23 +369,24 @@ const PROGRAMS_STARTED: u64 = 10_000;
 impl BenchTraceArguments {
     fn plan(&self) -> TracePlan {
         let size = |units, slices| TraceSize { units, slices };
-        if self.quick {
-            let loads = vec![
-                (TraceLoad::Getppid, size(500, 2), size(250, 2)),
-                (TraceLoad::Dd, size(250, 2), size(125, 2)),
-                (TraceLoad::True, size(1, 3), size(1, 3)),
-                (TraceLoad::Find, size(1, 2), size(1, 2)),
-            ];
-            return TracePlan { rounds: 1, loads, files: 50 };
+        let programs = (PROGRAMS_STARTED / u64::from(self.common.rounds)).max(1);
+        let sizes = |load| match (load, self.common.quick) {
+            (TraceLoad::Getppid, true) => (size(500, 2), size(250, 2)),
+            (TraceLoad::Dd, true) => (size(250, 2), size(125, 2)),
+            (TraceLoad::True, true) => (size(1, 3), size(1, 3)),
+            (TraceLoad::Find, true) => (size(1, 2), size(1, 2)),
+            (TraceLoad::Getppid, false) => (size(4_000, 250), size(100, 250)),
+            (TraceLoad::Dd, false) => (size(5_000, 100), size(250, 50)),
+            (TraceLoad::True, false) => (size(1, programs), size(1, programs.min(100))),
+            (TraceLoad::Find, false) => (size(1, 100), size(1, 20)),
+        };
+        let wanted = |load: &TraceLoad| self.load.is_empty() || self.load.contains(load);
+        let loads = TraceLoad::ALL.into_iter().filter(wanted);
+        let loads = loads.map(|load| (load, sizes(load).0, sizes(load).1)).collect();
+        match self.common.quick {
+            true => TracePlan { rounds: 1, loads, files: 50 },
+            false => TracePlan { rounds: self.common.rounds.into(), loads, files: 500 },
         }
-        let programs = (PROGRAMS_STARTED / u64::from(self.rounds)).max(1);
-        let loads = vec![
-            (TraceLoad::Getppid, size(4_000, 250), size(100, 250)),
-            (TraceLoad::Dd, size(5_000, 100), size(250, 50)),
-            (TraceLoad::True, size(1, programs), size(1, programs.min(100))),
-            (TraceLoad::Find, size(1, 100), size(1, 20)),
-        ];
-        TracePlan { rounds: self.rounds.into(), loads, files: 500 }
     }
 }
 
@@ -427,7 +397,7 @@ impl BenchSpawnArguments {
             loads = SpawnLoad::ALL.to_vec();
         }
         let rival = !self.no_rival;
-        if self.quick {
+        if self.common.quick {
             return SpawnPlan {
                 rounds: 1,
                 jobs: 20,
@@ -441,7 +411,7 @@ impl BenchSpawnArguments {
             };
         }
         SpawnPlan {
-            rounds: self.rounds.into(),
+            rounds: self.common.rounds.into(),
             jobs: self.jobs,
             counted_jobs: Some((20, 120)),
             at_once: self.at_once.iter().map(|number| *number as usize).collect(),
@@ -456,7 +426,7 @@ impl BenchSpawnArguments {
 
 impl BenchRecordArguments {
     fn plan(&self) -> RecordPlan {
-        if self.quick {
+        if self.common.quick {
             return RecordPlan {
                 cases: self.case.clone(),
                 rounds: 1,
@@ -470,12 +440,12 @@ impl BenchRecordArguments {
         }
         RecordPlan {
             cases: self.case.clone(),
-            rounds: self.rounds.into(),
+            rounds: self.common.rounds.into(),
             samples: self.samples,
             slow_samples: self.slow_samples,
             traced_samples: 200,
             long_seconds: self.long,
-            play_rounds: usize::from(self.rounds).min(3),
+            play_rounds: usize::from(self.common.rounds).min(3),
             quick: false,
         }
     }
