@@ -139,9 +139,11 @@ fn plus(left: Option<f64>, right: Option<f64>) -> Option<f64> {
     }
 }
 
-/// A count of tasks without the recorder itself.
+/// A count of tasks without the recorder itself.  Where a machine does not count the reader among
+/// them (a container's `/proc/stat` may say 0), the others are 0 and not collectl's -1.
 fn without_reader(row: &Row<'_>, field: usize) -> Option<f64> {
-    row.gauge(field).map(|tasks| tasks - 1.0)
+    let others = row.gauge(field)? - 1.0;
+    Some(if row.exact() { others } else { others.max(0.0) })
 }
 
 fn load(row: &Row<'_>, field: usize) -> Option<f64> {
