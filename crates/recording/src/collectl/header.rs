@@ -170,6 +170,10 @@ fn meta_of(text: &str, version: &str) -> Meta {
             meta.set("boot_ns", boot_ns.to_string());
         }
     }
+    if numbers(version).as_slice() < &[3, 6, 4][..] {
+        // Older versions record the values of `TcpExt` and nothing else of the TCP/IP stack.
+        meta.set("tcpfilt", "T");
+    }
     set_intervals(&mut meta, word_after(text, "Interval:").unwrap_or_default());
     set_start(&mut meta, text);
     meta.set("header_text", text);

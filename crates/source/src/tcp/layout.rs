@@ -53,6 +53,10 @@ fn icmp_errors(row: &Row<'_>) -> Option<f64> {
 }
 
 fn extended_errors(row: &Row<'_>) -> Option<f64> {
+    // collectl has no sum for the recordings of its versions before 3.6.4, which name no columns.
+    if row.exact() && row.raw(Index::TcpextTw as usize).is_none() {
+        return Some(0.0);
+    }
     together(row, &[Index::TcpextLoss, Index::TcpextFastRetrans])
 }
 
