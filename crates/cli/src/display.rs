@@ -374,6 +374,23 @@ fn needs_lines(selection: &Selection) -> bool {
     source::ALL.iter().any(needs)
 }
 
+/// Removes from a selection what cannot be shown on one line, and returns it.
+pub(crate) fn take_off_the_line(selection: &mut Selection) -> Selection {
+    let (mut kept, mut taken) = (Selection::default(), Selection::default());
+    for letter in selection.letters().chars() {
+        let mut one = Selection::default();
+        one.push_letter(letter);
+        if needs_lines(&one) { &mut taken } else { &mut kept }.push_letter(letter);
+    }
+    for name in selection.names() {
+        let mut one = Selection::default();
+        one.push_name(name);
+        if needs_lines(&one) { &mut taken } else { &mut kept }.push_name(name);
+    }
+    *selection = kept;
+    taken
+}
+
 /// Refuses `-ox` and `-oX` where nothing that is shown has exceptions.
 fn check_exceptions(subsystems: &Selection) -> anyhow::Result<()> {
     let of = |(entry, layout): (&Entry, &'static Layout)| {

@@ -64,6 +64,9 @@ fn usual() -> Vec<Case> {
         for letter in PLOT {
             add(recording, format!("-s{letter} -P"));
         }
+        for letters in ["-scj", "-scJ", "-sdj", "-sCj", "-sbcdfijmnst"] {
+            add(recording, format!("{letters} -P"));
+        }
         add(recording, "-scdnm".to_owned());
         add(recording, "-sbcdfijmnstx -oT".to_owned());
         add(recording, "-scdmn --verbose".to_owned());

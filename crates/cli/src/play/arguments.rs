@@ -103,12 +103,19 @@ impl PlayArguments {
     pub(crate) fn options_for(&self, set: &RecordingSet<'_>) -> anyhow::Result<Options> {
         let meta = &set.recordings[0].meta;
         let mut selection = set.selection.clone();
-        // collectl has no plot columns for interrupts; it shows those of the CPUs instead.
-        if self.display.plot && selection.has_any(&['j', 'J']) && !selection.has('C') {
+        // collectl has no plot columns for interrupts; it shows those of the CPUs instead, unless
+        // CPUs are selected anyway.
+        if self.display.plot && selection.has_any(&['j', 'J']) && !selection.has_any(&['c', 'C']) {
             selection.push_letter('C');
         }
         let mut options = self.display.options(selection)?;
+        ensure!(
+            !self.stats || !options.verbose,
+            "--stats is for brief mode: leave out what makes lines of several columns"
+        );
         self.display.sources.set_recorded(meta, &mut options, self.display.plot);
+        // What was recorded does not force lines of several columns on the totals.
+        options.verbose &= !self.stats;
         self.display.settle_list(&mut options, true, false)?;
         options.stats = self.stats;
         options.statopts = self.statopts.clone().unwrap_or_default();

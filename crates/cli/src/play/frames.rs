@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use anyhow::ensure;
 use feed::{Origin, PlaySettings, Playback, RecordedFile, RecordingSet, Step, TimeSelection};
 use jiff::tz::TimeZone;
 use layout::{Frame, Options, Selection};
@@ -10,7 +11,7 @@ use sample::{Meta, SourceDef};
 
 use super::arguments::PlayArguments;
 use super::notes::{EndsLost, Presence};
-use crate::display;
+use crate::{display, stderr};
 
 /// The result of a play.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,17 +64,29 @@ pub(crate) fn sets<'a>(
     arguments: &PlayArguments,
 ) -> anyhow::Result<Vec<RecordingSet<'a>>> {
     let of_digests = digest_letters(&arguments.digests());
-    feed::sets(recordings, |recording, recorded| {
+    let mut left_out = Selection::default();
+    let sets = feed::sets(recordings, |recording, recorded| {
         if !of_digests.is_empty() {
-            return Ok(of_digests.clone());
+            return anyhow::Ok(of_digests.clone());
         }
         let mut letters = arguments.display.selection(recorded)?;
         if arguments.display.is_everything() && recording.origin == Origin::Collectl {
             // "All" means what its recorder knows.
             letters.retain_letters(|letter| feed::COLLECTL_LETTERS.contains(letter));
         }
+        if arguments.stats {
+            left_out.add(&display::take_off_the_line(&mut letters));
+        }
         Ok(letters)
-    })
+    })?;
+    if !left_out.is_empty() {
+        let is_rest = sets.iter().any(|set| !set.selection.is_empty());
+        ensure!(is_rest, "--stats sums up the columns of brief mode, and -s {left_out} has none");
+        stderr::message(format_args!(
+            "--stats sums up the columns of brief mode: -s {left_out} is left out"
+        ));
+    }
+    Ok(sets)
 }
 
 /// The letters of the sources that have these digests.
