@@ -4,11 +4,14 @@
 use std::fs::File;
 use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use sample::Meta;
+use recording::Reader;
+use sample::{Meta, SourceDef};
+use source::Entry;
 
 use crate::{
     FeedError, Origin, TimeError, TimeRange, TimeSelection, meta_of, origin_of, pattern, period,
@@ -100,6 +103,17 @@ impl RecordedFile {
         name.is_some_and(|name| name.ends_with(".rawp") || name.ends_with(".rawp.gz"))
     }
 
+    /// The sources that it has when it is played; `entries` read collectl's text.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn sources(&self, entries: &[&'static Entry]) -> Result<Vec<Arc<SourceDef>>, FeedError> {
+        Ok(match self.origin {
+            Origin::Collectl => entries.iter().map(|entry| Arc::new(entry.def())).collect(),
+            Origin::Whit => Reader::open(&self.path, &source::definitions())?.defs(),
+        })
+    }
+
     /// When the file was written last.
     pub fn modified(&self) -> Option<std::time::SystemTime> {
         std::fs::metadata(&self.path).ok()?.modified().ok()
@@ -117,11 +131,32 @@ impl RecordedFile {
         }
     }
 
-    /// What the recordings of a set share: folder, host and day.
-    pub fn prefix(&self) -> (PathBuf, String, Date) {
+    /// What the recordings of a set share: folder, what stands before the host in their names, host
+    /// and day.
+    pub fn prefix(&self) -> (PathBuf, Option<String>, String, Date) {
         let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();
-        (folder, self.meta.host().to_owned(), self.day)
+        (folder, self.name_prefix(), self.meta.host().to_owned(), self.day)
     }
+
+    /// What stands before the host in the file's name: `web` in `web-vm-20261121-093009.whit`.
+    pub fn name_prefix(&self) -> Option<String> {
+        name_prefix(self.path.file_name()?.to_str()?, self.meta.host())
+    }
+}
+
+/// What stands before the host in the name of a recording.
+fn name_prefix(name: &str, host: &str) -> Option<String> {
+    let mut parts = name.rsplitn(3, '-');
+    let (time, day) = (parts.next()?, parts.next()?);
+    let digits = |text: &str, count: usize| {
+        text.get(..count).is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if !digits(time, 6) || !digits(day, 8) || day.len() != 8 {
+        return None;
+    }
+    let host = host.split('.').next()?;
+    let prefix = parts.next()?.strip_suffix(host)?.strip_suffix('-')?;
+    (!prefix.is_empty()).then(|| prefix.to_owned())
 }
 
 /// The recordings among files, folders and patterns, in the order of play, and the errors of files
@@ -216,4 +251,20 @@ fn in_order(recordings: Vec<RecordedFile>) -> Vec<RecordedFile> {
         (host, recording.started_ns, recording.is_rawp())
     });
     ordered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_stands_before_the_host() {
+        let prefix = |name| name_prefix(name, "vm.example.org");
+        assert_eq!(prefix("web-vm-20261121-093009.raw.gz").as_deref(), Some("web"));
+        assert_eq!(prefix("a-b-vm-20261121-093009.whit").as_deref(), Some("a-b"));
+        for name in ["vm-20261121-093009.raw.gz", "web-vm.whit", "copy.whit", "-vm-2026112-093009"]
+        {
+            assert_eq!(prefix(name), None, "{name}");
+        }
+    }
 }

@@ -40,6 +40,16 @@ impl FileNames {
         FileNames { directory, stem, host }
     }
 
+    /// The same with the prefix of the recordings from which the files are made.
+    #[must_use]
+    pub fn with_prefix(mut self, prefix: Option<String>) -> Self {
+        if let Some(prefix) = prefix {
+            let at = self.stem.len() - self.host.len();
+            self.stem.insert_str(at, &format!("{prefix}-"));
+        }
+        self
+    }
+
     /// The recording that begins at `at`.
     #[must_use]
     pub fn recording(&self, at: &Zoned) -> PathBuf {
@@ -102,6 +112,10 @@ mod tests {
         let names = FileNames::new(&directory.path().join("run7"), "node1");
         let name = names.plot(&at(), "tab", false);
         assert_eq!(name, directory.path().join("run7-node1-20261121.tab"));
+        let named = |path: &str| FileNames::new(Path::new(path), "h");
+        assert_eq!(named("no/such/").with_prefix(Some("web".to_owned())).stem, "web-h");
+        assert_eq!(named("no/x").with_prefix(Some("web".to_owned())).stem, "x-web-h");
+        assert_eq!(named("no/x").with_prefix(None).stem, "x-h");
         assert_eq!(names.log(&at()), directory.path().join("node1-whit-202611.log"));
         assert_eq!(FileNames::new(Path::new("x"), "h").directory, Path::new("."));
         assert_eq!(FileNames::new(Path::new("no/such/"), "h").stem, "h");

@@ -40,8 +40,9 @@ impl DigestFiles {
 
 impl FrameConsumer for DigestFiles {
     fn begin(&mut self, set: &PlayedSet<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
-        let names = FileNames::new(&self.path, set.meta.host());
-        let at = set.recordings[0].started(set.zone);
+        let prefix = set.recordings[0].name_prefix();
+        let names = FileNames::new(&self.path, set.meta.host()).with_prefix(prefix);
+        let at = set.recordings[0].started(&set.recordings[0].zone);
         // Recordings of one host and day share a file, whatever their sources are.
         if let Some((digests, open, since, options)) = &mut self.open
             && *open == names

@@ -39,12 +39,14 @@ impl PlotFileSets {
 impl FrameConsumer for PlotFileSets {
     fn begin(&mut self, set: &PlayedSet<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
         self.close()?;
-        let names = FileNames::new(&self.path, set.meta.host());
+        let prefix = set.recordings[0].name_prefix();
+        let names = FileNames::new(&self.path, set.meta.host()).with_prefix(prefix);
         ensure_directory(&names)?;
         let letters = &set.options.letters;
         let style = PlotStyle::of(letters);
         let recording = set.recordings[0];
-        let at = recording.started(set.zone);
+        // The date of its header, in whatever zone its times are shown.
+        let at = recording.started(&recording.zone);
         let mut lines = PlotFiles::new(set.zone.clone());
         lines.begin(set.meta, set.defs, set.options, &self.command_line);
         if !letters.contains(['a', 'c']) {
