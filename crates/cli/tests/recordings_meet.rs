@@ -86,3 +86,35 @@ fn a_digest_of_a_day_has_all_its_recordings() {
         assert!(text.lines().any(has), "no process of {folder}");
     }
 }
+
+#[test]
+fn fields_may_be_those_of_a_later_recording_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let cpu = record(folder.path(), "a-cpu", "c");
+    let memory = record(folder.path(), "b-memory", "md");
+    let names = [&cpu, &memory].map(|path| path.to_str().unwrap());
+    let play = |format: &str, fields: &str| {
+        whit(&["play", names[0], names[1], format, "--fields", fields])
+    };
+    let (code, text, error) = play("--csv", "cpu.user,memory.free,disk[none].reads");
+    assert_eq!(code, 0, "{error}");
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines[0], ["time", "host", "cpu.user", "memory.free", "disk[none].reads"]);
+    let has = |line: &[&str]| [!line[2].is_empty(), !line[3].is_empty(), !line[4].is_empty()];
+    assert_eq!(has(&lines[1]), [true, false, false], "{text}");
+    assert_eq!(has(lines.last().unwrap()), [false, true, false], "{text}");
+    // Bare names, too.
+    let (code, text, error) = play("--csv", "free");
+    assert_eq!((code, text.lines().next()), (0, Some("time,host,memory.free")), "{error}");
+    for format in ["--json", "--openmetrics"] {
+        let (code, text, error) = play(format, "memory.free");
+        assert_eq!(code, 0, "{format}: {error}");
+        assert!(text.contains("free") && !text.contains("user"), "{format}: {text}");
+    }
+    let (code, _, error) = play("--csv", "memory.fre");
+    assert_eq!(code, 2, "{error}");
+    assert!(error.contains("memory has"), "{error}");
+    let (code, _, error) = play("--csv", "dsk.reads");
+    assert_eq!(code, 2, "{error}");
+    assert!(error.contains("cpu") && error.contains("memory"), "{error}");
+}

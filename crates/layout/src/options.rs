@@ -111,6 +111,9 @@ pub struct Options {
     /// `--fields`: each is `source`, `source.field` or `source[instance].field`; empty for all that
     /// `subsystems` selects.  CSV, JSON and OpenMetrics use it.
     pub fields: Vec<String>,
+    /// The sources of all recordings that are played, if `fields` names any: a source may be in
+    /// later ones only.
+    pub sources_played: Vec<Arc<SourceDef>>,
     /// `--top`: instances or groups, sorted.
     pub list: Option<List>,
     /// `--by`: the criterion by which instances are grouped.

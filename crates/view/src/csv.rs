@@ -49,6 +49,7 @@ pub struct Csv {
 }
 
 /// A column of the wide form.
+#[derive(PartialEq, Eq)]
 struct Column {
     source: Cow<'static, str>,
     /// Empty for a source with a single row.
@@ -110,27 +111,39 @@ impl Csv {
         if !self.wide {
             return out.write_all(b"time,host,source,instance,field,value\n");
         }
-        let items = std::mem::take(&mut self.selection.items);
-        for item in &items {
-            for track in frame.tracks {
-                let fields = item.fields(&track.def);
+        // Sources and fields that only later recordings have get their columns now.
+        let played = frame.options.sources_played.iter().map(|def| (def, true));
+        let sources = frame.tracks.iter().map(|track| (&track.def, false)).chain(played);
+        for item in &self.selection.items {
+            for (def, is_later) in sources.clone() {
+                let mut tracks = frame.tracks.iter().filter(|track| track.def.name == def.name);
+                let has = |field: usize| {
+                    let name = &*def.fields[field].name;
+                    tracks.clone().any(|track| track.def.field(name).is_some())
+                };
+                let mut fields = item.fields(def);
+                fields.retain(|&field| !is_later || !has(field));
                 let instances = match &item.instance {
                     _ if fields.is_empty() => continue,
                     Some(instance) => vec![instance.clone()],
-                    None if track.def.instance.is_empty() => vec![String::new()],
-                    None => shown(frame, track).map(|(_, instance)| instance).collect(),
+                    None if def.instance.is_empty() => vec![String::new()],
+                    None => {
+                        let rows = tracks.next().into_iter().flat_map(|track| shown(frame, track));
+                        rows.map(|(_, instance)| instance).collect()
+                    }
                 };
                 for instance in instances {
-                    let column = |&field: &usize| Column {
-                        source: track.def.name.clone(),
-                        instance: instance.clone(),
-                        field: track.def.fields[field].name.clone(),
-                    };
-                    self.columns.extend(fields.iter().map(column));
+                    for &field in &fields {
+                        let (source, field) = (def.name.clone(), def.fields[field].name.clone());
+                        let column = Column { source, instance: instance.clone(), field };
+                        // Two later recordings may have it.
+                        if !is_later || !self.columns.contains(&column) {
+                            self.columns.push(column);
+                        }
+                    }
                 }
             }
         }
-        self.selection.items = items;
         self.line.clear();
         self.line.extend_from_slice(b"time,host");
         for Column { source, instance, field } in &self.columns {

@@ -64,7 +64,8 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Parses the choice and checks it against the sources of the feed.
+    /// Parses the choice and checks it against the sources of the feed, and of those that are played
+    /// after it.
     ///
     /// # Errors
     /// `InvalidInput` with one sentence for a name that cannot be read or that nothing has.
@@ -77,13 +78,18 @@ impl Selection {
                      source[instance].field"
                 ))
             })?;
-            let is_source = defs.iter().any(|def| item.source.as_deref() == Some(&*def.name));
-            let is_field = defs.iter().any(|def| def.field(name).is_some());
+            let mut known = defs.iter().chain(&options.sources_played);
+            let is_source = known.clone().any(|def| item.source.as_deref() == Some(&*def.name));
+            let is_field = known.clone().any(|def| def.field(name).is_some());
             if !is_source && is_field {
                 item = Item { source: None, instance: None, field: Some(name.clone()) };
             }
-            if !defs.iter().any(|def| !item.fields(def).is_empty()) {
-                return Err(invalid(unknown(name, &item, defs)));
+            if !known.any(|def| !item.fields(def).is_empty()) {
+                let played = match options.sources_played.as_slice() {
+                    [] => defs,
+                    played => played,
+                };
+                return Err(invalid(unknown(name, &item, played)));
             }
             items.push(item);
         }

@@ -112,7 +112,8 @@ pub(crate) fn play(
 ) -> anyhow::Result<Outcome> {
     let (playback, presence, ends_lost) = Default::default();
     let outcome = Outcome::default();
-    let mut player = Player { arguments, period, playback, presence, ends_lost, outcome };
+    let sources = sources_played(sets, arguments)?;
+    let mut player = Player { arguments, period, sources, playback, presence, ends_lost, outcome };
     for set in sets.iter().filter(|set| !set.selection.is_empty()) {
         if !player.play(set, consumer, out)? {
             break;
@@ -133,10 +134,32 @@ pub(crate) fn play(
     Ok(outcome)
 }
 
+/// The sources of all recordings, to which `--fields` is compared; none if it is not given.
+fn sources_played(
+    sets: &[RecordingSet<'_>],
+    arguments: &PlayArguments,
+) -> anyhow::Result<Vec<Arc<SourceDef>>> {
+    let mut sources = Vec::new();
+    if arguments.display.formats.fields.is_empty() {
+        return Ok(sources);
+    }
+    for set in sets.iter().filter(|set| !set.selection.is_empty()) {
+        let settings = arguments.settings(&arguments.options_for(set)?)?;
+        for recording in &set.recordings {
+            // One that cannot be read says so when it is played.
+            let defs = recording.sources(&settings.entries).unwrap_or_default();
+            let new = defs.into_iter().filter(|def| !sources.contains(def)).collect::<Vec<_>>();
+            sources.extend(new);
+        }
+    }
+    Ok(sources)
+}
+
 /// State that is kept from one set to the next.
 struct Player<'a> {
     arguments: &'a PlayArguments,
     period: &'a TimeSelection,
+    sources: Vec<Arc<SourceDef>>,
     playback: Playback<'a>,
     presence: Presence,
     ends_lost: EndsLost,
@@ -154,6 +177,7 @@ impl<'a> Player<'a> {
         let mut options = self.arguments.options_for(set)?;
         let (zone, shift_ns) = self.clock_of(set.recordings[0]);
         options.local_offset = display::local_offset(&zone);
+        options.sources_played.clone_from(&self.sources);
         let unique = self.arguments.makes_plot_files() && options.has('u');
         let settings = self.arguments.settings(&options)?;
         let settings = PlaySettings { selection: *self.period, shift_ns, ..settings };
