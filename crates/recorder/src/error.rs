@@ -44,6 +44,16 @@ pub enum RecorderError {
         /// Samples that were in it.
         samples: u64,
     },
+    /// Another program deleted or truncated a plot file.
+    #[error("{} was {what} by another program: {intervals} intervals are lost", path.display())]
+    PlotInterference {
+        /// The file.
+        path: PathBuf,
+        /// Deleted or truncated.
+        what: &'static str,
+        /// Intervals that were in it.
+        intervals: u64,
+    },
     /// A plot file cannot be closed.
     #[error("plot files")]
     Plot(#[source] io::Error),

@@ -14,6 +14,7 @@ use sample::{Moment, Snapshot};
 use source::SourceContext;
 
 use crate::RecorderError;
+use crate::error::in_one_line;
 use crate::first_sample::FirstSampleCheck;
 use crate::live::{LiveText, ViewInput};
 use crate::messages::{MessageLog, Severity, local};
@@ -105,7 +106,7 @@ impl Outputs {
             }
         }
         if let Some(plots) = &mut self.plots {
-            closed = closed.and(plots.output.end().map_err(RecorderError::Plot));
+            closed = closed.and(plots.output.end());
         }
         if let Some(recording) = self.recording.take() {
             closed = closed.and(recording.close());
@@ -130,7 +131,7 @@ impl Outputs {
         if let (Some(plots), Some(input)) = (&mut self.plots, &self.view_input)
             && let Err(error) = plots.roll(local(now, &self.zone), input)
         {
-            self.messages.log(now, Severity::Error, &format!("plot files: {error}"));
+            self.messages.log(now, Severity::Error, &in_one_line(&error));
         }
         self.messages.log(now, Severity::Information, "Logs rolled");
         if let Some(rotation) = &mut self.rotation {

@@ -62,6 +62,15 @@ impl PlotFiles {
         self.preamble = preamble(meta, options, command_line, &self.formatter.zone, true);
     }
 
+    /// Begins one file again, with its header: another program deleted what was written to it.
+    pub fn begin_again(&mut self, extension: &str) {
+        self.begun.retain(|begun| begun != extension);
+        let groups = self.formatter.groups.iter_mut();
+        for group in groups.filter(|group| group.extension == extension) {
+            group.columns.iter_mut().for_each(|columns| columns.is_headed = false);
+        }
+    }
+
     /// The extensions of all files, including those that get no line.
     pub fn extensions(&self) -> impl Iterator<Item = &str> {
         let exceptions = self.exceptions.iter().filter_map(|part| part.layout?.exceptions.as_ref());
