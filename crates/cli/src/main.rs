@@ -28,6 +28,7 @@ mod memory;
 mod play;
 mod record;
 mod run;
+mod size_limit;
 mod stderr;
 mod usage;
 mod zone;
@@ -69,6 +70,7 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    size_limit::report_as_error();
     let given: Vec<OsString> = std::env::args_os().collect();
     let incumbent = compat::incumbent(&given);
     let abbreviates = incumbent.is_some();

@@ -2,7 +2,7 @@
 //! limit their size, and give files names that a terminal would act on.
 #![allow(clippy::unwrap_used, reason = "a test that cannot run must fail")]
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -146,25 +146,142 @@ fn a_pipe_in_the_folder_is_left_out() {
     }
 }
 
-#[test]
-fn a_limit_of_the_file_size_is_a_full_disk() {
-    let folder = tempfile::tempdir().unwrap();
-    let to = format!("{}/", folder.path().display());
-    let mut command = whit(&["record", "-scdnm", "-i0", "-c60000", "--quiet", "-f", &to]);
+/// A command whose files may not become longer than `bytes`.
+fn limited(bytes: u64, words: &[&str]) -> Command {
+    let mut command = whit(words);
     // SAFETY: setrlimit(2) may be called between fork and exec, and the limit lives through it.
     unsafe {
-        command.pre_exec(|| {
-            let limit = libc::rlimit { rlim_cur: 700_000, rlim_max: 700_000 };
+        command.pre_exec(move || {
+            let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
             libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
             Ok(())
         });
     }
-    let output = command.output().unwrap();
+    command
+}
+
+#[test]
+fn a_limit_of_the_file_size_is_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = format!("{}/", folder.path().display());
+    let words = ["record", "-scdnm", "-i0", "-c60000", "--quiet", "-f", &to];
+    let output = limited(700_000, &words).output().unwrap();
     assert_eq!(output.status.signal(), None, "{output:?}");
     assert!(text(&output.stderr).contains("File too large"), "{output:?}");
     let path = recordings(folder.path()).remove(0);
     let shown = whit(&["play", path.to_str().unwrap()]).output().unwrap();
     assert!(text(&shown.stdout).lines().count() > 10, "{shown:?}");
+}
+
+#[test]
+fn every_verb_that_writes_files_reports_a_limit_of_their_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = recorded(folder.path());
+    let (path, to) = (path.to_str().unwrap(), folder.path().join("out"));
+    let to = to.to_str().unwrap();
+    let link = format!("{to}/");
+    std::fs::create_dir(to).unwrap();
+    let log = format!("{to}/log");
+    let (results, json) = (format!("{to}/results.csv"), format!("{to}/log.json"));
+    for words in [
+        vec!["play", path, "-scm", "-P", "-f", &link, "-oz"],
+        vec!["play", path, "-scm", "-P", "-f", &link],
+        vec!["play", path, "--extract", &link, "--from", "00:00"],
+        vec!["trace", "--way", "ptrace", "-o", &log, "ls"],
+        vec!["run", "--plain", "--joblog", &log, "true", ":::", "1", "2", "3"],
+        vec!["run", "--plain", "--joblog-json", &json, "true", ":::", "1", "2", "3"],
+        vec!["run", "--plain", "--results", &results, "echo", ":::", "1", "2", "3"],
+    ] {
+        let output = limited(40, &words).output().unwrap();
+        assert_eq!(output.status.signal(), None, "{words:?}: {output:?}");
+        let error = text(&output.stderr);
+        assert!(error.contains("File too large"), "{words:?}: {output:?}");
+        // A tracer's status is that of the command.
+        assert_eq!(output.status.success(), words[0] == "trace", "{words:?}: {output:?}");
+    }
+    // A recorder goes on: the limit may be raised as a disk may be cleared.
+    let words = ["record", "-sc", "-c3", "-i0.01", "--quiet", "-P", "-ocz", "-f", &link];
+    let output = limited(40, &words).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(text(&output.stderr).contains("File too large"), "{output:?}");
+    // The standard output of a verb may be a file, too.
+    let file = std::fs::File::create(format!("{to}/shown")).unwrap();
+    let output = limited(40, &["play", path]).stdout(file).output().unwrap();
+    assert_eq!((output.status.code(), output.status.signal()), (Some(2), None), "{output:?}");
+}
+
+#[test]
+fn programs_that_whit_starts_are_killed_by_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let kill = "kill -XFSZ $$; echo survived";
+    let to = format!("{}/", folder.path().display());
+    for words in [
+        vec!["run", "--plain", kill, ":::", "1"],
+        vec!["trace", "-c", "sh", "-c", kill],
+        vec!["trace", "--way", "ptrace", "sh", "-c", kill],
+        vec!["run", "--plain", "--record", &to, kill, ":::", "1"],
+    ] {
+        let output = whit(&words).output().unwrap();
+        assert!(!text(&output.stdout).contains("survived"), "{words:?}: {output:?}");
+        // Whoever ignores the signal has children that ignore it.
+        let script = "trap '' XFSZ; exec \"$0\" \"$@\"";
+        let mut ignoring = Command::new("sh");
+        ignoring.args(["-c", script, env!("CARGO_BIN_EXE_whit")]).args(&words);
+        let output = ignoring.stdin(Stdio::null()).output().unwrap();
+        assert!(text(&output.stdout).contains("survived"), "{words:?}: {output:?}");
+    }
+}
+
+/// Plot files in a folder.
+fn plot_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.to_str().unwrap().contains(".tab"));
+    paths.sort();
+    paths
+}
+
+#[test]
+fn plot_files_that_are_deleted_or_cut_are_begun_again() {
+    for letters in ["z", ""] {
+        for what in ["deleted", "truncated"] {
+            let folder = tempfile::tempdir().unwrap();
+            let to = format!("{}/p", folder.path().display());
+            std::fs::create_dir(&to).unwrap();
+            let letters = format!("-oc{letters}");
+            let words = ["record", "-sc", "-i0.1", "--quiet", "-P", &letters, "-F0", "-f", &to];
+            let child = whit(&words).stderr(Stdio::piped()).spawn().unwrap();
+            let here = || plot_files(Path::new(&to)).first().cloned();
+            let path = wait_for("a plot file", here);
+            // Complete lines, below a heading.
+            let lines = || {
+                let file = std::fs::File::open(&path).ok()?;
+                let mut bytes = Vec::new();
+                // A compressed file that grows has no end yet.
+                let _ = match letters.contains('z') {
+                    true => std::io::BufReader::new(file).read_to_end(&mut bytes),
+                    false => flate2::read::MultiGzDecoder::new(file).read_to_end(&mut bytes),
+                };
+                let lines = text(&bytes);
+                let below = lines.rsplit_once("#Date")?.1.lines().count();
+                (below > 5).then_some(lines)
+            };
+            wait_for("lines", lines);
+            if what == "deleted" {
+                std::fs::remove_dir_all(&to).unwrap();
+            } else {
+                std::fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+            }
+            wait_for("lines again", lines);
+            let output = end(child);
+            let error = text(&output.stderr);
+            assert!(output.status.success(), "{error}");
+            assert!(error.contains(&format!("was {what} by another program")), "{error}");
+            assert!(error.contains("intervals are lost; the file is begun again"), "{error}");
+            // The rest of the compressed data is there.
+            assert_eq!(lines().unwrap().matches("# Collectl:").count(), 1);
+        }
+    }
 }
 
 #[test]

@@ -31,7 +31,6 @@ impl Signals {
         if reopen {
             handle(libc::SIGHUP);
         }
-        refuse_large_files();
         Signals(())
     }
 }
@@ -49,13 +48,6 @@ impl Control for Signals {
             flush: pending & FLUSH != 0,
         }
     }
-}
-
-/// Makes a write beyond the limit of a file's size (`RLIMIT_FSIZE`) an error, as on a full disk, in
-/// place of a signal that kills.
-pub(crate) fn refuse_large_files() {
-    // SAFETY: no handler is installed: the signal is ignored.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
 /// Starts the repeating timer, or stops it with 0.
