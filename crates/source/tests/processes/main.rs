@@ -3,6 +3,8 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 #![allow(clippy::unwrap_used, reason = "all of this is test")]
 
+mod lock;
+
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, Stdio};
@@ -159,6 +161,16 @@ fn tolerance(field: &str, with_status: bool) -> i64 {
     }
 }
 
+/// What a process that runs may change and change back between two looks: a compiler starts a thread
+/// and ends it.
+const REVERSIBLE: [&str; 8] =
+    ["threads", "virtual", "resident", "data", "stack", "locked", "libraries", "swap"];
+
+/// What stands still only if a process does not run, or not for long.  A thread that begins touches
+/// its stack, which is a fault.
+const RUNNING: [&str; 5] =
+    ["minor_faults", "user_time", "system_time", "read_calls", "write_calls"];
+
 /// Compares all that a method gives with `/proc` before and after; what has changed in between is
 /// left out.  Gives the number of values compared.
 fn compare(mut reader: Reader, with_status: bool) -> usize {
@@ -172,9 +184,11 @@ fn compare(mut reader: Reader, with_status: bool) -> usize {
             let (Some(before), Some(after)) = (before, from_proc(pid)) else { continue };
             let Some(row) = reader.row(pid.cast_unsigned()) else { continue };
             for (&field, &value) in &before {
-                let slept = before.get("voluntary_switches") == after.get("voluntary_switches");
+                let is_equal = |field: &&str| before.get(field) == after.get(field);
+                let slept = is_equal(&"voluntary_switches");
                 let same = before["start_time"] == after["start_time"]
                     && after.get(field) == Some(&value)
+                    && (!REVERSIBLE.contains(&field) || RUNNING.iter().all(is_equal))
                     // One that woke up and fell asleep again looks as before.
                     && (!matches!(field, "state" | "processor") || slept && before["threads"] == 1);
                 if !same {
@@ -410,95 +424,6 @@ fn facts_are_read_again_after_an_exec() {
         let row = reader.row(id).unwrap();
         assert_eq!(reader.text(row, "command").unwrap(), "sleep");
     }
-}
-
-/// A process that holds the lock of its memory nearly all the time, for 100 ms or so at once: it
-/// changes the protection of 16 GiB, all of which are the one page of zeros.  It takes another name
-/// each time, as if it had begun another program, and stops after three seconds.
-fn lock_holder() -> Option<Kept> {
-    let true = testkit::is_installed("python3", "python3") else { return None };
-    let script = "import ctypes, os, sys, time\n\
-        libc = ctypes.CDLL(None, use_errno=True)\n\
-        size, where = 16 << 30, ctypes.c_void_p\n\
-        libc.mmap.restype = where\n\
-        libc.mmap.argtypes = [where, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]\n\
-        libc.madvise.argtypes = libc.mprotect.argtypes = [where, ctypes.c_size_t, ctypes.c_int]\n\
-        room = libc.mmap(None, size, 1, 0x4022, -1, 0)\n\
-        assert room != where(-1).value\n\
-        libc.madvise(room, size, 15)\n\
-        if libc.madvise(room, size, 22): sys.exit(print(os.strerror(ctypes.get_errno())))\n\
-        libc.prctl(15, b'holder', 0, 0, 0)\n\
-        print(flush=True)\n\
-        end, number = time.time() + 3, 0\n\
-        while time.time() < end:\n  \
-          number += 1\n  \
-          libc.prctl(15, b'holder%d' % number, 0, 0, 0)\n  \
-          libc.mprotect(room, size, 3 if number & 1 else 1)\n\
-        time.sleep(60)";
-    let mut command = Command::new("python3");
-    command.args(["-c", script]).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = Kept(command.spawn().unwrap());
-    let mut output = std::io::BufReader::new(child.0.stdout.take().unwrap());
-    let mut line = String::new();
-    std::io::BufRead::read_line(&mut output, &mut line).unwrap();
-    if line == "Invalid argument\n" {
-        testkit::skip("a held mmap lock", "this kernel has no MADV_POPULATE_READ");
-        return None;
-    }
-    assert_eq!(line, "\n", "the process that holds the lock failed");
-    Some(child)
-}
-
-#[test]
-fn a_process_that_holds_its_memorys_lock_holds_no_reading_up() {
-    let _alone = LOCK_HOLDERS.write().unwrap_or_else(PoisonError::into_inner);
-    use std::time::{Duration, Instant};
-    let mut reader = open_method(Proc, ProcessOptions::default()).unwrap();
-    // The first reading waits longer: nothing is known of anybody.
-    assert_eq!(reader.read(), State::Ok);
-    let Some(holder) = lock_holder() else { return };
-    let id = holder.0.id();
-    let path = format!("/proc/{id}/cmdline");
-    let read_by_hand = || {
-        let begun = Instant::now();
-        assert!(!std::fs::read(&path).unwrap().is_empty());
-        begun.elapsed()
-    };
-    let (mut late, mut by_hand) = (Vec::new(), Vec::new());
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_millis(2500) {
-        by_hand.push(read_by_hand());
-        let known = reader.context.shared.processes.facts_late.get();
-        let begun = Instant::now();
-        assert_eq!(reader.read(), State::Ok);
-        if reader.context.shared.processes.facts_late.get() > known {
-            late.push(begun.elapsed());
-        }
-        let row = reader.row(id).expect("it has a row all the same");
-        assert!(reader.text(row, "command").unwrap().starts_with("holder"));
-        assert!(reader.get(row, "user_time").is_some());
-        assert!(reader.row(std::process::id()).is_some());
-    }
-    by_hand.sort_unstable();
-    late.sort_unstable();
-    let longest = by_hand[by_hand.len() - 1];
-    eprintln!("by hand {by_hand:?}, readings that gave up waiting {late:?}");
-    if longest < Duration::from_millis(60) {
-        testkit::skip("a held mmap lock", "nobody holds it for long on this machine");
-        return;
-    }
-    assert!(!late.is_empty(), "every reading waited for the command line");
-    // 20 ms of waiting.  On a machine that is busy with other tests both take longer.
-    let allowed = Duration::from_millis(100).max(longest / 2);
-    assert!(late[0] < allowed, "{late:?} beside {longest:?}");
-    // It comes when the lock is let go.
-    let known = (0..200).any(|_| {
-        std::thread::sleep(Duration::from_millis(20));
-        reader.read();
-        let row = reader.row(id).expect("it lives");
-        reader.text(row, "command_line").is_some_and(|line| line.contains("python3 -c import"))
-    });
-    assert!(known, "its command line never came");
 }
 
 #[test]
