@@ -26,9 +26,15 @@ impl Group {
             testkit::skip_refused("a control group", &format!("cannot be made: {error}"));
             return None;
         }
-        // A group can be there and take nobody, as one of threads.
-        if !group.ask(&group.below(), ":").status.success() {
-            testkit::skip("a control group", "takes no process");
+        // Below a group of threads there can be no group of processes.
+        let kind = std::fs::read_to_string(group.below().join("cgroup.type")).unwrap();
+        if kind.trim() != "domain" {
+            testkit::skip("a control group", &format!("a new one is {}", kind.trim()));
+            return None;
+        }
+        let output = group.ask(&group.below(), ":");
+        if !output.status.success() {
+            testkit::skip_refused("a control group", &String::from_utf8_lossy(&output.stderr));
             return None;
         }
         Some(group)

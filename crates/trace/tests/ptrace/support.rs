@@ -41,11 +41,21 @@ pub(crate) fn own(name: &str) -> TracedCommand {
 }
 
 pub(crate) fn installed(program: &str) -> bool {
-    let found = command(&[program]).file().is_ok();
-    if !found {
-        testkit::skip(program, "not installed");
+    testkit::is_installed(program, program)
+}
+
+/// Whether this kernel takes 32-bit calls, as this test's own program makes them without a tracer.
+pub(crate) fn takes_32_bit_calls() -> bool {
+    let own = own("int 0x80");
+    let mut program = std::process::Command::new(&own.program);
+    let status = program.args(&own.arguments).envs(own.environment).output().unwrap().status;
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    if signal == Some(libc::SIGSEGV) {
+        testkit::skip("32-bit calls", "this kernel takes none");
+        return false;
     }
-    found
+    assert!(status.success(), "{status}");
+    true
 }
 
 /// Runs an engine to its end, with a limit.

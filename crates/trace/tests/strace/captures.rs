@@ -157,8 +157,7 @@ impl Pieces {
 
 #[test]
 fn what_is_copied_is_what_lines_need() {
-    if command(&["perl"]).file().is_err() {
-        testkit::skip("perl", "not installed");
+    if !testkit::is_installed("perl", "perl") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ mod captures;
 mod programs;
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Where the programs of the test stand.
 fn script(name: &str) -> String {
@@ -19,27 +19,18 @@ fn script(name: &str) -> String {
 
 /// Whether `strace` and these programs are there, and `strace` may do its work.
 fn ready(programs: &[&str]) -> bool {
-    let runs = |program: &str, argument: &str| {
-        let status = Command::new(program)
-            .arg(argument)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        status.is_ok_and(|status| status.success())
-    };
-    let version = Command::new("strace").arg("-V").output();
-    let is_known = version.is_ok_and(|output| {
-        String::from_utf8_lossy(&output.stdout).starts_with("strace -- version 6.1\n")
-    });
-    if !is_known {
-        testkit::skip("strace 6.1", "not installed, and others write other lines");
+    if !testkit::is_installed("strace 6.1", "strace") {
         return false;
     }
-    for program in programs {
-        if !runs(program, if *program == "perl" { "-v" } else { "--version" }) {
-            testkit::skip(program, "not installed");
-            return false;
-        }
+    let output = Command::new("strace").arg("-V").output().unwrap();
+    let version = String::from_utf8_lossy(&output.stdout);
+    let version = version.lines().next().unwrap().strip_prefix("strace -- version ").unwrap();
+    if version != "6.1" {
+        testkit::skip("strace 6.1", &format!("{version} is installed, and writes other lines"));
+        return false;
+    }
+    if !programs.iter().all(|program| testkit::is_installed(program, program)) {
+        return false;
     }
     let traced = Command::new("strace").args(["-qqq", "-e", "trace=none", "true"]).output();
     let traced = traced.unwrap();
