@@ -95,6 +95,15 @@ impl ProcessEvents {
         let count = |kind: u32| self.lost.get(&kind, 0).map_err(|error| Error::from_loader(&error));
         Ok(LostEvents { execs: count(EXEC)?, exits: count(EXIT)? })
     }
+
+    /// The events of released processes that found the ring buffer full so far: of these processes
+    /// the final CPU time is not known.
+    ///
+    /// # Errors
+    /// When the map cannot be read.
+    pub fn lost_frees(&self) -> Result<u64, Error> {
+        self.lost.get(&FREE, 0).map_err(|error| Error::from_loader(&error))
+    }
 }
 
 impl AsFd for ProcessEvents {
