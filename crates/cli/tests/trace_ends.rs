@@ -79,6 +79,24 @@ fn the_table_counts_only_the_calls_of_the_path() {
 }
 
 #[test]
+fn a_command_runs_on_when_its_table_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    for way in ["kernel", "ptrace"] {
+        for options in [&["--csv"][..], &["--csv", "-i", "0.1"], &["--json", "-i", "0.1"]] {
+            let done = folder.path().join("done");
+            let script = format!("sleep 0.4; : > {}; exit 3", done.display());
+            let words = [&["-c", "--way", way], options, &["-o", "/dev/full"]].concat();
+            let output = output(&[&words[..], &["sh", "-c", &script]].concat());
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(3), "{words:?}: {text}");
+            assert_eq!(text.matches("No space left on device").count(), 1, "{words:?}: {text}");
+            assert!(done.exists(), "{words:?}: the command was left: {text}");
+            std::fs::remove_file(done).unwrap();
+        }
+    }
+}
+
+#[test]
 fn closed_descriptors_stay_closed() {
     let folder = tempfile::tempdir().unwrap();
     for way in ["", "--way ptrace", "-c"] {

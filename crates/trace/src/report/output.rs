@@ -12,6 +12,8 @@ use super::ReportError;
 /// An open output.
 pub struct TraceOutput {
     writer: Box<dyn Write>,
+    /// An error was returned, after which nothing more is written.
+    has_failed: bool,
     /// Each line is written at once, because a person may be reading.
     is_watched: bool,
     /// Waits for the command of `|COMMAND`.
@@ -24,8 +26,12 @@ impl TraceOutput {
     /// # Errors
     /// When the file cannot be written or the command cannot be started.
     pub fn open(name: Option<&str>, append: bool) -> Result<Self, ReportError> {
-        let of =
-            |writer: Box<dyn Write>, is_watched| TraceOutput { writer, is_watched, waiter: None };
+        let of = |writer: Box<dyn Write>, is_watched| TraceOutput {
+            writer,
+            has_failed: false,
+            is_watched,
+            waiter: None,
+        };
         match name {
             None => Ok(of(Box::new(BufWriter::new(std::io::stderr())), true)),
             Some("-") => Ok(of(Box::new(BufWriter::new(std::io::stdout())), true)),
@@ -49,9 +55,12 @@ impl TraceOutput {
     /// Writes buffered output and waits for the command of `|COMMAND`.
     ///
     /// # Errors
-    /// When the output cannot be written, or the command cannot be waited for.
+    /// When the output cannot be written and no error was returned before, or the command cannot be
+    /// waited for.
     pub fn close(mut self) -> Result<(), ReportError> {
-        self.writer.flush()?;
+        if !self.has_failed {
+            self.writer.flush()?;
+        }
         drop(self.writer);
         if let Some(waiter) = self.waiter {
             let what = "waiting for the command of -o";
@@ -87,7 +96,7 @@ fn pipe(command: &str) -> Result<TraceOutput, ReportError> {
     let what = format!("-o |{command}: cannot be started");
     let stdin = started.map_err(ReportError::system(what))?;
     let writer = Box::new(BufWriter::new(stdin));
-    Ok(TraceOutput { writer, is_watched: true, waiter: Some(waiter) })
+    Ok(TraceOutput { writer, has_failed: false, is_watched: true, waiter: Some(waiter) })
 }
 
 fn start(command: &str) -> std::io::Result<(std::process::Child, ChildStdin)> {
@@ -109,10 +118,10 @@ fn block_signals() {
 
 impl Write for TraceOutput {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.writer.write(bytes)
+        self.writer.write(bytes).inspect_err(|_| self.has_failed = true)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.writer.flush()
+        self.writer.flush().inspect_err(|_| self.has_failed = true)
     }
 }

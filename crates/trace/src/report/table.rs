@@ -56,7 +56,8 @@ pub struct TableOptions {
 }
 
 /// Counts calls, writes the tables, and returns the command's wait status if there was a command.
-/// Messages that are not tables go to `messages`.
+/// Messages that are not tables go to `messages`.  If tables cannot be written any more, a command
+/// still runs to its end.
 ///
 /// # Errors
 /// When the target cannot be traced, or the tables cannot be written.
@@ -72,11 +73,20 @@ pub fn count(
         let _ = writeln!(messages, "whit: counting by ptrace, which slows calls down: {why}");
     }
     let signals = TerminationSignals::take_over()?;
-    let mut session =
-        Session { counter, options, output, start: clock::now(), before: CallTally::default() };
-    session.heading()?;
+    let mut session = Session {
+        counter,
+        options,
+        output,
+        failed: None,
+        start: clock::now(),
+        before: CallTally::default(),
+    };
+    session.heading();
     let (end, signal) = session.wait(&signals)?;
-    let written = session.finish(end);
+    let written = match session.failed.take() {
+        Some(error) => Err(ReportError::from(error)),
+        None => session.finish(end),
+    };
     session.counter.detach()?;
     super::keep_status(written, end, messages)?;
     let signal = signal.filter(|_| matches!(request.target, TraceTarget::Processes(_)));
@@ -87,6 +97,8 @@ struct Session<'a> {
     counter: Counter,
     options: &'a TableOptions,
     output: &'a mut dyn Write,
+    /// The error after which nothing more is written.
+    failed: Option<io::Error>,
     start: Duration,
     /// The counts at the end of the latest interval.
     before: CallTally,
@@ -122,7 +134,8 @@ impl Session<'_> {
                 self.interval()?;
             }
             let left = self.options.time.map(|time| time.saturating_sub(self.running_time()));
-            if left == Some(Duration::ZERO) {
+            let is_useless = self.failed.is_some() && self.counter.pid().is_none();
+            if left == Some(Duration::ZERO) || is_useless {
                 return Ok((None, None));
             }
             let limit = schedule.next().saturating_sub(clock::now());
@@ -133,13 +146,12 @@ impl Session<'_> {
         }
     }
 
-    fn heading(&mut self) -> io::Result<()> {
+    fn heading(&mut self) {
         if self.options.format == CountFormat::Csv {
-            summary::machine::write_csv_heading(self.output)?;
+            let written = summary::machine::write_csv_heading(self.output);
             // Shows a reader that counting has begun.
-            self.output.flush()?;
+            self.failed = written.and_then(|()| self.output.flush()).err();
         }
-        Ok(())
     }
 
     /// Shows what was counted in the latest interval.
@@ -147,25 +159,31 @@ impl Session<'_> {
         let tally = self.counter.tally()?;
         let since = tally.since(&self.before);
         self.before = tally;
+        if self.failed.is_none() {
+            self.failed = self.write_interval(&since).err();
+        }
+        Ok(())
+    }
+
+    fn write_interval(&mut self, since: &CallTally) -> io::Result<()> {
         let seconds = self.running_time().as_secs_f64();
         match self.options.format {
             CountFormat::Json => {
                 let mut object = serde_json::Map::new();
                 object.insert("time_s".to_owned(), rounded(seconds));
-                object.extend(summary::machine::json(&self.options.summary, &since));
+                object.extend(summary::machine::json(&self.options.summary, since));
                 writeln!(self.output, "{}", serde_json::Value::Object(object))?;
             }
             CountFormat::Csv => {
                 let time = format!("{seconds:.3}");
-                summary::machine::write_csv(&self.options.summary, &since, &time, self.output)?;
+                summary::machine::write_csv(&self.options.summary, since, &time, self.output)?;
             }
             CountFormat::Text => {
                 writeln!(self.output, "\nafter {seconds:.1} s:")?;
-                self.options.summary.write(&since, self.output)?;
+                self.options.summary.write(since, self.output)?;
             }
         }
-        self.output.flush()?;
-        Ok(())
+        self.output.flush()
     }
 
     /// Shows everything that was counted, and what counting cost.
@@ -182,6 +200,9 @@ impl Session<'_> {
         };
         if self.options.interval.is_some() && self.options.format != CountFormat::Json {
             self.interval()?;
+            if let Some(error) = self.failed.take() {
+                return Err(error.into());
+            }
         }
         match self.options.format {
             CountFormat::Json => self.finish_json(&tally, &cost, seconds, end)?,
