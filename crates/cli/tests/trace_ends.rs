@@ -96,6 +96,47 @@ fn a_command_runs_on_when_its_table_cannot_be_written() {
     }
 }
 
+/// `clone(CLONE_PARENT)` of the command makes a child of whit that whit did not start.
+#[test]
+fn a_child_that_the_command_leaves_to_us_ends_with_the_trace() {
+    if !testkit::is_installed("cc", "cc") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("clone_parent");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace_programs/clone_parent.c");
+    let mut compiler = Command::new("cc");
+    assert!(compiler.args(["-O1", "-o"]).arg(&program).arg(source).status().unwrap().success());
+    let program = program.to_str().unwrap();
+    let file = folder.path().join("lines");
+    let file = file.to_str().unwrap();
+    // How long the child and the command live, and the signal at the child's end: none, SIGCHLD.
+    let lives = [["0", "200", "17"], ["200", "0", "17"], ["0", "200", "0"], ["200", "0", "0"]];
+    for way in ["kernel", "seccomp", "ptrace"] {
+        for options in [&[][..], &["-f"], &["-c"], &["-c", "-f"]] {
+            if way == "seccomp" && options.is_empty() {
+                continue;
+            }
+            for life in lives {
+                let mut command = Command::new("timeout");
+                command.args(["--foreground", "-k", "1", "30", env!("CARGO_BIN_EXE_whit")]);
+                command.args(["trace", "-q", "--way", way]).args(options).args(["-o", file]);
+                let output = command.arg(program).args(life).stdin(Stdio::null()).output().unwrap();
+                let case = format!("{way} {options:?} {life:?}: {output:?}");
+                // 7 would be the child's, 124 that of timeout(1).
+                assert_eq!(output.status.code(), Some(3), "{case}");
+                let text = std::fs::read_to_string(file).unwrap();
+                if options == ["-f"] {
+                    assert_eq!(text.matches("+++ exited with 3 +++").count(), 1, "{case}: {text}");
+                    assert_eq!(text.matches("+++ exited with 7 +++").count(), 1, "{case}: {text}");
+                } else if options.is_empty() {
+                    assert!(!text.contains("exited with 7"), "{case}: {text}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn closed_descriptors_stay_closed() {
     let folder = tempfile::tempdir().unwrap();
