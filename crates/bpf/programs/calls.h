@@ -195,7 +195,11 @@ INLINE int is_wanted_task(struct task_struct *task)
 
 INLINE int is_wanted(struct task_struct *task, u32 slot)
 {
-	if (settings.some_calls && !(settings.calls[slot / 64 % (SLOTS / 64)] >> (slot % 64) & 1))
+	u32 word = slot / 64;
+
+	/* Before 6.2 the verifier does not know that a slot is less than SLOTS. */
+	ONE_COPY(word);
+	if (settings.some_calls && !(settings.calls[word % (SLOTS / 64)] >> (slot % 64) & 1))
 		return 0;
 	return is_wanted_task(task);
 }

@@ -9,7 +9,8 @@
  * A plan for each system call says which memory of the task is copied; user space makes the
  * plans from its table of system calls.  A program cannot take a page fault, so a page that is
  * not resident at the entry of a call cannot be copied then; the kernel faults it in during the
- * call, and it is copied at the exit.
+ * call, and it is copied at the exit.  After an `execve` the memory that its arguments pointed to
+ * is gone; what is missing is copied from the stack of the new program.
  *
  * Copies of memory are gathered in a buffer of the CPU.  Nothing else uses it meanwhile,
  * because `sys_enter` and `sys_exit` run with preemption disabled and never in an interrupt.
@@ -18,13 +19,15 @@
 	u64 number, arguments[6]; \
 	/* A bit for each capture that could not be copied at the entry. */ \
 	u32 again; \
+	/* Whether the program that its `execve` began is run by an interpreter. */ \
+	u32 is_interpreted; \
 	/* Whether `ALIVE` counts it; whether its exit was sent. */ \
 	u32 counted, ended; \
 	/* In the first thread: the latest signal sent that may have killed the process. */ \
 	u32 fatal; \
 	u8 siginfo[48]; \
 	/* Whether an ignored signal waits to be sent. */ \
-	u32 is_ignored, unused; \
+	u32 is_ignored; \
 	u8 ignored_siginfo[48];
 #include "calls.h"
 
@@ -41,6 +44,7 @@
 #define POINTERS_MAX 512
 #define NAME_BYTES 128
 #define CONTROL_BYTES 1024
+#define PAGE_BYTES 4096
 /* A wakeup is sent while the use of the ring buffer is less than this above `wake_at`. */
 #define WAKE_BYTES 4096
 
@@ -71,8 +75,8 @@ const volatile struct reporting { u32 wake_at, captures, data_bytes, unused; } r
 
 enum kind { ENTER = 1, LEAVE, SIGNAL, BEGAN, SUPERSEDED, ENDED };
 /* COMPAT: of a 32-bit program.  INCOMPLETE: memory is missing that comes with the exit.
- * DEFAULT: the signal has its default action. */
-enum flag { COMPAT = 1, INCOMPLETE = 2, DEFAULT = 4 };
+ * DEFAULT: the signal has its default action.  INTERPRETED: `execve` began an interpreter. */
+enum flag { COMPAT = 1, INCOMPLETE = 2, DEFAULT = 4, INTERPRETED = 8 };
 
 struct head { u64 time_ns; s32 thread, process; u32 kind, flags; };
 struct call { struct head head; u64 number, arguments[6]; s64 result; u64 wall_ns, cpu_ns; };
@@ -98,8 +102,9 @@ struct {
 	u64 *value;
 } counts SEC(".maps");
 
-/* `AT_ENTER` and `AT_LEAVE` are bits of `when`. */
-enum phase { AT_ENTER = 1, AT_LEAVE = 2 };
+/* When a piece was copied.  `AT_ENTER` and `AT_LEAVE` are bits of `when`.  The others are pieces of
+ * the stack of a new program, in place of what an `execve` is given. */
+enum phase { AT_ENTER = 1, AT_LEAVE = 2, NEW_PATH = 4, NEW_ARGUMENTS = 8, NEW_ENVIRONMENT = 16 };
 enum copied { TEXT = 1, TEXTS, POINTERS, BYTES, VECTORS, MESSAGE, MESSAGES, MASK, CLONE_RESULTS };
 enum length { FIXED = 1, ARGUMENT, RESULT, BEHIND };
 
@@ -147,9 +152,6 @@ INLINE u64 wakeup(void)
 	return used - reporting.wake_at < WAKE_BYTES ? FORCE_WAKEUP : NO_WAKEUP;
 }
 
-/* Makes the compiler use the copy of a number that the verifier has checked. */
-#define ONE_COPY(number) asm volatile("" : "+r"(number))
-
 INLINE struct scratch *scratch_of_cpu(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -176,7 +178,34 @@ INLINE void add(struct scratch *scratch, struct piece *piece, u64 address, u32 b
 	scratch->length += sizeof(*piece) + ((bytes + 7) & ~7u);
 }
 
-/* Adds `bytes` bytes; 0 if they cannot be read now.  Without room nothing is added. */
+/* Adds those of `bytes` bytes that are in pages that can be read now; 0, as not all can. */
+GLOBAL int add_pages(u64 address, u32 bytes, u32 phase)
+{
+	struct scratch *scratch = scratch_of_cpu();
+	struct piece *piece;
+
+	if (!scratch || (address & (PAGE_BYTES - 1)) + bytes <= PAGE_BYTES)
+		return 0;
+	for (u32 i = 0; i < PIECE_BYTES / PAGE_BYTES + 1; i++) {
+		u32 part = PAGE_BYTES - (address & (PAGE_BYTES - 1));
+
+		piece = room(scratch);
+		if (!piece || !bytes)
+			break;
+		if (part > bytes)
+			part = bytes;
+		bytes -= part;
+		ONE_COPY(part);
+		if (part > PAGE_BYTES)
+			break;
+		if (!bpf_probe_read_user(piece + 1, part, (void *)address))
+			add(scratch, piece, address, part, phase);
+		address += part;
+	}
+	return 0;
+}
+
+/* Adds `bytes` bytes; 0 if some cannot be read now.  Without room nothing is added. */
 GLOBAL int add_bytes(u64 address, u32 bytes, u32 phase)
 {
 	struct scratch *scratch = scratch_of_cpu();
@@ -191,7 +220,7 @@ GLOBAL int add_bytes(u64 address, u32 bytes, u32 phase)
 	if (bytes > PIECE_BYTES)
 		bytes = PIECE_BYTES;
 	if (bpf_probe_read_user(piece + 1, bytes, (void *)address))
-		return 0;
+		return add_pages(address, bytes, phase);
 	add(scratch, piece, address, bytes, phase);
 	return 1;
 }
@@ -221,7 +250,8 @@ GLOBAL int add_text(u64 address, u32 bytes, u32 phase)
 	return 1;
 }
 
-/* Adds a null-terminated array of pointers; returns how many there are. */
+/* Adds a null-terminated array of pointers; returns how many there are, or -1 - how many can be read
+ * now. */
 GLOBAL int add_pointers(u64 address, u32 phase)
 {
 	u64 pointer = 0;
@@ -235,7 +265,7 @@ GLOBAL int add_pointers(u64 address, u32 phase)
 		number = i + 1;
 	}
 	if (!add_bytes(address, (number + 1) * 8, phase))
-		return -1;
+		return -1 - (int)number;
 	return number;
 }
 
@@ -247,8 +277,10 @@ GLOBAL int add_texts(u64 address, u32 phase)
 	if (!address)
 		return 1;
 	number = add_pointers(address, phase);
-	if (number < 0)
-		return 0;
+	if (number < 0) {
+		number = -1 - number;
+		good = 0;
+	}
 	for (int i = 0; i < TEXTS_MAX; i++) {
 		if (i >= number)
 			break;
@@ -268,13 +300,12 @@ INLINE u64 smaller(u64 one, u64 other)
 GLOBAL int add_vectors(u64 address, u64 number, u64 left, u32 phase)
 {
 	struct { u64 base, bytes; } vector;
-	int good = 1;
+	int good;
 
 	if (!address || !number)
 		return 1;
 	number = smaller(number, VECTORS_MAX);
-	if (!add_bytes(address, number * sizeof(vector), phase))
-		return 0;
+	good = add_bytes(address, number * sizeof(vector), phase);
 	for (u32 i = 0; i < VECTORS_MAX; i++) {
 		u64 bytes;
 
@@ -359,6 +390,28 @@ INLINE u64 measure(struct call *call, struct extent *extent)
 	return ~0ULL;
 }
 
+/* Adds what the stack of a new program holds of what `execve` was given: arguments, environment and,
+ * behind them, the path of the program, or of the script. */
+GLOBAL int add_new(u32 kind)
+{
+	struct mm_struct *mm = GET(current_task(), mm);
+	u64 begin, end;
+
+	switch (kind) {
+	case TEXT:
+		return add_text(GET(mm, env_end), TEXT_BYTES, NEW_PATH);
+	case TEXTS:
+		begin = GET(mm, arg_start);
+		end = GET(mm, arg_end);
+		return add_bytes(begin, smaller(end - begin, PIECE_BYTES), NEW_ARGUMENTS);
+	case POINTERS:
+		begin = GET(mm, env_start);
+		end = GET(mm, env_end);
+		return add_bytes(begin, smaller(end - begin, PIECE_BYTES), NEW_ENVIRONMENT);
+	}
+	return 1;
+}
+
 /* Adds the memory that a capture names; 0 if some of it cannot be read now. */
 GLOBAL int capture(u32 slot, u32 index, u32 phase)
 {
@@ -375,6 +428,8 @@ GLOBAL int capture(u32 slot, u32 index, u32 phase)
 	address = argument(call, capture->argument);
 	if (!address)
 		return 1;
+	if (phase == NEW_PATH)
+		return add_new(capture->kind);
 	number = measure(call, &capture->count);
 	switch (capture->kind) {
 	case TEXT:
@@ -414,10 +469,11 @@ INLINE void fill_head(struct head *head, struct task_struct *task, u32 kind, u64
 	head->time_ns = time_ns;
 }
 
-/* Adds the captures of these phases, and those that were missing at the entry. */
-INLINE void add_captures(struct plan *plan, struct begun *begun, u32 phases, u32 phase)
+/* Adds the captures of these phases, and those that were missing at the entry.  `is_new`: the task
+ * has begun a new program. */
+INLINE void add_captures(struct plan *plan, struct begun *begun, u32 phases, u32 phase, u32 is_new)
 {
-	u32 again = 0;
+	u32 again = 0, missing = is_new ? NEW_PATH : AT_ENTER;
 
 	for (u32 i = 0; i < CAPTURES_MAX; i++) {
 		u32 mark = phase;
@@ -425,7 +481,7 @@ INLINE void add_captures(struct plan *plan, struct begun *begun, u32 phases, u32
 		if (i >= plan->count)
 			break;
 		if (begun->again >> i & 1)
-			mark = AT_ENTER;
+			mark = missing;
 		else if (!(plan->captures[i].when & phases))
 			continue;
 		if (!capture(begun->slot, i, mark))
@@ -448,10 +504,17 @@ INLINE struct plan *plan_of(struct begun *begun, u32 phases)
 	return plan && (plan->when & phases || begun->again) ? plan : NULL;
 }
 
-/* Whether a call is sent depends on its result or its duration. */
-INLINE int is_decided_at_exit(void)
+INLINE int is_exec(u32 slot)
 {
-	return settings.errors_only || settings.successes_only || settings.slower_than_ns;
+	return slot == EXECVE || slot == EXECVEAT || slot == COMPAT_EXECVE || slot == COMPAT_EXECVEAT;
+}
+
+/* Whether the exit is sent, and the entry not before it is known how the call ends.  The entry of an
+ * `execve` is always sent: its memory is gone at the exit. */
+INLINE int is_decided_at_exit(u32 slot)
+{
+	return (settings.errors_only || settings.successes_only || settings.slower_than_ns) &&
+	       !is_exec(slot);
 }
 
 INLINE void send(struct scratch *scratch)
@@ -493,7 +556,11 @@ INLINE void send_call(struct task_struct *task, struct begun *begun, u32 kind, u
 	if (plan && scratch) {
 		scratch->length = 0;
 		fill_call(&scratch->call, task, begun, kind, outcome);
-		add_captures(plan, begun, phases, kind == ENTER ? AT_ENTER : AT_LEAVE);
+		u32 is_new = kind == LEAVE && begun->again && !outcome->result && is_exec(begun->slot);
+
+		if (is_new && begun->is_interpreted)
+			scratch->call.head.flags |= INTERPRETED;
+		add_captures(plan, begun, phases, kind == ENTER ? AT_ENTER : AT_LEAVE, is_new);
 		/* Memory that is missing at the exit stays missing. */
 		if (begun->again)
 			scratch->call.head.flags |= INCOMPLETE;
@@ -599,17 +666,12 @@ int enter(u64 *context)
 	if (!is_wanted(task, slot))
 		return 0;
 	note_call(begun, (void *)context[0], slot, context[1]);
-	if (!is_decided_at_exit())
+	if (!is_decided_at_exit(slot))
 		send_call(task, begun, ENTER, AT_ENTER, &nothing);
 	/* The time that this program takes is not part of the call. */
 	begun->off_cpu_ns = off_cpu_ns(task);
 	begun->start_ns = bpf_ktime_get_ns();
 	return 0;
-}
-
-INLINE int is_exec(u32 slot)
-{
-	return slot == EXECVE || slot == EXECVEAT || slot == COMPAT_EXECVE || slot == COMPAT_EXECVEAT;
 }
 
 /* Whether a task is being killed, so that it never returns from its call, and not by a signal whose
@@ -630,6 +692,7 @@ INLINE void leave_call(struct task_struct *task, struct begun *begun, struct pt_
 {
 	struct outcome outcome = { .result = result };
 	u64 away_ns;
+	u32 phases;
 	int failed;
 
 	if (begun->ignored == UNLESS_EXEC_FAILS)
@@ -655,12 +718,10 @@ INLINE void leave_call(struct task_struct *task, struct begun *begun, struct pt_
 		return;
 	if (outcome.wall_ns < settings.slower_than_ns)
 		return;
-	/* The old address space, to which the arguments pointed, is gone. */
-	if (!result && is_exec(begun->slot))
-		begun->again = 0;
 	if (away_ns < outcome.wall_ns)
 		outcome.cpu_ns = outcome.wall_ns - away_ns;
-	send_call(task, begun, LEAVE, is_decided_at_exit() ? AT_ENTER | AT_LEAVE : AT_LEAVE, &outcome);
+	phases = is_decided_at_exit(begun->slot) ? AT_ENTER | AT_LEAVE : AT_LEAVE;
+	send_call(task, begun, LEAVE, phases, &outcome);
 }
 
 SEC("tp_btf/sys_exit")
@@ -785,8 +846,11 @@ int exec(u64 *context)
 {
 	struct task_struct *task = (void *)context[0];
 	struct begun *begun = stored(task);
+	struct linux_binprm *program = (void *)context[2];
 	s32 former = context[1];
 
+	if (begun)
+		begun->is_interpreted = GET(program, interp) != GET(program, filename);
 	if (begun && !begun->ignored && former != GET(task, pid) && is_wanted_task(task))
 		send_value(task, SUPERSEDED, former);
 	return 0;

@@ -45,7 +45,7 @@ struct percpu_counter { s64 count; };
 
 struct mm_struct {
 	unsigned long total_vm, locked_vm, data_vm, exec_vm, stack_vm;
-	unsigned long start_code, end_code, arg_start, arg_end;
+	unsigned long start_code, end_code, arg_start, arg_end, env_start, env_end;
 	unsigned long hiwater_rss, hiwater_vm;
 	struct percpu_counter rss_stat[4];
 };
@@ -122,7 +122,7 @@ struct seq_file;
 struct bpf_iter_meta { struct seq_file *seq; };
 struct bpf_iter__task { struct bpf_iter_meta *meta; struct task_struct *task; };
 
-struct linux_binprm;
+struct linux_binprm { const char *filename, *interp; };
 
 #pragma clang attribute pop
 
@@ -162,6 +162,10 @@ static u64 (*bpf_ringbuf_query)(void *map, u64 flags) = (void *)134;
 /* Reads one field through a pointer that the verifier does not trust. */
 #define READ(to, from) \
 	bpf_probe_read_kernel(&(to), sizeof(to), __builtin_preserve_access_index(&(from)))
+
+/* Makes the compiler use the copy of a number that the verifier has checked, and forget what it
+ * knows of it that the verifier may not. */
+#define ONE_COPY(number) asm volatile("" : "+r"(number))
 
 /* The checksum of the source, for the test that compares it with the object. */
 __attribute__((section("checksum"), used)) static const u32 source_checksum = SOURCE_CHECKSUM;

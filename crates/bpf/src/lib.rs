@@ -49,7 +49,7 @@ pub use settings::{CountSettings, Split};
 pub use syscall_counts::{CallCount, SyscallCounts, Uncounted, UnitCount};
 pub use syscall_events::{
     CAPTURES_MAX, CallRecord, CaptureKind, CaptureLength, EventHeader, EventRecord, EventSettings,
-    MemoryCapture, MemoryPiece, MemoryPieces, PIECE_BYTES, SyscallEvents,
+    MemoryCapture, MemoryPiece, MemoryPieces, PIECE_BYTES, PieceOrigin, SyscallEvents,
 };
 pub use syscall_programs::{CallStorage, ProgramRunTime};
 pub use task_iterator::TaskIterator;

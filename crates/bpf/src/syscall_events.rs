@@ -23,7 +23,7 @@ use crate::{Error, KernelTypes, SLOTS};
 
 use capture::RawCaptures;
 pub use capture::{CAPTURES_MAX, CaptureKind, CaptureLength, MemoryCapture, PIECE_BYTES};
-pub use record::{CallRecord, EventHeader, EventRecord, MemoryPiece, MemoryPieces};
+pub use record::{CallRecord, EventHeader, EventRecord, MemoryPiece, MemoryPieces, PieceOrigin};
 
 /// The object made of `programs/events.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/events.bpf.o");
@@ -41,7 +41,7 @@ const COUNTS: usize = 3;
 #[derive(Clone, Debug, Default)]
 pub struct EventSettings {
     /// Which tasks and calls; `split` is ignored.  If only errors or slow calls are wanted, a call
-    /// is reported at its exit alone.
+    /// is reported at its exit alone, except that the entry of each `execve` is reported.
     pub calls: CountSettings,
     /// Of the children of a watched task, follow only threads of its process.
     pub threads_only: bool,

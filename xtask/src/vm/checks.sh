@@ -66,6 +66,16 @@ same_lines() {
     [ -s /tmp/same.kernel ] && diff /tmp/same.kernel /tmp/same.ptrace
 }
 
+# What an execve is given is shown, although its pages are not resident when the call begins.
+new_program() {
+    for status in all successful; do
+        whit trace --way kernel -e trace=execve -e status=$status -o /tmp/exec /bin/untouched 2>/tmp/err ||
+            { cat /tmp/err; return 1; }
+        grep -q '^execve("/bin/true", \["true", "an argument"\], 0x[0-9a-f]* /\* 2 vars \*/) = 0$' /tmp/exec ||
+            { cat /tmp/exec; return 1; }
+    done
+}
+
 check record whit record -scdmnjxstE -i0.1 -c5 -f /tmp/all
 check play says '[0-9]' whit play /tmp/all-*
 check play-csv says '^[0-9]' whit play /tmp/all-* --csv
@@ -74,5 +84,7 @@ check iterator processes_by iterator iterator
 check walk processes_by proc proc
 check lives short_lives
 check counts exact_counts
+check counts-chosen says ' 1 +execve$' whit trace --way kernel -cq -e trace=execve,getppid true
 check lines same_lines
+check new-program new_program
 check run says '^3$' whit run echo ::: 1 2 3

@@ -47,6 +47,7 @@ pub(super) fn make(whit: &Path, rivals: bool) -> anyhow::Result<PathBuf> {
         strip
     })?;
     archive.program(&stripped, "usr/bin/whit")?;
+    archive.program(&untouched(&folder)?, "bin/untouched")?;
     if rivals {
         for package in RIVALS {
             archive.package(package)?;
@@ -56,6 +57,16 @@ pub(super) fn make(whit: &Path, rivals: bool) -> anyhow::Result<PathBuf> {
     let path = folder.join(name);
     std::fs::write(&path, archive.bytes()).with_context(|| path.display().to_string())?;
     Ok(path)
+}
+
+/// Compiles a program that executes `/bin/true` with memory that it has not touched.
+fn untouched(folder: &Path) -> anyhow::Result<PathBuf> {
+    let program = folder.join("untouched");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-nostdlib", "-static", "-DPATH=\"/bin/true\"", "-o"]).arg(&program);
+    compiler.arg(root().join("crates/cli/tests/trace_programs/execve.S"));
+    finish(compiler)?;
+    Ok(program)
 }
 
 /// An archive of one file.

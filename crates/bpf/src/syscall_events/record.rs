@@ -24,10 +24,16 @@ impl EventHeader {
         self.flags & 1 != 0
     }
 
-    /// Whether some memory was not resident at the entry; its copy comes with the exit.
+    /// Whether some memory was not resident at the entry; a copy of it comes with the exit.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
         self.flags & 2 != 0
+    }
+
+    /// Whether the program that an `execve` began is the interpreter of the file.
+    #[must_use]
+    pub fn is_interpreted(&self) -> bool {
+        self.flags & 8 != 0
     }
 
     /// Whether the signal has its default action.
@@ -113,8 +119,35 @@ pub struct MemoryPiece<'a> {
     pub address: u64,
     /// Its contents.
     pub bytes: &'a [u8],
-    /// Whether it was copied at the entry of the call.
-    pub is_of_enter: bool,
+    /// When it was copied.
+    pub origin: PieceOrigin,
+}
+
+/// When a piece was copied: `enum phase` of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PieceOrigin {
+    /// At the entry of the call, or at its exit because it could not be copied before.
+    Enter,
+    /// At the exit of the call.
+    Exit,
+    /// From the stack of the program that an `execve` began: its path.
+    NewPath,
+    /// The strings of its arguments, each ended by a zero byte.
+    NewArguments,
+    /// The strings of its environment.
+    NewEnvironment,
+}
+
+impl PieceOrigin {
+    fn of(phase: u32) -> Self {
+        match phase {
+            1 => PieceOrigin::Enter,
+            4 => PieceOrigin::NewPath,
+            8 => PieceOrigin::NewArguments,
+            16 => PieceOrigin::NewEnvironment,
+            _ => PieceOrigin::Exit,
+        }
+    }
 }
 
 impl<'a> Iterator for MemoryPieces<'a> {
@@ -125,7 +158,8 @@ impl<'a> Iterator for MemoryPieces<'a> {
         let bytes = piece.bytes as usize;
         let found = rest.get(..bytes)?;
         self.0 = rest.get(bytes.next_multiple_of(8)..).unwrap_or_default();
-        Some(MemoryPiece { address: piece.address, bytes: found, is_of_enter: piece.phase == 1 })
+        let origin = PieceOrigin::of(piece.phase);
+        Some(MemoryPiece { address: piece.address, bytes: found, origin })
     }
 }
 

@@ -8,7 +8,7 @@
 //! calls names.  A page that is not resident at the entry of a call cannot be copied then.  The
 //! kernel faults it in during the call, and it is copied at the exit; so such an entry, and every
 //! event after it, is held back until the exit event is there.  If that takes too long, the memory
-//! is read from the task.
+//! is read from the task.  What an `execve` was given is then on the stack of the new program.
 //!
 //! Less is copied than ptrace can read: of a string the length of a path, of anything else 32 KiB,
 //! 16 vectors, 8 messages, 64 arguments, 511 pointers.  Beyond that a line shows less.
@@ -16,6 +16,7 @@
 mod backlog;
 mod captures;
 mod copied_memory;
+mod new_image;
 mod reader;
 
 use std::io;
@@ -32,7 +33,7 @@ use super::{
 use crate::clock::now_ns;
 use crate::{CallId, SLOTS, WaitStatus};
 
-use backlog::Backlog;
+use backlog::{Backlog, Later};
 use reader::{Flow, RecordReader};
 
 /// How often the ring buffer is polled without a wakeup.  It is a delay of what is shown, and a
@@ -312,8 +313,8 @@ impl KernelEngine {
                 let mut later = None;
                 let mut task = None;
                 let head = first.head();
-                if head.is_incomplete() {
-                    later = backlog.later_pieces(head.thread);
+                if self.reader.is_held(&first) {
+                    later = backlog.later(head.thread);
                     let is_old = || now_ns().saturating_sub(head.time_ns) > HOLD_NS;
                     if later.is_none() {
                         if !(is_end || backlog.bytes() >= HELD_BYTES_MAX || is_old()) {

@@ -16,6 +16,15 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// Most empty blocks that are kept for reuse.
 const SPARE_MAX: usize = 16;
 
+/// What the exit of a call has of the memory that its entry lacks.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Later<'a> {
+    /// The copies of memory.
+    pub(super) pieces: &'a [u8],
+    /// Whether an `execve` began an interpreter.
+    pub(super) is_interpreted: bool,
+}
+
 /// Records, in the order in which they came.
 #[derive(Default)]
 pub(super) struct Backlog {
@@ -25,7 +34,7 @@ pub(super) struct Backlog {
     /// Bytes that were not handed over.
     bytes: usize,
     spare: Vec<Vec<u8>>,
-    /// Where the search of `later_pieces` goes on: a block and an offset in it.
+    /// Where the search of `later` goes on: a block and an offset in it.
     searched: Cell<(usize, usize)>,
 }
 
@@ -79,9 +88,9 @@ impl Backlog {
         }
     }
 
-    /// The copies of memory in the thread's next record after the first; `None` if there is none
-    /// yet.  A later search continues where this one ended.
-    pub(super) fn later_pieces(&self, thread: i32) -> Option<&[u8]> {
+    /// What the thread's next record after the first has of memory; `None` if there is none yet.  A
+    /// later search continues where this one ended.
+    pub(super) fn later(&self, thread: i32) -> Option<Later<'_>> {
         let first_room = self.first().map_or(0, |(_, room)| room);
         let (mut index, mut at) = self.searched.get().max((0, self.consumed + first_room));
         let mut found = None;
@@ -101,8 +110,10 @@ impl Backlog {
         }
         self.searched.set((index, at));
         found.map(|record| match record {
-            EventRecord::Enter(_, pieces) | EventRecord::Exit(_, pieces) => pieces.bytes(),
-            _ => &[],
+            EventRecord::Enter(call, pieces) | EventRecord::Exit(call, pieces) => {
+                Later { pieces: pieces.bytes(), is_interpreted: call.head.is_interpreted() }
+            }
+            _ => Later::default(),
         })
     }
 }

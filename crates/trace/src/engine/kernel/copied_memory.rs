@@ -1,7 +1,7 @@
 //! The memory of a task as the programs copied it, some pieces at the entry of a call and some at
 //! its exit.
 
-use bpf::MemoryPieces;
+use bpf::{MemoryPieces, PieceOrigin};
 
 use crate::Memory;
 use crate::engine::memory::TaskMemory;
@@ -16,19 +16,29 @@ pub(super) enum PieceFilter {
 
 /// Copies of a task's memory; where several hold the same address, the first is used.
 pub(super) struct CopiedMemory<'a> {
-    pub(super) sources: [(&'a [u8], PieceFilter); 3],
+    pub(super) sources: [(&'a [u8], PieceFilter); 4],
     /// The task to read from what is in no piece, if it is still in the call.
     pub(super) task: Option<i32>,
 }
 
+impl<'a> CopiedMemory<'a> {
+    /// Only these pieces.
+    pub(super) fn of(pieces: &'a [u8]) -> Self {
+        let mut sources = [(&[][..], PieceFilter::All); 4];
+        sources[0].0 = pieces;
+        CopiedMemory { sources, task: None }
+    }
+}
+
 /// The bytes from an address to the end of the piece that holds it.
 fn find(pieces: &[u8], those: PieceFilter, address: u64) -> Option<&[u8]> {
-    let counts = |of_enter| match those {
-        PieceFilter::All => true,
-        PieceFilter::OfEnter => of_enter,
-        PieceFilter::OfExit => !of_enter,
+    let counts = |origin| match origin {
+        PieceOrigin::Enter => those != PieceFilter::OfExit,
+        PieceOrigin::Exit => those != PieceFilter::OfEnter,
+        // Of another address space.
+        PieceOrigin::NewPath | PieceOrigin::NewArguments | PieceOrigin::NewEnvironment => false,
     };
-    MemoryPieces::of(pieces).filter(|piece| counts(piece.is_of_enter)).find_map(|piece| {
+    MemoryPieces::of(pieces).filter(|piece| counts(piece.origin)).find_map(|piece| {
         let skip = usize::try_from(address.checked_sub(piece.address)?).ok()?;
         piece.bytes.get(skip..).filter(|rest| !rest.is_empty())
     })
@@ -82,6 +92,7 @@ mod tests {
                 (&late, PieceFilter::OfExit),
                 (&late, PieceFilter::OfEnter),
                 (&early, PieceFilter::All),
+                (&[], PieceFilter::All),
             ],
             task: None,
         };
@@ -97,9 +108,12 @@ mod tests {
                 (&late, PieceFilter::OfEnter),
                 (&[], PieceFilter::All),
                 (&[], PieceFilter::All),
+                (&[], PieceFilter::All),
             ],
             task: None,
         };
         assert_eq!(shown(&only, 100, 3), b"");
+        // The stack of a new program is at addresses of its own.
+        assert_eq!(shown(&CopiedMemory::of(&piece(100, 8, b"new")), 100, 3), b"");
     }
 }

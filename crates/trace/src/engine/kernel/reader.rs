@@ -6,6 +6,7 @@ use bpf::{CallRecord, EventRecord};
 
 use super::super::EventHandler;
 use super::copied_memory::{CopiedMemory, PieceFilter};
+use super::{Later, new_image};
 use crate::tasks::TaskMap;
 use crate::{Abi, Call, CallId, EventKind, Signal, TraceEvent, WaitStatus};
 
@@ -37,11 +38,16 @@ impl RecordReader {
         self.begun.clear();
     }
 
+    /// Whether the memory that an entry lacks is wanted before its exit is handed over.
+    pub(super) fn is_held(&self, record: &EventRecord<'_>) -> bool {
+        !self.late && record.head().is_incomplete()
+    }
+
     /// Hands over one record.
     pub(super) fn hand_over(
         &mut self,
         first: &EventRecord<'_>,
-        later: &[u8],
+        later: Later<'_>,
         task: Option<i32>,
         each: &mut EventHandler<'_>,
     ) -> Flow {
@@ -55,10 +61,17 @@ impl RecordReader {
         match first {
             EventRecord::Enter(record, pieces) => {
                 let pieces = pieces.bytes();
-                let what = EventKind::Enter(call_of(record));
+                if self.late {
+                    self.keep(head.thread, pieces);
+                    return Flow::Continue(());
+                }
+                let call = call_of(record);
+                let what = EventKind::Enter(call);
+                let made = new_image::pieces(&call, later.is_interpreted, pieces, later.pieces);
                 let sources = [
                     (pieces, PieceFilter::All),
-                    (later, PieceFilter::OfEnter),
+                    (later.pieces, PieceFilter::OfEnter),
+                    (&made, PieceFilter::All),
                     (&[], PieceFilter::All),
                 ];
                 let flow = each(&event(what), &CopiedMemory { sources, task });
@@ -100,15 +113,19 @@ impl RecordReader {
         each: &mut EventHandler<'_>,
     ) -> Flow {
         let head = record.head;
+        let call = call_of(record);
         let begun = self.begun.get_mut(&head.thread);
+        // Of calls that are reported at their exit alone, only `execve` has an entry.
+        let begun = begun.filter(|_| !self.late || new_image::is_exec(&call));
         let early = begun.as_deref().map_or(&[][..], Vec::as_slice);
+        let made = new_image::pieces(&call, head.is_interpreted(), early, pieces);
         let sources = [
             (pieces, PieceFilter::OfExit),
-            (pieces, PieceFilter::OfEnter),
             (early, PieceFilter::All),
+            (pieces, PieceFilter::OfEnter),
+            (&made, PieceFilter::All),
         ];
         let memory = CopiedMemory { sources, task: None };
-        let call = call_of(record);
         let mut event = TraceEvent {
             time_ns: head.time_ns.saturating_sub(record.wall_ns),
             thread: head.thread,
