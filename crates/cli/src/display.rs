@@ -15,7 +15,7 @@ pub(crate) use formats::{FormatArguments, switches};
 #[cfg(test)]
 pub(crate) use letters::known_letters;
 pub(crate) use letters::{merge, named};
-pub(crate) use source_options::{RecordSourceArguments, SourceArguments};
+pub(crate) use source_options::{RecordSourceArguments, ShownSourceArguments};
 
 mod formats;
 mod letters;
@@ -113,7 +113,7 @@ pub(crate) struct DisplayArguments {
     pub(crate) lists: lists::ListArguments,
 
     #[command(flatten)]
-    pub(crate) sources: SourceArguments,
+    pub(crate) sources: ShownSourceArguments,
 }
 
 impl DisplayArguments {

@@ -85,7 +85,7 @@ fn holds(recording: &RecordedFile, entry: &Entry) -> bool {
         // Every recording of whit has the cost of its recorder.
         Origin::Whit => {
             let beside = recording.meta.get(RECORDED_BESIDE).unwrap_or_default();
-            entry.letters == "w"
+            entry.name == source::OWN_SOURCE
                 || [recorded, beside].iter().any(|text| entry.asked_by(&Selection::from(*text)))
         }
     }

@@ -244,6 +244,9 @@ pub static ALL: &[&Entry] = &[
     &whit::ENTRY,
 ];
 
+/// The name of the source that every recording has: what the recorder itself costs.
+pub const OWN_SOURCE: &str = "whit";
+
 /// The entry of a source by its name.
 pub fn find(name: &str) -> Option<&'static Entry> {
     ALL.iter().copied().find(|entry| entry.name == name)

@@ -158,7 +158,7 @@ fn calls(row: &Row<'_>) -> Option<f64> {
 }
 
 pub(crate) static ENTRY: Entry = Entry {
-    name: "whit",
+    name: crate::OWN_SOURCE,
     about: "Cost of the recorder itself: CPU time, system calls, bytes, memory, missed ticks",
     letters: "w",
     reads: &["/proc/self/statm"],

@@ -112,8 +112,9 @@ impl RecordSettings {
         }
         let verbose = arguments.display.forces_verbose(&selection);
         let recording = arguments.makes_recording();
-        let asked =
-            |entry: &&Entry| entry.asked_by(&selection) || recording && entry.name == OWN_SOURCE;
+        let asked = |entry: &&Entry| {
+            entry.asked_by(&selection) || recording && entry.name == source::OWN_SOURCE
+        };
         let mut entries: Vec<&'static Entry> = source::ALL.iter().copied().filter(asked).collect();
         anyhow::ensure!(!entries.is_empty(), "-s: nothing to record");
         if !recording && !arguments.display.shows_states() {
@@ -123,8 +124,13 @@ impl RecordSettings {
         let needs = (follows(Cadence::Second), follows(Cadence::Third));
         let default_first = if arguments.daemon { "10" } else { "1" };
         let given = arguments.interval.as_deref().unwrap_or("");
-        // Processes alone are read at the second interval, though their exits are at every tick.
-        let first = |entry: &&Entry| entry.cadence == Cadence::First && entry.letters != "Z";
+        // Processes alone are read at the second interval, though their exits are at every tick:
+        // a source of the same letters that is read less often sets the pace.
+        let paced_by = |other: &Entry, entry: &Entry| {
+            other.cadence != Cadence::First && other.letters == entry.letters
+        };
+        let paced = |entry: &Entry| entries.iter().any(|other| paced_by(other, entry));
+        let first = |entry: &&Entry| entry.cadence == Cadence::First && !paced(entry);
         let listed = arguments.display.lists_instances();
         let follow = arguments.filename.is_none() && (listed || !entries.iter().any(first));
         let intervals = parse_intervals(given, default_first, needs, follow)
@@ -244,13 +250,14 @@ impl RecordSettings {
 
 impl RecordSettings {
     fn recorder_settings(&self, arguments: &RecordArguments) -> RecorderSettings<'static> {
-        let is_asked_for =
-            |entry: &&'static Entry| entry.name == OWN_SOURCE && entry.asked_by(&self.selection);
+        let is_asked_for = |entry: &&'static Entry| {
+            entry.name == source::OWN_SOURCE && entry.asked_by(&self.selection)
+        };
         RecorderSettings {
             intervals: self.intervals,
             align: arguments.align || arguments.daemon,
             budget_percent: arguments.budget,
-            seldom: (!self.entries.iter().any(is_asked_for)).then_some(OWN_SOURCE),
+            seldom: (!self.entries.iter().any(is_asked_for)).then_some(source::OWN_SOURCE),
             // As in collectl: the first sample only starts rates, so N intervals need N + 1
             // samples.
             samples: arguments.count.map(|count| count.saturating_add(1)),
@@ -439,9 +446,6 @@ fn refuse_other_way(
 
 /// How long plot lines wait in the compressor unless `-F` says otherwise.
 const PLOT_FLUSH_SECONDS: u64 = 60;
-
-/// The source that every recording has.
-const OWN_SOURCE: &str = "whit";
 
 /// Says on a terminal that the first line takes two samples.
 fn announce(intervals: Intervals) {

@@ -64,13 +64,16 @@ fn switched_exports() -> impl Iterator<Item = &'static ExportEntry> {
 
 /// The switches of the views that `asked` holds for, `last` before the last one: `--a, --b and --c`.
 pub(crate) fn switches(last: &str, asked: impl Fn(&ViewEntry) -> bool) -> String {
-    let names: Vec<String> = switched_views()
-        .filter(|entry| asked(entry))
-        .map(|entry| format!("--{}", entry.name))
-        .collect();
-    match names.split_last() {
+    let views = switched_views().filter(|entry| asked(entry));
+    joined(views.map(|entry| format!("--{}", entry.name)), last)
+}
+
+/// Words with commas between them, and `last` before the last one: `a`, `a and b`, `a, b and c`.
+pub(super) fn joined(words: impl Iterator<Item = impl std::fmt::Display>, last: &str) -> String {
+    let words: Vec<String> = words.map(|word| word.to_string()).collect();
+    match words.split_last() {
         Some((end, rest)) if !rest.is_empty() => format!("{}{last} {end}", rest.join(", ")),
-        _ => names.concat(),
+        _ => words.concat(),
     }
 }
 

@@ -7,24 +7,47 @@ use layout::{Idle, LetterRule, Lists, Options, Selection, SourceOption, SourceVa
 use sample::Meta;
 use source::Entry;
 
+use super::formats::joined;
 use super::is_shown;
 
-/// What was given, in the order of the sources.
+/// The switches that were given, in the order of the sources: with `OF_RECORD` those that say what
+/// to record, else those that say what to show.
 #[derive(Debug, Default)]
-pub(crate) struct SourceArguments(Vec<(&'static Entry, &'static SourceOption, String)>);
+pub(crate) struct SourceArguments<const OF_RECORD: bool>(
+    Vec<(&'static Entry, &'static SourceOption, String)>,
+);
 
-impl SourceArguments {
+/// What `whit record` and `whit play` share.
+pub(crate) type ShownSourceArguments = SourceArguments<false>;
+
+/// What `whit record` alone has.
+pub(crate) type RecordSourceArguments = SourceArguments<true>;
+
+impl<const OF_RECORD: bool> SourceArguments<OF_RECORD> {
+    fn from_texts(text_of: impl Fn(&'static str) -> Option<String>) -> Self {
+        let given = options(OF_RECORD)
+            .filter_map(|(entry, option)| Some((entry, option, text_of(option.name)?)));
+        SourceArguments(given.collect())
+    }
+
+    /// Adds their values to others.
+    ///
+    /// # Errors
+    /// One line about a value that its option does not take.
+    pub(crate) fn add_to(&self, values: &mut SourceValues) -> anyhow::Result<()> {
+        for (_, option, text) in &self.0 {
+            values.set(option, source::parse_option(option, text)?);
+        }
+        Ok(())
+    }
+}
+
+impl ShownSourceArguments {
     /// As if these switches were given.
     #[cfg(test)]
     pub(crate) fn of(given: &[(&str, &str)]) -> Self {
         let text = |name| given.iter().find(|(given, _)| *given == name).map(|(_, text)| *text);
-        Self::from_texts(false, |name| text(name).map(str::to_owned))
-    }
-
-    fn from_texts(is_of_record: bool, text_of: impl Fn(&'static str) -> Option<String>) -> Self {
-        let given = options(is_of_record)
-            .filter_map(|(entry, option)| Some((entry, option, text_of(option.name)?)));
-        SourceArguments(given.collect())
+        Self::from_texts(|name| text(name).map(str::to_owned))
     }
 
     /// The values of the options.
@@ -35,13 +58,6 @@ impl SourceArguments {
         let mut values = SourceValues::default();
         self.add_to(&mut values)?;
         Ok(values)
-    }
-
-    fn add_to(&self, values: &mut SourceValues) -> anyhow::Result<()> {
-        for (_, option, text) in &self.0 {
-            values.set(option, source::parse_option(option, text)?);
-        }
-        Ok(())
     }
 
     /// Each switch with a rule about letters that it was given, and those letters.
@@ -208,11 +224,7 @@ fn switches_of(entry: &Entry, option: &SourceOption) -> String {
 
 /// `a`, `a and b`, `a, b and c`.
 fn listed(words: impl Iterator<Item = impl std::fmt::Display>) -> String {
-    let words: Vec<String> = words.map(|word| word.to_string()).collect();
-    match words.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => words.concat(),
-    }
+    joined(words, " and")
 }
 
 /// The options that say what to record, or the others.
@@ -235,23 +247,9 @@ fn arguments(is_of_record: bool) -> impl Iterator<Item = Arg> {
     })
 }
 
-/// Those of `whit record` alone, which say what to record.
-#[derive(Debug, Default)]
-pub(crate) struct RecordSourceArguments(SourceArguments);
-
-impl RecordSourceArguments {
-    /// Adds their values to those of the others.
-    ///
-    /// # Errors
-    /// One line about a value that its option does not take.
-    pub(crate) fn add_to(&self, values: &mut SourceValues) -> anyhow::Result<()> {
-        self.0.add_to(values)
-    }
-}
-
-impl clap::Args for SourceArguments {
+impl<const OF_RECORD: bool> clap::Args for SourceArguments<OF_RECORD> {
     fn augment_args(command: Command) -> Command {
-        command.args(arguments(false))
+        command.args(arguments(OF_RECORD))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -259,31 +257,9 @@ impl clap::Args for SourceArguments {
     }
 }
 
-impl clap::Args for RecordSourceArguments {
-    fn augment_args(command: Command) -> Command {
-        command.args(arguments(true))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl clap::FromArgMatches for SourceArguments {
+impl<const OF_RECORD: bool> clap::FromArgMatches for SourceArguments<OF_RECORD> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self::from_texts(false, |name| matches.get_one(name).cloned()))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl clap::FromArgMatches for RecordSourceArguments {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let given = SourceArguments::from_texts(true, |name| matches.get_one(name).cloned());
-        Ok(RecordSourceArguments(given))
+        Ok(Self::from_texts(|name| matches.get_one(name).cloned()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -298,7 +274,7 @@ mod tests {
 
     #[test]
     fn switches_of_subsystems_that_are_not_shown_are_noted() {
-        let given = SourceArguments::of(&[("cpuopts", "z"), ("dskfilt", "sda")]);
+        let given = ShownSourceArguments::of(&[("cpuopts", "z"), ("dskfilt", "sda")]);
         assert!(given.idle(&"Cd".into()).is_empty());
         let noted = ["--cpuopts is for -sC and changes nothing here"];
         assert_eq!(given.idle(&"cD".into()), noted);
@@ -315,19 +291,19 @@ mod tests {
             ("procstate", "R", "c", "Z", "--procstate is for processes: -sZ"),
             ("dskopts", "p", "d", "D", "--dskopts f, p and z are for -sD"),
         ] {
-            let given = SourceArguments::of(&[(option, text)]);
+            let given = ShownSourceArguments::of(&[(option, text)]);
             assert_eq!(given.check(&without.into(), "").unwrap_err().to_string(), why);
             assert!(given.check(&with.into(), "").is_ok(), "{option}");
         }
-        assert!(SourceArguments::of(&[("dskopts", "i")]).check(&"d".into(), "").is_ok());
+        assert!(ShownSourceArguments::of(&[("dskopts", "i")]).check(&"d".into(), "").is_ok());
     }
 
     #[test]
     fn letters_force_lines_and_need_other_sources() {
-        assert!(SourceArguments::of(&[("memopts", "p")]).forces_verbose());
-        assert!(SourceArguments::of(&[("tcpfilt", "iI")]).forces_verbose());
-        assert!(!SourceArguments::of(&[("memopts", "R"), ("tcpfilt", "i")]).forces_verbose());
-        let given = SourceArguments::of(&[("cpufilt", "0")]);
+        assert!(ShownSourceArguments::of(&[("memopts", "p")]).forces_verbose());
+        assert!(ShownSourceArguments::of(&[("tcpfilt", "iI")]).forces_verbose());
+        assert!(!ShownSourceArguments::of(&[("memopts", "R"), ("tcpfilt", "i")]).forces_verbose());
+        let given = ShownSourceArguments::of(&[("cpufilt", "0")]);
         assert_eq!(given.read_with(&"cd".into()).to_string(), "cdC");
         assert_eq!(given.read_with(&"d".into()).to_string(), "d");
     }
@@ -337,7 +313,7 @@ mod tests {
         let mut meta = Meta::new();
         meta.set("tcpfilt", "iI");
         let (_, filter) = source::options().find(|(_, option)| option.name == "tcpfilt").unwrap();
-        let given = SourceArguments::of(&[("tcpfilt", "t")]);
+        let given = ShownSourceArguments::of(&[("tcpfilt", "t")]);
         let options = Options { of_sources: given.values().unwrap(), ..Options::default() };
         for (arguments, mut options, text) in
             [(given, options, "t"), (SourceArguments::default(), Options::default(), "iI")]
