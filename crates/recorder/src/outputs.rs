@@ -274,6 +274,7 @@ mod tests {
             align: false,
             budget_percent: None,
             seldom: None,
+            at_ends: false,
             samples: None,
             duration_ns: None,
         };

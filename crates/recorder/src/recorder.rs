@@ -107,6 +107,9 @@ pub struct Recorder {
     /// A source that is read at the second interval whatever its cadence: the recorder's own, if
     /// the user did not select it.
     pub seldom: Option<usize>,
+    /// Whether it samples when it begins and when it ends too, so that even a run shorter than the
+    /// interval has two samples.
+    pub at_ends: bool,
     /// The recorder's own counters, for that source.
     pub counters: Arc<RecorderCounters>,
     /// When to end without a request.
@@ -124,6 +127,8 @@ pub struct RecorderSettings<'a> {
     pub budget_percent: Option<f64>,
     /// The name of the [`seldom`](Recorder::seldom) source.
     pub seldom: Option<&'a str>,
+    /// Whether to sample at the begin and at the end, besides the ticks ([`Recorder::at_ends`]).
+    pub at_ends: bool,
     /// Samples to take; `None` for no end.
     pub samples: Option<u64>,
     /// How long to record; `None` for no end.
@@ -159,6 +164,7 @@ impl Recorder {
             interval_ns: intervals.first_ns,
             budget: budget.map(|percent| Budget::new(percent, intervals.first_ns, &defs, every)),
             seldom: defs.iter().position(|def| is_seldom(def)),
+            at_ends: settings.at_ends,
             counters: context.shared.recorder.clone().unwrap_or_default(),
             stop_after: StopAfter { samples: settings.samples, end_ns },
             host,
@@ -176,7 +182,13 @@ impl Recorder {
         control: &mut dyn Control,
         consumer: &mut dyn Consumer,
     ) -> Result<(), RecorderError> {
+        if self.at_ends {
+            self.sample(Tick::OF_ALL, clock.now(), clock, consumer)?;
+        }
         self.ticks(clock, control, consumer)?;
+        if self.at_ends {
+            self.sample(Tick::OF_ALL, clock.now(), clock, consumer)?;
+        }
         // Processes that exited since the last tick would be missing.
         self.snapshot.gap.ticks_missed = 0;
         if self.sampler.finish(&mut self.host, clock, &mut self.snapshot) {
@@ -269,7 +281,7 @@ impl Recorder {
         Wake::Interrupted
     }
 
-    /// Takes one sample.
+    /// Takes the sample of a tick.
     fn tick(
         &mut self,
         clock: &mut dyn Clock,
@@ -277,6 +289,17 @@ impl Recorder {
     ) -> Result<(), RecorderError> {
         let now = clock.now();
         let tick = self.schedule.tick(now);
+        self.sample(tick, now, clock, consumer)
+    }
+
+    /// Takes one sample.
+    fn sample(
+        &mut self,
+        tick: Tick,
+        now: Moment,
+        clock: &mut dyn Clock,
+        consumer: &mut dyn Consumer,
+    ) -> Result<(), RecorderError> {
         self.snapshot.gap.ticks_missed = tick.missed;
         self.counters.samples.add(1);
         self.counters.ticks_missed.add(tick.missed);
@@ -559,6 +582,7 @@ mod tests {
             align,
             budget_percent: None,
             seldom: None,
+            at_ends: false,
             samples: None,
             duration_ns: None,
         }
@@ -566,6 +590,25 @@ mod tests {
 
     fn count(samples: u64) -> StopAfter {
         StopAfter { samples: Some(samples), end_ns: None }
+    }
+
+    #[test]
+    fn a_run_shorter_than_the_interval_has_a_sample_of_all_at_each_end() {
+        let clock = SimClock::default();
+        let entries = [source::find("cpu").unwrap(), &SECONDARY_ENTRY];
+        let intervals = parse_intervals("10:60", "1", (true, false), false).unwrap();
+        let context = Arc::new(SourceContext::default());
+        let settings = RecorderSettings { at_ends: true, ..settings(intervals, false) };
+        let mut host = Host::in_memory();
+        host.put("/proc/stat", Some(b"cpu  1 2 3 4\n"));
+        let mut recorder = Recorder::open(host, &entries, &context, &settings, clock.moment());
+        let mut notes = Notes::default();
+        // The request comes before the first tick.
+        let asked = Rc::new(RefCell::new(Requests { stop: true, ..Requests::default() }));
+        recorder.run(&mut clock.clone(), &mut Asked(asked), &mut notes).unwrap();
+        assert_eq!(notes.seen.iter().map(|seen| seen.fresh).collect::<Vec<_>>(), [2, 2]);
+        assert!(notes.seen.iter().all(|seen| seen.missed == 0));
+        assert_eq!(recorder.counters.samples.get(), 2);
     }
 
     #[test]

@@ -32,6 +32,9 @@ pub struct Tick {
 }
 
 impl Tick {
+    /// A reading of all sources beside the regular ticks.
+    pub(crate) const OF_ALL: Tick = Tick { missed: 0, step_ns: 0, second: true, third: true };
+
     /// Whether sources of a cadence are due.
     #[must_use]
     pub fn is_due(&self, cadence: Cadence) -> bool {

@@ -258,6 +258,7 @@ impl RecordSettings {
             align: arguments.align || arguments.daemon,
             budget_percent: arguments.budget,
             seldom: (!self.entries.iter().any(is_asked_for)).then_some(source::OWN_SOURCE),
+            at_ends: false,
             // As in collectl: the first sample only starts rates, so N intervals need N + 1
             // samples.
             samples: arguments.count.map(|count| count.saturating_add(1)),

@@ -11,23 +11,24 @@
 //! counted; the jobs continue.
 
 use std::io::{PipeReader, PipeWriter};
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context as _, anyhow};
+use jiff::tz::TimeZone;
 use procfs::{Host, SystemClock};
 use recorder::{
-    FileNames, Intervals, MessageLog as _, RecordingFile, RecordingOptions, RunFacts, Severity,
-    ensure_directory, gather_facts,
+    Control, FileNames, Intervals, MessageLog as _, Outputs, RecorderSettings, RecordingFile,
+    RecordingOptions, Requests, RunFacts, Severity, ensure_directory, gather_facts,
 };
 use run::JobResult;
 use run::engine::{Observer, RunStatus, Running};
-use sample::{Clock as _, Snapshot, State, Wake};
-use source::{Entry, JobCounters, RecorderCounters, Sampler, SharedState, SourceContext};
+use sample::Clock as _;
+use source::{Entry, JobCounters, RecorderCounters, SharedState, SourceContext};
 
 use crate::record::messages::Messages;
 
@@ -64,16 +65,14 @@ impl Recorder {
         let counters = Arc::new(JobCounters::default());
         let is_over = Arc::new(AtomicBool::new(false));
         let (stopped, stop) = std::io::pipe().with_context(name)?;
-        let (result_sender, result) = sync_channel(1);
+        // The caller of `begin` waits for the first sample.
+        let (begun, result) = sync_channel(1);
         let (jobs, over, path) = (Arc::clone(&counters), Arc::clone(&is_over), path.to_owned());
         let record = move || match Recording::begin(&path, jobs) {
-            Ok(mut recording) => {
-                recording.take();
-                // The caller of `begin` waits for this.
-                let _ = result_sender.send(Ok(()));
-                recording.run(&stopped, &over);
+            Ok(recording) => {
+                recording.run(&mut UntilAllEnded { begun: Some(begun), stopped, is_over: over });
             }
-            Err(error) => drop(result_sender.send(Err(error))),
+            Err(error) => drop(begun.send(Err(error))),
         };
         let thread = thread::Builder::new().name("record".into()).spawn(record);
         let thread = Some(thread.with_context(name)?);
@@ -138,27 +137,22 @@ impl Drop for Recorder {
     }
 }
 
-/// State of the thread.
+/// The recorder of the thread, and what it writes to.
 struct Recording {
-    host: Host,
-    sampler: Sampler,
-    snapshot: Snapshot,
-    file: RecordingFile,
-    counters: Arc<RecorderCounters>,
-    messages: Messages,
-    /// When the next sample is due, on CLOCK_BOOTTIME.
-    due_ns: u64,
+    recorder: recorder::Recorder,
+    outputs: Outputs,
 }
 
 impl Recording {
     fn begin(path: &Path, jobs: Arc<JobCounters>) -> anyhow::Result<Self> {
         let now = SystemClock.now();
         let zone = crate::zone::local();
+        let intervals = Intervals { first_ns: INTERVAL_NS, second_every: 1, third_every: 1 };
         let words: Vec<_> = std::env::args_os().collect();
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         let run = RunFacts {
             subsystems: SHOWN,
-            intervals: Intervals { first_ns: INTERVAL_NS, second_every: 1, third_every: 1 },
+            intervals,
             command_line: &words.join(" "),
             comment: None,
             zone: &zone,
@@ -168,69 +162,67 @@ impl Recording {
         meta.set(feed::RECORDED_BESIDE, BESIDE);
         let names = FileNames::new(path, meta.host());
         ensure_directory(&names)?;
-        let messages = Messages {
-            logged: false,
-            quiet: false,
-            daemon: false,
-            names: None,
-            zone: zone.clone(),
-        };
         let counters = Arc::new(RecorderCounters::default());
-        let recorder = Some(Arc::clone(&counters));
-        let shared = SharedState { recorder, jobs: Some(jobs), ..SharedState::default() };
+        let own = Some(Arc::clone(&counters));
+        let shared = SharedState { recorder: own, jobs: Some(jobs), ..SharedState::default() };
         let context = Arc::new(SourceContext { shared, ..SourceContext::default() });
-        let mut host = Host::new("/");
         let is_wanted =
             |entry: &&Entry| [SHOWN, BESIDE].iter().any(|l| entry.asked_by(&(*l).into()));
         let entries: Vec<&'static Entry> = source::ALL.iter().copied().filter(is_wanted).collect();
-        let sampler = Sampler::open(&mut host, &entries, &context);
-        let defs = sampler.defs();
-        let snapshot = Snapshot::new(&defs);
+        let settings = RecorderSettings {
+            intervals,
+            align: false,
+            budget_percent: None,
+            seldom: None,
+            at_ends: true,
+            samples: None,
+            duration_ns: None,
+        };
+        let recorder = recorder::Recorder::open(Host::new("/"), &entries, &context, &settings, now);
         let options = RecordingOptions { beside_others: true, ..RecordingOptions::default() };
-        let recorder = Arc::clone(&counters);
-        let file = RecordingFile::create((names, zone), meta, defs, options, recorder, now)?;
-        Ok(Recording {
-            host,
-            sampler,
-            snapshot,
-            file,
-            counters,
-            messages,
-            due_ns: now.monotonic_ns,
-        })
+        let defs = recorder.sampler.defs();
+        let file =
+            RecordingFile::create((names, zone.clone()), meta, defs, options, counters, now)?;
+        let mut outputs = Outputs::new(Box::new(messages(zone.clone())), zone);
+        outputs.recording = Some(file);
+        Ok(Recording { recorder, outputs })
     }
 
-    /// Takes a sample now, and computes when the next is due.
-    fn take(&mut self) {
-        let now = SystemClock.now();
-        let missed = now.monotonic_ns.saturating_sub(self.due_ns) / INTERVAL_NS;
-        if now.monotonic_ns >= self.due_ns {
-            self.due_ns += (missed + 1) * INTERVAL_NS;
-        }
-        self.snapshot.gap.ticks_missed = missed;
-        self.counters.samples.add(1);
-        self.counters.ticks_missed.add(missed);
-        let (host, snapshot) = (&mut self.host, &mut self.snapshot);
-        self.sampler.sample_from(now, host, &mut SystemClock, |_, _| State::Ok, snapshot);
-        self.file.append(snapshot, host, &self.messages);
-    }
-
-    /// Takes a sample whenever one is due, and a last one at the end.
-    fn run(mut self, stopped: &PipeReader, is_over: &AtomicBool) {
-        loop {
-            let wake = SystemClock.sleep_until_readable(self.due_ns, &[stopped.as_fd()]);
-            self.counters.calls.add(2);
-            if is_over.load(Ordering::Acquire) {
-                break;
-            }
-            if wake == Wake::Due {
-                self.take();
-            }
-        }
-        self.take();
-        if let Err(error) = self.file.close() {
+    /// Samples until `control` asks for the end, and closes the file.
+    fn run(mut self, control: &mut UntilAllEnded) {
+        let clock = &mut SystemClock;
+        let recorded = self.recorder.run(clock, control, &mut self.outputs);
+        let zone = crate::zone::local();
+        if let Err(error) = recorded.and(self.outputs.close(clock.now())) {
             let error = anyhow::Error::from(error).context("--record");
-            self.messages.log(SystemClock.now(), Severity::Error, &format!("{error:#}"));
+            messages(zone).log(clock.now(), Severity::Error, &format!("{error:#}"));
         }
+    }
+}
+
+fn messages(zone: TimeZone) -> Messages {
+    Messages { logged: false, quiet: false, daemon: false, names: None, zone }
+}
+
+/// What the engine's thread asks of the recorder: to end when all jobs have ended.
+struct UntilAllEnded {
+    /// Tells the engine's thread, once, that the first sample was taken.
+    begun: Option<SyncSender<anyhow::Result<()>>>,
+    /// Becomes readable at the end.
+    stopped: PipeReader,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Control for UntilAllEnded {
+    /// The recorder calls it after its first sample, before it waits.
+    fn take(&mut self) -> Requests {
+        if let Some(begun) = self.begun.take() {
+            let _ = begun.send(Ok(()));
+        }
+        Requests { stop: self.is_over.load(Ordering::Acquire), ..Requests::default() }
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.stopped.as_fd())
     }
 }
