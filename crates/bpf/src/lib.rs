@@ -6,6 +6,7 @@
 //! * [`SyscallCounts`]: system calls, counted and timed (`tp_btf` at `sys_enter` and `sys_exit`);
 //! * [`SyscallEvents`]: an event for each system call, signal, new task and exit (`tp_btf`, through
 //!   a ring buffer);
+//! * [`CpuCounters`]: the counters of every CPU, copied by one run of a program (`raw_tp`);
 //! * [`EmptyPrograms`]: programs at every system call that do nothing, for benchmarks;
 //! * [`CallId`] and [`Histogram`]: which system call a slot of these arrays stands for, and how its
 //!   durations are distributed.
@@ -24,6 +25,7 @@
 
 mod call_id;
 mod call_names;
+mod cpu_counters;
 mod cputime;
 mod empty;
 mod histogram;
@@ -33,12 +35,14 @@ mod process_events;
 mod records;
 mod ring_buffer;
 mod settings;
+mod symbols;
 mod syscall_counts;
 mod syscall_events;
 mod syscall_programs;
 mod task_iterator;
 
 pub use call_id::{Abi, CallId, SLOTS};
+pub use cpu_counters::{CpuCounters, CpuTimeKind, CpuValues, NodeValue, NodeValues};
 pub use cputime::{CpuTime, adjusted};
 pub use empty::EmptyPrograms;
 pub use histogram::{Histogram, STEPS};

@@ -4,7 +4,7 @@
 //! because a recorder's resident size is measured for weeks.
 
 use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
 use aya::maps::Map;
 use aya::programs::{BtfTracePoint, Iter, Program, ProgramError};
@@ -28,6 +28,12 @@ pub enum Error {
     /// The verifier or the loader rejected the program.
     #[error("the kernel rejects the program: {0}")]
     Refused(String),
+    /// The kernel does not list where a variable is (`CONFIG_KALLSYMS_ALL`), or hides it.
+    #[error(
+        "/proc/kallsyms does not show `{0}` (CONFIG_KALLSYMS_ALL, CAP_SYSLOG and \
+         kernel.kptr_restrict below 2 are needed)"
+    )]
+    NoSymbol(&'static str),
     /// Reading from a loaded program failed.
     #[error("reading from a BPF program: {0}")]
     Read(io::Error),
@@ -221,6 +227,30 @@ fn link_iterator(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 pub(crate) fn open_iterator(link: &OwnedFd) -> io::Result<OwnedFd> {
     // link_fd, flags.
     bpf(ITER_CREATE, &[link.as_fd().as_raw_fd().cast_unsigned(), 0])
+}
+
+/// `BPF_PROG_TEST_RUN`.
+const PROG_TEST_RUN: libc::c_long = 10;
+
+/// Runs a `raw_tp` program once, on this CPU, with one argument.
+pub(crate) fn run_once(program: RawFd, argument: u64) -> io::Result<()> {
+    let arguments = [argument];
+    // prog_fd, and at byte 40 the size and at byte 48 the address of the context.
+    let mut attributes = [0_u64; 10];
+    attributes[0] = u64::from(program.cast_unsigned());
+    attributes[5] = size_of_val(&arguments) as u64;
+    attributes[6] = arguments.as_ptr().expose_provenance() as u64;
+    // SAFETY: the kernel reads `size_of_val` bytes of the attributes, and of the arguments as many
+    // as these say; it writes the program's result into the attributes.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_bpf,
+            PROG_TEST_RUN,
+            attributes.as_mut_ptr(),
+            size_of_val(&attributes),
+        )
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Runs a command of `bpf(2)` that returns a file descriptor.

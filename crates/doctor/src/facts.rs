@@ -91,7 +91,9 @@ pub(crate) fn facts(root: &Path, capabilities: &[Capability]) -> Vec<Fact> {
     ];
     if here {
         facts.push(taskstats());
-        facts.extend(process_ways(&source::Trial::new()));
+        let trial = source::Trial::new();
+        facts.extend(process_ways(&trial));
+        facts.push(counter_way(&trial));
         facts.push(open_files());
     }
     facts
@@ -301,6 +303,21 @@ fn process_ways(trial: &source::Trial) -> [Fact; 3] {
     ]
 }
 
+/// Whether a BPF program can read the counters of CPUs, and for which sources.
+fn counter_way(trial: &source::Trial) -> Fact {
+    let (value, note) = match &trial.counters {
+        Ok(sources) => (
+            format!("works for {}", sources.join(", ")),
+            "values equal to the files; used on 32 CPUs and more, or with --counter-way bpf",
+        ),
+        Err(reason) => (
+            format!("does not work: {reason}"),
+            "on many CPUs /proc/stat, /proc/interrupts and numastat are slow to read",
+        ),
+    };
+    Fact { name: "counters_bpf", value, note, good: trial.counters.is_ok() }
+}
+
 /// Asks the generic netlink controller for a family by name (`CTRL_CMD_GETFAMILY`).
 fn has_family(name: &str) -> rustix::io::Result<bool> {
     const GENL_ID_CTRL: u16 = 16;
@@ -397,7 +414,13 @@ mod tests {
     #[test]
     fn ways_of_reading_processes_say_what_they_unlock_and_why_not() {
         let denied = || Err("not allowed".to_owned());
-        let trial = source::Trial { iterator: Ok(()), ring: denied(), taskstats: denied() };
+        let trial = source::Trial {
+            iterator: Ok(()),
+            ring: denied(),
+            taskstats: denied(),
+            counters: Ok(vec!["cpu"]),
+        };
+        assert_eq!(counter_way(&trial).value, "works for cpu");
         let [iterator, ring, taskstats] = process_ways(&trial);
         assert!(iterator.good && iterator.value == "works");
         assert_eq!(ring.value, "does not work: not allowed");

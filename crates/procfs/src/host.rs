@@ -139,6 +139,11 @@ impl Host {
         self.tick += 1;
     }
 
+    /// The number of the tick, for what is read at most once in a tick.
+    pub fn tick(&self) -> u64 {
+        self.tick
+    }
+
     /// As [`begin_tick`](Self::begin_tick), with the time in nanoseconds of a monotonic clock.
     pub fn begin_tick_at(&mut self, now_ns: u64) {
         self.begin_tick();

@@ -23,6 +23,8 @@ pub struct Interrupts<'a> {
 /// One interrupt.
 #[derive(Clone, Copy, Debug)]
 pub struct Interrupt<'a> {
+    /// The line without leading blanks.
+    pub line: &'a [u8],
     /// Its number, or a name such as `LOC`.
     pub name: &'a [u8],
     rest: &'a [u8],
@@ -57,7 +59,7 @@ impl<'a> Iterator for Interrupts<'a> {
             let Some(end) = memchr::memchr(b':', line) else { continue };
             let name = &line[..end];
             if !name.is_empty() && !name.contains(&b' ') {
-                return Some(Interrupt { name, rest: &line[end + 1..] });
+                return Some(Interrupt { line, name, rest: &line[end + 1..] });
             }
         }
     }

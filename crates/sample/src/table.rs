@@ -4,6 +4,9 @@
 //! Names, values and texts keep their memory between readings, so a reading that has the same rows
 //! as the previous one allocates nothing and costs only the stores.
 
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::Interner;
 
 /// Distinct texts that a table keeps from reading to reading.  If there are more, all are discarded
@@ -25,6 +28,7 @@ pub struct Table {
     present: Vec<u64>,
     texts: Interner,
     texts_refused: u64,
+    mark: Option<NonZeroU64>,
 }
 
 impl Table {
@@ -46,9 +50,36 @@ impl Table {
     /// Begins a reading: removes all rows, keeps memory and (unless they are too many) texts.
     pub fn begin(&mut self) {
         self.rows = 0;
+        self.mark = None;
         if self.texts.len() > TEXTS_KEPT_MAX {
             self.texts.clear();
         }
+    }
+
+    /// Like [`begin`](Self::begin), for a source that knows its previous reading by the number that
+    /// [`mark`](Self::mark) returned.  Whether this table still holds that reading, so that rows of
+    /// it can be kept ([`keep_rows`](Self::keep_rows)).
+    pub fn begin_after(&mut self, mark: Option<NonZeroU64>) -> bool {
+        let is_held = mark.is_some() && self.mark == mark && self.texts.len() <= TEXTS_KEPT_MAX;
+        self.begin();
+        is_held
+    }
+
+    /// Marks this reading with a number that no other reading has.
+    pub fn mark(&mut self) -> Option<NonZeroU64> {
+        static MARKS: AtomicU64 = AtomicU64::new(1);
+        self.mark = NonZeroU64::new(MARKS.fetch_add(1, Ordering::Relaxed));
+        self.mark
+    }
+
+    /// Adds the next `count` rows as the previous reading left them, after
+    /// [`begin_after`](Self::begin_after) has found it.
+    ///
+    /// # Panics
+    /// When the table never had so many rows.
+    pub fn keep_rows(&mut self, count: usize) {
+        self.rows += count;
+        assert!(self.rows <= self.names.len(), "{} rows kept", self.rows);
     }
 
     /// Adds a row for the instance `name` (empty for a source with a single row) and returns it to
@@ -99,6 +130,7 @@ impl Table {
     /// # Panics
     /// When there is no such row.
     pub fn rename(&mut self, row: usize, name: &[u8]) {
+        self.mark = None;
         let held = &mut self.names[..self.rows][row];
         if held != name {
             held.clear();
@@ -163,6 +195,7 @@ impl Table {
         self.present[..words].copy_from_slice(&other.present[..words]);
         self.texts.clone_from(&other.texts);
         self.texts_refused = other.texts_refused;
+        self.mark = other.mark;
     }
 }
 
@@ -271,6 +304,27 @@ mod tests {
         assert_eq!(table.texts.len(), 1);
         assert_eq!(table.find(b"b", 9), Some(0));
         assert_eq!(table.find(b"a", 0), None);
+    }
+
+    #[test]
+    fn rows_are_kept_only_after_the_marked_reading() {
+        let mut table = Table::new(1);
+        assert!(!table.begin_after(None));
+        table.row(b"a").set(0, 1);
+        table.row(b"b").set(0, 2);
+        let mark = table.mark();
+        let mut copy = table.clone();
+        assert!(table.begin_after(mark));
+        table.keep_rows(1);
+        table.row(b"b").set(0, 3);
+        assert_eq!(
+            (table.name(0), table.get(0, 0), table.get(1, 0)),
+            (&b"a"[..], Some(1), Some(3))
+        );
+        // Another reading has come between.
+        assert!(!table.begin_after(mark));
+        copy.rename(0, b"x");
+        assert!(!copy.begin_after(mark));
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use layout::SourceValues;
+use layout::{Selection, SourceValues};
 
 use crate::job::JobCounters;
 use crate::kernel::{Refusals, SharedKernel};
 use crate::process::ProcessOptions;
 use crate::process::counters::ProcessCounters;
 use crate::rename::SensorRules;
+use crate::shared_counters::{CounterMethod, SharedCounters};
 use crate::whit::RecorderCounters;
 
 /// The context with which every source is opened.
@@ -43,6 +44,11 @@ pub struct RecordFilter {
     pub network_filesystems: bool,
     /// Which processes to record, and which of their files to read.
     pub process: ProcessOptions,
+    /// The selection, if only what it selects is shown or kept: a source may then leave out the
+    /// details of a level that is not selected.
+    pub selection: Option<Selection>,
+    /// How to read the counters of CPUs.
+    pub counters: CounterMethod,
 }
 
 /// What sources share with each other and with the program that reads them.
@@ -55,6 +61,8 @@ pub struct SharedState {
     pub jobs: Option<Arc<JobCounters>>,
     /// Counters that the sources about processes share.
     pub processes: ProcessCounters,
+    /// The BPF program that copies the counters of CPUs.
+    pub counters: SharedCounters,
     /// The kernel's types, for sources that load a BPF program.
     pub kernel: SharedKernel,
     /// Why sources have nothing to read.

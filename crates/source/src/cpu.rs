@@ -1,8 +1,10 @@
 //! CPU time of the whole machine, interrupts, context switches, forks, and the run queue.
 //!
 //! Reads `/proc/stat` and `/proc/loadavg` (proc(5)).  Cost: one `pread` each; `/proc/stat` is
-//! expensive on large machines, since the kernel sums every interrupt over all CPUs for it.
+//! expensive on large machines, since the kernel sums every interrupt over all CPUs for it.  There
+//! a BPF program copies the counters instead (`counters.rs`).
 
+use bpf::CpuCounters;
 use layout::{
     Block, Cell, DisplayOrder, Frame, Layout, OptionKind, Part, Plot, PlotColumn, Row, Show,
     SourceOption,
@@ -11,7 +13,8 @@ use procfs::stat::{CpuTimes, StatLine, parse_stat_totals};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
 
-use crate::{Entry, Source};
+use crate::Entry;
+use crate::counters::{self, CounterSource};
 
 pub(crate) const USER: usize = 0;
 pub(crate) const NICE: usize = 1;
@@ -40,8 +43,8 @@ struct Cpu {
     loadavg: FileId,
 }
 
-impl Source for Cpu {
-    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
+impl CounterSource for Cpu {
+    fn read_files(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
         let text = match host.read(self.stat) {
             Ok(text) => text,
@@ -62,15 +65,59 @@ impl Source for Cpu {
             }
         }
         row.set(CPUS_ONLINE, online);
-        let load = host.read(self.loadavg).ok().and_then(procfs::loadavg::parse_loadavg);
-        if let Some(load) = load {
-            for (field, value) in [LOAD_1, LOAD_5, LOAD_15].into_iter().zip(load.average) {
-                row.set(field, value);
-            }
-            row.set(TASKS_RUNNING, load.running);
-            row.set(TASKS, load.tasks);
-        }
+        self.read_load(host, &mut row);
         State::Ok
+    }
+
+    fn read_counters(
+        &mut self,
+        counters: &CpuCounters,
+        host: &mut Host,
+        table: &mut Table,
+    ) -> State {
+        table.begin();
+        let mut times_ns = [0; 10];
+        let (mut interrupts, mut switches) = (counters.interrupt_errors(), 0);
+        let (mut running, mut blocked, mut online) = (0, 0, 0);
+        for cpu in (0..counters.cpus()).filter_map(|number| counters.cpu(number)) {
+            for (sum, ns) in times_ns.iter_mut().zip(counters::times_ns(&cpu)) {
+                *sum += ns;
+            }
+            interrupts += cpu.interrupts();
+            switches += cpu.context_switches;
+            blocked += i64::from(cpu.blocked);
+            if cpu.online != 0 {
+                running += u64::from(cpu.running);
+                online += 1;
+            }
+        }
+        let mut row = table.row(b"");
+        set_times(&mut row, &counters::ticks(times_ns));
+        row.set(INTERRUPTS, interrupts);
+        row.set(CONTEXT_SWITCHES, switches);
+        row.set(FORKS, counters.forks());
+        row.set(RUNNING, running);
+        row.set_signed(BLOCKED, blocked.max(0));
+        row.set(CPUS_ONLINE, online);
+        self.read_load(host, &mut row);
+        State::Ok
+    }
+
+    fn check(&mut self, host: &mut Host, counters: &CpuCounters) -> Result<(), String> {
+        counters::check(ENTRY.fields, self, host, counters)
+    }
+}
+
+impl Cpu {
+    /// Reads `/proc/loadavg`.
+    fn read_load(&self, host: &mut Host, row: &mut sample::RowMut<'_>) {
+        let load = host.read(self.loadavg).ok().and_then(procfs::loadavg::parse_loadavg);
+        let Some(load) = load else { return };
+        for (field, value) in [LOAD_1, LOAD_5, LOAD_15].into_iter().zip(load.average) {
+            row.set(field, value);
+        }
+        row.set(TASKS_RUNNING, load.running);
+        row.set(TASKS, load.tasks);
     }
 }
 
@@ -330,10 +377,10 @@ pub(crate) static ENTRY: Entry = Entry {
         ..Layout::EMPTY
     }],
     options: &[&CPU_FILTER],
-    open: |host, _| {
+    open: |host, context| {
         let stat = host.file("/proc/stat", ReadMode::Whole);
         let loadavg = host.file("/proc/loadavg", ReadMode::Whole);
-        Box::new(Cpu { stat, loadavg })
+        counters::open(&ENTRY, Cpu { stat, loadavg }, host, context)
     },
     ..Entry::EMPTY
 };

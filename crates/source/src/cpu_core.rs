@@ -1,69 +1,109 @@
 //! CPU time of each CPU.
 //!
-//! Reads `/proc/stat` (proc(5)), which `cpu` reads too: the host reads it once a tick for both.
+//! Reads `/proc/stat` (proc(5)), which `cpu` reads too: the host reads it once a tick for both; on
+//! many CPUs a BPF program copies the counters instead (`counters.rs`).
 //! Cost: parsing about 60 bytes a CPU.  An offline CPU has no line there; if the machine has it
 //! (`/sys/devices/system/cpu/present` at the first reading, or an earlier line) it gets a row
 //! without values, which `--exact` does not show.
 
+use bpf::CpuCounters;
 use layout::{
     Block, Cell, DisplayOrder, Frame, Layout, LetterRule, OptionKind, Part, Plot, PlotColumn, Row,
     Show, SourceOption,
 };
-use procfs::stat::{StatLine, parse_stat};
+use procfs::stat::{CpuTimes, StatLine, parse_stat};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Level, RowMut, State, Table};
 
+use crate::counters::{self, CPUS_MAX, CounterSource, parse_cpus};
 use crate::cpu::{
     CPU_FILTER, DISABLED, GUEST, GUEST_NICE, IDLE, IOWAIT, IRQ, NICE, SOFTIRQ, STEAL, SYSTEM, USER,
     busy, has_disabled, percent, set_times, system_total, user_total,
 };
-use crate::{Entry, Source, interrupt};
+use crate::{Entry, interrupt};
 
 /// The CPUs that the machine has, online or not (Documentation/admin-guide/cputopology.rst).
 const PRESENT: &str = "/sys/devices/system/cpu/present";
-
-/// The most CPUs; the kernel can be built for 8,192.
-const CPUS_MAX: usize = 8192;
 
 struct CpuCore {
     stat: FileId,
     /// The machine's CPUs, ascending; `None` before the first reading.
     known: Option<Vec<u32>>,
+    /// The CPUs of `known` that this reading has passed.
+    at: usize,
     /// A buffer for the name of a row.
     name: Vec<u8>,
 }
 
-impl Source for CpuCore {
-    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
-        table.begin();
-        let known = self.known.get_or_insert_with(|| {
-            let present = host.read_once(PRESENT).unwrap_or_default();
-            parse_cpus(&present)
-        });
+impl CounterSource for CpuCore {
+    fn read_files(&mut self, host: &mut Host, table: &mut Table) -> State {
+        self.begin(host, table);
         let text = match host.read(self.stat) {
             Ok(text) => text,
             Err(state) => return state,
         };
-        let mut at = 0;
         for line in parse_stat(text) {
             if let StatLine::Cpu(number, times) = line {
-                while known.get(at).is_some_and(|&offline| offline < number) {
-                    row_of(table, &mut self.name, known[at]);
-                    at += 1;
-                }
-                set_times(&mut row_of(table, &mut self.name, number), &times);
-                if known.get(at) == Some(&number) {
-                    at += 1;
-                } else if known.len() < CPUS_MAX && (at == 0 || known[at - 1] < number) {
-                    known.insert(at, number);
-                    at += 1;
-                }
+                self.take(table, number, &times);
             }
         }
+        self.end(table)
+    }
+
+    fn read_counters(
+        &mut self,
+        counters: &CpuCounters,
+        host: &mut Host,
+        table: &mut Table,
+    ) -> State {
+        self.begin(host, table);
+        for number in 0..counters.cpus() {
+            if let Some(cpu) = counters.cpu(number).filter(|cpu| cpu.online != 0) {
+                let times = counters::ticks(counters::times_ns(&cpu));
+                self.take(table, number as u32, &times);
+            }
+        }
+        self.end(table)
+    }
+
+    fn check(&mut self, host: &mut Host, counters: &CpuCounters) -> Result<(), String> {
+        counters::check(ENTRY.fields, self, host, counters)
+    }
+}
+
+impl CpuCore {
+    /// Begins a reading.
+    fn begin(&mut self, host: &mut Host, table: &mut Table) {
+        table.begin();
+        self.at = 0;
+        self.known.get_or_insert_with(|| {
+            let present = host.read_once(PRESENT).unwrap_or_default();
+            parse_cpus(&present)
+        });
+    }
+
+    /// Adds the rows of the offline CPUs before this one, and its own.
+    fn take(&mut self, table: &mut Table, number: u32, times: &CpuTimes) {
+        let CpuCore { known: Some(known), at, name, .. } = self else { return };
+        while known.get(*at).is_some_and(|&offline| offline < number) {
+            row_of(table, name, known[*at]);
+            *at += 1;
+        }
+        set_times(&mut row_of(table, name, number), times);
+        if known.get(*at) == Some(&number) {
+            *at += 1;
+        } else if known.len() < CPUS_MAX && (*at == 0 || known[*at - 1] < number) {
+            known.insert(*at, number);
+            *at += 1;
+        }
+    }
+
+    /// Adds the rows of the offline CPUs after the last one that is online.
+    fn end(&mut self, table: &mut Table) -> State {
         if table.rows() == 0 {
             return State::Failed(0);
         }
-        for &offline in &known[at..] {
+        for &offline in self.known.iter().flatten().skip(self.at) {
             row_of(table, &mut self.name, offline);
         }
         State::Ok
@@ -75,19 +115,6 @@ fn row_of<'a>(table: &'a mut Table, name: &mut Vec<u8>, number: u32) -> RowMut<'
     name.clear();
     layout::number::push_u64(name, number.into());
     table.row(name)
-}
-
-/// The numbers of a list in the kernel's format (`0-3,8`), ascending; malformed parts are skipped.
-fn parse_cpus(list: &[u8]) -> Vec<u32> {
-    let mut cpus = Vec::new();
-    for part in String::from_utf8_lossy(list).trim().split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else { continue };
-        if cpus.last().is_none_or(|&before| before < first) {
-            cpus.extend((first..=last).take(CPUS_MAX.saturating_sub(cpus.len())));
-        }
-    }
-    cpus
 }
 
 /// Whether the CPU is offline: it has no values.
@@ -220,9 +247,10 @@ pub(crate) static ENTRY: Entry = Entry {
         ..Layout::EMPTY
     }],
     options: &[&CPU_OPTIONS],
-    open: |host, _| {
+    open: |host, context| {
         let stat = host.file("/proc/stat", ReadMode::Whole);
-        Box::new(CpuCore { stat, known: None, name: Vec::new() })
+        let source = CpuCore { stat, known: None, at: 0, name: Vec::new() };
+        counters::open(&ENTRY, source, host, context)
     },
     ..Entry::EMPTY
 };

@@ -5,13 +5,20 @@
 //! number of CPUs times interrupts.  Parsing costs about 30 ns for each CPU and interrupt (4 ms for
 //! 256 CPUs with 500).  A row is an interrupt on a CPU.  The kernel counts `ERR` and `MIS` for the
 //! whole machine, so their names have no CPU.
+//!
+//! Where a BPF program reads the counters (`counters.rs`) and only the sums of CPUs are shown, a row
+//! is a CPU, under the name `all`.
 
+use std::num::NonZeroU64;
+
+use bpf::CpuCounters;
 use procfs::interrupts::{Interrupt, cpus, parse_interrupts};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, State, Table, Unit};
+use sample::{Cadence, Field, Level, State, Table, Unit};
 
-use crate::instance::{PAIR_BYTES, RowName};
-use crate::{Entry, Source};
+use crate::counters::{self, CounterSource, FilesOnly};
+use crate::instance::{self, PAIR_BYTES, RowName, digits};
+use crate::{Entry, RecordFilter, SourceContext};
 
 mod layout;
 
@@ -28,6 +35,20 @@ const CPUS_MAX: usize = 8192;
 /// fails, because sums over a part would be wrong.
 const ROWS_MAX: usize = 1 << 20;
 
+/// A line, and its rows.
+#[derive(Default)]
+struct Line {
+    text: Vec<u8>,
+    first: usize,
+    rows: usize,
+}
+
+/// The label of the sum over all interrupts of a CPU.
+const ALL: &[u8] = b"all";
+
+/// Comparisons of the BPF program's sums with those of the file.
+const SUMS_COMPARED: usize = 5;
+
 struct Interrupts {
     file: FileId,
     /// The heading of the previous reading, and the CPUs that it names.
@@ -35,32 +56,120 @@ struct Interrupts {
     cpus: Vec<Vec<u8>>,
     name: RowName<PAIR_BYTES>,
     device: Vec<u8>,
+    /// The lines of the previous reading, and its mark: most lines are those of interrupts that did
+    /// not occur, and need not be parsed again.
+    lines: Vec<Line>,
+    mark: Option<NonZeroU64>,
+    /// The interrupts of each CPU that the kernel has freed, and the file no longer shows.
+    freed: Vec<u64>,
 }
 
-impl Source for Interrupts {
-    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
-        table.begin();
+impl CounterSource for Interrupts {
+    fn read_files(&mut self, host: &mut Host, table: &mut Table) -> State {
+        let mut has_lines = table.begin_after(self.mark.take());
         let text = match host.read(self.file) {
             Ok(text) => text,
             Err(state) => return state,
         };
         let interrupts = parse_interrupts(text);
         if interrupts.heading != self.heading {
+            has_lines = false;
             self.heading.clear();
             self.heading.extend_from_slice(interrupts.heading);
             self.cpus.clear();
             self.cpus.extend(cpus(interrupts.heading).take(CPUS_MAX).map(<[u8]>::to_vec));
         }
-        for interrupt in interrupts {
+        for (number, interrupt) in interrupts.enumerate() {
+            if number == self.lines.len() {
+                self.lines.push(Line::default());
+            }
+            let first = table.rows();
+            let line = &mut self.lines[number];
+            if has_lines && line.first == first && line.text == interrupt.line {
+                table.keep_rows(line.rows);
+                continue;
+            }
+            line.text.clear();
+            line.text.extend_from_slice(interrupt.line);
             if self.take(interrupt, table).is_none() {
                 return State::Failed(rustix::io::Errno::FBIG.raw_os_error());
             }
+            let line = &mut self.lines[number];
+            (line.first, line.rows) = (first, table.rows() - first);
         }
+        self.mark = table.mark();
         if table.rows() > 0 { State::Ok } else { State::Failed(0) }
+    }
+
+    /// A row for each CPU, and one for `ERR`.
+    fn read_counters(&mut self, counters: &CpuCounters, _: &mut Host, table: &mut Table) -> State {
+        table.begin();
+        for number in 0..counters.cpus() {
+            let Some(cpu) = counters.cpu(number).filter(|cpu| cpu.online != 0) else { continue };
+            let freed = self.freed.get(number).copied().unwrap_or(0);
+            let mut space = [0; 20];
+            if let Some(name) = self.name.join(ALL, digits(number as u64, &mut space)) {
+                table.row(name).set(COUNT, cpu.interrupts_in_column().saturating_sub(freed));
+            }
+        }
+        table.row(b"ERR").set(COUNT, counters.interrupt_errors());
+        State::Ok
+    }
+
+    /// Compares the sums of the columns.  The kernel's sums also have the interrupts that were
+    /// freed, which are no longer in the file: their number must be the same at every attempt.
+    fn check(&mut self, host: &mut Host, counters: &CpuCounters) -> Result<(), String> {
+        let failed = |_| "/proc/interrupts cannot be read".to_owned();
+        let mut limits = vec![(i64::MIN, i64::MAX); counters.cpus()];
+        for _ in 0..SUMS_COMPARED {
+            let before = self.sums(host, counters.cpus()).map_err(failed)?;
+            counters.refresh().map_err(|error| error.to_string())?;
+            let after = self.sums(host, counters.cpus()).map_err(failed)?;
+            for (number, (least, most)) in limits.iter_mut().enumerate() {
+                let Some(cpu) = counters.cpu(number).filter(|cpu| cpu.online != 0) else {
+                    continue;
+                };
+                let counted = cpu.interrupts_in_column();
+                *least = (*least).max(counted.wrapping_sub(after[number]).cast_signed());
+                *most = (*most).min(counted.wrapping_sub(before[number]).cast_signed());
+            }
+        }
+        self.freed = vec![0; limits.len()];
+        for (number, (least, most)) in limits.into_iter().enumerate() {
+            match u64::try_from(most.min(least.max(0))) {
+                Ok(freed) if least <= most => self.freed[number] = freed,
+                _ => {
+                    return Err(format!(
+                        "its values are not those of the file: CPU {number} differs by {least} \
+                         to {most}"
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 }
 
 impl Interrupts {
+    /// The sum of each CPU's column of the file.
+    fn sums(&mut self, host: &mut Host, cpus: usize) -> Result<Vec<u64>, State> {
+        let mut table = Table::new(ENTRY.fields.len());
+        host.begin_tick();
+        match self.read_files(host, &mut table) {
+            State::Ok => {}
+            state => return Err(state),
+        }
+        let mut sums = vec![0; cpus];
+        for row in 0..table.rows() {
+            let (_, cpu) = instance::split(table.name(row));
+            let number = std::str::from_utf8(cpu).ok().and_then(|cpu| cpu.parse::<usize>().ok());
+            if let Some(sum) = number.and_then(|number| sums.get_mut(number)) {
+                *sum += table.get(row, COUNT).unwrap_or(0);
+            }
+        }
+        Ok(sums)
+    }
+
     /// Adds the rows of one interrupt; `None` when the table is full.
     fn take(&mut self, mut interrupt: Interrupt<'_>, table: &mut Table) -> Option<()> {
         let first = table.rows();
@@ -132,6 +241,13 @@ impl Interrupts {
     }
 }
 
+/// Whether only the sums of CPUs are shown, not the single interrupts.
+fn only_sums(context: &SourceContext) -> bool {
+    let RecordFilter { selection, given, .. } = &context.filter;
+    let shown = selection.as_ref().is_some_and(|shown| !shown.asks(&ENTRY.def(), Level::Detail));
+    shown && !given.of(&layout::INTERRUPT_FILTER).is_set()
+}
+
 pub(crate) static ENTRY: Entry = Entry {
     name: "interrupt",
     about: "Interrupts by number or name and by CPU",
@@ -146,14 +262,22 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
     options: &[&layout::INTERRUPT_FILTER],
-    open: |host, _| {
-        Box::new(Interrupts {
+    open: |host, context| {
+        let interrupts = Interrupts {
             file: host.file("/proc/interrupts", ReadMode::Records),
             heading: Vec::new(),
             cpus: Vec::new(),
             name: RowName::default(),
             device: Vec::new(),
-        })
+            lines: Vec::new(),
+            mark: None,
+            freed: Vec::new(),
+        };
+        if only_sums(context) {
+            counters::open(&ENTRY, interrupts, host, context)
+        } else {
+            Box::new(FilesOnly(interrupts))
+        }
     },
     ..Entry::EMPTY
 };
@@ -214,6 +338,34 @@ mod tests {
             host.put("/proc/interrupts", Some(text));
             assert_eq!(interrupts.read(&mut host, &mut table), State::Ok);
             assert_eq!(names(&table), expected);
+        }
+    }
+
+    #[test]
+    fn lines_that_did_not_change_keep_their_rows() {
+        let mut host = Host::in_memory();
+        let mut interrupts = (ENTRY.open)(&mut host, &std::sync::Arc::default());
+        let mut table = Table::new(ENTRY.fields.len());
+        let texts: [&[u8]; 6] = [
+            b"CPU0 CPU1\n1: 1 2 a b\n2: 3 4 c d\nERR: 0\n",
+            b"CPU0 CPU1\n1: 1 2 a b\n2: 3 5 c d\nERR: 0\n",
+            b"CPU0 CPU1\n2: 3 5 c d\nERR: 0\n",
+            b"CPU0 CPU1\n1: 1 2 a b\n2: 3 5 c d\nERR: 0\n",
+            b"CPU0\n1: 1 a b\n2: 3 c d\nERR: 0\n",
+            b"CPU1\n1: 1 a b\n2: 3 c d\nERR: 1\n",
+        ];
+        for text in texts {
+            host.begin_tick();
+            host.put("/proc/interrupts", Some(text));
+            assert_eq!(interrupts.read(&mut host, &mut table), State::Ok);
+            let (_, fresh) = read(text);
+            assert_eq!(names(&table), names(&fresh));
+            for row in 0..fresh.rows() {
+                assert_eq!(table.get(row, COUNT), fresh.get(row, COUNT));
+                for field in [KIND, DEVICE] {
+                    assert_eq!(table.text(row, field), fresh.text(row, field));
+                }
+            }
         }
     }
 

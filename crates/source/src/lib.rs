@@ -17,6 +17,7 @@ mod buddy;
 mod cgroup;
 mod compressed;
 mod context;
+mod counters;
 mod cpu;
 mod cpu_core;
 mod disk;
@@ -40,6 +41,7 @@ mod process_total;
 mod rename;
 mod sampler;
 mod schedstat;
+mod shared_counters;
 mod slab;
 mod socket;
 mod softirq;
@@ -59,6 +61,7 @@ pub use process::{
 };
 pub use rename::{InstanceNames, RenameError, RuleError, SensorRules};
 pub use sampler::Sampler;
+pub use shared_counters::{CounterMethod, SharedCounters};
 pub use trial::Trial;
 pub use whit::{Counter, RecorderCounters};
 

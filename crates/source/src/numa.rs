@@ -1,18 +1,21 @@
 //! Memory of each NUMA node, and the nodes on which allocations were made.
 //!
 //! Reads `meminfo` and `numastat` under `/sys/devices/system/node/node*`.  Cost: two `pread`s and
-//! about 1 µs of parsing a node.  The nodes are searched at every [`LOOK_EVERY`]th reading, since
+//! about 1 µs of parsing a node; on many CPUs a BPF program copies the counters instead
+//! (`counters.rs`).  The nodes are searched at every [`LOOK_EVERY`]th reading, since
 //! they change only with memory hotplug.
 
 use std::path::Path;
 
+use bpf::{CpuCounters, NodeValue, NodeValues};
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::node::{MEMINFO_KEYS, parse_node_meminfo, parse_numastat};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, State, Table, Unit};
+use sample::{Cadence, Field, Level, RowMut, State, Table, Unit};
 
+use crate::Entry;
+use crate::counters::{self, CounterSource};
 use crate::memory::MEMORY_OPTIONS;
-use crate::{Entry, Source};
 
 // The fields are in the order of the parser's keys: first those of meminfo, then of numastat.
 const FREE: usize = 1;
@@ -79,16 +82,10 @@ impl Numa {
     }
 }
 
-impl Source for Numa {
-    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
+impl CounterSource for Numa {
+    fn read_files(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
-        // A host in memory gets its files in the order of the recording: there may be no node yet.
-        if self.readings.is_multiple_of(LOOK_EVERY)
-            || self.nodes.is_empty() && host.root().is_none()
-        {
-            self.look(host);
-        }
-        self.readings += 1;
+        self.look_sometimes(host);
         let mut state = self.state;
         for node in &self.nodes {
             // A removed node has no files and gets no row.
@@ -106,6 +103,99 @@ impl Source for Numa {
             }
         }
         if table.rows() > 0 { State::Ok } else { state }
+    }
+
+    fn read_counters(
+        &mut self,
+        counters: &CpuCounters,
+        host: &mut Host,
+        table: &mut Table,
+    ) -> State {
+        table.begin();
+        self.look_sometimes(host);
+        match counters.refresh_nodes() {
+            Ok(calls) => host.add_calls(calls),
+            Err(bpf::Error::Read(error)) => {
+                return State::Failed(error.raw_os_error().unwrap_or(0));
+            }
+            Err(_) => return State::Absent,
+        }
+        for node in &self.nodes {
+            if let Some(values) = counters.node(node.number as usize) {
+                set_values(&mut table.row(&node.name), &values);
+            }
+        }
+        if table.rows() > 0 { State::Ok } else { self.state }
+    }
+
+    fn check(&mut self, host: &mut Host, counters: &CpuCounters) -> Result<(), String> {
+        counters::check(ENTRY.fields, self, host, counters)
+    }
+}
+
+impl Numa {
+    /// Searches for nodes at every [`LOOK_EVERY`]th reading.
+    fn look_sometimes(&mut self, host: &mut Host) {
+        // A host in memory gets its files in the order of the recording: there may be no node yet.
+        if self.readings.is_multiple_of(LOOK_EVERY)
+            || self.nodes.is_empty() && host.root().is_none()
+        {
+            self.look(host);
+        }
+        self.readings += 1;
+    }
+}
+
+/// Sets the fields from the kernel's counters, as `node_read_meminfo` of drivers/base/node.c prints
+/// them.
+fn set_values(row: &mut RowMut<'_>, values: &NodeValues) {
+    use NodeValue::{
+        ActiveAnonymous, ActiveFile, Anonymous, AnonymousHuge, Dirty, FileHuge, FilePages, Free,
+        HugeFree, HugeSurplus, HugeTotal, InactiveAnonymous, InactiveFile, Locked, Mapped,
+        MiscReclaimable, PageTables, Shared, SharedHuge, SlabReclaimable, SlabUnreclaimable,
+        StacksKib, SwapCached, Total, Unevictable, Writeback,
+    };
+    let page_kib = rustix::param::page_size() as u64 / 1024;
+    let sum = |one, other| Some(values.get(one)? + values.get(other)?);
+    let used = || Some(values.get(Total)?.saturating_sub(values.get(Free)?));
+    let pages = [
+        values.get(Total),
+        values.get(Free),
+        used(),
+        values.get(SwapCached),
+        sum(ActiveAnonymous, ActiveFile),
+        sum(InactiveAnonymous, InactiveFile),
+        values.get(ActiveAnonymous),
+        values.get(InactiveAnonymous),
+        values.get(ActiveFile),
+        values.get(InactiveFile),
+        values.get(Unevictable),
+        values.get(Locked),
+        values.get(Dirty),
+        values.get(Writeback),
+        values.get(FilePages),
+        values.get(Mapped),
+        values.get(Anonymous),
+        values.get(Shared),
+        values.get(StacksKib).map(|kib| kib / page_kib),
+        values.get(PageTables),
+        sum(SlabReclaimable, MiscReclaimable),
+        sum(SlabReclaimable, SlabUnreclaimable),
+        values.get(SlabReclaimable),
+        values.get(SlabUnreclaimable),
+        values.get(AnonymousHuge),
+        values.get(SharedHuge),
+        values.get(FileHuge),
+    ];
+    for (field, pages) in pages.into_iter().enumerate() {
+        row.set_some(field, pages.map(|pages| pages * page_kib));
+    }
+    let pool = [HugeTotal, HugeFree, HugeSurplus].map(|value| values.get(value));
+    for (at, count) in pool.into_iter().enumerate() {
+        row.set_some(pages.len() + at, count);
+    }
+    for (at, count) in values.events.into_iter().enumerate() {
+        row.set(HITS + at, count);
     }
 }
 
@@ -297,7 +387,10 @@ pub(crate) static ENTRY: Entry = Entry {
         ],
         ..Layout::EMPTY
     }],
-    open: |_, _| Box::new(Numa { nodes: Vec::new(), state: State::Absent, readings: 0 }),
+    open: |host, context| {
+        let numa = Numa { nodes: Vec::new(), state: State::Absent, readings: 0 };
+        counters::open(&ENTRY, numa, host, context)
+    },
     ..Entry::EMPTY
 };
 

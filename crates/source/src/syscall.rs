@@ -62,7 +62,7 @@ fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
 fn state_of(error: &Error) -> State {
     match error {
         Error::Denied(_) => State::Denied,
-        Error::NoBtf(_) | Error::Namespace => State::Absent,
+        Error::NoBtf(_) | Error::NoSymbol(_) | Error::Namespace => State::Absent,
         Error::Refused(_) => State::Failed(0),
         Error::Read(error) => State::Failed(error.raw_os_error().unwrap_or(0)),
     }

@@ -38,6 +38,7 @@ const READS_SKIPPED: usize = 10;
 const SWITCHES_VOLUNTARY: usize = 11;
 const SWITCHES_FORCED: usize = 12;
 const MAJOR_FAULTS: usize = 13;
+const SOURCES_BY_BPF: usize = 14;
 
 /// The recorder's counters of itself, which start at 0; this source copies them into its samples.
 ///
@@ -88,14 +89,14 @@ fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
     // On another root `/proc/self` is not us, if it is anything.
     let statm = host.is_this_machine().then(|| host.file("/proc/self/statm", ReadMode::Whole));
     let page_bytes = rustix::param::page_size() as u64;
-    let recorder = context.shared.recorder.clone();
-    Box::new(Whit { statm, page_bytes, recorder, reads: 0, resident: None })
+    let context = Arc::clone(context);
+    Box::new(Whit { statm, page_bytes, context, reads: 0, resident: None })
 }
 
 struct Whit {
     statm: Option<FileId>,
     page_bytes: u64,
-    recorder: Option<Arc<RecorderCounters>>,
+    context: Arc<SourceContext>,
     reads: u64,
     resident: Option<u64>,
 }
@@ -124,7 +125,8 @@ impl Source for Whit {
         let cost = host.cost();
         row.set(READ_CALLS, cost.calls + self.reads);
         row.set(READ_BYTES, cost.bytes);
-        if let Some(recorder) = &self.recorder {
+        row.set(SOURCES_BY_BPF, self.context.shared.counters.count() as u64);
+        if let Some(recorder) = &self.context.shared.recorder {
             row.set(OTHER_CALLS, recorder.calls.get());
             row.set(WRITTEN, recorder.written_bytes.get());
             row.set(SAMPLES, recorder.samples.get());
@@ -186,6 +188,11 @@ pub(crate) static ENTRY: Entry = Entry {
             "Involuntary context switches of this process",
         ),
         Field::counter("major_faults", Unit::Count, "Page faults that had to read a disk"),
+        Field::gauge(
+            "sources_by_bpf",
+            Unit::Count,
+            "Sources whose counters of CPUs a BPF program copies, instead of files",
+        ),
     ],
     cadence: Cadence::First,
     layouts: &[Layout {

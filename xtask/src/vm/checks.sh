@@ -82,6 +82,8 @@ check play-csv says '^[0-9]' whit play /tmp/all-* --csv
 check doctor says 'process iterator +works' whit doctor -n 3
 check iterator processes_by iterator iterator
 check walk processes_by proc proc
+check counters says 'counters bpf +works for cpu, cpu_core, interrupt, numa' whit doctor -n 3
+check counters-record whit record -scCjM -i0.1 -c5 --counter-way bpf
 check lives short_lives
 check counts exact_counts
 check counts-chosen says ' 1 +execve$' whit trace --way kernel -cq -e trace=execve,getppid true

@@ -25,8 +25,8 @@ use view::export::Setting;
 
 use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
 use crate::memory;
-use crate::record::arguments::ProcessWay;
 pub(crate) use crate::record::arguments::RecordArguments;
+use crate::record::arguments::{CounterWay, ProcessWay};
 use crate::record::daemon::{self, Parent, PidFile, User};
 use crate::record::messages::Messages;
 use crate::record::signals::Signals;
@@ -208,6 +208,11 @@ impl RecordSettings {
                 method: arguments.process_way.map(Into::into),
                 ..ProcessOptions::of(&self.options, arguments.display.plot)
             },
+            counters: arguments.counter_way.map_or(source::CounterMethod::Best, Into::into),
+            // A recording keeps all details, for every way to play it, unless a way that has none
+            // is demanded.
+            selection: (arguments.filename.is_none() || arguments.counter_way.is_some())
+                .then(|| self.selection.clone()),
             ..RecordFilter::default()
         };
         let shared = SharedState { recorder: Some(counters.clone()), ..SharedState::default() };
@@ -227,6 +232,7 @@ impl RecordSettings {
         let recorder =
             Recorder::open(host, &self.entries, &context, &self.recorder_settings(arguments), now);
         refuse_other_way(arguments.process_way, &recorder, &context)?;
+        refuse_other_counters(arguments.counter_way, &context)?;
         let defs = recorder.sampler.defs();
         let mut options = self.options.clone();
         options.local_offset = display::local_offset(&self.zone);
@@ -443,6 +449,16 @@ fn refuse_other_way(
     let reason = processes.method_reason();
     let reason = if reason.is_empty() { "it works on this machine only" } else { &reason };
     anyhow::bail!("--process-way iterator: {reason}; see whit doctor")
+}
+
+/// Refuses to read counters in another way than the one that `--counter-way` demands.
+fn refuse_other_counters(way: Option<CounterWay>, context: &SourceContext) -> anyhow::Result<()> {
+    match context.shared.counters.reasons().first() {
+        Some((source, reason)) if way == Some(CounterWay::Bpf) => {
+            anyhow::bail!("--counter-way bpf: {source}: {reason}; see whit doctor")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// How long plot lines wait in the compressor unless `-F` says otherwise.

@@ -24,6 +24,24 @@ impl From<ProcessWay> for source::ProcessMethod {
     }
 }
 
+/// `--counter-way`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum CounterWay {
+    /// A BPF program that copies the counters of all CPUs
+    Bpf,
+    /// The files in /proc and /sys
+    Proc,
+}
+
+impl From<CounterWay> for source::CounterMethod {
+    fn from(way: CounterWay) -> Self {
+        match way {
+            CounterWay::Bpf => source::CounterMethod::Bpf,
+            CounterWay::Proc => source::CounterMethod::Proc,
+        }
+    }
+}
+
 /// Arguments of `whit record`.
 #[derive(clap::Args, Debug)]
 #[command(args_override_self = true, after_help = crate::help::record())]
@@ -137,6 +155,12 @@ pub(crate) struct RecordArguments {
     /// [default: the best that works here]
     #[arg(long, value_name = "WAY")]
     pub(crate) process_way: Option<ProcessWay>,
+
+    /// Read the counters of CPUs in this way only: by a BPF program in the kernel, or from the
+    /// files in /proc and /sys [default: on 32 CPUs and more the program if it works here, else the
+    /// files]
+    #[arg(long, value_name = "WAY")]
+    pub(crate) counter_way: Option<CounterWay>,
 
     /// Do not time the kernel's files at the start on machines with many CPUs
     #[arg(long)]
