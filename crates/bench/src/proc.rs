@@ -2,7 +2,8 @@
 //!
 //! On many CPUs the kernel's text is the cost: `/proc/stat` sums every interrupt of every CPU, and
 //! `/proc/interrupts` prints a cell for each.  The first table reads such files within this process,
-//! by bare `pread` and by whit's own sources, so it shows what parsing adds.  The second runs whole
+//! by bare `pread`, by whit's own sources, so it shows what parsing adds, and by whit with the
+//! counters of CPUs from a BPF program.  The second runs whole
 //! programs, with their start taken off.
 //!
 //! `cargo xtask vm --cpus 48 --nodes 8 --release --rivals -- whit bench proc` runs it on a machine
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use procfs::Host;
 use sample::{State, Table};
 use serde_json::{Value, json};
-use source::Entry;
+use source::{CounterMethod, Entry, RecordFilter, Source, SourceContext};
 
 use crate::error::Result;
 use crate::measure::{Contestant, Measurement, Series, in_turn, measure};
@@ -26,24 +27,32 @@ use crate::record::floor::Floor;
 use crate::report::{Report, Turns, optional};
 use crate::{Progress, beyond};
 
-/// The sources whose files grow with the CPUs, and the file that stands for each.
-const SOURCES: [(&str, &str); 5] = [
-    ("cpu", "/proc/stat"),
-    ("interrupt", "/proc/interrupts"),
-    ("numa", "/sys/devices/system/node"),
-    ("schedstat", "/proc/schedstat"),
-    ("slab", "/proc/slabinfo"),
+/// The sources whose files grow with the CPUs, and the file that stands for each; last those that a
+/// BPF program can read, all of them together.
+const SOURCES: [(&[&str], &str); 6] = [
+    (&["cpu"], "/proc/stat"),
+    (&["interrupt"], "/proc/interrupts"),
+    (&["numa"], "/sys/devices/system/node"),
+    (&["schedstat"], "/proc/schedstat"),
+    (&["slab"], "/proc/slabinfo"),
+    (&["cpu", "cpu_core", "interrupt", "numa"], "-scCjM"),
 ];
 
 /// What programs record.
-const CASES: [&str; 3] = ["-sc", "-scM", "-scj"];
+const CASES: [&str; 4] = ["-sc", "-scM", "-scj", "-scCjM"];
 
 const FLOOR: &str = "bare read";
 const WHIT: &str = "whit";
+/// Whit, with the counters of CPUs by a BPF program.
+const WHIT_BPF: &str = "whit, BPF";
 const COLLECTL: &str = "collectl";
 
 /// Samples of the short turn that is subtracted from the long one, to exclude start and end.
 const SHORT_SAMPLES: u64 = 10;
+
+/// How many more samples than collectl whit takes: loading a BPF program costs as much as hundreds
+/// of samples.
+const MORE_SAMPLES: u64 = 10;
 
 /// The size of the benchmark.
 #[derive(Clone, Debug)]
@@ -70,22 +79,23 @@ pub fn run(plan: &ProcPlan, programs: &Programs, progress: &Progress<'_>) -> Res
     let machine = crate::report::machine(programs);
     let mut notes = Vec::new();
     let mut files = Vec::new();
-    for (name, path) in SOURCES {
+    for (names, path) in SOURCES {
         progress.show(path);
-        match source::find(name).map(|entry| read_file(plan, entry, path)) {
-            Some(row) => match row? {
-                Some(row) => files.push(row),
-                None => notes.push(format!("{path}: this machine has none")),
-            },
-            None => notes.push(format!("{path}: no source")),
+        let entries: Vec<_> = names.iter().filter_map(|name| source::find(name)).collect();
+        match read_files(plan, &entries, path, &mut notes)? {
+            Some(row) => files.push(row),
+            None => notes.push(format!("{path}: this machine has none")),
         }
     }
     if programs.collectl.is_none() {
         notes.push("collectl is not installed: its lines are missing".to_owned());
     }
     let mut cases = Vec::new();
+    let all: Vec<_> =
+        SOURCES[SOURCES.len() - 1].0.iter().copied().filter_map(source::find).collect();
+    let with_bpf = Opened::new(&all, CounterMethod::Bpf).is_ok();
     for case in CASES {
-        cases.push(record(plan, case, programs, progress)?);
+        cases.push(record(plan, case, with_bpf, programs, progress)?);
     }
     progress.done();
     let summary = human(plan, &machine, [&files, &cases], &notes);
@@ -105,53 +115,111 @@ pub fn run(plan: &ProcPlan, programs: &Programs, progress: &Progress<'_>) -> Res
     Ok(Report::new("-proc", machine, summary, json, &all))
 }
 
-/// Reads the files of a source by both contestants; `None` where the machine lacks them.
-fn read_file(plan: &ProcPlan, entry: &'static Entry, path: &str) -> Result<Option<Row>> {
-    let mut host = Host::new("/");
-    let mut source = (entry.open)(&mut host, &Arc::default());
-    let mut table = Table::new(entry.fields.len());
-    let mut read = || {
-        host.begin_tick();
-        source.read(&mut host, &mut table)
-    };
+/// Sources opened in one way.
+struct Opened {
+    host: Host,
+    sources: Vec<(Box<dyn Source>, Table)>,
+}
+
+impl Opened {
+    /// Opens the sources; the error says why not in this way.
+    fn new(
+        entries: &[&'static Entry],
+        counters: CounterMethod,
+    ) -> std::result::Result<Self, String> {
+        // Only with a selection does the source of interrupts leave out its details.
+        let selection = Some("cCjM".into());
+        let filter = RecordFilter { counters, selection, ..RecordFilter::default() };
+        let context = Arc::new(SourceContext { filter, ..SourceContext::default() });
+        let mut host = Host::new("/");
+        let open = |entry: &&'static Entry| {
+            ((entry.open)(&mut host, &context), Table::new(entry.fields.len()))
+        };
+        let sources = entries.iter().map(open).collect();
+        context.shared.kernel.release();
+        if let Some((source, reason)) = context.shared.counters.reasons().first() {
+            return Err(format!("{source}: {reason}"));
+        }
+        if counters == CounterMethod::Bpf && context.shared.counters.sources().is_empty() {
+            return Err(String::new());
+        }
+        Ok(Opened { host, sources })
+    }
+
+    /// Takes a reading of all of them; whether they were there.
+    fn read(&mut self) -> bool {
+        self.host.begin_tick();
+        let Opened { host, sources } = self;
+        sources.iter_mut().all(|(source, table)| source.read(host, table) == State::Ok)
+    }
+
+    fn read_times(&mut self, times: u64) -> std::io::Result<Measurement> {
+        Ok(measure(|| (0..times).for_each(|_| _ = self.read())).1)
+    }
+}
+
+/// Reads sources by all contestants; `None` where the machine lacks them.
+fn read_files(
+    plan: &ProcPlan,
+    entries: &[&'static Entry],
+    what: &str,
+    notes: &mut Vec<String>,
+) -> Result<Option<Row>> {
+    let Ok(mut by_files) = Opened::new(entries, CounterMethod::Proc) else { return Ok(None) };
     // The first readings open files and make room.
-    if (0..3).any(|_| read() != State::Ok) {
+    if (0..3).any(|_| !by_files.read()) {
         return Ok(None);
     }
-    let mut floor = Floor::open(&[entry])?;
-    let series = in_turn(
-        plan.rounds,
-        &mut [
-            Contestant::new(FLOOR, || floor.run_all(plan.readings)),
-            Contestant::new(WHIT, || Ok(measure(|| (0..plan.readings).for_each(|_| _ = read())).1)),
-        ],
-        |_, _| {},
-    )?;
+    let mut by_bpf = match Opened::new(entries, CounterMethod::Bpf) {
+        Ok(opened) => Some(opened),
+        Err(reason) => {
+            if !reason.is_empty() {
+                notes.push(format!("{what}, BPF: {reason}"));
+            }
+            None
+        }
+    };
+    let mut floor = Floor::open(entries)?;
+    let mut contestants = vec![
+        Contestant::new(FLOOR, || floor.run_all(plan.readings)),
+        Contestant::new(WHIT, || by_files.read_times(plan.readings)),
+    ];
+    if let Some(by_bpf) = &mut by_bpf {
+        contestants.push(Contestant::new(WHIT_BPF, || by_bpf.read_times(plan.readings)));
+    }
+    let series = in_turn(plan.rounds, &mut contestants, |_, _| {})?;
     let with_cost = |series: Series| {
         let each_us = series.median(cpu_us) / plan.readings as f64;
         (series, Some(each_us))
     };
     let contests = series.into_iter().map(with_cost).collect();
-    Ok(Some(Row { name: path.to_owned(), contests }))
+    Ok(Some(Row { name: what.to_owned(), contests }))
 }
 
 /// Lets the programs record.
 fn record(
     plan: &ProcPlan,
     what: &str,
+    with_bpf: bool,
     programs: &Programs,
     progress: &Progress<'_>,
 ) -> Result<Row> {
-    let whit = |samples: u64| {
+    let whit = |way: &str, samples: u64| {
         let mut command = Command::new(&programs.whit);
-        command.args(["record", "--no-check"]);
+        command.args(["record", "--no-check", "--counter-way", way]);
         turn(command, what, samples)
     };
     let collectl = programs.collectl.as_deref();
     let theirs = |program: &Path, samples: u64| turn(Command::new(program), what, samples);
-    let long = SHORT_SAMPLES + plan.samples;
-    let mut contestants =
-        vec![Contestant::new(WHIT, || whit(long)), Contestant::new("", || whit(SHORT_SAMPLES))];
+    let (more, long) = (SHORT_SAMPLES + MORE_SAMPLES * plan.samples, SHORT_SAMPLES + plan.samples);
+    let mut contestants = vec![
+        Contestant::new(WHIT, || whit("proc", more)),
+        Contestant::new("", || whit("proc", SHORT_SAMPLES)),
+    ];
+    if with_bpf {
+        contestants.push(Contestant::new(WHIT_BPF, || whit("bpf", more)));
+        contestants.push(Contestant::new("", || whit("bpf", SHORT_SAMPLES)));
+    }
     if let Some(program) = collectl {
         contestants.push(Contestant::new(COLLECTL, move || theirs(program, long)));
         contestants.push(Contestant::new("", move || theirs(program, SHORT_SAMPLES)));
@@ -160,7 +228,8 @@ fn record(
     let series = in_turn(plan.rounds, &mut contestants, |_, _| {})?;
     let pairs = series.chunks_exact(2).map(|pair| {
         let each = beyond(pair[0].median(cpu_us), pair[1].median(cpu_us));
-        (pair[0].clone(), each.map(|us| us / plan.samples as f64))
+        let more = if pair[0].name == COLLECTL { 1 } else { MORE_SAMPLES };
+        (pair[0].clone(), each.map(|us| us / (more * plan.samples) as f64))
     });
     Ok(Row { name: what.to_owned(), contests: pairs.collect() })
 }
@@ -188,7 +257,10 @@ fn human(plan: &ProcPlan, machine: &Value, tables: [&Vec<Row>; 2], notes: &[Stri
     );
     let titles = [
         format!("The file alone, read {readings} times within one process"),
-        format!("A sample of a program, {samples} samples into a file, start taken off"),
+        format!(
+            "A sample of a program into a file, start taken off: {samples} samples of collectl, \
+             {MORE_SAMPLES} times as many of whit"
+        ),
     ];
     for (title, rows) in titles.iter().zip(tables) {
         let _ = writeln!(out, "{title}");
