@@ -105,6 +105,8 @@ struct {
 /* When a piece was copied.  `AT_ENTER` and `AT_LEAVE` are bits of `when`.  The others are pieces of
  * the stack of a new program, in place of what an `execve` is given. */
 enum phase { AT_ENTER = 1, AT_LEAVE = 2, NEW_PATH = 4, NEW_ARGUMENTS = 8, NEW_ENVIRONMENT = 16 };
+/* A bit of a plan's `when`: the call reads memory and writes it. */
+#define OVERWRITTEN 4
 enum copied { TEXT = 1, TEXTS, POINTERS, BYTES, VECTORS, MESSAGE, MESSAGES, MASK, CLONE_RESULTS };
 enum length { FIXED = 1, ARGUMENT, RESULT, BEHIND };
 
@@ -509,12 +511,20 @@ INLINE int is_exec(u32 slot)
 	return slot == EXECVE || slot == EXECVEAT || slot == COMPAT_EXECVE || slot == COMPAT_EXECVEAT;
 }
 
-/* Whether the exit is sent, and the entry not before it is known how the call ends.  The entry of an
- * `execve` is always sent: its memory is gone at the exit. */
-INLINE int is_decided_at_exit(u32 slot)
+/* Whether the entry of a call is sent before it is known how the call ends: always if every end is
+ * wanted, else if its memory is another at the exit. */
+INLINE int is_sent_at_entry(u32 slot)
 {
-	return (settings.errors_only || settings.successes_only || settings.slower_than_ns) &&
-	       !is_exec(slot);
+	struct plan *plan;
+
+	if (!settings.errors_only && !settings.successes_only && !settings.slower_than_ns)
+		return 1;
+	if (is_exec(slot))
+		return 1;
+	if (!reporting.captures)
+		return 0;
+	plan = bpf_map_lookup_elem(&plans, &slot);
+	return plan && plan->when & OVERWRITTEN;
 }
 
 INLINE void send(struct scratch *scratch)
@@ -666,7 +676,7 @@ int enter(u64 *context)
 	if (!is_wanted(task, slot))
 		return 0;
 	note_call(begun, (void *)context[0], slot, context[1]);
-	if (!is_decided_at_exit(slot))
+	if (is_sent_at_entry(slot))
 		send_call(task, begun, ENTER, AT_ENTER, &nothing);
 	/* The time that this program takes is not part of the call. */
 	begun->off_cpu_ns = off_cpu_ns(task);
@@ -720,7 +730,7 @@ INLINE void leave_call(struct task_struct *task, struct begun *begun, struct pt_
 		return;
 	if (away_ns < outcome.wall_ns)
 		outcome.cpu_ns = outcome.wall_ns - away_ns;
-	phases = is_decided_at_exit(begun->slot) ? AT_ENTER | AT_LEAVE : AT_LEAVE;
+	phases = is_sent_at_entry(begun->slot) ? AT_LEAVE : AT_ENTER | AT_LEAVE;
 	send_call(task, begun, LEAVE, phases, &outcome);
 }
 

@@ -41,7 +41,8 @@ const COUNTS: usize = 3;
 #[derive(Clone, Debug, Default)]
 pub struct EventSettings {
     /// Which tasks and calls; `split` is ignored.  If only errors or slow calls are wanted, a call
-    /// is reported at its exit alone, except that the entry of each `execve` is reported.
+    /// is reported at its exit alone, except that the entry is reported too of each `execve` and of
+    /// calls that overwrite the memory that they read.
     pub calls: CountSettings,
     /// Of the children of a watched task, follow only threads of its process.
     pub threads_only: bool,

@@ -162,6 +162,8 @@ fn memory_is_shown_as_far_as_it_goes() {
                 "{way} {expected}: {shown:?}"
             );
         }
+        // Also where only the end of a call decides whether it is shown.
         compare(way, &["-Z"], &command);
+        compare(way, &["-z"], &command);
     }
 }

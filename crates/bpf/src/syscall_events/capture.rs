@@ -126,7 +126,8 @@ impl RawCaptures {
                 size: capture.size,
                 bytes_max: capture.bytes_max.min(PIECE_BYTES),
             };
-            plan.when |= u32::from(raw.when);
+            let is_overwritten = capture.at_enter && capture.at_exit;
+            plan.when |= u32::from(raw.when) | u32::from(is_overwritten) << 2;
             plan.count += 1;
         }
         plan

@@ -14,11 +14,6 @@ use crate::{Abi, Call};
 /// Most pointers of an array that are looked at.
 const POINTERS_MAX: usize = 1 << 16;
 
-/// Whether the call begins a new program.
-pub(super) fn is_exec(call: &Call) -> bool {
-    path_index(call).is_some()
-}
-
 /// The index of the argument that is the path of the program to begin.
 fn path_index(call: &Call) -> Option<usize> {
     match call.id.known_name()? {

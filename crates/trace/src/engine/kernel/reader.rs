@@ -17,6 +17,13 @@ const KEPT_MAX: usize = 1 << 16;
 /// Capacity in bytes that a task keeps for the memory of its next calls.
 const KEPT_BYTES: usize = 4096;
 
+/// The memory at the entry of a call.
+#[derive(Default)]
+struct Begun {
+    number: u64,
+    pieces: Vec<u8>,
+}
+
 /// Whether the event handler wants more.
 pub(super) type Flow = ControlFlow<()>;
 
@@ -25,7 +32,7 @@ pub(super) struct RecordReader {
     /// Entry and exit come together, because only the exit decides whether a call is reported.
     late: bool,
     /// The memory at the entry of the call that each task is in.
-    begun: TaskMap<Vec<u8>>,
+    begun: TaskMap<Begun>,
 }
 
 impl RecordReader {
@@ -62,7 +69,7 @@ impl RecordReader {
             EventRecord::Enter(record, pieces) => {
                 let pieces = pieces.bytes();
                 if self.late {
-                    self.keep(head.thread, pieces);
+                    self.keep(record, pieces);
                     return Flow::Continue(());
                 }
                 let call = call_of(record);
@@ -75,7 +82,7 @@ impl RecordReader {
                     (&[], PieceFilter::All),
                 ];
                 let flow = each(&event(what), &CopiedMemory { sources, task });
-                self.keep(head.thread, pieces);
+                self.keep(record, pieces);
                 flow
             }
             EventRecord::Exit(record, pieces) => self.hand_over_exit(record, pieces.bytes(), each),
@@ -115,9 +122,9 @@ impl RecordReader {
         let head = record.head;
         let call = call_of(record);
         let begun = self.begun.get_mut(&head.thread);
-        // Of calls that are reported at their exit alone, only `execve` has an entry.
-        let begun = begun.filter(|_| !self.late || new_image::is_exec(&call));
-        let early = begun.as_deref().map_or(&[][..], Vec::as_slice);
+        // Not that of a call before, whose exit was not reported.
+        let begun = begun.filter(|begun| begun.number == record.number);
+        let early = begun.as_deref().map_or(&[][..], |begun| begun.pieces.as_slice());
         let made = new_image::pieces(&call, head.is_interpreted(), early, pieces);
         let sources = [
             (pieces, PieceFilter::OfExit),
@@ -133,7 +140,10 @@ impl RecordReader {
             what: EventKind::Enter(call),
         };
         if self.late {
-            each(&event, &memory)?;
+            let mut sources = memory.sources;
+            // As it was at the entry, where that is known.
+            sources.rotate_left(1);
+            each(&event, &CopiedMemory { sources, task: None })?;
         }
         event.time_ns = head.time_ns;
         event.what = EventKind::Exit {
@@ -144,23 +154,28 @@ impl RecordReader {
         };
         let flow = each(&event, &memory);
         if let Some(begun) = begun {
-            begun.clear();
+            begun.pieces.clear();
         }
         flow
     }
 
     /// Keeps the memory of a call's entry until its exit.
-    fn keep(&mut self, thread: i32, pieces: &[u8]) {
+    fn keep(&mut self, record: &CallRecord, pieces: &[u8]) {
         let is_full = self.begun.len() >= KEPT_MAX;
+        let (thread, number) = (record.head.thread, record.number);
         match self.begun.get_mut(&thread) {
             Some(begun) => {
-                begun.clear();
+                begun.number = number;
+                begun.pieces.clear();
                 // Few calls need much, and there may be many tasks.
-                begun.shrink_to(KEPT_BYTES.max(pieces.len()));
-                begun.extend_from_slice(pieces);
+                begun.pieces.shrink_to(KEPT_BYTES.max(pieces.len()));
+                begun.pieces.extend_from_slice(pieces);
             }
             None if pieces.is_empty() || is_full => {}
-            None => drop(self.begun.insert(thread, pieces.to_vec())),
+            None => {
+                let begun = Begun { number, pieces: pieces.to_vec() };
+                self.begun.insert(thread, begun);
+            }
         }
     }
 }
