@@ -30,7 +30,9 @@ pub struct Case {
 
 /// All cases that can be reached, in an order that never changes.
 pub static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
-    let cases: Vec<Case> = testkit::trees::ALL.iter().flat_map(cases_of).collect();
+    // The guests' files have the form of those of `vm2`, and byte 0 can name only 256 cases.
+    let trees = testkit::trees::ALL.iter().filter(|tree| !tree.name.starts_with("guest-"));
+    let cases: Vec<Case> = trees.flat_map(cases_of).collect();
     assert!(cases.len() <= 256, "byte 0 cannot name all of {} cases", cases.len());
     cases
 });

@@ -36,6 +36,8 @@ cargo xtask picture  draw the README's picture from the commands given, run for 
 cargo xtask vm       boot Debian's kernels in an emulator and check whit there; --all: every kernel;
                      --kernel 6.1 --cpus 48 --nodes 8 [-- COMMAND]: one, with a shell or a command;
                      --release: the release build; --rivals: with collectl and strace
+                     --out DIR: copy what the command leaves in /out; --capture NAME: copy the
+                     kernel files that sources (--sources A,B) read to testdata/proc/NAME
 cargo xtask dist     man pages, completions, systemd unit and .deb under target/dist";
 
 fn main() -> ExitCode {

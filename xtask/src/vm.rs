@@ -9,12 +9,13 @@
 //! busybox.  A boot of 4 CPUs takes about 30 s: QEMU translates every instruction, because KVM may
 //! be missing.  Guest clocks run with the emulated CPUs, so ratios within one boot are valid.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
 
 use crate::skips;
 
+mod capture;
 mod image;
 mod kernels;
 mod machine;
@@ -34,6 +35,12 @@ struct Request {
     rivals: bool,
     size: Size,
     command: Option<String>,
+    /// Where to store what the guest leaves in `/out`.
+    out: Option<PathBuf>,
+    /// The tree in `testdata/proc` that is to be captured.
+    capture: Option<String>,
+    /// The sources whose files it gets.
+    sources: Option<String>,
 }
 
 /// Boots the kernels that `arguments` select (see `cargo xtask help`).
@@ -42,7 +49,8 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
     let machine = Machine::find()?;
     let whit = image::build_whit(request.release)?;
     let image = image::make(&whit, request.rivals)?;
-    if request.all || request.command.is_none() && request.kernel.is_none() {
+    let is_for_one = request.command.is_some() || request.capture.is_some();
+    if request.all || !is_for_one && request.kernel.is_none() {
         return check(&machine, &image, kernels::ALL, request.size);
     }
     let kernel = match &request.kernel {
@@ -50,10 +58,20 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
         None => &kernels::ALL[kernels::ALL.len() - 1],
     };
     let path = kernel.fetch()?;
-    match &request.command {
-        Some(command) => machine.run(&path, &image, command, request.size),
-        None => machine.shell(&path, &image, request.size),
+    if let Some(name) = &request.capture {
+        let script = capture::script(name, request.sources.as_deref())?;
+        let files = machine.run(&path, &image, &script, request.size)?;
+        let folder = capture::folder();
+        if folder.join(name).exists() {
+            std::fs::remove_dir_all(folder.join(name))?;
+        }
+        return files.unpack(&folder);
     }
+    let Some(command) = &request.command else {
+        return machine.shell(&path, &image, request.size);
+    };
+    let files = machine.run(&path, &image, command, request.size)?;
+    request.out.as_deref().map_or(Ok(()), |folder| files.unpack(folder))
 }
 
 /// Boots the two oldest kernels, which have the fewest features, for `cargo xtask ci`.
@@ -104,6 +122,9 @@ fn parse(arguments: &[&str]) -> anyhow::Result<Request> {
             "--all" => request.all = true,
             "--release" => request.release = true,
             "--rivals" => request.rivals = true,
+            "--out" => request.out = Some(value()?.into()),
+            "--capture" => request.capture = Some(value()?.to_owned()),
+            "--sources" => request.sources = Some(value()?.to_owned()),
             "--" => {
                 request.command = Some(words.as_slice().join(" "));
                 break;

@@ -130,8 +130,7 @@ fn sampled(tree: &Tree) -> Feed {
     let mut snapshot = Snapshot::new(&defs);
     let mut snapshots = Vec::new();
     let start = clock.moment().monotonic_ns;
-    // The two moments of the real machine were three seconds apart.
-    let interval_ns = if tree.name == "vm2" { 3 * SECOND } else { SECOND };
+    let interval_ns = tree.step_seconds * SECOND;
     for tick in 0..TICKS {
         clock.advance(start + tick * interval_ns - clock.moment().monotonic_ns);
         tree.write(fake.root(), tick).unwrap();

@@ -101,6 +101,44 @@ const WANTED: &[(&str, &[(&str, usize)])] = &[
     ),
     ("processes", &[("cpu", 1), ("memory", 1), ("process", 10), ("process_total", 1)]),
     ("sparse", &[("cgroup", 2), ("cpu", 1), ("memory", 1), ("network", 1)]),
+    ("guest-5.10", GUEST),
+    ("guest-6.1", GUEST),
+    ("guest-6.12", GUEST),
+    (
+        "guest-6.1-48-cpus",
+        &[
+            ("buddy", 9),
+            ("cpu", 1),
+            ("cpu_core", 48),
+            ("interrupt", 20),
+            ("memory", 1),
+            ("numa", 8),
+            ("schedstat", 48),
+            ("slab", 50),
+            ("softirq", 48),
+        ],
+    ),
+];
+
+/// What each kernel that users run must give.
+const GUEST: &[(&str, usize)] = &[
+    ("buddy", 2),
+    ("cgroup", 3),
+    ("cpu", 1),
+    ("cpu_core", 4),
+    ("inode", 1),
+    ("interrupt", 20),
+    ("memory", 1),
+    ("network", 1),
+    ("numa", 1),
+    ("pressure", 3),
+    ("process", 4),
+    ("process_total", 1),
+    ("schedstat", 4),
+    ("slab", 50),
+    ("socket", 1),
+    ("softirq", 4),
+    ("tcp", 1),
 ];
 
 #[test]

@@ -1,9 +1,10 @@
 //! Kernel trees of several machines, for `Host::new(root)` and `--root DIR`.
 //!
 //! `vm2` is real, a copy in `testdata/proc/vm2`: a virtual machine of two CPUs with Linux 6.18,
-//! cgroups version 1, zram and loop devices.  The others are generated, since a machine of 256
-//! CPUs would fill megabytes: the files have the form that the kernel documents, the numbers are
-//! invented, and counters grow from step to step.
+//! cgroups version 1, zram and loop devices.  So are `guest-*`: virtual machines with the kernels
+//! that users run, copied by `cargo xtask vm --capture`.  The others are generated, since a machine
+//! of 256 CPUs would fill megabytes: the files have the form that the kernel documents, the numbers
+//! are invented, and counters grow from step to step.
 //!
 //! ```
 //! let host = testkit::FakeHost::new().unwrap();
@@ -28,6 +29,8 @@ pub struct Tree {
     pub name: &'static str,
     /// One sentence without a full stop.
     pub about: &'static str,
+    /// The time from one step to the next.
+    pub step_seconds: u64,
     write: fn(&Path, u64) -> io::Result<()>,
     /// Files that only root and their owner may read.
     pub denied: &'static [&'static str],
@@ -44,55 +47,94 @@ impl Tree {
     }
 }
 
+/// The time between the two copies of a guest's files, as `xtask/src/vm/capture.rs` sets it.
+const GUEST_SECONDS: u64 = 10;
+
 /// Every machine.
 pub static ALL: &[Tree] = &[
     Tree {
         name: "vm2",
         about: "A real virtual machine of 2 CPUs, cgroups version 1",
-        write: vm2,
+        step_seconds: 3,
+        write: |root, step| copied("vm2", root, step),
         denied: &[],
     },
     Tree {
         name: "cpu256",
         about: "256 CPUs, 4 NUMA nodes, 64 disks, 600 interrupts, bonds and bridges, sensors",
+        step_seconds: 1,
         write: cpu256::write,
         denied: &[],
     },
     Tree {
         name: "cgroup2",
         about: "40 nested cgroups of version 2",
+        step_seconds: 1,
         write: cgroup2::write,
         denied: &[],
     },
     Tree {
         name: "infiniband",
         about: "Two adapters with three ports",
+        step_seconds: 1,
         write: small::infiniband,
         denied: &[],
     },
     Tree {
         name: "nfs",
         about: "NFS client and server, versions 2, 3 and 4",
+        step_seconds: 1,
         write: small::nfs,
         denied: &[],
     },
     Tree {
         name: "old",
         about: "Linux 2.6.32, with the columns of its time",
+        step_seconds: 1,
         write: old::write,
         denied: &[],
     },
     Tree {
         name: "processes",
         about: "Ten processes, some with malicious names, one process id reused",
+        step_seconds: 1,
         write: processes::write,
         denied: &[],
     },
     Tree {
         name: "sparse",
         about: "A container's view: files missing, empty, or unreadable for others",
+        step_seconds: 1,
         write: small::sparse,
         denied: small::DENIED,
+    },
+    Tree {
+        name: "guest-5.10",
+        about: "A real virtual machine of 4 CPUs, Linux 5.10 of Debian 11, cgroups version 2",
+        step_seconds: GUEST_SECONDS,
+        write: |root, step| copied("guest-5.10", root, step),
+        denied: &[],
+    },
+    Tree {
+        name: "guest-6.1",
+        about: "A real virtual machine of 4 CPUs, Linux 6.1 of Debian 12, cgroups version 2",
+        step_seconds: GUEST_SECONDS,
+        write: |root, step| copied("guest-6.1", root, step),
+        denied: &[],
+    },
+    Tree {
+        name: "guest-6.12",
+        about: "A real virtual machine of 4 CPUs, Linux 6.12 of Debian 13, cgroups version 2",
+        step_seconds: GUEST_SECONDS,
+        write: |root, step| copied("guest-6.12", root, step),
+        denied: &[],
+    },
+    Tree {
+        name: "guest-6.1-48-cpus",
+        about: "What grows with CPUs, of a real virtual machine of 48 CPUs in 8 nodes, Linux 6.1",
+        step_seconds: GUEST_SECONDS,
+        write: |root, step| copied("guest-6.1-48-cpus", root, step),
+        denied: &[],
     },
 ];
 
@@ -106,9 +148,9 @@ pub fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/proc")
 }
 
-/// The tree as copied, from step 1 on with the files that had changed three seconds later.
-fn vm2(root: &Path, step: u64) -> io::Result<()> {
-    let tree = testdata().join("vm2");
+/// A real tree as copied, from step 1 on with the files that had changed when it was copied again.
+fn copied(name: &str, root: &Path, step: u64) -> io::Result<()> {
+    let tree = testdata().join(name);
     if step == 0 {
         for part in ["proc", "sys"] {
             crate::fake::copy_tree(&tree.join(part), &root.join(part))?;

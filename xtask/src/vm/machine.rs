@@ -18,6 +18,8 @@ const TIME_MAX: Duration = Duration::from_mins(15);
 const FAILED: &str = "FAIL ";
 /// The start of the guest's last line; the exit status of its command follows.
 const STATUS: &str = "vm: status ";
+/// The start of a line of the archive of `/out`: a compressed tar in base64.
+const OUT: &str = "vm: out ";
 
 /// The size of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +47,8 @@ impl Machine {
         Ok(Machine(()))
     }
 
-    /// Boots a kernel, runs a shell script in it and shows what that prints.
+    /// Boots a kernel, runs a shell script in it and shows what that prints; returns the files that
+    /// it left in `/out`.
     ///
     /// # Errors
     /// When the guest does not end by itself, its script fails, or a line begins with `FAIL `.
@@ -55,7 +58,7 @@ impl Machine {
         image: &Path,
         script: &str,
         size: Size,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<GuestFiles> {
         let start = Instant::now();
         let image = with_script(image, script)?;
         let mut command = emulator(kernel, &image, size);
@@ -71,7 +74,7 @@ impl Machine {
         println!("vm: {:.0} s", start.elapsed().as_secs_f64());
         ensure!(outcome.failed == 0, "{} checks failed", outcome.failed);
         match outcome.status {
-            Some(0) => Ok(()),
+            Some(0) => Ok(GuestFiles(outcome.archive)),
             Some(status) => bail!("the command ended with {status}"),
             None => bail!("the guest ended before its command did"),
         }
@@ -102,6 +105,28 @@ impl Drop for Guest {
 struct Outcome {
     failed: usize,
     status: Option<i32>,
+    /// The archive of `/out`.
+    archive: String,
+}
+
+/// The files that a guest left in `/out`.
+pub(super) struct GuestFiles(String);
+
+impl GuestFiles {
+    /// Unpacks them into a folder.
+    ///
+    /// # Errors
+    /// When the guest left none, or its console was garbled.
+    pub(super) fn unpack(&self, folder: &Path) -> anyhow::Result<()> {
+        ensure!(!self.0.is_empty(), "the guest left nothing in /out");
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        let mut unpack = Command::new("sh");
+        unpack.args(["-c", "base64 -d | tar -xz --no-same-owner -C \"$0\""]).arg(folder);
+        let mut unpack = unpack.stdin(Stdio::piped()).spawn().context("cannot start sh")?;
+        unpack.stdin.take().context("no input")?.write_all(self.0.as_bytes())?;
+        ensure!(unpack.wait()?.success(), "cannot unpack what the guest left in /out");
+        Ok(())
+    }
 }
 
 /// Shows the lines of the console as they come.
@@ -118,6 +143,11 @@ fn read_lines(output: impl std::io::Read) -> anyhow::Result<Outcome> {
         let text = text.trim_end();
         if let Some(status) = text.strip_prefix(STATUS) {
             outcome.status = status.parse().ok();
+            continue;
+        }
+        if let Some(part) = text.strip_prefix(OUT) {
+            outcome.archive.push_str(part);
+            outcome.archive.push('\n');
             continue;
         }
         outcome.failed += usize::from(text.starts_with(FAILED));
