@@ -188,6 +188,11 @@ pub(crate) struct BenchTraceArguments {
     #[arg(long, value_name = "NAME", value_parser = trace_load())]
     load: Vec<TraceLoad>,
 
+    /// At most so many slices of a load in a turn, for slow machines
+    #[arg(long, value_name = "N", conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    slices: Option<u64>,
+
     #[command(flatten)]
     common: CommonArguments,
 }
@@ -368,7 +373,8 @@ const PROGRAMS_STARTED: u64 = 10_000;
 
 impl BenchTraceArguments {
     fn plan(&self) -> TracePlan {
-        let size = |units, slices| TraceSize { units, slices };
+        let slices_max = self.slices.unwrap_or(u64::MAX);
+        let size = |units, slices: u64| TraceSize { units, slices: slices.min(slices_max) };
         let programs = (PROGRAMS_STARTED / u64::from(self.common.rounds)).max(1);
         let sizes = |load| match (load, self.common.quick) {
             (TraceLoad::Getppid, true) => (size(500, 2), size(250, 2)),
