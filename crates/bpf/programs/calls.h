@@ -32,7 +32,7 @@ const volatile struct settings {
 	u32 everybody, follow, some_calls, errors_only;
 	u32 split, cgroup_level, by_command, by_cgroup;
 	s32 own_process;
-	u32 seed_threads, from_exec, successes_only, threads_only, unused;
+	u32 seed_threads, from_exec, successes_only, threads_only, measure;
 	char command[16];
 } settings = {};
 

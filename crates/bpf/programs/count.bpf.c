@@ -8,6 +8,8 @@
  *
  * Both tracepoints run with preemption disabled and never in an interrupt, so that the
  * elements of a CPU have one writer.
+ *
+ * If `measure` is set, the programs time their runs during one jiffy of 64, in `run_times`.
  */
 #include "calls.h"
 
@@ -62,6 +64,23 @@ struct {
 	struct unit_stats *value;
 } units SEC(".maps");
 
+enum timed { ENTER, LEAVE };
+/* The measured runs of one program on one CPU, and their run time. */
+struct run_time { u64 runs, ns; };
+/* The elements of a CPU; they fill a cache line. */
+#define RUN_TIMES 4
+/* One jiffy of this many is measured: two clock reads would be a third of a run. */
+#define JIFFIES_OF_WHICH_ONE 64
+
+/* The loader sets how many CPUs there are. */
+struct {
+	int (*type)[MAP_ARRAY];
+	int (*map_flags)[MMAPABLE];
+	int (*max_entries)[RUN_TIMES];
+	u32 *key;
+	struct run_time *value;
+} run_times SEC(".maps");
+
 enum lost { LOST_FAILURES, LOST_UNITS, LOST_TASKS, LOST_KINDS };
 
 struct {
@@ -88,9 +107,32 @@ INLINE struct begun *watch(struct task_struct *task)
 	return begun;
 }
 
+/* When this run began; 0 if it is not measured. */
+INLINE u64 begin_measuring(void)
+{
+	if (!settings.measure || bpf_jiffies64() & (JIFFIES_OF_WHICH_ONE - 1))
+		return 0;
+	return bpf_ktime_get_ns();
+}
+
+INLINE void end_measuring(u32 program, u64 begin_ns)
+{
+	u32 index = bpf_get_smp_processor_id() * RUN_TIMES + program;
+	struct run_time *sum;
+
+	if (!settings.measure || !begin_ns)
+		return;
+	sum = bpf_map_lookup_elem(&run_times, &index);
+	if (sum) {
+		sum->runs += 1;
+		sum->ns += bpf_ktime_get_ns() - begin_ns;
+	}
+}
+
 SEC("tp_btf/sys_enter")
 int enter(u64 *context)
 {
+	u64 begin_ns = begin_measuring();
 	struct task_struct *task = current_task();
 	struct begun *begun = begun_by(task);
 	u32 slot;
@@ -107,6 +149,7 @@ int enter(u64 *context)
 		return 0;
 	begun->slot = slot;
 	begun->off_cpu_ns = off_cpu_ns(task);
+	end_measuring(ENTER, begin_ns);
 	begun->start_ns = bpf_ktime_get_ns();
 	return 0;
 }
@@ -207,6 +250,7 @@ INLINE void mark_used(u32 slot)
 SEC("tp_btf/sys_exit")
 int leave(u64 *context)
 {
+	u64 begin_ns = begin_measuring();
 	struct task_struct *task = current_task();
 	struct begun *begun = stored(task);
 	u64 wall_ns, away_ns, cpu_ns;
@@ -247,6 +291,7 @@ int leave(u64 *context)
 	}
 	if (settings.split)
 		count_unit(task, begun->slot, failed, wall_ns, cpu_ns);
+	end_measuring(LEAVE, begin_ns);
 	return 0;
 }
 

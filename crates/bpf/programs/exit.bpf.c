@@ -12,6 +12,8 @@
  *
  * A process exits with its last thread.  Its usage is what the kernel has summed up for
  * released threads, and what the others, this one among them, still hold.
+ *
+ * Each program that writes an event adds its run time to `run_times`, which user space maps.
  */
 #include "kernel.h"
 
@@ -37,6 +39,21 @@ struct {
 	u64 *value;
 	int (*max_entries)[4];
 } lost SEC(".maps");
+
+/* The run time of one program on one CPU.  A tracepoint has one context, in which preemption is
+ * disabled, so that an element has one writer. */
+struct run_time { u64 runs, ns; };
+/* The elements of a CPU, one of each kind; they fill a cache line. */
+#define RUN_TIMES 4
+
+/* The loader sets how many CPUs there are. */
+struct {
+	int (*type)[MAP_ARRAY];
+	int (*map_flags)[MMAPABLE];
+	int (*max_entries)[RUN_TIMES];
+	u32 *key;
+	struct run_time *value;
+} run_times SEC(".maps");
 
 struct exec {
 	u32 kind;
@@ -82,9 +99,21 @@ INLINE void count_lost(u32 kind)
 		__sync_fetch_and_add(count, 1);
 }
 
+INLINE void add_run_time(u32 kind, u64 begin_ns)
+{
+	u32 index = bpf_get_smp_processor_id() * RUN_TIMES + kind;
+	struct run_time *sum = bpf_map_lookup_elem(&run_times, &index);
+
+	if (sum) {
+		sum->runs += 1;
+		sum->ns += bpf_ktime_get_ns() - begin_ns;
+	}
+}
+
 SEC("tp_btf/sched_process_exec")
 int execs(u64 *context)
 {
+	u64 begin_ns = bpf_ktime_get_ns();
 	struct task_struct *task = (void *)context[0];
 	struct mm_struct *memory = task->mm;
 	struct exec event = { .kind = EXEC };
@@ -109,6 +138,7 @@ int execs(u64 *context)
 	}
 	if (bpf_ringbuf_output(&events, &event, sizeof(event) - ARGUMENTS_BYTES + kept, wakeup()))
 		count_lost(EXEC);
+	add_run_time(EXEC, begin_ns);
 	return 0;
 }
 
@@ -157,9 +187,11 @@ int exits(u64 *context)
 	struct task_struct *task = (void *)context[0];
 	struct signal_struct *signal = task->signal;
 	struct exit *event;
+	u64 begin_ns;
 
 	if (signal->live.counter)
 		return 0;
+	begin_ns = bpf_ktime_get_ns();
 	event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 	if (!event) {
 		count_lost(EXIT);
@@ -194,6 +226,7 @@ int exits(u64 *context)
 	bpf_probe_read_kernel(event->command, sizeof(event->command), task->group_leader->comm);
 	add_threads(event, signal);
 	bpf_ringbuf_submit(event, wakeup());
+	add_run_time(EXIT, begin_ns);
 	return 0;
 }
 
@@ -202,10 +235,11 @@ int frees(u64 *context)
 {
 	struct task_struct *task = (void *)context[0];
 	struct settled event = { .kind = SETTLED };
-	u64 all;
+	u64 all, begin_ns;
 
 	if (task->pid != task->tgid)
 		return 0;
+	begin_ns = bpf_ktime_get_ns();
 	event.pid = task->tgid;
 	event.start_boottime_ns = task->start_boottime;
 	/* The parent may have taken the sum while the last thread was still on its CPU. */
@@ -215,6 +249,7 @@ int frees(u64 *context)
 		event.run_ns = all;
 	if (bpf_ringbuf_output(&events, &event, sizeof(event), wakeup()))
 		count_lost(SETTLED);
+	add_run_time(SETTLED, begin_ns);
 	return 0;
 }
 

@@ -149,6 +149,7 @@ static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static long (*bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static long (*bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static u64 (*bpf_jiffies64)(void) = (void *)118;
 static u64 (*bpf_get_current_task)(void) = (void *)35;
 static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
 static u64 (*bpf_get_current_ancestor_cgroup_id)(int level) = (void *)123;

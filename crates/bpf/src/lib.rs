@@ -23,6 +23,7 @@
 //! Uses no other crate of ours.  Begin with `loader.rs`, then `task_iterator.rs`, the shortest of
 //! the programs.
 
+mod attach_types;
 mod call_id;
 mod call_names;
 mod cpu_counters;
@@ -34,6 +35,7 @@ mod mapped;
 mod process_events;
 mod records;
 mod ring_buffer;
+mod run_times;
 mod settings;
 mod symbols;
 mod syscall_counts;
@@ -49,6 +51,7 @@ pub use histogram::{Histogram, STEPS};
 pub use loader::{Error, KernelTypes};
 pub use process_events::{LostEvents, ProcessEvent, ProcessEvents};
 pub use records::{ExecEvent, ExitEvent, FreeEvent, TaskRecord, ThreadGroup};
+pub use run_times::RunTime;
 pub use settings::{CountSettings, Split};
 pub use syscall_counts::{CallCount, SyscallCounts, Uncounted, UnitCount};
 pub use syscall_events::{

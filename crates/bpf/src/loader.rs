@@ -1,14 +1,19 @@
 //! Loads an object into the kernel: BTF of the kernel, relocation, verification.
 //!
-//! Parsing 5 MB of BTF takes memory that is not needed afterwards.  It is returned to the system,
-//! because a recorder's resident size is measured for weeks.
+//! Parsing 5 MB of BTF takes 40 ms, and memory that is not needed afterwards.  The memory is returned
+//! to the system, because a recorder's resident size is measured for weeks.  `aya` parses all types
+//! for each new loader, whether the caller has parsed them already or not.  So objects without
+//! settings share one loader, and of the types only those for attaching are parsed here.
 
+use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
 use aya::maps::Map;
 use aya::programs::{BtfTracePoint, Iter, Program, ProgramError};
-use aya::{Btf, Ebpf, EbpfLoader};
+use aya::{Btf, Ebpf, EbpfLoader, Endianness};
+
+use crate::attach_types;
 
 /// Why a program cannot run in the kernel.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +93,18 @@ fn is_interrupted(error: &ProgramError) -> bool {
         if io_error.kind() == io::ErrorKind::WouldBlock)
 }
 
+/// The array in which programs measure their run time; objects may have one.
+pub(crate) const RUN_TIMES: &str = "run_times";
+
+/// Its elements for a CPU: one for each program.
+pub(crate) const RUN_TIMES_OF_A_CPU: usize = 4;
+
+/// Its elements in all.
+pub(crate) fn run_times() -> Result<u32, Error> {
+    let cpus = aya::util::nr_cpus().map_err(|(_, error)| Error::Read(error))?;
+    Ok(u32::try_from(cpus * RUN_TIMES_OF_A_CPU).unwrap_or(u32::MAX))
+}
+
 /// The inode of the initial PID namespace (`PROC_PID_INIT_INO` of linux/proc_ns.h).
 const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
 
@@ -100,11 +117,17 @@ fn check_namespace() -> Result<(), Error> {
     }
 }
 
-/// The running kernel's types, by which programs are relocated.  Drop it when all are loaded: it
-/// takes 30 MB.
+/// The running kernel's types, by which programs are relocated and attached.  Drop it when all are
+/// loaded: it takes 30 MB.
 pub struct KernelTypes {
-    pub(crate) types: Option<Btf>,
+    /// The types for attaching; `None` only while this is dropped.
+    types: Option<Btf>,
+    /// The loader of objects without settings.
+    shared: RefCell<Option<EbpfLoader<'static>>>,
 }
+
+/// The kernel's BTF.
+const KERNEL_BTF: &str = "/sys/kernel/btf/vmlinux";
 
 impl KernelTypes {
     /// Reads the kernel's BTF.
@@ -113,23 +136,32 @@ impl KernelTypes {
     /// [`Error::NoBtf`], and [`Error::Namespace`] in a PID namespace of its own.
     pub fn open() -> Result<Self, Error> {
         check_namespace()?;
-        let types = Btf::from_sys_fs().map_err(|error| Error::NoBtf(error.to_string()))?;
-        Ok(KernelTypes { types: Some(types) })
+        let whole = std::fs::read(KERNEL_BTF).map_err(|error| Error::NoBtf(error.to_string()))?;
+        // A newer format may have kinds of types that only `aya` knows.
+        let reduced = attach_types::reduced(&whole);
+        let types = Btf::parse(reduced.as_ref().unwrap_or(&whole), Endianness::default());
+        let types = types.map_err(|error| Error::NoBtf(error.to_string()))?;
+        Ok(KernelTypes { types: Some(types), shared: RefCell::new(None) })
     }
 
     /// Creates an object's maps and relocates its programs for this kernel.
     pub(crate) fn load(&self, object: &[u8]) -> Result<Ebpf, Error> {
-        self.load_with(object, |_| {})
+        let elements = run_times()?;
+        let mut shared = self.shared.borrow_mut();
+        let loader = shared.get_or_insert_with(EbpfLoader::new);
+        loader.map_max_entries(RUN_TIMES, elements);
+        loader.load(object).map_err(|error| Error::from_loader(&error))
     }
 
-    /// As [`load`](Self::load); `set` sets globals and map sizes before.
+    /// As [`load`](Self::load); `set` sets globals and map sizes before, for this object alone.
     pub(crate) fn load_with<'a>(
-        &'a self,
+        &self,
         object: &[u8],
         set: impl FnOnce(&mut EbpfLoader<'a>),
     ) -> Result<Ebpf, Error> {
+        let elements = run_times()?;
         let mut loader = EbpfLoader::new();
-        loader.btf(self.types.as_ref());
+        loader.map_max_entries(RUN_TIMES, elements);
         set(&mut loader);
         loader.load(object).map_err(|error| Error::from_loader(&error))
     }
@@ -200,6 +232,7 @@ impl Drop for KernelTypes {
     /// Returns the memory to the system.
     fn drop(&mut self) {
         self.types = None;
+        *self.shared.borrow_mut() = None;
         // SAFETY: takes no pointer and is safe to call at any time (malloc_trim(3)).
         #[cfg(target_env = "gnu")]
         unsafe {

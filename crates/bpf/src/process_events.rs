@@ -11,9 +11,10 @@ use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use aya::maps::{Array, MapData, RingBuf};
 use aya::{Ebpf, include_bytes_aligned};
 
-use crate::loader::take_map;
+use crate::loader::{RUN_TIMES, take_map};
 use crate::records::{ARGUMENTS_BYTES, ExecEvent, ExitEvent, FreeEvent, Record as _};
-use crate::{Error, KernelTypes};
+use crate::run_times::{RunTime, RunTimes};
+use crate::{Error, KernelTypes, syscall_programs};
 
 /// The object made of `programs/exit.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/exit.bpf.o");
@@ -55,8 +56,9 @@ pub struct LostEvents {
 pub struct ProcessEvents {
     ring: RingBuf<MapData>,
     lost: Array<MapData, u64>,
+    run_times: RunTimes,
     // Dropping it detaches the programs.
-    _programs: Ebpf,
+    programs: Ebpf,
 }
 
 impl ProcessEvents {
@@ -73,7 +75,8 @@ impl ProcessEvents {
         Ok(ProcessEvents {
             ring: map("events")?.try_into().map_err(|error| Error::from_loader(&error))?,
             lost: map("lost")?.try_into().map_err(|error| Error::from_loader(&error))?,
-            _programs: object,
+            run_times: RunTimes::map(&map(RUN_TIMES)?)?,
+            programs: object,
         })
     }
 
@@ -103,6 +106,29 @@ impl ProcessEvents {
     /// When the map cannot be read.
     pub fn lost_frees(&self) -> Result<u64, Error> {
         self.lost.get(&FREE, 0).map_err(|error| Error::from_loader(&error))
+    }
+
+    /// The runs of the programs that wrote an event or lost one, and their CPU time, all of it in
+    /// other tasks.  Makes no system call.
+    #[must_use]
+    pub fn run_time(&self) -> RunTime {
+        [EXEC, EXIT, FREE].iter().fold(RunTime::default(), |sum, &kind| {
+            let program = self.run_times.of(kind as usize);
+            RunTime { runs: sum.runs + program.runs, ns: sum.ns + program.ns }
+        })
+    }
+
+    /// The same as the kernel has measured it, which it does while
+    /// [`SyscallCounts::measure`](crate::SyscallCounts::measure) is on; runs without an event
+    /// included.
+    ///
+    /// # Errors
+    /// When the kernel cannot be asked.
+    pub fn run_time_by_kernel(&self) -> Result<RunTime, Error> {
+        TRACEPOINTS.iter().try_fold(RunTime::default(), |sum, (name, _)| {
+            let program = syscall_programs::run_time(&self.programs, name)?;
+            Ok(RunTime { runs: sum.runs + program.runs, ns: sum.ns + program.ns })
+        })
     }
 }
 

@@ -50,6 +50,9 @@ pub struct CountSettings {
     pub slower_than_ns: u64,
     /// By which unit to count.
     pub split: Split,
+    /// Time the runs of the programs during one jiffy of 64, for
+    /// [`SyscallCounts::run_time_of`](crate::SyscallCounts::run_time_of).
+    pub measure: bool,
 }
 
 /// `struct settings` of the program.
@@ -72,7 +75,7 @@ pub(crate) struct RawSettings {
     from_exec: u32,
     successes_only: u32,
     pub(crate) threads_only: u32,
-    unused: u32,
+    measure: u32,
     command: [u8; 16],
 }
 
@@ -98,7 +101,7 @@ impl CountSettings {
             from_exec: u32::from(self.from_exec),
             successes_only: u32::from(self.successes_only),
             threads_only: 0,
-            unused: 0,
+            measure: u32::from(self.measure),
             command: self.command.unwrap_or_default(),
         }
     }

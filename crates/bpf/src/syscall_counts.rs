@@ -11,8 +11,9 @@ use std::os::fd::OwnedFd;
 use aya::maps::{Array, HashMap, MapData, PerCpuHashMap};
 use aya::{Ebpf, Pod, include_bytes_aligned};
 
-use crate::loader::take_map;
+use crate::loader::{RUN_TIMES, take_map};
 use crate::mapped::MappedArray;
+use crate::run_times::RunTimes;
 use crate::settings::{CountSettings, Split};
 use crate::syscall_programs::{self, CallStorage, ProgramRunTime, WatchedTasks, words, wrong};
 use crate::{Error, KernelTypes, SLOTS, STEPS};
@@ -142,10 +143,15 @@ pub struct SyscallCounts {
     watched: WatchedTasks,
     storage: CallStorage,
     lost: Array<MapData, u64>,
+    run_times: RunTimes,
     pending: OwnedFd,
     // Dropping it detaches the programs.
     programs: Ebpf,
 }
+
+/// `enum timed` of the program.
+const ENTER: usize = 0;
+const LEAVE: usize = 1;
 
 /// The programs and their tracepoints, in the order of attaching: `sys_exit` before `sys_enter`, so
 /// that no entry is seen whose exit would be missed.
@@ -198,6 +204,7 @@ impl SyscallCounts {
             watched,
             storage,
             lost: take_map(&mut object, "lost")?.try_into().map_err(wrong)?,
+            run_times: RunTimes::map(&take_map(&mut object, RUN_TIMES)?)?,
             pending,
             programs: object,
         })
@@ -340,7 +347,18 @@ impl SyscallCounts {
         syscall_programs::measure()
     }
 
-    /// The run time measured so far.
+    /// The run time of the programs for this many calls, by the mean of the runs that they have
+    /// measured ([`CountSettings::measure`]); `None` before the first.  Makes no system call.
+    #[must_use]
+    pub fn run_time_of(&self, calls: u64) -> Option<u64> {
+        let mean = |program: usize| {
+            let measured = self.run_times.of(program);
+            (measured.runs > 0).then(|| measured.ns as f64 / measured.runs as f64)
+        };
+        Some((calls as f64 * (mean(ENTER)? + mean(LEAVE)?)) as u64)
+    }
+
+    /// The run time that the kernel has measured so far.
     ///
     /// # Errors
     /// When the kernel cannot be asked.

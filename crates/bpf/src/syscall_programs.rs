@@ -5,10 +5,11 @@ use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 
 use aya::Ebpf;
-use aya::maps::{HashMap, MapData};
+use aya::maps::{HashMap, MapData, MapType};
+use aya::sys::is_map_supported;
 
 use crate::loader::{open_iterator, take_map};
-use crate::{Error, KernelTypes};
+use crate::{Error, KernelTypes, RunTime};
 
 /// Where the programs store the call that a task is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +29,12 @@ impl CallStorage {
         }
     }
 
-    /// Opens with the first storage that the kernel has.
+    /// Opens with the first storage that the kernel takes.
     pub(crate) fn first<T>(open: impl Fn(CallStorage) -> Result<T, Error>) -> Result<T, Error> {
+        // Asking costs a system call, trying costs parsing the kernel's types.
+        if matches!(is_map_supported(MapType::TaskStorage), Ok(false)) {
+            return open(CallStorage::Hash);
+        }
         match open(CallStorage::Task) {
             Err(Error::Refused(reason)) => open(CallStorage::Hash).map_err(|error| match error {
                 Error::Refused(other) if other != reason => {
@@ -89,13 +94,19 @@ pub struct ProgramRunTime {
 impl ProgramRunTime {
     /// What the kernel has measured so far for an object's programs.
     pub(crate) fn of(object: &Ebpf) -> Result<Self, Error> {
+        let (enter, leave) = (run_time(object, "enter")?, run_time(object, "leave")?);
         Ok(ProgramRunTime {
-            enter_runs: info(object, "enter", "run_cnt")?,
-            enter_ns: info(object, "enter", "run_time_ns")?,
-            leave_runs: info(object, "leave", "run_cnt")?,
-            leave_ns: info(object, "leave", "run_time_ns")?,
+            enter_runs: enter.runs,
+            enter_ns: enter.ns,
+            leave_runs: leave.runs,
+            leave_ns: leave.ns,
         })
     }
+}
+
+/// What the kernel has measured so far for a program.
+pub(crate) fn run_time(object: &Ebpf, name: &str) -> Result<RunTime, Error> {
+    Ok(RunTime { runs: info(object, name, "run_cnt")?, ns: info(object, name, "run_time_ns")? })
 }
 
 /// Makes tasks watched, by the iterator program `seed`.

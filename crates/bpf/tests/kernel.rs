@@ -203,3 +203,28 @@ fn cpu_ns_of(pid: u32) -> u64 {
     let micros = |time: libc::timeval| time.tv_sec * 1_000_000 + time.tv_usec;
     (micros(usage.ru_utime) + micros(usage.ru_stime)).cast_unsigned() * 1000
 }
+
+#[test]
+fn the_programs_measure_their_run_time_as_the_kernel_does() {
+    let Some(mut events) = open(ProcessEvents::open) else { return };
+    let measuring = match bpf::SyscallCounts::measure() {
+        Ok(measuring) => measuring,
+        Err(error) => {
+            return testkit::skip_refused("run times of BPF programs", &error.to_string());
+        }
+    };
+    let (ours_before, kernel_before) = (events.run_time(), events.run_time_by_kernel().unwrap());
+    for _ in 0..300 {
+        Command::new("/bin/true").status().expect("true");
+    }
+    let (ours, kernel) = (events.run_time(), events.run_time_by_kernel().unwrap());
+    drop(measuring);
+    events.drain(|_| ());
+    let runs = ours.runs - ours_before.runs;
+    // A life is an exec, an exit and a release; the last releases may still come.
+    assert!(runs >= 800, "{runs}");
+    assert!(kernel.runs - kernel_before.runs >= runs);
+    let (ours, kernel) = (ours.ns - ours_before.ns, kernel.ns - kernel_before.ns);
+    // The kernel's includes its own two clock reads, some 40 ns, and the runs for other threads.
+    assert!(ours > kernel / 2 && ours < kernel + kernel / 10, "{ours} ns, kernel {kernel} ns");
+}

@@ -124,6 +124,34 @@ fn what_is_not_wanted_is_not_counted() {
 }
 
 #[test]
+fn sampled_runs_stand_for_all_of_them() {
+    let settings = CountSettings { measure: true, ..CountSettings::default() };
+    for storage in [CallStorage::Task, CallStorage::Hash] {
+        let open = |kernel: &KernelTypes| SyscallCounts::open_with(kernel, &settings, storage);
+        let Some(mut counts) = opened(open) else { return };
+        assert_eq!(counts.run_time_of(1_000), None, "nothing is measured yet");
+        counts.watch(&[own_thread()]).unwrap();
+        let measuring = SyscallCounts::measure().unwrap();
+        // Two seconds, so that several of the measured jiffies are in it.
+        let begin = std::time::Instant::now();
+        while begin.elapsed().as_secs() < 2 {
+            getppid(10_000);
+        }
+        let kernel = counts.run_time().unwrap();
+        drop(measuring);
+        let calls = counts.call(GETPPID).unwrap().calls;
+        let kernel_ns = (kernel.enter_ns as f64 / kernel.enter_runs as f64
+            + kernel.leave_ns as f64 / kernel.leave_runs as f64)
+            * calls as f64;
+        let sampled_ns = counts.run_time_of(calls).expect("measured runs") as f64;
+        let ratio = sampled_ns / kernel_ns;
+        // Runs of the programs for tasks that are not watched make the kernel's mean smaller, its
+        // own clock reads make it bigger.
+        assert!((0.5..2.0).contains(&ratio), "{storage:?}: {sampled_ns} {kernel_ns}");
+    }
+}
+
+#[test]
 #[ignore = "a measurement"]
 fn cost() {
     let time = |text: &str| {
