@@ -7,6 +7,10 @@
 //! the file covers only the first thread, does not separate user and system time, and costs three
 //! times as much.  `time` and shells report `getrusage` too, so an observer sees the same number.
 //!
+//! The recorder's BPF programs run in the tasks that meet their tracepoints, so their CPU time is not
+//! in `getrusage`; the sources that load them add it to [`RecorderCounters::bpf_ns`].  A BPF iterator
+//! runs in the recorder's own `read`, so its time is in `system`.
+//!
 //! The recorder's own counts (written bytes, missed ticks) come through [`RecorderCounters`], which
 //! `cli` creates and passes in `SharedState::recorder`.
 
@@ -39,6 +43,7 @@ const SWITCHES_VOLUNTARY: usize = 11;
 const SWITCHES_FORCED: usize = 12;
 const MAJOR_FAULTS: usize = 13;
 const SOURCES_BY_BPF: usize = 14;
+const BPF: usize = 15;
 
 /// The recorder's counters of itself, which start at 0; this source copies them into its samples.
 ///
@@ -59,6 +64,10 @@ pub struct RecorderCounters {
     pub samples_unwritten: Counter,
     /// Reads of a source left out to stay within the budget.
     pub reads_skipped: Counter,
+    /// Sources whose BPF programs run in other tasks.
+    pub bpf_sources: Counter,
+    /// CPU time of these programs.
+    pub bpf_ns: Counter,
 }
 
 /// A count that one thread writes and any may read.
@@ -133,6 +142,8 @@ impl Source for Whit {
             row.set(TICKS_MISSED, recorder.ticks_missed.get());
             row.set(SAMPLES_UNWRITTEN, recorder.samples_unwritten.get());
             row.set(READS_SKIPPED, recorder.reads_skipped.get());
+            let has_programs = recorder.bpf_sources.get() > 0;
+            row.set_some(BPF, has_programs.then(|| recorder.bpf_ns.get() / 1_000));
         }
         State::Ok
     }
@@ -150,8 +161,9 @@ fn percent(row: &Row<'_>, field: usize) -> Option<f64> {
     Some(row.delta(field)? / (seconds * 1e4))
 }
 
-fn percent_both(row: &Row<'_>) -> Option<f64> {
-    Some(percent(row, USER)? + percent(row, SYSTEM)?)
+/// All CPU time; that of BPF programs if there are any.
+fn percent_all(row: &Row<'_>) -> Option<f64> {
+    Some(percent(row, USER)? + percent(row, SYSTEM)? + percent(row, BPF).unwrap_or(0.0))
 }
 
 /// All system calls, including the recorder's own if it counts them.
@@ -193,6 +205,11 @@ pub(crate) static ENTRY: Entry = Entry {
             Unit::Count,
             "Sources whose counters of CPUs a BPF program copies, instead of files",
         ),
+        Field::counter(
+            "bpf",
+            Unit::Microseconds,
+            "CPU time of the recorder's BPF programs in other processes; missing if none run there",
+        ),
     ],
     cadence: Cadence::First,
     layouts: &[Layout {
@@ -203,7 +220,7 @@ pub(crate) static ENTRY: Entry = Entry {
             title: "<------Whit------->",
             headings: &[" cpu% calls KBWrit "],
             show: Show::Cells(&[
-                Cell::fixed("", 5, 2, percent_both),
+                Cell::fixed("", 5, 2, percent_all),
                 Cell::scaled(" ", 5, calls),
                 Cell::scaled(" ", 6, |row| Some(row.rate(WRITTEN)? / 1024.0)),
             ]),
@@ -212,12 +229,13 @@ pub(crate) static ENTRY: Entry = Entry {
             when: |_| true,
             title: "WHIT SUMMARY ($rate)",
             headings: &[
-                "<---CPU----><----Calls-----><----KBytes----><-----Samples------><Ticks><-Mem>",
-                "User%   Sys%  Kernel   Other  ReadKB  WritKB  Taken Unwrit Skipd Missed RSSKB",
+                "<-------CPU-------><----Calls-----><----KBytes----><-----Samples------><Ticks><-Mem>",
+                "User%   Sys%   Bpf%  Kernel   Other  ReadKB  WritKB  Taken Unwrit Skipd Missed RSSKB",
             ],
             show: Show::Cells(&[
                 Cell::fixed(" ", 5, 2, |row| percent(row, USER)),
                 Cell::fixed("  ", 5, 2, |row| percent(row, SYSTEM)),
+                Cell::fixed("  ", 5, 2, |row| percent(row, BPF)),
                 Cell::whole("  ", 6, |row| row.rate(READ_CALLS)),
                 Cell::whole("  ", 6, |row| row.rate(OTHER_CALLS)),
                 Cell::whole("  ", 6, |row| Some(row.rate(READ_BYTES)? / 1024.0)),
@@ -247,12 +265,14 @@ pub(crate) static ENTRY: Entry = Entry {
                 PlotColumn::new("CtxVol", |row| row.rate(SWITCHES_VOLUNTARY)),
                 PlotColumn::new("CtxForced", |row| row.rate(SWITCHES_FORCED)),
                 PlotColumn::whole("MajFault", |row| row.delta(MAJOR_FAULTS)),
+                PlotColumn::fixed("Bpf%", 3, |row| percent(row, BPF)),
             ],
             ..Plot::EMPTY
         }),
         metrics: &[
             PlotColumn::fixed("whit.user", 3, |row| percent(row, USER)),
             PlotColumn::fixed("whit.sys", 3, |row| percent(row, SYSTEM)),
+            PlotColumn::fixed("whit.bpf", 3, |row| percent(row, BPF)),
             PlotColumn::new("whit.calls", calls),
             PlotColumn::new("whit.kbread", |row| Some(row.rate(READ_BYTES)? / 1024.0)),
             PlotColumn::new("whit.kbwritten", |row| Some(row.rate(WRITTEN)? / 1024.0)),
@@ -312,6 +332,7 @@ mod tests {
         assert_eq!(table.get(0, SAMPLES), Some(3));
         assert_eq!(table.get(0, WRITTEN), Some(4096));
         assert_eq!(table.get(0, TICKS_MISSED), Some(0));
+        assert_eq!(table.get(0, BPF), None, "no BPF program runs in other processes");
         assert!(table.get(0, RESIDENT).unwrap() > 1 << 20);
         assert!(table.get(0, READ_CALLS).unwrap() >= 4);
     }
@@ -323,7 +344,7 @@ mod tests {
         let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
         assert!(table.get(0, USER).is_some());
-        for field in [RESIDENT, OTHER_CALLS, SAMPLES, TICKS_MISSED] {
+        for field in [RESIDENT, OTHER_CALLS, SAMPLES, TICKS_MISSED, BPF] {
             assert_eq!(table.get(0, field), None);
         }
         let mut host = Host::in_memory();

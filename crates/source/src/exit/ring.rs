@@ -39,6 +39,8 @@ pub(super) struct Ring {
     lives: ProcessEvents,
     waiting: Waiting,
     lost: LostEvents,
+    /// The programs' CPU time that was reported.
+    run_ns: u64,
 }
 
 /// Exits that wait for the next tick.
@@ -83,7 +85,10 @@ impl Ring {
             is_last: false,
         };
         let lives = context.shared.kernel.load(ProcessEvents::open)?;
-        Ok(Ring { lives, waiting, lost: LostEvents::default() })
+        if let Some(recorder) = &context.shared.recorder {
+            recorder.bpf_sources.add(1);
+        }
+        Ok(Ring { lives, waiting, lost: LostEvents::default(), run_ns: 0 })
     }
 
     pub(super) fn wakeup(&self) -> Wakeup<'_> {
@@ -92,7 +97,7 @@ impl Ring {
 
     /// Reads all events from the ring buffer.
     pub(super) fn drain(&mut self) {
-        let Ring { lives, waiting, lost } = self;
+        let Ring { lives, waiting, lost, .. } = self;
         let mut events = 0;
         let context = waiting.context.clone();
         let counters = &context.shared.processes;
@@ -130,6 +135,11 @@ impl Ring {
     /// Adds a row for each exit that was not shown yet.
     pub(super) fn rows(&mut self, host: &Host, names: &mut Names, table: &mut Table) {
         self.drain();
+        if let Some(recorder) = &self.waiting.context.shared.recorder {
+            let run_ns = self.lives.run_time().ns;
+            recorder.bpf_ns.add(run_ns.saturating_sub(self.run_ns));
+            self.run_ns = run_ns;
+        }
         self.waiting.rows(host, names, table);
     }
 }
