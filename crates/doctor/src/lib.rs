@@ -18,6 +18,7 @@ use source::{Entry, SourceContext};
 
 mod calls;
 mod facts;
+mod loading;
 mod measure;
 mod model;
 mod print;
@@ -49,7 +50,10 @@ pub fn examine(root: &Path, interval_ns: u64, reads: u32) -> Findings {
     let measured = measure::measure(&mut host, &entries, &Arc::default(), reads, EXAMINE_TIME);
     let model = model::model(&mut Host::new(root));
     let capabilities = if here { facts::capabilities() } else { Vec::new() };
-    let facts = facts::facts(root, &capabilities);
+    let mut facts = facts::facts(root, &capabilities);
+    if here {
+        facts.extend(loading::facts());
+    }
     let kernel = std::fs::read_to_string(root.join("proc/sys/kernel/osrelease"));
     let host_name = match here {
         true => rustix::system::uname().nodename().to_string_lossy().into_owned(),
