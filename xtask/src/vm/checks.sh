@@ -28,13 +28,14 @@ processes_by() {
     says "$1\\+bpf" whit record -sZ -i0.3 -c2 --process-way "$2"
 }
 
-# 1,000 processes that end at once: each is in the recording, once.
+# short_lives COUNT: processes that end at once; each is in the recording, once.
 short_lives() {
+    rm -f /tmp/lives-*
     whit record -s exit -i1 -f /tmp/lives >/dev/null 2>/tmp/err &
     recorder=$!
     sleep 2
     i=0
-    while [ $i -lt 1000 ]; do
+    while [ $i -lt $1 ]; do
         /bin/true
         i=$((i + 1))
     done
@@ -42,12 +43,12 @@ short_lives() {
     kill $recorder
     wait $recorder
     seen=$(whit play /tmp/lives-* -s EXIT --csv | grep -c ",command,true$")
-    [ "$seen" = 1000 ] || { echo "$seen of 1000 seen"; cat /tmp/err; return 1; }
+    [ "$seen" = $1 ] || { echo "$seen of $1 seen"; cat /tmp/err; return 1; }
 }
 
-# A program of known calls: dd reads and writes one byte at a time.
+# exact_counts WAY: of a program of known calls; dd reads and writes one byte at a time.
 exact_counts() {
-    whit trace --way kernel -c --json -o /tmp/counts dd if=/dev/zero of=/dev/null bs=1 count=1000 2>/tmp/err ||
+    whit trace --way $1 -c --json -o /tmp/counts dd if=/dev/zero of=/dev/null bs=1 count=1000 2>/tmp/err ||
         { cat /tmp/err; return 1; }
     for call in read write; do
         count=$(tr '{' '\n' </tmp/counts | grep "\"$call\"" | grep -o '"calls": *[0-9]*' | grep -o '[0-9]*$')
@@ -76,6 +77,24 @@ new_program() {
     done
 }
 
+# Without the kernel's types everything goes by /proc, taskstats and ptrace, says so, and is right.
+without_btf() {
+    mount -t tmpfs none /sys/kernel/btf || return 1
+    says 'proc\+taskstats' whit record -sZ -i0.3 -c2 || { echo "processes"; return 1; }
+    whit record -sZ -c1 --process-way iterator >/tmp/said 2>&1
+    [ $? = 2 ] && grep -q 'no BTF' /tmp/said || { echo "the iterator is not refused"; return 1; }
+    short_lives 100 || return 1
+    exact_counts ptrace || return 1
+    says 'Counted by ptrace' whit trace -c true || { echo "trace -c"; return 1; }
+    says 'not in the kernel, which costs less: no BTF' whit trace true || { echo "trace"; return 1; }
+    whit trace --way kernel true >/tmp/said 2>&1
+    [ $? = 2 ] && grep -q 'no BTF' /tmp/said || { echo "trace --way kernel"; return 1; }
+    says '^! btf +absent' whit doctor -n 3 || { echo "doctor"; return 1; }
+    grep -qE '^! process iterator +does not work: no BTF' /tmp/said ||
+        { echo "doctor on the iterator"; return 1; }
+    umount /sys/kernel/btf
+}
+
 check record whit record -scdmnjxstE -i0.1 -c5 -f /tmp/all
 check play says '[0-9]' whit play /tmp/all-*
 check play-csv says '^[0-9]' whit play /tmp/all-* --csv
@@ -84,9 +103,10 @@ check iterator processes_by iterator iterator
 check walk processes_by proc proc
 check counters says 'counters bpf +works for cpu, cpu_core, interrupt, numa' whit doctor -n 3
 check counters-record whit record -scCjM -i0.1 -c5 --counter-way bpf
-check lives short_lives
-check counts exact_counts
+check lives short_lives 1000
+check counts exact_counts kernel
 check counts-chosen says ' 1 +execve$' whit trace --way kernel -cq -e trace=execve,getppid true
 check lines same_lines
 check new-program new_program
 check run says '^3$' whit run echo ::: 1 2 3
+check without-btf without_btf
