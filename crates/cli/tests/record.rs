@@ -251,6 +251,9 @@ fn signals_stop_reopen_and_flush_within_a_long_interval() {
         assert!(!read(&path).damage.not_closed, "{}", path.display());
     }
     assert!(log().contains("Terminating"), "{}", log());
+    let cost = "s of CPU time, start included, in ";
+    assert!(log().contains(cost), "{}", log());
+    assert!(log().contains("; no BPF programs ran in other processes"), "{}", log());
 }
 
 #[test]
@@ -609,6 +612,65 @@ fn over_budget_sources_are_skipped_and_say_so() {
     assert_eq!(content.samples, 61);
     assert!(content.skipped > 60, "{}", content.skipped);
     assert_eq!(content.counts.len(), 61, "the recorder's own source is never left out");
+}
+
+/// CPU time of another process so far, by its CPU-time clock.
+fn cpu_time_of(child: &Child) -> Duration {
+    let (mut clock, mut time) = (0, libc::timespec { tv_sec: 0, tv_nsec: 0 });
+    let pid = child.id().cast_signed();
+    // SAFETY: the pointer is to what the call fills.
+    assert_eq!(unsafe { libc::clock_getcpuclockid(pid, &raw mut clock) }, 0);
+    // SAFETY: the pointer is to what the call fills.
+    assert_eq!(unsafe { libc::clock_gettime(clock, &raw mut time) }, 0);
+    Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec as u32)
+}
+
+/// What recording uses after its first second, in per cent of one CPU.
+fn percent_used(interval: &str, budget: &[&str]) -> f64 {
+    let folder = folder();
+    let place = folder.path().to_str().unwrap();
+    let fixed = ["-scCdDnNmMjJtTsEfiypg", "--quiet", "-i", interval, "-f", place];
+    let mut child = start(&mut whit(&[&fixed, budget].concat()));
+    std::thread::sleep(Duration::from_secs(1));
+    let (begin, before) = (Instant::now(), cpu_time_of(&child));
+    std::thread::sleep(Duration::from_secs(8));
+    let (passed, used) = (begin.elapsed(), cpu_time_of(&child) - before);
+    signal(&child, rustix::process::Signal::TERM);
+    assert!(wait_for_end(&mut child).success());
+    used.as_secs_f64() / passed.as_secs_f64() * 100.0
+}
+
+/// Measures a recorder without and with this budget; the error says what is not as it should be.
+fn budget_holds(percent: f64, interval: &'static str) -> Result<(), String> {
+    let budget = percent.to_string();
+    let without = std::thread::spawn(move || percent_used(interval, &[]));
+    let with = percent_used(interval, &["--budget", &budget]);
+    let without = without.join().unwrap();
+    let said = format!("budget {percent} %: {with:.3} % used, {without:.3} % without it");
+    // Without a budget it uses more; with it hardly more than the budget, and most of that.
+    let holds = without > percent * 1.3 && with < percent * 1.1 && with > percent * 0.7;
+    if holds { Ok(()) } else { Err(said) }
+}
+
+/// Beside other work a recorder misses ticks, and a reading takes more CPU time than the one before:
+/// so it may be measured three times.
+#[test]
+fn a_budget_holds_all_that_the_recorder_uses() {
+    let cases = [(0.3, "0.02"), (1.0, "0.01")].map(|(percent, interval)| {
+        std::thread::spawn(move || {
+            let mut said = Vec::new();
+            while said.len() < 3 {
+                match budget_holds(percent, interval) {
+                    Ok(()) => return,
+                    Err(error) => said.push(error),
+                }
+            }
+            panic!("{}", said.join("; "));
+        })
+    });
+    for case in cases {
+        case.join().unwrap();
+    }
 }
 
 /// A terminal of so many columns, and what the recorder wrote to it; `None` where there are no

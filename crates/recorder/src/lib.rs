@@ -29,7 +29,7 @@ mod roll;
 mod rotation;
 mod schedule;
 
-pub use budget::Budget;
+pub use budget::{Budget, Used};
 pub use error::RecorderError;
 pub use export::{Notify, open_export};
 pub use facts::{RunFacts, gather_facts};

@@ -9,11 +9,12 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use procfs::Host;
+use procfs::usage::{Whose, usage};
 use sample::{Cadence, Clock, DESCRIPTORS_MAX, Moment, Snapshot, SourceDef, State, Wake};
 use source::{Entry, RecorderCounters, Sampler, SourceContext, Wakeup};
 
 use crate::RecorderError;
-use crate::budget::Budget;
+use crate::budget::{Budget, Used};
 use crate::intervals::Intervals;
 use crate::schedule::{Tick, TickSchedule};
 
@@ -102,7 +103,7 @@ pub struct Recorder {
     pub schedule: TickSchedule,
     /// Time between two ticks; 0 for as fast as possible.
     pub interval_ns: u64,
-    /// The limit of the cost of reading.
+    /// The limit of the recorder's CPU time.
     pub budget: Option<Budget>,
     /// A source that is read at the second interval whatever its cadence: the recorder's own, if
     /// the user did not select it.
@@ -123,7 +124,7 @@ pub struct RecorderSettings<'a> {
     pub intervals: Intervals,
     /// Whether ticks are multiples of the interval since the epoch.
     pub align: bool,
-    /// The budget for reading, in per cent of one CPU.
+    /// The budget for all that the recorder does after its start, in per cent of one CPU.
     pub budget_percent: Option<f64>,
     /// The name of the [`seldom`](Recorder::seldom) source.
     pub seldom: Option<&'a str>,
@@ -182,6 +183,9 @@ impl Recorder {
         control: &mut dyn Control,
         consumer: &mut dyn Consumer,
     ) -> Result<(), RecorderError> {
+        if let Some(budget) = &mut self.budget {
+            budget.begin(used(&self.counters, clock.now()));
+        }
         if self.at_ends {
             self.sample(Tick::OF_ALL, clock.now(), clock, consumer)?;
         }
@@ -318,10 +322,17 @@ impl Recorder {
         self.sampler.sample_from(now, &mut self.host, clock, due, &mut self.snapshot);
         if let Some(budget) = &mut self.budget {
             self.sampler.limit_overhead(|index, burden_ns| budget.allows(index, burden_ns));
-            budget.learn(&self.snapshot);
+            budget.learn(&self.snapshot, used(&self.counters, now));
         }
         consumer.consume(&tick, &mut self.snapshot, &self.host)
     }
+}
+
+/// What the recorder has used so far.  One system call.
+fn used(counters: &RecorderCounters, now: Moment) -> Used {
+    let own = usage(Whose::Own);
+    let cpu_ns = (own.user_us + own.system_us) * 1_000 + counters.bpf_ns.get();
+    Used { cpu_ns, monotonic_ns: now.monotonic_ns }
 }
 
 #[cfg(test)]

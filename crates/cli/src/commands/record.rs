@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use layout::{Options, Selection};
+use procfs::usage::{Whose, usage};
 use procfs::{Host, SystemClock};
 use recorder::{
     FileNames, FirstSampleCheck, Intervals, Keep, LiveText, Outputs, PlotOutput, PlotStyle,
@@ -82,11 +83,28 @@ fn record(
         parent.ready();
     }
     memory::give_back_start();
+    let begin = clock.now();
     let recorded = recorder.run(&mut clock, &mut signals, &mut outputs);
     outputs.log(clock.now(), Severity::Information, "Terminating...");
+    let cost = cost_line(&recorder.counters, begin, clock.now());
+    outputs.log(clock.now(), Severity::Information, &cost);
     let closed = outputs.close(clock.now());
     recorded.and(closed)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the recorder used from its start on, in a line; `begin` is the time of the first tick.
+fn cost_line(counters: &RecorderCounters, begin: Moment, now: Moment) -> String {
+    let own = usage(Whose::Own);
+    let own_s = (own.user_us + own.system_us) as f64 / 1e6;
+    let bpf_s = counters.bpf_ns.get() as f64 / 1e9;
+    let passed_s = now.monotonic_ns.saturating_sub(begin.monotonic_ns) as f64 / 1e9;
+    let all_s = own_s + bpf_s;
+    let line = format!("Used {all_s:.3} s of CPU time, start included, in {passed_s:.1} s");
+    if counters.bpf_sources.get() == 0 {
+        return format!("{line}; no BPF programs ran in other processes");
+    }
+    format!("{line}: {own_s:.3} s itself, {bpf_s:.3} s its BPF programs in other processes")
 }
 
 /// What the command line asks for, checked.

@@ -138,8 +138,9 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "AGE|SIZE", requires = "filename")]
     pub(crate) keep: Option<String>,
 
-    /// At most this share of one CPU for reading: over it, the most expensive sources are read less
-    /// often.  What -sk and -sK cost other processes counts too: over it they stop for good
+    /// At most this share of one CPU, on average, for all that the recorder does after its start:
+    /// over it, the most expensive sources are read less often.  What BPF programs cost other
+    /// processes counts too: over it -sk and -sK stop for good
     #[arg(long, value_name = "PERCENT")]
     pub(crate) budget: Option<f64>,
 
