@@ -49,38 +49,14 @@ const NODES: &str = "/sys/devices/system/node/possible";
 /// The most CPUs or nodes; the kernel can be built for 8,192 CPUs.
 const NUMBERS_MAX: usize = 8192;
 
-/// The places in [`CpuValues::times_ns`] (`enum cpu_usage_stat` of linux/kernel_stat.h).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CpuTimeKind {
-    /// In user space.
-    User,
-    /// In user space, niced.
-    Nice,
-    /// In the kernel.
-    System,
-    /// Serving soft interrupts.
-    Softirq,
-    /// Serving interrupts.
-    Irq,
-    /// Idle, if the kernel stops no ticks.
-    Idle,
-    /// Idle with a task that waits for I/O, if the kernel stops no ticks.
-    Iowait,
-    /// Taken by the hypervisor.
-    Steal,
-    /// Running a guest.
-    Guest,
-    /// Running a niced guest.
-    GuestNice,
-}
-
 /// The counters of a CPU.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CpuValues {
     /// Where the CPU's variables are.
     offset: u64,
-    /// CPU times, by [`CpuTimeKind`].
+    /// User, nice, system, softirq, irq, idle, iowait, steal, guest and guest nice time (`enum
+    /// cpu_usage_stat` of linux/kernel_stat.h); idle and iowait if the kernel stops no ticks.
     pub times_ns: [u64; 10],
     /// Idle time, if the kernel stops ticks while it is idle.
     pub idle_sleep_ns: u64,

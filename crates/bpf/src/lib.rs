@@ -44,7 +44,7 @@ mod syscall_programs;
 mod task_iterator;
 
 pub use call_id::{Abi, CallId, SLOTS};
-pub use cpu_counters::{CpuCounters, CpuTimeKind, CpuValues, NodeValue, NodeValues};
+pub use cpu_counters::{CpuCounters, CpuValues, NodeValue, NodeValues};
 pub use cputime::{CpuTime, adjusted};
 pub use empty::EmptyPrograms;
 pub use histogram::{Histogram, STEPS};

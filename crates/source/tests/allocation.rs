@@ -5,8 +5,8 @@ use std::sync::Arc;
 use procfs::{Host, SystemClock};
 use sample::{Snapshot, State};
 use source::{
-    Entry, JobCounters, ProcessMethod, ProcessOptions, RecorderCounters, Sampler, SharedState,
-    SourceContext,
+    CounterMethod, Entry, JobCounters, ProcessMethod, ProcessOptions, RecordFilter,
+    RecorderCounters, Sampler, SharedState, SourceContext,
 };
 use testkit::{CountingAllocator, allocations_of};
 
@@ -70,4 +70,36 @@ fn processes_by_files_allocate_nothing_either() {
         assert!(snapshot.samples[0].table.rows() > 1);
         assert_ne!(context.shared.processes.method(), Some("iterator"));
     }
+}
+
+#[test]
+fn counters_by_bpf_allocate_nothing_either() {
+    let names = ["cpu", "cpu_core", "interrupt", "numa"];
+    let entries: Vec<&'static Entry> = names.into_iter().filter_map(source::find).collect();
+    let filter = RecordFilter {
+        counters: CounterMethod::Bpf,
+        selection: Some("cCjM".into()),
+        ..RecordFilter::default()
+    };
+    let context = Arc::new(SourceContext { filter, ..SourceContext::default() });
+    let mut host = Host::new("/");
+    let mut sampler = Sampler::open(&mut host, &entries, &context);
+    match context.shared.counters.reasons().first() {
+        Some((_, reason)) if reason.contains("/proc/kallsyms") => {
+            testkit::skip("addresses of kernel variables", reason);
+            return;
+        }
+        Some((name, reason)) => {
+            testkit::skip_refused(name, reason);
+            return;
+        }
+        None => {}
+    }
+    let mut snapshot = Snapshot::new(&sampler.defs());
+    let mut clock = SystemClock;
+    let mut sample = || sampler.sample(&mut host, &mut clock, |_, _| State::Ok, &mut snapshot);
+    (0..WARM).for_each(|_| sample());
+    let tries = (0..3).map(|_| allocations_of(|| (0..COUNTED).for_each(|_| sample())).1.count);
+    assert_eq!(tries.min(), Some(0));
+    assert!(snapshot.samples.iter().all(|sample| sample.state == State::Ok));
 }

@@ -18,8 +18,8 @@ use recorder::{
 use sample::{Cadence, Clock, Meta, Moment, SourceDef, State, Table};
 use sink::{DescriptorSink, LiveAddress, Sink};
 use source::{
-    Entry, InstanceNames, ProcessOptions, RecordFilter, RecorderCounters, SharedState,
-    SourceContext,
+    CounterMethod, Entry, InstanceNames, ProcessOptions, RecordFilter, RecorderCounters,
+    SharedState, SourceContext,
 };
 use view::PlotFiles;
 use view::export::Setting;
@@ -226,7 +226,7 @@ impl RecordSettings {
                 method: arguments.process_way.map(Into::into),
                 ..ProcessOptions::of(&self.options, arguments.display.plot)
             },
-            counters: arguments.counter_way.map_or(source::CounterMethod::Best, Into::into),
+            counters: counter_method(arguments),
             // A recording keeps all details, for every way to play it, unless a way that has none
             // is demanded.
             selection: (arguments.filename.is_none() || arguments.counter_way.is_some())
@@ -467,6 +467,16 @@ fn refuse_other_way(
     let reason = processes.method_reason();
     let reason = if reason.is_empty() { "it works on this machine only" } else { &reason };
     anyhow::bail!("--process-way iterator: {reason}; see whit doctor")
+}
+
+/// The samples from which the cost of loading the program for the counters of CPUs comes back.
+const SAMPLES_BY_BPF_MIN: u64 = 10_000;
+
+/// How to read the counters of CPUs.
+fn counter_method(arguments: &RecordArguments) -> CounterMethod {
+    let is_short = arguments.count.is_some_and(|count| count < SAMPLES_BY_BPF_MIN);
+    let default = if is_short { CounterMethod::Proc } else { CounterMethod::Best };
+    arguments.counter_way.map_or(default, Into::into)
 }
 
 /// Refuses to read counters in another way than the one that `--counter-way` demands.

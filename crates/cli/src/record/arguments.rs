@@ -158,8 +158,8 @@ pub(crate) struct RecordArguments {
     pub(crate) process_way: Option<ProcessWay>,
 
     /// Read the counters of CPUs in this way only: by a BPF program in the kernel, or from the
-    /// files in /proc and /sys [default: on 32 CPUs and more the program if it works here, else the
-    /// files]
+    /// files in /proc and /sys [default: on 32 CPUs and more the program if it works here, unless -c
+    /// is below 10,000; else the files]
     #[arg(long, value_name = "WAY")]
     pub(crate) counter_way: Option<CounterWay>,
 
