@@ -17,6 +17,7 @@
 #define SLOTS (2 * SLOTS_PER_ABI)
 #define TS_COMPAT 2
 #define EXECVE 59
+#define PF_EXITING 4
 #define ERRNO_MAX 4095
 
 #ifndef MORE_OF_A_CALL

@@ -11,6 +11,9 @@
  *
  * If `measure` is set, the programs time their runs during one jiffy of 64, in `run_times`.
  */
+#define MORE_OF_A_CALL \
+	/* Whether `ALIVE` counts the task. */ \
+	u32 counted, unused;
 #include "calls.h"
 
 #define STEP_BITS 2
@@ -81,21 +84,22 @@ struct {
 	struct run_time *value;
 } run_times SEC(".maps");
 
-enum lost { LOST_FAILURES, LOST_UNITS, LOST_TASKS, LOST_KINDS };
+/* What could not be counted, and how many watched tasks have not exited. */
+enum number { LOST_FAILURES, LOST_UNITS, LOST_TASKS, ALIVE, NUMBERS };
 
 struct {
 	int (*type)[MAP_ARRAY];
-	int (*max_entries)[LOST_KINDS];
+	int (*max_entries)[NUMBERS];
 	u32 *key;
 	u64 *value;
-} lost SEC(".maps");
+} numbers SEC(".maps");
 
-static void count_lost(u32 kind)
+static void add(u32 number, s64 change)
 {
-	u64 *count = bpf_map_lookup_elem(&lost, &kind);
+	u64 *value = bpf_map_lookup_elem(&numbers, &number);
 
-	if (count)
-		__sync_fetch_and_add(count, 1);
+	if (value)
+		__sync_fetch_and_add(value, change);
 }
 
 INLINE struct begun *watch(struct task_struct *task)
@@ -103,7 +107,9 @@ INLINE struct begun *watch(struct task_struct *task)
 	struct begun *begun = stored_or_new(task);
 
 	if (!begun)
-		count_lost(LOST_TASKS);
+		add(LOST_TASKS, 1);
+	else if (!EXCHANGE(&begun->counted, 1))
+		add(ALIVE, 1);
 	return begun;
 }
 
@@ -186,7 +192,7 @@ INLINE void count_failure(u32 slot, s64 result)
 	if (count)
 		*count += 1;
 	else if (bpf_map_update_elem(&failures, &failure, &one, 0))
-		count_lost(LOST_FAILURES);
+		add(LOST_FAILURES, 1);
 }
 
 INLINE u32 unit_id(struct task_struct *task)
@@ -216,7 +222,7 @@ INLINE void count_unit(struct task_struct *task, u32 slot, int failed, u64 wall_
 		bpf_map_update_elem(&units, &unit, &none, 1 /* BPF_NOEXIST */);
 		stats = bpf_map_lookup_elem(&units, &unit);
 		if (!stats) {
-			count_lost(LOST_UNITS);
+			add(LOST_UNITS, 1);
 			return;
 		}
 	}
@@ -306,7 +312,7 @@ int fork(u64 *context)
 	return 0;
 }
 
-/* Counts the call within which a task exits as cut off. */
+/* A watched task exits: the call that it is in is cut off. */
 SEC("tp_btf/sched_process_exit")
 int end(u64 *context)
 {
@@ -314,7 +320,11 @@ int end(u64 *context)
 	struct begun *begun = stored(task);
 	struct stats *stats;
 
-	if (!begun || !begun->start_ns)
+	if (!begun)
+		return 0;
+	if (EXCHANGE(&begun->counted, 0))
+		add(ALIVE, -1);
+	if (!begun->start_ns)
 		return 0;
 	begun->start_ns = 0;
 	stats = place(begun->slot);
@@ -339,6 +349,9 @@ int seed(struct bpf_iter__task *context)
 		if (!begun)
 			return 0;
 		begun->ignored = settings.from_exec ? UNTIL_EXEC : NOT;
+		/* `end` may have run for it meanwhile. */
+		if (GET(task, flags) & PF_EXITING && EXCHANGE(&begun->counted, 0))
+			add(ALIVE, -1);
 		id = GET(task, pid);
 		bpf_seq_write(context->meta->seq, &id, sizeof(id));
 	}

@@ -49,7 +49,6 @@
 #define WAKE_BYTES 4096
 
 #define SIGKILL 9
-#define PF_EXITING 4
 #define SIGINFO_BYTES 48
 #define SIGINFO_CODE 8
 #define SI_KERNEL 0x80

@@ -24,6 +24,9 @@ pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/count.bpf.o
 pub(crate) static OBJECT_BEFORE_5_12: &[u8] =
     include_bytes_aligned!("../objects/count_before_5_12.bpf.o");
 
+/// `ALIVE` in the map `numbers`.
+const ALIVE: u32 = 3;
+
 /// Pairs of unit and call that are kept, of about 80 bytes each; more are counted as lost.
 const UNITS_MAX: u32 = 1 << 18;
 
@@ -142,7 +145,8 @@ pub struct SyscallCounts {
     units: HashMap<MapData, RawUnit, RawUnitStats>,
     watched: WatchedTasks,
     storage: CallStorage,
-    lost: Array<MapData, u64>,
+    /// What could not be counted by kind, and the watched tasks that are alive.
+    numbers: Array<MapData, u64>,
     run_times: RunTimes,
     pending: OwnedFd,
     // Dropping it detaches the programs.
@@ -203,7 +207,7 @@ impl SyscallCounts {
             units: take_map(&mut object, "units")?.try_into().map_err(wrong)?,
             watched,
             storage,
-            lost: take_map(&mut object, "lost")?.try_into().map_err(wrong)?,
+            numbers: take_map(&mut object, "numbers")?.try_into().map_err(wrong)?,
             run_times: RunTimes::map(&take_map(&mut object, RUN_TIMES)?)?,
             pending,
             programs: object,
@@ -323,12 +327,20 @@ impl SyscallCounts {
         words(&self.pending)
     }
 
+    /// Watched tasks that have not exited; without meaning if every task is watched.
+    ///
+    /// # Errors
+    /// When the kernel cannot be asked.
+    pub fn alive(&self) -> Result<u64, Error> {
+        self.numbers.get(&ALIVE, 0).map_err(|error| wrong(&error))
+    }
+
     /// What could not be counted so far.
     ///
     /// # Errors
     /// When the kernel cannot be asked.
     pub fn uncounted(&self) -> Result<Uncounted, Error> {
-        let of_kind = |kind: u32| self.lost.get(&kind, 0).map_err(|error| wrong(&error));
+        let of_kind = |kind: u32| self.numbers.get(&kind, 0).map_err(|error| wrong(&error));
         let missed = syscall_programs::recursion_misses(&self.programs, "leave")?;
         Ok(Uncounted {
             calls: missed.max(syscall_programs::recursion_misses(&self.programs, "enter")?),

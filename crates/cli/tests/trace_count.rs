@@ -44,12 +44,14 @@ fn the_same_calls_are_counted_as_by_strace() {
     if !can_count() || !has_strace() {
         return;
     }
-    let commands: [&[&str]; 5] = [
+    let commands: [&[&str]; 6] = [
         &["true"],
         &["ls", "/nowhere", "/"],
         &["cat", "/etc/passwd", "/proc/self/stat"],
         &["sh", "-c", "for i in 1 2 3 4 5; do /bin/true; done; exit 3"],
         &["perl", "-e", "for (1..50) { if (!fork) { exit 0 } wait }"],
+        // Children that outlive the command are counted to their end.
+        &["sh", "-c", "(sleep 0.5; /bin/true) & exit 3"],
     ];
     for command in commands {
         let folder = tempfile::tempdir().unwrap();

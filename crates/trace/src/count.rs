@@ -40,6 +40,14 @@ impl KernelCounts {
         self.counts.watch(ids)
     }
 
+    /// Watched tasks that have not exited; without meaning if every task is watched.
+    ///
+    /// # Errors
+    /// When the kernel cannot be asked.
+    pub fn alive(&self) -> Result<u64, Error> {
+        self.counts.alive()
+    }
+
     /// Makes the kernel measure the run time of its programs from now on, or stops that.  Measuring
     /// adds some 80 ns to each call, so use it for a short time now and then.
     ///

@@ -124,7 +124,7 @@ impl Session<'_> {
                         send(pid, signal);
                     }
                     Some(_) => {}
-                    None => return Ok((None, Some(signal))),
+                    None => return Ok((self.counter.end(), Some(signal))),
                 }
             }
             if let Some(on) = schedule.measure(clock::now()) {
@@ -136,7 +136,7 @@ impl Session<'_> {
             let left = self.options.time.map(|time| time.saturating_sub(self.running_time()));
             let is_useless = self.failed.is_some() && self.counter.pid().is_none();
             if left == Some(Duration::ZERO) || is_useless {
-                return Ok((None, None));
+                return Ok((self.counter.end(), None));
             }
             let limit = schedule.next().saturating_sub(clock::now());
             let limit = left.map_or(limit, |left| limit.min(left));

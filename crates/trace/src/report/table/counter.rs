@@ -21,6 +21,9 @@ use crate::{
 /// How often it is checked whether watched processes that are not our children still exist.
 const CHECK_PERIOD: Duration = Duration::from_millis(250);
 
+/// How often it is checked, once the command has ended, whether any descendant is left.
+const LEFT_PERIOD: Duration = Duration::from_millis(20);
+
 /// Which calls of which tasks are counted.
 #[derive(Debug)]
 pub struct CountRequest {
@@ -36,8 +39,17 @@ pub struct CountRequest {
 
 /// What counts: the kernel's programs, or an engine.
 pub(super) enum Counter {
-    Kernel { counts: Box<KernelCounts>, launch: Option<HeldCommand>, watched: Vec<i32> },
-    Engine { engine: Box<PtraceEngine>, counts: EventCounts },
+    Kernel {
+        counts: Box<KernelCounts>,
+        launch: Option<HeldCommand>,
+        /// How the command ended.
+        end: Option<WaitStatus>,
+        watched: Vec<i32>,
+    },
+    Engine {
+        engine: Box<PtraceEngine>,
+        counts: EventCounts,
+    },
 }
 
 /// The result of [`Counter::run`].
@@ -99,7 +111,7 @@ impl Counter {
             launch.release()?;
             launch.running()?;
         }
-        Ok(Counter::Kernel { counts, launch, watched })
+        Ok(Counter::Kernel { counts, launch, end: None, watched })
     }
 
     /// Begins to count by ptrace; with a filter in the command if `selected`.
@@ -133,6 +145,14 @@ impl Counter {
         Ok(Counter::Engine { engine: Box::new(engine), counts: EventCounts::new(criteria) })
     }
 
+    /// How the command ended, if it has.
+    pub(super) fn end(&self) -> Option<WaitStatus> {
+        match self {
+            Counter::Kernel { end, .. } => *end,
+            Counter::Engine { engine, .. } => engine.end(),
+        }
+    }
+
     /// How calls are counted.
     pub(super) fn way(&self) -> TraceWay {
         match self {
@@ -141,9 +161,10 @@ impl Counter {
         }
     }
 
-    /// The process of the command.
+    /// The process of the command, until it has ended.
     pub(super) fn pid(&self) -> Option<i32> {
         match self {
+            Counter::Kernel { end: Some(_), .. } => None,
             Counter::Kernel { launch, .. } => launch.as_ref().map(HeldCommand::pid),
             Counter::Engine { engine, .. } => engine.pid(),
         }
@@ -156,9 +177,18 @@ impl Counter {
         limit: Duration,
     ) -> Result<State, ReportError> {
         match self {
-            Counter::Kernel { launch: Some(launch), .. } => {
-                if let Some(end) = launch.ended()? {
-                    return Ok(State::Ended(Some(end)));
+            Counter::Kernel { counts, end: Some(end), .. } => {
+                // Descendants are waited for, as strace does.
+                if counts.alive()? == 0 {
+                    return Ok(State::Ended(Some(*end)));
+                }
+                sleep(&mut [PollFd::new(signals, PollFlags::IN)], limit.min(LEFT_PERIOD))?;
+                Ok(State::Counting)
+            }
+            Counter::Kernel { launch: Some(launch), end, .. } => {
+                *end = launch.ended()?;
+                if end.is_some() {
+                    return Ok(State::Counting);
                 }
                 let pidfd = launch.pidfd();
                 sleep(&mut [PollFd::new(signals, PollFlags::IN), pidfd_of(&pidfd)], limit)?;
