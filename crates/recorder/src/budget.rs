@@ -1,7 +1,7 @@
 //! A budget: a limit on the share of one CPU that the recorder uses.  Above it, the most expensive
 //! sources are read less often, and the samples left out have the state [`State::Skipped`].
 //!
-//! Counted is all CPU time from the first tick on: that of the recorder's process, which waits,
+//! Counted is all CPU time after the first tick, whose readings are expensive: that of the recorder's process, which waits,
 //! reads, draws and writes, and that of its BPF programs in other tasks.  Only reading can be left
 //! out, so what the rest takes is subtracted from the budget before it is shared among the sources.
 //!
@@ -24,8 +24,7 @@
 use sample::{Snapshot, SourceDef, State};
 use std::sync::Arc;
 
-/// Ticks between two comparisons of costs with the budget; the first comes after one tick, because
-/// what would be used until then has to be saved later.
+/// Ticks between two comparisons of costs with the budget.
 const ROUND_TICKS: u32 = 8;
 
 /// The longest stride.  With a longer one a source would be nearly useless.
@@ -59,13 +58,12 @@ pub struct Budget {
     allowed_ns: f64,
     interval_ns: f64,
     sources: Vec<SourceCost>,
-    /// Ticks in this round, and in the whole of it.
+    /// Ticks in this round.
     ticks: u32,
-    round_ticks: u32,
     /// What this round's readings took by the estimates.
     read_ns: f64,
-    /// What the recorder had used when this round began.
-    begin: Used,
+    /// What the recorder had used when this round began; `None` before the first tick.
+    begin: Option<Used>,
     /// CPU time of a tick beside reading.
     other_ns: Option<f64>,
     /// CPU time of readings as a share of what they take by the estimates.
@@ -117,18 +115,12 @@ impl Budget {
             interval_ns: interval_ns as f64,
             sources: defs.iter().map(account).collect(),
             ticks: 0,
-            round_ticks: 1,
             read_ns: 0.0,
-            begin: Used::default(),
+            begin: None,
             other_ns: None,
             cpu_share: 1.0,
             credit_ns: 0.0,
         }
-    }
-
-    /// Counts from here on: what the recorder used before is not of the budget.
-    pub fn begin(&mut self, used: Used) {
-        self.begin = used;
     }
 
     /// Whether to skip a source that is due.
@@ -169,22 +161,30 @@ impl Budget {
             };
             self.read_ns += account.cost_ns;
         }
+        let Some(begin) = self.begin else {
+            self.balance(self.allowed_ns);
+            self.begin_round(used);
+            return;
+        };
         self.ticks += 1;
-        if self.ticks == self.round_ticks {
-            let reading_ns = self.settle(used);
-            self.sources.iter_mut().for_each(|account| account.burden_ns = 0.0);
+        if self.ticks == ROUND_TICKS {
+            let reading_ns = self.settle(begin, used);
             self.balance(reading_ns);
-            self.ticks = 0;
-            self.round_ticks = ROUND_TICKS;
-            self.read_ns = 0.0;
-            self.begin = used;
+            self.begin_round(used);
         }
     }
 
+    fn begin_round(&mut self, used: Used) {
+        self.sources.iter_mut().for_each(|account| account.burden_ns = 0.0);
+        self.ticks = 0;
+        self.read_ns = 0.0;
+        self.begin = Some(used);
+    }
+
     /// Compares a round with its budget; returns what a tick's reading may take in the next one.
-    fn settle(&mut self, used: Used) -> f64 {
-        let cpu_ns = used.cpu_ns.saturating_sub(self.begin.cpu_ns) as f64;
-        let passed_ns = used.monotonic_ns.saturating_sub(self.begin.monotonic_ns) as f64;
+    fn settle(&mut self, begin: Used, used: Used) -> f64 {
+        let cpu_ns = used.cpu_ns.saturating_sub(begin.cpu_ns) as f64;
+        let passed_ns = used.monotonic_ns.saturating_sub(begin.monotonic_ns) as f64;
         // By the time that has passed: a tick that was missed has a budget too.
         let allowed_ns = self.allowed_ns * passed_ns / self.interval_ns;
         let (debt_ns, credit_ns) = (DEBT_TICKS * self.allowed_ns, CREDIT_TICKS * self.allowed_ns);
@@ -269,6 +269,8 @@ mod tests {
     struct Simulated {
         budget: Budget,
         used: Used,
+        /// What it had used after the first tick.
+        begin: Option<Used>,
         /// CPU time of a reading as a share of its duration.
         cpu_share: f64,
     }
@@ -276,7 +278,7 @@ mod tests {
     impl Simulated {
         fn new(percent: f64, names: &[&str], every: u64) -> Self {
             let budget = Budget::new(percent, SECOND, &defs(names), |_| every);
-            Simulated { budget, used: Used::default(), cpu_share: 1.0 }
+            Simulated { budget, used: Used::default(), begin: None, cpu_share: 1.0 }
         }
 
         /// Lets ticks pass, source `i` costing `costs[i]` and all else `other_ns`; returns how often
@@ -302,6 +304,7 @@ mod tests {
                 self.used.cpu_ns += other_ns;
                 self.used.monotonic_ns += SECOND;
                 self.budget.learn(&snapshot, self.used);
+                self.begin.get_or_insert(self.used);
             }
             reads
         }
@@ -310,9 +313,11 @@ mod tests {
             self.budget.sources.iter().map(|account| account.stride).collect()
         }
 
-        /// What was used, in per cent of one CPU.
+        /// What was used after the first tick, in per cent of one CPU.
         fn percent(&self) -> f64 {
-            self.used.cpu_ns as f64 / self.used.monotonic_ns as f64 * 100.0
+            let begin = self.begin.unwrap();
+            let passed_ns = (self.used.monotonic_ns - begin.monotonic_ns) as f64;
+            (self.used.cpu_ns - begin.cpu_ns) as f64 / passed_ns * 100.0
         }
     }
 
@@ -338,7 +343,7 @@ mod tests {
                     let costs = [cost_ns, cost_ns / 2, cost_ns / 3, 10_000];
                     recorder.pass(400, &costs, other_ns);
                     let reading_ns = costs.iter().sum::<u64>();
-                    // The longest strides, and the first tick.
+                    // The longest strides, and the second tick, at which all are read again.
                     let least_ns = other_ns + reading_ns / 64 + reading_ns / 400;
                     if least_ns as f64 / 1e7 > percent {
                         continue;

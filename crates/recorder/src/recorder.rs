@@ -183,9 +183,6 @@ impl Recorder {
         control: &mut dyn Control,
         consumer: &mut dyn Consumer,
     ) -> Result<(), RecorderError> {
-        if let Some(budget) = &mut self.budget {
-            budget.begin(used(&self.counters, clock.now()));
-        }
         if self.at_ends {
             self.sample(Tick::OF_ALL, clock.now(), clock, consumer)?;
         }
