@@ -2,6 +2,8 @@
 //!
 //! The kernel sends a record for each thread that exits on a registered CPU
 //! (Documentation/accounting/taskstats.rst; `CAP_NET_ADMIN`).  Costs one system call per thread.
+//! Before Linux 5.16 a record does not say of which process the thread is, so there this way is not
+//! open.
 //!
 //! Records lack the command line, the control group, and exact start and exit times (only seconds
 //! since the epoch); the start time is exact if a pass over all processes has seen the process,
@@ -44,8 +46,9 @@ const REQUEST_WITH_ANSWER: u16 = 5;
 const GET_FAMILY: u8 = 3;
 const FAMILY_NAME: u16 = 2;
 const FAMILY_ID: u16 = 1;
-/// `TASKSTATS_CMD_GET`, `TASKSTATS_CMD_ATTR_REGISTER_CPUMASK`.
+/// `TASKSTATS_CMD_GET`, `TASKSTATS_CMD_ATTR_PID`, `TASKSTATS_CMD_ATTR_REGISTER_CPUMASK`.
 const GET: u8 = 1;
+const PID: u16 = 1;
 const REGISTER_CPUS: u16 = 3;
 
 /// The socket, and the exits read since the previous tick.
@@ -80,6 +83,14 @@ impl Taskstats {
         let mut buffer = vec![0; 16 * 1024].into_boxed_slice();
         let ask = request(GENERIC_CONTROL, REQUEST, GET_FAMILY, &[(FAMILY_NAME, b"TASKSTATS\0")]);
         let family = family_in(exchange(&socket, &ask, &mut buffer)?)?;
+        let own = std::process::id().to_ne_bytes();
+        let ask = request(family, REQUEST, GET, &[(PID, &own)]);
+        let answer = exchange(&socket, &ask, &mut buffer)?;
+        check(answer)?;
+        if threads(answer, family).next().is_none() {
+            let why = "its records do not name the process; they do since Linux 5.16";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
         let cpus = std::fs::read("/sys/devices/system/cpu/possible")?;
         let cpus = [cpus.trim_ascii_end(), b"\0"].concat();
         let ask = request(family, REQUEST_WITH_ANSWER, GET, &[(REGISTER_CPUS, &cpus)]);
