@@ -31,9 +31,14 @@ processes_by() {
 # short_lives COUNT: processes that end at once; each is in the recording, once.
 short_lives() {
     rm -f /tmp/lives-*
-    whit record -s exit -i1 -f /tmp/lives >/dev/null 2>/tmp/err &
+    whit record -s exit -i1 -m -f /tmp/lives >/dev/null 2>/tmp/err &
     recorder=$!
-    sleep 2
+    # On many emulated CPUs loading takes seconds.
+    waited=0
+    until grep -q Starting /tmp/err || [ $waited -ge 30 ]; do
+        sleep 1
+        waited=$((waited + 1))
+    done
     i=0
     while [ $i -lt $1 ]; do
         /bin/true
