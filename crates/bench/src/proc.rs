@@ -206,7 +206,7 @@ fn record(
 ) -> Result<Row> {
     let whit = |way: &str, samples: u64| {
         let mut command = Command::new(&programs.whit);
-        command.args(["record", "--no-check", "--counter-way", way]);
+        command.args(["record", "--no-check", "--cpu-way", way]);
         turn(command, what, samples)
     };
     let collectl = programs.collectl.as_deref();

@@ -93,7 +93,7 @@ pub(crate) fn facts(root: &Path, capabilities: &[Capability]) -> Vec<Fact> {
         facts.push(taskstats());
         let trial = source::Trial::new();
         facts.extend(process_ways(&trial));
-        facts.push(counter_way(&trial));
+        facts.push(cpu_way(&trial));
         facts.push(open_files());
     }
     facts
@@ -304,11 +304,11 @@ fn process_ways(trial: &source::Trial) -> [Fact; 3] {
 }
 
 /// Whether a BPF program can read the counters of CPUs, and for which sources.
-fn counter_way(trial: &source::Trial) -> Fact {
+fn cpu_way(trial: &source::Trial) -> Fact {
     let (value, note) = match &trial.counters {
         Ok(sources) => (
             format!("works for {}", sources.join(", ")),
-            "values equal to the files; used on 32 CPUs and more, or with --counter-way bpf",
+            "values equal to the files; used on 32 CPUs and more, or with --cpu-way bpf",
         ),
         Err(reason) => (
             format!("does not work: {reason}"),
@@ -420,7 +420,7 @@ mod tests {
             taskstats: denied(),
             counters: Ok(vec!["cpu"]),
         };
-        assert_eq!(counter_way(&trial).value, "works for cpu");
+        assert_eq!(cpu_way(&trial).value, "works for cpu");
         let [iterator, ring, taskstats] = process_ways(&trial);
         assert!(iterator.good && iterator.value == "works");
         assert_eq!(ring.value, "does not work: not allowed");

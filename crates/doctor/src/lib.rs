@@ -138,7 +138,10 @@ mod tests {
         assert_eq!(slow[0].path, "/proc/stat");
         assert_eq!(slow[0].verdict, verdict::Verdict::TooSlow);
         let text = slow[0].to_string();
-        assert!(text.contains("/proc/stat takes 15."), "{text}");
+        let (_, rest) = text.split_once("/proc/stat takes ").unwrap_or_default();
+        let ms: f64 = rest.split(' ').next().and_then(|ms| ms.parse().ok()).unwrap_or_default();
+        // Other work may delay it more.
+        assert!((15.0..100.0).contains(&ms), "{text}");
         assert!(text.contains("c") && text.contains("C") && text.contains("-i"), "{text}");
         // The same file is dear every 10 s, and fine every minute.
         assert_eq!(check_with(15_000_000, 10 * SECOND)[0].verdict, verdict::Verdict::Dear);

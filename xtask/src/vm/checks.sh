@@ -112,7 +112,7 @@ check doctor says 'process iterator +works' whit doctor -n 3
 check iterator processes_by iterator iterator
 check walk processes_by proc proc
 check counters says 'counters bpf +works for cpu, cpu_core, interrupt, numa' whit doctor -n 3
-check counters-record whit record -scCjM -i0.1 -c5 --counter-way bpf
+check counters-record whit record -scCjM -i0.1 -c5 --cpu-way bpf
 check lives short_lives 1000
 check counts exact_counts kernel
 check counts-chosen says ' 1 +execve$' whit trace --way kernel -cq -e trace=execve,getppid true

@@ -27,7 +27,7 @@ use view::export::Setting;
 use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
 use crate::memory;
 pub(crate) use crate::record::arguments::RecordArguments;
-use crate::record::arguments::{CounterWay, ProcessWay};
+use crate::record::arguments::{CpuWay, ProcessWay};
 use crate::record::daemon::{self, Parent, PidFile, User};
 use crate::record::messages::Messages;
 use crate::record::signals::Signals;
@@ -229,7 +229,7 @@ impl RecordSettings {
             counters: counter_method(arguments),
             // A recording keeps all details, for every way to play it, unless a way that has none
             // is demanded.
-            selection: (arguments.filename.is_none() || arguments.counter_way.is_some())
+            selection: (arguments.filename.is_none() || arguments.cpu_way.is_some())
                 .then(|| self.selection.clone()),
             ..RecordFilter::default()
         };
@@ -250,7 +250,7 @@ impl RecordSettings {
         let recorder =
             Recorder::open(host, &self.entries, &context, &self.recorder_settings(arguments), now);
         refuse_other_way(arguments.process_way, &recorder, &context)?;
-        refuse_other_counters(arguments.counter_way, &context)?;
+        refuse_other_counters(arguments.cpu_way, &context)?;
         let defs = recorder.sampler.defs();
         let mut options = self.options.clone();
         options.local_offset = display::local_offset(&self.zone);
@@ -476,14 +476,14 @@ const SAMPLES_BY_BPF_MIN: u64 = 10_000;
 fn counter_method(arguments: &RecordArguments) -> CounterMethod {
     let is_short = arguments.count.is_some_and(|count| count < SAMPLES_BY_BPF_MIN);
     let default = if is_short { CounterMethod::Proc } else { CounterMethod::Best };
-    arguments.counter_way.map_or(default, Into::into)
+    arguments.cpu_way.map_or(default, Into::into)
 }
 
-/// Refuses to read counters in another way than the one that `--counter-way` demands.
-fn refuse_other_counters(way: Option<CounterWay>, context: &SourceContext) -> anyhow::Result<()> {
+/// Refuses to read counters in another way than the one that `--cpu-way` demands.
+fn refuse_other_counters(way: Option<CpuWay>, context: &SourceContext) -> anyhow::Result<()> {
     match context.shared.counters.reasons().first() {
-        Some((source, reason)) if way == Some(CounterWay::Bpf) => {
-            anyhow::bail!("--counter-way bpf: {source}: {reason}; see whit doctor")
+        Some((source, reason)) if way == Some(CpuWay::Bpf) => {
+            anyhow::bail!("--cpu-way bpf: {source}: {reason}; see whit doctor")
         }
         _ => Ok(()),
     }

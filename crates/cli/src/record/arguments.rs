@@ -24,20 +24,20 @@ impl From<ProcessWay> for source::ProcessMethod {
     }
 }
 
-/// `--counter-way`.
+/// `--cpu-way`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum CounterWay {
+pub(crate) enum CpuWay {
     /// A BPF program that copies the counters of all CPUs
     Bpf,
     /// The files in /proc and /sys
     Proc,
 }
 
-impl From<CounterWay> for source::CounterMethod {
-    fn from(way: CounterWay) -> Self {
+impl From<CpuWay> for source::CounterMethod {
+    fn from(way: CpuWay) -> Self {
         match way {
-            CounterWay::Bpf => source::CounterMethod::Bpf,
-            CounterWay::Proc => source::CounterMethod::Proc,
+            CpuWay::Bpf => source::CounterMethod::Bpf,
+            CpuWay::Proc => source::CounterMethod::Proc,
         }
     }
 }
@@ -161,7 +161,7 @@ pub(crate) struct RecordArguments {
     /// files in /proc and /sys [default: on 32 CPUs and more the program if it works here, unless -c
     /// is below 10,000; else the files]
     #[arg(long, value_name = "WAY")]
-    pub(crate) counter_way: Option<CounterWay>,
+    pub(crate) cpu_way: Option<CpuWay>,
 
     /// Do not time the kernel's files at the start on machines with many CPUs
     #[arg(long)]
