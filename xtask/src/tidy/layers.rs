@@ -7,7 +7,7 @@ use super::Complaints;
 /// The layers, lowest first.  Some of these crates do not exist yet.
 const LAYERS: &[&[&str]] = &[
     &["sample"],
-    &["procfs", "layout", "template", "spawn", "bpf"],
+    &["procfs", "layout", "template", "spawn", "bpf", "rpn", "timespec"],
     &["source", "recording", "rrd", "view", "sink", "snmp"],
     &["recorder", "feed", "graph", "log", "run", "trace"],
     &["web", "poll", "rrdcached", "top", "doctor", "bench"],
