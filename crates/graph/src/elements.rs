@@ -32,6 +32,34 @@ pub enum Consolidation {
     MhwPredict,
 }
 
+impl Consolidation {
+    /// Names of the functions.
+    const NAMES: [(&'static str, Consolidation); 10] = [
+        ("AVERAGE", Consolidation::Average),
+        ("MIN", Consolidation::Minimum),
+        ("MAX", Consolidation::Maximum),
+        ("LAST", Consolidation::Last),
+        ("HWPREDICT", Consolidation::HwPredict),
+        ("MHWPREDICT", Consolidation::MhwPredict),
+        ("DEVPREDICT", Consolidation::DevPredict),
+        ("SEASONAL", Consolidation::Seasonal),
+        ("DEVSEASONAL", Consolidation::DevSeasonal),
+        ("FAILURES", Consolidation::Failures),
+    ];
+
+    /// The function of a name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        let known = Self::NAMES.iter().find(|(known, _)| *known == name);
+        known.map(|(_, consolidation)| *consolidation)
+    }
+
+    /// As archives name it.
+    pub fn name(self) -> &'static str {
+        let known = Self::NAMES.iter().find(|(_, known)| *known == self);
+        known.map_or("", |(name, _)| name)
+    }
+}
+
 /// A number, or a variable: the index of the element that defines it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
@@ -65,10 +93,10 @@ pub struct Def {
     pub reduce: Option<Consolidation>,
     /// The wanted step, in seconds.
     pub step_s: Option<i64>,
-    /// Start of the series as written; the graph's if `None`.
-    pub start: Option<String>,
-    /// End of the series as written; the graph's if `None`.
-    pub end: Option<String>,
+    /// Start of the series, in seconds since 1970; the graph's if it has none of its own.
+    pub start_s: i64,
+    /// End of the series, in seconds since 1970; the graph's if it has none of its own.
+    pub end_s: i64,
     /// Address of a caching daemon.
     pub daemon: Option<String>,
 }
@@ -182,12 +210,13 @@ pub struct Area {
 /// `TICK`: a mark at each value that is neither 0 nor unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
-    /// The series.
-    pub variable: usize,
+    /// The series; of a number or a `VDEF` no mark is drawn.
+    pub value: Value,
     /// Colour of the marks.
-    pub color: Color,
-    /// Length of the marks as a share of the axis; from the top if negative.
-    pub fraction: Value,
+    pub color: Option<Color>,
+    /// Length of the marks as a share of the axis, from the top if negative; `None` is the
+    /// value of the series.
+    pub fraction: Option<f64>,
     /// Legend; empty if none.
     pub legend: String,
 }
@@ -197,8 +226,8 @@ pub struct Tick {
 pub struct Rule {
     /// Where; of a variable, `HRULE` takes the value and `VRULE` the time.
     pub at: Value,
-    /// Colour of the line.
-    pub color: Color,
+    /// Colour of the line; invisible if `None`.
+    pub color: Option<Color>,
     /// Legend; empty if none.
     pub legend: String,
     /// Solid if `None`.
@@ -241,4 +270,16 @@ pub enum Element {
         variable: usize,
         legend: String,
     },
+}
+
+impl Element {
+    /// The name of the variable that the element defines.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Element::Def(Def { name, .. })
+            | Element::Cdef(Cdef { name, .. })
+            | Element::Vdef(Vdef { name, .. }) => Some(name),
+            _ => None,
+        }
+    }
 }

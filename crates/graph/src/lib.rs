@@ -9,5 +9,16 @@
 
 #![forbid(unsafe_code)]
 
+mod arguments;
+mod clock;
+pub mod description;
 pub mod elements;
+mod number;
+pub mod print;
+mod reduce;
 pub mod series;
+mod vdef;
+pub mod xport;
+
+pub use number::table_number;
+pub use vdef::Point;

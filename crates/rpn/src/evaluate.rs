@@ -52,7 +52,7 @@ impl Inputs for Scalar<'_> {
     /// RRDtool's "step before" of a data source is the data source before.
     fn previous_of(&mut self, _node: usize, variable: usize) -> Result<f64, E> {
         let before = variable.checked_sub(1).and_then(|before| self.variables.get(before));
-        Ok(before.copied().unwrap_or(f64::NAN))
+        Ok(before.copied().unwrap_or(crate::UNKNOWN))
     }
 
     fn now_s(&self) -> f64 {
@@ -91,7 +91,7 @@ fn operate(
     match operator {
         O::Infinity => stack.push(f64::INFINITY),
         O::NegativeInfinity => stack.push(f64::NEG_INFINITY),
-        O::Unknown => stack.push(f64::NAN),
+        O::Unknown => stack.push(crate::UNKNOWN),
         O::Now => stack.push(inputs.now_s()),
         O::Trend | O::TrendNan => {
             stack.need(2)?;
@@ -196,7 +196,7 @@ fn arithmetic(operator: O, stack: &mut Stack) -> Result<(), E> {
         }
         O::Limit => three(stack, |value, least, most| {
             if value.is_nan() || least.is_nan() || most.is_nan() || value < least || value > most {
-                f64::NAN
+                crate::UNKNOWN
             } else {
                 value
             }
@@ -271,7 +271,7 @@ fn of_count(operator: O, stack: &mut Stack) -> Result<(), E> {
     let Ok(count) = usize::try_from(count) else {
         return match operator {
             // RRDtool's loop over no values.
-            O::Average => stack.push(f64::NAN),
+            O::Average => stack.push(crate::UNKNOWN),
             O::Reverse => Ok(()),
             _ => Err(E::NegativeCount { name: operator.name(), count }),
         };
@@ -310,12 +310,12 @@ fn of_count(operator: O, stack: &mut Stack) -> Result<(), E> {
 fn average(values: &[f64]) -> f64 {
     let (sum, count) =
         known_of(values).fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
-    if count > 0 { sum / f64::from(count) } else { f64::NAN }
+    if count > 0 { sum / f64::from(count) } else { crate::UNKNOWN }
 }
 
 fn extreme(values: &[f64], chosen: impl Fn(f64, f64) -> f64) -> f64 {
     known_of(values).fold(
-        f64::NAN,
+        crate::UNKNOWN,
         |best, value| {
             if best.is_nan() { value } else { chosen(best, value) }
         },
@@ -331,7 +331,7 @@ fn standard_deviation(values: &[f64]) -> f64 {
         mean += delta / f64::from(count);
         squares += delta * (value - mean);
     }
-    if count < 2 { f64::NAN } else { (squares / f64::from(count - 1)).sqrt() }
+    if count < 2 { crate::UNKNOWN } else { (squares / f64::from(count - 1)).sqrt() }
 }
 
 fn known_of(values: &[f64]) -> impl Iterator<Item = f64> + '_ {
@@ -352,7 +352,7 @@ fn median(values: &mut [f64]) -> f64 {
     let known = &mut values[..end];
     order::sort(known);
     match end {
-        0 => f64::NAN,
+        0 => crate::UNKNOWN,
         odd if odd % 2 == 1 => known[end / 2],
         _ => 0.5 * (known[end / 2] + known[end / 2 - 1]),
     }
@@ -373,7 +373,7 @@ fn percent(stack: &mut Stack) -> Result<(), E> {
     let rank = (percent * f64::from(count) / 100.0).round() as usize;
     let bottom = stack.depth() - length;
     let value = match bottom + rank {
-        0 => f64::NAN,
+        0 => crate::UNKNOWN,
         above => stack.at(above - 1),
     };
     stack.drop_top(length)?;

@@ -32,6 +32,9 @@ pub use local::LocalTime;
 pub use operator::Operator;
 pub use stack::Stack;
 
+/// The unknown value, as RRDtool makes it: a NaN whose sign is set, so C prints it as `-nan`.
+pub const UNKNOWN: f64 = f64::from_bits(0xfff8_0000_0000_0000);
+
 /// Longest name of a variable, in bytes.
 pub const VARIABLE_NAME_BYTES_MAX: usize = 255;
 

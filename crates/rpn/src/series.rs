@@ -88,7 +88,7 @@ impl<'a> Evaluator<'a> {
             local,
             stack: Stack::new(),
             position: 0,
-            previous: f64::NAN,
+            previous: crate::UNKNOWN,
             time_s: 0,
         }
     }
@@ -111,12 +111,12 @@ impl<'a> Evaluator<'a> {
 
     /// The value of a node's series, `back` rows before the next; then moves on.
     fn read(&mut self, node: usize, back: i64) -> f64 {
-        let Some(window) = &mut self.windows[node] else { return f64::NAN };
+        let Some(window) = &mut self.windows[node] else { return crate::UNKNOWN };
         let value = window.back(back);
         if window.step_s > 0 && self.time_s % window.step_s == 0 {
             window.row += 1;
         }
-        value.unwrap_or(f64::NAN)
+        value.unwrap_or(crate::UNKNOWN)
     }
 }
 
@@ -127,7 +127,7 @@ impl Inputs for Evaluator<'_> {
 
     fn previous_of(&mut self, node: usize, _variable: usize) -> Result<f64, E> {
         let value = self.read(node, 1);
-        Ok(if self.position == 0 { f64::NAN } else { value })
+        Ok(if self.position == 0 { crate::UNKNOWN } else { value })
     }
 
     fn now_s(&self) -> f64 {
@@ -163,12 +163,12 @@ pub(crate) fn trend(
 ) -> f64 {
     let mut left_s = to_long(duration);
     if window.step_s <= 0 || duration.is_nan() {
-        return f64::NAN;
+        return crate::UNKNOWN;
     }
     if i64::try_from(place.position).unwrap_or(i64::MAX) + 1
         < i64::from(steps(left_s as f32, window.step_s))
     {
-        return f64::NAN;
+        return crate::UNKNOWN;
     }
     let (mut sum, mut count) = (0.0, 0_u32);
     let mut back = 1;
@@ -180,7 +180,7 @@ pub(crate) fn trend(
                 count += 1;
             }
             None if ignores_unknown => break,
-            None => return f64::NAN,
+            None => return crate::UNKNOWN,
         }
         back += 1;
         left_s = left_s.saturating_sub(window.step_s);
@@ -188,7 +188,7 @@ pub(crate) fn trend(
             break;
         }
     }
-    if count == 0 { f64::NAN } else { sum / f64::from(count) }
+    if count == 0 { crate::UNKNOWN } else { sum / f64::from(count) }
 }
 
 /// Average, deviation or percentile of the values of a time before each of several shifts.
@@ -203,7 +203,7 @@ pub(crate) fn predict(
 ) -> Result<(), E> {
     stack.need(if operator == O::PredictPercentile { 4 } else { 3 })?;
     stack.drop_top(1)?;
-    let percentile = if operator == O::PredictPercentile { stack.pop()? } else { f64::NAN };
+    let percentile = if operator == O::PredictPercentile { stack.pop()? } else { crate::UNKNOWN };
     if operator == O::PredictPercentile && (percentile.is_nan() || percentile.abs() > 100.0) {
         return Err(E::Percentile(percentile));
     }
@@ -257,25 +257,34 @@ fn collect(
     Ok(())
 }
 
+/// From 0, not from -0 as the standard library.
+fn sum(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |sum, value| sum + value)
+}
+
 fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() { f64::NAN } else { values.iter().sum::<f64>() / values.len() as f64 }
+    if values.is_empty() {
+        crate::UNKNOWN
+    } else {
+        sum(values.iter().copied()) / values.len() as f64
+    }
 }
 
 fn sigma(values: &[f64]) -> f64 {
     if values.len() < 2 {
-        return f64::NAN;
+        return crate::UNKNOWN;
     }
-    let sum: f64 = values.iter().sum();
-    let squares: f64 = values.iter().map(|value| value * value).sum();
+    let total = sum(values.iter().copied());
+    let squares = sum(values.iter().map(|value| value * value));
     let count = values.len();
-    let difference = count as f64 * squares - sum * sum;
+    let difference = count as f64 * squares - total * total;
     let single = f64::from(count as f32);
-    if difference < 0.0 { f64::NAN } else { (difference / (single * (single - 1.0))).sqrt() }
+    if difference < 0.0 { crate::UNKNOWN } else { (difference / (single * (single - 1.0))).sqrt() }
 }
 
 /// A share of less than 0 takes the nearest value, others interpolate.
 fn percentile_of(values: &mut [f64], share: f64) -> f64 {
-    let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
+    let Some(last) = values.len().checked_sub(1) else { return crate::UNKNOWN };
     order::sort(values);
     let rank = share * (f64::from(values.len() as f32) - 1.0);
     if share < 0.0 {

@@ -1,0 +1,683 @@
+//! From arguments to elements: `DEF:a=file.rrd:speed:AVERAGE`, `LINE2:a#ff0000:legend`.
+//!
+//! Every field may be given by its place or by its name (`LINE:vname=a:color=ff0000`).  Grammar and
+//! error texts are those of RRDtool 1.7.2.  As there, a colour that is none ends the description
+//! without an error: the elements after it are not drawn.
+
+use timespec::{TimeSpec, Zone};
+
+use crate::arguments::Arguments;
+use crate::elements::{
+    Alignment, Area, Cdef, Color, Consolidation, Dashes, Def, Element, Function, Line, Print, Rule,
+    Style, Tick, Value, Vdef,
+};
+
+/// Most elements of a description.
+pub const ELEMENTS_MAX: usize = 1 << 20;
+
+/// First time that a series may start at, in seconds since 1970.
+const START_S_MIN: i64 = 10 * 365 * 24 * 3600;
+
+/// What is wrong with a description, in RRDtool's words.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "each says what it is")]
+pub enum DescriptionError {
+    #[error("too many positional arguments")]
+    TooMany,
+    #[error("Unused Arguments \"{fields}\" in command : {element}")]
+    Unused { fields: String, element: String },
+    #[error("no command set in argument {0}")]
+    NoCommand(String),
+    #[error("'{command}' is not a valid function name in {element}")]
+    UnknownCommand { command: String, element: String },
+    #[error("No argument for definition of {what} in {element}")]
+    NoDefinition { what: &'static str, element: String },
+    #[error("{0}")]
+    Missing(&'static str),
+    #[error("trying to reuse vname {0}")]
+    Reused(String),
+    #[error("{0} is not a vname nor a number")]
+    NoValue(String),
+    #[error("vname {0} not found")]
+    NotFound(String),
+    #[error("undefined vname {0}")]
+    Undefined(String),
+    #[error("{0}")]
+    Rpn(#[from] rpn::ParseError),
+    #[error("Comma expected in VDEF definition {0}")]
+    NoComma(String),
+    #[error("Not a valid vname: {name} in line {line}")]
+    BadName { name: String, line: String },
+    #[error("variable '{name}' not DEF nor CDEF in VDEF '{line}'")]
+    NoSeries { name: String, line: String },
+    #[error("Unknown function string '{text}' in VDEF '{name}'")]
+    UnknownFunctionString { text: String, name: String },
+    #[error("Unknown function '{text}' in VDEF '{name}'")]
+    UnknownFunction { text: String, name: String },
+    #[error("Function '{text}' needs parameter in VDEF '{name}'")]
+    NoParameter { text: String, name: String },
+    #[error("Function '{text}' needs no parameter in VDEF '{name}'")]
+    Parameter { text: String, name: String },
+    #[error("Parameter '{parameter:.6}' out of range in VDEF '{name}'")]
+    OutOfRange { parameter: f64, name: String },
+    #[error("Bad {what}: {value}")]
+    Bad { what: &'static str, value: String },
+    #[error("bad CF: {0}")]
+    Consolidation(String),
+    #[error("bad CF for DEF/CDEF: {0}")]
+    PrintConsolidation(String),
+    #[error("bad reduce CF: {0}")]
+    Reduce(String),
+    #[error("{which} time: {error}")]
+    Time { which: &'static str, error: timespec::ParseError },
+    #[error("{0}")]
+    Range(#[from] timespec::ResolveError),
+    #[error("the first entry to fetch should be after 1980 ({0})")]
+    TooEarly(i64),
+    #[error("start ({start_s}) should be less than end ({end_s})")]
+    EndBeforeStart { start_s: i64, end_s: i64 },
+    #[error("error parsing number {0}")]
+    Number(String),
+    #[error("Could not parse number: {0}")]
+    Dash(String),
+    #[error("expected a ',' at : {0}")]
+    DashComma(String),
+    #[error("unexpected end at : {0}")]
+    DashEnd(String),
+    #[error("Could not parse dash-offset: {0}")]
+    DashOffset(String),
+    #[error("Unsupported vformatter: {0}")]
+    Formatter(String),
+    #[error("variable '{0}' not DEF nor CDEF when using dynamic fractions")]
+    Fraction(String),
+    #[error("Using vname {name} of wrong type in line {line}")]
+    WrongType { name: String, line: String },
+    #[error("Cannot shift a VDEF: '{name}' in line '{line}'")]
+    ShiftOfVdef { name: String, line: String },
+    #[error("Offset cannot be a (C)DEF: '{name}' in line '{line}'")]
+    ShiftBySeries { name: String, line: String },
+    #[error("Unknown alignment type '{0}'")]
+    Alignment(String),
+    #[error("No previous LINE or AREA found for {0}")]
+    NothingToStackOn(String),
+    /// More than [`ELEMENTS_MAX`].
+    #[error("more than {ELEMENTS_MAX} elements")]
+    TooLong,
+    /// Not an error of RRDtool: the colour that ends a description.
+    #[error("color problem")]
+    Color,
+}
+
+use DescriptionError as E;
+
+/// The time that a description is parsed for.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// Start of the graph, in seconds since 1970.
+    pub start_s: i64,
+    /// End of the graph, in seconds since 1970.
+    pub end_s: i64,
+    /// The wall clock, in seconds since 1970.
+    pub now_s: i64,
+    /// Of local times.
+    pub zone: &'a Zone,
+}
+
+/// A parsed description.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Description {
+    /// In the order of the arguments.
+    pub elements: Vec<Element>,
+}
+
+impl Description {
+    /// Parses the arguments of a graph that are no options.
+    ///
+    /// # Errors
+    /// With RRDtool's text, of the first element that is wrong.
+    pub fn parse<'t>(
+        arguments: impl IntoIterator<Item = &'t str>,
+        context: &Context<'_>,
+    ) -> Result<Self, DescriptionError> {
+        let mut description = Description::default();
+        for argument in arguments {
+            let mut arguments = Arguments::split(argument)?;
+            match description.element(&mut arguments, context) {
+                Ok(element) => description.elements.push(element),
+                Err(E::Color) => return Ok(description),
+                Err(error) => return Err(error),
+            }
+            arguments.finish()?;
+            if description.elements.len() > ELEMENTS_MAX {
+                return Err(E::TooLong);
+            }
+        }
+        Ok(description)
+    }
+
+    /// The index of the element that defines a variable.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.elements.iter().position(|element| element.name() == Some(name))
+    }
+
+    fn element(
+        &mut self,
+        arguments: &mut Arguments<'_>,
+        context: &Context<'_>,
+    ) -> Result<Element, E> {
+        let command = arguments.take("cmd").or_else(|| arguments.take("pos0"));
+        let command = command.ok_or_else(|| E::NoCommand(arguments.original.to_owned()))?;
+        match command.as_str() {
+            "DEF" => def(arguments, context),
+            "CDEF" => self.cdef(arguments),
+            "VDEF" => self.vdef(arguments),
+            "PRINT" => self.print(arguments, false),
+            "GPRINT" => self.print(arguments, true),
+            "COMMENT" => comment(arguments),
+            "AREA" => self.area(arguments),
+            "STACK" => self.stack(arguments),
+            "TICK" => self.tick(arguments),
+            "HRULE" => self.rule(arguments).map(Element::HorizontalRule),
+            "VRULE" => self.rule(arguments).map(Element::VerticalRule),
+            "SHIFT" => self.shift(arguments),
+            "TEXTALIGN" => text_align(arguments),
+            "XPORT" => self.xport(arguments),
+            _ => match command.strip_prefix("LINE") {
+                Some(width) => self.line(arguments, width),
+                None => {
+                    let element = arguments.original.to_owned();
+                    Err(E::UnknownCommand { command, element })
+                }
+            },
+        }
+    }
+
+    fn cdef(&self, arguments: &mut Arguments<'_>) -> Result<Element, E> {
+        let (name, text) = self.definition(arguments)?;
+        let program = rpn::Program::parse(&text, |name| self.find(name))?;
+        Ok(Element::Cdef(Cdef { name, program }))
+    }
+
+    /// Name and expression of a `CDEF` or `VDEF`.
+    fn definition(&self, arguments: &mut Arguments<'_>) -> Result<(String, String), E> {
+        let (mut name, mut text) = (arguments.take("vname"), arguments.take("rpn"));
+        if name.is_none() || text.is_none() {
+            let pair = arguments.next_pair().ok_or_else(|| E::NoDefinition {
+                what: "vdef/rrd",
+                element: arguments.original.to_owned(),
+            })?;
+            name = name.or(Some(pair.0));
+            text = text.or(Some(pair.1));
+        }
+        let name = name.unwrap_or_default();
+        let name = name.split('#').next().unwrap_or_default().to_owned();
+        if self.find(&name).is_some() {
+            return Err(E::Reused(name));
+        }
+        Ok((name, text.unwrap_or_default()))
+    }
+
+    fn vdef(&self, arguments: &mut Arguments<'_>) -> Result<Element, E> {
+        let (name, text) = self.definition(arguments)?;
+        let Some((series, function)) = text.split_once(',') else { return Err(E::NoComma(text)) };
+        let bad = || E::BadName { name: series.to_owned(), line: text.clone() };
+        let index = self.find(series).ok_or_else(bad)?;
+        if !self.is_series(index) {
+            return Err(E::NoSeries { name: series.to_owned(), line: text });
+        }
+        let (function, parameter) = vdef_function(function, &name)?;
+        Ok(Element::Vdef(Vdef { name, series: index, function, parameter }))
+    }
+
+    fn is_series(&self, index: usize) -> bool {
+        matches!(self.elements.get(index), Some(Element::Def(_) | Element::Cdef(_)))
+    }
+
+    fn print(&self, arguments: &mut Arguments<'_>, is_in_graph: bool) -> Result<Element, E> {
+        let name = arguments.take("vname");
+        let mut consolidation = match arguments.take("cf") {
+            Some(name) => {
+                Some(Consolidation::by_name(&name).ok_or_else(|| E::Consolidation(name.clone()))?)
+            }
+            None => None,
+        };
+        let format = arguments.take("format");
+        let style = style(arguments)?;
+        let name = name.or_else(|| arguments.next()).ok_or(E::Missing("No positional VNAME"))?;
+        let variable = self.find(&name).ok_or(E::Undefined(name))?;
+        if self.is_series(variable) && consolidation.is_none() {
+            let name = arguments.next().ok_or(E::Missing("No positional CDEF"))?;
+            let known = Consolidation::by_name(&name);
+            consolidation = Some(known.ok_or(E::PrintConsolidation(name))?);
+        }
+        let format = format.filter(|format| !format.is_empty()).or_else(|| arguments.next());
+        let format = format.ok_or(E::Missing("No positional CF/FORMAT"))?;
+        Ok(Element::Print(Print { variable, consolidation, format, style, is_in_graph }))
+    }
+
+    fn line(&self, arguments: &mut Arguments<'_>, width: &str) -> Result<Element, E> {
+        let mut painted = Painted::take(arguments);
+        let is_stacked = arguments.take("stack").is_some();
+        let skips_scale = arguments.take("skipscale").is_some();
+        check_axes(arguments)?;
+        let width = arguments.take("linewidth").unwrap_or_else(|| width.to_owned());
+        let width = if width.is_empty() { 1.0 } else { line_width(&width)? };
+        let dashes = dashes(arguments)?;
+        painted.positional(arguments)?;
+        let value = self.value(&painted.name)?;
+        let color = painted.color()?;
+        let legend = painted.legend;
+        let line = Line { value, width, color, legend, is_stacked, skips_scale, dashes };
+        Ok(Element::Line(line))
+    }
+
+    fn area(&self, arguments: &mut Arguments<'_>) -> Result<Element, E> {
+        let mut painted = Painted::take(arguments);
+        let is_stacked = arguments.take("stack").is_some();
+        let skips_scale = arguments.take("skipscale").is_some();
+        check_axes(arguments)?;
+        let gradient_height = match arguments.take("gradheight").filter(|text| !text.is_empty()) {
+            Some(text) => number(&text).ok_or(E::Bad { what: "gradheight", value: text })?,
+            None => 50.0,
+        };
+        painted.positional(arguments)?;
+        let value = self.value(&painted.name)?;
+        let (color, color2) = (painted.color()?, painted.color2()?);
+        let legend = painted.legend;
+        Ok(Element::Area(Area {
+            value,
+            color,
+            color2,
+            gradient_height,
+            legend,
+            is_stacked,
+            skips_scale,
+        }))
+    }
+
+    /// `STACK`: a line or an area like the one before, on top of it.
+    fn stack(&self, arguments: &mut Arguments<'_>) -> Result<Element, E> {
+        let mut painted = Painted::take(arguments);
+        check_axes(arguments)?;
+        painted.positional(arguments)?;
+        let value = self.value(&painted.name)?;
+        let (color, color2) = (painted.color()?, painted.color2()?);
+        let legend = painted.legend;
+        let is_shape = |element: &&Element| matches!(element, Element::Line(_) | Element::Area(_));
+        match self.elements.iter().rev().find(is_shape) {
+            Some(Element::Line(line)) => Ok(Element::Line(Line {
+                value,
+                width: line.width,
+                color,
+                legend,
+                is_stacked: true,
+                skips_scale: false,
+                dashes: None,
+            })),
+            Some(_) => Ok(Element::Area(Area {
+                value,
+                color,
+                color2,
+                gradient_height: 50.0,
+                legend,
+                is_stacked: true,
+                skips_scale: false,
+            })),
+            None => Err(E::NothingToStackOn(arguments.original.to_owned())),
+        }
+    }
+
+    fn tick(&self, arguments: &mut Arguments<'_>) -> Result<Element, E> {
+        let mut painted = Painted::take(arguments);
+        let fraction = arguments.take("fraction");
+        painted.name_or_next(arguments)?;
+        let fraction = fraction.or_else(|| arguments.next());
+        let fraction = fraction.ok_or(E::Missing("No positional FRACTION"))?;
+        painted.legend_or_next(arguments);
+        let value = self.value(&painted.name)?;
+        let color = painted.color()?;
+        let fraction = if fraction == "vname" {
+            let is_series = matches!(value, Value::Variable(index) if self.is_series(index));
+            if !is_series {
+                return Err(E::Fraction(painted.name));
+            }
+            None
+        } else {
+            Some(number(&fraction).ok_or_else(|| E::Number(painted.name.clone()))?)
+        };
+        Ok(Element::Tick(Tick { value, color, fraction, legend: painted.legend }))
+    }
+
+    fn rule(&self, arguments: &mut Arguments<'_>) -> Result<Rule, E> {
+        let mut painted = Painted::take(arguments);
+        check_axes(arguments)?;
+        let dashes = dashes(arguments)?;
+        painted.positional(arguments)?;
+        let at = self.value(&painted.name)?;
+        let color = painted.color()?;
+        if let Value::Variable(index) = at
+            && self.is_series(index)
+        {
+            let line = arguments.original.to_owned();
+            return Err(E::WrongType { name: painted.name, line });
+        }
+        Ok(Rule { at, color, legend: painted.legend, dashes })
+    }
+
+    fn shift(&self, arguments: &mut Arguments<'_>) -> Result<Element, E> {
+        let name = arguments.take("vname");
+        let name = name.or_else(|| arguments.next()).ok_or_else(|| E::NoDefinition {
+            what: "vdef/rrd",
+            element: arguments.original.to_owned(),
+        })?;
+        let variable = self.find(&name).ok_or_else(|| E::NotFound(name.clone()))?;
+        let line = || arguments.original.to_owned();
+        if !self.is_series(variable) {
+            return Err(E::ShiftOfVdef { name, line: line() });
+        }
+        let line = line();
+        let shift = arguments.take("shift").or_else(|| arguments.next());
+        let shift = shift.ok_or(E::Missing("No shift given"))?;
+        let offset_s = match self.find(&shift) {
+            Some(index) if self.is_series(index) => {
+                return Err(E::ShiftBySeries { name: shift, line });
+            }
+            Some(index) => Value::Variable(index),
+            None => {
+                let seconds = integer(&shift).ok_or(E::Number(shift))?;
+                Value::Number(seconds as f64)
+            }
+        };
+        Ok(Element::Shift { variable, offset_s })
+    }
+
+    fn xport(&self, arguments: &mut Arguments<'_>) -> Result<Element, E> {
+        let mut painted = Painted::take(arguments);
+        painted.positional(arguments)?;
+        match self.value(&painted.name)? {
+            Value::Variable(variable) if self.is_series(variable) => {
+                painted.color()?;
+                Ok(Element::XPort { variable, legend: painted.legend })
+            }
+            Value::Variable(_) => {
+                Err(E::ShiftOfVdef { name: painted.name, line: arguments.original.to_owned() })
+            }
+            Value::Number(_) => Err(E::NotFound(painted.name)),
+        }
+    }
+
+    fn value(&self, name: &str) -> Result<Value, E> {
+        let value = self.find(name).map(Value::Variable);
+        let value = value.or_else(|| number(name).map(Value::Number));
+        value.ok_or_else(|| E::NoValue(name.to_owned()))
+    }
+}
+
+/// Variable, colours and legend of an element.
+#[derive(Default)]
+struct Painted {
+    has_name: bool,
+    has_legend: bool,
+    name: String,
+    color: Option<String>,
+    color2: Option<String>,
+    legend: String,
+}
+
+impl Painted {
+    fn take(arguments: &mut Arguments<'_>) -> Self {
+        let name = arguments.take("vname");
+        let color = arguments.take("color");
+        let color2 = arguments.take("color2");
+        let legend = arguments.take("legend");
+        let mut painted = Painted {
+            has_name: name.is_some(),
+            has_legend: legend.is_some(),
+            color,
+            color2,
+            legend: legend.unwrap_or_default(),
+            ..Painted::default()
+        };
+        painted.set_name(&name.unwrap_or_default());
+        painted
+    }
+
+    fn positional(&mut self, arguments: &mut Arguments<'_>) -> Result<(), E> {
+        self.name_or_next(arguments)?;
+        self.legend_or_next(arguments);
+        Ok(())
+    }
+
+    fn name_or_next(&mut self, arguments: &mut Arguments<'_>) -> Result<(), E> {
+        if !self.has_name {
+            let name = arguments.next().ok_or(E::Missing("No positional VNAME"))?;
+            self.set_name(&name);
+        }
+        Ok(())
+    }
+
+    fn legend_or_next(&mut self, arguments: &mut Arguments<'_>) {
+        if !self.has_legend {
+            self.legend = arguments.next().unwrap_or_default();
+        }
+    }
+
+    /// Splits `name#color#color2`.
+    fn set_name(&mut self, text: &str) {
+        let mut parts = text.splitn(3, '#').map(str::to_owned);
+        self.name = parts.next().unwrap_or_default();
+        let (color, color2) = (parts.next(), parts.next());
+        self.color = self.color.take().or(color);
+        self.color2 = self.color2.take().or(color2);
+    }
+
+    fn color(&self) -> Result<Option<Color>, E> {
+        self.color.as_deref().map(|text| color(text).ok_or(E::Color)).transpose()
+    }
+
+    fn color2(&self) -> Result<Option<Color>, E> {
+        self.color2.as_deref().map(|text| color(text).ok_or(E::Color)).transpose()
+    }
+}
+
+/// A colour of 3, 4, 6 or 8 hexadecimal digits.
+pub fn color(text: &str) -> Option<Color> {
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|digit| digit.to_digit(16).map(|digit| digit as u8)).collect();
+    let digits = digits?;
+    let parts: Vec<u8> = match digits.len() {
+        3 | 4 => digits.iter().map(|digit| digit * 0x11).collect(),
+        6 | 8 => digits.chunks(2).map(|pair| pair[0] * 16 + pair[1]).collect(),
+        _ => return None,
+    };
+    let alpha = parts.get(3).copied().unwrap_or(255);
+    Some(Color { red: parts[0], green: parts[1], blue: parts[2], alpha })
+}
+
+fn def(arguments: &mut Arguments<'_>, context: &Context<'_>) -> Result<Element, E> {
+    let (mut name, mut file) = (arguments.take("vname"), arguments.take("rrd"));
+    let (source, function) = (arguments.take("ds"), arguments.take("cf"));
+    let reduce = match arguments.take("reduce") {
+        Some(name) => Some(Consolidation::by_name(&name).ok_or(E::Reduce(name))?),
+        None => None,
+    };
+    let step_s = match arguments.take("step") {
+        Some(text) => {
+            let step = integer(&text).filter(|step| *step >= 1);
+            Some(step.ok_or(E::Bad { what: "step value", value: text })?)
+        }
+        None => None,
+    };
+    let (start_s, end_s) = span(arguments, context)?;
+    let daemon = arguments.take("daemon");
+    let missing = |what| E::NoDefinition { what, element: arguments.original.to_owned() };
+    let no_name = missing("vdef/rrd");
+    let (no_source, no_function) = (missing("DS"), missing("CF"));
+    if name.is_none() || file.is_none() {
+        let pair = arguments.next_pair().ok_or(no_name)?;
+        name = name.or(Some(pair.0));
+        file = file.or(Some(pair.1));
+    }
+    let source = source.or_else(|| arguments.next()).ok_or(no_source)?;
+    let function = function.or_else(|| arguments.next()).ok_or(no_function)?;
+    let consolidation = Consolidation::by_name(&function).ok_or(E::Consolidation(function))?;
+    Ok(Element::Def(Def {
+        name: name.unwrap_or_default(),
+        file: file.unwrap_or_default(),
+        source,
+        consolidation,
+        reduce,
+        step_s,
+        start_s,
+        end_s,
+        daemon,
+    }))
+}
+
+/// Start and end of a `DEF`, which may be relative to each other and to those of the graph.
+fn span(arguments: &mut Arguments<'_>, context: &Context<'_>) -> Result<(i64, i64), E> {
+    let mut time = |which: &'static str, default_s: i64| -> Result<TimeSpec, E> {
+        match arguments.take(which) {
+            Some(text) => timespec::parse(&text, context.now_s, context.zone)
+                .map_err(|error| E::Time { which, error }),
+            None => Ok(TimeSpec::at(default_s, context.zone)),
+        }
+    };
+    let (start, end) = (time("start", context.start_s)?, time("end", context.end_s)?);
+    let (start_s, end_s) = timespec::resolve(&start, &end, context.zone)?;
+    if start_s < START_S_MIN {
+        return Err(E::TooEarly(start_s));
+    }
+    if end_s < start_s {
+        return Err(E::EndBeforeStart { start_s, end_s });
+    }
+    Ok((start_s, end_s))
+}
+
+fn comment(arguments: &mut Arguments<'_>) -> Result<Element, E> {
+    let legend = arguments.take("legend").filter(|legend| !legend.is_empty());
+    let legend = legend.or_else(|| arguments.next());
+    legend.map(Element::Comment).ok_or(E::Missing("No positional CF/FORMAT"))
+}
+
+fn text_align(arguments: &mut Arguments<'_>) -> Result<Element, E> {
+    let text = arguments.take("align").or_else(|| arguments.next());
+    let text = text.ok_or(E::Missing("No alignment given"))?;
+    Ok(Element::TextAlign(match text.as_str() {
+        "left" => Alignment::Left,
+        "right" => Alignment::Right,
+        "justified" => Alignment::Justified,
+        "center" => Alignment::Center,
+        _ => return Err(E::Alignment(text)),
+    }))
+}
+
+fn style(arguments: &mut Arguments<'_>) -> Result<Style, E> {
+    let formatter = match arguments.take("vformatter") {
+        Some(text) => Some(match text.as_str() {
+            "timestamp" => Style::ValueAsTime,
+            "duration" => Style::ValueAsDuration,
+            _ => return Err(E::Formatter(text)),
+        }),
+        None => None,
+    };
+    let is_time = arguments.take("strftime").is_some();
+    let as_time = arguments.take("valstrftime").map(|_| Style::ValueAsTime);
+    let as_duration = arguments.take("valstrfduration").map(|_| Style::ValueAsDuration);
+    Ok(match formatter.or(as_time).or(as_duration) {
+        _ if is_time => Style::Time,
+        Some(style) => style,
+        None => Style::Number,
+    })
+}
+
+/// There is one axis of each kind; RRDtool reads the number of another and does not use it.
+fn check_axes(arguments: &mut Arguments<'_>) -> Result<(), E> {
+    for (key, what) in [("xaxis", "xaxis value"), ("yaxis", "yaxis value")] {
+        if let Some(value) = arguments.take(key)
+            && !integer(&value).is_some_and(|axis| (1..=4).contains(&axis))
+        {
+            return Err(E::Bad { what, value });
+        }
+    }
+    Ok(())
+}
+
+fn line_width(text: &str) -> Result<f64, E> {
+    let width = number(text).filter(|width| *width >= 0.0);
+    width.ok_or_else(|| E::Bad { what: "line width", value: text.to_owned() })
+}
+
+fn dashes(arguments: &mut Arguments<'_>) -> Result<Option<Dashes>, E> {
+    let text = arguments.take("dashes");
+    let offset = match arguments.take("dash-offset") {
+        Some(text) => number(&text).ok_or(E::DashOffset(text))?,
+        None => 0.0,
+    };
+    let Some(text) = text else { return Ok(None) };
+    let mut lengths = Vec::new();
+    for part in text.split(',') {
+        let digits = part.len() - part.trim_start_matches(is_of_number).len();
+        let length = number(&part[..digits]).ok_or_else(|| E::Dash(part.to_owned()))?;
+        if digits < part.len() {
+            return Err(E::DashComma(part[digits..].to_owned()));
+        }
+        lengths.push(length);
+    }
+    Ok(Some(Dashes { lengths, offset }))
+}
+
+fn is_of_number(character: char) -> bool {
+    character.is_ascii_digit() || matches!(character, '.' | '-' | '+' | 'e' | 'E')
+}
+
+/// A number as C reads it, with nothing after it.
+fn number(text: &str) -> Option<f64> {
+    rpn::number::whole(text).or_else(|| {
+        let word = text.trim_start_matches(['+', '-']);
+        let is_word = ["inf", "infinity", "nan"].iter().any(|is| word.eq_ignore_ascii_case(is));
+        if is_word { text.parse().ok() } else { None }
+    })
+}
+
+fn integer(text: &str) -> Option<i64> {
+    text.trim_start().parse().ok()
+}
+
+fn vdef_function(text: &str, name: &str) -> Result<(Function, f64), E> {
+    let name = || name.to_owned();
+    let (parameter, function) = match text.split_once(',') {
+        Some((parameter, function)) if rpn::number::whole(parameter).is_some() => {
+            (rpn::number::whole(parameter), function)
+        }
+        _ => (None, text),
+    };
+    if !function.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        return Err(E::UnknownFunctionString { text: text.to_owned(), name: name() });
+    }
+    let known = match function {
+        "PERCENT" => Function::Percent,
+        "PERCENTNAN" => Function::PercentNan,
+        "MAXIMUM" => Function::Maximum,
+        "AVERAGE" => Function::Average,
+        "STDEV" => Function::StandardDeviation,
+        "MINIMUM" => Function::Minimum,
+        "TOTAL" => Function::Total,
+        "FIRST" => Function::First,
+        "LAST" => Function::Last,
+        "LSLSLOPE" => Function::LeastSquaresSlope,
+        "LSLINT" => Function::LeastSquaresIntercept,
+        "LSLCORREL" => Function::LeastSquaresCorrelation,
+        _ => return Err(E::UnknownFunction { text: function.to_owned(), name: name() }),
+    };
+    let takes_parameter = matches!(known, Function::Percent | Function::PercentNan);
+    let text = function.to_owned();
+    match parameter {
+        None if takes_parameter => Err(E::NoParameter { text, name: name() }),
+        Some(_) if !takes_parameter => Err(E::Parameter { text, name: name() }),
+        Some(parameter) if !(0.0..=100.0).contains(&parameter) => {
+            Err(E::OutOfRange { parameter, name: name() })
+        }
+        _ => Ok((known, parameter.unwrap_or(f64::NAN))),
+    }
+}

@@ -1,0 +1,127 @@
+//! `VDEF`: a value of a series, and when it was.
+
+use rpn::{UNKNOWN, order};
+
+use crate::elements::{Function, Vdef};
+use crate::series::Series;
+
+/// A value and its time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Unknown is NaN.
+    pub value: f64,
+    /// In seconds since 1970; `None` for a value of the whole series.
+    pub time_s: Option<i64>,
+}
+
+impl Default for Point {
+    fn default() -> Self {
+        Point { value: UNKNOWN, time_s: None }
+    }
+}
+
+/// The point of a series.
+pub(crate) fn calculate(vdef: &Vdef, series: &Series) -> Point {
+    let values = asked(series);
+    let of_series = |value: f64| Point { value, time_s: None };
+    match vdef.function {
+        Function::Maximum => extreme(series, values, |value, best| value > best),
+        Function::Minimum => extreme(series, values, |value, best| value < best),
+        Function::First => at(series, values, values.iter().position(|value| !value.is_nan())),
+        Function::Last => at(series, values, values.iter().rposition(|value| !value.is_nan())),
+        Function::Percent => of_series(percentile(values.to_vec(), vdef.parameter)),
+        Function::PercentNan => {
+            let known = values.iter().copied().filter(|value| !value.is_nan());
+            of_series(percentile(known.collect(), vdef.parameter))
+        }
+        Function::Average | Function::Total | Function::StandardDeviation => {
+            of_series(moment(vdef.function, series, values))
+        }
+        _ => of_series(least_squares(vdef.function, values)),
+    }
+}
+
+/// The values up to the end that was asked for, which may be before that of the series.
+fn asked(series: &Series) -> &[f64] {
+    let Series { asked_end_s, step_s, start_s, .. } = *series;
+    let beyond_s = asked_end_s % step_s;
+    let end_s = if beyond_s == 0 { asked_end_s } else { asked_end_s + step_s - beyond_s };
+    let count = usize::try_from((end_s - start_s) / step_s).unwrap_or(0);
+    &series.values[..count.min(series.values.len())]
+}
+
+fn at(series: &Series, values: &[f64], position: Option<usize>) -> Point {
+    match position {
+        Some(position) => {
+            let steps = i64::try_from(position).unwrap_or(i64::MAX) + 1;
+            let time_s = series.start_s.saturating_add(steps.saturating_mul(series.step_s));
+            Point { value: values[position], time_s: Some(time_s) }
+        }
+        None => Point::default(),
+    }
+}
+
+fn extreme(series: &Series, values: &[f64], is_better: impl Fn(f64, f64) -> bool) -> Point {
+    let mut best = values.iter().position(|value| !value.is_nan());
+    for (position, value) in values.iter().enumerate() {
+        if let Some(known) = best
+            && value.is_finite()
+            && is_better(*value, values[known])
+        {
+            best = Some(position);
+        }
+    }
+    at(series, values, best)
+}
+
+/// The value below which a share of the values lies.
+fn percentile(mut values: Vec<f64>, percent: f64) -> f64 {
+    let Some(last) = values.len().checked_sub(1) else { return UNKNOWN };
+    order::sort(&mut values);
+    let rank = (percent * last as f64 / 100.0).round() as usize;
+    values[rank.min(last)]
+}
+
+fn moment(function: Function, series: &Series, values: &[f64]) -> f64 {
+    let finite = || values.iter().copied().filter(|value| value.is_finite());
+    let count = finite().count();
+    if count == 0 {
+        return UNKNOWN;
+    }
+    let sum: f64 = finite().fold(0.0, |sum, value| sum + value);
+    let average = sum / count as f64;
+    match function {
+        Function::Total => sum * series.step_s as f64,
+        Function::Average => average,
+        _ => {
+            let squares = finite().fold(0.0, |sum, value| sum + (value - average).powf(2.0));
+            (squares / count as f64).powf(0.5)
+        }
+    }
+}
+
+/// The line through the values over their positions from 0.
+fn least_squares(function: Function, values: &[f64]) -> f64 {
+    let (mut count, mut x, mut y, mut xy, mut xx, mut yy) = (0_u32, 0.0, 0.0, 0.0, 0.0, 0.0);
+    for (position, value) in values.iter().enumerate() {
+        if value.is_finite() {
+            let position = position as f64;
+            count += 1;
+            x += position;
+            xx += position * position;
+            xy += position * value;
+            y += value;
+            yy += value * value;
+        }
+    }
+    if count == 0 {
+        return UNKNOWN;
+    }
+    let count = f64::from(count);
+    let slope = (x * y - count * xy) / (x * x - count * xx);
+    match function {
+        Function::LeastSquaresSlope => slope,
+        Function::LeastSquaresIntercept => (y - slope * x) / count,
+        _ => (xy - (x * y) / count) / ((xx - (x * x) / count) * (yy - (y * y) / count)).sqrt(),
+    }
+}
