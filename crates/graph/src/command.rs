@@ -1,0 +1,224 @@
+//! A whole command line of `graph` or `graphv`: options and description in, a file and facts out.
+//!
+//! Joins the parts of this crate in RRDtool's order, so that of two errors the same one is named.
+//! Opens no file: series come through a [`DataSource`], and the caller writes the result.
+
+use timespec::Zone;
+
+use crate::chart::{self, ChartError, Fact};
+use crate::description::{Context, Description, DescriptionError};
+use crate::marks::marks;
+use crate::png::PIXELS_MAX;
+use crate::print::{PrintError, Target, print};
+use crate::series::{Data, DataError, DataSource, Environment, Span, evaluate};
+use crate::settings::{ImageFormat, Settings, XGrid};
+use crate::settings_line::{self, SettingsError};
+use crate::xport::{self, Format, XportError};
+
+/// The first second of the tenth year, as RRDtool counts: graphs begin after it.
+const EARLIEST_S: i64 = 3600 * 24 * 365 * 10;
+
+/// What is wrong with a command, in the words of RRDtool.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each says what it is")]
+pub enum GraphError {
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error("missing filename")]
+    NoFile,
+    #[error("{0}")]
+    Time(#[from] timespec::ResolveError),
+    #[error("the first entry to fetch should be after 1980 ({0})")]
+    TooEarly(i64),
+    #[error("start ({0}) should be less than end ({1})")]
+    Backwards(i64, i64),
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+    #[error(transparent)]
+    Data(#[from] DataError),
+    #[error(transparent)]
+    Print(#[from] PrintError),
+    #[error(transparent)]
+    Chart(#[from] ChartError),
+    #[error(transparent)]
+    Xport(#[from] XportError),
+    #[error("a picture of more than {PIXELS_MAX} pixels")]
+    TooLarge,
+}
+
+/// A command that has been read.
+#[derive(Debug, Clone)]
+pub struct GraphCommand {
+    /// The options.
+    pub settings: Settings,
+    /// The file to write; `-` is the standard output.
+    pub file_name: String,
+    /// Start and end, in seconds since the epoch.
+    pub times: (i64, i64),
+    /// What is drawn and printed.
+    pub description: Description,
+}
+
+/// What a command makes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GraphResult {
+    /// Names and values as `graphv` lists them: `print[0]`, `graph_left` …
+    pub facts: Vec<(String, Fact)>,
+    /// Width and height of the picture; 0 if there is none.
+    pub size: (i64, i64),
+    /// The bytes of the picture or table; `None` if nothing is drawn.
+    pub file: Option<Vec<u8>>,
+}
+
+impl GraphCommand {
+    /// Reads the arguments after `graph` or `graphv`.  `default_font` is that of
+    /// `RRD_DEFAULT_FONT`.
+    ///
+    /// # Errors
+    /// The first argument that is wrong.
+    pub fn parse(
+        arguments: &[String],
+        default_font: Option<&str>,
+        environment: &Environment<'_>,
+    ) -> Result<Self, GraphError> {
+        let (now_s, zone) = (environment.now_s, environment.zone);
+        let check_time = |text: &str| {
+            timespec::parse(text, now_s, zone).map(|_| ()).map_err(|error| error.to_string())
+        };
+        let (mut settings, others) = settings_line::parse(arguments, default_font, &check_time)?;
+        let (start, end) = times(&settings, environment)?;
+        settings.step = settings.step.max((end - start) / settings.width);
+        let Some((file_name, elements)) = others.split_first() else {
+            return Err(GraphError::NoFile);
+        };
+        let context = Context { start_s: start, end_s: end, now_s, zone };
+        let description = Description::parse(elements.iter().map(String::as_str), &context)?;
+        Ok(Self { settings, file_name: file_name.clone(), times: (start, end), description })
+    }
+
+    /// Fetches the data, and draws or writes them.
+    ///
+    /// # Errors
+    /// Of the data, of a format or of the picture.
+    pub fn run(
+        &self,
+        source: &mut dyn DataSource,
+        environment: &Environment<'_>,
+    ) -> Result<GraphResult, GraphError> {
+        let (start_s, end_s) = self.times;
+        let span = Span { start_s, end_s, step_s: self.settings.step };
+        let data = evaluate(&self.description, source, span, environment)?;
+        let target =
+            if self.settings.format.is_picture() { Target::Picture } else { Target::Table };
+        let base = self.settings.base as f64;
+        let printed = print(&self.description, &data, base, target, environment)?;
+        let mut facts = print_facts(&self.description, &printed);
+        if target == Target::Table {
+            return self.table(facts, &data, span, &printed);
+        }
+        let marks = marks(&self.description, &data, &printed);
+        if !chart::is_graphic(&marks) {
+            return Ok(GraphResult { facts, size: (0, 0), file: None });
+        }
+        let chart = chart::draw(&marks, &self.settings, self.times, environment.zone)?;
+        facts.extend(chart.facts.iter().cloned());
+        let size = (chart.geometry.image_width, chart.geometry.image_height);
+        if let Some(format) = &self.settings.image_info {
+            let zoomed = |pixels: i64| (self.settings.zoom * pixels as f64) as i64;
+            let text = image_info(format, &self.file_name, zoomed(size.0), zoomed(size.1));
+            facts.push(("image_info".to_owned(), Fact::Text(text)));
+        }
+        let file = chart.file(self.settings.format).ok_or(GraphError::TooLarge)?;
+        Ok(GraphResult { facts, size, file: Some(file) })
+    }
+
+    /// The formats that are no picture.
+    fn table(
+        &self,
+        mut facts: Vec<(String, Fact)>,
+        data: &Data,
+        span: Span,
+        printed: &[Option<String>],
+    ) -> Result<GraphResult, GraphError> {
+        let rows = xport::rows(&self.description, data, span, true)?;
+        let format = match self.settings.format {
+            ImageFormat::Xml => Format::Xml { enumerates: false, shows_time: true },
+            ImageFormat::XmlEnum => Format::Xml { enumerates: true, shows_time: true },
+            ImageFormat::Json => Format::Json { shows_time: false },
+            ImageFormat::JsonTime => Format::Json { shows_time: true },
+            ImageFormat::Tsv => Format::Separated('\t'),
+            ImageFormat::Ssv => Format::Separated(';'),
+            _ => Format::Separated(','),
+        };
+        let text = xport::write(&self.description, &rows, printed, format);
+        let mut all = vec![
+            ("graph_start".to_owned(), Fact::Count(rows.start_s)),
+            ("graph_end".to_owned(), Fact::Count(rows.end_s)),
+            ("graph_step".to_owned(), Fact::Count(rows.step_s)),
+        ];
+        all.append(&mut facts);
+        Ok(GraphResult { facts: all, size: (0, 0), file: Some(text.into_bytes()) })
+    }
+
+    /// Whether the time axis was given: then it formats the times of separated values.
+    #[must_use]
+    pub fn time_format(&self) -> Option<&str> {
+        match &self.settings.x_grid {
+            XGrid::Given(grid) => Some(&grid.format),
+            _ => None,
+        }
+    }
+}
+
+fn times(settings: &Settings, environment: &Environment<'_>) -> Result<(i64, i64), GraphError> {
+    let zone: &Zone = environment.zone;
+    // Both were parsed when they were read.
+    let parse = |text: &str| {
+        let time = timespec::parse(text, environment.now_s, zone);
+        time.map_err(|error| SettingsError(error.to_string()))
+    };
+    let (start, end) = timespec::resolve(&parse(&settings.start)?, &parse(&settings.end)?, zone)?;
+    if start < EARLIEST_S {
+        return Err(GraphError::TooEarly(start));
+    }
+    if end < start {
+        return Err(GraphError::Backwards(start, end));
+    }
+    Ok((start, end))
+}
+
+fn print_facts(description: &Description, printed: &[Option<String>]) -> Vec<(String, Fact)> {
+    use crate::elements::Element;
+    let texts =
+        description.elements.iter().zip(printed).filter_map(|(element, text)| match element {
+            Element::Print(print) if !print.is_in_graph => text.clone(),
+            _ => None,
+        });
+    texts.enumerate().map(|(at, text)| (format!("print[{at}]"), Fact::Text(text))).collect()
+}
+
+/// The name without its folder, width and height by a format.
+fn image_info(format: &str, file_name: &str, width: i64, height: i64) -> String {
+    let name = match file_name {
+        "-" => "",
+        _ => file_name.trim_end_matches('/').rsplit('/').next().unwrap_or(""),
+    };
+    let mut sizes = [width, height].into_iter();
+    let mut out = String::new();
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        if let Some(after) = rest.strip_prefix("lu") {
+            out.push_str(&sizes.next().unwrap_or(0).to_string());
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix('s') {
+            out.push_str(name);
+            rest = after;
+        } else {
+            out.push('%');
+            rest = rest.strip_prefix('%').unwrap_or(rest);
+        }
+    }
+    out + rest
+}

@@ -1,0 +1,145 @@
+//! A picture: a list of drawing primitives in pixels, origin at the top left.
+//!
+//! The layout writes it, each back end (SVG, PNG, PDF, EPS) reads it.  Primitives are the few that
+//! graphs need: polygons, polylines, texts and one clip rectangle, so that every back end is short.
+
+use crate::font::FontChoice;
+
+/// A colour, each part in 0..=1, not premultiplied.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rgba {
+    /// Red.
+    pub red: f64,
+    /// Green.
+    pub green: f64,
+    /// Blue.
+    pub blue: f64,
+    /// Opacity.
+    pub alpha: f64,
+}
+
+impl Rgba {
+    /// A colour from its parts.
+    #[must_use]
+    pub const fn new(red: f64, green: f64, blue: f64, alpha: f64) -> Self {
+        Self { red, green, blue, alpha }
+    }
+
+    /// A colour from `0xRRGGBBAA`.
+    #[must_use]
+    pub fn from_hex(value: u32) -> Self {
+        let [red, green, blue, alpha] = value.to_be_bytes().map(|part| f64::from(part) / 255.0);
+        Self { red, green, blue, alpha }
+    }
+
+    /// The same colour with another opacity.
+    #[must_use]
+    pub const fn with_alpha(self, alpha: f64) -> Self {
+        Self { alpha, ..self }
+    }
+
+    /// The parts as bytes, opacity last.
+    #[must_use]
+    pub fn bytes(self) -> [u8; 4] {
+        [self.red, self.green, self.blue, self.alpha].map(|part| (part * 255.0 + 0.5) as u8)
+    }
+}
+
+/// A position in pixels.
+pub type Point = [f64; 2];
+
+/// What fills a polygon.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Paint {
+    /// One colour.
+    Solid(Rgba),
+    /// From one colour at a height to another colour at another height.
+    Gradient {
+        /// The height of the first colour.
+        y1: f64,
+        /// The first colour.
+        color1: Rgba,
+        /// The height of the second colour.
+        y2: f64,
+        /// The second colour.
+        color2: Rgba,
+    },
+}
+
+/// How a polyline is drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stroke {
+    /// In pixels.
+    pub width: f64,
+    /// Its colour.
+    pub color: Rgba,
+    /// Lengths on and off in turn; empty for a solid line.
+    pub dashes: Vec<f64>,
+    /// Where in the pattern the line begins.
+    pub dash_offset: f64,
+    /// Round caps and joins, else butt and miter.
+    pub round: bool,
+}
+
+/// A text on one baseline, all of one font and colour.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Label {
+    /// Where the baseline begins.
+    pub at: Point,
+    /// Turned around `at`, in degrees, counter-clockwise.
+    pub angle: f64,
+    /// Its font.
+    pub font: FontChoice,
+    /// Its colour.
+    pub color: Rgba,
+    /// Each character and its distance from the start of the baseline, in pixels.
+    pub glyphs: Vec<(char, f64)>,
+}
+
+/// A drawing primitive.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Primitive {
+    /// A filled polygon.
+    Polygon(Vec<Point>, Paint),
+    /// Polylines that are stroked together.
+    Lines {
+        /// Each polyline.
+        lines: Vec<Vec<Point>>,
+        /// Whether each ends where it begins.
+        closed: bool,
+        /// How it is drawn.
+        stroke: Stroke,
+    },
+    /// A text.
+    Text(Label),
+    /// From here on only the inside of this rectangle (left, top, width, height) is drawn on.
+    Clip([f64; 4]),
+    /// The end of the clip rectangle.
+    Unclip,
+}
+
+/// A picture.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picture {
+    /// In pixels, before the zoom.
+    pub width: u32,
+    /// In pixels, before the zoom.
+    pub height: u32,
+    /// All lengths are multiplied by this.
+    pub zoom: f64,
+    /// Whether lines and areas have soft edges.
+    pub smooth_lines: bool,
+    /// Whether texts have soft edges.
+    pub smooth_texts: bool,
+    /// What is drawn, in this order.
+    pub primitives: Vec<Primitive>,
+}
+
+impl Picture {
+    /// Width and height after the zoom, in whole pixels.
+    #[must_use]
+    pub fn size(&self) -> (u32, u32) {
+        let zoomed = |pixels: u32| (f64::from(pixels) * self.zoom) as u32;
+        (zoomed(self.width), zoomed(self.height))
+    }
+}

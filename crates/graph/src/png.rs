@@ -1,0 +1,311 @@
+//! PNG: the picture in pixels.
+//!
+//! tiny-skia fills and strokes; the file is written here.  A graph rarely has more than 256
+//! colours, and then
+//! a pixel is one byte of an index into a palette: a quarter of the bytes to compress, which is
+//! most of the time of
+//! a small graph.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+
+use tiny_skia::{
+    Color, FillRule, GradientStop, LineCap, LineJoin, LinearGradient, Mask, PathBuilder, Pixmap,
+    Rect, Shader, SpreadMode, StrokeDash, Transform,
+};
+
+use crate::font::Pen;
+use crate::picture::{Label, Paint, Picture, Point, Primitive, Rgba, Stroke};
+
+/// The most pixels of a picture: 64 Mi, 256 MiB of memory.
+pub const PIXELS_MAX: u64 = 64 << 20;
+
+/// The file of a picture; `None` if it has no pixel or more than [`PIXELS_MAX`].
+#[must_use]
+pub fn write(picture: &Picture) -> Option<Vec<u8>> {
+    let (width, height) = picture.size();
+    if u64::from(width) * u64::from(height) > PIXELS_MAX {
+        return None;
+    }
+    let mut canvas = Canvas {
+        pixmap: Pixmap::new(width, height)?,
+        mask: None,
+        transform: Transform::from_scale(picture.zoom as f32, picture.zoom as f32),
+        smooth_lines: picture.smooth_lines,
+        smooth_texts: picture.smooth_texts,
+    };
+    for primitive in &picture.primitives {
+        canvas.draw(primitive);
+    }
+    Some(encode(&canvas.pixmap))
+}
+
+struct Canvas {
+    pixmap: Pixmap,
+    mask: Option<Mask>,
+    transform: Transform,
+    smooth_lines: bool,
+    smooth_texts: bool,
+}
+
+impl Canvas {
+    fn draw(&mut self, primitive: &Primitive) {
+        match primitive {
+            Primitive::Polygon(points, paint) => self.fill(points, paint),
+            Primitive::Lines { lines, closed, stroke } => self.stroke(lines, *closed, stroke),
+            Primitive::Text(label) => self.text(label),
+            Primitive::Clip([left, top, width, height]) => {
+                let rect =
+                    Rect::from_xywh(*left as f32, *top as f32, *width as f32, *height as f32);
+                let mask = Mask::new(self.pixmap.width(), self.pixmap.height());
+                self.mask = mask.zip(rect).map(|(mut mask, rect)| {
+                    let path = PathBuilder::from_rect(rect);
+                    mask.fill_path(&path, FillRule::Winding, true, self.transform);
+                    mask
+                });
+            }
+            Primitive::Unclip => self.mask = None,
+        }
+    }
+
+    fn fill(&mut self, points: &[Point], paint: &Paint) {
+        let mut builder = PathBuilder::new();
+        push(&mut builder, points, true);
+        let Some(path) = builder.finish() else { return };
+        let Some(shader) = shader(paint) else { return };
+        let paint =
+            tiny_skia::Paint { shader, anti_alias: self.smooth_lines, ..Default::default() };
+        self.pixmap.fill_path(&path, &paint, FillRule::Winding, self.transform, self.mask.as_ref());
+    }
+
+    fn stroke(&mut self, lines: &[Vec<Point>], closed: bool, stroke: &Stroke) {
+        let mut builder = PathBuilder::new();
+        for line in lines {
+            push(&mut builder, line, closed);
+        }
+        let Some(path) = builder.finish() else { return };
+        let paint = solid(stroke.color, self.smooth_lines);
+        let (line_cap, line_join) = match stroke.round {
+            true => (LineCap::Round, LineJoin::Round),
+            false => (LineCap::Butt, LineJoin::Miter),
+        };
+        let dash = dash_array(&stroke.dashes);
+        let dash = dash.and_then(|array| StrokeDash::new(array, stroke.dash_offset as f32));
+        let how = tiny_skia::Stroke {
+            width: stroke.width as f32,
+            line_cap,
+            line_join,
+            dash,
+            miter_limit: 10.0,
+        };
+        self.pixmap.stroke_path(&path, &paint, &how, self.transform, self.mask.as_ref());
+    }
+
+    fn text(&mut self, label: &Label) {
+        let mut pen = PathPen(PathBuilder::new());
+        for (character, x) in &label.glyphs {
+            label.font.outline(*character, [*x, 0.0], &mut pen);
+        }
+        let Some(path) = pen.0.finish() else { return };
+        let paint = solid(label.color, self.smooth_texts);
+        let place = Transform::from_rotate(-label.angle as f32);
+        let place = place
+            .post_translate(label.at[0] as f32, label.at[1] as f32)
+            .post_concat(self.transform);
+        self.pixmap.fill_path(&path, &paint, FillRule::Winding, place, self.mask.as_ref());
+        if label.font.bold {
+            let width = (label.font.pixels() / 16.0) as f32;
+            let how = tiny_skia::Stroke { width, ..Default::default() };
+            self.pixmap.stroke_path(&path, &paint, &how, place, self.mask.as_ref());
+        }
+    }
+}
+
+/// An even number of lengths, repeated as needed.
+fn dash_array(dashes: &[f64]) -> Option<Vec<f32>> {
+    let once = dashes.iter().map(|length| *length as f32);
+    let total: f64 = dashes.iter().sum();
+    let solid =
+        dashes.iter().skip(1).step_by(2).all(|off| *off <= 0.0) && dashes.len().is_multiple_of(2);
+    if dashes.is_empty() || total <= 0.0 || solid {
+        return None;
+    }
+    Some(if dashes.len().is_multiple_of(2) {
+        once.collect()
+    } else {
+        once.clone().chain(once).collect()
+    })
+}
+
+fn push(builder: &mut PathBuilder, points: &[Point], closed: bool) {
+    for (index, [x, y]) in points.iter().enumerate() {
+        match index {
+            0 => builder.move_to(*x as f32, *y as f32),
+            _ => builder.line_to(*x as f32, *y as f32),
+        }
+    }
+    if closed {
+        builder.close();
+    }
+}
+
+fn color(color: Rgba) -> Color {
+    let [red, green, blue, alpha] = color.bytes();
+    Color::from_rgba8(red, green, blue, alpha)
+}
+
+fn solid(rgba: Rgba, smooth: bool) -> tiny_skia::Paint<'static> {
+    let shader = Shader::SolidColor(color(rgba));
+    tiny_skia::Paint { shader, anti_alias: smooth, ..Default::default() }
+}
+
+fn shader(paint: &Paint) -> Option<Shader<'static>> {
+    match *paint {
+        Paint::Solid(rgba) => Some(Shader::SolidColor(color(rgba))),
+        Paint::Gradient { y1, color1, y2, color2 } => {
+            let stops =
+                vec![GradientStop::new(0.0, color(color1)), GradientStop::new(1.0, color(color2))];
+            let (from, to) = ((0.0, y1 as f32).into(), (0.0, y2 as f32).into());
+            LinearGradient::new(from, to, stops, SpreadMode::Pad, Transform::identity())
+        }
+    }
+}
+
+struct PathPen(PathBuilder);
+
+impl Pen for PathPen {
+    fn move_to(&mut self, [x, y]: Point) {
+        self.0.move_to(x as f32, y as f32);
+    }
+    fn line_to(&mut self, [x, y]: Point) {
+        self.0.line_to(x as f32, y as f32);
+    }
+    fn quad_to(&mut self, [x1, y1]: Point, [x, y]: Point) {
+        self.0.quad_to(x1 as f32, y1 as f32, x as f32, y as f32);
+    }
+    fn cubic_to(&mut self, [x1, y1]: Point, [x2, y2]: Point, [x, y]: Point) {
+        self.0.cubic_to(x1 as f32, y1 as f32, x2 as f32, y2 as f32, x as f32, y as f32);
+    }
+    fn close(&mut self) {
+        self.0.close();
+    }
+}
+
+/// What a pixel is in the file.
+enum Pixels {
+    /// An index into a palette of red, green, blue and opacity.
+    Indexed(Vec<u8>, Vec<[u8; 4]>),
+    /// Red, green, blue.
+    Opaque(Vec<u8>),
+    /// Red, green, blue, opacity.
+    Full(Vec<u8>),
+}
+
+fn encode(pixmap: &Pixmap) -> Vec<u8> {
+    let (width, height) = (pixmap.width(), pixmap.height());
+    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+    let pixels = pixels(pixmap);
+    let (kind, bytes_per_pixel, data) = match &pixels {
+        Pixels::Indexed(data, _) => (3, 1, data),
+        Pixels::Opaque(data) => (2, 3, data),
+        Pixels::Full(data) => (6, 4, data),
+    };
+    let mut header = Vec::with_capacity(13);
+    header.extend(width.to_be_bytes());
+    header.extend(height.to_be_bytes());
+    header.extend([8, kind, 0, 0, 0]);
+    chunk(&mut file, b"IHDR", &header);
+    if let Pixels::Indexed(_, palette) = &pixels {
+        let colors: Vec<u8> =
+            palette.iter().flat_map(|color| [color[0], color[1], color[2]]).collect();
+        chunk(&mut file, b"PLTE", &colors);
+        if palette.iter().any(|color| color[3] != 255) {
+            let opacities: Vec<u8> = palette.iter().map(|color| color[3]).collect();
+            chunk(&mut file, b"tRNS", &opacities);
+        }
+    }
+    chunk(&mut file, b"IDAT", &compress(data, width as usize * bytes_per_pixel, bytes_per_pixel));
+    chunk(&mut file, b"IEND", &[]);
+    file
+}
+
+/// Rows with their filter (none for indexes, else the difference from the row above), deflated.
+fn compress(data: &[u8], row_bytes: usize, bytes_per_pixel: usize) -> Vec<u8> {
+    let level = flate2::Compression::new(4);
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::with_capacity(data.len() / 8), level);
+    let mut above = vec![0; row_bytes];
+    let mut line = vec![0; row_bytes + 1];
+    for row in data.chunks_exact(row_bytes.max(1)) {
+        if bytes_per_pixel == 1 {
+            line[0] = 0;
+            line[1..].copy_from_slice(row);
+        } else {
+            line[0] = 2;
+            for (at, byte) in row.iter().enumerate() {
+                line[at + 1] = byte.wrapping_sub(above[at]);
+            }
+            above.copy_from_slice(row);
+        }
+        // Writing to a vector does not fail.
+        let _ = encoder.write_all(&line);
+    }
+    encoder.finish().unwrap_or_default()
+}
+
+fn pixels(pixmap: &Pixmap) -> Pixels {
+    let mut index_of: HashMap<[u8; 4], u8> = HashMap::new();
+    let mut palette: Vec<[u8; 4]> = Vec::new();
+    let mut indexes = Vec::with_capacity(pixmap.pixels().len());
+    let mut last = ([0; 4], 0);
+    for pixel in pixmap.pixels() {
+        let premultiplied = [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()];
+        if premultiplied == last.0 && !palette.is_empty() {
+            indexes.push(last.1);
+            continue;
+        }
+        let index = match index_of.get(&premultiplied) {
+            Some(index) => *index,
+            None if palette.len() == 256 => return full(pixmap),
+            None => {
+                let index = palette.len() as u8;
+                let plain = pixel.demultiply();
+                palette.push([plain.red(), plain.green(), plain.blue(), plain.alpha()]);
+                index_of.insert(premultiplied, index);
+                index
+            }
+        };
+        last = (premultiplied, index);
+        indexes.push(index);
+    }
+    Pixels::Indexed(indexes, palette)
+}
+
+fn full(pixmap: &Pixmap) -> Pixels {
+    let plain = pixmap.pixels().iter().map(tiny_skia::PremultipliedColorU8::demultiply);
+    if pixmap.pixels().iter().all(|pixel| pixel.alpha() == 255) {
+        return Pixels::Opaque(
+            plain.flat_map(|color| [color.red(), color.green(), color.blue()]).collect(),
+        );
+    }
+    let parts =
+        |color: tiny_skia::ColorU8| [color.red(), color.green(), color.blue(), color.alpha()];
+    Pixels::Full(plain.flat_map(parts).collect())
+}
+
+fn chunk(file: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
+    file.extend((data.len() as u32).to_be_bytes());
+    let mut sum = flate2::Crc::new();
+    sum.update(kind);
+    sum.update(data);
+    file.extend(kind);
+    file.extend(data);
+    file.extend(sum.sum().to_be_bytes());
+}
+
+/// Width and height of a PNG file, in pixels.
+#[must_use]
+pub fn size(file: &[u8]) -> Option<(u32, u32)> {
+    let header = file.strip_prefix(b"\x89PNG\r\n\x1a\n")?.get(4..16)?.strip_prefix(b"IHDR")?;
+    let number = |at: usize| Some(u32::from_be_bytes(header.get(at..at + 4)?.try_into().ok()?));
+    Some((number(0)?, number(4)?))
+}
