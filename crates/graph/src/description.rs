@@ -18,7 +18,7 @@ pub const ELEMENTS_MAX: usize = 1 << 20;
 /// First time that a series may start at, in seconds since 1970.
 const START_S_MIN: i64 = 10 * 365 * 24 * 3600;
 
-/// What is wrong with a description, in RRDtool's words.
+/// What is wrong with a description, in RRDtool's words, with the line ends that some of them have.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "each says what it is")]
 pub enum DescriptionError {
@@ -52,13 +52,13 @@ pub enum DescriptionError {
     NoSeries { name: String, line: String },
     #[error("Unknown function string '{text}' in VDEF '{name}'")]
     UnknownFunctionString { text: String, name: String },
-    #[error("Unknown function '{text}' in VDEF '{name}'")]
+    #[error("Unknown function '{text}' in VDEF '{name}'\n")]
     UnknownFunction { text: String, name: String },
-    #[error("Function '{text}' needs parameter in VDEF '{name}'")]
+    #[error("Function '{text}' needs parameter in VDEF '{name}'\n")]
     NoParameter { text: String, name: String },
-    #[error("Function '{text}' needs no parameter in VDEF '{name}'")]
+    #[error("Function '{text}' needs no parameter in VDEF '{name}'\n")]
     Parameter { text: String, name: String },
-    #[error("Parameter '{parameter:.6}' out of range in VDEF '{name}'")]
+    #[error("Parameter '{parameter:.6}' out of range in VDEF '{name}'\n")]
     OutOfRange { parameter: f64, name: String },
     #[error("Bad {what}: {value}")]
     Bad { what: &'static str, value: String },
@@ -90,12 +90,14 @@ pub enum DescriptionError {
     Formatter(String),
     #[error("variable '{0}' not DEF nor CDEF when using dynamic fractions")]
     Fraction(String),
-    #[error("Using vname {name} of wrong type in line {line}")]
+    #[error("Using vname {name} of wrong type in line {line}\n")]
     WrongType { name: String, line: String },
-    #[error("Cannot shift a VDEF: '{name}' in line '{line}'")]
+    #[error("Cannot shift a VDEF: '{name}' in line '{line}'\n")]
     ShiftOfVdef { name: String, line: String },
-    #[error("Offset cannot be a (C)DEF: '{name}' in line '{line}'")]
+    #[error("Offset cannot be a (C)DEF: '{name}' in line '{line}'\n")]
     ShiftBySeries { name: String, line: String },
+    #[error("Encountered unknown type variable '' in line '{0}'")]
+    NotASeries(String),
     #[error("Unknown alignment type '{0}'")]
     Alignment(String),
     #[error("No previous LINE or AREA found for {0}")]
@@ -243,8 +245,13 @@ impl Description {
         };
         let format = arguments.take("format");
         let style = style(arguments)?;
-        let name = name.or_else(|| arguments.next()).ok_or(E::Missing("No positional VNAME"))?;
-        let variable = self.find(&name).ok_or(E::Undefined(name))?;
+        let variable = match name {
+            Some(name) => self.find(&name).ok_or(E::NotFound(name))?,
+            None => {
+                let name = arguments.next().ok_or(E::Missing("No positional VNAME"))?;
+                self.find(&name).ok_or(E::Undefined(name))?
+            }
+        };
         if self.is_series(variable) && consolidation.is_none() {
             let name = arguments.next().ok_or(E::Missing("No positional CDEF"))?;
             let known = Consolidation::by_name(&name);
@@ -402,7 +409,7 @@ impl Description {
             Value::Variable(_) => {
                 Err(E::ShiftOfVdef { name: painted.name, line: arguments.original.to_owned() })
             }
-            Value::Number(_) => Err(E::NotFound(painted.name)),
+            Value::Number(_) => Err(E::NotASeries(arguments.original.to_owned())),
         }
     }
 
@@ -646,11 +653,11 @@ fn integer(text: &str) -> Option<i64> {
 
 fn vdef_function(text: &str, name: &str) -> Result<(Function, f64), E> {
     let name = || name.to_owned();
-    let (parameter, function) = match text.split_once(',') {
-        Some((parameter, function)) if rpn::number::whole(parameter).is_some() => {
-            (rpn::number::whole(parameter), function)
-        }
-        _ => (None, text),
+    let digits = text.len() - text.trim_start_matches(is_of_number).len();
+    let parameter = rpn::number::whole(&text[..digits]);
+    let function = match parameter {
+        Some(_) => text[digits..].strip_prefix(',').unwrap_or_default(),
+        None => text,
     };
     if !function.bytes().all(|byte| byte.is_ascii_uppercase()) {
         return Err(E::UnknownFunctionString { text: text.to_owned(), name: name() });

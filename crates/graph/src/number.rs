@@ -115,40 +115,127 @@ fn trimmed(text: &str, keeps_zeros: bool) -> &str {
 /// Exponents between which RRDtool scales a number.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -308..=308;
 
-/// A value as tables have it, `1.2345678901e+03`.
-///
-/// RRDtool scales by repeated multiplication in double precision, so the last digit may differ
-/// from C's.
+/// Most digits after the point that RRDtool writes.
+const DIGITS_MAX: usize = 19;
+
+/// A value as tables have it, `1.2345678901e+03`; an unknown one as `nan`.
 pub fn table_number(value: f64) -> String {
-    const PRECISION: f64 = 1e10;
-    if value.is_nan() {
-        return "nan".to_owned();
-    }
-    let sign = if value < 0.0 { "-" } else { "" };
-    if value.is_infinite() {
-        return format!("{sign}inf");
-    }
-    let magnitude = value.abs();
-    let mut exponent = exponent_of(magnitude);
-    let scaled = magnitude / power_of_ten(exponent);
-    let mut whole = scaled.trunc() as u64;
-    let rest = PRECISION * (scaled - whole as f64);
-    let mut fraction = rest.trunc() as u64;
-    if rest - fraction as f64 >= 0.5 {
-        fraction += 1;
-    }
-    if fraction >= PRECISION as u64 {
-        whole += 1;
-        fraction = 0;
-        if whole == 10 {
-            whole = 1;
-            exponent += 1;
+    let precision = Some(10);
+    Conversion { flag: Some('0'), width: 0, precision, kind: 'e' }.write_as_rrdtool(value)
+}
+
+impl Conversion {
+    /// A value as RRDtool writes it in tables.
+    ///
+    /// It scales by repeated multiplication in double precision and rounds halves up, so the last
+    /// digit may differ from C's.  What has no place in 64 bits is empty.
+    pub(crate) fn write_as_rrdtool(self, value: f64) -> String {
+        let sign = match self.flag {
+            _ if value < 0.0 => "-",
+            Some('+') => "+",
+            Some(' ') => " ",
+            _ => "",
+        };
+        let digits = if value.is_nan() {
+            "nan".to_owned()
+        } else if value.is_infinite() {
+            "inf".to_owned()
+        } else {
+            match self.cheap_digits(value.abs()) {
+                Some(digits) => digits,
+                None => return String::new(),
+            }
+        };
+        let digits = if self.kind.is_ascii_uppercase() { digits.to_uppercase() } else { digits };
+        let missing = self.width.saturating_sub(sign.len() + digits.len());
+        match self.flag {
+            Some('-') => format!("{sign}{digits}{}", " ".repeat(missing)),
+            Some('0') if value.is_finite() => format!("{sign}{}{digits}", "0".repeat(missing)),
+            _ => format!("{}{sign}{digits}", " ".repeat(missing)),
         }
     }
-    let mut text = String::with_capacity(20);
-    let of_exponent = if exponent < 0 { '-' } else { '+' };
-    let _ = write!(text, "{sign}{whole}.{fraction:010}e{of_exponent}{:02}", exponent.abs());
-    text
+
+    fn cheap_digits(self, value: f64) -> Option<String> {
+        let mut precision = self.precision.unwrap_or(6);
+        let kind = self.kind.to_ascii_lowercase();
+        let keeps_point = self.flag == Some('#');
+        let omits_zeros = kind == 'g' && !keeps_point;
+        if kind == 'f' {
+            let parts = Parts::of(value, precision.min(DIGITS_MAX), None)?;
+            return Some(parts.text(false, keeps_point));
+        }
+        if kind == 'g' {
+            precision = precision.max(1) - 1;
+        }
+        let mut parts = Parts::of(value, precision.min(DIGITS_MAX), Some(exponent_of(value)))?;
+        let exponent = parts.exponent.unwrap_or(0);
+        let places = i32::try_from(parts.precision).unwrap_or(0);
+        if kind == 'g' && places + 1 > exponent && exponent >= -4 {
+            let precision = usize::try_from(places - exponent).unwrap_or(0);
+            parts = Parts::of(value, precision.min(DIGITS_MAX), None)?;
+        }
+        Some(parts.text(omits_zeros, keeps_point))
+    }
+}
+
+/// A number in digits before and after the point.
+struct Parts {
+    whole: u64,
+    fraction: u64,
+    precision: usize,
+    exponent: Option<i32>,
+}
+
+impl Parts {
+    /// `None` if the whole part has no place.
+    fn of(value: f64, precision: usize, exponent: Option<i32>) -> Option<Self> {
+        let scaled = match exponent {
+            Some(exponent) => value / power_of_ten(exponent),
+            None => value,
+        };
+        if scaled >= u64::MAX as f64 {
+            return None;
+        }
+        let mask = power_of_ten(i32::try_from(precision).unwrap_or(0)) as u64;
+        let mut parts = Parts { whole: scaled as u64, fraction: 0, precision, exponent };
+        let rest = mask as f64 * (scaled - parts.whole as f64);
+        parts.fraction = rest as u64;
+        if rest - parts.fraction as f64 >= 0.5 {
+            parts.fraction += 1;
+        }
+        if parts.fraction >= mask {
+            parts.whole += 1;
+            parts.fraction = 0;
+            if parts.whole == 10
+                && let Some(exponent) = &mut parts.exponent
+            {
+                parts.whole = 1;
+                *exponent += 1;
+            }
+        }
+        Some(parts)
+    }
+
+    fn text(&self, omits_zeros: bool, keeps_point: bool) -> String {
+        let mut text = self.whole.to_string();
+        let mut digits = match self.precision {
+            0 => String::new(),
+            precision => format!("{:0precision$}", self.fraction),
+        };
+        if omits_zeros {
+            digits.truncate(digits.trim_end_matches('0').len());
+        }
+        if !digits.is_empty() || keeps_point {
+            text.push('.');
+        }
+        text += &digits;
+        if let Some(exponent) = self.exponent {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            // Writing to a string cannot fail.
+            let _ = write!(text, "e{sign}{:02}", exponent.abs());
+        }
+        text
+    }
 }
 
 fn exponent_of(mut magnitude: f64) -> i32 {
@@ -219,6 +306,19 @@ mod tests {
         ];
         for (value, text) in cases {
             assert_eq!(table_number(value), text);
+        }
+        let cases = [
+            (".17le", 28740.0, "2.87400000000000016e+04"),
+            (".0lf", 0.5, "1"),
+            ("6.2lf", 0.125, "  0.13"),
+            ("#.3lg", 454.5, "455."),
+            (".15lg", 0.006_027_797_409_957_914_5, "0.00602779740995792"),
+            ("lf", 1e22, ""),
+            ("lg", 0.0, "0"),
+        ];
+        for (format, value, text) in cases {
+            let (conversion, _) = Conversion::parse(format).expect("a conversion");
+            assert_eq!(conversion.write_as_rrdtool(value), text, "{format}");
         }
     }
 }

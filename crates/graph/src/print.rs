@@ -55,11 +55,23 @@ pub fn print(
     environment: &Environment<'_>,
 ) -> Result<Vec<Option<String>>, PrintError> {
     let mut magnitude = Magnitude { base, shared: None };
-    let texts = description.elements.iter().map(|element| match element {
-        Element::Print(print) => text(print, data, &mut magnitude, target, environment).map(Some),
-        _ => Ok(None),
-    });
-    texts.collect()
+    let mut texts = vec![None; description.elements.len()];
+    let mut before = String::new();
+    for (element, place) in description.elements.iter().zip(&mut texts) {
+        let Element::Print(print) = element else { continue };
+        if target == Target::Picture || has_text(print, data) {
+            before = text(print, data, &mut magnitude, target, environment)?;
+        }
+        *place = Some(before.clone());
+    }
+    Ok(texts)
+}
+
+/// Whether a table gets a text of its own: for the time that a value does not have, RRDtool repeats
+/// the text before.
+fn has_text(print: &Print, data: &Data) -> bool {
+    let is_timeless = data.point(print.variable).is_some_and(|point| point.time_s.is_none());
+    print.style != Style::Time || !is_timeless
 }
 
 fn text(
@@ -175,10 +187,10 @@ fn number(
         magnitude.shared = Some((factor, scaled_symbol));
         (value, symbol) = (scaled, scaled_symbol);
     }
-    Ok(written(&format, value, symbol))
+    Ok(written(&format, value, symbol, target))
 }
 
-fn written(format: &str, value: f64, symbol: &str) -> String {
+fn written(format: &str, value: f64, symbol: &str, target: Target) -> String {
     let mut text = String::new();
     let mut rest = format;
     while let Some(at) = rest.find('%') {
@@ -191,7 +203,10 @@ fn written(format: &str, value: f64, symbol: &str) -> String {
             text.push_str(symbol);
             rest = after;
         } else if let Some((conversion, after)) = Conversion::parse(rest) {
-            text.push_str(&conversion.write(value));
+            text.push_str(&match target {
+                Target::Picture => conversion.write(value),
+                Target::Table => conversion.write_as_rrdtool(value),
+            });
             rest = after;
         }
     }

@@ -107,8 +107,6 @@ pub struct Series {
     pub end_s: i64,
     /// Seconds of a value.
     pub step_s: i64,
-    /// The end that was asked for, in seconds since 1970.
-    pub asked_end_s: i64,
     /// Unknown is NaN.
     pub values: Vec<f64>,
     /// Seconds that the series is drawn later than it was.
@@ -200,7 +198,7 @@ pub fn evaluate(
     for (index, element) in elements.iter().enumerate() {
         match element {
             Element::Cdef(cdef) => {
-                data.data[index] = Datum::Series(compute(cdef, &data, span, environment)?);
+                data.data[index] = Datum::Series(compute(cdef, &data, environment)?);
             }
             Element::Vdef(vdef) => {
                 let series = data.series(vdef.series);
@@ -238,6 +236,7 @@ fn fetch<'a>(
     source: &mut dyn DataSource,
     tables: &mut Vec<Fetched<'a>>,
 ) -> Result<Series, DataError> {
+    // A `step=` chooses the archive, but the result is never finer than the graph.
     let step_s = def.step_s.unwrap_or(span.step_s);
     let same = |fetched: &&Fetched<'_>| {
         let other = fetched.def;
@@ -252,7 +251,7 @@ fn fetch<'a>(
     let index = match known {
         Some(index) => index,
         None => {
-            let table = fetch_table(def, step_s, source)?;
+            let table = fetch_table(def, step_s, step_s.max(span.step_s), source)?;
             tables.push(Fetched { def, step_s, table });
             tables.len() - 1
         }
@@ -268,13 +267,17 @@ fn fetch<'a>(
         start_s: table.start_s,
         end_s: table.end_s,
         step_s: table.step_s,
-        asked_end_s: def.end_s,
         values: table.values.iter().skip(column).step_by(count).copied().collect(),
         shift_s: 0,
     })
 }
 
-fn fetch_table(def: &Def, step_s: i64, source: &mut dyn DataSource) -> Result<Table, DataError> {
+fn fetch_table(
+    def: &Def,
+    step_s: i64,
+    least_step_s: i64,
+    source: &mut dyn DataSource,
+) -> Result<Table, DataError> {
     let request = Request {
         file: &def.file,
         consolidation: def.consolidation,
@@ -291,19 +294,14 @@ fn fetch_table(def: &Def, step_s: i64, source: &mut dyn DataSource) -> Result<Ta
         let Table { start_s, end_s, step_s, .. } = table;
         return Err(DataError::BadTable { file: def.file.clone(), start_s, end_s, step_s });
     }
-    if table.step_s < step_s {
-        return Ok(reduce(&table, def.reduce.unwrap_or(def.consolidation), step_s)?);
+    if table.step_s < least_step_s {
+        return Ok(reduce(&table, def.reduce.unwrap_or(def.consolidation), least_step_s)?);
     }
     Ok(table)
 }
 
 /// Evaluates an expression from the latest start to the earliest end of its series.
-fn compute(
-    cdef: &Cdef,
-    data: &Data,
-    span: Span,
-    environment: &Environment<'_>,
-) -> Result<Series, DataError> {
+fn compute(cdef: &Cdef, data: &Data, environment: &Environment<'_>) -> Result<Series, DataError> {
     let used = || cdef.program.variables().filter_map(|index| data.series(index));
     let step_s = used().map(|series| series.step_s).fold(0, greatest_common_divisor);
     let start_s = used().map(|series| series.start_s).fold(0, i64::max);
@@ -333,7 +331,7 @@ fn compute(
         values.push(evaluator.next(time_s)?);
         time_s += step_s;
     }
-    Ok(Series { start_s, end_s, step_s, asked_end_s: span.end_s, values, shift_s: 0 })
+    Ok(Series { start_s, end_s, step_s, values, shift_s: 0 })
 }
 
 /// Of two steps; 0 is no step.

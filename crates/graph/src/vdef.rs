@@ -22,12 +22,16 @@ impl Default for Point {
 
 /// The point of a series.
 pub(crate) fn calculate(vdef: &Vdef, series: &Series) -> Point {
-    let values = asked(series);
+    let values = inside(series);
     let of_series = |value: f64| Point { value, time_s: None };
     match vdef.function {
         Function::Maximum => extreme(series, values, |value, best| value > best),
         Function::Minimum => extreme(series, values, |value, best| value < best),
-        Function::First => at(series, values, values.iter().position(|value| !value.is_nan())),
+        Function::First => {
+            let first = at(series, values, values.iter().position(|value| !value.is_nan()));
+            // The first value has the time at which its step begins.
+            Point { time_s: first.time_s.map(|time_s| time_s - series.step_s), ..first }
+        }
         Function::Last => at(series, values, values.iter().rposition(|value| !value.is_nan())),
         Function::Percent => of_series(percentile(values.to_vec(), vdef.parameter)),
         Function::PercentNan => {
@@ -41,12 +45,9 @@ pub(crate) fn calculate(vdef: &Vdef, series: &Series) -> Point {
     }
 }
 
-/// The values up to the end that was asked for, which may be before that of the series.
-fn asked(series: &Series) -> &[f64] {
-    let Series { asked_end_s, step_s, start_s, .. } = *series;
-    let beyond_s = asked_end_s % step_s;
-    let end_s = if beyond_s == 0 { asked_end_s } else { asked_end_s + step_s - beyond_s };
-    let count = usize::try_from((end_s - start_s) / step_s).unwrap_or(0);
+/// The values up to the end of the series; a table may have a row more.
+fn inside(series: &Series) -> &[f64] {
+    let count = usize::try_from((series.end_s - series.start_s) / series.step_s).unwrap_or(0);
     &series.values[..count.min(series.values.len())]
 }
 

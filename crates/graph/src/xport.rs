@@ -56,6 +56,8 @@ pub struct Rows {
     pub legends: Vec<String>,
     /// Row by row.
     pub values: Vec<f64>,
+    /// `LINE`s and `AREA`s are columns: the table is of `graph`, not of `xport`.
+    pub has_shapes: bool,
 }
 
 /// The rows of a description: of its `XPORT`s, and with `has_shapes` of its `LINE`s and `AREA`s.
@@ -91,16 +93,16 @@ pub fn rows(
     let total = total.filter(|total| *total <= VALUES_MAX).ok_or(XportError::TooLong(count))?;
     let mut values = Vec::with_capacity(total);
     for row in 1..=count {
-        let time_s = start_s + row * step_s;
+        let begin_s = start_s + (row - 1) * step_s;
         for (series, _) in &columns {
-            let is_inside = time_s > series.start_s && time_s <= series.end_s;
-            let at = (time_s - series.start_s - 1).div_euclid(series.step_s);
+            // Rounds towards zero: a series that begins within the row has a value for it.
+            let at = (begin_s - series.start_s) / series.step_s;
             let value = usize::try_from(at).ok().and_then(|at| series.values.get(at));
-            values.push(value.copied().filter(|_| is_inside).unwrap_or(rpn::UNKNOWN));
+            values.push(value.copied().unwrap_or(rpn::UNKNOWN));
         }
     }
     let legends = columns.into_iter().map(|(_, legend)| legend).collect();
-    Ok(Rows { start_s, end_s, step_s, legends, values })
+    Ok(Rows { start_s, end_s, step_s, legends, values, has_shapes })
 }
 
 /// The text of a table.  `texts` are those of `PRINT` and `GPRINT`, one for each element.
@@ -127,13 +129,13 @@ fn separated(text: &mut String, rows: &Rows, separator: char) -> std::fmt::Resul
     for legend in &rows.legends {
         write!(text, "{separator}\"{legend}\"")?;
     }
-    text.push('\n');
+    text.push_str("\r\n");
     for (time_s, values) in timed(rows) {
         write!(text, "{time_s}")?;
         for value in values {
             write!(text, "{separator}\"{}\"", number(*value))?;
         }
-        text.push('\n');
+        text.push_str("\r\n");
     }
     Ok(())
 }
@@ -202,9 +204,14 @@ fn json(
     let legends: Vec<String> =
         rows.legends.iter().map(|legend| format!("      \"{legend}\"")).collect();
     writeln!(text, "{}\n          ]", legends.join(",\n"))?;
-    for (name, entries) in sections(description, texts) {
+    let sections = sections(description, texts);
+    for (name, entries) in &sections {
         // The commas are where RRDtool has them.
-        let (before, after) = if name == "prints" { ("", ",") } else { (",", "") };
+        let (before, after) = match *name {
+            "prints" if rows.has_shapes && sections.len() == 1 => ("", ""),
+            "prints" => ("", ","),
+            _ => (",", ""),
+        };
         writeln!(text, "    {before}\"{name}\": [")?;
         let entries: Vec<String> = entries
             .iter()
@@ -218,7 +225,7 @@ fn json(
         let time = if shows_time { format!("\"{time_s}\",") } else { String::new() };
         let values: Vec<String> = values
             .iter()
-            .map(|value| if value.is_nan() { "null".to_owned() } else { table_number(*value) })
+            .map(|value| if value.is_finite() { table_number(*value) } else { "null".to_owned() })
             .collect();
         lines.push(format!("    [ {time}{} ]", values.join(", ")));
     }

@@ -265,9 +265,17 @@ fn greater(left: f64, right: f64) -> f64 {
     if left < right { right } else { left }
 }
 
+/// A number of values.  What is no number is more than there are, as in RRDtool.
+fn counted(value: f64) -> Result<i32, E> {
+    match to_int(value) {
+        i32::MIN => Err(E::Underflow),
+        count => Ok(count),
+    }
+}
+
 /// Operators whose topmost value says how many values below it they take.
 fn of_count(operator: O, stack: &mut Stack) -> Result<(), E> {
-    let count = to_int(stack.pop()?);
+    let count = counted(stack.pop()?)?;
     let Ok(count) = usize::try_from(count) else {
         return match operator {
             // RRDtool's loop over no values.
@@ -361,7 +369,7 @@ fn median(values: &mut [f64]) -> f64 {
 /// Sorts the topmost values and picks the one of a rank.  Rank 0 is the value below them.
 fn percent(stack: &mut Stack) -> Result<(), E> {
     stack.need(2)?;
-    let count = to_int(stack.pop()?);
+    let count = counted(stack.pop()?)?;
     let percent = stack.pop()?;
     if !(0.0..=100.0).contains(&percent) {
         return Err(E::Percent);
@@ -385,7 +393,7 @@ fn percent(stack: &mut Stack) -> Result<(), E> {
 fn roll(stack: &mut Stack) -> Result<(), E> {
     stack.need(2)?;
     let shift = to_int(stack.pop()?);
-    let count = to_int(stack.pop()?);
+    let count = counted(stack.pop()?)?;
     let Ok(length) = usize::try_from(count) else { return Err(E::Roll(count)) };
     stack.need(length)?;
     if length == 0 {
