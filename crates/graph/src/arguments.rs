@@ -4,7 +4,7 @@
 //! has a `=`, a flag if it is one of a few words, and else positional.  Whatever the element does
 //! not ask for by its key may be taken as the next positional field: so a legend may contain `=`.
 
-use crate::description::DescriptionError as E;
+use crate::description_error::DescriptionError as E;
 
 /// Words that are flags wherever they stand.
 const FLAGS: [&str; 6] =

@@ -4,117 +4,22 @@
 //! error texts are those of RRDtool 1.7.2.  As there, a colour that is none ends the description
 //! without an error: the elements after it are not drawn.
 
-use timespec::{TimeSpec, Zone};
+use timespec::{LocalZone, TimeSpec};
 
 use crate::arguments::Arguments;
+pub use crate::description_error::DescriptionError;
+use crate::description_error::{DescriptionError as E, ELEMENTS_MAX};
 use crate::elements::{
-    Alignment, Area, Cdef, Color, Consolidation, Dashes, Def, Element, Function, Line, Print, Rule,
-    Style, Tick, Value, Vdef,
+    Alignment, Area, Cdef, Color, Consolidation, Dashes, Def, Element, Function, Line, Print,
+    PrintStyle, Rule, TickMarks, Value, Vdef,
 };
-
-/// Most elements of a description.
-pub const ELEMENTS_MAX: usize = 1 << 20;
 
 /// First time that a series may start at, in seconds since 1970.
 const START_S_MIN: i64 = 10 * 365 * 24 * 3600;
 
-/// What is wrong with a description, in RRDtool's words, with the line ends that some of them have.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[allow(missing_docs, reason = "each says what it is")]
-pub enum DescriptionError {
-    #[error("too many positional arguments")]
-    TooMany,
-    #[error("Unused Arguments \"{fields}\" in command : {element}")]
-    Unused { fields: String, element: String },
-    #[error("no command set in argument {0}")]
-    NoCommand(String),
-    #[error("'{command}' is not a valid function name in {element}")]
-    UnknownCommand { command: String, element: String },
-    #[error("No argument for definition of {what} in {element}")]
-    NoDefinition { what: &'static str, element: String },
-    #[error("{0}")]
-    Missing(&'static str),
-    #[error("trying to reuse vname {0}")]
-    Reused(String),
-    #[error("{0} is not a vname nor a number")]
-    NoValue(String),
-    #[error("vname {0} not found")]
-    NotFound(String),
-    #[error("undefined vname {0}")]
-    Undefined(String),
-    #[error("{0}")]
-    Rpn(#[from] rpn::ParseError),
-    #[error("Comma expected in VDEF definition {0}")]
-    NoComma(String),
-    #[error("Not a valid vname: {name} in line {line}")]
-    BadName { name: String, line: String },
-    #[error("variable '{name}' not DEF nor CDEF in VDEF '{line}'")]
-    NoSeries { name: String, line: String },
-    #[error("Unknown function string '{text}' in VDEF '{name}'")]
-    UnknownFunctionString { text: String, name: String },
-    #[error("Unknown function '{text}' in VDEF '{name}'\n")]
-    UnknownFunction { text: String, name: String },
-    #[error("Function '{text}' needs parameter in VDEF '{name}'\n")]
-    NoParameter { text: String, name: String },
-    #[error("Function '{text}' needs no parameter in VDEF '{name}'\n")]
-    Parameter { text: String, name: String },
-    #[error("Parameter '{parameter:.6}' out of range in VDEF '{name}'\n")]
-    OutOfRange { parameter: f64, name: String },
-    #[error("Bad {what}: {value}")]
-    Bad { what: &'static str, value: String },
-    #[error("bad CF: {0}")]
-    Consolidation(String),
-    #[error("bad CF for DEF/CDEF: {0}")]
-    PrintConsolidation(String),
-    #[error("bad reduce CF: {0}")]
-    Reduce(String),
-    #[error("{which} time: {error}")]
-    Time { which: &'static str, error: timespec::ParseError },
-    #[error("{0}")]
-    Range(#[from] timespec::ResolveError),
-    #[error("the first entry to fetch should be after 1980 ({0})")]
-    TooEarly(i64),
-    #[error("start ({start_s}) should be less than end ({end_s})")]
-    EndBeforeStart { start_s: i64, end_s: i64 },
-    #[error("error parsing number {0}")]
-    Number(String),
-    #[error("Could not parse number: {0}")]
-    Dash(String),
-    #[error("expected a ',' at : {0}")]
-    DashComma(String),
-    #[error("unexpected end at : {0}")]
-    DashEnd(String),
-    #[error("Could not parse dash-offset: {0}")]
-    DashOffset(String),
-    #[error("Unsupported vformatter: {0}")]
-    Formatter(String),
-    #[error("variable '{0}' not DEF nor CDEF when using dynamic fractions")]
-    Fraction(String),
-    #[error("Using vname {name} of wrong type in line {line}\n")]
-    WrongType { name: String, line: String },
-    #[error("Cannot shift a VDEF: '{name}' in line '{line}'\n")]
-    ShiftOfVdef { name: String, line: String },
-    #[error("Offset cannot be a (C)DEF: '{name}' in line '{line}'\n")]
-    ShiftBySeries { name: String, line: String },
-    #[error("Encountered unknown type variable '' in line '{0}'")]
-    NotASeries(String),
-    #[error("Unknown alignment type '{0}'")]
-    Alignment(String),
-    #[error("No previous LINE or AREA found for {0}")]
-    NothingToStackOn(String),
-    /// More than [`ELEMENTS_MAX`].
-    #[error("more than {ELEMENTS_MAX} elements")]
-    TooLong,
-    /// Not an error of RRDtool: the colour that ends a description.
-    #[error("color problem")]
-    Color,
-}
-
-use DescriptionError as E;
-
 /// The time that a description is parsed for.
 #[derive(Clone, Copy, Debug)]
-pub struct Context<'a> {
+pub struct GraphTimes<'a> {
     /// Start of the graph, in seconds since 1970.
     pub start_s: i64,
     /// End of the graph, in seconds since 1970.
@@ -122,8 +27,10 @@ pub struct Context<'a> {
     /// The wall clock, in seconds since 1970.
     pub now_s: i64,
     /// Of local times.
-    pub zone: &'a Zone,
+    pub zone: &'a LocalZone,
 }
+
+pub use self::GraphTimes as Context;
 
 /// A parsed description.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -139,7 +46,7 @@ impl Description {
     /// With RRDtool's text, of the first element that is wrong.
     pub fn parse<'t>(
         arguments: impl IntoIterator<Item = &'t str>,
-        context: &Context<'_>,
+        context: &GraphTimes<'_>,
     ) -> Result<Self, DescriptionError> {
         let mut description = Description::default();
         for argument in arguments {
@@ -165,7 +72,7 @@ impl Description {
     fn element(
         &mut self,
         arguments: &mut Arguments<'_>,
-        context: &Context<'_>,
+        context: &GraphTimes<'_>,
     ) -> Result<Element, E> {
         let command = arguments.take("cmd").or_else(|| arguments.take("pos0"));
         let command = command.ok_or_else(|| E::NoCommand(arguments.original.to_owned()))?;
@@ -352,7 +259,7 @@ impl Description {
         } else {
             Some(number(&fraction).ok_or_else(|| E::Number(painted.name.clone()))?)
         };
-        Ok(Element::Tick(Tick { value, color, fraction, legend: painted.legend }))
+        Ok(Element::Tick(TickMarks { value, color, fraction, legend: painted.legend }))
     }
 
     fn rule(&self, arguments: &mut Arguments<'_>) -> Result<Rule, E> {
@@ -501,7 +408,7 @@ pub fn color(text: &str) -> Option<Color> {
     Some(Color { red: parts[0], green: parts[1], blue: parts[2], alpha })
 }
 
-fn def(arguments: &mut Arguments<'_>, context: &Context<'_>) -> Result<Element, E> {
+fn def(arguments: &mut Arguments<'_>, context: &GraphTimes<'_>) -> Result<Element, E> {
     let (mut name, mut file) = (arguments.take("vname"), arguments.take("rrd"));
     let (source, function) = (arguments.take("ds"), arguments.take("cf"));
     let reduce = match arguments.take("reduce") {
@@ -542,7 +449,7 @@ fn def(arguments: &mut Arguments<'_>, context: &Context<'_>) -> Result<Element, 
 }
 
 /// Start and end of a `DEF`, which may be relative to each other and to those of the graph.
-fn span(arguments: &mut Arguments<'_>, context: &Context<'_>) -> Result<(i64, i64), E> {
+fn span(arguments: &mut Arguments<'_>, context: &GraphTimes<'_>) -> Result<(i64, i64), E> {
     let mut time = |which: &'static str, default_s: i64| -> Result<TimeSpec, E> {
         match arguments.take(which) {
             Some(text) => timespec::parse(&text, context.now_s, context.zone)
@@ -579,22 +486,22 @@ fn text_align(arguments: &mut Arguments<'_>) -> Result<Element, E> {
     }))
 }
 
-fn style(arguments: &mut Arguments<'_>) -> Result<Style, E> {
+fn style(arguments: &mut Arguments<'_>) -> Result<PrintStyle, E> {
     let formatter = match arguments.take("vformatter") {
         Some(text) => Some(match text.as_str() {
-            "timestamp" => Style::ValueAsTime,
-            "duration" => Style::ValueAsDuration,
+            "timestamp" => PrintStyle::ValueAsTime,
+            "duration" => PrintStyle::ValueAsDuration,
             _ => return Err(E::Formatter(text)),
         }),
         None => None,
     };
     let is_time = arguments.take("strftime").is_some();
-    let as_time = arguments.take("valstrftime").map(|_| Style::ValueAsTime);
-    let as_duration = arguments.take("valstrfduration").map(|_| Style::ValueAsDuration);
+    let as_time = arguments.take("valstrftime").map(|_| PrintStyle::ValueAsTime);
+    let as_duration = arguments.take("valstrfduration").map(|_| PrintStyle::ValueAsDuration);
     Ok(match formatter.or(as_time).or(as_duration) {
-        _ if is_time => Style::Time,
+        _ if is_time => PrintStyle::Time,
         Some(style) => style,
-        None => Style::Number,
+        None => PrintStyle::Number,
     })
 }
 

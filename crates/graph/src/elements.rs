@@ -143,7 +143,7 @@ pub enum Function {
 
 /// How `PRINT` and `GPRINT` write a value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Style {
+pub enum PrintStyle {
     /// `%lf`, `%le`, `%lg` with `%s` or `%S`.
     Number,
     /// The value's time, by `strftime`.
@@ -164,7 +164,7 @@ pub struct Print {
     /// The format, its escapes resolved.
     pub format: String,
     /// What the format is for.
-    pub style: Style,
+    pub style: PrintStyle,
     /// `GPRINT`: the text belongs into the legend.
     pub is_in_graph: bool,
 }
@@ -209,7 +209,7 @@ pub struct Area {
 
 /// `TICK`: a mark at each value that is neither 0 nor unknown.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tick {
+pub struct TickMarks {
     /// The series; of a number or a `VDEF` no mark is drawn.
     pub value: Value,
     /// Colour of the marks.
@@ -256,7 +256,7 @@ pub enum Element {
     Comment(String),
     Line(Line),
     Area(Area),
-    Tick(Tick),
+    Tick(TickMarks),
     HorizontalRule(Rule),
     VerticalRule(Rule),
     /// Moves a series by seconds.

@@ -19,7 +19,9 @@ pub mod axis_value;
 pub mod chart;
 mod clock;
 pub mod command;
+mod data;
 pub mod description;
+mod description_error;
 mod drawing;
 pub mod elements;
 pub mod eps;
@@ -42,5 +44,5 @@ pub mod svg;
 mod vdef;
 pub mod xport;
 
+pub use data::Point;
 pub use number::table_number;
-pub use vdef::Point;

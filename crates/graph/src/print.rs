@@ -1,13 +1,14 @@
 //! `PRINT` and `GPRINT`: values as text.
 
-use timespec::Zone;
+use timespec::LocalZone;
 
 use crate::clock::{DurationFormat, dashes, strfduration, strftime};
+use crate::data::Series;
 use crate::description::Description;
-use crate::elements::{Element, Print, Style};
+use crate::elements::{Element, Print, PrintStyle};
 use crate::number::Conversion;
 use crate::reduce::consolidate;
-use crate::series::{Data, Environment, Series};
+use crate::series::{Data, WallClock};
 
 /// Longest text of a `GPRINT` of a number, in bytes.
 const LEGEND_BYTES_MAX: usize = 197;
@@ -52,7 +53,7 @@ pub fn print(
     data: &Data,
     base: f64,
     target: Target,
-    environment: &Environment<'_>,
+    environment: &WallClock<'_>,
 ) -> Result<Vec<Option<String>>, PrintError> {
     let mut magnitude = Magnitude { base, shared: None };
     let mut texts = vec![None; description.elements.len()];
@@ -71,7 +72,7 @@ pub fn print(
 /// the text before.
 fn has_text(print: &Print, data: &Data) -> bool {
     let is_timeless = data.point(print.variable).is_some_and(|point| point.time_s.is_none());
-    print.style != Style::Time || !is_timeless
+    print.style != PrintStyle::Time || !is_timeless
 }
 
 fn text(
@@ -79,7 +80,7 @@ fn text(
     data: &Data,
     magnitude: &mut Magnitude,
     target: Target,
-    environment: &Environment<'_>,
+    environment: &WallClock<'_>,
 ) -> Result<String, PrintError> {
     let (value, time_s) = match (data.point(print.variable), data.series(print.variable)) {
         (Some(point), _) => (point.value, point.time_s),
@@ -87,17 +88,18 @@ fn text(
         (None, None) => (rpn::UNKNOWN, None),
     };
     let text = match print.style {
-        Style::Time => match time_s {
+        PrintStyle::Time => match time_s {
             Some(time_s) => strftime(&print.format, time_s, Some(environment.zone)),
             None => dashes(&print.format),
         },
-        Style::Number => number(&print.format, value, magnitude, target)?,
+        PrintStyle::Number => number(&print.format, value, magnitude, target)?,
         _ if target == Target::Table => return Err(PrintError::TableFormat(print.format.clone())),
-        Style::ValueAsTime => value_as_time(&print.format, value, None),
-        Style::ValueAsDuration if !value.is_finite() => whole(value),
-        Style::ValueAsDuration => strfduration(&print.format, value)?,
+        PrintStyle::ValueAsTime => value_as_time(&print.format, value, None),
+        PrintStyle::ValueAsDuration if !value.is_finite() => whole(value),
+        PrintStyle::ValueAsDuration => strfduration(&print.format, value)?,
     };
-    let is_cut = print.is_in_graph && print.style == Style::Number && target == Target::Picture;
+    let is_cut =
+        print.is_in_graph && print.style == PrintStyle::Number && target == Target::Picture;
     Ok(if is_cut { cut(&text, LEGEND_BYTES_MAX).to_owned() } else { text })
 }
 
@@ -112,7 +114,7 @@ fn of_series(print: &Print, series: &Series) -> f64 {
 }
 
 /// A value as a time in UTC; as a number, if it is none.
-pub(crate) fn value_as_time(format: &str, value: f64, zone: Option<&Zone>) -> String {
+pub(crate) fn value_as_time(format: &str, value: f64, zone: Option<&LocalZone>) -> String {
     let format = if format.is_empty() { "%Y-%m-%d %H:%M:%S" } else { format };
     let is_time = value.is_finite() && value.abs() < 9.2e18;
     if is_time { strftime(format, value as i64, zone) } else { whole(value) }

@@ -2,8 +2,8 @@
 
 use rpn::UNKNOWN;
 
+use crate::data::SeriesTable;
 use crate::elements::Consolidation;
-use crate::series::Table;
 
 /// A table that cannot be reduced.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -25,10 +25,10 @@ pub enum ReduceError {
 ///
 /// A step that begins before the first row or ends after the last is unknown.
 pub(crate) fn reduce(
-    table: &Table,
+    table: &SeriesTable,
     consolidation: Consolidation,
     wanted_s: i64,
-) -> Result<Table, ReduceError> {
+) -> Result<SeriesTable, ReduceError> {
     let factor = (wanted_s as f64 / table.step_s as f64).ceil() as i64;
     let step_s = table.step_s.saturating_mul(factor);
     let mut rows = (table.end_s - table.start_s) / table.step_s;
@@ -63,7 +63,7 @@ pub(crate) fn reduce(
     if after_s != 0 {
         values.resize(values.len() + columns, UNKNOWN);
     }
-    Ok(Table { start_s, end_s, step_s, columns: table.columns.clone(), values })
+    Ok(SeriesTable { start_s, end_s, step_s, columns: table.columns.clone(), values })
 }
 
 /// One value of several known ones; unknown, if there is none.

@@ -4,60 +4,19 @@
 //! an expression over series of different steps is evaluated at their greatest common divisor.
 //! Numbers are those of RRDtool 1.7.2, to the last bit.
 
-use rpn::series::{Evaluator, Input};
-use rpn::{LocalTime, UNKNOWN};
-use timespec::Zone;
+use rpn::series::{Evaluator, SeriesInput};
+use rpn::{UNKNOWN, ZoneOffset};
+use timespec::LocalZone;
 
+pub use crate::data::SeriesTable as Table;
+pub use crate::data::{DataSource, Point, Request, Series, SeriesTable};
 use crate::description::Description;
-use crate::elements::{Cdef, Consolidation, Def, Element, Value};
+use crate::elements::{Cdef, Def, Element, Value};
 use crate::reduce::{ReduceError, reduce};
-use crate::vdef::{self, Point};
+use crate::vdef;
 
 /// Most values of a series: 512 MiB.
 pub const VALUES_MAX: usize = 1 << 26;
-
-/// What is asked of a database.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Request<'a> {
-    /// The database, as the description names it.
-    pub file: &'a str,
-    /// Which archives.
-    pub consolidation: Consolidation,
-    /// First time, in seconds since 1970.
-    pub start_s: i64,
-    /// Last time, in seconds since 1970.
-    pub end_s: i64,
-    /// The wanted step, in seconds; 0 is the smallest.
-    pub step_s: i64,
-    /// Address of a caching daemon.
-    pub daemon: Option<&'a str>,
-}
-
-/// What a database gives: rows of all its data sources.
-///
-/// Row `i` ends at `start_s + (i + 1) * step_s`; the last one ends at `end_s`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table {
-    /// Start of the first row, in seconds since 1970.
-    pub start_s: i64,
-    /// End of the last row, in seconds since 1970.
-    pub end_s: i64,
-    /// Seconds between rows.
-    pub step_s: i64,
-    /// The names of the data sources.
-    pub columns: Vec<String>,
-    /// Row by row; unknown is NaN.
-    pub values: Vec<f64>,
-}
-
-/// Where series come from.
-pub trait DataSource {
-    /// The rows of a database, as `rrdtool fetch` gives them.
-    ///
-    /// # Errors
-    /// A text for the user: no such file, no such archive.
-    fn fetch(&mut self, request: &Request<'_>) -> Result<Table, String>;
-}
 
 /// What a series lacks.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -98,21 +57,6 @@ impl Span {
     }
 }
 
-/// A series of one value for each step.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Series {
-    /// Start of the first value, in seconds since 1970.
-    pub start_s: i64,
-    /// End of the last value, in seconds since 1970.
-    pub end_s: i64,
-    /// Seconds of a value.
-    pub step_s: i64,
-    /// Unknown is NaN.
-    pub values: Vec<f64>,
-    /// Seconds that the series is drawn later than it was.
-    pub shift_s: i64,
-}
-
 /// What an element has become.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Datum {
@@ -129,8 +73,6 @@ pub enum Datum {
 pub struct Data {
     /// One for each element.
     pub data: Vec<Datum>,
-    /// The daemons that were asked: for a flush beforehand.
-    pub span: Option<Span>,
 }
 
 impl Data {
@@ -161,16 +103,18 @@ impl Data {
 
 /// The wall clock and the time zone.
 #[derive(Clone, Copy, Debug)]
-pub struct Environment<'a> {
+pub struct WallClock<'a> {
     /// In seconds since 1970.
     pub now_s: i64,
     /// Of local times.
-    pub zone: &'a Zone,
+    pub zone: &'a LocalZone,
 }
 
-struct Local<'a>(&'a Zone);
+pub use self::WallClock as Environment;
 
-impl LocalTime for Local<'_> {
+struct Local<'a>(&'a LocalZone);
+
+impl ZoneOffset for Local<'_> {
     fn offset_s(&self, time_s: i64) -> i64 {
         self.0.offset(time_s).0
     }
@@ -184,10 +128,10 @@ pub fn evaluate(
     description: &Description,
     source: &mut dyn DataSource,
     span: Span,
-    environment: &Environment<'_>,
+    environment: &WallClock<'_>,
 ) -> Result<Data, DataError> {
     let elements = &description.elements;
-    let mut data = Data { data: vec![Datum::None; elements.len()], span: Some(span) };
+    let mut data = Data { data: vec![Datum::None; elements.len()] };
     let mut tables = Vec::new();
     for (index, element) in elements.iter().enumerate() {
         if let Element::Def(def) = element {
@@ -227,7 +171,7 @@ fn shift(series: &mut Series, offset_s: i64) {
 struct Fetched<'a> {
     def: &'a Def,
     step_s: i64,
-    table: Table,
+    table: SeriesTable,
 }
 
 fn fetch<'a>(
@@ -277,7 +221,7 @@ fn fetch_table(
     step_s: i64,
     least_step_s: i64,
     source: &mut dyn DataSource,
-) -> Result<Table, DataError> {
+) -> Result<SeriesTable, DataError> {
     let request = Request {
         file: &def.file,
         consolidation: def.consolidation,
@@ -291,7 +235,7 @@ fn fetch_table(
     let rows = rows.and_then(|rows| usize::try_from(rows).ok());
     let fits = rows.and_then(|rows| rows.checked_mul(table.columns.len()));
     if table.step_s <= 0 || fits.is_none_or(|count| count > table.values.len()) {
-        let Table { start_s, end_s, step_s, .. } = table;
+        let SeriesTable { start_s, end_s, step_s, .. } = table;
         return Err(DataError::BadTable { file: def.file.clone(), start_s, end_s, step_s });
     }
     if table.step_s < least_step_s {
@@ -301,7 +245,7 @@ fn fetch_table(
 }
 
 /// Evaluates an expression from the latest start to the earliest end of its series.
-fn compute(cdef: &Cdef, data: &Data, environment: &Environment<'_>) -> Result<Series, DataError> {
+fn compute(cdef: &Cdef, data: &Data, environment: &WallClock<'_>) -> Result<Series, DataError> {
     let used = || cdef.program.variables().filter_map(|index| data.series(index));
     let step_s = used().map(|series| series.step_s).fold(0, greatest_common_divisor);
     let start_s = used().map(|series| series.start_s).fold(0, i64::max);
@@ -312,15 +256,15 @@ fn compute(cdef: &Cdef, data: &Data, environment: &Environment<'_>) -> Result<Se
         return Err(DataError::TooLong { name: cdef.name.clone(), count });
     }
     let input = |index: usize| match data.data.get(index) {
-        Some(Datum::Series(series)) => Input::Series {
+        Some(Datum::Series(series)) => SeriesInput::Series {
             values: &series.values,
             columns: 1,
             column: 0,
             first_row: (start_s - series.start_s) / series.step_s,
             step_s: series.step_s,
         },
-        Some(Datum::Point(point)) => Input::Constant(point.value),
-        _ => Input::Constant(UNKNOWN),
+        Some(Datum::Point(point)) => SeriesInput::Constant(point.value),
+        _ => SeriesInput::Constant(UNKNOWN),
     };
     let local = Local(environment.zone);
     let mut evaluator =

@@ -2,23 +2,8 @@
 
 use rpn::{UNKNOWN, order};
 
+use crate::data::{Point, Series};
 use crate::elements::{Function, Vdef};
-use crate::series::Series;
-
-/// A value and its time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
-    /// Unknown is NaN.
-    pub value: f64,
-    /// In seconds since 1970; `None` for a value of the whole series.
-    pub time_s: Option<i64>,
-}
-
-impl Default for Point {
-    fn default() -> Self {
-        Point { value: UNKNOWN, time_s: None }
-    }
-}
 
 /// The point of a series.
 pub(crate) fn calculate(vdef: &Vdef, series: &Series) -> Point {

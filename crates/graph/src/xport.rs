@@ -26,7 +26,7 @@ pub enum XportError {
 
 /// How a table is written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Format {
+pub enum XportFormat {
     /// `xport`; with numbers in the names of the values if `enumerates`.
     Xml {
         /// `<v0>` instead of `<v>`.
@@ -42,6 +42,8 @@ pub enum Format {
     /// Columns separated by a character: `,`, a tabulator or `;`.
     Separated(char),
 }
+
+pub use self::XportFormat as Format;
 
 /// Rows of several columns at equal steps.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,16 +112,16 @@ pub fn write(
     description: &Description,
     rows: &Rows,
     texts: &[Option<String>],
-    format: Format,
+    format: XportFormat,
 ) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = match format {
-        Format::Xml { enumerates, shows_time } => {
+        XportFormat::Xml { enumerates, shows_time } => {
             xml(&mut text, description, rows, texts, enumerates, shows_time)
         }
-        Format::Json { shows_time } => json(&mut text, description, rows, texts, shows_time),
-        Format::Separated(separator) => separated(&mut text, rows, separator),
+        XportFormat::Json { shows_time } => json(&mut text, description, rows, texts, shows_time),
+        XportFormat::Separated(separator) => separated(&mut text, rows, separator),
     };
     text
 }

@@ -9,11 +9,11 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use graph::description::{Context, Description};
+use graph::description::{Description, GraphTimes};
 use graph::print::{Target, print};
-use graph::series::{DataSource, Environment, Request, Span, Table, evaluate};
-use graph::xport::{self, Format};
-use timespec::Zone;
+use graph::series::{DataSource, Request, SeriesTable, Span, WallClock, evaluate};
+use graph::xport::{self, XportFormat};
+use timespec::LocalZone;
 
 const CASES: usize = 1200;
 const ZONE: &str = "Europe/Berlin";
@@ -69,7 +69,7 @@ impl Drop for Rrdtool {
 }
 
 impl DataSource for Rrdtool {
-    fn fetch(&mut self, request: &Request<'_>) -> Result<Table, String> {
+    fn fetch(&mut self, request: &Request<'_>) -> Result<SeriesTable, String> {
         let Request { file, consolidation, start_s, end_s, step_s, .. } = request;
         let command = format!(
             "fetch {file} {} -s {start_s} -e {end_s} -r {}",
@@ -82,7 +82,7 @@ impl DataSource for Rrdtool {
         }
         let mut lines = answer.lines();
         let columns = lines.next().unwrap_or_default().split_whitespace().map(str::to_owned);
-        let mut table = Table { columns: columns.collect(), ..Table::default() };
+        let mut table = SeriesTable { columns: columns.collect(), ..SeriesTable::default() };
         let mut times = Vec::new();
         for line in lines.filter(|line| !line.is_empty()) {
             let (time, values) = line.split_once(':').expect("a time");
@@ -133,13 +133,13 @@ fn fill(rrdtool: &mut Rrdtool, random: &mut Random) {
                 unknown = [random.below(12), random.below(12), random.below(12)];
             }
             let mut column = 0;
-            let mut value = |limit: u64| match {
+            let mut value = |limit: u64| {
                 column += 1;
-                (unknown[column - 1], random.below(12))
-            } {
-                (0, _) => "U".to_owned(),
-                (_, 0) => "0".to_owned(),
-                _ => format!("{}", 12 * random.below(limit) as i64 - 6 * limit as i64),
+                match (unknown[column - 1], random.below(12)) {
+                    (0, _) => "U".to_owned(),
+                    (_, 0) => "0".to_owned(),
+                    _ => format!("{}", 12 * random.below(limit) as i64 - 6 * limit as i64),
+                }
             };
             let values = format!("{}:{}:{}", value(20), value(5000), value(3));
             command += &format!(" {}:{values}", START_S + row * step);
@@ -368,16 +368,16 @@ fn now_s() -> i64 {
 
 #[derive(Clone, Copy, PartialEq)]
 enum What {
-    Xport(&'static str, Format),
-    Graph(&'static str, Format),
+    Xport(&'static str, XportFormat),
+    Graph(&'static str, XportFormat),
     Prints,
 }
 
 /// What rrdtool would write.
-fn ours(case: &Case, what: What, source: &mut Rrdtool, zone: &Zone) -> Result<String, String> {
-    let environment = Environment { now_s: now_s(), zone };
+fn ours(case: &Case, what: What, source: &mut Rrdtool, zone: &LocalZone) -> Result<String, String> {
+    let environment = WallClock { now_s: now_s(), zone };
     let context =
-        Context { start_s: case.start_s, end_s: case.end_s, now_s: environment.now_s, zone };
+        GraphTimes { start_s: case.start_s, end_s: case.end_s, now_s: environment.now_s, zone };
     let arguments = case.arguments.iter().map(String::as_str);
     let description = Description::parse(arguments, &context).map_err(|error| error.to_string())?;
     let span = Span::of_width(case.start_s, case.end_s, case.step_s, 400);
@@ -401,7 +401,7 @@ fn ours(case: &Case, what: What, source: &mut Rrdtool, zone: &Zone) -> Result<St
     };
     let rows =
         xport::rows(&description, &data, span, has_shapes).map_err(|error| error.to_string())?;
-    let texts = if matches!(format, Format::Separated(_)) { Vec::new() } else { texts()? };
+    let texts = if matches!(format, XportFormat::Separated(_)) { Vec::new() } else { texts()? };
     Ok(xport::write(&description, &rows, &texts, format))
 }
 
@@ -451,16 +451,16 @@ fn random_descriptions_give_the_tables_and_texts_of_rrdtool() {
     let mut source = Rrdtool::start(folder.path());
     fill(&mut source, &mut random);
     let mut rrdtool = Rrdtool::start(folder.path());
-    let zone = Zone::new(jiff::tz::TimeZone::get(ZONE).expect("a zone"));
-    let xml = |enumerates, shows_time| Format::Xml { enumerates, shows_time };
+    let zone = LocalZone::new(jiff::tz::TimeZone::get(ZONE).expect("a zone"));
+    let xml = |enumerates, shows_time| XportFormat::Xml { enumerates, shows_time };
     let whats = [
         What::Prints,
         What::Prints,
         What::Xport("", xml(false, false)),
         What::Xport("-t --enumds", xml(true, true)),
-        What::Xport("--json -t", Format::Json { shows_time: true }),
-        What::Graph("-a CSV", Format::Separated(',')),
-        What::Graph("-a JSON", Format::Json { shows_time: false }),
+        What::Xport("--json -t", XportFormat::Json { shows_time: true }),
+        What::Graph("-a CSV", XportFormat::Separated(',')),
+        What::Graph("-a JSON", XportFormat::Json { shows_time: false }),
         What::Graph("-a XML", xml(false, true)),
     ];
     let (mut wrong, mut crashes, mut errors, mut undefined) = (Vec::new(), 0, 0, 0);

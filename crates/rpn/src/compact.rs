@@ -5,7 +5,7 @@
 //! constant, or the index of the data source.  The last node is the end, number 32.
 
 use crate::operator::{END, NUMBER, PREVIOUS_OF, VARIABLE};
-use crate::{Node, Operator, ParseError, Program};
+use crate::{Node, Operator, Program, ProgramError};
 
 /// Nodes in a file, with the end.
 pub const NODES: usize = 20;
@@ -55,14 +55,14 @@ impl Program {
     pub fn parse_compute(
         text: &str,
         index_of: impl FnMut(&str) -> Option<usize>,
-    ) -> Result<(Self, [CompactNode; NODES]), ParseError> {
-        let program = Program::parse(text, index_of).map_err(|_| ParseError::Compute)?;
+    ) -> Result<(Self, [CompactNode; NODES]), ProgramError> {
+        let program = Program::parse(text, index_of).map_err(|_| ProgramError::Compute)?;
         let has_series = program
             .nodes
             .iter()
             .any(|node| matches!(node, Node::Operator(operator) if operator.needs_series()));
         if has_series {
-            return Err(ParseError::NotForCompute);
+            return Err(ProgramError::NotForCompute);
         }
         let compact = program.to_compact()?;
         Ok((program, compact))
@@ -72,10 +72,10 @@ impl Program {
     ///
     /// # Errors
     /// More than 19 nodes; a number or an index that is no integer of 16 bits.
-    pub fn to_compact(&self) -> Result<[CompactNode; NODES], ParseError> {
+    pub fn to_compact(&self) -> Result<[CompactNode; NODES], ProgramError> {
         let count = self.nodes.len();
         if count >= NODES {
-            return Err(ParseError::TooLong { max: NODES - 1, count });
+            return Err(ProgramError::TooLong { max: NODES - 1, count });
         }
         let mut compact = [CompactNode::default(); NODES];
         compact[count].operator = END;
@@ -90,14 +90,14 @@ impl Program {
     /// # Errors
     /// A number that is no operator, a negative index, no end.  Whether the data sources exist is
     /// for the caller to check ([`Program::variables`]).
-    pub fn from_compact(compact: &[CompactNode]) -> Result<Self, ParseError> {
+    pub fn from_compact(compact: &[CompactNode]) -> Result<Self, ProgramError> {
         let mut nodes = Vec::new();
         for (position, node) in compact.iter().enumerate() {
             let index = || {
-                let bad = ParseError::BadVariable { position, index: node.value };
+                let bad = ProgramError::BadVariable { position, index: node.value };
                 usize::try_from(node.value).map_err(|_| bad)
             };
-            let bad = ParseError::BadOperator { position, operator: node.operator };
+            let bad = ProgramError::BadOperator { position, operator: node.operator };
             nodes.push(match node.operator {
                 END => return Ok(Program { nodes }),
                 NUMBER => Node::Number(f64::from(node.value)),
@@ -106,18 +106,18 @@ impl Program {
                 number => Node::Operator(Operator::by_number(number).ok_or(bad)?),
             });
         }
-        Err(ParseError::NoEnd)
+        Err(ProgramError::NoEnd)
     }
 }
 
-fn compact_node(node: &Node) -> Result<CompactNode, ParseError> {
-    let index = |index: usize| i16::try_from(index).map_err(|_| ParseError::NotAnInteger);
+fn compact_node(node: &Node) -> Result<CompactNode, ProgramError> {
+    let index = |index: usize| i16::try_from(index).map_err(|_| ProgramError::NotAnInteger);
     Ok(match *node {
         Node::Number(number) => {
             let is_integer = number == number.floor()
                 && (f64::from(i16::MIN)..=f64::from(i16::MAX)).contains(&number);
             if !is_integer {
-                return Err(ParseError::NotAnInteger);
+                return Err(ProgramError::NotAnInteger);
             }
             CompactNode { operator: NUMBER, value: number as i16 }
         }

@@ -2,7 +2,7 @@
 
 /// An expression that cannot be parsed or stored.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ParseError {
+pub enum ProgramError {
     /// The text is empty.
     #[error("can not parse an empty rpn expression")]
     Empty,

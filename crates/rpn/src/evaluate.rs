@@ -3,9 +3,9 @@
 //! One loop over the nodes, for one value ([`Scalar`]) and for series ([`crate::series`]): what
 //! they differ in are the [`Inputs`].
 
-use crate::local::{Date, LocalTime};
+use crate::local::Date;
 use crate::number::to_int;
-use crate::series::{Window, predict, trend};
+use crate::window::{Place, Window, predict, trend};
 use crate::{EvaluateError as E, Node, Operator as O, Stack, order};
 
 /// RRDtool's factors, which are shorter than those of mathematics.
@@ -24,18 +24,6 @@ pub(crate) trait Inputs {
     fn place(&self) -> Option<Place<'_>>;
     /// The series that `node` reads, if it is a variable.
     fn window(&self, node: usize) -> Option<Window<'_>>;
-}
-
-/// Where in a series an expression is evaluated.
-pub(crate) struct Place<'a> {
-    /// How many values precede.
-    pub(crate) position: usize,
-    /// The result at the step before; unknown at the first.
-    pub(crate) previous: f64,
-    /// The end of the step, in seconds since 1970.
-    pub(crate) time_s: i64,
-    pub(crate) step_s: i64,
-    pub(crate) local: &'a dyn LocalTime,
 }
 
 /// The inputs of a data source of type COMPUTE.

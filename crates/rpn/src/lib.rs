@@ -26,9 +26,10 @@ pub mod order;
 mod parse;
 pub mod series;
 mod stack;
+mod window;
 
-pub use error::{EvaluateError, ParseError};
-pub use local::LocalTime;
+pub use error::{EvaluateError, ProgramError};
+pub use local::ZoneOffset;
 pub use operator::Operator;
 pub use stack::Stack;
 
@@ -70,7 +71,7 @@ impl Program {
     pub fn parse(
         text: &str,
         index_of: impl FnMut(&str) -> Option<usize>,
-    ) -> Result<Self, ParseError> {
+    ) -> Result<Self, ProgramError> {
         parse::parse(text, index_of).map(|nodes| Program { nodes })
     }
 

@@ -1,7 +1,7 @@
 //! Local time, for LTIME, NEWDAY, NEWWEEK, NEWMONTH and NEWYEAR.
 
 /// A time zone, reduced to what RPN needs.
-pub trait LocalTime {
+pub trait ZoneOffset {
     /// Seconds east of Greenwich at a time, given in seconds since 1970.
     fn offset_s(&self, time_s: i64) -> i64;
 
@@ -15,7 +15,7 @@ pub trait LocalTime {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Utc;
 
-impl LocalTime for Utc {
+impl ZoneOffset for Utc {
     fn offset_s(&self, _time_s: i64) -> i64 {
         0
     }

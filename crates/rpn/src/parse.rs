@@ -3,7 +3,7 @@
 //! A word ends at a comma.  RRDtool tries, in this order: a number (which must be followed by a
 //! comma), an operator, `PREV(name)`, a variable.  Case matters.
 
-use crate::{NODES_MAX, Node, Operator, ParseError, VARIABLE_NAME_BYTES_MAX, number};
+use crate::{NODES_MAX, Node, Operator, ProgramError, VARIABLE_NAME_BYTES_MAX, number};
 
 /// Longest word that is read as a number, in bytes.
 const NUMBER_BYTES_MAX: usize = 40;
@@ -14,9 +14,9 @@ const QUOTED_BYTES_MAX: usize = 4000;
 pub(crate) fn parse(
     text: &str,
     mut index_of: impl FnMut(&str) -> Option<usize>,
-) -> Result<Vec<Node>, ParseError> {
+) -> Result<Vec<Node>, ProgramError> {
     if text.is_empty() {
-        return Err(ParseError::Empty);
+        return Err(ProgramError::Empty);
     }
     let mut nodes = Vec::new();
     let mut rest = text;
@@ -25,7 +25,7 @@ pub(crate) fn parse(
         let is_last = word.len() == rest.len();
         nodes.push(node(word, is_last, rest, &mut index_of)?);
         if nodes.len() > NODES_MAX {
-            return Err(ParseError::TooLong { max: NODES_MAX, count: nodes.len() });
+            return Err(ProgramError::TooLong { max: NODES_MAX, count: nodes.len() });
         }
         rest = rest.get(word.len() + 1..).unwrap_or_default();
     }
@@ -37,7 +37,7 @@ fn node(
     is_last: bool,
     rest: &str,
     index_of: &mut impl FnMut(&str) -> Option<usize>,
-) -> Result<Node, ParseError> {
+) -> Result<Node, ProgramError> {
     if !is_last && let Some(number) = constant(word) {
         return Ok(Node::Number(number));
     }
@@ -48,10 +48,12 @@ fn node(
         let name = &inner[..inner.len() - inner.trim_start_matches(is_name_character).len()];
         if !name.is_empty() {
             if inner.strip_prefix(name) != Some(")") {
-                return Err(ParseError::Garbage(quoted(rest)));
+                return Err(ProgramError::Garbage(quoted(rest)));
             }
             let index = index_of(name);
-            return index.map(Node::PreviousOf).ok_or_else(|| ParseError::NoVariable(name.into()));
+            return index
+                .map(Node::PreviousOf)
+                .ok_or_else(|| ProgramError::NoVariable(name.into()));
         }
     }
     if is_name(word)
@@ -59,7 +61,7 @@ fn node(
     {
         return Ok(Node::Variable(index));
     }
-    Err(ParseError::Unknown(quoted(rest)))
+    Err(ProgramError::Unknown(quoted(rest)))
 }
 
 fn constant(word: &str) -> Option<f64> {
@@ -86,9 +88,9 @@ fn quoted(rest: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{EvaluateError, Operator, ParseError, Program, Stack};
+    use crate::{EvaluateError, Operator, Program, ProgramError, Stack};
 
-    fn parse(text: &str) -> Result<Program, ParseError> {
+    fn parse(text: &str) -> Result<Program, ProgramError> {
         Program::parse(text, |name| ["a", "b", "e"].iter().position(|known| *known == name))
     }
 

@@ -3,7 +3,7 @@
 /// A text that is no time.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "each says what it is")]
-pub enum ParseError {
+pub enum TimeSpecError {
     #[error("Parsing HH:MM syntax, expecting MM as number, got none")]
     NoMinutes,
     #[error("parsing HH:MM syntax, got MM = {0} (>59!)")]

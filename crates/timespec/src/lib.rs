@@ -21,9 +21,10 @@ mod scanner;
 mod zone;
 
 use calendar::Fields;
-pub use error::{ParseError, ResolveError};
+pub use error::{ResolveError, TimeSpecError};
 pub use parse::parse;
-pub use zone::Zone;
+pub use zone::LocalZone;
+pub use zone::LocalZone as Zone;
 
 /// What a time is relative to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -55,7 +56,7 @@ impl TimeSpec {
     }
 
     /// A time of seconds since 1970.
-    pub fn at(time_s: i64, zone: &Zone) -> Self {
+    pub fn at(time_s: i64, zone: &LocalZone) -> Self {
         let fields = Fields::at(time_s, zone);
         TimeSpec { reference: Reference::Absolute, fields, offset_s: 0 }
     }
@@ -64,7 +65,7 @@ impl TimeSpec {
     ///
     /// # Errors
     /// It is relative to a start or an end, or out of range.
-    pub fn absolute(&self, zone: &Zone) -> Result<i64, ResolveError> {
+    pub fn absolute(&self, zone: &LocalZone) -> Result<i64, ResolveError> {
         match self.reference {
             Reference::Start | Reference::End => Err(ResolveError::Relative),
             Reference::Epoch => Fields::EPOCH.plus(&self.fields).seconds_utc(self.offset_s),
@@ -74,7 +75,7 @@ impl TimeSpec {
     }
 
     /// Seconds since 1970, of a time that is relative to a known one.
-    fn from(&self, base_s: i64, zone: &Zone) -> Result<i64, ResolveError> {
+    fn from(&self, base_s: i64, zone: &LocalZone) -> Result<i64, ResolveError> {
         let fields = Fields::at(base_s, zone).plus(&self.fields);
         fields.seconds(zone, self.offset_s).map(|(seconds, _)| seconds)
     }
@@ -85,7 +86,11 @@ impl TimeSpec {
 /// # Errors
 /// With RRDtool's text: they are relative to each other, or one to itself.  A time that has no place
 /// in the calendar.
-pub fn resolve(start: &TimeSpec, end: &TimeSpec, zone: &Zone) -> Result<(i64, i64), ResolveError> {
+pub fn resolve(
+    start: &TimeSpec,
+    end: &TimeSpec,
+    zone: &LocalZone,
+) -> Result<(i64, i64), ResolveError> {
     match (start.reference, end.reference) {
         (Reference::End, Reference::Start) => Err(ResolveError::EachOther),
         (Reference::Start, _) => Err(ResolveError::StartToItself),

@@ -11,17 +11,17 @@ const KNOWN_S: std::ops::RangeInclusive<i64> = -346_000_000_000..=221_000_000_00
 
 /// A time zone.
 #[derive(Clone, Debug)]
-pub struct Zone(TimeZone);
+pub struct LocalZone(TimeZone);
 
-impl Zone {
+impl LocalZone {
     /// A zone of the time zone database.
     pub fn new(zone: TimeZone) -> Self {
-        Zone(zone)
+        LocalZone(zone)
     }
 
     /// Coordinated universal time.
     pub fn utc() -> Self {
-        Zone(TimeZone::UTC)
+        LocalZone(TimeZone::UTC)
     }
 
     /// The zone of jiff.
