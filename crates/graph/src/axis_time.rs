@@ -7,7 +7,7 @@
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan as _, Zoned};
-use timespec::Zone;
+use timespec::LocalZone;
 
 use crate::clock::strftime;
 use crate::settings::TimeUnit::{self, Day, Hour, Minute, Month, Second, Week};
@@ -105,7 +105,7 @@ pub(crate) fn lines(
     with_minor: bool,
     start: i64,
     end: i64,
-    zone: &Zone,
+    zone: &LocalZone,
 ) -> TimeLines {
     let mut found = TimeLines::default();
     let clock = zone.time_zone();
@@ -118,8 +118,9 @@ pub(crate) fn lines(
         found.minor = minor.filter(|time| inside(time) && !is_major(time)).collect();
     }
     let half = grid.span_seconds / 2;
-    let labels = Steps::new(start - half, grid.label, clock).take_while(|time| *time <= end - half);
-    let labels = labels.map(|time| time + half).filter(inside);
+    let labels = Steps::new(start.saturating_sub(half), grid.label, clock)
+        .take_while(|time| *time <= end.saturating_sub(half));
+    let labels = labels.map(|time| time.saturating_add(half)).filter(inside);
     found.labels = labels.map(|time| (time, strftime(&grid.format, time, Some(zone)))).collect();
     found
 }
@@ -159,45 +160,45 @@ fn seconds(civil: DateTime, zone: &TimeZone) -> Option<i64> {
 }
 
 /// The last round time at or before `start`.
+///
+/// Below a day, clocks that change meanwhile do not count: that is how RRDtool asks mktime(3).
 fn first(start: i64, (unit, step): (TimeUnit, i64), zone: &TimeZone) -> Option<i64> {
     let now = civil(start, zone)?;
     let date = now.date();
-    let midnight = |date: Date| date.at(0, 0, 0, 0);
-    let round = match unit {
-        Second => now.checked_sub((i64::from(now.second()) % step).seconds()).ok()?,
-        Minute => {
-            let minute = now.minute() - (i64::from(now.minute()) % step) as i8;
-            date.at(now.hour(), minute, 0, 0)
-        }
-        Hour => date.at(now.hour() - (i64::from(now.hour()) % step) as i8, 0, 0, 0),
-        Day => midnight(date),
+    let (hour, minute, second) =
+        (i64::from(now.hour()), i64::from(now.minute()), i64::from(now.second()));
+    let day = match unit {
+        Second => return Some(start - second % step),
+        Minute => return Some(start - second - minute % step * 60),
+        Hour => return Some(start - second - minute * 60 - hour % step * 3600),
+        Day => date,
+        // The C locale's weeks begin on Sunday.
         Week => {
-            // The C locale's weeks begin on Sunday.
             let back = i64::from(date.weekday().to_sunday_zero_offset());
-            midnight(date.checked_sub(back.days()).ok()?)
+            date.checked_sub(back.days()).ok()?
         }
         Month => {
             let month = date.month() - ((i64::from(date.month()) - 1) % step) as i8;
-            midnight(Date::new(date.year(), month, 1).ok()?)
+            Date::new(date.year(), month, 1).ok()?
         }
         TimeUnit::Year => {
             let year = date.year() - (i64::from(date.year()) % step) as i16;
-            midnight(Date::new(year, 1, 1).ok()?)
+            Date::new(year, 1, 1).ok()?
         }
     };
-    seconds(round, zone)
+    seconds(day.at(0, 0, 0, 0), zone)
 }
 
-/// The next round time.  Times that the clock skips are passed over.
+/// The next round time.  Days that the clock skips are passed over.
 fn later(time: i64, (unit, step): (TimeUnit, i64), zone: &TimeZone) -> Option<i64> {
     let now = civil(time, zone)?;
     for count in 1..=2 {
         let by = step.checked_mul(count)?;
         let span = Span::new();
         let span = match unit {
-            Second => span.try_seconds(by),
-            Minute => span.try_minutes(by),
-            Hour => span.try_hours(by),
+            Second => return time.checked_add(step),
+            Minute => return time.checked_add(step.checked_mul(60)?),
+            Hour => return time.checked_add(step.checked_mul(3600)?),
             Day => span.try_days(by),
             Week => span.try_weeks(by),
             Month => span.try_months(by),

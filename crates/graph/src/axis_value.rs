@@ -228,8 +228,9 @@ impl ValueAxis {
                 let pixels = |grid: f64| (height as f64 / (scaled / grid)) as i64;
                 let chosen = STEPS.iter().find(|step| pixels(step.0) >= 5);
                 let (grid, factors) = chosen.unwrap_or(&STEPS[11]);
-                let fits =
-                    |factor: &&i32| (pixels(*grid) * i64::from(**factor)) as f64 >= 1.8 * text;
+                let fits = |factor: &&i32| {
+                    pixels(*grid).saturating_mul(i64::from(**factor)) as f64 >= 1.8 * text
+                };
                 if let Some(factor) = factors.iter().find(fits) {
                     self.label_factor = *factor;
                 }

@@ -1,6 +1,6 @@
 //! From marks and settings to a picture, and what `graphv` says of it.
 
-use timespec::Zone;
+use timespec::LocalZone;
 
 use crate::axis_value::ValueAxis;
 use crate::drawing;
@@ -79,7 +79,7 @@ pub fn draw(
     marks: &[Mark],
     settings: &Settings,
     (start, end): (i64, i64),
-    zone: &Zone,
+    zone: &LocalZone,
 ) -> Result<Chart, ChartError> {
     if settings.is_xy {
         return Err(ChartError::NotImplemented);
@@ -94,21 +94,27 @@ pub fn draw(
     let values = per_pixel(marks, start, end, geometry.width as usize);
     let axis =
         ValueAxis::new(marks, &values, settings, geometry.height).ok_or(ChartError::NoScale)?;
-    let mut facts = Vec::new();
-    let mut count = |name: &str, value: i64| facts.push((name.to_owned(), Fact::Count(value)));
-    count("graph_left", geometry.left);
-    count("graph_top", geometry.top());
-    count("graph_width", geometry.width);
-    count("graph_height", geometry.height);
-    count("image_width", geometry.image_width);
-    count("image_height", geometry.image_height);
-    count("graph_start", start);
-    count("graph_end", end);
+    let mut facts = geometry_facts(&geometry, (start, end));
     facts.push(("value_min".to_owned(), Fact::Number(axis.min)));
     facts.push(("value_max".to_owned(), Fact::Number(axis.max)));
     facts.extend(legend_facts(&geometry, settings));
     let picture = drawing::draw(settings, &geometry, &axis, marks, values, (start, end), zone);
     Ok(Chart { facts, picture, geometry, axis })
+}
+
+/// What is known before the data are drawn.
+pub(crate) fn geometry_facts(geometry: &Geometry, times: (i64, i64)) -> Vec<(String, Fact)> {
+    let counts = [
+        ("graph_left", geometry.left),
+        ("graph_top", geometry.top()),
+        ("graph_width", geometry.width),
+        ("graph_height", geometry.height),
+        ("image_width", geometry.image_width),
+        ("image_height", geometry.image_height),
+        ("graph_start", times.0),
+        ("graph_end", times.1),
+    ];
+    counts.into_iter().map(|(name, count)| (name.to_owned(), Fact::Count(count))).collect()
 }
 
 /// The texts of the legend, and the rectangle of each: left, top, right, bottom.

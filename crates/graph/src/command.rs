@@ -3,17 +3,18 @@
 //! Joins the parts of this crate in RRDtool's order, so that of two errors the same one is named.
 //! Opens no file: series come through a [`DataSource`], and the caller writes the result.
 
-use timespec::Zone;
+use timespec::LocalZone;
 
 use crate::chart::{self, ChartError, Fact};
-use crate::description::{Context, Description, DescriptionError};
+use crate::description::{Description, DescriptionError, GraphTimes};
+use crate::layout;
 use crate::marks::marks;
 use crate::png::PIXELS_MAX;
 use crate::print::{PrintError, Target, print};
-use crate::series::{Data, DataError, DataSource, Environment, Span, evaluate};
+use crate::series::{Data, DataError, DataSource, Span, WallClock, evaluate};
 use crate::settings::{ImageFormat, Settings, XGrid};
 use crate::settings_line::{self, SettingsError};
-use crate::xport::{self, Format, XportError};
+use crate::xport::{self, XportError, XportFormat};
 
 /// The first second of the tenth year, as RRDtool counts: graphs begin after it.
 const EARLIEST_S: i64 = 3600 * 24 * 365 * 10;
@@ -79,7 +80,7 @@ impl GraphCommand {
     pub fn parse(
         arguments: &[String],
         default_font: Option<&str>,
-        environment: &Environment<'_>,
+        environment: &WallClock<'_>,
     ) -> Result<Self, GraphError> {
         let (now_s, zone) = (environment.now_s, environment.zone);
         let check_time = |text: &str| {
@@ -91,19 +92,30 @@ impl GraphCommand {
         let Some((file_name, elements)) = others.split_first() else {
             return Err(GraphError::NoFile);
         };
-        let context = Context { start_s: start, end_s: end, now_s, zone };
+        let context = GraphTimes { start_s: start, end_s: end, now_s, zone };
         let description = Description::parse(elements.iter().map(String::as_str), &context)?;
         Ok(Self { settings, file_name: file_name.clone(), times: (start, end), description })
     }
 
-    /// Fetches the data, and draws or writes them.
+    /// Whether `--lazy` leaves an existing file as it is: it is younger than the time of a pixel.
+    /// `head` is its beginning, at least 24 bytes.
+    #[must_use]
+    pub fn is_current(&self, modified_s: i64, head: &[u8], now_s: i64) -> bool {
+        let pixel_s = (self.times.1 - self.times.0) / self.settings.width;
+        let is_whole = self.settings.format != ImageFormat::Png || crate::png::size(head).is_some();
+        self.settings.lazy && now_s.saturating_sub(modified_s) <= pixel_s && is_whole
+    }
+
+    /// Fetches the data, and draws or writes them.  A picture that [`Self::is_current`] is only
+    /// measured.
     ///
     /// # Errors
     /// Of the data, of a format or of the picture.
     pub fn run(
         &self,
         source: &mut dyn DataSource,
-        environment: &Environment<'_>,
+        environment: &WallClock<'_>,
+        is_current: bool,
     ) -> Result<GraphResult, GraphError> {
         let (start_s, end_s) = self.times;
         let span = Span { start_s, end_s, step_s: self.settings.step };
@@ -119,6 +131,13 @@ impl GraphCommand {
         let marks = marks(&self.description, &data, &printed);
         if !chart::is_graphic(&marks) {
             return Ok(GraphResult { facts, size: (0, 0), file: None });
+        }
+        if is_current {
+            let geometry = layout::measure(&marks, &self.settings, self.times);
+            let geometry = geometry.map_err(ChartError::from)?;
+            facts.extend(chart::geometry_facts(&geometry, self.times));
+            let size = (geometry.image_width, geometry.image_height);
+            return Ok(GraphResult { facts, size, file: None });
         }
         let chart = chart::draw(&marks, &self.settings, self.times, environment.zone)?;
         facts.extend(chart.facts.iter().cloned());
@@ -142,13 +161,13 @@ impl GraphCommand {
     ) -> Result<GraphResult, GraphError> {
         let rows = xport::rows(&self.description, data, span, true)?;
         let format = match self.settings.format {
-            ImageFormat::Xml => Format::Xml { enumerates: false, shows_time: true },
-            ImageFormat::XmlEnum => Format::Xml { enumerates: true, shows_time: true },
-            ImageFormat::Json => Format::Json { shows_time: false },
-            ImageFormat::JsonTime => Format::Json { shows_time: true },
-            ImageFormat::Tsv => Format::Separated('\t'),
-            ImageFormat::Ssv => Format::Separated(';'),
-            _ => Format::Separated(','),
+            ImageFormat::Xml => XportFormat::Xml { enumerates: false, shows_time: true },
+            ImageFormat::XmlEnum => XportFormat::Xml { enumerates: true, shows_time: true },
+            ImageFormat::Json => XportFormat::Json { shows_time: false },
+            ImageFormat::JsonTime => XportFormat::Json { shows_time: true },
+            ImageFormat::Tsv => XportFormat::Separated('\t'),
+            ImageFormat::Ssv => XportFormat::Separated(';'),
+            _ => XportFormat::Separated(','),
         };
         let text = xport::write(&self.description, &rows, printed, format);
         let mut all = vec![
@@ -170,8 +189,8 @@ impl GraphCommand {
     }
 }
 
-fn times(settings: &Settings, environment: &Environment<'_>) -> Result<(i64, i64), GraphError> {
-    let zone: &Zone = environment.zone;
+fn times(settings: &Settings, environment: &WallClock<'_>) -> Result<(i64, i64), GraphError> {
+    let zone: &LocalZone = environment.zone;
     // Both were parsed when they were read.
     let parse = |text: &str| {
         let time = timespec::parse(text, environment.now_s, zone);

@@ -4,13 +4,14 @@
 //! whole pixels, so
 //! that they are crisp; vector formats keep the exact positions.
 
-use timespec::Zone;
+use timespec::LocalZone;
 
 use crate::axis_time::{self, TimeLines};
 use crate::axis_value::{ValueAxis, almost_equal};
 use crate::elements::Dashes;
+use crate::font::Point;
 use crate::layout::Geometry;
-use crate::picture::{Label, Paint, Picture, Point, Primitive, Rgba, Stroke};
+use crate::picture::{Label, Paint, Picture, Primitive, Rgba, Stroke};
 use crate::plot::{Mark, MarkKind};
 use crate::settings::{ColorRole, FontMode, ImageFormat, Settings, TextRole};
 
@@ -54,7 +55,7 @@ pub(crate) fn draw(
     marks: &[Mark],
     values: Vec<Vec<f64>>,
     (start, end): (i64, i64),
-    zone: &Zone,
+    zone: &LocalZone,
 ) -> Picture {
     let fit = settings.grid_fit && settings.format == ImageFormat::Png;
     let mut drawing = Drawing { settings, geometry, axis, start, end, fit, primitives: Vec::new() };
@@ -329,7 +330,7 @@ impl Drawing<'_> {
     }
 
     /// Border, grids, names of axes, title and watermark.
-    fn frame(&mut self, zone: &Zone) {
+    fn frame(&mut self, zone: &LocalZone) {
         self.border();
         let (start, end) = (self.start, self.end);
         if let Some(grid) = axis_time::choose(self.settings, start, end, self.geometry.width) {

@@ -5,8 +5,9 @@
 
 use std::fmt::Write as _;
 
+use crate::font::Point;
 use crate::pdf::{OutlinePen, PathWords};
-use crate::picture::{Label, Paint, Picture, Point, Primitive, Rgba, Stroke};
+use crate::picture::{Label, Paint, Picture, Primitive, Rgba, Stroke};
 use crate::svg::Short;
 
 const WORDS: PathWords =

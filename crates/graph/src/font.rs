@@ -12,7 +12,8 @@ use std::sync::OnceLock;
 
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-use crate::picture::Point;
+/// A position: x to the right, y down, in pixels.
+pub type Point = [f64; 2];
 
 /// Dots per inch that turn points into pixels.
 const DOTS_PER_INCH: f64 = 100.0;
@@ -237,7 +238,7 @@ pub struct Tabs(pub f64);
 
 impl Tabs {
     fn next(self, x: f64) -> f64 {
-        if self.0 < 1.0 { x } else { ((x / self.0).floor() + 1.0) * self.0 }
+        if self.0.is_nan() || self.0 < 1.0 { x } else { ((x / self.0).floor() + 1.0) * self.0 }
     }
 }
 

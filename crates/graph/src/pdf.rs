@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use crate::font::Pen;
-use crate::picture::{Label, Paint, Picture, Point, Primitive, Rgba, Stroke};
+use crate::font::{Pen, Point};
+use crate::picture::{Label, Paint, Picture, Primitive, Rgba, Stroke};
 use crate::svg::Short;
 
 /// The file of a picture; a pixel is a point.

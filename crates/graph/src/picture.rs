@@ -3,7 +3,7 @@
 //! The layout writes it, each back end (SVG, PNG, PDF, EPS) reads it.  Primitives are the few that
 //! graphs need: polygons, polylines, texts and one clip rectangle, so that every back end is short.
 
-use crate::font::FontChoice;
+use crate::font::{FontChoice, Point};
 
 /// A colour, each part in 0..=1, not premultiplied.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,9 +44,6 @@ impl Rgba {
         [self.red, self.green, self.blue, self.alpha].map(|part| (part * 255.0 + 0.5) as u8)
     }
 }
-
-/// A position in pixels.
-pub type Point = [f64; 2];
 
 /// What fills a polygon.
 #[derive(Debug, Clone, Copy, PartialEq)]

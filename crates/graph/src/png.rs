@@ -6,16 +6,15 @@
 //! most of the time of
 //! a small graph.
 
-use std::collections::HashMap;
 use std::io::Write as _;
 
 use tiny_skia::{
     Color, FillRule, GradientStop, LineCap, LineJoin, LinearGradient, Mask, PathBuilder, Pixmap,
-    Rect, Shader, SpreadMode, StrokeDash, Transform,
+    PremultipliedColorU8, Rect, Shader, SpreadMode, StrokeDash, Transform,
 };
 
-use crate::font::Pen;
-use crate::picture::{Label, Paint, Picture, Point, Primitive, Rgba, Stroke};
+use crate::font::{Pen, Point};
+use crate::picture::{Label, Paint, Picture, Primitive, Rgba, Stroke};
 
 /// The most pixels of a picture: 64 Mi, 256 MiB of memory.
 pub const PIXELS_MAX: u64 = 64 << 20;
@@ -98,7 +97,17 @@ impl Canvas {
             dash,
             miter_limit: 10.0,
         };
-        self.pixmap.stroke_path(&path, &paint, &how, self.transform, self.mask.as_ref());
+        if !stroke.round {
+            self.pixmap.stroke_path(&path, &paint, &how, self.transform, self.mask.as_ref());
+            return;
+        }
+        // A line of one pixel through values is filled: the quick way for thin lines draws steep
+        // ones too pale.
+        let dashed = how.dash.as_ref().and_then(|dash| path.dash(dash, 1.0));
+        let outline = dashed.as_ref().unwrap_or(&path).stroke(&how, 1.0);
+        let Some(outline) = outline else { return };
+        let (rule, mask) = (FillRule::Winding, self.mask.as_ref());
+        self.pixmap.fill_path(&outline, &paint, rule, self.transform, mask);
     }
 
     fn text(&mut self, label: &Label) {
@@ -252,36 +261,61 @@ fn compress(data: &[u8], row_bytes: usize, bytes_per_pixel: usize) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
+/// A palette if there is one: of the exact colours, else of colours rounded by at most 2 of 255,
+/// which soft edges need and nobody sees.
 fn pixels(pixmap: &Pixmap) -> Pixels {
-    let mut index_of: HashMap<[u8; 4], u8> = HashMap::new();
-    let mut palette: Vec<[u8; 4]> = Vec::new();
+    let indexed = indexed(pixmap, 0).or_else(|| indexed(pixmap, 2));
+    indexed.map_or_else(|| full(pixmap), |(indexes, palette)| Pixels::Indexed(indexes, palette))
+}
+
+/// Slots of the table from colours to indexes: at most a quarter is used.
+const SLOTS: usize = 1024;
+
+/// Index of each pixel, and the palette; `None` if it had more than 256 colours.  The lowest
+/// `dropped` bits of each part do not count.
+fn indexed(pixmap: &Pixmap, dropped: u32) -> Option<(Vec<u8>, Vec<[u8; 4]>)> {
+    // The premultiplied colour of a slot, and its index.
+    let mut slots: Vec<Option<([u8; 4], u8)>> = vec![None; SLOTS];
+    let mut palette = Vec::new();
     let mut indexes = Vec::with_capacity(pixmap.pixels().len());
-    let mut last = ([0; 4], 0);
+    // Drops bits and repeats the highest ones below, so that white stays white.
+    let round = |part: u8| match dropped {
+        0 => part,
+        bits => (part >> bits << bits) | (part >> (8 - bits)),
+    };
+    let mut last: Option<([u8; 4], u8)> = None;
     for pixel in pixmap.pixels() {
-        let premultiplied = [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()];
-        if premultiplied == last.0 && !palette.is_empty() {
-            indexes.push(last.1);
+        let color = [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()];
+        if let Some((_, index)) = last.filter(|last| last.0 == color) {
+            indexes.push(index);
             continue;
         }
-        let index = match index_of.get(&premultiplied) {
-            Some(index) => *index,
-            None if palette.len() == 256 => return full(pixmap),
-            None => {
-                let index = palette.len() as u8;
-                let plain = pixel.demultiply();
-                palette.push([plain.red(), plain.green(), plain.blue(), plain.alpha()]);
-                index_of.insert(premultiplied, index);
-                index
+        let rounded = color.map(round);
+        let hash = u32::from_ne_bytes(rounded).wrapping_mul(0x9e37_79b1);
+        let mut slot = (hash >> 22) as usize;
+        let index = loop {
+            match slots[slot] {
+                Some((known, index)) if known == rounded => break index,
+                Some(_) => slot = (slot + 1) % SLOTS,
+                None => {
+                    let index = u8::try_from(palette.len()).ok()?;
+                    let [red, green, blue, alpha] = rounded;
+                    let plain = PremultipliedColorU8::from_rgba(red, green, blue, alpha)?;
+                    let plain = plain.demultiply();
+                    palette.push([plain.red(), plain.green(), plain.blue(), plain.alpha()]);
+                    slots[slot] = Some((rounded, index));
+                    break index;
+                }
             }
         };
-        last = (premultiplied, index);
+        last = Some((color, index));
         indexes.push(index);
     }
-    Pixels::Indexed(indexes, palette)
+    Some((indexes, palette))
 }
 
 fn full(pixmap: &Pixmap) -> Pixels {
-    let plain = pixmap.pixels().iter().map(tiny_skia::PremultipliedColorU8::demultiply);
+    let plain = pixmap.pixels().iter().map(PremultipliedColorU8::demultiply);
     if pixmap.pixels().iter().all(|pixel| pixel.alpha() == 255) {
         return Pixels::Opaque(
             plain.flat_map(|color| [color.red(), color.green(), color.blue()]).collect(),

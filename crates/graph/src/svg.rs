@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use crate::font::{FontChoice, Pen};
-use crate::picture::{Label, Paint, Picture, Point, Primitive, Rgba, Stroke};
+use crate::font::{FontChoice, Pen, Point};
+use crate::picture::{Label, Paint, Picture, Primitive, Rgba, Stroke};
 
 /// The file of a picture.
 #[must_use]

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use graph::command::GraphCommand;
-use graph::series::{DataSource, Environment, Request, Table};
-use timespec::Zone;
+use graph::series::{DataSource, Request, SeriesTable, WallClock};
+use timespec::LocalZone;
 
 /// The end of all data.
 const END_S: i64 = 1_700_179_200;
@@ -56,11 +56,39 @@ fn create(folder: &Path, name: &str, sources: &[(&str, f64)]) {
     }
 }
 
+/// The files that the commands name.
+fn create_all(folder: &Path) {
+    let traffic = [("traffic_in", 1e5), ("traffic_out", 4e4), ("ds0", 2e5), ("ds1", 9e4)];
+    create(folder, "traffic.rrd", &traffic);
+    let host = ["user", "system", "nice", "idle", "iowait", "load", "used", "cached", "free"];
+    let heights = [20.0, 10.0, 2.0, 30.0, 3.0, 2.5, 4e9, 2e9, 1e9];
+    create(folder, "host.rrd", &host.into_iter().zip(heights).collect::<Vec<_>>());
+    let ping = ["loss", "median", "uptime", "ping1", "ping2", "ping3", "ping4", "ping5", "ping6"];
+    let heights = [1.5, 0.03, 200.0, 0.020, 0.022, 0.024, 0.028, 0.033, 0.040];
+    create(folder, "ping.rrd", &ping.into_iter().zip(heights).collect::<Vec<_>>());
+}
+
+/// The commands: the name of each file, and its arguments.
+fn commands() -> Vec<(String, Vec<String>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands");
+    let entries = std::fs::read_dir(folder).expect("the folder of commands");
+    let mut commands: Vec<(String, Vec<String>)> = entries
+        .map(|entry| {
+            let path = entry.expect("an entry").path();
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let text = std::fs::read_to_string(&path).expect("a readable file");
+            (name, text.lines().map(str::to_owned).collect())
+        })
+        .collect();
+    commands.sort();
+    commands
+}
+
 /// Series of `rrdtool fetch`.
 struct Fetch<'a>(&'a Path);
 
 impl DataSource for Fetch<'_> {
-    fn fetch(&mut self, request: &Request<'_>) -> Result<Table, String> {
+    fn fetch(&mut self, request: &Request<'_>) -> Result<SeriesTable, String> {
         let function = format!("{:?}", request.consolidation).to_uppercase();
         let function = match function.as_str() {
             "MINIMUM" => "MIN",
@@ -74,7 +102,8 @@ impl DataSource for Fetch<'_> {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut lines = text.lines();
         let columns = lines.next().unwrap_or_default().split_whitespace();
-        let mut table = Table { columns: columns.map(str::to_owned).collect(), ..Table::default() };
+        let mut table =
+            SeriesTable { columns: columns.map(str::to_owned).collect(), ..SeriesTable::default() };
         let mut times = Vec::new();
         for (time, row) in lines.filter_map(|line| line.split_once(": ")) {
             times.push(time.parse::<i64>().map_err(|error| error.to_string())?);
@@ -95,11 +124,11 @@ impl DataSource for Fetch<'_> {
 }
 
 /// The lines of `graphv`, the picture itself left out.
-fn ours(folder: &Path, arguments: &[String], zone: &Zone) -> Result<Vec<String>, String> {
-    let environment = Environment { now_s: END_S, zone };
+fn ours(folder: &Path, arguments: &[String], zone: &LocalZone) -> Result<Vec<String>, String> {
+    let environment = WallClock { now_s: END_S, zone };
     let command = GraphCommand::parse(arguments, None, &environment);
     let command = command.map_err(|error| error.to_string())?;
-    let result = command.run(&mut Fetch(folder), &environment);
+    let result = command.run(&mut Fetch(folder), &environment, false);
     let result = result.map_err(|error| error.to_string())?;
     assert!(result.file.is_some_and(|file| file.len() > 100));
     Ok(result.facts.iter().map(|(name, fact)| format!("{name} = {fact}")).collect())
@@ -133,25 +162,11 @@ fn pictures_are_described_as_rrdtool_does() {
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path();
-    let traffic = [("traffic_in", 1e5), ("traffic_out", 4e4), ("ds0", 2e5), ("ds1", 9e4)];
-    create(folder, "traffic.rrd", &traffic);
-    let host = ["user", "system", "nice", "idle", "iowait", "load", "used", "cached", "free"];
-    let heights = [20.0, 10.0, 2.0, 30.0, 3.0, 2.5, 4e9, 2e9, 1e9];
-    let host: Vec<(&str, f64)> = host.into_iter().zip(heights).collect();
-    create(folder, "host.rrd", &host);
-    let ping = ["loss", "median", "uptime", "ping1", "ping2", "ping3", "ping4", "ping5", "ping6"];
-    let heights = [1.5, 0.03, 200.0, 0.020, 0.022, 0.024, 0.028, 0.033, 0.040];
-    let ping: Vec<(&str, f64)> = ping.into_iter().zip(heights).collect();
-    create(folder, "ping.rrd", &ping);
-    let zone = Zone::utc();
-    let commands = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands");
+    create_all(folder);
+    let zone = LocalZone::utc();
     let mut failures = Vec::new();
     let mut count = 0;
-    for entry in std::fs::read_dir(commands).expect("the folder of commands") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(&path).expect("a readable file");
-        let arguments: Vec<String> = text.lines().map(str::to_owned).collect();
+    for (name, arguments) in commands() {
         let line = [vec!["graphv".to_owned(), "x.png".to_owned()], arguments.clone()].concat();
         let output = rrdtool(folder, &line);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -183,4 +198,60 @@ fn pictures_are_described_as_rrdtool_does() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(count >= 50, "{count} commands compared");
+}
+
+/// The commands whose pictures are kept.
+const GALLERY: &[&str] = &[
+    "cacti-cpu",
+    "cacti-log",
+    "cacti-right-axis",
+    "cacti-traffic",
+    "collectd-dashes",
+    "collectd-df-gradient",
+    "collectd-interface",
+    "librenms-port",
+    "mrtg-daily",
+    "mrtg-holt-winters",
+    "munin-cpu",
+    "munin-month",
+    "smokeping-detail",
+    "smokeping-tick",
+];
+
+/// Draws the gallery anew: `cargo test -p graph --test commands -- --ignored gallery`.
+#[test]
+#[ignore = "writes docs/gallery"]
+fn gallery() {
+    if !testkit::is_installed("the gallery", "rrdtool") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    create_all(folder);
+    let zone = LocalZone::utc();
+    let environment = WallClock { now_s: END_S, zone: &zone };
+    let gallery = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gallery");
+    std::fs::create_dir_all(&gallery).expect("the folder of the gallery");
+    let mut page = "# Graphs of whit and of RRDtool\n\n\
+        The same command lines, drawn by whit and by RRDtool 1.7.2. The commands are in \
+        [crates/graph/tests/commands](../../crates/graph/tests/commands).\n\
+        `cargo test -p graph --test commands -- --ignored gallery` draws them anew.\n"
+        .to_owned();
+    for (name, arguments) in
+        commands().into_iter().filter(|(name, _)| GALLERY.contains(&name.as_str()))
+    {
+        let theirs = gallery.join(format!("{name}-rrdtool.png"));
+        let line =
+            [vec!["graph".to_owned(), theirs.to_string_lossy().into_owned()], arguments.clone()];
+        assert!(rrdtool(folder, &line.concat()).status.success(), "{name}");
+        let line = [vec!["x.png".to_owned()], arguments].concat();
+        let command = GraphCommand::parse(&line, None, &environment).expect("a good command");
+        let result = command.run(&mut Fetch(folder), &environment, false).expect("a picture");
+        let file = result.file.expect("a picture");
+        std::fs::write(gallery.join(format!("{name}-whit.png")), file).expect("a new file");
+        page += &format!(
+            "\n## {name}\n\n| whit | RRDtool |\n|---|---|\n| ![]({name}-whit.png) | ![]({name}-rrdtool.png) |\n"
+        );
+    }
+    std::fs::write(gallery.join("README.md"), page).expect("a new page");
 }
