@@ -6,4 +6,27 @@
 //! Uses `rpn`, for data sources that are computed from others; no other crate of ours.
 //! Begin with `layout.rs`, which says where each byte of a file is, then `header.rs`, the same as
 //! plain structs, then `update.rs`.
-#![forbid(unsafe_code)]
+
+mod codec;
+pub mod command;
+mod compute;
+mod consolidate;
+pub mod create;
+pub mod dump;
+mod error;
+pub mod fetch;
+mod file;
+pub mod header;
+mod holt_winters;
+pub mod image;
+pub mod info;
+mod layout;
+mod mapping;
+pub mod number;
+mod prefill;
+mod specification;
+pub mod update;
+
+pub use error::{Error, Result, reason};
+pub use file::{Access, File, Locking};
+pub use layout::{LAYOUTS, Layout, X86_64};

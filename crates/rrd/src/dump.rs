@@ -1,0 +1,283 @@
+//! A file as XML, as `rrdtool dump` writes it.
+
+use crate::compute;
+use crate::error::Result;
+use crate::file::File;
+use crate::header::{
+    Archive, Function, Header, SourceKind, Values, archive_value, consolidation_value,
+    primary_value,
+};
+use crate::info::history;
+use crate::number::push_exponential;
+
+/// How the text begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Heading {
+    /// Without the line `<?xml`.
+    None,
+    /// With the schema.
+    Schema,
+    /// With the document type.
+    #[default]
+    DocumentType,
+}
+
+/// A time zone: what comments show times in.
+pub trait Zone {
+    /// Seconds east of Greenwich at a time, and the zone's abbreviation.
+    fn offset(&self, seconds: i64) -> (i32, String);
+}
+
+/// Text is handed out in pieces of about this many bytes.
+const PIECE_BYTES: usize = 1 << 18;
+
+/// Writes a file as text, piece by piece.
+///
+/// # Errors
+/// If the file cannot be read, or `write` refuses a piece.
+pub fn dump<E: From<crate::Error>>(
+    file: &File,
+    heading: Heading,
+    zone: &dyn Zone,
+    mut write: impl FnMut(&str) -> Result<(), E>,
+) -> Result<(), E> {
+    let header = file.header();
+    let mut out = String::with_capacity(PIECE_BYTES + 4096);
+    push_heading(&mut out, heading);
+    let mut clock = Clock::new(zone);
+    out.push_str(&format!(
+        "\t<version>{:04}</version>\n\t<step>{}</step> <!-- Seconds -->\n\t<lastupdate>{}</lastupdate> <!-- ",
+        header.version, header.step_seconds, header.last_update.seconds
+    ));
+    clock.push(&mut out, header.last_update.seconds);
+    out.push_str(" -->\n\n");
+    for index in 0..header.sources.len() {
+        push_source(&mut out, header, index);
+    }
+    out.push_str("\t<!-- Round Robin Archives -->\n");
+    for (index, archive) in header.archives.iter().enumerate() {
+        push_archive(&mut out, header, index);
+        let cells = file.read_in_order(index)?;
+        let row_seconds = header.row_seconds(index) as i64;
+        let back = (archive.rows as i64).wrapping_sub(1).wrapping_mul(row_seconds);
+        let mut time = header.newest_row(index).wrapping_sub(back);
+        out.push_str("\t\t<database>\n");
+        for row in cells.chunks_exact(header.sources.len().max(1)) {
+            out.push_str("\t\t\t<!-- ");
+            clock.push(&mut out, time);
+            out.push_str(&format!(" / {time} --> <row>"));
+            for cell in row {
+                push_element(&mut out, "", "v", *cell);
+            }
+            out.push_str("</row>\n");
+            time = time.wrapping_add(row_seconds);
+            if out.len() >= PIECE_BYTES {
+                write(&out)?;
+                out.clear();
+            }
+        }
+        out.push_str("\t\t</database>\n\t</rra>\n");
+    }
+    out.push_str("</rrd>\n");
+    write(&out)
+}
+
+fn push_heading(out: &mut String, heading: Heading) {
+    if heading != Heading::None {
+        out.push_str("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n");
+    }
+    if heading == Heading::DocumentType {
+        out.push_str("<!DOCTYPE rrd SYSTEM \"https://oss.oetiker.ch/rrdtool/rrdtool.dtd\">\n");
+    }
+    out.push_str("<!-- Round Robin Database Dump -->\n");
+    out.push_str(match heading {
+        Heading::Schema => concat!(
+            "<rrd xmlns=\"https://oss.oetiker.ch/rrdtool/rrdtool-dump.xml\" ",
+            "xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"\n",
+            "\txsi:schemaLocation=\"https://oss.oetiker.ch/rrdtool/rrdtool-dump.xml ",
+            "https://oss.oetiker.ch/rrdtool/rrdtool-dump.xsd\">\n"
+        ),
+        _ => "<rrd>\n",
+    });
+}
+
+fn push_element(out: &mut String, indent: &str, name: &str, value: f64) {
+    out.push_str(indent);
+    out.push('<');
+    out.push_str(name);
+    out.push('>');
+    push_value(out, value);
+    out.push_str("</");
+    out.push_str(name);
+    out.push('>');
+}
+
+fn push_value(out: &mut String, value: f64) {
+    match value.is_nan() {
+        true => out.push_str("NaN"),
+        false => push_exponential(out, value, 10),
+    }
+}
+
+fn push_source(out: &mut String, header: &Header, index: usize) {
+    let source = &header.sources[index];
+    let (name, kind) = (&source.name, source.kind.name());
+    out.push_str(&format!("\t<ds>\n\t\t<name> {name} </name>\n\t\t<type> {kind} </type>\n"));
+    if source.kind == SourceKind::Compute {
+        let text = compute::text(source, &header.sources);
+        out.push_str(&format!("\t\t<cdef> {text} </cdef>\n"));
+    } else {
+        let heartbeat = source.heartbeat_seconds();
+        out.push_str(&format!("\t\t<minimal_heartbeat>{heartbeat}</minimal_heartbeat>\n"));
+        push_element(out, "\t\t", "min", source.minimum());
+        out.push('\n');
+        push_element(out, "\t\t", "max", source.maximum());
+        out.push('\n');
+    }
+    let primary = &header.primary[index];
+    let reading = String::from_utf8_lossy(primary.reading());
+    out.push_str(&format!("\n\t\t<!-- PDP Status -->\n\t\t<last_ds>{reading}</last_ds>\n"));
+    push_element(out, "\t\t", "value", f64::from_bits(primary.values[primary_value::VALUE]));
+    let unknown = primary.values[primary_value::UNKNOWN_SECONDS];
+    out.push_str(&format!("\n\t\t<unknown_sec> {unknown} </unknown_sec>\n\t</ds>\n\n"));
+}
+
+fn push_archive(out: &mut String, header: &Header, index: usize) {
+    let archive = &header.archives[index];
+    let (function, steps) = (archive.function.name(), archive.steps_per_row);
+    let seconds = header.row_seconds(index);
+    out.push_str(&format!(
+        "\t<rra>\n\t\t<cf>{function}</cf>\n\t\t<pdp_per_row>{steps}</pdp_per_row> <!-- {seconds} seconds -->\n\n\t\t<params>\n"
+    ));
+    push_parameters(out, header.version, archive);
+    out.push_str("\t\t</params>\n\t\t<cdp_prep>\n");
+    for source in 0..header.sources.len() {
+        out.push_str("\t\t\t<ds>\n");
+        push_state(out, archive, header.state(index, source));
+        out.push_str("\t\t\t</ds>\n");
+    }
+    out.push_str("\t\t</cdp_prep>\n");
+}
+
+fn push_parameters(out: &mut String, version: u8, archive: &Archive) {
+    let mut double = |name: &str, place: usize| {
+        push_element(out, "\t\t", name, archive.double(place));
+        out.push('\n');
+    };
+    match archive.function {
+        Function::HwPredict | Function::MhwPredict => {
+            double("hw_alpha", archive_value::ALPHA);
+            double("hw_beta", archive_value::BETA);
+        }
+        Function::Seasonal | Function::DevSeasonal => {
+            double("seasonal_gamma", archive_value::GAMMA);
+            let row = archive.values[archive_value::SMOOTH_ROW];
+            out.push_str(&format!("\t\t<seasonal_smooth_idx>{row}</seasonal_smooth_idx>\n"));
+            if version >= 4 {
+                let window = archive.double(archive_value::SMOOTHING_WINDOW);
+                push_element(out, "\t\t", "smoothing_window", window);
+                out.push('\n');
+            }
+        }
+        Function::Failures => {
+            double("delta_pos", archive_value::DELTA_POSITIVE);
+            double("delta_neg", archive_value::DELTA_NEGATIVE);
+            let window = archive.values[archive_value::WINDOW];
+            let threshold = archive.values[archive_value::THRESHOLD];
+            out.push_str(&format!(
+                "\t\t<window_len>{window}</window_len>\n\t\t<failure_threshold>{threshold}</failure_threshold>\n"
+            ));
+        }
+        Function::DevPredict => {}
+        _ => {
+            double("xff", archive_value::XFILES_FACTOR);
+            return;
+        }
+    }
+    let dependent = archive.values[archive_value::DEPENDENT];
+    out.push_str(&format!("\t\t<dependent_rra_idx>{dependent}</dependent_rra_idx>\n"));
+}
+
+fn push_state(out: &mut String, archive: &Archive, state: &Values) {
+    use consolidation_value as at;
+    let mut double = |name: &str, place: usize| {
+        push_element(out, "\t\t\t", name, f64::from_bits(state[place]));
+        out.push('\n');
+    };
+    double("primary_value", at::PRIMARY);
+    double("secondary_value", at::SECONDARY);
+    let (name, count) = match archive.function {
+        Function::HwPredict | Function::MhwPredict => {
+            double("intercept", at::INTERCEPT);
+            double("last_intercept", at::LAST_INTERCEPT);
+            double("slope", at::SLOPE);
+            double("last_slope", at::LAST_SLOPE);
+            let count = state[at::NULL_COUNT];
+            out.push_str(&format!("\t\t\t<nan_count>{count}</nan_count>\n"));
+            ("last_nan_count", state[at::LAST_NULL_COUNT].to_string())
+        }
+        Function::Seasonal | Function::DevSeasonal => {
+            double("seasonal", at::SEASONAL);
+            double("last_seasonal", at::LAST_SEASONAL);
+            ("init_flag", state[at::SEASONS].to_string())
+        }
+        Function::DevPredict => return,
+        Function::Failures => ("history", history(archive, state)),
+        _ => {
+            double("value", at::VALUE);
+            ("unknown_datapoints", state[at::UNKNOWN].to_string())
+        }
+    };
+    out.push_str(&format!("\t\t\t<{name}>{count}</{name}>\n"));
+}
+
+/// Writes times; zones change at whole quarters of an hour only.
+struct Clock<'a> {
+    zone: &'a dyn Zone,
+    quarter: i64,
+    offset_seconds: i64,
+    abbreviation: String,
+}
+
+const QUARTER_SECONDS: i64 = 900;
+const DAY_SECONDS: i64 = 86_400;
+
+impl<'a> Clock<'a> {
+    fn new(zone: &'a dyn Zone) -> Self {
+        Self { zone, quarter: i64::MIN, offset_seconds: 0, abbreviation: String::new() }
+    }
+
+    /// Appends a time as `2001-09-09 01:46:40 UTC`.
+    fn push(&mut self, out: &mut String, seconds: i64) {
+        let quarter = seconds.div_euclid(QUARTER_SECONDS);
+        if quarter != self.quarter {
+            let (offset, abbreviation) = self.zone.offset(seconds);
+            self.offset_seconds = i64::from(offset);
+            self.abbreviation = abbreviation;
+            self.quarter = quarter;
+        }
+        let local = seconds.saturating_add(self.offset_seconds);
+        let (year, month, day) = date(local.div_euclid(DAY_SECONDS));
+        let second = local.rem_euclid(DAY_SECONDS);
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        out.push_str(&format!(
+            "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} {}",
+            self.abbreviation
+        ));
+    }
+}
+
+/// Year, month and day of a day since 1970 (Gregorian calendar, years that begin in March).
+fn date(days: i64) -> (i64, i64, i64) {
+    const ERA_DAYS: i64 = 146_097;
+    let days = days.saturating_add(719_468);
+    let era = days.div_euclid(ERA_DAYS);
+    let day_of_era = days.rem_euclid(ERA_DAYS);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
+}

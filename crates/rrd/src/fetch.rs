@@ -1,0 +1,157 @@
+//! Rows of a period: the archive that fits best, and its values.
+
+use std::path::Path;
+
+use crate::error::{Result, refuse};
+use crate::file::{Access, File};
+use crate::header::{Function, Header};
+use crate::number::{UNKNOWN, push_exponential};
+
+/// What is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// The consolidation function.
+    pub function: Function,
+    /// Start, in seconds since 1970.
+    pub start: i64,
+    /// End, in seconds since 1970.
+    pub end: i64,
+    /// Seconds of a row that would be best.
+    pub step_seconds: u64,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// End of the row before the first one, in seconds since 1970.
+    pub start: i64,
+    /// End of the last row, in seconds since 1970.
+    pub end: i64,
+    /// Seconds of a row.
+    pub step_seconds: u64,
+    /// Names of the sources.
+    pub names: Vec<String>,
+    /// The values: row by row, a value for each source.
+    pub cells: Vec<f64>,
+}
+
+/// Most values of an answer: 1 GiB.
+const CELLS_MAX: i64 = 1 << 27;
+
+/// Reads the rows of a period.
+///
+/// # Errors
+/// If the file cannot be read, or has no archive of the function.
+pub fn fetch(path: &Path, request: &Request) -> Result<Series> {
+    from_file(&File::open(path, Access::Read)?, request)
+}
+
+/// Reads the rows of a period from an open file.
+///
+/// # Errors
+/// As [`fetch`].
+pub fn from_file(file: &File, request: &Request) -> Result<Series> {
+    let header = file.header();
+    let archive = choose(header, request)
+        .ok_or_else(|| refuse!("the RRD does not contain an RRA matching the chosen CF"))?;
+    let step = i64::try_from(header.row_seconds(archive)).unwrap_or(i64::MAX).max(1);
+    let start = request.start - request.start % step;
+    let end = request.end + (step - request.end % step);
+    let sources = header.sources.len();
+    let rows = (end - start) / step;
+    if rows.saturating_mul(sources as i64) > CELLS_MAX {
+        return Err(refuse!("a period of {rows} rows is too long"));
+    }
+    let count = usize::try_from(rows).unwrap_or(0);
+    let mut cells = vec![UNKNOWN; count * sources];
+    fill(file, archive, start, end, &mut cells)?;
+    let names = header.sources.iter().map(|source| source.name.clone()).collect();
+    Ok(Series { start, end, step_seconds: step as u64, names, cells })
+}
+
+/// Copies the rows that the archive has.
+fn fill(file: &File, archive: usize, start: i64, end: i64, cells: &mut [f64]) -> Result<()> {
+    let header = file.header();
+    let sources = header.sources.len();
+    let rows = i64::try_from(header.archives[archive].rows).unwrap_or(i64::MAX);
+    let step = i64::try_from(header.row_seconds(archive)).unwrap_or(i64::MAX).max(1);
+    let newest = header.newest_row(archive);
+    let oldest = newest - step * (rows - 1);
+    // Rows are counted from the oldest one.  Division rounds to zero, as RRDtool's.
+    let first = (start + step - oldest) / step;
+    let last = rows - (newest - end) / step;
+    let (from, to) = (first.max(0), last.min(rows));
+    if from >= to {
+        return Ok(());
+    }
+    let current = i64::try_from(header.current_row[archive]).unwrap_or(0);
+    let mut row = from;
+    while row < to {
+        let place = (current + 1 + row) % rows;
+        let count = (to - row).min(rows - place);
+        let read = file.read_rows(archive, place as u64, count as u64)?;
+        let at = usize::try_from(row - first).unwrap_or(usize::MAX).saturating_mul(sources);
+        if let Some(target) = cells.get_mut(at..) {
+            let length = target.len().min(read.len());
+            target[..length].copy_from_slice(&read[..length]);
+        }
+        row += count;
+    }
+    Ok(())
+}
+
+/// The archive that fits best: of those that reach back to the start, the one with the nearest
+/// resolution; else the one with the largest part of the period.
+fn choose(header: &Header, request: &Request) -> Option<usize> {
+    let mut full: Option<(u64, usize)> = None;
+    let mut part: Option<(i64, u64, usize)> = None;
+    for (index, archive) in header.archives.iter().enumerate() {
+        let is_same = archive.function == request.function;
+        let has_points = archive.steps_per_row == 1
+            && archive.function.is_plain()
+            && request.function.is_plain();
+        if !is_same && !has_points {
+            continue;
+        }
+        let row_seconds = header.row_seconds(index);
+        let length = i64::try_from(row_seconds.wrapping_mul(archive.rows)).unwrap_or(i64::MAX);
+        let oldest = header.newest_row(index).saturating_sub(length);
+        let difference = request.step_seconds.abs_diff(row_seconds);
+        if oldest <= request.start {
+            if full.is_none_or(|(best, _)| best > difference) {
+                full = Some((difference, index));
+            }
+            continue;
+        }
+        let overlap = (request.end - request.start) - (oldest - request.start);
+        let is_better = part.is_none_or(|(best, best_difference, _)| {
+            best < overlap || (best == overlap && difference < best_difference)
+        });
+        if is_better {
+            part = Some((overlap, difference, index));
+        }
+    }
+    full.map(|(_, index)| index).or(part.map(|(_, _, index)| index))
+}
+
+/// The text that `rrdtool fetch` prints.
+#[must_use]
+pub fn text(series: &Series) -> String {
+    let mut out = String::from("           ");
+    for name in &series.names {
+        out.push_str(&format!("{name:>20}"));
+    }
+    out.push_str("\n\n");
+    let sources = series.names.len().max(1);
+    let mut time = series.start;
+    for row in series.cells.chunks_exact(sources) {
+        time += series.step_seconds as i64;
+        out.push_str(&format!("{time:>10}:"));
+        for cell in row {
+            out.push(' ');
+            push_exponential(&mut out, *cell, 10);
+        }
+        out.push('\n');
+    }
+    out
+}

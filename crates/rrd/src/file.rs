@@ -1,0 +1,340 @@
+//! An open file: found, checked, locked, its header read; rows read and changes written.
+//!
+//! A change is all or nothing, also for a process that is killed at any system call: one place
+//! within a page is one `pwrite`, more are one `preadv` into a mapping (`mapping.rs`).
+//! Locks are those of RRDtool: a POSIX write lock of the whole file, taken by those who change it.
+
+use std::fs::{File as SystemFile, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, fcntl_lock};
+
+use crate::codec::{self, SHAPE_BYTES, Shape};
+use crate::error::{Error, Result};
+use crate::header::Header;
+use crate::layout::X86_64;
+use crate::mapping::{Mapping, RANGES_MAX, Range};
+
+/// What a file is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// To look at it.
+    Read,
+    /// To change it.
+    Write(Locking),
+}
+
+/// What to do about a lock that another process holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Locking {
+    /// Say so.
+    #[default]
+    Try,
+    /// Wait for it.
+    Block,
+    /// Do not lock.
+    None,
+}
+
+/// Bytes read at first: nearly all headers are shorter.
+const FIRST_BYTES: usize = 4096;
+/// A write within a page cannot be torn.
+const PAGE_BYTES: u64 = 4096;
+
+/// An open round-robin database.
+#[derive(Debug)]
+pub struct File {
+    path: PathBuf,
+    file: SystemFile,
+    file_bytes: u64,
+    shape: Shape,
+    /// The header as it stands in the file.
+    bytes: Vec<u8>,
+    header: Header,
+    mapping: Option<Mapping>,
+}
+
+impl File {
+    /// Opens a file and reads its header.
+    ///
+    /// # Errors
+    /// If the system refuses, another process holds the lock, or the file is not sound.
+    pub fn open(path: &Path, access: Access) -> Result<Self> {
+        let opened = |error| Error::file("opening", path, error);
+        let writes = access != Access::Read;
+        let file = OpenOptions::new().read(true).write(writes).open(path).map_err(opened)?;
+        if let Access::Write(locking) = access {
+            lock(&file, locking)?;
+        }
+        let metadata = file.metadata().map_err(|error| Error::file("fstat", path, error))?;
+        if metadata.is_dir() {
+            return Err(opened(io::Error::from_raw_os_error(libc::EISDIR)));
+        }
+        let file_bytes = metadata.len();
+        let (shape, bytes) = read_header(&file, file_bytes, path)?;
+        let header = codec::decode(&shape, &bytes, path)?;
+        let expected = expected_bytes(&shape, &header);
+        if expected > file_bytes {
+            return Err(Error::TooSmall { path: path.to_owned(), expected_bytes: expected });
+        }
+        if writes && shape.layout != X86_64 {
+            return Err(Error::Architecture);
+        }
+        Ok(Self { path: path.to_owned(), file, file_bytes, shape, bytes, header, mapping: None })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its header.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Its layout.
+    #[must_use]
+    pub fn layout(&self) -> crate::layout::Layout {
+        self.shape.layout
+    }
+
+    /// Bytes of its header.
+    #[must_use]
+    pub fn header_bytes(&self) -> u64 {
+        self.shape.header_bytes
+    }
+
+    /// Its size, in bytes.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.file_bytes
+    }
+
+    /// Offset of a row.
+    pub(crate) fn row_offset(&self, archive: usize, row: u64) -> u64 {
+        let before: u64 = self.header.archives[..archive].iter().map(|one| one.rows).sum();
+        self.shape.header_bytes + (before + row) * self.header.sources.len() as u64 * 8
+    }
+
+    /// Reads rows of an archive as they stand in the file, a value for each source.
+    ///
+    /// # Errors
+    /// If the system refuses, or the file has become shorter.
+    pub fn read_rows(&self, archive: usize, first: u64, count: u64) -> Result<Vec<f64>> {
+        let cells = usize::try_from(count * self.header.sources.len() as u64).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; cells * 8];
+        read_exact_at(&self.file, &mut bytes, self.row_offset(archive, first))
+            .map_err(|error| Error::file("reading", &self.path, error))?;
+        let cell = |bytes: &[u8]| {
+            let mut word = [0; 8];
+            word.copy_from_slice(bytes);
+            match self.shape.layout.big_endian {
+                true => f64::from_be_bytes(word),
+                false => f64::from_le_bytes(word),
+            }
+        };
+        Ok(bytes.chunks_exact(8).map(cell).collect())
+    }
+
+    /// Reads all rows of an archive, oldest first.
+    ///
+    /// # Errors
+    /// As [`File::read_rows`].
+    pub fn read_in_order(&self, archive: usize) -> Result<Vec<f64>> {
+        let mut cells = self.read_rows(archive, 0, self.header.archives[archive].rows)?;
+        let newest = usize::try_from(self.header.current_row[archive]).unwrap_or(0);
+        let turn = (newest + 1) * self.header.sources.len();
+        let turn = turn.min(cells.len());
+        cells.rotate_left(turn);
+        Ok(cells)
+    }
+
+    /// Takes the lock again, for a file that stays open, and reads what others have changed since.
+    ///
+    /// `false`: the name means another file by now, which has to be opened anew.
+    pub(crate) fn lock_again(&mut self, locking: Locking) -> Result<bool> {
+        lock(&self.file, locking)?;
+        let stat = rustix::fs::fstat(&self.file);
+        let stat = stat.map_err(|error| Error::file("fstat", &self.path, error))?;
+        if stat.st_nlink == 0 || u64::try_from(stat.st_size) != Ok(self.file_bytes) {
+            return Ok(false);
+        }
+        let mut bytes = [0u8; FIRST_BYTES];
+        let length = self.bytes.len();
+        if length <= FIRST_BYTES {
+            read_exact_at(&self.file, &mut bytes[..length], 0)
+                .map_err(|error| Error::file("reading", &self.path, error))?;
+            if bytes[..length] == self.bytes[..] {
+                return Ok(true);
+            }
+        }
+        let (shape, bytes) = read_header(&self.file, self.file_bytes, &self.path)?;
+        let live = usize::try_from(shape.layout.live_offset(shape.sources, shape.archives));
+        let live = live.unwrap_or(usize::MAX);
+        let same = shape == self.shape && bytes.get(..live) == self.bytes.get(..live);
+        self.shape = shape;
+        match same {
+            true => codec::decode_live(&shape, &bytes, &mut self.header, &self.path)?,
+            false => self.header = codec::decode(&shape, &bytes, &self.path)?,
+        }
+        self.bytes = bytes;
+        Ok(true)
+    }
+
+    /// Gives the lock back without closing the file.
+    pub(crate) fn unlock(&self) {
+        let _ = fcntl_lock(&self.file, FlockOperation::Unlock);
+    }
+
+    /// Writes a header of the same shape, and rows: all or nothing.
+    ///
+    /// `rows` are ranges of the file, and `bytes` their contents, one after the other.
+    pub(crate) fn write(
+        &mut self,
+        header: Header,
+        mut rows: Vec<Range>,
+        bytes: Vec<u8>,
+    ) -> Result<()> {
+        let image = codec::encode(&header);
+        // The first byte that differs, to the end.
+        let same = image.iter().zip(&self.bytes).take_while(|(new, old)| new == old).count();
+        let offset = same as u64;
+        let mut all = image[same..].to_vec();
+        let head = Range { offset, length: all.len() };
+        all.extend_from_slice(&bytes);
+        if head.length > 0 {
+            rows.insert(0, head);
+        }
+        let written = self.write_ranges(&rows, &all);
+        written.map_err(|error| Error::file("writing", &self.path, error))?;
+        self.bytes = image;
+        self.header = header;
+        Ok(())
+    }
+
+    /// Writes the header after its live part has been changed in place, and rows.
+    pub(crate) fn write_live(&mut self, ranges: &mut Vec<Range>, buffer: &mut Vec<u8>) -> Result<()> {
+        let live = self.shape.layout.live_offset(self.shape.sources, self.shape.archives);
+        let rows_bytes = buffer.len();
+        codec::encode_live(&self.header, buffer);
+        ranges.push(Range { offset: live, length: buffer.len() - rows_bytes });
+        let written = self.write_ranges(ranges, buffer);
+        let start = usize::try_from(live).unwrap_or(usize::MAX);
+        match written {
+            Ok(()) => {
+                self.bytes[start..].copy_from_slice(&buffer[rows_bytes..]);
+                Ok(())
+            }
+            Err(error) => {
+                // The file is as it was, so the header in memory has to be.
+                codec::decode_live(&self.shape, &self.bytes, &mut self.header, &self.path)?;
+                Err(Error::file("writing", &self.path, error))
+            }
+        }
+    }
+
+    /// The header, to change its live part; [`File::write_live`] writes it.
+    pub(crate) fn header_mut(&mut self) -> &mut Header {
+        &mut self.header
+    }
+
+    /// Forgets changes of the live part that were not written.
+    pub(crate) fn forget_changes(&mut self) -> Result<()> {
+        codec::decode_live(&self.shape, &self.bytes, &mut self.header, &self.path)
+    }
+
+    fn write_ranges(&mut self, ranges: &[Range], bytes: &[u8]) -> io::Result<()> {
+        if let [range] = ranges {
+            let last = range.offset + (range.length as u64).max(1) - 1;
+            if range.offset / PAGE_BYTES == last / PAGE_BYTES {
+                return write_page(&self.file, bytes, range.offset);
+            }
+        }
+        if self.mapping.as_ref().is_none_or(|one| one.file_bytes() != self.file_bytes) {
+            self.mapping = Some(Mapping::of(&self.file, self.file_bytes)?);
+        }
+        let Some(mapping) = &self.mapping else { return Ok(()) };
+        // More ranges than a call takes need hundreds of archives: those are written in turn.
+        let mut at = 0;
+        for chunk in ranges.chunks(RANGES_MAX) {
+            let length: usize = chunk.iter().map(|range| range.length).sum();
+            mapping.write(chunk, &bytes[at..at + length])?;
+            at += length;
+        }
+        Ok(())
+    }
+
+    /// Gives up the mapping, of which a process may have only some 65,000.
+    pub(crate) fn unmap(&mut self) {
+        self.mapping = None;
+    }
+}
+
+fn write_page(file: &SystemFile, bytes: &[u8], offset: u64) -> io::Result<()> {
+    match rustix::io::pwrite(file, bytes, offset)? {
+        count if count == bytes.len() => Ok(()),
+        _ => Err(io::Error::from_raw_os_error(libc::ENOSPC)),
+    }
+}
+
+fn lock(file: &SystemFile, locking: Locking) -> Result<()> {
+    let operation = match locking {
+        Locking::Try => FlockOperation::NonBlockingLockExclusive,
+        Locking::Block => FlockOperation::LockExclusive,
+        Locking::None => return Ok(()),
+    };
+    loop {
+        match fcntl_lock(file, operation) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return Err(Error::Locked),
+        }
+    }
+}
+
+fn read_header(file: &SystemFile, file_bytes: u64, path: &Path) -> Result<(Shape, Vec<u8>)> {
+    let failed = |error| Error::file("reading", path, error);
+    let first = FIRST_BYTES.min(usize::try_from(file_bytes).unwrap_or(FIRST_BYTES));
+    let mut bytes = vec![0; first];
+    read_exact_at(file, &mut bytes, 0).map_err(failed)?;
+    let head = bytes[..first.min(SHAPE_BYTES)].to_vec();
+    let mut read_to = |bytes: &mut Vec<u8>, length: u64| -> Result<()> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if bytes.len() < length {
+            let had = bytes.len();
+            bytes.resize(length, 0);
+            read_exact_at(file, &mut bytes[had..], had as u64).map_err(failed)?;
+        }
+        Ok(())
+    };
+    let shape = codec::shape(&head, file_bytes, path, |shape| {
+        read_to(&mut bytes, shape.header_bytes).is_ok() && rows_fit(shape, &bytes, file_bytes)
+    })?;
+    read_to(&mut bytes, shape.header_bytes)?;
+    bytes.truncate(usize::try_from(shape.header_bytes).unwrap_or(usize::MAX));
+    Ok((shape, bytes))
+}
+
+/// Whether the header and all rows make up the file.
+fn rows_fit(shape: &Shape, bytes: &[u8], file_bytes: u64) -> bool {
+    let layout = &shape.layout;
+    let start = layout.head_bytes() as u64 + shape.sources * layout.source_bytes() as u64;
+    let rows = (0..shape.archives).fold(0u64, |sum, index| {
+        let offset = start + index * layout.archive_bytes() as u64 + layout.archive_rows() as u64;
+        sum.saturating_add(layout.long(bytes, usize::try_from(offset).unwrap_or(usize::MAX)))
+    });
+    let cells = rows.saturating_mul(shape.sources);
+    shape.header_bytes.saturating_add(cells.saturating_mul(8)) == file_bytes
+}
+
+fn expected_bytes(shape: &Shape, header: &Header) -> u64 {
+    shape.header_bytes.saturating_add(header.cells().saturating_mul(8))
+}
+
+fn read_exact_at(file: &SystemFile, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}

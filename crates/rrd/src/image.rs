@@ -1,0 +1,170 @@
+//! A whole database in memory, and new files from it.
+//!
+//! A new file is written under another name in the same folder and renamed when it is complete:
+//! at no time is there half a file under the name.
+
+use std::fs::{File as SystemFile, OpenOptions};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::codec;
+use crate::error::{Error, Result, refuse};
+use crate::file::{Access, File};
+use crate::header::{Function, Header, Primary, Values, consolidation_value, primary_value};
+use crate::holt_winters;
+use crate::layout::READING_BYTES;
+use crate::number::UNKNOWN;
+
+/// Most values of a file that is held in memory: 8 GiB.
+const CELLS_MAX: u64 = 1 << 30;
+
+/// A whole database in memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Image {
+    /// The header.
+    pub header: Header,
+    /// The rows of each archive, in the order of the file, a value for each source.
+    pub cells: Vec<Vec<f64>>,
+}
+
+impl Image {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// As [`File::open`], and if it is too large for memory.
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::of(&File::open(path, Access::Read)?)
+    }
+
+    /// Reads an open file.
+    ///
+    /// # Errors
+    /// If it cannot be read or is too large for memory.
+    pub fn of(file: &File) -> Result<Self> {
+        let header = file.header().clone();
+        check_size(&header)?;
+        let archives = header.archives.iter().enumerate();
+        let cells = archives.map(|(index, archive)| file.read_rows(index, 0, archive.rows));
+        Ok(Self { cells: cells.collect::<Result<_>>()?, header })
+    }
+
+    /// A database of sources and archives in which nothing is known.
+    ///
+    /// # Errors
+    /// If it is too large for memory.
+    pub fn empty(mut header: Header) -> Result<Self> {
+        check_size(&header)?;
+        begin(&mut header);
+        let sources = header.sources.len();
+        let empty = |rows: u64| vec![UNKNOWN; usize::try_from(rows).unwrap_or(0) * sources];
+        let cells = header.archives.iter().map(|archive| empty(archive.rows)).collect();
+        Ok(Self { header, cells })
+    }
+
+    /// The bytes of the file, in the x86-64 layout.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = codec::encode(&self.header);
+        bytes.reserve(self.cells.iter().map(|cells| cells.len() * 8).sum());
+        for cell in self.cells.iter().flatten() {
+            bytes.extend_from_slice(&cell.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Writes a new file, or takes the place of the old one.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        write_file(path, &self.to_bytes())
+    }
+}
+
+fn check_size(header: &Header) -> Result<()> {
+    match header.cells() > CELLS_MAX {
+        true => Err(refuse!("{} values are more than fit into memory", header.cells())),
+        false => Ok(()),
+    }
+}
+
+/// Sets the state of a header to that of a new file: the last update is set already.
+pub(crate) fn begin(header: &mut Header) {
+    let seconds = header.last_update.seconds as u64;
+    let unknown = seconds % header.step_seconds;
+    let mut primary = Primary { reading: [0; READING_BYTES], values: Values::default() };
+    primary.set_reading(b"U");
+    primary.values[primary_value::UNKNOWN_SECONDS] = unknown;
+    primary.values[primary_value::VALUE] = UNKNOWN.to_bits();
+    header.primary = vec![primary; header.sources.len()];
+    header.consolidation.clear();
+    header.current_row.clear();
+    for index in 0..header.archives.len() {
+        let state = first_state(header, index, unknown);
+        header.consolidation.extend(std::iter::repeat_n(state, header.sources.len()));
+        header.current_row.push(random_row(header.archives[index].rows));
+    }
+}
+
+/// The state of an archive and a source that have seen nothing.
+pub(crate) fn first_state(header: &Header, archive: usize, unknown_seconds: u64) -> Values {
+    let archive = &header.archives[archive];
+    let mut values = Values::default();
+    match archive.function {
+        Function::HwPredict | Function::MhwPredict => holt_winters::begin_forecast(&mut values),
+        Function::Seasonal | Function::DevSeasonal => holt_winters::begin_season(&mut values),
+        Function::Failures => {}
+        _ => {
+            values[consolidation_value::VALUE] = UNKNOWN.to_bits();
+            let step = header.step_seconds;
+            let complete = (header.last_update.seconds as u64).wrapping_sub(unknown_seconds);
+            let row = step.wrapping_mul(archive.steps_per_row).max(1);
+            values[consolidation_value::UNKNOWN] = complete % row / step;
+        }
+    }
+    values
+}
+
+/// The row that a new archive begins after.  Files that are made together then turn to a new block
+/// of the disk at different times.
+pub(crate) fn random_row(rows: u64) -> u64 {
+    RandomState::new().build_hasher().finish() % rows.max(1)
+}
+
+/// Writes a file under a temporary name, and gives it its name when it is complete.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mode = std::fs::metadata(path).ok().map(|metadata| metadata.permissions());
+    let (temporary, mut file) = create_temporary(path)?;
+    let written = file.write_all(bytes).and_then(|()| match mode {
+        Some(mode) => file.set_permissions(mode),
+        None => Ok(()),
+    });
+    drop(file);
+    let done = written.map_err(|error| Error::file("writing", path, error)).and_then(|()| {
+        std::fs::rename(&temporary, path)
+            .map_err(|_| refuse!("Cannot rename temporary file to final file!"))
+    });
+    if done.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    done
+}
+
+/// Tries of names for a temporary file.
+const TRIES: usize = 100;
+
+fn create_temporary(path: &Path) -> Result<(PathBuf, SystemFile)> {
+    for _ in 0..TRIES {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!("{:06x}", RandomState::new().build_hasher().finish() & 0xff_ffff));
+        let temporary = PathBuf::from(name);
+        match OpenOptions::new().write(true).create_new(true).mode(0o666).open(&temporary) {
+            Ok(file) => return Ok((temporary, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(_) => break,
+        }
+    }
+    Err(refuse!("Cannot create temporary file"))
+}

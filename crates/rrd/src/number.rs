@@ -1,0 +1,281 @@
+//! Numbers as RRDtool reads and prints them.
+//!
+//! RRDtool reads a number with a simple converter: it multiplies by ten and adds the digit, then
+//! scales by a power of ten made by squaring.  Its result is not always the nearest double, and
+//! files must not depend on which program wrote them, so the same steps are done here.
+
+use std::fmt::Write as _;
+
+/// The value that is not known: the bits that RRDtool writes for it.
+pub const UNKNOWN: f64 = f64::from_bits(0xfff8_0000_0000_0000);
+
+/// Text that is no number, or not only a number.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NumberError {
+    /// Nothing of the text is a number.
+    #[error("Cannot convert '{0}' to float")]
+    None(String),
+    /// Something follows the number.
+    #[error("Converted '{text}' to {number}, but cannot convert '{rest}'")]
+    Tail {
+        /// The whole text.
+        text: String,
+        /// The number, as `%f` prints it.
+        number: String,
+        /// What follows.
+        rest: String,
+    },
+    /// One of the others, with the place in front.
+    #[error("{place} - {source}")]
+    In {
+        /// What was being read.
+        place: &'static str,
+        /// What is wrong.
+        source: Box<NumberError>,
+    },
+}
+
+impl NumberError {
+    /// Puts the place in front.
+    #[must_use]
+    pub fn within(self, place: &'static str) -> Self {
+        Self::In { place, source: Box::new(self) }
+    }
+}
+
+/// Smallest and largest decimal exponents that are scaled; RRDtool compares with the limits of
+/// binary exponents.
+const EXPONENT_MIN: i64 = -1021;
+const EXPONENT_MAX: i64 = 1024;
+
+/// Reads the number that a text begins with; also gives the number of bytes read, 0 if there is
+/// none.
+#[must_use]
+pub fn parse_prefix(text: &[u8]) -> (f64, usize) {
+    let at = |index: usize| text.get(index).copied().unwrap_or(0);
+    let mut position = 0;
+    while matches!(at(position), b' ' | b'\t'..=b'\r') {
+        position += 1;
+    }
+    let negative = at(position) == b'-';
+    if matches!(at(position), b'-' | b'+') {
+        position += 1;
+    }
+    let mut number = 0.0f64;
+    let mut digits = 0usize;
+    let mut decimals = 0i64;
+    while at(position).is_ascii_digit() {
+        number = number * 10.0 + f64::from(at(position) - b'0');
+        position += 1;
+        digits += 1;
+    }
+    if at(position) == b'.' {
+        position += 1;
+        while at(position).is_ascii_digit() {
+            number = number * 10.0 + f64::from(at(position) - b'0');
+            position += 1;
+            digits += 1;
+            decimals += 1;
+        }
+    }
+    if digits == 0 {
+        return (0.0, 0);
+    }
+    if negative {
+        number = -number;
+    }
+    let mut exponent = -decimals;
+    if matches!(at(position), b'e' | b'E') {
+        position += 1;
+        let negative = at(position) == b'-';
+        if matches!(at(position), b'-' | b'+') {
+            position += 1;
+        }
+        let mut value = 0i64;
+        while at(position).is_ascii_digit() {
+            value = (value * 10 + i64::from(at(position) - b'0')).min(1 << 40);
+            position += 1;
+        }
+        exponent += if negative { -value } else { value };
+    }
+    if !(EXPONENT_MIN..=EXPONENT_MAX).contains(&exponent) {
+        return (f64::INFINITY, 0);
+    }
+    (scale(number, exponent), position)
+}
+
+/// What begins with `nan` or `inf`, in capitals or not; RRDtool does not look at what follows.
+fn parse_special(text: &[u8]) -> Option<f64> {
+    let (negative, word) = match text.strip_prefix(b"-") {
+        Some(word) => (true, word),
+        None => (false, text),
+    };
+    let word = word.get(..3)?;
+    if word.eq_ignore_ascii_case(b"nan") {
+        return Some(UNKNOWN);
+    }
+    let infinity = if negative { f64::NEG_INFINITY } else { f64::INFINITY };
+    word.eq_ignore_ascii_case(b"inf").then_some(infinity)
+}
+
+/// Multiplies by a power of ten, by squaring: the order of the operations decides the last bits.
+fn scale(mut number: f64, exponent: i64) -> f64 {
+    let mut power = 10.0f64;
+    let mut bits = exponent.unsigned_abs();
+    while bits != 0 {
+        if bits & 1 == 1 {
+            if exponent < 0 {
+                number /= power;
+            } else {
+                number *= power;
+            }
+        }
+        bits >>= 1;
+        power *= power;
+    }
+    number
+}
+
+/// Reads a text that is one number.
+pub fn parse(text: &[u8]) -> Result<f64, NumberError> {
+    if let Some(number) = parse_special(text) {
+        return Ok(number);
+    }
+    let (number, length) = parse_prefix(text);
+    let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if length == 0 {
+        return Err(NumberError::None(shown(text)));
+    }
+    if length < text.len() {
+        return Err(NumberError::Tail {
+            text: shown(text),
+            number: fixed(number, 6),
+            rest: shown(&text[length..]),
+        });
+    }
+    Ok(number)
+}
+
+/// The leading integer of a text, as `atoi` reads it: 0 if there is none.
+#[must_use]
+pub fn leading_integer(text: &str) -> i64 {
+    let text = text.trim_start();
+    let (negative, digits) = match text.as_bytes().first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let mut value = 0i64;
+    for digit in digits.bytes().take_while(u8::is_ascii_digit) {
+        value = value.saturating_mul(10).saturating_add(i64::from(digit - b'0'));
+    }
+    if negative { -value } else { value }
+}
+
+/// Appends a number as C's `%.<digits>e` prints it; not a number is `nan`, or `-nan` if its sign
+/// bit is set.
+pub fn push_exponential(out: &mut String, value: f64, digits: usize) {
+    if value.is_nan() {
+        out.push_str(if value.is_sign_negative() { "-nan" } else { "nan" });
+        return;
+    }
+    if value.is_infinite() {
+        out.push_str(if value < 0.0 { "-inf" } else { "inf" });
+        return;
+    }
+    let start = out.len();
+    let _ = write!(out, "{value:.digits$e}");
+    // Rust writes `1.5e2` and `1.5e-2`, C `1.5e+02` and `1.5e-02`.
+    let Some(mark) = out[start..].rfind('e').map(|mark| start + mark + 1) else { return };
+    let exponent: i32 = out[mark..].parse().unwrap_or(0);
+    out.truncate(mark);
+    let _ = write!(out, "{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
+}
+
+/// A number as `%.<digits>e` prints it.
+#[must_use]
+pub fn exponential(value: f64, digits: usize) -> String {
+    let mut out = String::new();
+    push_exponential(&mut out, value, digits);
+    out
+}
+
+/// A number as `%.<digits>f` prints it.
+#[must_use]
+pub fn fixed(value: f64, digits: usize) -> String {
+    match (value.is_nan(), value.is_infinite()) {
+        (true, _) => if value.is_sign_negative() { "-nan" } else { "nan" }.to_owned(),
+        (_, true) => if value < 0.0 { "-inf" } else { "inf" }.to_owned(),
+        _ => format!("{value:.digits$}"),
+    }
+}
+
+/// Longest decimal integer that a counter may have, in digits; of longer ones the difference is
+/// unknown.
+const COUNTER_DIGITS_MAX: usize = 30;
+
+/// The difference of two readings of a counter, exact before it is rounded to a double.
+///
+/// Both are decimal integers of up to 30 digits; what precedes and follows the digits is ignored,
+/// except a minus sign before them.  Numbers of different signs have no difference.
+#[must_use]
+pub fn difference(new: &[u8], old: &[u8]) -> f64 {
+    let (Some((new_negative, new)), Some((old_negative, old))) = (digits_of(new), digits_of(old))
+    else {
+        return UNKNOWN;
+    };
+    if new_negative != old_negative || new.len().max(old.len()) > COUNTER_DIGITS_MAX {
+        return UNKNOWN;
+    }
+    let (new, old) = (decimal(new), decimal(old));
+    #[allow(clippy::cast_precision_loss, reason = "rounded to the nearest, as the text would be")]
+    let result = if new >= old { (new - old) as f64 } else { -((old - new) as f64) };
+    if new_negative { -result } else { result }
+}
+
+fn digits_of(text: &[u8]) -> Option<(bool, &[u8])> {
+    let start = text.iter().position(u8::is_ascii_digit)?;
+    let negative = text[..start].contains(&b'-');
+    let digits = &text[start..];
+    let end = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
+    Some((negative, &digits[..end]))
+}
+
+fn decimal(digits: &[u8]) -> u128 {
+    digits.iter().fold(0, |value, digit| value * 10 + u128::from(digit - b'0'))
+}
+
+/// Reads a duration: a number of steps, or a number with a unit (`s m h d w M y`), which must be a
+/// multiple of `divisor` seconds and gives the number of divisors.
+///
+/// # Errors
+/// RRDtool's texts.
+pub fn scaled_duration(text: &str, divisor: u64) -> Result<u64, &'static str> {
+    const NOT_A_NUMBER: &str = "value must be (suffixed) positive number";
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, suffix) = text.split_at(digits);
+    if digits == 0 {
+        return Err(NOT_A_NUMBER);
+    }
+    let value: u64 = number.parse().unwrap_or(u64::MAX);
+    if value == 0 {
+        return Err("value must be positive");
+    }
+    // What follows the unit is not looked at.
+    let unit = match suffix.bytes().next() {
+        None => return Ok(value),
+        Some(b's') => 1,
+        Some(b'm') => 60,
+        Some(b'h') => 3600,
+        Some(b'd') => 86_400,
+        Some(b'w') => 7 * 86_400,
+        Some(b'M') => 31 * 86_400,
+        Some(b'y') => 366 * 86_400,
+        Some(_) => return Err("value has trailing garbage"),
+    };
+    let seconds = value.saturating_mul(unit);
+    if divisor == 0 || seconds % divisor != 0 {
+        return Err("value would truncate when scaled");
+    }
+    Ok(seconds / divisor)
+}

@@ -1,0 +1,293 @@
+//! The same commands to this crate and to the installed rrdtool: the same text and the same files.
+//!
+//! Updates are random; the seed is printed and `RRD_SEED` sets it.  `RRD_UPDATES` sets their number.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rrd::command::{self, World};
+use rrd::dump::Zone;
+use rrd::header::Time;
+use rrd::update::Moments;
+
+/// Times are seconds, and the zone is UTC.
+struct Plain;
+
+impl Moments for Plain {
+    fn now(&self) -> Time {
+        Time { seconds: 1_700_000_000, microseconds: 250_000 }
+    }
+
+    fn parse(&self, words: &str) -> Result<i64, String> {
+        words.parse().map_err(|_| format!("no number: {words}"))
+    }
+}
+
+impl Zone for Plain {
+    fn offset(&self, _seconds: i64) -> (i32, String) {
+        (0, "UTC".to_owned())
+    }
+}
+
+impl World for Plain {
+    fn period(&self, start: &str, end: &str) -> Result<(i64, i64), String> {
+        Ok((self.parse(start)?, self.parse(end)?))
+    }
+}
+
+/// A small generator (xorshift), so that a seed is enough.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        (self.next() >> 11) % end.max(1)
+    }
+
+    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len() as u64) as usize]
+    }
+}
+
+/// Runs one of our commands: what RRDtool would print, and its error.
+fn ours(words: &[String]) -> String {
+    let mut out = Vec::new();
+    let done = command::run(&words[0], &words[1..], &Plain, &mut out).expect("a command");
+    let mut text = String::from_utf8(out).expect("text");
+    match done {
+        Ok(()) => text.push_str("OK\n"),
+        Err(error) => text.push_str(&format!("ERROR: {error}\n")),
+    }
+    text
+}
+
+/// An rrdtool that reads commands from a pipe.
+struct Theirs {
+    child: std::process::Child,
+    output: std::io::BufReader<std::process::ChildStdout>,
+}
+
+impl Theirs {
+    fn start() -> Self {
+        let mut child = Command::new("rrdtool")
+            .arg("-")
+            .env("TZ", "UTC")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("rrdtool");
+        let output = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+        Self { child, output }
+    }
+
+    fn run(&mut self, words: &[String]) -> String {
+        use std::io::{BufRead as _, Write as _};
+        let line = words.join(" ") + "\n";
+        self.child.stdin.as_mut().expect("a pipe").write_all(line.as_bytes()).expect("written");
+        let mut text = String::new();
+        loop {
+            let start = text.len();
+            assert_ne!(self.output.read_line(&mut text).expect("read"), 0, "{text}");
+            if text[start..].starts_with("OK u:") {
+                text.truncate(start);
+                text.push_str("OK\n");
+                return text;
+            }
+            if text[start..].starts_with("ERROR") {
+                return text;
+            }
+        }
+    }
+}
+
+impl Drop for Theirs {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split(' ').map(str::to_owned).collect()
+}
+
+fn name(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn setting(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// Definitions of a random file.
+fn definitions(random: &mut Random, start: i64) -> (Vec<String>, Vec<&'static str>) {
+    let mut all = vec![
+        "--start".to_owned(),
+        start.to_string(),
+        "--step".to_owned(),
+        random.one_of(&["1", "5", "10", "60", "300"]).to_owned(),
+    ];
+    let mut kinds = Vec::new();
+    for index in 0..1 + random.below(5) {
+        let kind =
+            random.one_of(&["GAUGE", "COUNTER", "DERIVE", "DCOUNTER", "DDERIVE", "ABSOLUTE"]);
+        kinds.push(kind);
+        let heartbeat = random.one_of(&["5", "20", "120", "600", "4000"]);
+        let minimum = random.one_of(&["U", "U", "0", "-10.5"]);
+        let maximum = random.one_of(&["U", "U", "100", "1e6"]);
+        all.push(format!("DS:d{index}:{kind}:{heartbeat}:{minimum}:{maximum}"));
+    }
+    for _ in 0..1 + random.below(6) {
+        let function = random.one_of(&["AVERAGE", "MIN", "MAX", "LAST"]);
+        let xff = random.one_of(&["0", "0.5", "0.9", "0.25"]);
+        let steps = random.one_of(&["1", "1", "2", "3", "7", "12"]);
+        let rows = random.one_of(&["1", "3", "10", "37"]);
+        all.push(format!("RRA:{function}:{xff}:{steps}:{rows}"));
+    }
+    if random.below(3) == 0 {
+        let function = random.one_of(&["HWPREDICT", "MHWPREDICT"]);
+        let period = 4 + random.below(12);
+        all.push(format!("RRA:{function}:40:0.2:0.05:{period}"));
+    }
+    (all, kinds)
+}
+
+/// A random reading of a source.
+fn reading(random: &mut Random, kind: &str, time: i64) -> String {
+    if random.below(12) == 0 {
+        return "U".to_owned();
+    }
+    let whole = random.below(1_000_000);
+    match kind {
+        "GAUGE" | "ABSOLUTE" => match random.below(6) {
+            0 => format!("-{}", random.below(20)),
+            1 => format!("{}e-3", random.below(100_000)),
+            2 => format!("{whole}"),
+            3 => "0".to_owned(),
+            _ => format!("{}.{}", random.below(200), random.below(1_000_000)),
+        },
+        "COUNTER" => match random.below(20) {
+            0 => "18446744073709551000".to_owned(),
+            1 => "4294967290".to_owned(),
+            2 => format!("{}", random.below(100)),
+            _ => format!("{}", (time as u64 % 100_000_000) * 20 + random.below(300)),
+        },
+        "DERIVE" => match random.below(20) {
+            0 => format!("-{whole}"),
+            _ => format!("{}", (time as u64 % 100_000_000) * 3 + random.below(3000)),
+        },
+        _ => format!("{}.{}", (time as u64 % 100_000_000) * 2, random.below(10_000)),
+    }
+}
+
+/// The next time of an update, as text; also later ones, within a second, and past ones.
+fn next_time(random: &mut Random, time: &mut f64, step: f64) -> String {
+    let ahead = match random.below(20) {
+        0 => step * random.below(40) as f64,
+        1 => 0.0,
+        2 => 0.25,
+        3 => step * 2.5,
+        4..=6 => step,
+        _ => 1.0 + random.below(step as u64 * 2) as f64,
+    };
+    *time += ahead;
+    match random.below(4) {
+        0 => format!("{:.3}", *time),
+        _ => {
+            *time = time.floor();
+            format!("{}", *time)
+        }
+    }
+}
+
+/// Compares everything that both programs say about two files.
+fn compare(theirs: &mut Theirs, our_file: &Path, their_file: &Path, newest: i64, seed: u64) {
+    let same = |theirs: &mut Theirs, line: &str| {
+        let run = |file: &Path| words(&line.replace("FILE", &name(file)));
+        let expected = theirs.run(&run(their_file)).replace(&name(their_file), "FILE");
+        let found = ours(&run(our_file)).replace(&name(our_file), "FILE");
+        if expected != found {
+            let difference = expected.lines().zip(found.lines()).find(|(a, b)| a != b);
+            panic!("seed {seed}: {line}: {difference:?}");
+        }
+    };
+    same(theirs, "dump FILE");
+    same(theirs, "info FILE");
+    same(theirs, "lastupdate FILE");
+    same(theirs, "last FILE");
+    same(theirs, "first FILE");
+    for function in ["AVERAGE", "MIN", "MAX", "LAST"] {
+        for (resolution, length) in [(1, 300), (600, 40_000)] {
+            let (start, end) = (newest - length, newest + 100);
+            same(theirs, &format!("fetch FILE {function} -r {resolution} -s {start} -e {end}"));
+        }
+    }
+    // The bytes, also those that no command shows.
+    let (ours, theirs) = (std::fs::read(our_file), std::fs::read(their_file));
+    let (ours, theirs) = (ours.expect("our file"), theirs.expect("their file"));
+    let at = ours.iter().zip(&theirs).position(|(a, b)| a != b);
+    assert!(ours == theirs, "seed {seed}: the files differ at byte {at:?}");
+}
+
+#[test]
+fn random_updates_give_the_same_files() {
+    if !testkit::is_installed("rrdtool", "rrdtool") {
+        return;
+    }
+    let updates = setting("RRD_UPDATES", 4000);
+    let seed = setting("RRD_SEED", std::process::id().into());
+    println!("RRD_SEED={seed}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |end: &str| -> PathBuf { folder.path().join(end) };
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut theirs = Theirs::start();
+    let mut done = 0;
+    let mut file = 0;
+    while done < updates {
+        file += 1;
+        let (first, second) = (path(&format!("o{file}")), path(&format!("t{file}")));
+        let start = 1_000_000_000 + random.below(1_000_000) as i64;
+        let (arguments, kinds) = definitions(&mut random, start);
+        let step: f64 = arguments[3].parse().expect("a step");
+        let mut line = vec!["create".to_owned(), name(&second)];
+        line.extend(arguments.clone());
+        // Both programs update a copy of the same file, made by each in turn.
+        let made = if file % 2 == 0 { ours(&line) } else { theirs.run(&line) };
+        assert_eq!(made, "OK\n", "seed {seed}: {line:?}");
+        std::fs::copy(&second, &first).expect("a copy");
+        let mut time = start as f64;
+        for _ in 0..random.below(200).min(updates) {
+            let mut given = Vec::new();
+            for _ in 0..1 + random.below(3) {
+                let mut text = next_time(&mut random, &mut time, step);
+                for kind in &kinds {
+                    text.push(':');
+                    text.push_str(&reading(&mut random, kind, time as i64));
+                }
+                given.push(text);
+            }
+            done += given.len() as u64;
+            let command = random.one_of(&["update", "update", "updatev"]);
+            let line = |file: &Path| {
+                let mut line = vec![command.to_owned(), name(file)];
+                line.extend(given.iter().cloned());
+                line
+            };
+            let expected = theirs.run(&line(&second)).replace(&name(&second), "FILE");
+            let found = ours(&line(&first)).replace(&name(&first), "FILE");
+            assert_eq!(expected, found, "seed {seed}: {given:?}: {arguments:?}");
+            if random.below(40) == 0 {
+                compare(&mut theirs, &first, &second, time as i64, seed);
+            }
+        }
+        compare(&mut theirs, &first, &second, time as i64, seed);
+        std::fs::remove_file(&first).expect("removed");
+        std::fs::remove_file(&second).expect("removed");
+    }
+}
