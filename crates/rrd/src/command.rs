@@ -155,14 +155,23 @@ impl Run<'_> {
         Ok(create::create(Path::new(file), &options, &definitions, now)?)
     }
 
-    fn updated(&mut self, written: Option<&mut Vec<update::Written>>) -> Result<Option<PathBuf>> {
+    /// The file and the error of an update; `None` for the file if it did not come to one.
+    fn updated(
+        &mut self,
+        written: Option<&mut Vec<update::Written>>,
+    ) -> (Option<PathBuf>, Result<()>) {
         const OPTIONS: &[options::Definition] =
             &[value("template", 't'), DAEMON, flag("skip-past-updates", 's')];
-        let parsed = parse(self.arguments, OPTIONS)?;
-        refuse_daemon(&parsed)?;
+        let parsed = match parse(self.arguments, OPTIONS) {
+            Ok(parsed) => parsed,
+            Err(error) => return (None, Err(error)),
+        };
+        if let Err(error) = refuse_daemon(&parsed) {
+            return (None, Err(error));
+        }
         let (file, arguments) = match parsed.words.split_first() {
             Some((file, arguments)) if !arguments.is_empty() => (file, arguments),
-            _ => return Err(refuse!("Not enough arguments")),
+            _ => return (None, Err(refuse!("Not enough arguments"))),
         };
         let options = update::Options {
             template: parsed.value('t'),
@@ -171,31 +180,26 @@ impl Run<'_> {
         };
         let arguments: Vec<&[u8]> = arguments.iter().map(String::as_bytes).collect();
         let path = PathBuf::from(file);
-        update::update(&path, &options, &arguments, self.world, written)?;
-        Ok(Some(path))
+        let done = update::update(&path, &options, &arguments, self.world, written);
+        (Some(path), done)
     }
 
     fn update(&mut self) -> Done {
-        self.updated(None)?;
-        Ok(())
+        Ok(self.updated(None).1?)
     }
 
     fn update_verbose(&mut self) -> Done {
         let mut written = Vec::new();
-        let Some(path) = self.updated(Some(&mut written))? else { return Ok(()) };
-        let file = File::open(&path, Access::Read)?;
-        let header = file.header();
+        let (path, done) = self.updated(Some(&mut written));
+        let Some(path) = path else { return Ok(done?) };
         let mut out = String::new();
-        info::push_line(&mut out, "return_value", &Value::Int(0));
-        for one in written {
-            let archive = &header.archives[one.archive];
-            let (function, steps) = (archive.function.name(), archive.steps_per_row);
-            let name = &header.sources[one.source].name;
-            // RRDtool prints the time as a C int.
-            let key = format!("[{}]RRA[{function}][{steps}]DS[{name}]", one.time as i32);
-            info::push_line(&mut out, &key, &Value::Double(one.value));
+        let code = if done.is_ok() { 0 } else { -1 };
+        info::push_line(&mut out, "return_value", &Value::Int(code));
+        if !written.is_empty() {
+            push_written(&mut out, &File::open(&path, Access::Read)?, &written);
         }
-        Ok(self.out.write_all(out.as_bytes())?)
+        self.out.write_all(out.as_bytes())?;
+        Ok(done?)
     }
 
     fn dump(&mut self) -> Done {
@@ -341,6 +345,18 @@ impl Run<'_> {
         let request = fetch::Request { function, start, end, step_seconds };
         let series = fetch::fetch(Path::new(file), &request)?;
         Ok(self.out.write_all(fetch::text(&series).as_bytes())?)
+    }
+}
+
+fn push_written(out: &mut String, file: &File, written: &[update::Written]) {
+    let header = file.header();
+    for one in written {
+        let archive = &header.archives[one.archive];
+        let (function, steps) = (archive.function.name(), archive.steps_per_row);
+        let name = &header.sources[one.source].name;
+        // RRDtool prints the time as a C int.
+        let key = format!("[{}]RRA[{function}][{steps}]DS[{name}]", one.time as i32);
+        info::push_line(out, &key, &Value::Double(one.value));
     }
 }
 
