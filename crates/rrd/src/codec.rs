@@ -104,7 +104,10 @@ fn no_layout(head: &[u8], file_bytes: u64, version: u8, path: &Path) -> Error {
     let blocks = [
         ("ds_def", sources * layout.source_bytes() as u64),
         ("rra_def", archives * layout.archive_bytes() as u64),
-        (if version < 3 { "legacy_last_up" } else { "live_head" }, layout.live_bytes(version) as u64),
+        (
+            if version < 3 { "legacy_last_up" } else { "live_head" },
+            layout.live_bytes(version) as u64,
+        ),
         ("pdp_prep", sources * layout.primary_bytes() as u64),
         ("cdp_prep", sources * archives * CONSOLIDATION_BYTES as u64),
     ];

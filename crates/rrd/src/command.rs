@@ -17,8 +17,11 @@ use crate::error::{Error, Result, refuse};
 use crate::fetch;
 use crate::file::{Access, File, Locking};
 use crate::header::Function;
+use crate::image::Image;
 use crate::info::{self, Value};
 use crate::number::{leading_integer, scaled_duration};
+use crate::resize;
+use crate::restore;
 use crate::update::{self, Moments};
 
 /// What commands need to know of the world.
@@ -51,8 +54,20 @@ type Done = Result<(), Failure>;
 
 /// The commands of this crate, in the order of their help.
 pub const COMMANDS: &[&str] = &[
-    "create", "update", "updatev", "dump", "restore", "last", "lastupdate", "first", "info", "list",
-    "fetch", "tune", "resize", "flushcached",
+    "create",
+    "update",
+    "updatev",
+    "dump",
+    "restore",
+    "last",
+    "lastupdate",
+    "first",
+    "info",
+    "list",
+    "fetch",
+    "tune",
+    "resize",
+    "flushcached",
 ];
 
 /// Runs a command; `None` if there is none of this name.
@@ -73,6 +88,8 @@ pub fn run(
         "first" => run.first(),
         "info" => run.info(),
         "fetch" => run.fetch(),
+        "restore" => run.restore(),
+        "resize" => run.resize(),
         _ => return None,
     })
 }
@@ -89,7 +106,9 @@ const DAEMON: options::Definition = value("daemon", 'd');
 /// A caching daemon in front of the files is not asked here.
 fn refuse_daemon(parsed: &Parsed) -> Result<()> {
     match parsed.options.iter().find(|(letter, _)| *letter == 'd') {
-        Some((_, address)) => Err(refuse!("Unable to connect to rrdcached: {address}: not supported here")),
+        Some((_, address)) => {
+            Err(refuse!("Unable to connect to rrdcached: {address}: not supported here"))
+        }
         None => Ok(()),
     }
 }
@@ -308,6 +327,55 @@ impl Run<'_> {
         Ok(self.out.write_all(out.as_bytes())?)
     }
 
+    fn restore(&mut self) -> Done {
+        const OPTIONS: &[options::Definition] =
+            &[flag("range-check", 'r'), flag("force-overwrite", 'f')];
+        let parsed = parse(self.arguments, OPTIONS)?;
+        let [source, target] = parsed.words.as_slice() else {
+            let usage =
+                "usage rrdtool restore [--range-check|-r] [--force-overwrite|-f] file.xml file.rrd";
+            return Err(refuse!("{usage}").into());
+        };
+        let to_output = target == "-";
+        if !parsed.has('f') && !to_output && Path::new(target).exists() {
+            return Err(refuse!("creating '{target}': File exists").into());
+        }
+        let unreadable = |_| refuse!("Could not create xml reader for: {source}");
+        let text = match source.as_str() {
+            "-" => io::read_to_string(io::stdin()).map_err(unreadable)?,
+            _ => std::fs::read_to_string(source).map_err(unreadable)?,
+        };
+        let image = restore::restore(&text, parsed.has('r'))?;
+        match to_output {
+            true => Ok(self.out.write_all(&image.to_bytes())?),
+            false => Ok(image.write(Path::new(target))?),
+        }
+    }
+
+    fn resize(&mut self) -> Done {
+        /// RRDtool writes the changed file here, in the current folder.
+        const TARGET: &str = "resize.rrd";
+        let [file, archive, direction, rows] = self.arguments else {
+            return Err(refuse!("wrong number of parameters").into());
+        };
+        if file == TARGET {
+            return Err(refuse!("resize.rrd is a reserved name").into());
+        }
+        let rows = leading_integer(rows);
+        let change = match direction.as_str() {
+            "GROW" => rows,
+            "SHRINK" => rows.saturating_neg(),
+            _ => return Err(refuse!("I can only GROW or SHRINK").into()),
+        };
+        if rows < 1 {
+            return Err(refuse!("Please grow or shrink with at least 1 row").into());
+        }
+        let archive = usize::try_from(leading_integer(archive)).unwrap_or(usize::MAX);
+        let mut image = Image::of(&File::open(Path::new(file), Access::Write(Locking::Try))?)?;
+        resize::resize(&mut image, archive, change)?;
+        Ok(image.write(Path::new(TARGET))?)
+    }
+
     fn fetch(&mut self) -> Done {
         const OPTIONS: &[options::Definition] = &[
             value("resolution", 'r'),
@@ -326,7 +394,8 @@ impl Run<'_> {
                 scaled_duration(text, 1).map_err(|error| refuse!("resolution: {error}"))?
             }
         };
-        let (start, end) = (parsed.value('s').unwrap_or("end-24h"), parsed.value('e').unwrap_or("now"));
+        let (start, end) =
+            (parsed.value('s').unwrap_or("end-24h"), parsed.value('e').unwrap_or("now"));
         let (mut start, end) = self.world.period(start, end).map_err(|error| refuse!("{error}"))?;
         if start < FIRST_SECONDS {
             let text = format!("the first entry to fetch should be after 1980 ({start})");

@@ -113,8 +113,20 @@ fn add(function: Function, values: &mut Values, point: f64, elapsed: u64) {
         Function::Average if so_far.is_nan() => point * elapsed as f64,
         Function::Average => so_far + point * elapsed as f64,
         _ if so_far.is_nan() => point,
-        Function::Minimum => if point < so_far { point } else { so_far },
-        Function::Maximum => if point > so_far { point } else { so_far },
+        Function::Minimum => {
+            if point < so_far {
+                point
+            } else {
+                so_far
+            }
+        }
+        Function::Maximum => {
+            if point > so_far {
+                point
+            } else {
+                so_far
+            }
+        }
         _ => point,
     };
     set(values, state::VALUE, value);

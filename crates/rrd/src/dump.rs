@@ -8,7 +8,7 @@ use crate::header::{
     primary_value,
 };
 use crate::info::history;
-use crate::number::push_exponential;
+use crate::number::push_dumped;
 
 /// How the text begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -115,7 +115,7 @@ fn push_element(out: &mut String, indent: &str, name: &str, value: f64) {
 fn push_value(out: &mut String, value: f64) {
     match value.is_nan() {
         true => out.push_str("NaN"),
-        false => push_exponential(out, value, 10),
+        false => push_dumped(out, value),
     }
 }
 

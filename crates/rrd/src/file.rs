@@ -197,7 +197,7 @@ impl File {
         &mut self,
         header: Header,
         mut rows: Vec<Range>,
-        bytes: Vec<u8>,
+        bytes: &[u8],
     ) -> Result<()> {
         let image = codec::encode(&header);
         // The first byte that differs, to the end.
@@ -205,7 +205,7 @@ impl File {
         let offset = same as u64;
         let mut all = image[same..].to_vec();
         let head = Range { offset, length: all.len() };
-        all.extend_from_slice(&bytes);
+        all.extend_from_slice(bytes);
         if head.length > 0 {
             rows.insert(0, head);
         }
@@ -217,7 +217,11 @@ impl File {
     }
 
     /// Writes the header after its live part has been changed in place, and rows.
-    pub(crate) fn write_live(&mut self, ranges: &mut Vec<Range>, buffer: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write_live(
+        &mut self,
+        ranges: &mut Vec<Range>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<()> {
         let live = self.shape.layout.live_offset(self.shape.sources, self.shape.archives);
         let rows_bytes = buffer.len();
         codec::encode_live(&self.header, buffer);
@@ -302,7 +306,7 @@ fn read_header(file: &SystemFile, file_bytes: u64, path: &Path) -> Result<(Shape
     let mut bytes = vec![0; first];
     read_exact_at(file, &mut bytes, 0).map_err(failed)?;
     let head = bytes[..first.min(SHAPE_BYTES)].to_vec();
-    let mut read_to = |bytes: &mut Vec<u8>, length: u64| -> Result<()> {
+    let read_to = |bytes: &mut Vec<u8>, length: u64| -> Result<()> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if bytes.len() < length {
             let had = bytes.len();

@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 
 use crate::error::{Result, refuse};
 use crate::header::{
-    Archive, FAILURES_WINDOW_MAX, Function, Header, Values, archive_value, consolidation_value as state,
+    Archive, FAILURES_WINDOW_MAX, Function, Header, Values, archive_value,
+    consolidation_value as state,
 };
 use crate::number::UNKNOWN;
 
@@ -308,8 +309,7 @@ impl Step<'_> {
         if !deviation.is_nan() {
             let season = self.season_of(seasonal, is_updated);
             let partner = self.header.state(forecast, self.source);
-            let line =
-                if archive < forecast { Line::now(partner) } else { Line::before(partner) };
+            let line = if archive < forecast { Line::now(partner) } else { Line::before(partner) };
             let prediction = method.predict(line, season);
             let above = self.parameter(archive, archive_value::DELTA_POSITIVE);
             let below = self.parameter(archive, archive_value::DELTA_NEGATIVE);

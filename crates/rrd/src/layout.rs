@@ -47,13 +47,8 @@ pub struct Layout {
 }
 
 /// The layout that this program writes.
-pub const X86_64: Layout = Layout {
-    name: "x86-64",
-    big_endian: false,
-    long_bytes: 8,
-    time_bytes: 8,
-    double_alignment: 8,
-};
+pub const X86_64: Layout =
+    Layout { name: "x86-64", big_endian: false, long_bytes: 8, time_bytes: 8, double_alignment: 8 };
 
 const fn layout_32(
     name: &'static str,
@@ -89,7 +84,11 @@ const fn aligned(offset: usize, alignment: usize) -> usize {
 
 impl Layout {
     const fn widest(&self) -> usize {
-        if self.double_alignment > self.long_bytes { self.double_alignment } else { self.long_bytes }
+        if self.double_alignment > self.long_bytes {
+            self.double_alignment
+        } else {
+            self.long_bytes
+        }
     }
 
     /// Offset of the float cookie.

@@ -24,8 +24,11 @@ mod layout;
 mod mapping;
 pub mod number;
 mod prefill;
-mod specification;
+pub mod resize;
+pub mod restore;
+pub mod specification;
 pub mod update;
+mod xml;
 
 pub use error::{Error, Result, reason};
 pub use file::{Access, File, Locking};

@@ -192,6 +192,67 @@ pub fn push_exponential(out: &mut String, value: f64, digits: usize) {
     let _ = write!(out, "{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
 }
 
+/// Appends a finite number as RRDtool's own `%.10e` prints it, in dumps.
+///
+/// That formatter divides by a power of ten in doubles and rounds halves up, so its last digit is
+/// not always C's; and it prints no sign for zero.
+pub(crate) fn push_dumped(out: &mut String, value: f64) {
+    const FACTOR: f64 = 1e10;
+    if value.is_infinite() {
+        out.push_str(if value < 0.0 { "-inf" } else { "inf" });
+        return;
+    }
+    let mut exponent = decimal_exponent(value);
+    let scaled = value.abs() / power_of_ten(exponent);
+    let mut whole = scaled as u64;
+    let rest = FACTOR * (scaled - whole as f64);
+    let mut fraction = rest as u64;
+    if rest - fraction as f64 >= 0.5 {
+        fraction += 1;
+    }
+    if fraction as f64 >= FACTOR {
+        whole += 1;
+        fraction = 0;
+        if whole == 10 {
+            whole = 1;
+            exponent += 1;
+        }
+    }
+    let sign = if value < 0.0 { "-" } else { "" };
+    let exponent_sign = if exponent < 0 { '-' } else { '+' };
+    let exponent = exponent.abs();
+    let _ = write!(out, "{sign}{whole}.{fraction:010}e{exponent_sign}{exponent:02}");
+}
+
+fn decimal_exponent(value: f64) -> i32 {
+    let mut rest = value.abs();
+    let mut exponent = 0;
+    while rest < 1.0 && rest > 0.0 {
+        exponent -= 1;
+        if exponent < f64::MIN_10_EXP {
+            break;
+        }
+        rest *= 10.0;
+    }
+    while rest >= 10.0 {
+        exponent += 1;
+        if exponent > f64::MAX_10_EXP {
+            break;
+        }
+        rest /= 10.0;
+    }
+    exponent
+}
+
+/// A power of ten, by repeated multiplication or division.
+fn power_of_ten(exponent: i32) -> f64 {
+    let steps = 0..exponent.unsigned_abs();
+    match exponent < 0 {
+        true => steps.fold(1.0, |power, _| power / 10.0),
+        false => steps.fold(1.0, |power, _| power * 10.0),
+    }
+}
+
 /// A number as `%.<digits>e` prints it.
 #[must_use]
 pub fn exponential(value: f64, digits: usize) -> String {
@@ -214,7 +275,7 @@ pub fn fixed(value: f64, digits: usize) -> String {
 /// unknown.
 const COUNTER_DIGITS_MAX: usize = 30;
 
-/// The difference of two readings of a counter, exact before it is rounded to a double.
+/// The difference of two readings of a counter.
 ///
 /// Both are decimal integers of up to 30 digits; what precedes and follows the digits is ignored,
 /// except a minus sign before them.  Numbers of different signs have no difference.
@@ -228,9 +289,20 @@ pub fn difference(new: &[u8], old: &[u8]) -> f64 {
         return UNKNOWN;
     }
     let (new, old) = (decimal(new), decimal(old));
-    #[allow(clippy::cast_precision_loss, reason = "rounded to the nearest, as the text would be")]
-    let result = if new >= old { (new - old) as f64 } else { -((old - new) as f64) };
+    // RRDtool subtracts the texts and reads the text of the result.
+    let result = double_of(new.abs_diff(old));
+    let result = if new < old { -result } else { result };
     if new_negative { -result } else { result }
+}
+
+/// A decimal integer read digit by digit, each step rounded.
+fn double_of(value: u128) -> f64 {
+    #[allow(clippy::cast_precision_loss, reason = "exact below 2^53")]
+    if value < 1 << 53 {
+        return value as u64 as f64;
+    }
+    let digits = value.to_string();
+    digits.bytes().fold(0.0, |number, digit| number * 10.0 + f64::from(digit - b'0'))
 }
 
 fn digits_of(text: &[u8]) -> Option<(bool, &[u8])> {

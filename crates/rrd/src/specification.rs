@@ -173,7 +173,8 @@ struct ArchiveParser {
 }
 
 fn in_share(word: &str, accepts: impl Fn(f64) -> bool, what: &str) -> Result<u64> {
-    let number = number::parse(word.as_bytes()).ok().filter(|number| !accepts_not(&accepts, *number));
+    let number =
+        number::parse(word.as_bytes()).ok().filter(|number| !accepts_not(&accepts, *number));
     number.map(f64::to_bits).ok_or_else(|| refuse!("Invalid {what}: must be between 0 and 1"))
 }
 
@@ -263,7 +264,9 @@ impl ArchiveParser {
             (2, Failures) => {
                 let threshold = as_int(word);
                 if !(1..=FAILURES_WINDOW_MAX as i64).contains(&threshold) {
-                    return Err(refuse!("Failure threshold is out of range 1, {FAILURES_WINDOW_MAX}"));
+                    return Err(refuse!(
+                        "Failure threshold is out of range 1, {FAILURES_WINDOW_MAX}"
+                    ));
                 }
                 self.archive.values[archive_value::THRESHOLD] = threshold as u64;
             }
@@ -376,7 +379,6 @@ pub(crate) fn add_partners(archives: &mut Vec<Archive>, hash: u64) -> Result<()>
 /// The hash of a file's name that spreads the rows at which seasons are smoothed: FNV-1 with the
 /// 32-bit constants in 64 bits.
 pub(crate) fn name_hash(name: &[u8]) -> u64 {
-    name.iter().fold(0x811c_9dc5, |hash: u64, byte| {
-        hash.wrapping_mul(0x0100_0193) ^ u64::from(*byte)
-    })
+    name.iter()
+        .fold(0x811c_9dc5, |hash: u64, byte| hash.wrapping_mul(0x0100_0193) ^ u64::from(*byte))
 }

@@ -11,6 +11,7 @@
 
 use std::path::Path;
 
+use crate::compute::Programs;
 use crate::consolidate::{self, Progress};
 use crate::error::{Error, Result, refuse};
 use crate::file::{Access, File, Locking};
@@ -95,6 +96,9 @@ pub struct Updater {
     pending: Vec<Pending>,
     ranges: Vec<Range>,
     buffer: Vec<u8>,
+    programs: Programs,
+    /// The time of this call, for expressions: seconds since 1970.
+    now: f64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -163,6 +167,9 @@ impl Updater {
             return Err(refuse!("Not enough arguments"));
         }
         self.begin(file, options)?;
+        if !self.programs.is_empty() {
+            self.now = moments.now().seconds as f64;
+        }
         let path = file.path().to_owned();
         let mut smooths = false;
         let mut refused = None;
@@ -183,11 +190,12 @@ impl Updater {
                 }
             }
         }
-        if smooths && refused.is_none() {
-            if let Err(error) = self.smooth(file) {
-                file.forget_changes()?;
-                return Err(error.of(&path));
-            }
+        if smooths
+            && refused.is_none()
+            && let Err(error) = self.smooth(file)
+        {
+            file.forget_changes()?;
+            return Err(error.of(&path));
         }
         let done = self.finish(file);
         match refused {
@@ -200,6 +208,7 @@ impl Updater {
         let header = file.header();
         holt_winters::check(header).map_err(|error| error.of(file.path()))?;
         self.set_targets(header, options.template)?;
+        self.programs.read(header).map_err(|error| error.of(file.path()))?;
         let (sources, archives) = (header.sources.len(), header.archives.len());
         for list in [&mut self.amounts, &mut self.first_amounts, &mut self.points] {
             list.clear();
@@ -307,7 +316,9 @@ impl Updater {
         }
         if count != self.targets.len() {
             let (wanted, shown) = (self.targets.len(), shown(&argument[..mark]));
-            return Err(refuse!("expected {wanted} data source readings (got {count}) from {shown}"));
+            return Err(refuse!(
+                "expected {wanted} data source readings (got {count}) from {shown}"
+            ));
         }
         read_time(header, &argument[..mark], in_words.is_some(), moments)
     }
@@ -351,7 +362,8 @@ impl Updater {
                 }
             }
             std::mem::swap(&mut self.amounts, &mut self.first_amounts);
-            let first = Interval { seconds: share, before: share, after: 0.0, elapsed: 1, ..interval };
+            let first =
+                Interval { seconds: share, before: share, after: 0.0, elapsed: 1, ..interval };
             let end = file.header().last_update.seconds.wrapping_add(begun as i64);
             let done = self.complete(file, end, first, written.as_deref_mut());
             std::mem::swap(&mut self.amounts, &mut self.first_amounts);
@@ -372,7 +384,9 @@ impl Updater {
         interval: Interval,
         written: Option<&mut Vec<Written>>,
     ) -> Result<bool> {
-        complete_points(file.header_mut(), &self.amounts, &mut self.points, interval)?;
+        let Self { amounts, points, programs, now, .. } = self;
+        let now = *now;
+        complete_points(file.header_mut(), amounts, points, interval, programs, || now)?;
         let due = self.consolidate(file, interval)?;
         self.forecast(file, interval.elapsed)?;
         self.write_rows(file.header_mut(), time, written);
@@ -445,7 +459,8 @@ impl Updater {
                 for source in 0..self.points.len() {
                     let next_season = self.season[source];
                     let header = file.header_mut();
-                    let mut step = holt_winters::Step { header, archive, source, slot, next_season };
+                    let mut step =
+                        holt_winters::Step { header, archive, source, slot, next_season };
                     step.take(self.points[source]);
                 }
             }
@@ -496,7 +511,8 @@ impl Updater {
                 };
                 self.pending[index].push(archive, row, states, slot);
                 if let Some(written) = written.as_deref_mut() {
-                    let row_seconds = header.step_seconds.wrapping_mul(archive.steps_per_row) as i64;
+                    let row_seconds =
+                        header.step_seconds.wrapping_mul(archive.steps_per_row) as i64;
                     // RRDtool is a row behind from the second row on.
                     let back = rows as i64 - done as i64 - if done == 0 { 1 } else { 2 };
                     let time = time - time % row_seconds.max(1) - back * row_seconds;
@@ -728,6 +744,8 @@ fn complete_points(
     amounts: &[f64],
     points: &mut [f64],
     interval: Interval,
+    programs: &mut Programs,
+    now: impl Fn() -> f64,
 ) -> Result<()> {
     let step = header.step_seconds;
     for index in 0..header.sources.len() {
@@ -752,8 +770,10 @@ fn complete_points(
             let known = interval.elapsed.wrapping_mul(step).wrapping_sub(unknown) as f64;
             f64::from_bits(values[primary_value::VALUE]) / (known - unknown_before)
         };
-        if source.kind == SourceKind::Compute {
-            points[index] = crate::compute::evaluate(source, &points[..index])?;
+        if source.kind == SourceKind::Compute
+            && let Some(value) = programs.evaluate(index, &points[..index], &now)?
+        {
+            points[index] = value;
         }
         let (unknown, value) = match amount.is_nan() {
             true => (interval.after.floor() as u64, UNKNOWN),

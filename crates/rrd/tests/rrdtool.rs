@@ -143,6 +143,11 @@ fn definitions(random: &mut Random, start: i64) -> (Vec<String>, Vec<&'static st
         let maximum = random.one_of(&["U", "U", "100", "1e6"]);
         all.push(format!("DS:d{index}:{kind}:{heartbeat}:{minimum}:{maximum}"));
     }
+    if random.below(3) == 0 {
+        let expression =
+            random.one_of(&["d0,2,*", "d0,UN,0,d0,IF", "d0,d0,+,7,%", "1,d0,/"]);
+        all.push(format!("DS:sum:COMPUTE:{expression}"));
+    }
     for _ in 0..1 + random.below(6) {
         let function = random.one_of(&["AVERAGE", "MIN", "MAX", "LAST"]);
         let xff = random.one_of(&["0", "0.5", "0.9", "0.25"]);
@@ -207,14 +212,14 @@ fn next_time(random: &mut Random, time: &mut f64, step: f64) -> String {
 }
 
 /// Compares everything that both programs say about two files.
-fn compare(theirs: &mut Theirs, our_file: &Path, their_file: &Path, newest: i64, seed: u64) {
+fn compare(theirs: &mut Theirs, our_file: &Path, their_file: &Path, newest: i64, seed: &str) {
     let same = |theirs: &mut Theirs, line: &str| {
         let run = |file: &Path| words(&line.replace("FILE", &name(file)));
         let expected = theirs.run(&run(their_file)).replace(&name(their_file), "FILE");
         let found = ours(&run(our_file)).replace(&name(our_file), "FILE");
         if expected != found {
             let difference = expected.lines().zip(found.lines()).find(|(a, b)| a != b);
-            panic!("seed {seed}: {line}: {difference:?}");
+            panic!("{line}: {difference:?}: seed {seed}");
         }
     };
     same(theirs, "dump FILE");
@@ -279,14 +284,23 @@ fn random_updates_give_the_same_files() {
                 line.extend(given.iter().cloned());
                 line
             };
+            std::fs::copy(&first, path("before")).expect("a copy");
             let expected = theirs.run(&line(&second)).replace(&name(&second), "FILE");
             let found = ours(&line(&first)).replace(&name(&first), "FILE");
-            assert_eq!(expected, found, "seed {seed}: {given:?}: {arguments:?}");
+            if expected != found {
+                let before = ours(&words(&format!("info {}", name(&path("before")))));
+                let difference = expected.lines().zip(found.lines()).find(|(a, b)| a != b);
+                panic!("seed {seed}: {given:?}: {arguments:?}: {difference:?}\n{before}");
+            }
             if random.below(40) == 0 || setting("RRD_EVERY", 0) == 1 {
-                compare(&mut theirs, &first, &second, time as i64, seed);
+                let seed = format!(
+                    "{seed}: {given:?}: {arguments:?}\n{}",
+                    ours(&words(&format!("info {}", name(&path("before")))))
+                );
+                compare(&mut theirs, &first, &second, time as i64, &seed);
             }
         }
-        compare(&mut theirs, &first, &second, time as i64, seed);
+        compare(&mut theirs, &first, &second, time as i64, &seed.to_string());
         std::fs::remove_file(&first).expect("removed");
         std::fs::remove_file(&second).expect("removed");
     }
