@@ -5,6 +5,7 @@
 //! and errors go.
 
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 mod options;
@@ -19,9 +20,11 @@ use crate::file::{Access, File, Locking};
 use crate::header::Function;
 use crate::image::Image;
 use crate::info::{self, Value};
+use crate::list;
 use crate::number::{leading_integer, scaled_duration};
 use crate::resize;
 use crate::restore;
+use crate::tune;
 use crate::update::{self, Moments};
 
 /// What commands need to know of the world.
@@ -90,6 +93,9 @@ pub fn run(
         "fetch" => run.fetch(),
         "restore" => run.restore(),
         "resize" => run.resize(),
+        "tune" => run.tune(),
+        "list" => run.list(),
+        "flushcached" => Err(refuse!("flushcached: there is no caching daemon here").into()),
         _ => return None,
     })
 }
@@ -374,6 +380,60 @@ impl Run<'_> {
         let mut image = Image::of(&File::open(Path::new(file), Access::Write(Locking::Try))?)?;
         resize::resize(&mut image, archive, change)?;
         Ok(image.write(Path::new(TARGET))?)
+    }
+
+    fn tune(&mut self) -> Done {
+        const OPTIONS: &[options::Definition] = &[
+            value("heartbeat", 'h'),
+            value("minimum", 'i'),
+            value("maximum", 'a'),
+            value("data-source-type", 'd'),
+            value("data-source-rename", 'r'),
+            value("deltapos", 'p'),
+            value("deltaneg", 'n'),
+            value("failure-threshold", 'f'),
+            value("window-length", 'w'),
+            value("alpha", 'x'),
+            value("beta", 'y'),
+            value("gamma", 'z'),
+            value("gamma-deviation", 'v'),
+            value("smoothing-window", 's'),
+            value("smoothing-window-deviation", 'S'),
+            value("aberrant-reset", 'b'),
+            value("step", 't'),
+            value("daemon", 'D'),
+        ];
+        let parsed = parse(self.arguments, OPTIONS)?;
+        let Some((name, words)) = parsed.words.split_first() else {
+            return Err(refuse!("missing file name").into());
+        };
+        let path = Path::new(name);
+        let mut file = File::open(path, Access::Write(Locking::Try))?;
+        let mut image = Image::of(&file)?;
+        for (letter, value) in &parsed.options {
+            tune::change(&mut image, *letter, value)?;
+        }
+        if words.is_empty() {
+            return Ok(file.write_image(&image)?);
+        }
+        tune::restructure(&mut image, words, path.as_os_str().as_bytes())?;
+        Ok(image.write(path)?)
+    }
+
+    fn list(&mut self) -> Done {
+        const OPTIONS: &[options::Definition] =
+            &[flag("recursive", 'r'), DAEMON, flag("noflush", 'F')];
+        let parsed = parse(self.arguments, OPTIONS)?;
+        refuse_daemon(&parsed)?;
+        let [folder] = parsed.words.as_slice() else {
+            return Err(refuse!("Usage: rrdtool list [--daemon <addr> [--noflush]] <dirname>").into());
+        };
+        let names = list::list(Path::new(folder), parsed.has('r'))
+            .map_err(|error| refuse!("{folder}: {}", crate::reason(&error)))?;
+        for name in names {
+            writeln!(self.out, "{name}")?;
+        }
+        Ok(())
     }
 
     fn fetch(&mut self) -> Done {

@@ -98,3 +98,25 @@ impl Programs {
         value.map(Some).map_err(|error| refuse!("{error}"))
     }
 }
+
+/// Removes a source; expressions that name later ones are adapted.
+pub(crate) fn remove(sources: &mut Vec<DataSource>, index: usize) -> Result<()> {
+    let mut adapted = Vec::new();
+    for (at, source) in sources.iter().enumerate().skip(index + 1) {
+        if source.kind != SourceKind::Compute {
+            continue;
+        }
+        let program = program(source, at)?;
+        if program.variables().any(|variable| variable == index) {
+            let (user, removed) = (&source.name, &sources[index].name);
+            return Err(refuse!("data source {user} is computed from {removed}"));
+        }
+        let text = program.to_text(|variable| sources[variable].name.as_str());
+        adapted.push((at - 1, text));
+    }
+    sources.remove(index);
+    for (at, text) in adapted {
+        sources[at].values = parse(&text, &sources[..at])?;
+    }
+    Ok(())
+}

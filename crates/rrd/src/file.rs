@@ -6,6 +6,7 @@
 
 use std::fs::{File as SystemFile, OpenOptions};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, fcntl_lock};
@@ -13,6 +14,7 @@ use rustix::fs::{FlockOperation, fcntl_lock};
 use crate::codec::{self, SHAPE_BYTES, Shape};
 use crate::error::{Error, Result};
 use crate::header::Header;
+use crate::image::Image;
 use crate::layout::X86_64;
 use crate::mapping::{Mapping, RANGES_MAX, Range};
 
@@ -48,6 +50,8 @@ pub struct File {
     path: PathBuf,
     file: SystemFile,
     file_bytes: u64,
+    /// Device and number of the file.
+    identity: (u64, u64),
     shape: Shape,
     /// The header as it stands in the file.
     bytes: Vec<u8>,
@@ -72,6 +76,7 @@ impl File {
             return Err(opened(io::Error::from_raw_os_error(libc::EISDIR)));
         }
         let file_bytes = metadata.len();
+        let identity = (metadata.dev(), metadata.ino());
         let (shape, bytes) = read_header(&file, file_bytes, path)?;
         let header = codec::decode(&shape, &bytes, path)?;
         let expected = expected_bytes(&shape, &header);
@@ -81,7 +86,8 @@ impl File {
         if writes && shape.layout != X86_64 {
             return Err(Error::Architecture);
         }
-        Ok(Self { path: path.to_owned(), file, file_bytes, shape, bytes, header, mapping: None })
+        let path = path.to_owned();
+        Ok(Self { path, file, file_bytes, identity, shape, bytes, header, mapping: None })
     }
 
     /// Where it is.
@@ -158,9 +164,11 @@ impl File {
     /// `false`: the name means another file by now, which has to be opened anew.
     pub(crate) fn lock_again(&mut self, locking: Locking) -> Result<bool> {
         lock(&self.file, locking)?;
-        let stat = rustix::fs::fstat(&self.file);
-        let stat = stat.map_err(|error| Error::file("fstat", &self.path, error))?;
-        if stat.st_nlink == 0 || u64::try_from(stat.st_size) != Ok(self.file_bytes) {
+        let is_same = rustix::fs::stat(&self.path).is_ok_and(|stat| {
+            (stat.st_dev, stat.st_ino) == self.identity
+                && u64::try_from(stat.st_size) == Ok(self.file_bytes)
+        });
+        if !is_same {
             return Ok(false);
         }
         let mut bytes = [0u8; FIRST_BYTES];
@@ -190,29 +198,32 @@ impl File {
         let _ = fcntl_lock(&self.file, FlockOperation::Unlock);
     }
 
-    /// Writes a header of the same shape, and rows: all or nothing.
-    ///
-    /// `rows` are ranges of the file, and `bytes` their contents, one after the other.
-    pub(crate) fn write(
-        &mut self,
-        header: Header,
-        mut rows: Vec<Range>,
-        bytes: &[u8],
-    ) -> Result<()> {
-        let image = codec::encode(&header);
-        // The first byte that differs, to the end.
-        let same = image.iter().zip(&self.bytes).take_while(|(new, old)| new == old).count();
-        let offset = same as u64;
-        let mut all = image[same..].to_vec();
-        let head = Range { offset, length: all.len() };
-        all.extend_from_slice(bytes);
-        if head.length > 0 {
-            rows.insert(0, head);
+    /// Writes what differs in an image of the same sources and archives: all or nothing.
+    pub(crate) fn write_image(&mut self, image: &Image) -> Result<()> {
+        let header = codec::encode(&image.header);
+        let mut ranges = Vec::new();
+        let mut bytes = Vec::new();
+        let differs = header.iter().zip(&self.bytes).position(|(new, old)| new != old);
+        if let Some(first) = differs {
+            ranges.push(Range { offset: first as u64, length: header.len() - first });
+            bytes.extend_from_slice(&header[first..]);
         }
-        let written = self.write_ranges(&rows, &all);
+        for (index, cells) in image.cells.iter().enumerate() {
+            let old = self.read_rows(index, 0, self.header.archives[index].rows)?;
+            let is_same = old.iter().zip(cells).all(|(old, new)| old.to_bits() == new.to_bits());
+            if !is_same {
+                let offset = self.row_offset(index, 0);
+                ranges.push(Range { offset, length: cells.len() * 8 });
+                bytes.extend(cells.iter().flat_map(|cell| cell.to_le_bytes()));
+            }
+        }
+        if ranges.is_empty() {
+            return Ok(());
+        }
+        let written = self.write_ranges(&ranges, &bytes);
         written.map_err(|error| Error::file("writing", &self.path, error))?;
-        self.bytes = image;
-        self.header = header;
+        self.bytes = header;
+        self.header.clone_from(&image.header);
         Ok(())
     }
 

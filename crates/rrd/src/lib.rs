@@ -21,12 +21,15 @@ mod holt_winters;
 pub mod image;
 pub mod info;
 mod layout;
+pub mod list;
 mod mapping;
 pub mod number;
+pub mod pipe;
 mod prefill;
 pub mod resize;
 pub mod restore;
 pub mod specification;
+pub mod tune;
 pub mod update;
 mod xml;
 
