@@ -6,6 +6,7 @@ pub(crate) mod generate;
 pub(crate) mod link;
 pub(crate) mod play;
 pub(crate) mod record;
+pub(crate) mod rrd;
 pub(crate) mod run;
 pub(crate) mod top;
 pub(crate) mod trace;

@@ -8,6 +8,7 @@ use std::path::Path;
 
 mod collectl;
 mod parallel;
+mod rrdtool;
 mod strace;
 
 /// A program whose command line we take when called under its name.
@@ -25,6 +26,10 @@ pub(crate) static ALL: &[Incumbent] = &[
     Incumbent { name: "collectl", translate: collectl::translate, failure: 2 },
     Incumbent { name: "parallel", translate: parallel::translate, failure: 255 },
     Incumbent { name: "sem", translate: parallel::translate_sem, failure: 255 },
+    Incumbent { name: "rrdtool", translate: rrdtool::translate, failure: 1 },
+    Incumbent { name: "rrdupdate", translate: rrdtool::translate_update, failure: 1 },
+    Incumbent { name: "rrdcreate", translate: rrdtool::translate_create, failure: 1 },
+    Incumbent { name: "rrdinfo", translate: rrdtool::translate_info, failure: 1 },
     Incumbent { name: "strace", translate: strace::translate, failure: 1 },
 ];
 

@@ -128,6 +128,38 @@ pub(crate) const LINK: &str = "\
 Example:
   whit link ~/bin        # ~/bin/collectl and ~/bin/strace now run whit";
 
+/// Below the help of `whit rrd`.
+pub(crate) const RRD: &str = "\
+Commands:
+  create FILE [--start TIME] [--step SECONDS] [--template FILE] [--source FILE]...
+         [--no-overwrite] DS:NAME:TYPE:HEARTBEAT:MIN:MAX... RRA:CF:XFF:STEPS:ROWS...
+                                 make a file
+  update FILE [--template DS:DS...] [--skip-past-updates] TIME|N:VALUE[:VALUE...]...
+                                 add readings; updatev also shows the rows that are written
+  fetch FILE CF [--resolution SECONDS] [--start TIME] [--end TIME] [--align-start]
+                                 rows of a period
+  info, first, last, lastupdate FILE
+                                 what a file keeps, and until when
+  dump FILE [XML]                a file as XML; restore XML FILE makes a file from it
+  tune FILE [OPTION...] [DEL:DS] [DS:...] [DELRRA:N] [RRA:...] [RRA#N:+ROWS]
+                                 change what a file keeps
+  resize FILE N GROW|SHRINK ROWS write resize.rrd, with more or fewer rows
+  list [--recursive] FOLDER      the files of a folder
+  check FILE...                  whether files are sound
+  convert FILE NEW               write a file of another machine in this one's layout
+  top FOLDER                     the files that cost most
+  -                              commands from standard input, a line each; each is answered by a
+                                 line `OK ...` or `ERROR: ...`
+
+Times are words (`now-1d`, `noon yesterday`, `20261122`) or seconds since 1970.
+RRD_LOCKING is `try` (the default), `block` or `none`: what to do about a file that is locked.
+
+Examples:
+  whit rrd create net.rrd --step 60 DS:in:COUNTER:120:0:U RRA:AVERAGE:0.5:1:1440
+  whit rrd update net.rrd N:8452
+  whit rrd fetch net.rrd AVERAGE --start -1h
+  whit link ~/bin                # ~/bin/rrdtool now runs whit rrd";
+
 /// Below the help of `whit record`.
 pub(crate) fn record() -> String {
     format!(

@@ -58,6 +58,8 @@ enum Verb {
     Trace(Box<commands::trace::TraceArguments>),
     /// Many jobs at once, by GNU parallel's command line
     Run(Box<commands::run::RunArguments>),
+    /// Round-robin databases, by RRDtool's command line
+    Rrd(commands::rrd::RrdArguments),
     /// What each kernel file costs to read here, and what is missing
     Doctor(commands::doctor::DoctorArguments),
     /// Repeat the classic overhead tables on this machine, beside the incumbents
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
     let failure = match incumbent {
         Some(incumbent) => incumbent.failure,
         None if runs => commands::run::FAILURE,
+        None if words.get(1).is_some_and(|verb| verb == "rrd") => commands::rrd::FAILURE,
         None => 2,
     };
     let words = match run::config::configured(words) {
@@ -98,6 +101,7 @@ fn main() -> ExitCode {
         Verb::Top(arguments) => commands::top::run(&arguments),
         Verb::Trace(arguments) => commands::trace::run(&arguments),
         Verb::Run(arguments) => commands::run::run(*arguments),
+        Verb::Rrd(arguments) => commands::rrd::run(&arguments),
         Verb::Doctor(arguments) => commands::doctor::run(arguments),
         Verb::Bench(arguments) => commands::bench::run(arguments),
         Verb::Link(arguments) => commands::link::run(&arguments),
@@ -121,6 +125,9 @@ fn parse(words: &[OsString], abbreviates: bool) -> Result<Arguments, clap::Error
     }
     if let Some(runner) = parse_runner(words) {
         return Ok(Arguments { verb: Verb::Run(Box::new(runner)) });
+    }
+    if let Some(arguments) = commands::rrd::RrdArguments::of(words) {
+        return Ok(Arguments { verb: Verb::Rrd(arguments) });
     }
     let mut command = Arguments::command();
     if abbreviates {

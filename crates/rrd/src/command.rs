@@ -12,6 +12,7 @@ mod options;
 
 use options::{Parsed, flag, parse, value};
 
+use crate::check;
 use crate::create;
 use crate::dump::{self, Heading, Zone};
 use crate::error::{Error, Result, refuse};
@@ -94,6 +95,9 @@ pub fn run(
         "restore" => run.restore(),
         "resize" => run.resize(),
         "tune" => run.tune(),
+        "check" => run.check(),
+        "convert" | "repair" => run.convert(),
+        "top" => run.top(),
         "list" => run.list(),
         "flushcached" => Err(refuse!("flushcached: there is no caching daemon here").into()),
         _ => return None,
@@ -420,13 +424,77 @@ impl Run<'_> {
         Ok(image.write(path)?)
     }
 
+    fn check(&mut self) -> Done {
+        let mut faults = 0;
+        for name in self.arguments {
+            match check::check(Path::new(name)) {
+                Ok(findings) if findings.is_empty() => writeln!(self.out, "{name}: sound")?,
+                Ok(findings) => {
+                    for finding in findings {
+                        faults += usize::from(finding.is_fault);
+                        writeln!(self.out, "{name}: {}", finding.text)?;
+                    }
+                }
+                Err(error) => {
+                    faults += 1;
+                    writeln!(self.out, "{name}: {error}")?;
+                }
+            }
+        }
+        match faults {
+            0 => Ok(()),
+            1 => Err(refuse!("1 fault").into()),
+            _ => Err(refuse!("{faults} faults").into()),
+        }
+    }
+
+    fn convert(&mut self) -> Done {
+        let [source, target] = self.arguments else {
+            return Err(refuse!("Usage: convert FILE NEW").into());
+        };
+        if Path::new(target).exists() {
+            return Err(refuse!("creating '{target}': File exists").into());
+        }
+        let mut image = Image::read(Path::new(source))?;
+        image.header.version = image.header.version.max(3);
+        Ok(image.write(Path::new(target))?)
+    }
+
+    fn top(&mut self) -> Done {
+        /// Lines shown.
+        const LINES: usize = 20;
+        let [folder] = self.arguments else { return Err(refuse!("Usage: top FOLDER").into()) };
+        let names = list::list(Path::new(folder), true)
+            .map_err(|error| refuse!("{folder}: {}", crate::reason(&error)))?;
+        let costs = names.iter().map(|name| check::cost(&Path::new(folder).join(name)));
+        let mut costs: Vec<check::Cost> = costs.flatten().collect();
+        let (files, bytes) = (costs.len(), costs.iter().map(|cost| cost.bytes).sum::<u64>());
+        let pages: f64 = costs.iter().map(|cost| cost.pages_per_hour).sum();
+        costs.sort_by(|a, b| {
+            b.pages_per_hour.total_cmp(&a.pages_per_hour).then(b.bytes.cmp(&a.bytes))
+        });
+        writeln!(self.out, "pages/h       bytes  sources  archives  file")?;
+        for cost in costs.iter().take(LINES) {
+            let check::Cost { path, bytes, sources, archives, pages_per_hour } = cost;
+            let path = path.display();
+            writeln!(
+                self.out,
+                "{pages_per_hour:>7.0} {bytes:>11} {sources:>8} {archives:>9}  {path}"
+            )?;
+        }
+        writeln!(self.out, "{pages:>7.0} {bytes:>11} {:>8} {:>9}  {files} files", "", "")?;
+        Ok(())
+    }
+
     fn list(&mut self) -> Done {
         const OPTIONS: &[options::Definition] =
             &[flag("recursive", 'r'), DAEMON, flag("noflush", 'F')];
         let parsed = parse(self.arguments, OPTIONS)?;
         refuse_daemon(&parsed)?;
         let [folder] = parsed.words.as_slice() else {
-            return Err(refuse!("Usage: rrdtool list [--daemon <addr> [--noflush]] <dirname>").into());
+            return Err(
+                refuse!("Usage: rrdtool list [--daemon <addr> [--noflush]] <dirname>").into()
+            );
         };
         let names = list::list(Path::new(folder), parsed.has('r'))
             .map_err(|error| refuse!("{folder}: {}", crate::reason(&error)))?;

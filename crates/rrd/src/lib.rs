@@ -7,6 +7,7 @@
 //! Begin with `layout.rs`, which says where each byte of a file is, then `header.rs`, the same as
 //! plain structs, then `update.rs`.
 
+pub mod check;
 mod codec;
 pub mod command;
 mod compute;

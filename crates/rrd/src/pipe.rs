@@ -160,7 +160,12 @@ impl Session {
         }
     }
 
-    fn folder(&mut self, command: &str, arguments: &[String], out: &mut dyn Write) -> Result<(), Failure> {
+    fn folder(
+        &mut self,
+        command: &str,
+        arguments: &[String],
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
         let invalid = || refuse!("invalid parameter count for {command}");
         match (command, arguments) {
             ("cd", [folder]) => {

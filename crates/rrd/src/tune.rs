@@ -88,7 +88,8 @@ fn kind(header: &mut Header, text: &str) -> Result<()> {
 }
 
 fn rename(header: &mut Header, text: &str) -> Result<()> {
-    let names = named(text).map(|(old, new)| (old, named(&format!("{new}:")).map(|(new, _)| new.len()), new));
+    let names = named(text)
+        .map(|(old, new)| (old, named(&format!("{new}:")).map(|(new, _)| new.len()), new));
     let Some((old, length, new)) = names else {
         return Err(refuse!("invalid arguments for data source type"));
     };
@@ -181,7 +182,7 @@ pub fn is_structural(word: &str) -> bool {
 /// # Errors
 /// With RRDtool's texts; also if a removed source or archive is needed by another.
 pub fn restructure(image: &mut Image, words: &[String], name: &[u8]) -> Result<()> {
-    for word in words.iter().filter(|word| !is_structural(word)) {
+    if let Some(word) = words.iter().find(|word| !is_structural(word)) {
         return Err(refuse!("unparseable argument: {word}"));
     }
     let hash = specification::name_hash(name);
@@ -237,11 +238,8 @@ fn parse_resize(text: &str) -> Result<(usize, char, i64)> {
 /// Puts the rows of all archives into their order, as RRDtool does when it writes a file anew.
 fn turn_to_order(image: &mut Image) {
     let sources = image.header.sources.len();
-    for ((cells, row), archive) in image
-        .cells
-        .iter_mut()
-        .zip(&mut image.header.current_row)
-        .zip(&image.header.archives)
+    for ((cells, row), archive) in
+        image.cells.iter_mut().zip(&mut image.header.current_row).zip(&image.header.archives)
     {
         let turn = usize::try_from(*row + 1).unwrap_or(0) * sources;
         let length = cells.len().max(1);
@@ -285,9 +283,8 @@ fn remove_archives(image: &mut Image, removed: &[i64]) -> Result<()> {
     }
     let sources = image.header.sources.len();
     // Archives that depend on others name them by their index.
-    let new_index: Vec<usize> = (0..count)
-        .map(|index| (0..index).filter(|before| stays(*before)).count())
-        .collect();
+    let new_index: Vec<usize> =
+        (0..count).map(|index| (0..index).filter(|before| stays(*before)).count()).collect();
     let header = &mut image.header;
     for (index, archive) in header.archives.iter_mut().enumerate() {
         if archive.function.is_plain() || !stays(index) {

@@ -144,8 +144,7 @@ fn definitions(random: &mut Random, start: i64) -> (Vec<String>, Vec<&'static st
         all.push(format!("DS:d{index}:{kind}:{heartbeat}:{minimum}:{maximum}"));
     }
     if random.below(3) == 0 {
-        let expression =
-            random.one_of(&["d0,2,*", "d0,UN,0,d0,IF", "d0,d0,+,7,%", "1,d0,/"]);
+        let expression = random.one_of(&["d0,2,*", "d0,UN,0,d0,IF", "d0,d0,+,7,%", "1,d0,/"]);
         all.push(format!("DS:sum:COMPUTE:{expression}"));
     }
     for _ in 0..1 + random.below(6) {

@@ -1,0 +1,222 @@
+//! `whit rrd`: RRDtool's command line.
+//!
+//! The commands are in the crate `rrd`; here are the clock, the time zone, the time language, and
+//! the loop that answers commands from a pipe.
+//!
+//! Exit codes are RRDtool's: 0, or 1 after `ERROR: …` on standard error.
+
+use std::ffi::OsString;
+use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
+use std::os::unix::ffi::OsStringExt as _;
+use std::process::ExitCode;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use rrd::Locking;
+use rrd::command::{Failure, World};
+use rrd::header::Time;
+use rrd::pipe::{Next, Session};
+use rrd::update::Moments;
+
+/// Exit code of every error.
+pub(crate) const FAILURE: u8 = 1;
+
+/// Arguments of `whit rrd`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::RRD)]
+pub(crate) struct RrdArguments {
+    /// A command and what it takes; `-` reads commands from standard input
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+impl RrdArguments {
+    /// The arguments of a plain command line, which needs no parser: RRDtool's commands read their
+    /// own options.  `None` for another verb, and for help.
+    pub(crate) fn of(words: &[OsString]) -> Option<Self> {
+        let (verb, words) = words.get(1..)?.split_first()?;
+        let is_help = words.first().is_none_or(|word| word == "--help" || word == "-h");
+        (verb == "rrd" && !is_help).then(|| Self { words: words.to_vec() })
+    }
+}
+
+/// Runs the verb.
+pub(crate) fn run(arguments: &RrdArguments) -> anyhow::Result<ExitCode> {
+    let text = |word: &OsString| String::from_utf8_lossy(&word.clone().into_vec()).into_owned();
+    let words: Vec<String> = arguments.words.iter().map(text).collect();
+    let world = Here::new();
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let done = match words.as_slice() {
+        [] => Err(rrd::Error::Argument("say a command: see whit rrd --help".to_owned()).into()),
+        [pipe] if pipe == "-" => return serve(&world, out),
+        [pipe, folder] if pipe == "-" => {
+            std::env::set_current_dir(folder)
+                .with_context(|| format!("cannot go to the folder {folder}"))?;
+            return serve(&world, out);
+        }
+        [_] => {
+            out.write_all(usage().as_bytes())?;
+            Ok(())
+        }
+        [command, rest @ ..] => match rrd::command::run(command, rest, &world, &mut out) {
+            Some(done) => done,
+            None => {
+                let unknown = format!("unknown function '{command}'");
+                Err(rrd::Error::Argument(unknown).into())
+            }
+        },
+    };
+    let flushed = out.flush();
+    match done {
+        Err(Failure::Output(error)) => Err(error.into()),
+        Err(error) => {
+            crate::stderr::line(format_args!("ERROR: {error}"));
+            Ok(ExitCode::from(FAILURE))
+        }
+        Ok(()) => {
+            flushed?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// What is shown for a line that is no complete command.
+fn usage() -> String {
+    format!("Usage: whit rrd COMMAND ...\n\n{}\n", crate::help::RRD)
+}
+
+/// Descriptors that are left for everything but databases.
+const DESCRIPTORS_LEFT: u64 = 64;
+
+/// Answers commands from standard input until it ends.
+fn serve(world: &Here, mut out: BufWriter<io::StdoutLock<'static>>) -> anyhow::Result<ExitCode> {
+    let files_max = descriptors().saturating_sub(DESCRIPTORS_LEFT);
+    let mut session = Session::new(usize::try_from(files_max).unwrap_or(usize::MAX));
+    let mut input = BufReader::with_capacity(1 << 18, io::stdin().lock());
+    let mut times = Times::new();
+    let usage = usage();
+    let mut line = Vec::new();
+    loop {
+        // Answers wait for as long as more commands are here already.
+        if input.buffer().is_empty() {
+            out.flush()?;
+        }
+        line.clear();
+        if input.read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+        let text = String::from_utf8_lossy(&line);
+        match session.run(&text, world, &mut out, &usage, &mut |_, _, _| None) {
+            Ok(Next::Line) => out.write_all(times.answer())?,
+            Ok(Next::Quit) => break,
+            Err(Failure::Output(error)) => return Err(error.into()),
+            Err(error) => writeln!(out, "ERROR: {error}")?,
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Raises the number of open files to what is allowed, and gives it.
+fn descriptors() -> u64 {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    let before = limit.current;
+    limit.current = limit.maximum;
+    let raised = setrlimit(Resource::Nofile, limit.clone()).is_ok();
+    (if raised { limit.maximum } else { before }).unwrap_or(1 << 20)
+}
+
+/// The times of the line `OK`: CPU time of this process and time since its start.
+struct Times {
+    start: Instant,
+    /// Hundredths of a second since the start, of `line`.
+    shown: u128,
+    line: String,
+}
+
+impl Times {
+    fn new() -> Self {
+        Self { start: Instant::now(), shown: u128::MAX, line: String::new() }
+    }
+
+    /// The line; it changes a hundred times a second at most.
+    fn answer(&mut self) -> &[u8] {
+        let elapsed = self.start.elapsed();
+        let hundredths = elapsed.as_millis() / 10;
+        if hundredths != self.shown {
+            self.shown = hundredths;
+            let [user, system] = cpu_seconds();
+            let real = elapsed.as_secs_f64();
+            self.line = format!("OK u:{user:.2} s:{system:.2} r:{real:.2}\n");
+        }
+        self.line.as_bytes()
+    }
+}
+
+/// User and system time of this process, in seconds.
+fn cpu_seconds() -> [f64; 2] {
+    // SAFETY: `rusage` is plain numbers, for which zero is a value; the call fills it.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    [seconds(usage.ru_utime), seconds(usage.ru_stime)]
+}
+
+/// This machine's clock and time zone.
+struct Here {
+    zone: timespec::Zone,
+    locking: Locking,
+}
+
+impl Here {
+    fn new() -> Self {
+        let locking = match std::env::var("RRD_LOCKING").as_deref() {
+            Ok("block") => Locking::Block,
+            Ok("none") => Locking::None,
+            _ => Locking::Try,
+        };
+        Self { zone: timespec::Zone::new(crate::zone::local()), locking }
+    }
+}
+
+impl Moments for Here {
+    fn now(&self) -> Time {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Time { seconds: now.as_secs() as i64, microseconds: i64::from(now.subsec_micros()) }
+    }
+
+    fn parse(&self, words: &str) -> Result<i64, String> {
+        let parsed = timespec::parse(words, self.now().seconds, &self.zone);
+        let time = parsed.map_err(|error| error.to_string())?;
+        time.absolute(&self.zone).map_err(|error| error.to_string())
+    }
+}
+
+impl rrd::dump::Zone for Here {
+    fn offset(&self, seconds: i64) -> (i32, String) {
+        let (offset, _) = self.zone.offset(seconds);
+        (i32::try_from(offset).unwrap_or(0), self.zone.abbreviation(seconds))
+    }
+}
+
+impl World for Here {
+    fn period(&self, start: &str, end: &str) -> Result<(i64, i64), String> {
+        let now = self.now().seconds;
+        let parse = |text: &str, which: &str| {
+            timespec::parse(text, now, &self.zone).map_err(|error| format!("{which} time: {error}"))
+        };
+        let (start, end) = (parse(start, "start")?, parse(end, "end")?);
+        timespec::resolve(&start, &end, &self.zone).map_err(|error| error.to_string())
+    }
+
+    fn locking(&self) -> Locking {
+        self.locking
+    }
+}

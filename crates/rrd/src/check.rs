@@ -1,0 +1,123 @@
+//! Whether files are sound, and which cost most.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+use crate::file::{Access, File};
+use crate::header::{Header, SourceKind, archive_value};
+use crate::holt_winters;
+use crate::layout::X86_64;
+
+/// What is unusual about a file that can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What, in a sentence.
+    pub text: String,
+    /// Whether an update would fail or give wrong values.
+    pub is_fault: bool,
+}
+
+/// Checks a file.  Its header must agree with its size, its state with its definitions.
+///
+/// # Errors
+/// If the file cannot be read at all: the error says what is wrong and where.
+pub fn check(path: &Path) -> Result<Vec<Finding>> {
+    let file = File::open(path, Access::Read)?;
+    let header = file.header();
+    let mut findings = Vec::new();
+    let mut push = |is_fault, text| findings.push(Finding { text, is_fault });
+    if file.layout() != X86_64 {
+        push(true, format!("written on {}: convert it to update it here", file.layout().name));
+    }
+    let expected = file.header_bytes() + header.cells() * 8;
+    if file.file_bytes() > expected {
+        push(false, format!("{} bytes follow the last row", file.file_bytes() - expected));
+    }
+    if let Err(error) = holt_winters::check(header) {
+        push(true, error.to_string());
+    }
+    for text in of_sources(header).into_iter().chain(of_archives(header)) {
+        push(true, text);
+    }
+    Ok(findings)
+}
+
+fn of_sources(header: &Header) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Err(error) = crate::compute::Programs::default().read(header) {
+        found.push(error.to_string());
+    }
+    for (index, source) in header.sources.iter().enumerate() {
+        let name = &source.name;
+        if name.is_empty() {
+            found.push(format!("data source {index} has no name"));
+        }
+        if header.sources[..index].iter().any(|other| other.name == *name) {
+            found.push(format!("two data sources have the name {name}"));
+        }
+        if source.kind != SourceKind::Compute && source.heartbeat_seconds() == 0 {
+            found.push(format!("data source {name} has a heartbeat of 0 seconds"));
+        }
+        if !header.primary[index].reading.contains(&0) {
+            found.push(format!("the last reading of data source {name} has no end"));
+        }
+    }
+    found
+}
+
+fn of_archives(header: &Header) -> Vec<String> {
+    let mut found = Vec::new();
+    for (index, archive) in header.archives.iter().enumerate() {
+        let function = archive.function.name();
+        let factor = archive.double(archive_value::XFILES_FACTOR);
+        if archive.function.is_plain() && !(0.0..1.0).contains(&factor) {
+            found.push(format!("rra {index} ({function}) has an xff of {factor}"));
+        }
+        if !archive.function.is_plain() && archive.steps_per_row != 1 {
+            let steps = archive.steps_per_row;
+            found.push(format!("rra {index} ({function}) has {steps} steps per row, not 1"));
+        }
+    }
+    if header.last_update.seconds < 0 {
+        found.push(format!("the last update was at {}", header.last_update.seconds));
+    }
+    found
+}
+
+/// What a file costs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cost {
+    /// The file.
+    pub path: PathBuf,
+    /// Its size, in bytes.
+    pub bytes: u64,
+    /// Data sources.
+    pub sources: usize,
+    /// Archives.
+    pub archives: usize,
+    /// Pages of 4 KiB that an hour of updates, one each step, makes the system write.
+    pub pages_per_hour: f64,
+}
+
+/// Bytes of a page.
+const PAGE_BYTES: u64 = 4096;
+
+/// What a file costs.
+///
+/// # Errors
+/// If it cannot be read.
+#[allow(clippy::cast_precision_loss, reason = "an estimate")]
+pub fn cost(path: &Path) -> Result<Cost> {
+    let file = File::open(path, Access::Read)?;
+    let header = file.header();
+    let updates = 3600.0 / header.step_seconds as f64;
+    let header_pages = file.header_bytes().div_ceil(PAGE_BYTES) as f64;
+    let rows: f64 = header.archives.iter().map(|one| updates / one.steps_per_row as f64).sum();
+    Ok(Cost {
+        path: path.to_owned(),
+        bytes: file.file_bytes(),
+        sources: header.sources.len(),
+        archives: header.archives.len(),
+        pages_per_hour: updates * header_pages + rows,
+    })
+}
