@@ -205,10 +205,15 @@ fn written(format: &str, value: f64, symbol: &str, target: Target) -> String {
             text.push_str(symbol);
             rest = after;
         } else if let Some((conversion, after)) = Conversion::parse(rest) {
-            text.push_str(&match target {
+            let number = match target {
                 Target::Picture => conversion.write(value),
                 Target::Table => conversion.write_as_rrdtool(value),
-            });
+            };
+            // What RRDtool cannot write leaves the whole text empty.
+            if number.is_empty() {
+                return number;
+            }
+            text.push_str(&number);
             rest = after;
         }
     }

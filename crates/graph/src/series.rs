@@ -32,6 +32,9 @@ pub enum DataError {
     Rpn(#[from] rpn::EvaluateError),
     #[error("rpn expressions without DEF or CDEF variables are not supported")]
     NoVariables,
+    /// The series of an expression have no time in common.
+    #[error("malloc im->gdes[gdi].data")]
+    NoTime,
     #[error("{file} gives rows of {step_s} seconds from {start_s} to {end_s}")]
     BadTable { file: String, start_s: i64, end_s: i64, step_s: i64 },
     #[error("CDEF {name} has {count} values, at most {VALUES_MAX}")]
@@ -252,6 +255,9 @@ fn compute(cdef: &Cdef, data: &Data, environment: &WallClock<'_>) -> Result<Seri
     let end_s = used().map(|series| series.end_s).reduce(i64::min);
     let Some(end_s) = end_s.filter(|_| step_s > 0) else { return Err(DataError::NoVariables) };
     let count = (end_s - start_s) / step_s;
+    if count < 0 {
+        return Err(DataError::NoTime);
+    }
     if count > VALUES_MAX as i64 {
         return Err(DataError::TooLong { name: cdef.name.clone(), count });
     }

@@ -91,6 +91,9 @@ pub enum EvaluateError {
     /// More values than an evaluation may have (2^20).
     #[error("RPN stack overflow")]
     Overflow,
+    /// `PREV(name)` where there is no series.
+    #[error("VDEF made it into rpn_calc... aborting")]
+    PreviousOf,
     /// An operator of series where there is none.
     #[error("RPN operator {0} needs a series")]
     NoSeries(&'static str),

@@ -37,10 +37,9 @@ impl Inputs for Scalar<'_> {
         self.variables.get(variable).copied().ok_or(E::NoVariable(variable))
     }
 
-    /// RRDtool's "step before" of a data source is the data source before.
-    fn previous_of(&mut self, _node: usize, variable: usize) -> Result<f64, E> {
-        let before = variable.checked_sub(1).and_then(|before| self.variables.get(before));
-        Ok(before.copied().unwrap_or(crate::UNKNOWN))
+    /// RRDtool stores `PREV(name)` of a data source and refuses to evaluate it.
+    fn previous_of(&mut self, _node: usize, _variable: usize) -> Result<f64, E> {
+        Err(E::PreviousOf)
     }
 
     fn now_s(&self) -> f64 {
