@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::file::{Access, File};
-use crate::header::{Header, SourceKind, archive_value};
+use crate::header::{RrdHeader, SourceKind, archive_value};
 use crate::holt_winters;
 use crate::layout::X86_64;
 
@@ -42,7 +42,7 @@ pub fn check(path: &Path) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-fn of_sources(header: &Header) -> Vec<String> {
+fn of_sources(header: &RrdHeader) -> Vec<String> {
     let mut found = Vec::new();
     if let Err(error) = crate::compute::Programs::default().read(header) {
         found.push(error.to_string());
@@ -65,7 +65,7 @@ fn of_sources(header: &Header) -> Vec<String> {
     found
 }
 
-fn of_archives(header: &Header) -> Vec<String> {
+fn of_archives(header: &RrdHeader) -> Vec<String> {
     let mut found = Vec::new();
     for (index, archive) in header.archives.iter().enumerate() {
         let function = archive.function.name();
@@ -86,7 +86,7 @@ fn of_archives(header: &Header) -> Vec<String> {
 
 /// What a file costs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cost {
+pub struct FileCost {
     /// The file.
     pub path: PathBuf,
     /// Its size, in bytes.
@@ -107,13 +107,13 @@ const PAGE_BYTES: u64 = 4096;
 /// # Errors
 /// If it cannot be read.
 #[allow(clippy::cast_precision_loss, reason = "an estimate")]
-pub fn cost(path: &Path) -> Result<Cost> {
+pub fn cost(path: &Path) -> Result<FileCost> {
     let file = File::open(path, Access::Read)?;
     let header = file.header();
     let updates = 3600.0 / header.step_seconds as f64;
     let header_pages = file.header_bytes().div_ceil(PAGE_BYTES) as f64;
     let rows: f64 = header.archives.iter().map(|one| updates / one.steps_per_row as f64).sum();
-    Ok(Cost {
+    Ok(FileCost {
         path: path.to_owned(),
         bytes: file.file_bytes(),
         sources: header.sources.len(),

@@ -7,9 +7,11 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::header::{Archive, DataSource, Function, Header, Primary, SourceKind, Time, Values};
+use crate::header::{
+    Archive, ConsolidationFunction, Primary, RrdHeader, SourceKind, StoredDataSource, Time, Values,
+};
 use crate::layout::{
-    CONSOLIDATION_BYTES, COOKIE, COUNT_MAX, FLOAT_COOKIE, HEADER_BYTES_MAX, LAYOUTS, Layout,
+    CONSOLIDATION_BYTES, COOKIE, COUNT_MAX, FLOAT_COOKIE, FileLayout, HEADER_BYTES_MAX, LAYOUTS,
     NAME_BYTES, READING_BYTES, VALUES, X86_64,
 };
 
@@ -19,7 +21,7 @@ pub(crate) const VERSION_MAX: u8 = 5;
 /// What the first bytes of a file say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
-    pub(crate) layout: Layout,
+    pub(crate) layout: FileLayout,
     pub(crate) version: u8,
     pub(crate) sources: u64,
     pub(crate) archives: u64,
@@ -63,7 +65,7 @@ pub(crate) fn shape(
     }
 }
 
-fn candidate(layout: &Layout, version: u8, head: &[u8], file_bytes: u64) -> Option<Shape> {
+fn candidate(layout: &FileLayout, version: u8, head: &[u8], file_bytes: u64) -> Option<Shape> {
     if head.len() < layout.head_bytes()
         || layout.double(head, layout.float_cookie()).to_bits() != FLOAT_COOKIE.to_bits()
     {
@@ -124,7 +126,7 @@ fn no_layout(head: &[u8], file_bytes: u64, version: u8, path: &Path) -> Error {
 }
 
 /// Reads a header.  `bytes` are [`Shape::header_bytes`] from the start of the file.
-pub(crate) fn decode(shape: &Shape, bytes: &[u8], path: &Path) -> Result<Header> {
+pub(crate) fn decode(shape: &Shape, bytes: &[u8], path: &Path) -> Result<RrdHeader> {
     let reader = Reader { layout: &shape.layout, bytes, path };
     let layout = &shape.layout;
     let (sources, archives) = (to_usize(shape.sources), to_usize(shape.archives));
@@ -133,7 +135,7 @@ pub(crate) fn decode(shape: &Shape, bytes: &[u8], path: &Path) -> Result<Header>
         return Err(reader.damaged("a step of 0 seconds", layout.counts() + 2 * layout.long_bytes));
     }
     let mut offset = layout.head_bytes();
-    let mut header = Header {
+    let mut header = RrdHeader {
         version: shape.version,
         step_seconds,
         sources: Vec::with_capacity(sources),
@@ -159,7 +161,7 @@ pub(crate) fn decode(shape: &Shape, bytes: &[u8], path: &Path) -> Result<Header>
 pub(crate) fn decode_live(
     shape: &Shape,
     bytes: &[u8],
-    header: &mut Header,
+    header: &mut RrdHeader,
     path: &Path,
 ) -> Result<()> {
     header.primary.clear();
@@ -174,7 +176,7 @@ fn to_usize(value: u64) -> usize {
 }
 
 struct Reader<'a> {
-    layout: &'a Layout,
+    layout: &'a FileLayout,
     bytes: &'a [u8],
     path: &'a Path,
 }
@@ -207,7 +209,7 @@ impl Reader<'_> {
         std::array::from_fn(|index| X86_64.unsigned(self.bytes, offset + 8 * index, 8))
     }
 
-    fn source(&self, offset: usize) -> Result<DataSource> {
+    fn source(&self, offset: usize) -> Result<StoredDataSource> {
         let name = self.name(offset, "name of a data source")?;
         let kind = self.name(offset + NAME_BYTES, "type of a data source")?;
         let kind = SourceKind::of(&kind).ok_or_else(|| {
@@ -219,7 +221,7 @@ impl Reader<'_> {
             SourceKind::Compute => self.expression(values),
             _ => self.values(values, |index| index == 0),
         };
-        Ok(DataSource { name, kind, values })
+        Ok(StoredDataSource { name, kind, values })
     }
 
     /// An expression is 20 nodes: a byte, a byte of padding, and a 16-bit number.
@@ -236,7 +238,7 @@ impl Reader<'_> {
 
     fn archive(&self, offset: usize) -> Result<Archive> {
         let name = self.name(offset, "consolidation function")?;
-        let function = Function::of(&name).ok_or_else(|| {
+        let function = ConsolidationFunction::of(&name).ok_or_else(|| {
             self.damaged(format!("unknown consolidation function '{name}'"), offset)
         })?;
         let rows_at = offset + self.layout.archive_rows();
@@ -251,7 +253,7 @@ impl Reader<'_> {
         }
         let is_count = |index: usize| match function {
             _ if function.is_plain() => false,
-            Function::Failures => (3..=5).contains(&index),
+            ConsolidationFunction::Failures => (3..=5).contains(&index),
             _ if function.is_seasonal() => index == 3 || index == 4,
             _ => index == 3,
         };
@@ -259,7 +261,7 @@ impl Reader<'_> {
         Ok(Archive { function, rows, steps_per_row, values })
     }
 
-    fn live(&self, shape: &Shape, mut offset: usize, header: &mut Header) -> Result<()> {
+    fn live(&self, shape: &Shape, mut offset: usize, header: &mut RrdHeader) -> Result<()> {
         let layout = self.layout;
         let seconds = layout.unsigned(self.bytes, offset, layout.time_bytes);
         let microseconds = match shape.version {
@@ -296,12 +298,12 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn state(&self, function: Function, offset: usize) -> Values {
+    fn state(&self, function: ConsolidationFunction, offset: usize) -> Values {
         if *self.layout == X86_64 {
             return self.raw(offset);
         }
         let mut values = self.values(offset, |index| matches!(index, 1 | 6 | 7));
-        if function == Function::Failures {
+        if function == ConsolidationFunction::Failures {
             // The violations are bytes.
             values[..8].copy_from_slice(&self.raw(offset)[..8]);
         }
@@ -319,7 +321,7 @@ fn signed(value: u64, bytes: usize) -> i64 {
 
 /// Writes a whole header in the x86-64 layout.
 #[must_use]
-pub(crate) fn encode(header: &Header) -> Vec<u8> {
+pub(crate) fn encode(header: &RrdHeader) -> Vec<u8> {
     let (sources, archives) = (header.sources.len() as u64, header.archives.len() as u64);
     let capacity = X86_64.header_bytes(header.version, sources, archives);
     let mut out = Vec::with_capacity(to_usize(capacity));
@@ -348,7 +350,7 @@ pub(crate) fn encode(header: &Header) -> Vec<u8> {
 }
 
 /// Appends what an update changes: from the live head to the end of the header.
-pub(crate) fn encode_live(header: &Header, out: &mut Vec<u8>) {
+pub(crate) fn encode_live(header: &RrdHeader, out: &mut Vec<u8>) {
     out.extend_from_slice(&header.last_update.seconds.to_le_bytes());
     if header.version >= 3 {
         out.extend_from_slice(&header.last_update.microseconds.to_le_bytes());

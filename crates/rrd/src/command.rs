@@ -14,13 +14,13 @@ use options::{Parsed, flag, parse, value};
 
 use crate::check;
 use crate::create;
-use crate::dump::{self, Heading, Zone};
+use crate::dump::{self, Heading, LocalZone};
 use crate::error::{Error, Result, refuse};
 use crate::fetch;
 use crate::file::{Access, File, Locking};
-use crate::header::Function;
+use crate::header::ConsolidationFunction;
 use crate::image::Image;
-use crate::info::{self, Value};
+use crate::info::{self, InfoValue};
 use crate::list;
 use crate::number::{leading_integer, scaled_duration};
 use crate::resize;
@@ -29,7 +29,7 @@ use crate::tune;
 use crate::update::{self, Moments};
 
 /// What commands need to know of the world.
-pub trait World: Moments + Zone {
+pub trait World: Moments + LocalZone {
     /// The start and the end of a period in words, in seconds since 1970; each may refer to the
     /// other.
     ///
@@ -187,7 +187,7 @@ impl Run<'_> {
     /// The file and the error of an update; `None` for the file if it did not come to one.
     fn updated(
         &mut self,
-        written: Option<&mut Vec<update::Written>>,
+        written: Option<&mut Vec<update::WrittenValue>>,
     ) -> (Option<PathBuf>, Result<()>) {
         const OPTIONS: &[options::Definition] =
             &[value("template", 't'), DAEMON, flag("skip-past-updates", 's')];
@@ -223,7 +223,7 @@ impl Run<'_> {
         let Some(path) = path else { return Ok(done?) };
         let mut out = String::new();
         let code = if done.is_ok() { 0 } else { -1 };
-        info::push_line(&mut out, "return_value", &Value::Int(code));
+        info::push_line(&mut out, "return_value", &InfoValue::Int(code));
         if !written.is_empty() {
             push_written(&mut out, &File::open(&path, Access::Read)?, &written);
         }
@@ -467,7 +467,7 @@ impl Run<'_> {
         let names = list::list(Path::new(folder), true)
             .map_err(|error| refuse!("{folder}: {}", crate::reason(&error)))?;
         let costs = names.iter().map(|name| check::cost(&Path::new(folder).join(name)));
-        let mut costs: Vec<check::Cost> = costs.flatten().collect();
+        let mut costs: Vec<check::FileCost> = costs.flatten().collect();
         let (files, bytes) = (costs.len(), costs.iter().map(|cost| cost.bytes).sum::<u64>());
         let pages: f64 = costs.iter().map(|cost| cost.pages_per_hour).sum();
         costs.sort_by(|a, b| {
@@ -475,7 +475,7 @@ impl Run<'_> {
         });
         writeln!(self.out, "pages/h       bytes  sources  archives  file")?;
         for cost in costs.iter().take(LINES) {
-            let check::Cost { path, bytes, sources, archives, pages_per_hour } = cost;
+            let check::FileCost { path, bytes, sources, archives, pages_per_hour } = cost;
             let path = path.display();
             writeln!(
                 self.out,
@@ -539,13 +539,13 @@ impl Run<'_> {
             return Err(refuse!("Usage: rrdtool fetch <file> <CF> [options]").into());
         };
         let function = consolidation_function(function)?;
-        let request = fetch::Request { function, start, end, step_seconds };
+        let request = fetch::FetchRequest { function, start, end, step_seconds };
         let series = fetch::fetch(Path::new(file), &request)?;
         Ok(self.out.write_all(fetch::text(&series).as_bytes())?)
     }
 }
 
-fn push_written(out: &mut String, file: &File, written: &[update::Written]) {
+fn push_written(out: &mut String, file: &File, written: &[update::WrittenValue]) {
     let header = file.header();
     for one in written {
         let archive = &header.archives[one.archive];
@@ -553,12 +553,13 @@ fn push_written(out: &mut String, file: &File, written: &[update::Written]) {
         let name = &header.sources[one.source].name;
         // RRDtool prints the time as a C int.
         let key = format!("[{}]RRA[{function}][{steps}]DS[{name}]", one.time as i32);
-        info::push_line(out, &key, &Value::Double(one.value));
+        info::push_line(out, &key, &InfoValue::Double(one.value));
     }
 }
 
-fn consolidation_function(name: &str) -> Result<Function> {
-    Function::of(name).ok_or_else(|| refuse!("unknown consolidation function '{name}'"))
+fn consolidation_function(name: &str) -> Result<ConsolidationFunction> {
+    ConsolidationFunction::of(name)
+        .ok_or_else(|| refuse!("unknown consolidation function '{name}'"))
 }
 
 fn source_file(name: &str) -> Result<PathBuf> {

@@ -4,11 +4,11 @@ use rpn::compact::{CompactNode, NODE_BYTES, NODES};
 use rpn::{Program, Stack};
 
 use crate::error::{Result, refuse};
-use crate::header::{DataSource, Header, SourceKind, Values};
+use crate::header::{RrdHeader, SourceKind, StoredDataSource, Values};
 use crate::layout::VALUES;
 
 /// Reads an expression, which may use the sources before it.
-pub(crate) fn parse(text: &str, known: &[DataSource]) -> Result<Values> {
+pub(crate) fn parse(text: &str, known: &[StoredDataSource]) -> Result<Values> {
     let index_of = |name: &str| known.iter().position(|source| source.name == name);
     let (_, nodes) = Program::parse_compute(text, index_of).map_err(|error| refuse!("{error}"))?;
     Ok(values_of(&nodes))
@@ -40,7 +40,7 @@ fn nodes_of(values: &Values) -> [CompactNode; NODES] {
 }
 
 /// The program of a computed source, the `index`th of a file.
-fn program(source: &DataSource, index: usize) -> Result<Program> {
+fn program(source: &StoredDataSource, index: usize) -> Result<Program> {
     let refused = |what: String| refuse!("data source {}: {what}", source.name);
     let program = Program::from_compact(&nodes_of(&source.values))
         .map_err(|error| refused(error.to_string()))?;
@@ -52,7 +52,7 @@ fn program(source: &DataSource, index: usize) -> Result<Program> {
 }
 
 /// The expression of a source as text; what is no expression is empty.
-pub(crate) fn text(source: &DataSource, sources: &[DataSource]) -> String {
+pub(crate) fn text(source: &StoredDataSource, sources: &[StoredDataSource]) -> String {
     let Ok(program) = Program::from_compact(&nodes_of(&source.values)) else {
         return String::new();
     };
@@ -69,7 +69,7 @@ pub(crate) struct Programs {
 
 impl Programs {
     /// Reads the programs of a file.
-    pub(crate) fn read(&mut self, header: &Header) -> Result<()> {
+    pub(crate) fn read(&mut self, header: &RrdHeader) -> Result<()> {
         self.programs.clear();
         if header.sources.iter().all(|source| source.kind != SourceKind::Compute) {
             return Ok(());
@@ -100,7 +100,7 @@ impl Programs {
 }
 
 /// Removes a source; expressions that name later ones are adapted.
-pub(crate) fn remove(sources: &mut Vec<DataSource>, index: usize) -> Result<()> {
+pub(crate) fn remove(sources: &mut Vec<StoredDataSource>, index: usize) -> Result<()> {
     let mut adapted = Vec::new();
     for (at, source) in sources.iter().enumerate().skip(index + 1) {
         if source.kind != SourceKind::Compute {

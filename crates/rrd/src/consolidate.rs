@@ -2,7 +2,9 @@
 //!
 //! Every operation is done in RRDtool's order, so that the same readings give the same bits.
 
-use crate::header::{Archive, Function, Values, archive_value, consolidation_value as state};
+use crate::header::{
+    Archive, ConsolidationFunction, Values, archive_value, consolidation_value as state,
+};
 use crate::number::UNKNOWN;
 
 /// What a completed number of steps means for one archive.
@@ -67,7 +69,7 @@ pub(crate) fn take(archive: &Archive, values: &mut Values, point: f64, progress:
     let carried = (elapsed - missing) % archive.steps_per_row;
     let first = match archive.function {
         _ if carried == 0 || point.is_nan() => nothing_yet(archive.function),
-        Function::Average => point * carried as f64,
+        ConsolidationFunction::Average => point * carried as f64,
         _ => point,
     };
     set(values, state::VALUE, first);
@@ -79,15 +81,15 @@ pub(crate) fn take(archive: &Archive, values: &mut Values, point: f64, progress:
 fn finished(archive: &Archive, values: &Values, point: f64, missing: u64) -> f64 {
     let so_far = double(values, state::VALUE);
     match archive.function {
-        Function::Average => {
+        ConsolidationFunction::Average => {
             let known = archive.steps_per_row.wrapping_sub(values[state::UNKNOWN]);
             (or(so_far, 0.0) + or(point, 0.0) * missing as f64) / known as f64
         }
-        Function::Maximum => {
+        ConsolidationFunction::Maximum => {
             let (so_far, point) = (or(so_far, f64::NEG_INFINITY), or(point, f64::NEG_INFINITY));
             if point > so_far { point } else { so_far }
         }
-        Function::Minimum => {
+        ConsolidationFunction::Minimum => {
             let (so_far, point) = (or(so_far, f64::INFINITY), or(point, f64::INFINITY));
             if point < so_far { point } else { so_far }
         }
@@ -96,31 +98,31 @@ fn finished(archive: &Archive, values: &Values, point: f64, missing: u64) -> f64
 }
 
 /// The state of a row without data points.
-fn nothing_yet(function: Function) -> f64 {
+fn nothing_yet(function: ConsolidationFunction) -> f64 {
     match function {
-        Function::Average => 0.0,
-        Function::Maximum => f64::NEG_INFINITY,
-        Function::Minimum => f64::INFINITY,
+        ConsolidationFunction::Average => 0.0,
+        ConsolidationFunction::Maximum => f64::NEG_INFINITY,
+        ConsolidationFunction::Minimum => f64::INFINITY,
         _ => UNKNOWN,
     }
 }
 
 /// Takes a known data point into a row that stays incomplete.
 #[allow(clippy::cast_precision_loss, reason = "as RRDtool converts them")]
-fn add(function: Function, values: &mut Values, point: f64, elapsed: u64) {
+fn add(function: ConsolidationFunction, values: &mut Values, point: f64, elapsed: u64) {
     let so_far = double(values, state::VALUE);
     let value = match function {
-        Function::Average if so_far.is_nan() => point * elapsed as f64,
-        Function::Average => so_far + point * elapsed as f64,
+        ConsolidationFunction::Average if so_far.is_nan() => point * elapsed as f64,
+        ConsolidationFunction::Average => so_far + point * elapsed as f64,
         _ if so_far.is_nan() => point,
-        Function::Minimum => {
+        ConsolidationFunction::Minimum => {
             if point < so_far {
                 point
             } else {
                 so_far
             }
         }
-        Function::Maximum => {
+        ConsolidationFunction::Maximum => {
             if point > so_far {
                 point
             } else {
@@ -146,12 +148,14 @@ pub(crate) fn skip(
 ) {
     let (mut primary, mut secondary) = (point, point);
     match archive.function {
-        Function::Seasonal | Function::DevSeasonal => {
+        ConsolidationFunction::Seasonal | ConsolidationFunction::DevSeasonal => {
             set(values, state::LAST_SEASONAL, season_before);
             set(values, state::SEASONAL, season);
             return;
         }
-        Function::HwPredict | Function::MhwPredict | Function::DevPredict => {
+        ConsolidationFunction::HwPredict
+        | ConsolidationFunction::MhwPredict
+        | ConsolidationFunction::DevPredict => {
             if archive.function.is_forecast() {
                 let count = &mut values[state::NULL_COUNT];
                 *count = count.wrapping_add(elapsed);
@@ -160,7 +164,7 @@ pub(crate) fn skip(
             }
             (primary, secondary) = (UNKNOWN, UNKNOWN);
         }
-        Function::Failures => {
+        ConsolidationFunction::Failures => {
             (primary, secondary) = (0.0, 0.0);
             set(values, state::PRIMARY, primary);
             set(values, state::SECONDARY, secondary);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Result, refuse};
 use crate::file::{Access, File};
-use crate::header::{Archive, DataSource, Header, Time};
+use crate::header::{Archive, RrdHeader, StoredDataSource, Time};
 use crate::image::Image;
 use crate::specification::{self, MappedSource, Version};
 
@@ -61,7 +61,7 @@ pub fn image(path: &Path, options: &Options, definitions: &[&str], now: i64) -> 
     }
     let step_seconds = step_seconds.unwrap_or(STEP_SECONDS);
     new.read(path, definitions, step_seconds)?;
-    let header = Header {
+    let header = RrdHeader {
         version: new.version,
         step_seconds,
         sources: new.sources,
@@ -81,7 +81,7 @@ pub fn image(path: &Path, options: &Options, definitions: &[&str], now: i64) -> 
 /// What the definitions say.
 #[derive(Default)]
 struct Definitions {
-    sources: Vec<DataSource>,
+    sources: Vec<StoredDataSource>,
     archives: Vec<Archive>,
     /// Of the sources that are defined here: where their values come from.
     mapped: Vec<(String, Option<MappedSource>)>,

@@ -4,8 +4,8 @@ use crate::compute;
 use crate::error::Result;
 use crate::file::File;
 use crate::header::{
-    Archive, Function, Header, SourceKind, Values, archive_value, consolidation_value,
-    primary_value,
+    Archive, ConsolidationFunction, RrdHeader, SourceKind, Values, archive_value,
+    consolidation_value, primary_value,
 };
 use crate::info::history;
 use crate::number::push_dumped;
@@ -23,7 +23,7 @@ pub enum Heading {
 }
 
 /// A time zone: what comments show times in.
-pub trait Zone {
+pub trait LocalZone {
     /// Seconds east of Greenwich at a time, and the zone's abbreviation.
     fn offset(&self, seconds: i64) -> (i32, String);
 }
@@ -38,7 +38,7 @@ const PIECE_BYTES: usize = 1 << 18;
 pub fn dump<E: From<crate::Error>>(
     file: &File,
     heading: Heading,
-    zone: &dyn Zone,
+    zone: &dyn LocalZone,
     mut write: impl FnMut(&str) -> Result<(), E>,
 ) -> Result<(), E> {
     let header = file.header();
@@ -119,7 +119,7 @@ fn push_value(out: &mut String, value: f64) {
     }
 }
 
-fn push_source(out: &mut String, header: &Header, index: usize) {
+fn push_source(out: &mut String, header: &RrdHeader, index: usize) {
     let source = &header.sources[index];
     let (name, kind) = (&source.name, source.kind.name());
     out.push_str(&format!("\t<ds>\n\t\t<name> {name} </name>\n\t\t<type> {kind} </type>\n"));
@@ -142,7 +142,7 @@ fn push_source(out: &mut String, header: &Header, index: usize) {
     out.push_str(&format!("\n\t\t<unknown_sec> {unknown} </unknown_sec>\n\t</ds>\n\n"));
 }
 
-fn push_archive(out: &mut String, header: &Header, index: usize) {
+fn push_archive(out: &mut String, header: &RrdHeader, index: usize) {
     let archive = &header.archives[index];
     let (function, steps) = (archive.function.name(), archive.steps_per_row);
     let seconds = header.row_seconds(index);
@@ -165,11 +165,11 @@ fn push_parameters(out: &mut String, version: u8, archive: &Archive) {
         out.push('\n');
     };
     match archive.function {
-        Function::HwPredict | Function::MhwPredict => {
+        ConsolidationFunction::HwPredict | ConsolidationFunction::MhwPredict => {
             double("hw_alpha", archive_value::ALPHA);
             double("hw_beta", archive_value::BETA);
         }
-        Function::Seasonal | Function::DevSeasonal => {
+        ConsolidationFunction::Seasonal | ConsolidationFunction::DevSeasonal => {
             double("seasonal_gamma", archive_value::GAMMA);
             let row = archive.values[archive_value::SMOOTH_ROW];
             out.push_str(&format!("\t\t<seasonal_smooth_idx>{row}</seasonal_smooth_idx>\n"));
@@ -179,7 +179,7 @@ fn push_parameters(out: &mut String, version: u8, archive: &Archive) {
                 out.push('\n');
             }
         }
-        Function::Failures => {
+        ConsolidationFunction::Failures => {
             double("delta_pos", archive_value::DELTA_POSITIVE);
             double("delta_neg", archive_value::DELTA_NEGATIVE);
             let window = archive.values[archive_value::WINDOW];
@@ -188,7 +188,7 @@ fn push_parameters(out: &mut String, version: u8, archive: &Archive) {
                 "\t\t<window_len>{window}</window_len>\n\t\t<failure_threshold>{threshold}</failure_threshold>\n"
             ));
         }
-        Function::DevPredict => {}
+        ConsolidationFunction::DevPredict => {}
         _ => {
             double("xff", archive_value::XFILES_FACTOR);
             return;
@@ -207,7 +207,7 @@ fn push_state(out: &mut String, archive: &Archive, state: &Values) {
     double("primary_value", at::PRIMARY);
     double("secondary_value", at::SECONDARY);
     let (name, count) = match archive.function {
-        Function::HwPredict | Function::MhwPredict => {
+        ConsolidationFunction::HwPredict | ConsolidationFunction::MhwPredict => {
             double("intercept", at::INTERCEPT);
             double("last_intercept", at::LAST_INTERCEPT);
             double("slope", at::SLOPE);
@@ -216,13 +216,13 @@ fn push_state(out: &mut String, archive: &Archive, state: &Values) {
             out.push_str(&format!("\t\t\t<nan_count>{count}</nan_count>\n"));
             ("last_nan_count", state[at::LAST_NULL_COUNT].to_string())
         }
-        Function::Seasonal | Function::DevSeasonal => {
+        ConsolidationFunction::Seasonal | ConsolidationFunction::DevSeasonal => {
             double("seasonal", at::SEASONAL);
             double("last_seasonal", at::LAST_SEASONAL);
             ("init_flag", state[at::SEASONS].to_string())
         }
-        Function::DevPredict => return,
-        Function::Failures => ("history", history(archive, state)),
+        ConsolidationFunction::DevPredict => return,
+        ConsolidationFunction::Failures => ("history", history(archive, state)),
         _ => {
             double("value", at::VALUE);
             ("unknown_datapoints", state[at::UNKNOWN].to_string())
@@ -233,7 +233,7 @@ fn push_state(out: &mut String, archive: &Archive, state: &Values) {
 
 /// Writes times; zones change at whole quarters of an hour only.
 struct Clock<'a> {
-    zone: &'a dyn Zone,
+    zone: &'a dyn LocalZone,
     quarter: i64,
     offset_seconds: i64,
     abbreviation: String,
@@ -243,7 +243,7 @@ const QUARTER_SECONDS: i64 = 900;
 const DAY_SECONDS: i64 = 86_400;
 
 impl<'a> Clock<'a> {
-    fn new(zone: &'a dyn Zone) -> Self {
+    fn new(zone: &'a dyn LocalZone) -> Self {
         Self { zone, quarter: i64::MIN, offset_seconds: 0, abbreviation: String::new() }
     }
 

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use crate::error::{Result, refuse};
 use crate::file::{Access, File};
-use crate::header::{Function, Header};
+use crate::header::{ConsolidationFunction, RrdHeader};
 use crate::number::{UNKNOWN, push_exponential};
 
 /// What is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct FetchRequest {
     /// The consolidation function.
-    pub function: Function,
+    pub function: ConsolidationFunction,
     /// Start, in seconds since 1970.
     pub start: i64,
     /// End, in seconds since 1970.
@@ -22,7 +22,7 @@ pub struct Request {
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Series {
+pub struct FetchedSeries {
     /// End of the row before the first one, in seconds since 1970.
     pub start: i64,
     /// End of the last row, in seconds since 1970.
@@ -42,7 +42,7 @@ const CELLS_MAX: i64 = 1 << 27;
 ///
 /// # Errors
 /// If the file cannot be read, or has no archive of the function.
-pub fn fetch(path: &Path, request: &Request) -> Result<Series> {
+pub fn fetch(path: &Path, request: &FetchRequest) -> Result<FetchedSeries> {
     from_file(&File::open(path, Access::Read)?, request)
 }
 
@@ -50,7 +50,7 @@ pub fn fetch(path: &Path, request: &Request) -> Result<Series> {
 ///
 /// # Errors
 /// As [`fetch`].
-pub fn from_file(file: &File, request: &Request) -> Result<Series> {
+pub fn from_file(file: &File, request: &FetchRequest) -> Result<FetchedSeries> {
     let header = file.header();
     let archive = choose(header, request)
         .ok_or_else(|| refuse!("the RRD does not contain an RRA matching the chosen CF"))?;
@@ -66,7 +66,7 @@ pub fn from_file(file: &File, request: &Request) -> Result<Series> {
     let mut cells = vec![UNKNOWN; count * sources];
     fill(file, archive, start, end, &mut cells)?;
     let names = header.sources.iter().map(|source| source.name.clone()).collect();
-    Ok(Series { start, end, step_seconds: step as u64, names, cells })
+    Ok(FetchedSeries { start, end, step_seconds: step as u64, names, cells })
 }
 
 /// Copies the rows that the archive has.
@@ -102,7 +102,7 @@ fn fill(file: &File, archive: usize, start: i64, end: i64, cells: &mut [f64]) ->
 
 /// The archive that fits best: of those that reach back to the start, the one with the nearest
 /// resolution; else the one with the largest part of the period.
-fn choose(header: &Header, request: &Request) -> Option<usize> {
+fn choose(header: &RrdHeader, request: &FetchRequest) -> Option<usize> {
     let mut full: Option<(u64, usize)> = None;
     let mut part: Option<(i64, u64, usize)> = None;
     for (index, archive) in header.archives.iter().enumerate() {
@@ -136,7 +136,7 @@ fn choose(header: &Header, request: &Request) -> Option<usize> {
 
 /// The text that `rrdtool fetch` prints.
 #[must_use]
-pub fn text(series: &Series) -> String {
+pub fn text(series: &FetchedSeries) -> String {
     let mut out = String::from("           ");
     for name in &series.names {
         out.push_str(&format!("{name:>20}"));

@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, fcntl_lock};
 
 use crate::codec::{self, SHAPE_BYTES, Shape};
 use crate::error::{Error, Result};
-use crate::header::Header;
+use crate::header::RrdHeader;
 use crate::image::Image;
 use crate::layout::X86_64;
 use crate::mapping::{Mapping, RANGES_MAX, Range};
@@ -55,7 +55,7 @@ pub struct File {
     shape: Shape,
     /// The header as it stands in the file.
     bytes: Vec<u8>,
-    header: Header,
+    header: RrdHeader,
     mapping: Option<Mapping>,
 }
 
@@ -98,13 +98,13 @@ impl File {
 
     /// Its header.
     #[must_use]
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &RrdHeader {
         &self.header
     }
 
     /// Its layout.
     #[must_use]
-    pub fn layout(&self) -> crate::layout::Layout {
+    pub fn layout(&self) -> crate::layout::FileLayout {
         self.shape.layout
     }
 
@@ -253,7 +253,7 @@ impl File {
     }
 
     /// The header, to change its live part; [`File::write_live`] writes it.
-    pub(crate) fn header_mut(&mut self) -> &mut Header {
+    pub(crate) fn header_mut(&mut self) -> &mut RrdHeader {
         &mut self.header
     }
 
@@ -346,7 +346,7 @@ fn rows_fit(shape: &Shape, bytes: &[u8], file_bytes: u64) -> bool {
     shape.header_bytes.saturating_add(cells.saturating_mul(8)) == file_bytes
 }
 
-fn expected_bytes(shape: &Shape, header: &Header) -> u64 {
+fn expected_bytes(shape: &Shape, header: &RrdHeader) -> u64 {
     shape.header_bytes.saturating_add(header.cells().saturating_mul(8))
 }
 

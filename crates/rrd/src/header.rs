@@ -51,7 +51,7 @@ impl SourceKind {
 
 /// How the data points of a row become its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Function {
+pub enum ConsolidationFunction {
     /// Mean.
     Average,
     /// Smallest.
@@ -74,7 +74,7 @@ pub enum Function {
     Failures,
 }
 
-impl Function {
+impl ConsolidationFunction {
     /// Every function, with its name in files and arguments.
     pub const ALL: [(Self, &'static str); 10] = [
         (Self::Average, "AVERAGE"),
@@ -221,7 +221,7 @@ impl Time {
 
 /// A data source.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DataSource {
+pub struct StoredDataSource {
     /// Its name, of 1 to 19 bytes.
     pub name: String,
     /// How readings become rates.
@@ -230,7 +230,7 @@ pub struct DataSource {
     pub values: Values,
 }
 
-impl DataSource {
+impl StoredDataSource {
     /// Longest time between two readings, in seconds.
     #[must_use]
     pub fn heartbeat_seconds(&self) -> u64 {
@@ -254,7 +254,7 @@ impl DataSource {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Archive {
     /// How data points become a row.
-    pub function: Function,
+    pub function: ConsolidationFunction,
     /// Number of rows.
     pub rows: u64,
     /// Steps that a row covers.
@@ -305,13 +305,13 @@ impl Primary {
 
 /// A header.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Header {
+pub struct RrdHeader {
     /// Version of the format: 1 to 5.
     pub version: u8,
     /// Seconds of a step.
     pub step_seconds: u64,
     /// Data sources, in the order of the file.
-    pub sources: Vec<DataSource>,
+    pub sources: Vec<StoredDataSource>,
     /// Archives, in the order of the file.
     pub archives: Vec<Archive>,
     /// Time of the last update.
@@ -324,7 +324,7 @@ pub struct Header {
     pub current_row: Vec<u64>,
 }
 
-impl Header {
+impl RrdHeader {
     /// Number of doubles in all rows.
     #[must_use]
     pub fn cells(&self) -> u64 {

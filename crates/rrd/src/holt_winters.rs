@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use crate::error::{Result, refuse};
 use crate::header::{
-    Archive, FAILURES_WINDOW_MAX, Function, Header, Values, archive_value,
+    Archive, ConsolidationFunction, FAILURES_WINDOW_MAX, RrdHeader, Values, archive_value,
     consolidation_value as state,
 };
 use crate::number::UNKNOWN;
@@ -54,10 +54,10 @@ impl Line {
 }
 
 impl Method {
-    fn of(function: Function) -> Option<Self> {
+    fn of(function: ConsolidationFunction) -> Option<Self> {
         match function {
-            Function::HwPredict => Some(Self::Additive),
-            Function::MhwPredict => Some(Self::Multiplicative),
+            ConsolidationFunction::HwPredict => Some(Self::Additive),
+            ConsolidationFunction::MhwPredict => Some(Self::Multiplicative),
             _ => None,
         }
     }
@@ -109,12 +109,14 @@ fn set(values: &mut Values, index: usize, value: f64) {
 }
 
 /// Refuses archives whose partners do not exist; RRDtool would read memory that is not its own.
-pub(crate) fn check(header: &Header) -> Result<()> {
+pub(crate) fn check(header: &RrdHeader) -> Result<()> {
     for (index, archive) in header.archives.iter().enumerate() {
         let hops = match archive.function {
             function if function.is_plain() => continue,
-            Function::HwPredict | Function::MhwPredict | Function::DevPredict => 1,
-            Function::Seasonal | Function::DevSeasonal => 2,
+            ConsolidationFunction::HwPredict
+            | ConsolidationFunction::MhwPredict
+            | ConsolidationFunction::DevPredict => 1,
+            ConsolidationFunction::Seasonal | ConsolidationFunction::DevSeasonal => 2,
             _ => 3,
         };
         let mut partner = archive;
@@ -126,7 +128,9 @@ pub(crate) fn check(header: &Header) -> Result<()> {
             })?;
         }
         let window = archive.values[archive_value::WINDOW];
-        if archive.function == Function::Failures && !(1..=FAILURES_WINDOW_MAX).contains(&window) {
+        if archive.function == ConsolidationFunction::Failures
+            && !(1..=FAILURES_WINDOW_MAX).contains(&window)
+        {
             return Err(refuse!("rra {index} (FAILURES) has a window of {window} rows"));
         }
     }
@@ -135,7 +139,7 @@ pub(crate) fn check(header: &Header) -> Result<()> {
 
 /// One step of one archive and source.
 pub(crate) struct Step<'a> {
-    pub(crate) header: &'a mut Header,
+    pub(crate) header: &'a mut RrdHeader,
     pub(crate) archive: usize,
     pub(crate) source: usize,
     /// Where the value goes: `PRIMARY` or `SECONDARY`.
@@ -149,12 +153,12 @@ impl Step<'_> {
     pub(crate) fn take(&mut self, point: f64) {
         self.put(point);
         match self.header.archives[self.archive].function {
-            Function::HwPredict => self.forecast(Method::Additive),
-            Function::MhwPredict => self.forecast(Method::Multiplicative),
-            Function::Seasonal => self.season(),
-            Function::DevSeasonal => self.deviation(),
-            Function::DevPredict => self.deviation_history(),
-            Function::Failures => self.failures(),
+            ConsolidationFunction::HwPredict => self.forecast(Method::Additive),
+            ConsolidationFunction::MhwPredict => self.forecast(Method::Multiplicative),
+            ConsolidationFunction::Seasonal => self.season(),
+            ConsolidationFunction::DevSeasonal => self.deviation(),
+            ConsolidationFunction::DevPredict => self.deviation_history(),
+            ConsolidationFunction::Failures => self.failures(),
             _ => {}
         }
     }
@@ -349,7 +353,7 @@ fn set_violations(values: &mut Values, bytes: &[u8; 80]) {
 
 /// Forgets the violations of the window.
 pub(crate) fn erase_violations(archive: &Archive, values: &mut Values) {
-    if archive.function != Function::Failures {
+    if archive.function != ConsolidationFunction::Failures {
         return;
     }
     let window = archive.values[archive_value::WINDOW].min(FAILURES_WINDOW_MAX) as usize;
@@ -360,19 +364,21 @@ pub(crate) fn erase_violations(archive: &Archive, values: &mut Values) {
 
 /// Forgets all that was learned about a source's forecast.  Seasons are given back, to be filled
 /// with unknown values.
-pub(crate) fn reset(header: &mut Header, source: usize) -> Vec<usize> {
+pub(crate) fn reset(header: &mut RrdHeader, source: usize) -> Vec<usize> {
     let mut seasons = Vec::new();
     for index in 0..header.archives.len() {
         let archive = header.archives[index].clone();
         let values = header.state_mut(index, source);
         match archive.function {
-            Function::HwPredict | Function::MhwPredict => begin_forecast(values),
-            Function::Seasonal | Function::DevSeasonal => {
+            ConsolidationFunction::HwPredict | ConsolidationFunction::MhwPredict => {
+                begin_forecast(values);
+            }
+            ConsolidationFunction::Seasonal | ConsolidationFunction::DevSeasonal => {
                 set(values, state::SEASONAL, UNKNOWN);
                 set(values, state::LAST_SEASONAL, UNKNOWN);
                 seasons.push(index);
             }
-            Function::Failures => erase_violations(&archive, values),
+            ConsolidationFunction::Failures => erase_violations(&archive, values),
             _ => {}
         }
     }
@@ -399,7 +405,7 @@ pub(crate) fn begin_season(values: &mut Values) {
 const FIRST_SEASONS: u64 = 3;
 
 /// Whether these steps pass the row at which a season is smoothed.  Counts the first seasons.
-pub(crate) fn is_smoothing_due(header: &mut Header, archive: usize, elapsed: u64) -> bool {
+pub(crate) fn is_smoothing_due(header: &mut RrdHeader, archive: usize, elapsed: u64) -> bool {
     let row = header.current_row[archive];
     let Archive { rows, values, .. } = header.archives[archive].clone();
     let smooth_row = values[archive_value::SMOOTH_ROW];
@@ -424,7 +430,7 @@ pub(crate) fn is_smoothing_due(header: &mut Header, archive: usize, elapsed: u64
 /// Smooths a season with a moving average; `cells` are its rows.  Does nothing while a value is
 /// unknown.  The mean of a season moves into the intercept of its forecast.
 #[allow(clippy::cast_precision_loss, reason = "as RRDtool converts them")]
-pub(crate) fn smooth(header: &mut Header, archive: usize, cells: &mut [f64]) -> bool {
+pub(crate) fn smooth(header: &mut RrdHeader, archive: usize, cells: &mut [f64]) -> bool {
     let sources = header.sources.len();
     let own = header.archives[archive].clone();
     let rows = own.rows as usize;
@@ -457,7 +463,7 @@ pub(crate) fn smooth(header: &mut Header, archive: usize, cells: &mut [f64]) -> 
             baseline += cells[middle];
             sum -= queue.pop_front().unwrap_or(0.0);
         }
-        if own.function != Function::Seasonal {
+        if own.function != ConsolidationFunction::Seasonal {
             continue;
         }
         baseline /= rows as f64;

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use crate::codec;
 use crate::error::{Error, Result, refuse};
 use crate::file::{Access, File};
-use crate::header::{Function, Header, Primary, Values, consolidation_value, primary_value};
+use crate::header::{
+    ConsolidationFunction, Primary, RrdHeader, Values, consolidation_value, primary_value,
+};
 use crate::holt_winters;
 use crate::layout::READING_BYTES;
 use crate::number::UNKNOWN;
@@ -24,7 +26,7 @@ const CELLS_MAX: u64 = 1 << 30;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Image {
     /// The header.
-    pub header: Header,
+    pub header: RrdHeader,
     /// The rows of each archive, in the order of the file, a value for each source.
     pub cells: Vec<Vec<f64>>,
 }
@@ -54,7 +56,7 @@ impl Image {
     ///
     /// # Errors
     /// If it is too large for memory.
-    pub fn empty(mut header: Header) -> Result<Self> {
+    pub fn empty(mut header: RrdHeader) -> Result<Self> {
         check_size(&header)?;
         begin(&mut header);
         let sources = header.sources.len();
@@ -83,7 +85,7 @@ impl Image {
     }
 }
 
-fn check_size(header: &Header) -> Result<()> {
+fn check_size(header: &RrdHeader) -> Result<()> {
     match header.cells() > CELLS_MAX {
         true => Err(refuse!("{} values are more than fit into memory", header.cells())),
         false => Ok(()),
@@ -91,7 +93,7 @@ fn check_size(header: &Header) -> Result<()> {
 }
 
 /// Sets the state of a header to that of a new file: the last update is set already.
-pub(crate) fn begin(header: &mut Header) {
+pub(crate) fn begin(header: &mut RrdHeader) {
     let seconds = header.last_update.seconds as u64;
     let unknown = seconds % header.step_seconds;
     let mut primary = Primary { reading: [0; READING_BYTES], values: Values::default() };
@@ -109,13 +111,17 @@ pub(crate) fn begin(header: &mut Header) {
 }
 
 /// The state of an archive and a source that have seen nothing.
-pub(crate) fn first_state(header: &Header, archive: usize, unknown_seconds: u64) -> Values {
+pub(crate) fn first_state(header: &RrdHeader, archive: usize, unknown_seconds: u64) -> Values {
     let archive = &header.archives[archive];
     let mut values = Values::default();
     match archive.function {
-        Function::HwPredict | Function::MhwPredict => holt_winters::begin_forecast(&mut values),
-        Function::Seasonal | Function::DevSeasonal => holt_winters::begin_season(&mut values),
-        Function::Failures => {}
+        ConsolidationFunction::HwPredict | ConsolidationFunction::MhwPredict => {
+            holt_winters::begin_forecast(&mut values);
+        }
+        ConsolidationFunction::Seasonal | ConsolidationFunction::DevSeasonal => {
+            holt_winters::begin_season(&mut values);
+        }
+        ConsolidationFunction::Failures => {}
         _ => {
             values[consolidation_value::VALUE] = UNKNOWN.to_bits();
             let step = header.step_seconds;

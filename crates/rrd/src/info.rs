@@ -6,14 +6,14 @@ use crate::compute;
 use crate::error::{Result, refuse};
 use crate::file::{Access, File};
 use crate::header::{
-    Function, Header, SourceKind, archive_value, consolidation_value, primary_value,
+    ConsolidationFunction, RrdHeader, SourceKind, archive_value, consolidation_value, primary_value,
 };
 use crate::holt_winters;
 use crate::number::push_exponential;
 
 /// A value of a key.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum InfoValue {
     /// A double; not a number is shown as `NaN`.
     Double(f64),
     /// A count.
@@ -26,14 +26,14 @@ pub enum Value {
 
 /// All keys of a file and their values, in RRDtool's order.
 #[must_use]
-pub fn info(file: &File, name: &str) -> Vec<(String, Value)> {
+pub fn info(file: &File, name: &str) -> Vec<(String, InfoValue)> {
     let header = file.header();
     let mut all = vec![
-        ("filename".to_owned(), Value::Text(name.to_owned())),
-        ("rrd_version".to_owned(), Value::Text(format!("{:04}", header.version))),
-        ("step".to_owned(), Value::Count(header.step_seconds)),
-        ("last_update".to_owned(), Value::Count(header.last_update.seconds as u64)),
-        ("header_size".to_owned(), Value::Count(file.header_bytes())),
+        ("filename".to_owned(), InfoValue::Text(name.to_owned())),
+        ("rrd_version".to_owned(), InfoValue::Text(format!("{:04}", header.version))),
+        ("step".to_owned(), InfoValue::Count(header.step_seconds)),
+        ("last_update".to_owned(), InfoValue::Count(header.last_update.seconds as u64)),
+        ("header_size".to_owned(), InfoValue::Count(file.header_bytes())),
     ];
     for index in 0..header.sources.len() {
         push_source(&mut all, header, index);
@@ -44,72 +44,78 @@ pub fn info(file: &File, name: &str) -> Vec<(String, Value)> {
     all
 }
 
-fn push_source(all: &mut Vec<(String, Value)>, header: &Header, index: usize) {
+fn push_source(all: &mut Vec<(String, InfoValue)>, header: &RrdHeader, index: usize) {
     let source = &header.sources[index];
     let mut push = |key: &str, value| all.push((format!("ds[{}].{key}", source.name), value));
-    push("index", Value::Count(index as u64));
-    push("type", Value::Text(source.kind.name().to_owned()));
+    push("index", InfoValue::Count(index as u64));
+    push("type", InfoValue::Text(source.kind.name().to_owned()));
     if source.kind == SourceKind::Compute {
-        push("cdef", Value::Text(compute::text(source, &header.sources)));
+        push("cdef", InfoValue::Text(compute::text(source, &header.sources)));
     } else {
-        push("minimal_heartbeat", Value::Count(source.heartbeat_seconds()));
-        push("min", Value::Double(source.minimum()));
-        push("max", Value::Double(source.maximum()));
+        push("minimal_heartbeat", InfoValue::Count(source.heartbeat_seconds()));
+        push("min", InfoValue::Double(source.minimum()));
+        push("max", InfoValue::Double(source.maximum()));
     }
     let primary = &header.primary[index];
     let reading = String::from_utf8_lossy(primary.reading()).into_owned();
-    push("last_ds", Value::Text(reading));
-    push("value", Value::Double(f64::from_bits(primary.values[primary_value::VALUE])));
-    push("unknown_sec", Value::Count(primary.values[primary_value::UNKNOWN_SECONDS]));
+    push("last_ds", InfoValue::Text(reading));
+    push("value", InfoValue::Double(f64::from_bits(primary.values[primary_value::VALUE])));
+    push("unknown_sec", InfoValue::Count(primary.values[primary_value::UNKNOWN_SECONDS]));
 }
 
-fn push_archive(all: &mut Vec<(String, Value)>, header: &Header, index: usize) {
+fn push_archive(all: &mut Vec<(String, InfoValue)>, header: &RrdHeader, index: usize) {
     let archive = &header.archives[index];
     let mut push = |key: &str, value| all.push((format!("rra[{index}].{key}"), value));
-    push("cf", Value::Text(archive.function.name().to_owned()));
-    push("rows", Value::Count(archive.rows));
-    push("cur_row", Value::Count(header.current_row[index]));
-    push("pdp_per_row", Value::Count(archive.steps_per_row));
-    let double = |place: usize| Value::Double(archive.double(place));
+    push("cf", InfoValue::Text(archive.function.name().to_owned()));
+    push("rows", InfoValue::Count(archive.rows));
+    push("cur_row", InfoValue::Count(header.current_row[index]));
+    push("pdp_per_row", InfoValue::Count(archive.steps_per_row));
+    let double = |place: usize| InfoValue::Double(archive.double(place));
     match archive.function {
-        Function::HwPredict | Function::MhwPredict => {
+        ConsolidationFunction::HwPredict | ConsolidationFunction::MhwPredict => {
             push("alpha", double(archive_value::ALPHA));
             push("beta", double(archive_value::BETA));
         }
-        Function::Seasonal | Function::DevSeasonal => {
+        ConsolidationFunction::Seasonal | ConsolidationFunction::DevSeasonal => {
             push("gamma", double(archive_value::GAMMA));
             if header.version >= 4 {
                 push("smoothing_window", double(archive_value::SMOOTHING_WINDOW));
             }
         }
-        Function::Failures => {
+        ConsolidationFunction::Failures => {
             push("delta_pos", double(archive_value::DELTA_POSITIVE));
             push("delta_neg", double(archive_value::DELTA_NEGATIVE));
-            push("failure_threshold", Value::Count(archive.values[archive_value::THRESHOLD]));
-            push("window_length", Value::Count(archive.values[archive_value::WINDOW]));
+            push("failure_threshold", InfoValue::Count(archive.values[archive_value::THRESHOLD]));
+            push("window_length", InfoValue::Count(archive.values[archive_value::WINDOW]));
         }
-        Function::DevPredict => {}
+        ConsolidationFunction::DevPredict => {}
         _ => push("xff", double(archive_value::XFILES_FACTOR)),
     }
     for source in 0..header.sources.len() {
         let state = header.state(index, source);
-        let double = |place: usize| Value::Double(f64::from_bits(state[place]));
+        let double = |place: usize| InfoValue::Double(f64::from_bits(state[place]));
         let mut push = |key: &str, value| {
             all.push((format!("rra[{index}].cdp_prep[{source}].{key}"), value));
         };
         match archive.function {
-            Function::HwPredict | Function::MhwPredict => {
+            ConsolidationFunction::HwPredict | ConsolidationFunction::MhwPredict => {
                 push("intercept", double(consolidation_value::INTERCEPT));
                 push("slope", double(consolidation_value::SLOPE));
-                push("NaN_count", Value::Count(state[consolidation_value::NULL_COUNT]));
+                push("NaN_count", InfoValue::Count(state[consolidation_value::NULL_COUNT]));
             }
-            Function::Seasonal => push("seasonal", double(consolidation_value::SEASONAL)),
-            Function::DevSeasonal => push("deviation", double(consolidation_value::SEASONAL)),
-            Function::DevPredict => {}
-            Function::Failures => push("history", Value::Text(history(archive, state))),
+            ConsolidationFunction::Seasonal => {
+                push("seasonal", double(consolidation_value::SEASONAL));
+            }
+            ConsolidationFunction::DevSeasonal => {
+                push("deviation", double(consolidation_value::SEASONAL));
+            }
+            ConsolidationFunction::DevPredict => {}
+            ConsolidationFunction::Failures => {
+                push("history", InfoValue::Text(history(archive, state)));
+            }
             _ => {
                 push("value", double(consolidation_value::VALUE));
-                push("unknown_datapoints", Value::Count(state[consolidation_value::UNKNOWN]));
+                push("unknown_datapoints", InfoValue::Count(state[consolidation_value::UNKNOWN]));
             }
         }
     }
@@ -124,15 +130,15 @@ pub(crate) fn history(archive: &crate::header::Archive, state: &crate::header::V
 }
 
 /// A line of a key and its value, as RRDtool prints it.
-pub fn push_line(out: &mut String, key: &str, value: &Value) {
+pub fn push_line(out: &mut String, key: &str, value: &InfoValue) {
     out.push_str(key);
     out.push_str(" = ");
     match value {
-        Value::Double(double) if double.is_nan() => out.push_str("NaN"),
-        Value::Double(double) => push_exponential(out, *double, 10),
-        Value::Count(count) => out.push_str(&count.to_string()),
-        Value::Int(int) => out.push_str(&int.to_string()),
-        Value::Text(text) => {
+        InfoValue::Double(double) if double.is_nan() => out.push_str("NaN"),
+        InfoValue::Double(double) => push_exponential(out, *double, 10),
+        InfoValue::Count(count) => out.push_str(&count.to_string()),
+        InfoValue::Int(int) => out.push_str(&int.to_string()),
+        InfoValue::Text(text) => {
             out.push('"');
             out.push_str(text);
             out.push('"');

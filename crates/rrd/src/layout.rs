@@ -33,7 +33,7 @@ pub(crate) const FLOAT_COOKIE: f64 = 8.642_135E130;
 
 /// An architecture's structures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub struct FileLayout {
     /// What it is called.
     pub name: &'static str,
     /// Most significant byte first.
@@ -47,26 +47,31 @@ pub struct Layout {
 }
 
 /// The layout that this program writes.
-pub const X86_64: Layout =
-    Layout { name: "x86-64", big_endian: false, long_bytes: 8, time_bytes: 8, double_alignment: 8 };
+pub const X86_64: FileLayout = FileLayout {
+    name: "x86-64",
+    big_endian: false,
+    long_bytes: 8,
+    time_bytes: 8,
+    double_alignment: 8,
+};
 
 const fn layout_32(
     name: &'static str,
     big_endian: bool,
     time_bytes: usize,
     double_alignment: usize,
-) -> Layout {
-    Layout { name, big_endian, long_bytes: 4, time_bytes, double_alignment }
+) -> FileLayout {
+    FileLayout { name, big_endian, long_bytes: 4, time_bytes, double_alignment }
 }
 
 /// Every layout that is known, the likeliest first.
-pub const LAYOUTS: &[Layout] = &[
+pub const LAYOUTS: &[FileLayout] = &[
     X86_64,
     layout_32("32-bit ARM (EABI)", false, 4, 8),
     layout_32("32-bit ARM with 64-bit time", false, 8, 8),
     layout_32("i386", false, 4, 4),
     layout_32("i386 with 64-bit time", false, 8, 4),
-    Layout { name: "64-bit big-endian", big_endian: true, ..X86_64 },
+    FileLayout { name: "64-bit big-endian", big_endian: true, ..X86_64 },
     layout_32("32-bit big-endian", true, 4, 8),
     layout_32("32-bit big-endian with 64-bit time", true, 8, 8),
     layout_32("32-bit big-endian, doubles aligned to 4 bytes", true, 4, 4),
@@ -82,7 +87,7 @@ const fn aligned(offset: usize, alignment: usize) -> usize {
     offset.div_ceil(alignment) * alignment
 }
 
-impl Layout {
+impl FileLayout {
     const fn widest(&self) -> usize {
         if self.double_alignment > self.long_bytes {
             self.double_alignment
@@ -194,7 +199,7 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_compilers() {
-        let sizes = |layout: &Layout| {
+        let sizes = |layout: &FileLayout| {
             [
                 layout.float_cookie(),
                 layout.counts(),

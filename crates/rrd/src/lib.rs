@@ -36,4 +36,4 @@ mod xml;
 
 pub use error::{Error, Result, reason};
 pub use file::{Access, File, Locking};
-pub use layout::{LAYOUTS, Layout, X86_64};
+pub use layout::{FileLayout, LAYOUTS, X86_64};

@@ -10,7 +10,8 @@ use crate::consolidate::{self, Progress};
 use crate::create::Options;
 use crate::error::{Result, refuse};
 use crate::header::{
-    Archive, Function, Header, Time, Values, archive_value, consolidation_value, primary_value,
+    Archive, ConsolidationFunction, RrdHeader, Time, Values, archive_value, consolidation_value,
+    primary_value,
 };
 use crate::image::{Image, begin, first_state};
 use crate::number::UNKNOWN;
@@ -48,7 +49,7 @@ pub(crate) fn prefill(image: &mut Image, options: &Options, mapped: &Mapped) -> 
             let row_seconds = image.header.row_seconds(archive);
             candidates.retain(|one| {
                 let function = one.archive().function;
-                function == Function::Average || function == target.function
+                function == ConsolidationFunction::Average || function == target.function
             });
             // Files stay in their order; in each the best archive comes first.
             candidates.sort_by_key(|one| {
@@ -56,7 +57,13 @@ pub(crate) fn prefill(image: &mut Image, options: &Options, mapped: &Mapped) -> 
                 let seconds = one.image.header.row_seconds(one.archive);
                 let is_exact = own.function == target.function && seconds == row_seconds;
                 let file = given.iter().position(|image| std::ptr::eq(image, one.image));
-                (file, !is_exact, own.function != Function::Average, seconds, Reverse(own.rows))
+                (
+                    file,
+                    !is_exact,
+                    own.function != ConsolidationFunction::Average,
+                    seconds,
+                    Reverse(own.rows),
+                )
             });
             if candidates.is_empty() {
                 continue;
@@ -100,7 +107,8 @@ fn add_points_archive(image: &mut Image) -> Points {
     let header = &mut image.header;
     let longest = header.archives.iter().map(|one| one.steps_per_row).max().unwrap_or(1);
     let rows = longest.saturating_mul(2).min(1 << 20);
-    let is_points = |one: &Archive| one.steps_per_row == 1 && one.function == Function::Average;
+    let is_points =
+        |one: &Archive| one.steps_per_row == 1 && one.function == ConsolidationFunction::Average;
     let found = header.archives.iter().enumerate().filter(|(_, one)| is_points(one));
     // Of archives of the same length the first.
     let found = found.max_by_key(|(index, one)| (one.rows, Reverse(*index)));
@@ -109,7 +117,12 @@ fn add_points_archive(image: &mut Image) -> Points {
     }
     let mut values = Values::default();
     values[archive_value::XFILES_FACTOR] = 0.5f64.to_bits();
-    header.archives.push(Archive { function: Function::Average, rows, steps_per_row: 1, values });
+    header.archives.push(Archive {
+        function: ConsolidationFunction::Average,
+        rows,
+        steps_per_row: 1,
+        values,
+    });
     header.current_row.push(0);
     let sources = header.sources.len();
     header.consolidation.extend(std::iter::repeat_n(Values::default(), sources));
@@ -146,14 +159,14 @@ impl Candidate<'_> {
 }
 
 /// End of a row, in seconds since 1970.
-fn row_end(header: &Header, archive: usize, row: u64) -> i64 {
+fn row_end(header: &RrdHeader, archive: usize, row: u64) -> i64 {
     let rows = header.archives[archive].rows;
     let back = (header.current_row[archive] + rows - row) % rows;
     header.newest_row(archive) - back as i64 * header.row_seconds(archive) as i64
 }
 
 /// The row that a time is in.
-fn row_at(header: &Header, archive: usize, time: i64) -> Option<u64> {
+fn row_at(header: &RrdHeader, archive: usize, time: i64) -> Option<u64> {
     let seconds = header.row_seconds(archive) as i64;
     let end = time + (seconds - time % seconds) % seconds;
     let newest = header.newest_row(archive);
@@ -165,7 +178,7 @@ fn row_at(header: &Header, archive: usize, time: i64) -> Option<u64> {
 /// The value of a row, if enough of it is covered.
 #[allow(clippy::cast_precision_loss, reason = "as RRDtool converts them")]
 fn row_value(
-    header: &Header,
+    header: &RrdHeader,
     archive: usize,
     row: u64,
     candidates: &[Candidate<'_>],
@@ -211,31 +224,37 @@ fn row_value(
         return None;
     }
     Some(match target.function {
-        Function::Average => value / covered.total as f64 * length as f64,
+        ConsolidationFunction::Average => value / covered.total as f64 * length as f64,
         _ => value,
     })
 }
 
 /// Adds a value of another row, which covers some seconds, to that of a row so far.
 #[allow(clippy::cast_precision_loss, reason = "as RRDtool converts them")]
-fn join(function: Function, value: f64, cell: f64, length: i64, newly: i64) -> f64 {
+fn join(function: ConsolidationFunction, value: f64, cell: f64, length: i64, newly: i64) -> f64 {
     match function {
-        Function::Minimum | Function::Maximum | Function::Last if value.is_nan() => cell,
-        Function::Minimum => {
+        ConsolidationFunction::Minimum
+        | ConsolidationFunction::Maximum
+        | ConsolidationFunction::Last
+            if value.is_nan() =>
+        {
+            cell
+        }
+        ConsolidationFunction::Minimum => {
             if value < cell {
                 value
             } else {
                 cell
             }
         }
-        Function::Maximum => {
+        ConsolidationFunction::Maximum => {
             if value > cell {
                 value
             } else {
                 cell
             }
         }
-        Function::Last => cell,
+        ConsolidationFunction::Last => cell,
         _ => {
             let value = if value.is_nan() { 0.0 } else { value };
             value + cell / length as f64 * newly as f64
@@ -271,11 +290,11 @@ impl Coverage {
 }
 
 /// Takes the last reading of a source from a file whose last update was in the same step.
-fn take_reading(header: &mut Header, source: usize, candidates: &[Candidate<'_>]) {
+fn take_reading(header: &mut RrdHeader, source: usize, candidates: &[Candidate<'_>]) {
     if header.primary[source].reading() != b"U" {
         return;
     }
-    let step_end = |header: &Header| {
+    let step_end = |header: &RrdHeader| {
         let step = header.step_seconds as i64;
         header.last_update.seconds / step * step + step
     };
@@ -295,7 +314,7 @@ fn take_reading(header: &mut Header, source: usize, candidates: &[Candidate<'_>]
 }
 
 /// First and last second of the row that is not complete yet.
-fn open_row(header: &Header, archive: usize) -> (i64, i64) {
+fn open_row(header: &RrdHeader, archive: usize) -> (i64, i64) {
     let seconds = header.row_seconds(archive) as i64;
     let begin = header.last_update.seconds / seconds * seconds + 1;
     (begin, begin + seconds - 1)
@@ -313,7 +332,7 @@ fn state(
     let header = &image.header;
     let target = &header.archives[archive];
     let step = header.step_seconds as i64;
-    let steps_of = |header: &Header| header.last_update.seconds / step;
+    let steps_of = |header: &RrdHeader| header.last_update.seconds / step;
     for one in candidates {
         let other = &one.image.header;
         let own = one.archive();

@@ -3,8 +3,9 @@
 use crate::compute;
 use crate::error::{Result, refuse};
 use crate::header::{
-    Archive, DataSource, FAILURES_WINDOW_MAX, Function, Header, Primary, SourceKind, Time, Values,
-    archive_value, consolidation_value, primary_value, source_value,
+    Archive, ConsolidationFunction, FAILURES_WINDOW_MAX, Primary, RrdHeader, SourceKind,
+    StoredDataSource, Time, Values, archive_value, consolidation_value, primary_value,
+    source_value,
 };
 use crate::image::{Image, random_row};
 use crate::layout::READING_BYTES;
@@ -29,7 +30,7 @@ struct Restorer<'a> {
 }
 
 fn empty() -> Image {
-    let header = Header {
+    let header = RrdHeader {
         version: 3,
         step_seconds: 0,
         sources: Vec::new(),
@@ -117,8 +118,11 @@ impl Restorer<'_> {
             let rule = "All data source definitions MUST precede the RRA definitions!";
             return Err(refuse!("parse_tag_ds: {rule}"));
         }
-        let mut source =
-            DataSource { name: String::new(), kind: SourceKind::Gauge, values: Values::default() };
+        let mut source = StoredDataSource {
+            name: String::new(),
+            kind: SourceKind::Gauge,
+            values: Values::default(),
+        };
         let mut primary = Primary { reading: [0; READING_BYTES], values: Values::default() };
         while let Some(name) = self.reader.child()? {
             match name {
@@ -151,7 +155,7 @@ impl Restorer<'_> {
 
     fn archive(&mut self) -> Result<()> {
         let mut archive = Archive {
-            function: Function::Average,
+            function: ConsolidationFunction::Average,
             rows: 0,
             steps_per_row: 1,
             values: Values::default(),
@@ -163,7 +167,7 @@ impl Restorer<'_> {
             match name {
                 "cf" => {
                     let function = self.reader.text(name)?;
-                    archive.function = Function::of(function).ok_or_else(|| {
+                    archive.function = ConsolidationFunction::of(function).ok_or_else(|| {
                         refuse!("parse_tag_rra_cf: Unknown consolidation function: {function}")
                     })?;
                 }
@@ -173,8 +177,8 @@ impl Restorer<'_> {
                     archive.values[archive_value::XFILES_FACTOR] = factor.to_bits();
                 }
                 "params" => self.parameters(&mut archive)?,
-                "cdp_prep" => self.states(&archive, &mut states)?,
-                "database" => self.rows(&archive, &mut cells)?,
+                "cdp_prep" => self.states(&mut states)?,
+                "database" => self.rows(&mut cells)?,
                 _ => {
                     let line = self.reader.line();
                     return Err(refuse!("line {line}: parse_tag_rra: Unknown tag: {name}"));
@@ -225,19 +229,19 @@ impl Restorer<'_> {
         Ok(())
     }
 
-    fn states(&mut self, archive: &Archive, states: &mut [Values]) -> Result<()> {
+    fn states(&mut self, states: &mut [Values]) -> Result<()> {
         let mut index = 0;
         while let Some(name) = self.reader.child()? {
             let Some(values) = states.get_mut(index).filter(|_| name == "ds") else {
                 return Err(refuse!("parse_tag_rra_cdp_prep: Unknown tag: {name}"));
             };
-            self.state(archive, values)?;
+            self.state(values)?;
             index += 1;
         }
         Ok(())
     }
 
-    fn state(&mut self, archive: &Archive, values: &mut Values) -> Result<()> {
+    fn state(&mut self, values: &mut Values) -> Result<()> {
         use consolidation_value as at;
         while let Some(name) = self.reader.child()? {
             let (place, is_count) = match name {
@@ -256,7 +260,7 @@ impl Restorer<'_> {
                 "unknown_datapoints" => (at::UNKNOWN, true),
                 "history" => {
                     let history = self.reader.text(name)?;
-                    set_history(archive, values, history);
+                    set_history(values, history);
                     continue;
                 }
                 _ => return Err(refuse!("parse_tag_rra_cdp_prep: Unknown tag: {name}")),
@@ -266,7 +270,7 @@ impl Restorer<'_> {
         Ok(())
     }
 
-    fn rows(&mut self, archive: &Archive, cells: &mut Vec<f64>) -> Result<()> {
+    fn rows(&mut self, cells: &mut Vec<f64>) -> Result<()> {
         let sources = self.image.header.sources.len();
         while let Some(name) = self.reader.child()? {
             let line = self.reader.line();
@@ -276,7 +280,7 @@ impl Restorer<'_> {
             for index in 0..sources {
                 self.reader.expect("v")?;
                 let value = self.double("v")?;
-                cells.push(self.checked(archive, index, value));
+                cells.push(self.checked(index, value));
             }
             let line = self.reader.line();
             match self.reader.next()? {
@@ -292,10 +296,9 @@ impl Restorer<'_> {
         Ok(())
     }
 
-    fn checked(&self, archive: &Archive, source: usize, value: f64) -> f64 {
+    fn checked(&self, source: usize, value: f64) -> f64 {
         let source = &self.image.header.sources[source];
-        let is_checked =
-            self.checks_range && archive.function.is_plain() && source.kind != SourceKind::Compute;
+        let is_checked = self.checks_range && source.kind != SourceKind::Compute;
         let is_beyond = value > source.maximum() || value < source.minimum();
         if is_checked && is_beyond { UNKNOWN } else { value }
     }
@@ -311,7 +314,7 @@ fn cut(name: &str) -> String {
 }
 
 /// Sets the violations of a window from 0 and 1.
-fn set_history(_archive: &Archive, values: &mut Values, history: &str) {
+fn set_history(values: &mut Values, history: &str) {
     for (index, digit) in history.bytes().take(FAILURES_WINDOW_MAX as usize).enumerate() {
         let shift = 8 * (index % 8);
         let byte = u64::from(digit == b'1') << shift;

@@ -5,8 +5,8 @@
 use crate::compute;
 use crate::error::{Error, Result, refuse};
 use crate::header::{
-    Archive, DataSource, FAILURES_WINDOW_MAX, Function, SourceKind, Values, archive_value,
-    source_value,
+    Archive, ConsolidationFunction, FAILURES_WINDOW_MAX, SourceKind, StoredDataSource, Values,
+    archive_value, source_value,
 };
 use crate::number::{self, UNKNOWN, leading_integer, scaled_duration};
 
@@ -17,7 +17,7 @@ pub const NAME_BYTES_MAX: usize = 19;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceDefinition {
     /// The source.
-    pub source: DataSource,
+    pub source: StoredDataSource,
     /// The source of another file that its values come from.
     pub mapped: Option<MappedSource>,
 }
@@ -76,7 +76,10 @@ fn parts(text: &str) -> Option<Parts<'_>> {
 
 /// Reads `name:KIND:…`, the part of a source's definition after `DS:`.  `known` are the sources
 /// before it.
-pub(crate) fn source(text: &str, known: &[DataSource]) -> Result<(SourceDefinition, Version)> {
+pub(crate) fn source(
+    text: &str,
+    known: &[StoredDataSource],
+) -> Result<(SourceDefinition, Version)> {
     let Some(parts) = parts(text) else { return Err(refuse!("invalid DS format")) };
     let defined = SourceKind::of(parts.kind)
         .ok_or_else(|| refuse!("invalid DS type specified ({})", parts.kind))
@@ -90,11 +93,11 @@ pub(crate) fn source(text: &str, known: &[DataSource]) -> Result<(SourceDefiniti
         SourceKind::DCounter | SourceKind::DDerive => 5,
         _ => 3,
     };
-    let source = DataSource { name: parts.name.to_owned(), kind, values };
+    let source = StoredDataSource { name: parts.name.to_owned(), kind, values };
     Ok((SourceDefinition { source, mapped: parts.mapped }, version))
 }
 
-fn source_values(kind: SourceKind, text: &str, known: &[DataSource]) -> Result<Values> {
+fn source_values(kind: SourceKind, text: &str, known: &[StoredDataSource]) -> Result<Values> {
     if kind == SourceKind::Compute {
         return compute::parse(text, known);
     }
@@ -187,25 +190,25 @@ impl ArchiveParser {
     fn begin(word: &str, step_seconds: u64, hash: u64) -> Result<Self> {
         let (name, _) = take_while(word, |byte| byte.is_ascii_uppercase());
         let name = name.get(..NAME_BYTES_MAX).unwrap_or(name);
-        let function = Function::of(name)
+        let function = ConsolidationFunction::of(name)
             .ok_or_else(|| refuse!("Unrecognized consolidation function {name}"))?;
         let mut values = Values::default();
         let mut version = 3;
         let nothing = u64::MAX;
         match function {
-            Function::HwPredict | Function::MhwPredict => {
-                version = if function == Function::MhwPredict { 4 } else { 3 };
+            ConsolidationFunction::HwPredict | ConsolidationFunction::MhwPredict => {
+                version = if function == ConsolidationFunction::MhwPredict { 4 } else { 3 };
                 values[archive_value::ALPHA] = 0.1f64.to_bits();
                 values[archive_value::BETA] = (1.0f64 / 288.0).to_bits();
                 values[archive_value::DEPENDENT] = MAKES_OTHERS;
             }
-            Function::Seasonal | Function::DevSeasonal => {
+            ConsolidationFunction::Seasonal | ConsolidationFunction::DevSeasonal => {
                 values[archive_value::GAMMA] = 0.1f64.to_bits();
                 values[archive_value::SMOOTHING_WINDOW] = 0.05f64.to_bits();
                 values[archive_value::DEPENDENT] = nothing;
             }
-            Function::DevPredict => values[archive_value::DEPENDENT] = nothing,
-            Function::Failures => {
+            ConsolidationFunction::DevPredict => values[archive_value::DEPENDENT] = nothing,
+            ConsolidationFunction::Failures => {
                 values[archive_value::DELTA_POSITIVE] = 2.0f64.to_bits();
                 values[archive_value::DELTA_NEGATIVE] = 2.0f64.to_bits();
                 values[archive_value::WINDOW] = 3;
@@ -220,8 +223,10 @@ impl ArchiveParser {
 
     fn words_min(&self) -> usize {
         match self.archive.function {
-            Function::HwPredict | Function::MhwPredict | Function::Failures => 5,
-            Function::DevSeasonal | Function::DevPredict => 3,
+            ConsolidationFunction::HwPredict
+            | ConsolidationFunction::MhwPredict
+            | ConsolidationFunction::Failures => 5,
+            ConsolidationFunction::DevSeasonal | ConsolidationFunction::DevPredict => 3,
             _ => 4,
         }
     }
@@ -243,7 +248,9 @@ impl ArchiveParser {
     }
 
     fn word(&mut self, index: usize, word: &str) -> Result<()> {
-        use Function::{DevPredict, DevSeasonal, Failures, HwPredict, MhwPredict, Seasonal};
+        use ConsolidationFunction::{
+            DevPredict, DevSeasonal, Failures, HwPredict, MhwPredict, Seasonal,
+        };
         let function = self.archive.function;
         let step = self.step_seconds;
         match (index, function) {
@@ -362,9 +369,9 @@ pub(crate) fn add_partners(archives: &mut Vec<Archive>, hash: u64) -> Result<()>
         (archive_value::DEPENDENT, index as u64),
     ];
     let deviations = (archive_value::DEPENDENT, index as u64 + 2);
-    archives.push(make(Function::Seasonal, period, &season));
-    archives.push(make(Function::DevSeasonal, period, &season));
-    archives.push(make(Function::DevPredict, forecast.rows, &[deviations]));
+    archives.push(make(ConsolidationFunction::Seasonal, period, &season));
+    archives.push(make(ConsolidationFunction::DevSeasonal, period, &season));
+    archives.push(make(ConsolidationFunction::DevPredict, forecast.rows, &[deviations]));
     let failures = [
         (archive_value::DELTA_POSITIVE, 2.0f64.to_bits()),
         (archive_value::DELTA_NEGATIVE, 2.0f64.to_bits()),
@@ -372,7 +379,7 @@ pub(crate) fn add_partners(archives: &mut Vec<Archive>, hash: u64) -> Result<()>
         (archive_value::WINDOW, 9),
         deviations,
     ];
-    archives.push(make(Function::Failures, period, &failures));
+    archives.push(make(ConsolidationFunction::Failures, period, &failures));
     Ok(())
 }
 

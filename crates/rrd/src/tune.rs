@@ -2,8 +2,8 @@
 
 use crate::error::{Result, refuse};
 use crate::header::{
-    DataSource, FAILURES_WINDOW_MAX, Function, Header, SourceKind, archive_value, primary_value,
-    source_value,
+    ConsolidationFunction, FAILURES_WINDOW_MAX, RrdHeader, SourceKind, StoredDataSource,
+    archive_value, primary_value, source_value,
 };
 use crate::holt_winters;
 use crate::image::{Image, first_state};
@@ -27,10 +27,17 @@ pub fn change(image: &mut Image, letter: char, value: &str) -> Result<()> {
         'n' => delta(header, value, archive_value::DELTA_NEGATIVE),
         'f' => window(header, value, archive_value::THRESHOLD),
         'w' => window(header, value, archive_value::WINDOW),
-        'x' => share(header, value, Function::is_forecast, archive_value::ALPHA),
-        'y' => share(header, value, Function::is_forecast, archive_value::BETA),
-        'z' => share(header, value, |one| one == Function::Seasonal, archive_value::GAMMA),
-        'v' => share(header, value, |one| one == Function::DevSeasonal, archive_value::GAMMA),
+        'x' => share(header, value, ConsolidationFunction::is_forecast, archive_value::ALPHA),
+        'y' => share(header, value, ConsolidationFunction::is_forecast, archive_value::BETA),
+        'z' => {
+            share(header, value, |one| one == ConsolidationFunction::Seasonal, archive_value::GAMMA)
+        }
+        'v' => share(
+            header,
+            value,
+            |one| one == ConsolidationFunction::DevSeasonal,
+            archive_value::GAMMA,
+        ),
         's' | 'S' => smoothing(header, value, letter),
         'b' => forget_forecast(image, value),
         // RRDtool takes a step and does nothing.
@@ -46,11 +53,11 @@ fn named(text: &str) -> Option<(&str, &str)> {
     Some((name, rest.strip_prefix(':')?)).filter(|_| length > 0)
 }
 
-fn source_index(header: &Header, name: &str) -> Result<usize> {
+fn source_index(header: &RrdHeader, name: &str) -> Result<usize> {
     header.source_index(name).ok_or_else(|| refuse!("unknown data source name '{name}'"))
 }
 
-fn heartbeat(header: &mut Header, text: &str) -> Result<()> {
+fn heartbeat(header: &mut RrdHeader, text: &str) -> Result<()> {
     let given = named(text).filter(|(_, rest)| {
         rest.trim_start_matches(['-', '+']).starts_with(|first: char| first.is_ascii_digit())
     });
@@ -60,7 +67,7 @@ fn heartbeat(header: &mut Header, text: &str) -> Result<()> {
     Ok(())
 }
 
-fn limit(header: &mut Header, text: &str, place: usize, which: &str) -> Result<()> {
+fn limit(header: &mut RrdHeader, text: &str, place: usize, which: &str) -> Result<()> {
     let invalid = || refuse!("invalid arguments for {which} ds value");
     let (name, number) = named(text).ok_or_else(invalid)?;
     let limit = match number {
@@ -72,7 +79,7 @@ fn limit(header: &mut Header, text: &str, place: usize, which: &str) -> Result<(
     Ok(())
 }
 
-fn kind(header: &mut Header, text: &str) -> Result<()> {
+fn kind(header: &mut RrdHeader, text: &str) -> Result<()> {
     let (name, kind) =
         named(text).ok_or_else(|| refuse!("invalid arguments for data source type"))?;
     let index = source_index(header, name)?;
@@ -87,7 +94,7 @@ fn kind(header: &mut Header, text: &str) -> Result<()> {
     Ok(())
 }
 
-fn rename(header: &mut Header, text: &str) -> Result<()> {
+fn rename(header: &mut RrdHeader, text: &str) -> Result<()> {
     let names = named(text)
         .map(|(old, new)| (old, named(&format!("{new}:")).map(|(new, _)| new.len()), new));
     let Some((old, length, new)) = names else {
@@ -102,8 +109,8 @@ fn rename(header: &mut Header, text: &str) -> Result<()> {
 
 /// Sets a parameter of all archives of some functions.
 fn set_all(
-    header: &mut Header,
-    is_meant: impl Fn(Function) -> bool,
+    header: &mut RrdHeader,
+    is_meant: impl Fn(ConsolidationFunction) -> bool,
     place: usize,
     bits: u64,
     what: &str,
@@ -119,11 +126,11 @@ fn set_all(
     }
 }
 
-fn is_failures(function: Function) -> bool {
-    function == Function::Failures
+fn is_failures(function: ConsolidationFunction) -> bool {
+    function == ConsolidationFunction::Failures
 }
 
-fn delta(header: &mut Header, text: &str, place: usize) -> Result<()> {
+fn delta(header: &mut RrdHeader, text: &str, place: usize) -> Result<()> {
     let (number, _) = number::parse_prefix(text.as_bytes());
     if number < 0.0 {
         return Err(refuse!("Parameter specified is too small"));
@@ -131,18 +138,24 @@ fn delta(header: &mut Header, text: &str, place: usize) -> Result<()> {
     set_all(header, is_failures, place, number.to_bits(), "Failures")
 }
 
-fn window(header: &mut Header, text: &str, place: usize) -> Result<()> {
+fn window(header: &mut RrdHeader, text: &str, place: usize) -> Result<()> {
     let number = leading_integer(text);
     if !(1..=FAILURES_WINDOW_MAX as i64).contains(&number) {
         return Err(refuse!("Parameter must be between 1 and {FAILURES_WINDOW_MAX}"));
     }
-    set_all(header, is_failures, place, number as u64, "Failures")
+    set_all(header, is_failures, place, number as u64, "Failures")?;
+    // The window begins anew.
+    let sources = header.sources.len().max(1);
+    for (at, values) in header.consolidation.iter_mut().enumerate() {
+        holt_winters::erase_violations(&header.archives[at / sources], values);
+    }
+    Ok(())
 }
 
 fn share(
-    header: &mut Header,
+    header: &mut RrdHeader,
     text: &str,
-    is_meant: impl Fn(Function) -> bool,
+    is_meant: impl Fn(ConsolidationFunction) -> bool,
     place: usize,
 ) -> Result<()> {
     let (number, _) = number::parse_prefix(text.as_bytes());
@@ -152,8 +165,12 @@ fn share(
     set_all(header, is_meant, place, number.to_bits(), "Holt-Winters")
 }
 
-fn smoothing(header: &mut Header, text: &str, letter: char) -> Result<()> {
-    let function = if letter == 's' { Function::Seasonal } else { Function::DevSeasonal };
+fn smoothing(header: &mut RrdHeader, text: &str, letter: char) -> Result<()> {
+    let function = if letter == 's' {
+        ConsolidationFunction::Seasonal
+    } else {
+        ConsolidationFunction::DevSeasonal
+    };
     share(header, text, |one| one == function, archive_value::SMOOTHING_WINDOW)?;
     // Older versions do not have the parameter.
     header.version = header.version.max(4);
@@ -312,7 +329,7 @@ fn keep<T>(list: &mut Vec<T>, stays: impl Fn(usize) -> bool) {
     });
 }
 
-fn add_source(image: &mut Image, source: DataSource) {
+fn add_source(image: &mut Image, source: StoredDataSource) {
     let header = &mut image.header;
     let sources = header.sources.len();
     let seconds = header.last_update.seconds as u64;

@@ -16,7 +16,7 @@ use crate::consolidate::{self, Progress};
 use crate::error::{Error, Result, refuse};
 use crate::file::{Access, File, Locking};
 use crate::header::{
-    Archive, Header, SourceKind, Time, Values, consolidation_value, primary_value,
+    Archive, RrdHeader, SourceKind, Time, Values, consolidation_value, primary_value,
 };
 use crate::holt_winters;
 use crate::mapping::Range;
@@ -47,7 +47,7 @@ pub struct Options<'a> {
 
 /// A value that was written into a row, for `updatev`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Written {
+pub struct WrittenValue {
     /// End of the row as RRDtool prints it, in seconds since 1970.
     pub time: i64,
     /// The archive.
@@ -67,7 +67,7 @@ pub fn update(
     options: &Options<'_>,
     arguments: &[&[u8]],
     moments: &dyn Moments,
-    written: Option<&mut Vec<Written>>,
+    written: Option<&mut Vec<WrittenValue>>,
 ) -> Result<()> {
     let mut file = File::open(path, Access::Write(options.locking))?;
     Updater::default().update(&mut file, options, arguments, moments, written)
@@ -161,7 +161,7 @@ impl Updater {
         options: &Options<'_>,
         arguments: &[&[u8]],
         moments: &dyn Moments,
-        mut written: Option<&mut Vec<Written>>,
+        mut written: Option<&mut Vec<WrittenValue>>,
     ) -> Result<()> {
         if arguments.is_empty() {
             return Err(refuse!("Not enough arguments"));
@@ -230,7 +230,7 @@ impl Updater {
         Ok(())
     }
 
-    fn set_targets(&mut self, header: &Header, template: Option<&str>) -> Result<()> {
+    fn set_targets(&mut self, header: &RrdHeader, template: Option<&str>) -> Result<()> {
         self.targets.clear();
         let Some(template) = template else {
             let given = header.sources.iter().enumerate();
@@ -249,7 +249,7 @@ impl Updater {
     }
 
     /// Reads an argument; changes nothing but `readings` and `amounts`.
-    fn read(&mut self, header: &Header, argument: &[u8], moments: &dyn Moments) -> Result<Time> {
+    fn read(&mut self, header: &RrdHeader, argument: &[u8], moments: &dyn Moments) -> Result<Time> {
         let time = self.read_argument(header, argument, moments)?;
         let seconds = seconds_between(header.last_update, time);
         self.read_amounts(header, argument, seconds)?;
@@ -262,7 +262,7 @@ impl Updater {
         file: &mut File,
         argument: &[u8],
         time: Time,
-        written: Option<&mut Vec<Written>>,
+        written: Option<&mut Vec<WrittenValue>>,
     ) -> Result<bool> {
         let seconds = seconds_between(file.header().last_update, time);
         let interval = Interval::between(file.header(), time, seconds);
@@ -283,7 +283,7 @@ impl Updater {
     /// Splits an argument and reads its time.
     fn read_argument(
         &mut self,
-        header: &Header,
+        header: &RrdHeader,
         argument: &[u8],
         moments: &dyn Moments,
     ) -> Result<Time> {
@@ -324,7 +324,7 @@ impl Updater {
     }
 
     /// Works out what came since the last update, of each source.
-    fn read_amounts(&mut self, header: &Header, argument: &[u8], seconds: f64) -> Result<()> {
+    fn read_amounts(&mut self, header: &RrdHeader, argument: &[u8], seconds: f64) -> Result<()> {
         for (index, source) in header.sources.iter().enumerate() {
             let text = self.readings[index].text(argument);
             let is_late = (source.heartbeat_seconds() as f64) < seconds;
@@ -346,7 +346,7 @@ impl Updater {
         file: &mut File,
         time: Time,
         mut interval: Interval,
-        mut written: Option<&mut Vec<Written>>,
+        mut written: Option<&mut Vec<WrittenValue>>,
     ) -> Result<bool> {
         let mut due = false;
         let step = file.header().step_seconds;
@@ -382,7 +382,7 @@ impl Updater {
         file: &mut File,
         time: i64,
         interval: Interval,
-        written: Option<&mut Vec<Written>>,
+        written: Option<&mut Vec<WrittenValue>>,
     ) -> Result<bool> {
         let Self { amounts, points, programs, now, .. } = self;
         let now = *now;
@@ -489,9 +489,9 @@ impl Updater {
     /// Moves to the next rows and keeps their values, to be written by `finish`.
     fn write_rows(
         &mut self,
-        header: &mut Header,
+        header: &mut RrdHeader,
         time: i64,
-        mut written: Option<&mut Vec<Written>>,
+        mut written: Option<&mut Vec<WrittenValue>>,
     ) {
         let sources = header.sources.len();
         for index in 0..header.archives.len() {
@@ -516,7 +516,7 @@ impl Updater {
                     // RRDtool is a row behind from the second row on.
                     let back = rows as i64 - done as i64 - if done == 0 { 1 } else { 2 };
                     let time = time - time % row_seconds.max(1) - back * row_seconds;
-                    written.extend(states.iter().enumerate().map(|(source, state)| Written {
+                    written.extend(states.iter().enumerate().map(|(source, state)| WrittenValue {
                         time,
                         archive: index,
                         source,
@@ -611,7 +611,7 @@ impl Pending {
 }
 
 impl Interval {
-    fn between(header: &Header, time: Time, seconds: f64) -> Self {
+    fn between(header: &RrdHeader, time: Time, seconds: f64) -> Self {
         let step = header.step_seconds;
         let (now, last) = (time.seconds as u64, header.last_update.seconds as u64);
         let begun = last - last % step;
@@ -641,7 +641,7 @@ fn seconds_between(last: Time, time: Time) -> f64 {
 }
 
 fn read_time(
-    header: &Header,
+    header: &RrdHeader,
     text: &[u8],
     is_in_words: bool,
     moments: &dyn Moments,
@@ -724,7 +724,7 @@ const WRAP_32: f64 = 4_294_967_295.0;
 const WRAP_64: f64 = 18_446_744_069_414_584_320.0;
 
 /// Adds to a step that stays incomplete.
-fn add_to_step(header: &mut Header, amounts: &[f64], seconds: f64) {
+fn add_to_step(header: &mut RrdHeader, amounts: &[f64], seconds: f64) {
     for (primary, amount) in header.primary.iter_mut().zip(amounts) {
         let values = &mut primary.values;
         if amount.is_nan() {
@@ -740,7 +740,7 @@ fn add_to_step(header: &mut Header, amounts: &[f64], seconds: f64) {
 
 /// Completes steps: gives the data point of each source, and begins the next step.
 fn complete_points(
-    header: &mut Header,
+    header: &mut RrdHeader,
     amounts: &[f64],
     points: &mut [f64],
     interval: Interval,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rrd::command::{self, World};
-use rrd::dump::Zone;
+use rrd::dump::LocalZone;
 use rrd::header::Time;
 use rrd::update::Moments;
 
@@ -23,7 +23,7 @@ impl Moments for Plain {
     }
 }
 
-impl Zone for Plain {
+impl LocalZone for Plain {
     fn offset(&self, _seconds: i64) -> (i32, String) {
         (0, "UTC".to_owned())
     }
@@ -302,5 +302,148 @@ fn random_updates_give_the_same_files() {
         compare(&mut theirs, &first, &second, time as i64, &seed.to_string());
         std::fs::remove_file(&first).expect("removed");
         std::fs::remove_file(&second).expect("removed");
+    }
+}
+
+/// A file with some data, made by rrdtool.
+fn filled(theirs: &mut Theirs, path: &Path, step: i64, random: &mut Random) {
+    let step_text = step.to_string();
+    let mut line = words("create");
+    line.push(name(path));
+    line.extend(["--start", "1000000000", "--step", &step_text].map(str::to_owned));
+    let definitions = "DS:a:GAUGE:600:0:1000 DS:bb:COUNTER:600:U:U DS:c:DERIVE:600:U:U \
+        RRA:AVERAGE:0.5:1:60 RRA:AVERAGE:0.5:4:40 RRA:MAX:0.5:3:20 RRA:MIN:0.1:1:30 \
+        RRA:LAST:0.5:2:25 RRA:HWPREDICT:40:0.1:0.0035:10";
+    line.extend(definitions.split_whitespace().map(str::to_owned));
+    assert_eq!(theirs.run(&line), "OK\n");
+    let mut time = 1_000_000_000;
+    for _ in 0..150 {
+        time += 1 + random.below(step as u64) as i64;
+        let (a, b) = (random.below(1000), time as u64 * 7 % 100_000_000);
+        let line = format!("update {} {time}:{a}.{}:{b}:{}", name(path), random.below(99), b * 2);
+        assert_eq!(theirs.run(&words(&line)), "OK\n");
+    }
+}
+
+/// What rrdtool says of a file; rows that are random at first are left out.
+fn shown(theirs: &mut Theirs, path: &Path) -> String {
+    let mut text = theirs.run(&words(&format!("dump {}", name(path))));
+    let info = theirs.run(&words(&format!("info {}", name(path)))).replace(&name(path), "FILE");
+    let lines = info.lines().filter(|line| !line.contains("cur_row"));
+    lines.for_each(|line| text.push_str(&format!("{line}\n")));
+    text
+}
+
+fn assert_same_text(expected: &str, found: &str, what: &str) {
+    let difference = expected.lines().zip(found.lines()).find(|(a, b)| a != b);
+    assert!(expected == found, "{what}: {difference:?}");
+}
+
+#[test]
+fn tuning_gives_the_same_files() {
+    if !testkit::is_installed("rrdtool", "rrdtool") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |end: &str| -> PathBuf { folder.path().join(end) };
+    let mut random = Random(setting("RRD_SEED", 7) | 1);
+    let mut theirs = Theirs::start();
+    filled(&mut theirs, &path("base"), 10, &mut random);
+    let lines = [
+        "-h a:50",
+        "-h zz:5",
+        "-h a:x",
+        "-i a:5",
+        "-i a:U",
+        "-i a:x",
+        "-a a:50 -i a:-3.5e2",
+        "-d a:DERIVE",
+        "-d a:FOO",
+        "-r a:q",
+        "-r zz:q",
+        "-r a:abcdefghijklmnopqrstuvw",
+        "-p 3",
+        "-p -1",
+        "-n 4.5",
+        "-f 3",
+        "-f 30",
+        "-w 12",
+        "-w 3",
+        "-w 99",
+        "-x 0.5",
+        "-x 2",
+        "-y .2",
+        "-z .3",
+        "-v .3",
+        "-s 0.3",
+        "-S .3",
+        "-b a",
+        "-b zz",
+        "-Z",
+        "--alpha 0.5",
+
+        "DEL:bb",
+        "DEL:zz",
+        "DELRRA:1",
+        "RRA#0:+5",
+        "RRA#1:-5",
+        "RRA#0:=7",
+        "RRA#2:=50",
+        "RRA#0:5",
+        "foo",
+        "DS:n:GAUGE:600:U:U",
+        "DS:a:GAUGE:600:U:U",
+        "RRA:FOO:1:2:3",
+        "DS:c2:COMPUTE:a,2,*",
+    ];
+    for line in lines {
+        let mut answers = Vec::new();
+        for end in ["ours", "theirs"] {
+            std::fs::copy(path("base"), path(end)).expect("a copy");
+            let line = words(&format!("tune {} {line}", name(&path(end))));
+            let answer = if end == "ours" { ours(&line) } else { theirs.run(&line) };
+            answers.push(answer.replace(&name(&path(end)), "FILE"));
+        }
+        assert_eq!(answers[1], answers[0], "{line}");
+        let (expected, found) =
+            (shown(&mut theirs, &path("theirs")), shown(&mut theirs, &path("ours")));
+        assert_same_text(&expected, &found, line);
+    }
+}
+
+#[test]
+fn restored_and_filled_files_are_the_same() {
+    if !testkit::is_installed("rrdtool", "rrdtool") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |end: &str| -> PathBuf { folder.path().join(end) };
+    let mut random = Random(setting("RRD_SEED", 11) | 1);
+    let mut theirs = Theirs::start();
+    filled(&mut theirs, &path("one"), 10, &mut random);
+    filled(&mut theirs, &path("two"), 5, &mut random);
+    theirs.run(&words(&format!("dump {} {}", name(&path("one")), name(&path("xml")))));
+    let lines = [
+        "restore XML FILE",
+        "restore -r -f XML FILE",
+        "create FILE --source ONE --step 10 DS:a:GAUGE:600:U:U RRA:AVERAGE:0.5:1:60 RRA:MAX:0.5:6:10",
+        "create FILE --source ONE --step 20 DS:x=a:GAUGE:600:U:U DS:bb:COUNTER:600:U:U RRA:AVERAGE:0.5:2:30 RRA:LAST:0.5:1:9",
+        "create FILE --source ONE --source TWO --step 10 DS:a=a[2]:GAUGE:600:U:U DS:c:DERIVE:600:U:U RRA:MIN:0.2:4:30 RRA:AVERAGE:0.9:1:200",
+        "create FILE --source TWO --source ONE --template ONE",
+        "create FILE --template TWO --start 1000000500",
+    ];
+    for line in lines {
+        let mut answers = Vec::new();
+        for end in ["ours", "theirs"] {
+            let _ = std::fs::remove_file(path(end));
+            let line = line.replace("FILE", &name(&path(end))).replace("XML", &name(&path("xml")));
+            let line = line.replace("ONE", &name(&path("one"))).replace("TWO", &name(&path("two")));
+            let line = words(&line);
+            answers.push(if end == "ours" { ours(&line) } else { theirs.run(&line) });
+        }
+        assert_eq!(answers[1], answers[0], "{line}");
+        let (expected, found) =
+            (shown(&mut theirs, &path("theirs")), shown(&mut theirs, &path("ours")));
+        assert_same_text(&expected, &found, line);
     }
 }

@@ -199,7 +199,7 @@ impl Moments for Here {
     }
 }
 
-impl rrd::dump::Zone for Here {
+impl rrd::dump::LocalZone for Here {
     fn offset(&self, seconds: i64) -> (i32, String) {
         let (offset, _) = self.zone.offset(seconds);
         (i32::try_from(offset).unwrap_or(0), self.zone.abbreviation(seconds))
