@@ -6,7 +6,7 @@ use crate::elements::Consolidation;
 
 /// What is asked of a database.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Request<'a> {
+pub struct SeriesRequest<'a> {
     /// The database, as the description names it.
     pub file: &'a str,
     /// Which archives.
@@ -39,17 +39,17 @@ pub struct SeriesTable {
 }
 
 /// Where series come from.
-pub trait DataSource {
+pub trait SeriesSource {
     /// The rows of a database, as `rrdtool fetch` gives them.
     ///
     /// # Errors
     /// A text for the user: no such file, no such archive.
-    fn fetch(&mut self, request: &Request<'_>) -> Result<SeriesTable, String>;
+    fn fetch(&mut self, request: &SeriesRequest<'_>) -> Result<SeriesTable, String>;
 }
 
 /// A series of one value for each step.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Series {
+pub struct RegularSeries {
     /// Start of the first value, in seconds since 1970.
     pub start_s: i64,
     /// End of the last value, in seconds since 1970.

@@ -10,8 +10,8 @@ use crate::arguments::Arguments;
 pub use crate::description_error::DescriptionError;
 use crate::description_error::{DescriptionError as E, ELEMENTS_MAX};
 use crate::elements::{
-    Alignment, Area, Cdef, Color, Consolidation, Dashes, Def, Element, Function, Line, Print,
-    PrintStyle, Rule, TickMarks, Value, Vdef,
+    Alignment, Area, Cdef, Color, Consolidation, Dashes, Def, Element, Line, Operand, Print,
+    PrintStyle, Rule, TickMarks, Vdef, VdefFunction,
 };
 
 /// First time that a series may start at, in seconds since 1970.
@@ -29,8 +29,6 @@ pub struct GraphTimes<'a> {
     /// Of local times.
     pub zone: &'a LocalZone,
 }
-
-pub use self::GraphTimes as Context;
 
 /// A parsed description.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -251,7 +249,7 @@ impl Description {
         let value = self.value(&painted.name)?;
         let color = painted.color()?;
         let fraction = if fraction == "vname" {
-            let is_series = matches!(value, Value::Variable(index) if self.is_series(index));
+            let is_series = matches!(value, Operand::Variable(index) if self.is_series(index));
             if !is_series {
                 return Err(E::Fraction(painted.name));
             }
@@ -269,7 +267,7 @@ impl Description {
         painted.positional(arguments)?;
         let at = self.value(&painted.name)?;
         let color = painted.color()?;
-        if let Value::Variable(index) = at
+        if let Operand::Variable(index) = at
             && self.is_series(index)
         {
             let line = arguments.original.to_owned();
@@ -296,10 +294,10 @@ impl Description {
             Some(index) if self.is_series(index) => {
                 return Err(E::ShiftBySeries { name: shift, line });
             }
-            Some(index) => Value::Variable(index),
+            Some(index) => Operand::Variable(index),
             None => {
                 let seconds = integer(&shift).ok_or(E::Number(shift))?;
-                Value::Number(seconds as f64)
+                Operand::Number(seconds as f64)
             }
         };
         Ok(Element::Shift { variable, offset_s })
@@ -309,20 +307,20 @@ impl Description {
         let mut painted = Painted::take(arguments);
         painted.positional(arguments)?;
         match self.value(&painted.name)? {
-            Value::Variable(variable) if self.is_series(variable) => {
+            Operand::Variable(variable) if self.is_series(variable) => {
                 painted.color()?;
                 Ok(Element::XPort { variable, legend: painted.legend })
             }
-            Value::Variable(_) => {
+            Operand::Variable(_) => {
                 Err(E::ShiftOfVdef { name: painted.name, line: arguments.original.to_owned() })
             }
-            Value::Number(_) => Err(E::NotASeries(arguments.original.to_owned())),
+            Operand::Number(_) => Err(E::NotASeries(arguments.original.to_owned())),
         }
     }
 
-    fn value(&self, name: &str) -> Result<Value, E> {
-        let value = self.find(name).map(Value::Variable);
-        let value = value.or_else(|| number(name).map(Value::Number));
+    fn value(&self, name: &str) -> Result<Operand, E> {
+        let value = self.find(name).map(Operand::Variable);
+        let value = value.or_else(|| number(name).map(Operand::Number));
         value.ok_or_else(|| E::NoValue(name.to_owned()))
     }
 }
@@ -558,7 +556,7 @@ fn integer(text: &str) -> Option<i64> {
     text.trim_start().parse().ok()
 }
 
-fn vdef_function(text: &str, name: &str) -> Result<(Function, f64), E> {
+fn vdef_function(text: &str, name: &str) -> Result<(VdefFunction, f64), E> {
     let name = || name.to_owned();
     let digits = text.len() - text.trim_start_matches(is_of_number).len();
     let parameter = rpn::number::whole(&text[..digits]);
@@ -570,21 +568,21 @@ fn vdef_function(text: &str, name: &str) -> Result<(Function, f64), E> {
         return Err(E::UnknownFunctionString { text: text.to_owned(), name: name() });
     }
     let known = match function {
-        "PERCENT" => Function::Percent,
-        "PERCENTNAN" => Function::PercentNan,
-        "MAXIMUM" => Function::Maximum,
-        "AVERAGE" => Function::Average,
-        "STDEV" => Function::StandardDeviation,
-        "MINIMUM" => Function::Minimum,
-        "TOTAL" => Function::Total,
-        "FIRST" => Function::First,
-        "LAST" => Function::Last,
-        "LSLSLOPE" => Function::LeastSquaresSlope,
-        "LSLINT" => Function::LeastSquaresIntercept,
-        "LSLCORREL" => Function::LeastSquaresCorrelation,
+        "PERCENT" => VdefFunction::Percent,
+        "PERCENTNAN" => VdefFunction::PercentNan,
+        "MAXIMUM" => VdefFunction::Maximum,
+        "AVERAGE" => VdefFunction::Average,
+        "STDEV" => VdefFunction::StandardDeviation,
+        "MINIMUM" => VdefFunction::Minimum,
+        "TOTAL" => VdefFunction::Total,
+        "FIRST" => VdefFunction::First,
+        "LAST" => VdefFunction::Last,
+        "LSLSLOPE" => VdefFunction::LeastSquaresSlope,
+        "LSLINT" => VdefFunction::LeastSquaresIntercept,
+        "LSLCORREL" => VdefFunction::LeastSquaresCorrelation,
         _ => return Err(E::UnknownFunction { text: function.to_owned(), name: name() }),
     };
-    let takes_parameter = matches!(known, Function::Percent | Function::PercentNan);
+    let takes_parameter = matches!(known, VdefFunction::Percent | VdefFunction::PercentNan);
     let text = function.to_owned();
     match parameter {
         None if takes_parameter => Err(E::NoParameter { text, name: name() }),

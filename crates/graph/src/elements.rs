@@ -62,7 +62,7 @@ impl Consolidation {
 
 /// A number, or a variable: the index of the element that defines it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
+pub enum Operand {
     /// A number of the command line.
     Number(f64),
     /// The `DEF`, `CDEF` or `VDEF` at this index.
@@ -118,7 +118,7 @@ pub struct Vdef {
     /// The series.
     pub series: usize,
     /// What is made of it.
-    pub function: Function,
+    pub function: VdefFunction,
     /// The argument of the function, for PERCENT and PERCENTNAN.
     pub parameter: f64,
 }
@@ -126,7 +126,7 @@ pub struct Vdef {
 /// What a `VDEF` makes of a series.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(missing_docs, reason = "the names of RRDtool")]
-pub enum Function {
+pub enum VdefFunction {
     Maximum,
     Minimum,
     Average,
@@ -173,7 +173,7 @@ pub struct Print {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// What is drawn.
-    pub value: Value,
+    pub value: Operand,
     /// In pixels.
     pub width: f64,
     /// Invisible if `None`.
@@ -192,7 +192,7 @@ pub struct Line {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Area {
     /// What is drawn.
-    pub value: Value,
+    pub value: Operand,
     /// Invisible if `None`.
     pub color: Option<Color>,
     /// The other end of a gradient.
@@ -211,7 +211,7 @@ pub struct Area {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TickMarks {
     /// The series; of a number or a `VDEF` no mark is drawn.
-    pub value: Value,
+    pub value: Operand,
     /// Colour of the marks.
     pub color: Option<Color>,
     /// Length of the marks as a share of the axis, from the top if negative; `None` is the
@@ -225,7 +225,7 @@ pub struct TickMarks {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     /// Where; of a variable, `HRULE` takes the value and `VRULE` the time.
-    pub at: Value,
+    pub at: Operand,
     /// Colour of the line; invisible if `None`.
     pub color: Option<Color>,
     /// Legend; empty if none.
@@ -262,7 +262,7 @@ pub enum Element {
     /// Moves a series by seconds.
     Shift {
         variable: usize,
-        offset_s: Value,
+        offset_s: Operand,
     },
     TextAlign(Alignment),
     /// A column of a table, with its legend.

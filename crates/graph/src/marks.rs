@@ -3,7 +3,7 @@
 //! Marks borrow the series, so nothing is copied.
 
 use crate::description::Description;
-use crate::elements::{Color, Dashes, Element, Value};
+use crate::elements::{Color, Dashes, Element, Operand};
 use crate::picture::Rgba;
 use crate::plot::{Mark, MarkKind, MarkValues};
 use crate::series::Data;
@@ -70,8 +70,8 @@ fn mark<'a>(
         }
         Element::VerticalRule(rule) => {
             let time = match rule.at {
-                Value::Number(time) => time as i64,
-                Value::Variable(index) => {
+                Operand::Number(time) => time as i64,
+                Operand::Variable(index) => {
                     data.point(index).and_then(|point| point.time_s).unwrap_or(0)
                 }
             };
@@ -104,10 +104,10 @@ fn colored<'a>(kind: MarkKind, color: Option<Color>, legend: &str) -> Mark<'a> {
     Mark { color: color.map_or(mark.color, Rgba::from), ..mark }
 }
 
-fn values(value: Value, data: &Data) -> MarkValues<'_> {
+fn values(value: Operand, data: &Data) -> MarkValues<'_> {
     match value {
-        Value::Number(number) => MarkValues::Constant(number),
-        Value::Variable(index) => match (data.series(index), data.point(index)) {
+        Operand::Number(number) => MarkValues::Constant(number),
+        Operand::Variable(index) => match (data.series(index), data.point(index)) {
             (Some(series), _) => MarkValues::Series {
                 start: series.start_s,
                 end: series.end_s,

@@ -3,7 +3,7 @@
 use timespec::LocalZone;
 
 use crate::clock::{DurationFormat, dashes, strfduration, strftime};
-use crate::data::Series;
+use crate::data::RegularSeries;
 use crate::description::Description;
 use crate::elements::{Element, Print, PrintStyle};
 use crate::number::Conversion;
@@ -104,7 +104,7 @@ fn text(
 }
 
 /// The deprecated form: all finite values of a series as one.
-fn of_series(print: &Print, series: &Series) -> f64 {
+fn of_series(print: &Print, series: &RegularSeries) -> f64 {
     let count = usize::try_from((series.end_s - series.start_s) / series.step_s).unwrap_or(0);
     let values = series.values.iter().take(count).copied().filter(|value| value.is_finite());
     match print.consolidation {

@@ -8,10 +8,11 @@ use rpn::series::{Evaluator, SeriesInput};
 use rpn::{UNKNOWN, ZoneOffset};
 use timespec::LocalZone;
 
-pub use crate::data::SeriesTable as Table;
-pub use crate::data::{DataSource, Point, Request, Series, SeriesTable};
+pub use crate::data::{Point, RegularSeries, SeriesRequest, SeriesSource, SeriesTable};
+#[doc(hidden)]
+pub use crate::data::{SeriesRequest as Request, SeriesSource as DataSource};
 use crate::description::Description;
-use crate::elements::{Cdef, Def, Element, Value};
+use crate::elements::{Cdef, Def, Element, Operand};
 use crate::reduce::{ReduceError, reduce};
 use crate::vdef;
 
@@ -64,7 +65,7 @@ impl Span {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Datum {
     /// Of a `DEF` or `CDEF`.
-    Series(Series),
+    Series(RegularSeries),
     /// Of a `VDEF`.
     Point(Point),
     /// Of all others.
@@ -80,7 +81,7 @@ pub struct Data {
 
 impl Data {
     /// The series of an element.
-    pub fn series(&self, index: usize) -> Option<&Series> {
+    pub fn series(&self, index: usize) -> Option<&RegularSeries> {
         match self.data.get(index) {
             Some(Datum::Series(series)) => Some(series),
             _ => None,
@@ -96,10 +97,10 @@ impl Data {
     }
 
     /// The number of a value, if it has one.
-    pub fn number(&self, value: Value) -> Option<f64> {
+    pub fn number(&self, value: Operand) -> Option<f64> {
         match value {
-            Value::Number(number) => Some(number),
-            Value::Variable(index) => self.point(index).map(|point| point.value),
+            Operand::Number(number) => Some(number),
+            Operand::Variable(index) => self.point(index).map(|point| point.value),
         }
     }
 }
@@ -112,8 +113,6 @@ pub struct WallClock<'a> {
     /// Of local times.
     pub zone: &'a LocalZone,
 }
-
-pub use self::WallClock as Environment;
 
 struct Local<'a>(&'a LocalZone);
 
@@ -129,7 +128,7 @@ impl ZoneOffset for Local<'_> {
 /// With RRDtool's text: of the database, of an expression.
 pub fn evaluate(
     description: &Description,
-    source: &mut dyn DataSource,
+    source: &mut dyn SeriesSource,
     span: Span,
     environment: &WallClock<'_>,
 ) -> Result<Data, DataError> {
@@ -164,7 +163,7 @@ pub fn evaluate(
     Ok(data)
 }
 
-fn shift(series: &mut Series, offset_s: i64) {
+fn shift(series: &mut RegularSeries, offset_s: i64) {
     series.shift_s = offset_s;
     series.start_s = series.start_s.saturating_add(offset_s);
     series.end_s = series.end_s.saturating_add(offset_s);
@@ -180,9 +179,9 @@ struct Fetched<'a> {
 fn fetch<'a>(
     def: &'a Def,
     span: Span,
-    source: &mut dyn DataSource,
+    source: &mut dyn SeriesSource,
     tables: &mut Vec<Fetched<'a>>,
-) -> Result<Series, DataError> {
+) -> Result<RegularSeries, DataError> {
     // A `step=` chooses the archive, but the result is never finer than the graph.
     let step_s = def.step_s.unwrap_or(span.step_s);
     let same = |fetched: &&Fetched<'_>| {
@@ -210,7 +209,7 @@ fn fetch<'a>(
         file: def.file.clone(),
     })?;
     let count = table.columns.len();
-    Ok(Series {
+    Ok(RegularSeries {
         start_s: table.start_s,
         end_s: table.end_s,
         step_s: table.step_s,
@@ -223,9 +222,9 @@ fn fetch_table(
     def: &Def,
     step_s: i64,
     least_step_s: i64,
-    source: &mut dyn DataSource,
+    source: &mut dyn SeriesSource,
 ) -> Result<SeriesTable, DataError> {
-    let request = Request {
+    let request = SeriesRequest {
         file: &def.file,
         consolidation: def.consolidation,
         start_s: def.start_s,
@@ -248,7 +247,11 @@ fn fetch_table(
 }
 
 /// Evaluates an expression from the latest start to the earliest end of its series.
-fn compute(cdef: &Cdef, data: &Data, environment: &WallClock<'_>) -> Result<Series, DataError> {
+fn compute(
+    cdef: &Cdef,
+    data: &Data,
+    environment: &WallClock<'_>,
+) -> Result<RegularSeries, DataError> {
     let used = || cdef.program.variables().filter_map(|index| data.series(index));
     let step_s = used().map(|series| series.step_s).fold(0, greatest_common_divisor);
     let start_s = used().map(|series| series.start_s).fold(0, i64::max);
@@ -281,7 +284,7 @@ fn compute(cdef: &Cdef, data: &Data, environment: &WallClock<'_>) -> Result<Seri
         values.push(evaluator.next(time_s)?);
         time_s += step_s;
     }
-    Ok(Series { start_s, end_s, step_s, values, shift_s: 0 })
+    Ok(RegularSeries { start_s, end_s, step_s, values, shift_s: 0 })
 }
 
 /// Of two steps; 0 is no step.

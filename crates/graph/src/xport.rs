@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::description::Description;
-use crate::elements::{Alignment, Element, Value};
+use crate::elements::{Alignment, Element, Operand};
 use crate::number::table_number;
 use crate::series::{Data, Span, VALUES_MAX, greatest_common_divisor};
 
@@ -43,8 +43,6 @@ pub enum XportFormat {
     Separated(char),
 }
 
-pub use self::XportFormat as Format;
-
 /// Rows of several columns at equal steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
@@ -75,12 +73,12 @@ pub fn rows(
     let mut columns = Vec::new();
     for element in &description.elements {
         let (value, legend) = match element {
-            Element::XPort { variable, legend } => (Value::Variable(*variable), legend),
+            Element::XPort { variable, legend } => (Operand::Variable(*variable), legend),
             Element::Line(line) if has_shapes => (line.value, &line.legend),
             Element::Area(area) if has_shapes => (area.value, &area.legend),
             _ => continue,
         };
-        let Value::Variable(variable) = value else { return Err(XportError::NoSeries) };
+        let Operand::Variable(variable) = value else { return Err(XportError::NoSeries) };
         let series = data.series(variable).ok_or(XportError::NoSeries)?;
         columns.push((series, legend.clone()));
     }
