@@ -84,6 +84,15 @@ impl<'a> Arguments<'a> {
     }
 }
 
+/// At most so many bytes of a text, whole characters.
+pub(crate) fn cut(text: &str, bytes_max: usize) -> &str {
+    let mut end = text.len().min(bytes_max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
 /// Splits at colons that no backslash precedes, and resolves `\:`.
 fn split(text: &str) -> Vec<String> {
     let mut fields = vec![String::new()];

@@ -6,13 +6,16 @@
 
 use timespec::{LocalZone, TimeSpec};
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, cut};
 pub use crate::description_error::DescriptionError;
 use crate::description_error::{DescriptionError as E, ELEMENTS_MAX};
 use crate::elements::{
     Alignment, Area, Cdef, Color, Consolidation, Dashes, Def, Element, Line, Operand, Print,
     PrintStyle, Rule, TickMarks, Vdef, VdefFunction,
 };
+
+/// Longest legend and format, in bytes; the rest is cut off.
+const TEXT_BYTES_MAX: usize = 200;
 
 /// First time that a series may start at, in seconds since 1970.
 const START_S_MIN: i64 = 10 * 365 * 24 * 3600;
@@ -164,6 +167,7 @@ impl Description {
         }
         let format = format.filter(|format| !format.is_empty()).or_else(|| arguments.next());
         let format = format.ok_or(E::Missing("No positional CF/FORMAT"))?;
+        let format = cut(&format, TEXT_BYTES_MAX).to_owned();
         Ok(Element::Print(Print { variable, consolidation, format, style, is_in_graph }))
     }
 
@@ -347,7 +351,7 @@ impl Painted {
             has_legend: legend.is_some(),
             color,
             color2,
-            legend: legend.unwrap_or_default(),
+            legend: cut(&legend.unwrap_or_default(), TEXT_BYTES_MAX).to_owned(),
             ..Painted::default()
         };
         painted.set_name(&name.unwrap_or_default());
@@ -370,7 +374,8 @@ impl Painted {
 
     fn legend_or_next(&mut self, arguments: &mut Arguments<'_>) {
         if !self.has_legend {
-            self.legend = arguments.next().unwrap_or_default();
+            let legend = arguments.next().unwrap_or_default();
+            cut(&legend, TEXT_BYTES_MAX).clone_into(&mut self.legend);
         }
     }
 
@@ -469,7 +474,8 @@ fn span(arguments: &mut Arguments<'_>, context: &GraphTimes<'_>) -> Result<(i64,
 fn comment(arguments: &mut Arguments<'_>) -> Result<Element, E> {
     let legend = arguments.take("legend").filter(|legend| !legend.is_empty());
     let legend = legend.or_else(|| arguments.next());
-    legend.map(Element::Comment).ok_or(E::Missing("No positional CF/FORMAT"))
+    let legend = legend.ok_or(E::Missing("No positional CF/FORMAT"))?;
+    Ok(Element::Comment(cut(&legend, TEXT_BYTES_MAX).to_owned()))
 }
 
 fn text_align(arguments: &mut Arguments<'_>) -> Result<Element, E> {

@@ -2,6 +2,7 @@
 
 use timespec::LocalZone;
 
+use crate::arguments::cut;
 use crate::clock::{DurationFormat, dashes, strfduration, strftime};
 use crate::data::RegularSeries;
 use crate::description::Description;
@@ -122,15 +123,6 @@ pub(crate) fn value_as_time(format: &str, value: f64, zone: Option<&LocalZone>) 
 
 fn whole(value: f64) -> String {
     Conversion { flag: None, width: 0, precision: Some(0), kind: 'f' }.write(value)
-}
-
-/// At most so many bytes of a text, whole characters.
-pub(crate) fn cut(text: &str, bytes_max: usize) -> &str {
-    let mut end = text.len().min(bytes_max);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 /// The power of the base that `%S` shares.

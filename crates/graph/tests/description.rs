@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use graph::description::{Description, GraphTimes};
+use graph::elements::Element;
 use timespec::LocalZone;
 
 /// Wrong elements, after `DEF:a`, `DEF:b` and `VDEF:v` of the first; all in a test of their own
@@ -125,6 +126,13 @@ fn wrong_elements_have_the_errors_of_rrdtool() {
 fn a_colour_that_is_none_ends_the_description() {
     let elements = ["DEF:a=a.rrd:a:AVERAGE", "LINE1:a#ff:x", "LINE1:zz#ff0000"];
     assert_eq!(parse(&elements).map(|description| description.elements.len()), Ok(1));
+}
+
+#[test]
+fn long_texts_are_cut() {
+    let comment = format!("COMMENT:{}", "x".repeat(400));
+    let description = parse(&[&comment]).expect("a description");
+    assert_eq!(description.elements, [Element::Comment("x".repeat(200))]);
 }
 
 #[test]

@@ -381,7 +381,6 @@ fn tuning_gives_the_same_files() {
         "-b zz",
         "-Z",
         "--alpha 0.5",
-
         "DEL:bb",
         "DEL:zz",
         "DELRRA:1",
