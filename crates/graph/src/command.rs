@@ -7,13 +7,16 @@ use timespec::LocalZone;
 
 use crate::chart::{self, ChartError, Fact};
 use crate::description::{Description, DescriptionError, GraphTimes};
+use crate::elements::Element;
 use crate::layout;
 use crate::marks::marks;
 use crate::png::PIXELS_MAX;
 use crate::print::{PrintError, Target, print};
-use crate::series::{Data, DataError, DataSource, Span, WallClock, evaluate};
+use crate::series::{
+    Data, DataError, DataSource, Request, SeriesTable, Span, VALUES_MAX, WallClock, evaluate,
+};
 use crate::settings::{ImageFormat, Settings, XGrid};
-use crate::settings_line::{self, SettingsError};
+use crate::settings_line::{self, SettingsError, leading_integer, read};
 use crate::xport::{self, XportError, XportFormat};
 
 /// The first second of the tenth year, as RRDtool counts: graphs begin after it.
@@ -43,6 +46,8 @@ pub enum GraphError {
     Chart(#[from] ChartError),
     #[error(transparent)]
     Xport(#[from] XportError),
+    #[error("Could not save png to '{0}'")]
+    NotWritten(String),
     #[error("a picture of more than {PIXELS_MAX} pixels")]
     TooLarge,
 }
@@ -87,7 +92,7 @@ impl GraphCommand {
             timespec::parse(text, now_s, zone).map(|_| ()).map_err(|error| error.to_string())
         };
         let (mut settings, others) = settings_line::parse(arguments, default_font, &check_time)?;
-        let (start, end) = times(&settings, environment)?;
+        let (start, end) = times(&settings.start, &settings.end, environment)?;
         settings.step = settings.step.max((end - start) / settings.width);
         let Some((file_name, elements)) = others.split_first() else {
             return Err(GraphError::NoFile);
@@ -119,6 +124,9 @@ impl GraphCommand {
     ) -> Result<GraphResult, GraphError> {
         let (start_s, end_s) = self.times;
         let span = Span { start_s, end_s, step_s: self.settings.step };
+        let mut lenient = Lenient { source, description: &self.description };
+        let source: &mut dyn DataSource =
+            if self.settings.missing_is_unknown { &mut lenient } else { &mut *lenient.source };
         let data = evaluate(&self.description, source, span, environment)?;
         let target =
             if self.settings.format.is_picture() { Target::Picture } else { Target::Table };
@@ -149,6 +157,42 @@ impl GraphCommand {
         }
         let file = chart.file(self.settings.format).ok_or(GraphError::TooLarge)?;
         Ok(GraphResult { facts, size, file: Some(file) })
+    }
+
+    /// What `graph`, or with `verbose` `graphv`, writes to the standard output.  The picture or table
+    /// is in it if the file is `-`.
+    #[must_use]
+    pub fn output(&self, result: &GraphResult, verbose: bool) -> Vec<u8> {
+        let mut out = Vec::new();
+        let file = result.file.as_deref().filter(|_| self.file_name == "-");
+        if verbose {
+            for (name, fact) in &result.facts {
+                out.extend(format!("{name} = {fact}\n").bytes());
+            }
+            if let Some(file) = file {
+                out.extend(format!("image = BLOB_SIZE:{}\n", file.len()).bytes());
+                out.extend(file);
+            }
+            return out;
+        }
+        if self.file_name == "-" {
+            return file.unwrap_or_default().to_vec();
+        }
+        if self.settings.image_info.is_none() {
+            out.extend(format!("{}x{}\n", result.size.0, result.size.1).bytes());
+        }
+        let lines_of = |wanted: fn(&str) -> bool| {
+            result.facts.iter().filter(move |(name, _)| wanted(name)).map(|(_, fact)| fact)
+        };
+        let lines = lines_of(|name| name == "image_info")
+            .chain(lines_of(|name| name.starts_with("print[")));
+        for fact in lines {
+            if let Fact::Text(text) = fact {
+                out.extend(text.bytes());
+                out.push(b'\n');
+            }
+        }
+        out
     }
 
     /// The formats that are no picture.
@@ -189,14 +233,45 @@ impl GraphCommand {
     }
 }
 
-fn times(settings: &Settings, environment: &WallClock<'_>) -> Result<(i64, i64), GraphError> {
+/// `--use-nan-for-all-missing-data`: what a database lacks is unknown.
+struct Lenient<'a> {
+    source: &'a mut dyn DataSource,
+    description: &'a Description,
+}
+
+impl DataSource for Lenient<'_> {
+    fn fetch(&mut self, request: &Request<'_>) -> Result<SeriesTable, String> {
+        let step_s = request.step_s.max(1);
+        let error = match self.source.fetch(request) {
+            Ok(table) => return Ok(table),
+            Err(error) => error,
+        };
+        let (start_s, end_s) = (request.start_s, request.end_s);
+        let (start_s, end_s) = (start_s - start_s % step_s, end_s - end_s % step_s + step_s);
+        let wanted = self.description.elements.iter().filter_map(|element| match element {
+            Element::Def(def) if def.file == request.file => Some(def.source.clone()),
+            _ => None,
+        });
+        let columns: Vec<String> = wanted.collect();
+        let cells = (end_s - start_s) / step_s * columns.len() as i64;
+        match usize::try_from(cells) {
+            Ok(cells) if cells <= VALUES_MAX => {
+                Ok(SeriesTable { start_s, end_s, step_s, columns, values: vec![f64::NAN; cells] })
+            }
+            _ => Err(error),
+        }
+    }
+}
+
+/// Start and end in seconds since the epoch.
+fn times(start: &str, end: &str, environment: &WallClock<'_>) -> Result<(i64, i64), GraphError> {
     let zone: &LocalZone = environment.zone;
     // Both were parsed when they were read.
     let parse = |text: &str| {
         let time = timespec::parse(text, environment.now_s, zone);
         time.map_err(|error| SettingsError(error.to_string()))
     };
-    let (start, end) = timespec::resolve(&parse(&settings.start)?, &parse(&settings.end)?, zone)?;
+    let (start, end) = timespec::resolve(&parse(start)?, &parse(end)?, zone)?;
     if start < EARLIEST_S {
         return Err(GraphError::TooEarly(start));
     }
@@ -207,7 +282,6 @@ fn times(settings: &Settings, environment: &WallClock<'_>) -> Result<(i64, i64),
 }
 
 fn print_facts(description: &Description, printed: &[Option<String>]) -> Vec<(String, Fact)> {
-    use crate::elements::Element;
     let texts =
         description.elements.iter().zip(printed).filter_map(|(element, text)| match element {
             Element::Print(print) if !print.is_in_graph => text.clone(),
@@ -240,4 +314,73 @@ fn image_info(format: &str, file_name: &str, width: i64, height: i64) -> String 
         }
     }
     out + rest
+}
+
+/// Options of `xport`.
+const XPORT_OPTIONS: &[settings_line::KnownOption] = &[
+    ("start", 's', true),
+    ("end", 'e', true),
+    ("maxrows", 'm', true),
+    ("daemon", 'd', true),
+    ("showtime", 't', false),
+    ("step", '\u{1}', true),
+    ("enumds", '\u{2}', false),
+    ("json", '\u{3}', false),
+];
+
+/// The table that `xport` writes.
+///
+/// # Errors
+/// Of the arguments or the data.
+pub fn xport(
+    arguments: &[String],
+    source: &mut dyn DataSource,
+    environment: &WallClock<'_>,
+) -> Result<String, GraphError> {
+    let (now_s, zone) = (environment.now_s, environment.zone);
+    let (mut start, mut end) = ("end-24h".to_owned(), "now".to_owned());
+    let (mut rows_max, mut step) = (400, 0);
+    let (mut shows_time, mut enumerates, mut is_json, mut has_daemon) =
+        (false, false, false, false);
+    let elements = read(arguments, XPORT_OPTIONS, &mut |letter, value| {
+        let fail = |text: &str| Err(SettingsError(text.to_owned()));
+        match letter {
+            's' | 'e' => {
+                let (name, slot) =
+                    if letter == 's' { ("start", &mut start) } else { ("end", &mut end) };
+                if let Err(error) = timespec::parse(value, now_s, zone) {
+                    return fail(&format!("{name} time: {error}"));
+                }
+                value.clone_into(slot);
+            }
+            'm' => {
+                rows_max = leading_integer(value);
+                if rows_max < 10 {
+                    return fail("maxrows below 10 rows");
+                }
+            }
+            'd' if has_daemon => return fail("You cannot specify --daemon more than once."),
+            'd' => has_daemon = true,
+            't' => shows_time = true,
+            '\u{1}' => step = leading_integer(value),
+            '\u{2}' => enumerates = true,
+            _ => is_json = true,
+        }
+        Ok(())
+    })?;
+    let (start_s, end_s) = times(&start, &end, environment)?;
+    if elements.is_empty() {
+        return Err(SettingsError("can't make an xport without contents".to_owned()).into());
+    }
+    let context = GraphTimes { start_s, end_s, now_s, zone };
+    let description = Description::parse(elements.iter().map(String::as_str), &context)?;
+    let span = Span::of_width(start_s, end_s, step, rows_max);
+    let data = evaluate(&description, source, span, environment)?;
+    let rows = xport::rows(&description, &data, span, false)?;
+    let printed = print(&description, &data, 1000.0, Target::Table, environment)?;
+    let format = match is_json {
+        true => XportFormat::Json { shows_time },
+        false => XportFormat::Xml { enumerates, shows_time },
+    };
+    Ok(xport::write(&description, &rows, &printed, format))
 }

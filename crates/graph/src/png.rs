@@ -97,12 +97,14 @@ impl Canvas {
             dash,
             miter_limit: 10.0,
         };
-        if !stroke.round {
+        // The quick way for thin lines draws steep ones too pale: those are filled.
+        let is_steep = |pair: &[Point]| pair[0][0] != pair[1][0] && pair[0][1] != pair[1][1];
+        let has_steep = || lines.iter().any(|line| line.windows(2).any(is_steep));
+        let is_thin = stroke.width * f64::from(self.transform.sx) <= 1.0;
+        if !(is_thin && stroke.round && has_steep()) {
             self.pixmap.stroke_path(&path, &paint, &how, self.transform, self.mask.as_ref());
             return;
         }
-        // A line of one pixel through values is filled: the quick way for thin lines draws steep
-        // ones too pale.
         let dashed = how.dash.as_ref().and_then(|dash| path.dash(dash, 1.0));
         let outline = dashed.as_ref().unwrap_or(&path).stroke(&how, 1.0);
         let Some(outline) = outline else { return };

@@ -12,7 +12,7 @@ use crate::settings::{
 
 /// Long names, the letter that means the same (or a letter of our own), and whether a value
 /// follows.
-const OPTIONS: &[(&str, char, bool)] = &[
+const OPTIONS: &[KnownOption] = &[
     ("alt-autoscale", 'A', false),
     ("imgformat", 'a', true),
     ("font-smoothing-threshold", 'B', true),
@@ -100,6 +100,27 @@ pub fn parse(
     if let Some(font) = default_font {
         reader.settings.set_default_family(font);
     }
+    let mut option = |letter: char, value: &str| reader.option(letter, value);
+    let others = read(arguments, OPTIONS, &mut option)?;
+    if reader.settings.logarithmic && reader.settings.lower_limit.is_some_and(|limit| limit <= 0.0)
+    {
+        return fail("for a logarithmic yaxis you must specify a lower-limit > 0");
+    }
+    check_axis_format(&reader.settings.left_axis_format, reader.settings.left_axis_formatter)?;
+    check_axis_format(&reader.settings.right_axis_format, reader.settings.right_axis_formatter)?;
+    Ok((reader.settings, others))
+}
+
+/// A long name, the letter that means the same, and whether a value follows.
+pub(crate) type KnownOption = (&'static str, char, bool);
+
+/// Reads the options of a table out of `arguments`, gives each to `option`, and gives back all other
+/// arguments in their order.
+pub(crate) fn read(
+    arguments: &[String],
+    table: &[KnownOption],
+    option: &mut dyn FnMut(char, &str) -> Result<(), SettingsError>,
+) -> Result<Vec<String>, SettingsError> {
     let mut others = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -110,33 +131,33 @@ pub fn parse(
                 Some((name, value)) => (name, Some(value)),
                 None => (long, None),
             };
-            let Some((_, letter, takes_value)) = OPTIONS.iter().find(|one| one.0 == name) else {
+            let Some((_, letter, takes_value)) = table.iter().find(|one| one.0 == name) else {
                 return fail(format!("invalid option -- '{name}'"));
             };
             match (takes_value, value) {
                 (false, Some(_)) => return fail(format!("option takes no arguments -- '{name}'")),
-                (false, None) => reader.option(*letter, "")?,
-                (true, Some(value)) => reader.option(*letter, value)?,
+                (false, None) => option(*letter, "")?,
+                (true, Some(value)) => option(*letter, value)?,
                 (true, None) => match rest.next() {
-                    Some(value) => reader.option(*letter, value)?,
+                    Some(value) => option(*letter, value)?,
                     None => return fail(format!("option requires argument -- '{name}'")),
                 },
             }
         } else if argument.len() > 1 && argument.starts_with('-') {
             for (at, letter) in argument[1..].char_indices() {
-                let known = OPTIONS.iter().find(|one| one.1 == letter && letter.is_ascii_graphic());
+                let known = table.iter().find(|one| one.1 == letter && letter.is_ascii_graphic());
                 let Some((_, _, takes_value)) = known else {
                     return fail(format!("invalid option -- '{letter}'"));
                 };
                 if !takes_value {
-                    reader.option(letter, "")?;
+                    option(letter, "")?;
                     continue;
                 }
                 let attached = &argument[1 + at + letter.len_utf8()..];
                 if !attached.is_empty() {
-                    reader.option(letter, attached)?;
+                    option(letter, attached)?;
                 } else if let Some(value) = rest.next() {
-                    reader.option(letter, value)?;
+                    option(letter, value)?;
                 } else {
                     return fail(format!("option requires an argument -- '{letter}'"));
                 }
@@ -146,13 +167,7 @@ pub fn parse(
             others.push(argument.clone());
         }
     }
-    if reader.settings.logarithmic && reader.settings.lower_limit.is_some_and(|limit| limit <= 0.0)
-    {
-        return fail("for a logarithmic yaxis you must specify a lower-limit > 0");
-    }
-    check_axis_format(&reader.settings.left_axis_format, reader.settings.left_axis_formatter)?;
-    check_axis_format(&reader.settings.right_axis_format, reader.settings.right_axis_formatter)?;
-    Ok((reader.settings, others))
+    Ok(others)
 }
 
 struct Reader<'a> {
@@ -496,7 +511,7 @@ fn check_axis_format(format: &str, formatter: AxisFormatter) -> Result<(), Setti
 }
 
 /// As atol(3): the digits that the text begins with, else 0.
-fn leading_integer(text: &str) -> i64 {
+pub(crate) fn leading_integer(text: &str) -> i64 {
     let text = text.trim_start();
     let sign = usize::from(text.starts_with(['+', '-']));
     let digits = text[sign..].bytes().take_while(u8::is_ascii_digit).count();
