@@ -126,7 +126,7 @@ fn descriptors() -> u64 {
     let mut limit = getrlimit(Resource::Nofile);
     let before = limit.current;
     limit.current = limit.maximum;
-    let raised = setrlimit(Resource::Nofile, limit.clone()).is_ok();
+    let raised = setrlimit(Resource::Nofile, limit).is_ok();
     (if raised { limit.maximum } else { before }).unwrap_or(1 << 20)
 }
 
