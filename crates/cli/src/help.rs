@@ -140,6 +140,10 @@ Commands:
                                  rows of a period
   info, first, last, lastupdate FILE
                                  what a file keeps, and until when
+  graph FILE [OPTION...] DEF:... LINE:... AREA:... GPRINT:...
+                                 a picture as PNG, SVG, EPS or PDF; graphv also says what is where
+  xport [OPTION...] DEF:... XPORT:...
+                                 series as XML or JSON
   dump FILE [XML]                a file as XML; restore XML FILE makes a file from it
   tune FILE [OPTION...] [DEL:DS] [DS:...] [DELRRA:N] [RRA:...] [RRA#N:+ROWS]
                                  change what a file keeps

@@ -1,7 +1,7 @@
 //! A whole command line of `graph` or `graphv`: options and description in, a file and facts out.
 //!
 //! Joins the parts of this crate in RRDtool's order, so that of two errors the same one is named.
-//! Opens no file: series come through a [`DataSource`], and the caller writes the result.
+//! Opens no file: series come through a [`SeriesSource`], and the caller writes the result.
 
 use timespec::LocalZone;
 
@@ -13,7 +13,8 @@ use crate::marks::marks;
 use crate::png::PIXELS_MAX;
 use crate::print::{PrintError, Target, print};
 use crate::series::{
-    Data, DataError, DataSource, Request, SeriesTable, Span, VALUES_MAX, WallClock, evaluate,
+    Data, DataError, SeriesRequest, SeriesSource, SeriesTable, Span, VALUES_MAX, WallClock,
+    evaluate,
 };
 use crate::settings::{ImageFormat, Settings, XGrid};
 use crate::settings_line::{self, SettingsError, leading_integer, read};
@@ -118,14 +119,14 @@ impl GraphCommand {
     /// Of the data, of a format or of the picture.
     pub fn run(
         &self,
-        source: &mut dyn DataSource,
+        source: &mut dyn SeriesSource,
         environment: &WallClock<'_>,
         is_current: bool,
     ) -> Result<GraphResult, GraphError> {
         let (start_s, end_s) = self.times;
         let span = Span { start_s, end_s, step_s: self.settings.step };
         let mut lenient = Lenient { source, description: &self.description };
-        let source: &mut dyn DataSource =
+        let source: &mut dyn SeriesSource =
             if self.settings.missing_is_unknown { &mut lenient } else { &mut *lenient.source };
         let data = evaluate(&self.description, source, span, environment)?;
         let target =
@@ -235,12 +236,12 @@ impl GraphCommand {
 
 /// `--use-nan-for-all-missing-data`: what a database lacks is unknown.
 struct Lenient<'a> {
-    source: &'a mut dyn DataSource,
+    source: &'a mut dyn SeriesSource,
     description: &'a Description,
 }
 
-impl DataSource for Lenient<'_> {
-    fn fetch(&mut self, request: &Request<'_>) -> Result<SeriesTable, String> {
+impl SeriesSource for Lenient<'_> {
+    fn fetch(&mut self, request: &SeriesRequest<'_>) -> Result<SeriesTable, String> {
         let step_s = request.step_s.max(1);
         let error = match self.source.fetch(request) {
             Ok(table) => return Ok(table),
@@ -334,7 +335,7 @@ const XPORT_OPTIONS: &[settings_line::KnownOption] = &[
 /// Of the arguments or the data.
 pub fn xport(
     arguments: &[String],
-    source: &mut dyn DataSource,
+    source: &mut dyn SeriesSource,
     environment: &WallClock<'_>,
 ) -> Result<String, GraphError> {
     let (now_s, zone) = (environment.now_s, environment.zone);

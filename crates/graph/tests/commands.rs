@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use graph::command::GraphCommand;
-use graph::series::{DataSource, Request, SeriesTable, WallClock};
+use graph::series::{SeriesRequest, SeriesSource, SeriesTable, WallClock};
 use timespec::LocalZone;
 
 /// The end of all data.
@@ -87,8 +87,8 @@ fn commands() -> Vec<(String, Vec<String>)> {
 /// Series of `rrdtool fetch`.
 struct Fetch<'a>(&'a Path);
 
-impl DataSource for Fetch<'_> {
-    fn fetch(&mut self, request: &Request<'_>) -> Result<SeriesTable, String> {
+impl SeriesSource for Fetch<'_> {
+    fn fetch(&mut self, request: &SeriesRequest<'_>) -> Result<SeriesTable, String> {
         let function = format!("{:?}", request.consolidation).to_uppercase();
         let function = match function.as_str() {
             "MINIMUM" => "MIN",

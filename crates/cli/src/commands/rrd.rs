@@ -1,12 +1,14 @@
 //! `whit rrd`: RRDtool's command line.
 //!
-//! The commands are in the crate `rrd`; here are the clock, the time zone, the time language, and
+//! The commands are in the crate `rrd`, pictures and tables in `graph.rs`; here are the clock, the time zone, the time language, and
 //! the loop that answers commands from a pipe.
 //!
 //! Exit codes are RRDtool's: 0, or 1 after `ERROR: …` on standard error.
 
+mod graph;
+
 use std::ffi::OsString;
-use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Write};
 use std::os::unix::ffi::OsStringExt as _;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -60,10 +62,10 @@ pub(crate) fn run(arguments: &RrdArguments) -> anyhow::Result<ExitCode> {
         }
         [command, rest @ ..] => match rrd::command::run(command, rest, &world, &mut out) {
             Some(done) => done,
-            None => {
+            None => graph::run(command, rest, &world, &mut out).unwrap_or_else(|| {
                 let unknown = format!("unknown function '{command}'");
                 Err(rrd::Error::Argument(unknown).into())
-            }
+            }),
         },
     };
     let flushed = out.flush();
@@ -109,7 +111,10 @@ fn serve(world: &Here, mut out: BufWriter<io::StdoutLock<'static>>) -> anyhow::R
             line.pop();
         }
         let text = String::from_utf8_lossy(&line);
-        match session.run(&text, world, &mut out, &usage, &mut |_, _, _| None) {
+        let mut other = |command: &str, words: &[String], out: &mut dyn Write| {
+            graph::run(command, words, world, out)
+        };
+        match session.run(&text, world, &mut out, &usage, &mut other) {
             Ok(Next::Line) => out.write_all(times.answer())?,
             Ok(Next::Quit) => break,
             Err(Failure::Output(error)) => return Err(error.into()),
