@@ -37,15 +37,29 @@ fn main() -> io::Result<()> {
     let mut session = Session::new(20_000);
     let mut input = io::BufReader::with_capacity(1 << 18, io::stdin().lock());
     let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let mut line = String::new();
-    while input.read_line(&mut line)? > 0 {
-        let text = line.trim_end_matches('\n');
-        match session.run(text, &Plain, &mut out, "", &mut |_, _, _| None) {
-            Ok(Next::Line) => out.write_all(b"OK u:0.00 s:0.00 r:0.00\n")?,
-            Ok(Next::Quit) => break,
+    let mut line = Vec::new();
+    let mut answer = |out: &mut dyn io::Write| out.write_all(b"OK u:0.00 s:0.00 r:0.00\n");
+    loop {
+        line.clear();
+        let is_end = input.read_until(b'\n', &mut line)? == 0;
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+        if !is_end && session.add(&line) {
+            continue;
+        }
+        session.flush(&Plain, &mut out, &mut answer)?;
+        if is_end {
+            return out.flush();
+        }
+        if session.add(&line) {
+            continue;
+        }
+        let text = String::from_utf8_lossy(&line);
+        match session.run(&text, &Plain, &mut out, "", &mut |_, _, _| None) {
+            Ok(Next::Line) => answer(&mut out)?,
+            Ok(Next::Quit) => return out.flush(),
             Err(error) => writeln!(out, "ERROR: {error}")?,
         }
-        line.clear();
     }
-    out.flush()
 }

@@ -27,6 +27,7 @@ mod mapping;
 pub mod number;
 pub mod pipe;
 mod prefill;
+mod reading;
 pub mod resize;
 pub mod restore;
 pub mod specification;

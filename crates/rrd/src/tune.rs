@@ -8,6 +8,7 @@ use crate::header::{
 use crate::holt_winters;
 use crate::image::{Image, first_state};
 use crate::number::{self, UNKNOWN, leading_integer};
+use crate::prefill;
 use crate::resize;
 use crate::specification::{self, NAME_BYTES_MAX};
 
@@ -204,6 +205,7 @@ pub fn restructure(image: &mut Image, words: &[String], name: &[u8]) -> Result<(
     }
     let hash = specification::name_hash(name);
     turn_to_order(image);
+    let old = image.clone();
     let mut removed_archives = Vec::new();
     let mut resized = Vec::new();
     for word in words {
@@ -229,6 +231,9 @@ pub fn restructure(image: &mut Image, words: &[String], name: &[u8]) -> Result<(
         }
         resize::resize(image, index, change)?;
         turn_to_order(image);
+        if change > 0 {
+            prefill::fill_unknown(image, &old, index);
+        }
     }
     remove_archives(image, &removed_archives)?;
     for word in words {
@@ -237,7 +242,12 @@ pub fn restructure(image: &mut Image, words: &[String], name: &[u8]) -> Result<(
             image.header.version = image.header.version.max(version);
             add_source(image, defined.source);
         } else if let Some(text) = word.strip_prefix("RRA:") {
+            let first = image.header.archives.len();
             add_archive(image, text, hash)?;
+            for index in first..image.header.archives.len() {
+                prefill::fill_unknown(image, &old, index);
+                prefill::take_state(image, index);
+            }
         }
     }
     Ok(())

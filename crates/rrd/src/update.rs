@@ -20,7 +20,8 @@ use crate::header::{
 };
 use crate::holt_winters;
 use crate::mapping::Range;
-use crate::number::{self, UNKNOWN};
+use crate::number::UNKNOWN;
+use crate::reading::{amount, read_time};
 
 /// Where an update gets times from.
 pub trait Moments {
@@ -161,47 +162,74 @@ impl Updater {
         options: &Options<'_>,
         arguments: &[&[u8]],
         moments: &dyn Moments,
-        mut written: Option<&mut Vec<WrittenValue>>,
+        written: Option<&mut Vec<WrittenValue>>,
     ) -> Result<()> {
         if arguments.is_empty() {
             return Err(refuse!("Not enough arguments"));
         }
+        let mut refused = None;
+        let only = |_| arguments.to_vec();
+        let refuse = |_, error| refused = Some(error);
+        self.update_each(file, options, 1, moments, only, written, refuse)?;
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Does several updates of a file, each as by a call of its own, and writes all at once.
+    /// `arguments` gives those of an update by its number; `refuse` is told which are refused.
+    ///
+    /// # Errors
+    /// If the file cannot be written: then no update is done.
+    pub fn update_all<'a>(
+        &mut self,
+        file: &mut File,
+        options: &Options<'_>,
+        count: usize,
+        moments: &dyn Moments,
+        arguments: impl FnMut(usize) -> Vec<&'a [u8]>,
+        refuse: impl FnMut(usize, Error),
+    ) -> Result<()> {
+        self.update_each(file, options, count, moments, arguments, None, refuse)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the two callers name them all")]
+    fn update_each<'a>(
+        &mut self,
+        file: &mut File,
+        options: &Options<'_>,
+        count: usize,
+        moments: &dyn Moments,
+        mut arguments: impl FnMut(usize) -> Vec<&'a [u8]>,
+        mut written: Option<&mut Vec<WrittenValue>>,
+        mut refuse: impl FnMut(usize, Error),
+    ) -> Result<()> {
         self.begin(file, options)?;
         if !self.programs.is_empty() {
             self.now = moments.now().seconds as f64;
         }
-        let path = file.path().to_owned();
-        let mut smooths = false;
-        let mut refused = None;
-        for argument in arguments {
-            let time = match self.read(file.header(), argument, moments) {
-                Ok(time) => time,
-                Err(Error::PastUpdate { .. }) if options.skip_past_updates => continue,
-                Err(error) => {
-                    refused = Some(error.of(&path));
-                    break;
-                }
-            };
-            match self.take(file, argument, time, written.as_deref_mut()) {
-                Ok(due) => smooths |= due,
-                Err(error) => {
-                    file.forget_changes()?;
-                    return Err(error.of(&path));
+        for number in 0..count {
+            let mut smooths = false;
+            let mut refused = None;
+            for argument in arguments(number) {
+                let time = match self.read(file.header(), argument, moments) {
+                    Ok(time) => time,
+                    Err(Error::PastUpdate { .. }) if options.skip_past_updates => continue,
+                    Err(error) => {
+                        refused = Some(error.of(file.path()));
+                        break;
+                    }
+                };
+                match self.take(file, argument, time, written.as_deref_mut()) {
+                    Ok(due) => smooths |= due,
+                    Err(error) => return Err(forget(file, error)),
                 }
             }
+            match refused {
+                Some(error) => refuse(number, error),
+                None if smooths => self.smooth(file).map_err(|error| forget(file, error))?,
+                None => {}
+            }
         }
-        if smooths
-            && refused.is_none()
-            && let Err(error) = self.smooth(file)
-        {
-            file.forget_changes()?;
-            return Err(error.of(&path));
-        }
-        let done = self.finish(file);
-        match refused {
-            Some(error) => Err(error),
-            None => done,
-        }
+        self.finish(file)
     }
 
     fn begin(&mut self, file: &File, options: &Options<'_>) -> Result<()> {
@@ -636,92 +664,17 @@ impl Interval {
     }
 }
 
+/// Forgets all changes of a call, for an error that comes after some were made.
+fn forget(file: &mut File, error: Error) -> Error {
+    match file.forget_changes() {
+        Ok(()) => error.of(file.path()),
+        Err(error) => error,
+    }
+}
+
 fn seconds_between(last: Time, time: Time) -> f64 {
     (time.seconds - last.seconds) as f64 + (time.microseconds - last.microseconds) as f64 / 1e6
 }
-
-fn read_time(
-    header: &RrdHeader,
-    text: &[u8],
-    is_in_words: bool,
-    moments: &dyn Moments,
-) -> Result<Time> {
-    let mut time = if is_in_words {
-        let words = String::from_utf8_lossy(text);
-        let parsed = moments.parse(&words);
-        Time::of_seconds(parsed.map_err(|error| refuse!("ds time: {words}: {error}"))?)
-    } else if text == b"N" {
-        moments.now()
-    } else {
-        const PLACE: &str = "error while parsing time in get_time_from_reading";
-        let mut seconds = number::parse(text).map_err(|error| error.within(PLACE))?;
-        if seconds < 0.0 {
-            let now = moments.now();
-            seconds += now.microseconds as f64 * f64::from(1e-6f32) + now.seconds as f64;
-        }
-        let whole = seconds.floor() as i64;
-        Time { seconds: whole, microseconds: ((seconds - whole as f64) * 1e6) as i64 }
-    };
-    if header.version < 3 {
-        time.microseconds = 0;
-    }
-    let last = header.last_update;
-    if time <= last {
-        return Err(Error::PastUpdate { time: time.seconds, last_update: last.seconds });
-    }
-    Ok(time)
-}
-
-/// What came since the last reading, and its rate.
-fn amount(kind: SourceKind, text: &[u8], last: &[u8], seconds: f64) -> Result<(f64, f64)> {
-    let parse = |text: &[u8], place| number::parse(text).map_err(|error| error.within(place));
-    let is_first = last.first() == Some(&b'U');
-    let amount = match kind {
-        SourceKind::Gauge => {
-            let rate = parse(text, "Function update_pdp_prep, case DST_GAUGE")?;
-            return Ok((rate * seconds, rate));
-        }
-        SourceKind::Absolute => parse(text, "Function update_pdp_prep, case DST_ABSOLUTE")?,
-        SourceKind::Counter | SourceKind::Derive => {
-            let is_signed = kind == SourceKind::Derive;
-            let digits = if is_signed { text.strip_prefix(b"-").unwrap_or(text) } else { text };
-            if !digits.iter().all(u8::is_ascii_digit) {
-                let sign = if is_signed { "signed" } else { "unsigned" };
-                let text = String::from_utf8_lossy(text);
-                return Err(refuse!("not a simple {sign} integer: '{text}'"));
-            }
-            let mut amount = if is_first { UNKNOWN } else { number::difference(text, last) };
-            if kind == SourceKind::Counter {
-                if amount < 0.0 {
-                    amount += WRAP_32;
-                }
-                if amount < 0.0 {
-                    amount += WRAP_64;
-                }
-            }
-            amount
-        }
-        SourceKind::DCounter | SourceKind::DDerive if is_first => UNKNOWN,
-        SourceKind::DCounter => {
-            const PLACE: &str = "Function update_pdp_prep, case DST_DCOUNTER";
-            let (new, old) = (parse(text, PLACE)?, parse(last, PLACE)?);
-            let turned = (new > 0.0 && old > new) || (new < 0.0 && new > old);
-            if turned { UNKNOWN } else { new - old }
-        }
-        SourceKind::DDerive => {
-            const PLACE: &str = "Function update_pdp_prep, case DST_DDERIVE";
-            let new = parse(text, PLACE)?;
-            new - parse(last, PLACE)?
-        }
-        SourceKind::Compute => UNKNOWN,
-    };
-    Ok((amount, amount / seconds))
-}
-
-/// What RRDtool adds to a difference that is below zero: one less than 2^32, …
-const WRAP_32: f64 = 4_294_967_295.0;
-/// … and, if it still is, 2^64 - 2^32.
-const WRAP_64: f64 = 18_446_744_069_414_584_320.0;
 
 /// Adds to a step that stays incomplete.
 fn add_to_step(header: &mut RrdHeader, amounts: &[f64], seconds: f64) {

@@ -383,7 +383,6 @@ fn tuning_gives_the_same_files() {
         "--alpha 0.5",
         "DEL:bb",
         "DEL:zz",
-        "DELRRA:1",
         "RRA#0:+5",
         "RRA#1:-5",
         "RRA#0:=7",

@@ -98,24 +98,34 @@ fn serve(world: &Here, mut out: BufWriter<io::StdoutLock<'static>>) -> anyhow::R
     let mut times = Times::new();
     let usage = usage();
     let mut line = Vec::new();
+    let mut answer = |out: &mut dyn io::Write| out.write_all(times.answer());
     loop {
-        // Answers wait for as long as more commands are here already.
-        if input.buffer().is_empty() {
+        // What is here already is done together; answers are written before waiting for more.
+        if input.buffer().is_empty() && !is_input_waiting() {
+            session.flush(world, &mut out, &mut answer)?;
             out.flush()?;
         }
         line.clear();
-        if input.read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
+        let is_end = input.read_until(b'\n', &mut line)? == 0;
         if line.last() == Some(&b'\n') {
             line.pop();
+        }
+        if !is_end && session.add(&line) {
+            continue;
+        }
+        session.flush(world, &mut out, &mut answer)?;
+        if is_end {
+            break;
+        }
+        if session.add(&line) {
+            continue;
         }
         let text = String::from_utf8_lossy(&line);
         let mut other = |command: &str, words: &[String], out: &mut dyn Write| {
             graph::run(command, words, world, out)
         };
         match session.run(&text, world, &mut out, &usage, &mut other) {
-            Ok(Next::Line) => out.write_all(times.answer())?,
+            Ok(Next::Line) => answer(&mut out)?,
             Ok(Next::Quit) => break,
             Err(Failure::Output(error)) => return Err(error.into()),
             Err(error) => writeln!(out, "ERROR: {error}")?,
@@ -123,6 +133,15 @@ fn serve(world: &Here, mut out: BufWriter<io::StdoutLock<'static>>) -> anyhow::R
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether standard input has more, without waiting for it.
+fn is_input_waiting() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdin = io::stdin();
+    let mut input = [PollFd::new(&stdin, PollFlags::IN)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut input, Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
 /// Raises the number of open files to what is allowed, and gives it.
