@@ -49,14 +49,13 @@ pub(crate) fn run(arguments: &RrdArguments) -> anyhow::Result<ExitCode> {
     let world = Here::new();
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let done = match words.as_slice() {
-        [] => Err(rrd::Error::Argument("say a command: see whit rrd --help".to_owned()).into()),
         [pipe] if pipe == "-" => return serve(&world, out),
         [pipe, folder] if pipe == "-" => {
             std::env::set_current_dir(folder)
                 .with_context(|| format!("cannot go to the folder {folder}"))?;
             return serve(&world, out);
         }
-        [_] => {
+        [] | [_] => {
             out.write_all(usage().as_bytes())?;
             Ok(())
         }
