@@ -7,7 +7,7 @@
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan as _, Zoned};
-use timespec::LocalZone;
+use timespec::CivilZone;
 
 use crate::clock::strftime;
 use crate::settings::TimeUnit::{self, Day, Hour, Minute, Month, Second, Week};
@@ -105,7 +105,7 @@ pub(crate) fn lines(
     with_minor: bool,
     start: i64,
     end: i64,
-    zone: &LocalZone,
+    zone: &CivilZone,
 ) -> TimeLines {
     let mut found = TimeLines::default();
     let clock = zone.time_zone();

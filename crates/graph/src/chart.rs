@@ -1,6 +1,6 @@
 //! From marks and settings to a picture, and what `graphv` says of it.
 
-use timespec::LocalZone;
+use timespec::CivilZone;
 
 use crate::axis_value::ValueAxis;
 use crate::drawing;
@@ -79,7 +79,7 @@ pub fn draw(
     marks: &[Mark],
     settings: &Settings,
     (start, end): (i64, i64),
-    zone: &LocalZone,
+    zone: &CivilZone,
 ) -> Result<Chart, ChartError> {
     if settings.is_xy {
         return Err(ChartError::NotImplemented);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use timespec::LocalZone;
+use timespec::CivilZone;
 
 const DAY_S: i64 = 86_400;
 
@@ -44,7 +44,7 @@ struct Fields {
 }
 
 impl Fields {
-    fn at(time_s: i64, zone: Option<&LocalZone>) -> Self {
+    fn at(time_s: i64, zone: Option<&CivilZone>) -> Self {
         let offset_s = zone.map_or(0, |zone| zone.offset(time_s).0);
         let local_s = time_s.saturating_add(offset_s);
         let days = local_s.div_euclid(DAY_S);
@@ -114,7 +114,7 @@ fn days_of_month(year: i64, month: i64) -> i64 {
 }
 
 /// A time as text, in a zone or in UTC.
-pub(crate) fn strftime(format: &str, time_s: i64, zone: Option<&LocalZone>) -> String {
+pub(crate) fn strftime(format: &str, time_s: i64, zone: Option<&CivilZone>) -> String {
     let mut text = String::new();
     write_time(&mut text, format, &Fields::at(time_s, zone), 0);
     text

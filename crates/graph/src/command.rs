@@ -3,7 +3,7 @@
 //! Joins the parts of this crate in RRDtool's order, so that of two errors the same one is named.
 //! Opens no file: series come through a [`SeriesSource`], and the caller writes the result.
 
-use timespec::LocalZone;
+use timespec::CivilZone;
 
 use crate::chart::{self, ChartError, Fact};
 use crate::description::{Description, DescriptionError, GraphTimes};
@@ -266,7 +266,7 @@ impl SeriesSource for Lenient<'_> {
 
 /// Start and end in seconds since the epoch.
 fn times(start: &str, end: &str, environment: &WallClock<'_>) -> Result<(i64, i64), GraphError> {
-    let zone: &LocalZone = environment.zone;
+    let zone: &CivilZone = environment.zone;
     // Both were parsed when they were read.
     let parse = |text: &str| {
         let time = timespec::parse(text, environment.now_s, zone);

@@ -4,7 +4,7 @@
 //! error texts are those of RRDtool 1.7.2.  As there, a colour that is none ends the description
 //! without an error: the elements after it are not drawn.
 
-use timespec::{LocalZone, TimeSpec};
+use timespec::{CivilZone, TimeSpec};
 
 use crate::arguments::{Arguments, cut};
 pub use crate::description_error::DescriptionError;
@@ -30,7 +30,7 @@ pub struct GraphTimes<'a> {
     /// The wall clock, in seconds since 1970.
     pub now_s: i64,
     /// Of local times.
-    pub zone: &'a LocalZone,
+    pub zone: &'a CivilZone,
 }
 
 /// A parsed description.

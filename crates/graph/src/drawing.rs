@@ -4,7 +4,7 @@
 //! whole pixels, so
 //! that they are crisp; vector formats keep the exact positions.
 
-use timespec::LocalZone;
+use timespec::CivilZone;
 
 use crate::axis_time::{self, TimeLines};
 use crate::axis_value::{ValueAxis, almost_equal};
@@ -55,7 +55,7 @@ pub(crate) fn draw(
     marks: &[Mark],
     values: Vec<Vec<f64>>,
     (start, end): (i64, i64),
-    zone: &LocalZone,
+    zone: &CivilZone,
 ) -> Picture {
     let fit = settings.grid_fit && settings.format == ImageFormat::Png;
     let mut drawing = Drawing { settings, geometry, axis, start, end, fit, primitives: Vec::new() };
@@ -330,7 +330,7 @@ impl Drawing<'_> {
     }
 
     /// Border, grids, names of axes, title and watermark.
-    fn frame(&mut self, zone: &LocalZone) {
+    fn frame(&mut self, zone: &CivilZone) {
         self.border();
         let (start, end) = (self.start, self.end);
         if let Some(grid) = axis_time::choose(self.settings, start, end, self.geometry.width) {

@@ -1,6 +1,6 @@
 //! `PRINT` and `GPRINT`: values as text.
 
-use timespec::LocalZone;
+use timespec::CivilZone;
 
 use crate::arguments::cut;
 use crate::clock::{DurationFormat, dashes, strfduration, strftime};
@@ -115,7 +115,7 @@ fn of_series(print: &Print, series: &RegularSeries) -> f64 {
 }
 
 /// A value as a time in UTC; as a number, if it is none.
-pub(crate) fn value_as_time(format: &str, value: f64, zone: Option<&LocalZone>) -> String {
+pub(crate) fn value_as_time(format: &str, value: f64, zone: Option<&CivilZone>) -> String {
     let format = if format.is_empty() { "%Y-%m-%d %H:%M:%S" } else { format };
     let is_time = value.is_finite() && value.abs() < 9.2e18;
     if is_time { strftime(format, value as i64, zone) } else { whole(value) }

@@ -6,7 +6,7 @@
 
 use rpn::series::{Evaluator, SeriesInput};
 use rpn::{UNKNOWN, ZoneOffset};
-use timespec::LocalZone;
+use timespec::CivilZone;
 
 pub use crate::data::{Point, RegularSeries, SeriesRequest, SeriesSource, SeriesTable};
 #[doc(hidden)]
@@ -111,10 +111,10 @@ pub struct WallClock<'a> {
     /// In seconds since 1970.
     pub now_s: i64,
     /// Of local times.
-    pub zone: &'a LocalZone,
+    pub zone: &'a CivilZone,
 }
 
-struct Local<'a>(&'a LocalZone);
+struct Local<'a>(&'a CivilZone);
 
 impl ZoneOffset for Local<'_> {
     fn offset_s(&self, time_s: i64) -> i64 {

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use graph::command::GraphCommand;
 use graph::series::{SeriesRequest, SeriesSource, SeriesTable, WallClock};
-use timespec::LocalZone;
+use timespec::CivilZone;
 
 /// The end of all data.
 const END_S: i64 = 1_700_179_200;
@@ -124,7 +124,7 @@ impl SeriesSource for Fetch<'_> {
 }
 
 /// The lines of `graphv`, the picture itself left out.
-fn ours(folder: &Path, arguments: &[String], zone: &LocalZone) -> Result<Vec<String>, String> {
+fn ours(folder: &Path, arguments: &[String], zone: &CivilZone) -> Result<Vec<String>, String> {
     let environment = WallClock { now_s: END_S, zone };
     let command = GraphCommand::parse(arguments, None, &environment);
     let command = command.map_err(|error| error.to_string())?;
@@ -163,7 +163,7 @@ fn pictures_are_described_as_rrdtool_does() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path();
     create_all(folder);
-    let zone = LocalZone::utc();
+    let zone = CivilZone::utc();
     let mut failures = Vec::new();
     let mut count = 0;
     for (name, arguments) in commands() {
@@ -228,7 +228,7 @@ fn gallery() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path();
     create_all(folder);
-    let zone = LocalZone::utc();
+    let zone = CivilZone::utc();
     let environment = WallClock { now_s: END_S, zone: &zone };
     let gallery = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gallery");
     std::fs::create_dir_all(&gallery).expect("the folder of the gallery");

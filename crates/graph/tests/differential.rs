@@ -13,7 +13,7 @@ use graph::description::{Description, GraphTimes};
 use graph::print::{Target, print};
 use graph::series::{DataSource, Request, SeriesTable, Span, WallClock, evaluate};
 use graph::xport::{self, XportFormat};
-use timespec::LocalZone;
+use timespec::CivilZone;
 
 const CASES: usize = 1200;
 const ZONE: &str = "Europe/Berlin";
@@ -385,7 +385,7 @@ enum What {
 }
 
 /// What rrdtool would write.
-fn ours(case: &Case, what: What, source: &mut Rrdtool, zone: &LocalZone) -> Result<String, String> {
+fn ours(case: &Case, what: What, source: &mut Rrdtool, zone: &CivilZone) -> Result<String, String> {
     let environment = WallClock { now_s: now_s(), zone };
     let context =
         GraphTimes { start_s: case.start_s, end_s: case.end_s, now_s: environment.now_s, zone };
@@ -462,7 +462,7 @@ fn random_descriptions_give_the_tables_and_texts_of_rrdtool() {
     let mut source = Rrdtool::start(folder.path());
     fill(&mut source, &mut random);
     let mut rrdtool = Rrdtool::start(folder.path());
-    let zone = LocalZone::new(jiff::tz::TimeZone::get(ZONE).expect("a zone"));
+    let zone = CivilZone::new(jiff::tz::TimeZone::get(ZONE).expect("a zone"));
     let xml = |enumerates, shows_time| XportFormat::Xml { enumerates, shows_time };
     let whats = [
         What::Prints,

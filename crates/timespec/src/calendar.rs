@@ -4,7 +4,7 @@
 //! whether they are summer time; a date moved to another season keeps that, and so its hour differs
 //! by one there.  RRDtool's users have had that for `end-6months`.
 
-use crate::{LocalZone, ResolveError};
+use crate::{CivilZone, ResolveError};
 
 /// Least and greatest year that is computed with; RRDtool computes up to about 30,000.
 const YEARS: std::ops::RangeInclusive<i64> = -1_000_000..=1_000_000;
@@ -47,7 +47,7 @@ impl Fields {
     };
 
     /// The local time of seconds since 1970.
-    pub(crate) fn at(time_s: i64, zone: &LocalZone) -> Self {
+    pub(crate) fn at(time_s: i64, zone: &CivilZone) -> Self {
         let (offset_s, is_summer) = zone.offset(time_s);
         let local_s = time_s.saturating_add(offset_s);
         let days = local_s.div_euclid(DAY_S);
@@ -78,7 +78,7 @@ impl Fields {
     /// Seconds since 1970, moved by seconds, and the offset of the zone at the unmoved time.
     pub(crate) fn seconds(
         &self,
-        zone: &LocalZone,
+        zone: &CivilZone,
         moved_s: i64,
     ) -> Result<(i64, i64), ResolveError> {
         let local_s = self.local_s()?;
@@ -104,7 +104,7 @@ impl Fields {
     }
 }
 
-fn offset_of_local(local_s: i64, is_summer: Option<bool>, zone: &LocalZone) -> i64 {
+fn offset_of_local(local_s: i64, is_summer: Option<bool>, zone: &CivilZone) -> i64 {
     // The nearest change is less than a day away, or none is near.
     let (before, _) = zone.offset(local_s.saturating_sub(DAY_S));
     let (after, _) = zone.offset(local_s.saturating_add(DAY_S));

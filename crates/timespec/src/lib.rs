@@ -23,8 +23,9 @@ mod zone;
 use calendar::Fields;
 pub use error::{ResolveError, TimeSpecError};
 pub use parse::parse;
-pub use zone::LocalZone;
-pub use zone::LocalZone as Zone;
+pub use zone::CivilZone;
+#[doc(hidden)]
+pub use zone::{CivilZone as LocalZone, CivilZone as Zone};
 
 /// What a time is relative to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -56,7 +57,7 @@ impl TimeSpec {
     }
 
     /// A time of seconds since 1970.
-    pub fn at(time_s: i64, zone: &LocalZone) -> Self {
+    pub fn at(time_s: i64, zone: &CivilZone) -> Self {
         let fields = Fields::at(time_s, zone);
         TimeSpec { reference: Reference::Absolute, fields, offset_s: 0 }
     }
@@ -65,7 +66,7 @@ impl TimeSpec {
     ///
     /// # Errors
     /// It is relative to a start or an end, or out of range.
-    pub fn absolute(&self, zone: &LocalZone) -> Result<i64, ResolveError> {
+    pub fn absolute(&self, zone: &CivilZone) -> Result<i64, ResolveError> {
         match self.reference {
             Reference::Start | Reference::End => Err(ResolveError::Relative),
             Reference::Epoch => Fields::EPOCH.plus(&self.fields).seconds_utc(self.offset_s),
@@ -75,7 +76,7 @@ impl TimeSpec {
     }
 
     /// Seconds since 1970, of a time that is relative to a known one.
-    fn from(&self, base_s: i64, zone: &LocalZone) -> Result<i64, ResolveError> {
+    fn from(&self, base_s: i64, zone: &CivilZone) -> Result<i64, ResolveError> {
         let fields = Fields::at(base_s, zone).plus(&self.fields);
         fields.seconds(zone, self.offset_s).map(|(seconds, _)| seconds)
     }
@@ -89,7 +90,7 @@ impl TimeSpec {
 pub fn resolve(
     start: &TimeSpec,
     end: &TimeSpec,
-    zone: &LocalZone,
+    zone: &CivilZone,
 ) -> Result<(i64, i64), ResolveError> {
     match (start.reference, end.reference) {
         (Reference::End, Reference::Start) => Err(ResolveError::EachOther),

@@ -2,7 +2,7 @@
 
 use crate::calendar::Fields;
 use crate::scanner::{Scanner, Token, Unit, Word};
-use crate::{LocalZone, Reference, TimeSpec, TimeSpecError as E};
+use crate::{CivilZone, Reference, TimeSpec, TimeSpecError as E};
 
 /// Numbers above are seconds since 1970; below, parts of a date.
 const SECONDS_MIN: i64 = 10 * 365 * 24 * 60 * 60;
@@ -22,7 +22,7 @@ const NO_YEAR: i64 = 30_000;
 ///
 /// # Errors
 /// With RRDtool's text, if it is no time.
-pub fn parse(text: &str, now_s: i64, zone: &LocalZone) -> Result<TimeSpec, E> {
+pub fn parse(text: &str, now_s: i64, zone: &CivilZone) -> Result<TimeSpec, E> {
     let mut fields = Fields::at(now_s, zone);
     fields.is_summer = None;
     let mut parser = Parser {
@@ -49,7 +49,7 @@ struct Parser<'a> {
     reference: Reference,
     fields: Fields,
     offset_s: i64,
-    zone: &'a LocalZone,
+    zone: &'a CivilZone,
 }
 
 impl Parser<'_> {

@@ -11,17 +11,17 @@ const KNOWN_S: std::ops::RangeInclusive<i64> = -346_000_000_000..=221_000_000_00
 
 /// A time zone.
 #[derive(Clone, Debug)]
-pub struct LocalZone(TimeZone);
+pub struct CivilZone(TimeZone);
 
-impl LocalZone {
+impl CivilZone {
     /// A zone of the time zone database.
     pub fn new(zone: TimeZone) -> Self {
-        LocalZone(zone)
+        CivilZone(zone)
     }
 
     /// Coordinated universal time.
     pub fn utc() -> Self {
-        LocalZone(TimeZone::UTC)
+        CivilZone(TimeZone::UTC)
     }
 
     /// The zone of jiff.

@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use timespec::{LocalZone, parse, resolve};
+use timespec::{CivilZone, parse, resolve};
 
 const ZONES: [&str; 6] = [
     "UTC",
@@ -142,7 +142,7 @@ fn now_s() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs() as i64
 }
 
-fn ours(start: &str, end: &str, now_s: i64, zone: &LocalZone) -> String {
+fn ours(start: &str, end: &str, now_s: i64, zone: &CivilZone) -> String {
     let start = match parse(start, now_s, zone) {
         Ok(start) => start,
         Err(error) => return format!("start time: {error}"),
@@ -171,7 +171,7 @@ fn random_times_are_those_of_rrdtool() {
     let mut random = Random(seed);
     let mut wrong = Vec::new();
     for name in ZONES {
-        let zone = LocalZone::new(jiff::tz::TimeZone::get(name).expect("a zone"));
+        let zone = CivilZone::new(jiff::tz::TimeZone::get(name).expect("a zone"));
         let mut rrdtool = Rrdtool::start(name);
         for _ in 0..PAIRS {
             let start = time(&mut random, "end");
