@@ -418,7 +418,7 @@ impl Run<'_> {
             tune::change(&mut image, *letter, value)?;
         }
         if words.is_empty() {
-            return Ok(file.write_image(&image)?);
+            return Ok(file.write_all(&image.header, &image.cells)?);
         }
         tune::restructure(&mut image, words, path.as_os_str().as_bytes())?;
         Ok(image.write(path)?)

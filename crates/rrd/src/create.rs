@@ -73,7 +73,8 @@ pub fn image(path: &Path, options: &Options, definitions: &[&str], now: i64) -> 
     };
     let mut image = Image::empty(header)?;
     if !options.sources.is_empty() {
-        crate::prefill::prefill(&mut image, options, &new.mapped)?;
+        let has_start = options.start.is_some();
+        crate::prefill::prefill(&mut image, &options.sources, has_start, &new.mapped)?;
     }
     Ok(image)
 }

@@ -14,7 +14,6 @@ use rustix::fs::{FlockOperation, fcntl_lock};
 use crate::codec::{self, SHAPE_BYTES, Shape};
 use crate::error::{Error, Result};
 use crate::header::RrdHeader;
-use crate::image::Image;
 use crate::layout::X86_64;
 use crate::mapping::{Mapping, RANGES_MAX, Range};
 
@@ -198,9 +197,10 @@ impl File {
         let _ = fcntl_lock(&self.file, FlockOperation::Unlock);
     }
 
-    /// Writes what differs in an image of the same sources and archives: all or nothing.
-    pub(crate) fn write_image(&mut self, image: &Image) -> Result<()> {
-        let header = codec::encode(&image.header);
+    /// Writes what differs in a header of the same sources and archives, and in the cells of each
+    /// archive by stored row: all or nothing.
+    pub(crate) fn write_all(&mut self, new: &RrdHeader, cells: &[Vec<f64>]) -> Result<()> {
+        let header = codec::encode(new);
         let mut ranges = Vec::new();
         let mut bytes = Vec::new();
         let differs = header.iter().zip(&self.bytes).position(|(new, old)| new != old);
@@ -208,7 +208,7 @@ impl File {
             ranges.push(Range { offset: first as u64, length: header.len() - first });
             bytes.extend_from_slice(&header[first..]);
         }
-        for (index, cells) in image.cells.iter().enumerate() {
+        for (index, cells) in cells.iter().enumerate() {
             let old = self.read_rows(index, 0, self.header.archives[index].rows)?;
             let is_same = old.iter().zip(cells).all(|(old, new)| old.to_bits() == new.to_bits());
             if !is_same {
@@ -223,7 +223,7 @@ impl File {
         let written = self.write_ranges(&ranges, &bytes);
         written.map_err(|error| Error::file("writing", &self.path, error))?;
         self.bytes = header;
-        self.header.clone_from(&image.header);
+        self.header.clone_from(new);
         Ok(())
     }
 

@@ -32,7 +32,7 @@ struct Line {
 }
 
 impl Line {
-    fn now(values: &Values) -> Self {
+    fn of(values: &Values) -> Self {
         Self {
             intercept: double(values, state::INTERCEPT),
             slope: double(values, state::SLOPE),
@@ -203,7 +203,7 @@ impl Step<'_> {
         own[state::LAST_INTERCEPT] = own[state::INTERCEPT];
         own[state::LAST_SLOPE] = own[state::SLOPE];
         own[state::LAST_NULL_COUNT] = own[state::NULL_COUNT];
-        let line = Line::now(own);
+        let line = Line::of(own);
         if line.is_unknown() || season.is_nan() {
             if line.intercept.is_nan() && !observed.is_nan() {
                 set(own, state::INTERCEPT, observed);
@@ -249,10 +249,10 @@ impl Step<'_> {
             match () {
                 () if before.is_unknown() => UNKNOWN,
                 () if season.is_nan() => method.first_season(observed, before.intercept),
-                () => method.season(gamma, observed, Line::now(&partner).intercept, season),
+                () => method.season(gamma, observed, Line::of(&partner).intercept, season),
             }
         } else {
-            let line = Line::now(&partner);
+            let line = Line::of(&partner);
             match () {
                 () if line.is_unknown() => method.identity(),
                 () if season.is_nan() => method.first_season(observed, line.intercept),
@@ -279,7 +279,7 @@ impl Step<'_> {
         let last = double(own, state::SEASONAL);
         set(own, state::LAST_SEASONAL, last);
         set(own, state::SEASONAL, next);
-        let line = if forecast < archive { Line::before(&partner) } else { Line::now(&partner) };
+        let line = if forecast < archive { Line::before(&partner) } else { Line::of(&partner) };
         let value = if line.is_unknown() || season.is_nan() {
             UNKNOWN
         } else {
@@ -313,7 +313,7 @@ impl Step<'_> {
         if !deviation.is_nan() {
             let season = self.season_of(seasonal, is_updated);
             let partner = self.header.state(forecast, self.source);
-            let line = if archive < forecast { Line::now(partner) } else { Line::before(partner) };
+            let line = if archive < forecast { Line::of(partner) } else { Line::before(partner) };
             let prediction = method.predict(line, season);
             let above = self.parameter(archive, archive_value::DELTA_POSITIVE);
             let below = self.parameter(archive, archive_value::DELTA_NEGATIVE);

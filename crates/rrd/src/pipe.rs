@@ -328,15 +328,15 @@ impl Session {
             ("cd", [folder]) => {
                 // Names mean other files from now on.
                 self.forget_all();
-                std::env::set_current_dir(folder)
-                    .map_err(|error| refuse!("chdir {folder} {}", reason(&error)))?;
+                rustix::process::chdir(folder)
+                    .map_err(|error| refuse!("chdir {folder} {}", reason(&error.into())))?;
             }
             ("mkdir", [folder]) => std::fs::create_dir(folder)
                 .map_err(|error| refuse!("mkdir {folder}: {}", reason(&error)))?,
             ("pwd", []) => {
-                let folder = std::env::current_dir()
-                    .map_err(|error| refuse!("getcwd {}", reason(&error)))?;
-                writeln!(out, "{}", folder.display())?;
+                let folder = rustix::process::getcwd(Vec::new())
+                    .map_err(|error| refuse!("getcwd {}", reason(&error.into())))?;
+                writeln!(out, "{}", folder.to_string_lossy())?;
             }
             ("ls", []) => write_entries(out)?,
             _ => return Err(invalid().into()),

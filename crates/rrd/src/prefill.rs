@@ -6,8 +6,9 @@
 
 use std::cmp::Reverse;
 
+use std::path::PathBuf;
+
 use crate::consolidate::{self, Progress};
-use crate::create::Options;
 use crate::error::{Result, refuse};
 use crate::header::{
     Archive, ConsolidationFunction, RrdHeader, Time, Values, archive_value, consolidation_value,
@@ -28,13 +29,19 @@ struct Candidate<'a> {
     source: usize,
 }
 
-/// Fills a new database from the files of the options.
-pub(crate) fn prefill(image: &mut Image, options: &Options, mapped: &Mapped) -> Result<()> {
-    let read = |path: &std::path::PathBuf| {
+/// Fills a new database from other files.  Its last update becomes the latest of theirs, unless
+/// `has_start`.
+pub(crate) fn prefill(
+    image: &mut Image,
+    sources: &[PathBuf],
+    has_start: bool,
+    mapped: &Mapped,
+) -> Result<()> {
+    let read = |path: &PathBuf| {
         Image::read(path).map_err(|_| refuse!("Cannot open source RRD {}", path.display()))
     };
-    let given = options.sources.iter().map(read).collect::<Result<Vec<Image>>>()?;
-    if options.start.is_none() {
+    let given = sources.iter().map(read).collect::<Result<Vec<Image>>>()?;
+    if !has_start {
         let latest = given.iter().map(|one| one.header.last_update.seconds).max().unwrap_or(0);
         let rows = image.header.current_row.clone();
         image.header.last_update = Time::of_seconds(latest);

@@ -3,7 +3,18 @@
 use crate::error::{Error, Result, refuse};
 use crate::header::{RrdHeader, SourceKind, Time};
 use crate::number::{self, UNKNOWN};
-use crate::update::Moments;
+
+/// Where an update gets times from.
+pub trait Moments {
+    /// The time now.
+    fn now(&self) -> Time;
+
+    /// A time in words (`noon yesterday`), in seconds since 1970.
+    ///
+    /// # Errors
+    /// What is wrong with the words, as RRDtool says it.
+    fn parse(&self, words: &str) -> Result<i64, String>;
+}
 
 /// Reads the time of an argument, which must be newer than the last update.
 pub(crate) fn read_time(

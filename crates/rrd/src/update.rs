@@ -21,19 +21,8 @@ use crate::header::{
 use crate::holt_winters;
 use crate::mapping::Range;
 use crate::number::UNKNOWN;
+pub use crate::reading::Moments;
 use crate::reading::{amount, read_time};
-
-/// Where an update gets times from.
-pub trait Moments {
-    /// The time now.
-    fn now(&self) -> Time;
-
-    /// A time in words (`noon yesterday`), in seconds since 1970.
-    ///
-    /// # Errors
-    /// What is wrong with the words, as RRDtool says it.
-    fn parse(&self, words: &str) -> Result<i64, String>;
-}
 
 /// How to update.
 #[derive(Debug, Clone, Copy, Default)]
