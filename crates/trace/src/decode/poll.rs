@@ -58,16 +58,16 @@ pub(crate) fn found(context: &mut DecodeContext<'_>, left_index: Option<usize>) 
     }
     context.put("]");
     if let Some(index) = left_index {
-        left(context, index, 9);
+        left(context, index, 9, ", ");
     }
     context.put(")");
 }
 
-/// Writes what is left of a time limit: `, left {tv_sec=1, tv_nsec=0}`.
-fn left(context: &mut DecodeContext<'_>, index: usize, digits: usize) {
+/// Writes what is left of a time limit, after a separator: `left {tv_sec=1, tv_nsec=0}`.
+fn left(context: &mut DecodeContext<'_>, index: usize, digits: usize, separator: &str) {
     let unit = if digits == 9 { 'n' } else { 'u' };
     if let Some(bytes) = context.read::<16>(context.argument(index)) {
-        put!(context, ", left {{tv_sec={}, tv_{unit}sec={}}}", bytes.i64(0), bytes.u64(8));
+        put!(context, "{separator}left {{tv_sec={}, tv_{unit}sec={}}}", bytes.i64(0), bytes.u64(8));
     }
 }
 
@@ -130,11 +130,13 @@ pub(crate) fn selected(context: &mut DecodeContext<'_>, digits: usize) {
             set(context, &list, false);
         }
     }
+    // The sets may be unreadable where the kernel read them: it cuts the count to what the table of
+    // descriptors holds.
+    left(context, 4, digits, if context.out.len() > empty { ", " } else { "" });
     if context.out.len() == empty {
         context.out.truncate(start);
         return;
     }
-    left(context, 4, digits);
     context.put(")");
 }
 
