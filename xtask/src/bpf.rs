@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use crate::{finish, root};
 
 /// What programs include: every object is taken for made of all of them.
-const HEADERS: [&str; 2] = ["kernel.h", "calls.h"];
+const HEADERS: [&str; 3] = ["kernel.h", "calls.h", "run_times.h"];
 
 /// What a program is compiled as: the suffix of the object's name, and the macro that is defined.
 /// The second is for programs that store calls; see `calls.h`.

@@ -15,6 +15,7 @@
 	/* Whether `ALIVE` counts the task. */ \
 	u32 counted, unused;
 #include "calls.h"
+#include "run_times.h"
 
 #define STEP_BITS 2
 #define STEPS (40 << STEP_BITS)
@@ -68,21 +69,8 @@ struct {
 } units SEC(".maps");
 
 enum timed { ENTER, LEAVE };
-/* The measured runs of one program on one CPU, and their run time. */
-struct run_time { u64 runs, ns; };
-/* The elements of a CPU; they fill a cache line. */
-#define RUN_TIMES 4
 /* One jiffy of this many is measured: two clock reads would be a third of a run. */
 #define JIFFIES_OF_WHICH_ONE 64
-
-/* The loader sets how many CPUs there are. */
-struct {
-	int (*type)[MAP_ARRAY];
-	int (*map_flags)[MMAPABLE];
-	int (*max_entries)[RUN_TIMES];
-	u32 *key;
-	struct run_time *value;
-} run_times SEC(".maps");
 
 /* What could not be counted, and how many watched tasks have not exited. */
 enum number { LOST_FAILURES, LOST_UNITS, LOST_TASKS, ALIVE, NUMBERS };
@@ -123,16 +111,8 @@ INLINE u64 begin_measuring(void)
 
 INLINE void end_measuring(u32 program, u64 begin_ns)
 {
-	u32 index = bpf_get_smp_processor_id() * RUN_TIMES + program;
-	struct run_time *sum;
-
-	if (!settings.measure || !begin_ns)
-		return;
-	sum = bpf_map_lookup_elem(&run_times, &index);
-	if (sum) {
-		sum->runs += 1;
-		sum->ns += bpf_ktime_get_ns() - begin_ns;
-	}
+	if (settings.measure && begin_ns)
+		add_run_time(program, begin_ns);
 }
 
 SEC("tp_btf/sys_enter")

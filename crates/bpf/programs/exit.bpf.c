@@ -16,6 +16,7 @@
  * Each program that writes an event adds its run time to `run_times`, which user space maps.
  */
 #include "kernel.h"
+#include "run_times.h"
 
 #define RING_BYTES (1 << 20)
 #define ARGUMENTS_BYTES 256
@@ -39,21 +40,6 @@ struct {
 	u64 *value;
 	int (*max_entries)[4];
 } lost SEC(".maps");
-
-/* The run time of one program on one CPU.  A tracepoint has one context, in which preemption is
- * disabled, so that an element has one writer. */
-struct run_time { u64 runs, ns; };
-/* The elements of a CPU, one of each kind; they fill a cache line. */
-#define RUN_TIMES 4
-
-/* The loader sets how many CPUs there are. */
-struct {
-	int (*type)[MAP_ARRAY];
-	int (*map_flags)[MMAPABLE];
-	int (*max_entries)[RUN_TIMES];
-	u32 *key;
-	struct run_time *value;
-} run_times SEC(".maps");
 
 struct exec {
 	u32 kind;
@@ -97,17 +83,6 @@ INLINE void count_lost(u32 kind)
 
 	if (count)
 		__sync_fetch_and_add(count, 1);
-}
-
-INLINE void add_run_time(u32 kind, u64 begin_ns)
-{
-	u32 index = bpf_get_smp_processor_id() * RUN_TIMES + kind;
-	struct run_time *sum = bpf_map_lookup_elem(&run_times, &index);
-
-	if (sum) {
-		sum->runs += 1;
-		sum->ns += bpf_ktime_get_ns() - begin_ns;
-	}
 }
 
 SEC("tp_btf/sched_process_exec")
