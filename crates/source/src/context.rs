@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use layout::{Selection, SourceValues};
 
-use crate::job::JobCounters;
 use crate::kernel::{Refusals, SharedKernel};
-use crate::process::ProcessOptions;
-use crate::process::counters::ProcessCounters;
+use crate::process_counters::ProcessCounters;
+use crate::process_options::ProcessOptions;
+use crate::program_counters::{JobCounters, RecorderCounters};
 use crate::rename::SensorRules;
 use crate::shared_counters::{CounterMethod, SharedCounters};
-use crate::whit::RecorderCounters;
 
 /// The context with which every source is opened.
 #[derive(Default)]

@@ -14,7 +14,7 @@ use procfs::Host;
 use procfs::usage::{Whose, usage};
 use sample::{Cadence, Field, Level, State, Table, Unit};
 
-use crate::{Counter, Entry, Source, SourceContext};
+use crate::{Entry, JobCounters, Source, SourceContext};
 
 const STARTED: usize = 0;
 const ENDED: usize = 1;
@@ -28,33 +28,6 @@ const WALL: usize = 8;
 const SPAWN: usize = 9;
 const RUNNER_USER: usize = 10;
 const RUNNER_SYSTEM: usize = 11;
-
-/// The runner's counters of its jobs, which start at 0; this source copies them into its samples.
-///
-/// One thread writes, another one reads; the counters are not synchronized with each other.
-#[derive(Debug, Default)]
-pub struct JobCounters {
-    /// Programs started; each attempt of a job counts.
-    pub started: Counter,
-    /// Jobs that ended and whose output is written.
-    pub ended: Counter,
-    /// Jobs that ended with an error.
-    pub failed: Counter,
-    /// Attempts that were discarded, mostly to be retried.
-    pub again: Counter,
-    /// Jobs that run now.
-    pub running: Counter,
-    /// The number of all jobs; 0 if unknown.
-    pub total: Counter,
-    /// User time of jobs that ended, in microseconds.
-    pub user_us: Counter,
-    /// System time of jobs that ended, in microseconds.
-    pub system_us: Counter,
-    /// Run time of jobs that ended, in nanoseconds.
-    pub wall_ns: Counter,
-    /// Time to start the programs of jobs that ended, in nanoseconds.
-    pub spawn_ns: Counter,
-}
 
 fn open(_: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
     Box::new(Job { counters: context.shared.jobs.clone() })

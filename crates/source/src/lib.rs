@@ -37,7 +37,10 @@ mod numa;
 mod option;
 mod pressure;
 mod process;
+mod process_counters;
+mod process_options;
 mod process_total;
+mod program_counters;
 mod rename;
 mod sampler;
 mod schedstat;
@@ -51,19 +54,17 @@ mod trial;
 mod whit;
 
 pub use context::{ExcludedExitMethods, RecordFilter, SharedState, SourceContext};
-pub use job::JobCounters;
 pub use kernel::{Refusals, SharedKernel};
 pub use option::{OptionError, options, parse_option};
-pub use process::attributed::{AttributedCpuTime, start_ticks};
-pub use process::counters::{ExitMethod, PassTotals, ProcessCounters, ProcessMethodInUse};
-pub use process::{
-    Candidate, Choice, Chooser, ProcessMethod, ProcessOptions, SelectorError, UserListError,
-};
+pub use process::{SelectorError, UserListError};
+pub use process_counters::attributed::{AttributedCpuTime, start_ticks};
+pub use process_counters::{ExitMethod, PassTotals, ProcessCounters, ProcessMethodInUse};
+pub use process_options::{Candidate, Choice, Chooser, ProcessMethod, ProcessOptions};
+pub use program_counters::{Counter, JobCounters, RecorderCounters};
 pub use rename::{InstanceNames, RenameError, RuleError, SensorRules};
 pub use sampler::Sampler;
 pub use shared_counters::{CounterMethod, SharedCounters};
 pub use trial::Trial;
-pub use whit::{Counter, RecorderCounters};
 
 /// A source that has been opened on a host.
 pub trait Source {

@@ -12,19 +12,15 @@ use bpf::TaskIterator;
 use procfs::Host;
 use sample::{Cadence, State, Table};
 
-use crate::{Entry, Source, SourceContext};
+use crate::{Entry, ProcessMethod, ProcessMethodInUse, Source, SourceContext};
 
 pub(crate) mod account;
-pub(crate) mod attributed;
-pub(crate) mod counters;
 pub(crate) mod digest;
 mod facts;
 pub(crate) mod fields;
 mod files;
-pub(crate) mod inferred;
 mod iterator;
 mod layout;
-mod options;
 mod selectors;
 mod switches;
 mod task_table;
@@ -32,12 +28,10 @@ mod users;
 mod values;
 mod walk;
 
-pub use options::{Candidate, Choice, Chooser, ProcessMethod, ProcessOptions};
 pub use selectors::SelectorError;
 pub(crate) use switches::{PROCESS_FILTER, PROCESS_STATE};
 pub use users::UserListError;
 
-use counters::ProcessMethodInUse;
 use fields::FIELDS;
 use files::Files;
 use iterator::Iterator;

@@ -8,14 +8,13 @@
 //! times as much.  `time` and shells report `getrusage` too, so an observer sees the same number.
 //!
 //! The recorder's BPF programs run in the tasks that meet their tracepoints, so their CPU time is not
-//! in `getrusage`; the sources that load them add it to [`RecorderCounters::bpf_ns`].  A BPF iterator
+//! in `getrusage`; the sources that load them add it to [`RecorderCounters::bpf_ns`](crate::RecorderCounters::bpf_ns).  A BPF iterator
 //! runs in the recorder's own `read`, so its time is in `system`.
 //!
-//! The recorder's own counts (written bytes, missed ticks) come through [`RecorderCounters`], which
+//! The recorder's own counts (written bytes, missed ticks) come through [`RecorderCounters`](crate::RecorderCounters), which
 //! `cli` creates and passes in `SharedState::recorder`.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::usage::{Whose, usage};
@@ -44,55 +43,6 @@ const SWITCHES_FORCED: usize = 12;
 const MAJOR_FAULTS: usize = 13;
 const SOURCES_BY_BPF: usize = 14;
 const BPF: usize = 15;
-
-/// The recorder's counters of itself, which start at 0; this source copies them into its samples.
-///
-/// One thread writes, the same or another one reads; the counters are not synchronized with each
-/// other.
-#[derive(Debug, Default)]
-pub struct RecorderCounters {
-    /// System calls other than those that read kernel files (which [`Host`] counts): timer waits,
-    /// writes, syncs.
-    pub calls: Counter,
-    /// Bytes passed to `write` and similar calls.
-    pub written_bytes: Counter,
-    /// Samples taken.
-    pub samples: Counter,
-    /// Ticks that passed without a sample.
-    pub ticks_missed: Counter,
-    /// Samples taken that could not be written.
-    pub samples_unwritten: Counter,
-    /// Reads of a source left out to stay within the budget.
-    pub reads_skipped: Counter,
-    /// Sources whose BPF programs run in other tasks.
-    pub bpf_sources: Counter,
-    /// CPU time of these programs.
-    pub bpf_ns: Counter,
-}
-
-/// A count that one thread writes and any may read.
-#[derive(Debug, Default)]
-pub struct Counter(AtomicU64);
-
-impl Counter {
-    /// Adds `count`.  Only one thread may, so it is a load and a store, not a locked addition.
-    #[inline]
-    pub fn add(&self, count: u64) {
-        self.0.store(self.get().wrapping_add(count), Ordering::Relaxed);
-    }
-
-    /// Sets a gauge.
-    #[inline]
-    pub fn set(&self, value: u64) {
-        self.0.store(value, Ordering::Relaxed);
-    }
-
-    /// The count so far.
-    #[inline]
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
     // On another root `/proc/self` is not us, if it is anything.
@@ -289,7 +239,7 @@ pub(crate) static ENTRY: Entry = Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SharedState;
+    use crate::{RecorderCounters, SharedState};
 
     fn burn_cpu() -> u64 {
         let mut value = 1u64;

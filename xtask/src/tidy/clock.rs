@@ -23,7 +23,7 @@ const CLOCKS: &[(&str, &str)] = &[
     ("crates/run/src/hosts/", "waits for hosts before any job runs"),
     ("crates/run/src/semaphore.rs", "waits for a slot before any job runs"),
     ("crates/source/src/exit/taskstats.rs", "asks when this machine was started"),
-    ("crates/source/src/process/counters.rs", "compares with start times of processes"),
+    ("crates/source/src/process_counters.rs", "compares with start times of processes"),
     ("crates/spawn/src/launch.rs", "gives the start of a job, taken beside the clone"),
     ("crates/spawn/src/spawner.rs", "measures how long a job waited to be started"),
     ("crates/testkit/", "is for tests"),

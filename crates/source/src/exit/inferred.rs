@@ -4,7 +4,7 @@ use sample::Table;
 
 use super::*;
 use crate::instance::RowName;
-use crate::process::inferred::Inference;
+use crate::process_counters::inferred::Inference;
 
 /// Writes a row for each parent whose children used more CPU time than is known of them.
 pub(crate) fn write_rows(inference: &mut Inference, table: &mut Table) {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use crate::process::attributed::KeyHasher;
+use crate::process_counters::attributed::KeyHasher;
 
 /// Command lines kept.
 const LINES_MAX: usize = 4096;

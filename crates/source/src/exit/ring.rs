@@ -16,7 +16,7 @@ use sample::{RowMut, Table};
 use super::lines::{Key, Lines};
 use super::{ENDS_MAX, Names, set_code, until_zero};
 use crate::instance::RowName;
-use crate::process::attributed::{AttributedCpuTime, KeyHasher};
+use crate::process_counters::attributed::{AttributedCpuTime, KeyHasher};
 use crate::{SourceContext, Wakeup, start_ticks};
 
 /// How long a row waits for its final CPU time.  The kernel frees a process about 20 ms after its

@@ -25,7 +25,7 @@ use sample::{RowMut, Table};
 use super::stats::{Stats, attributes, error_of, messages, request, threads};
 use super::{ENDS_MAX, Names, set_code, until_zero};
 use crate::instance::RowName;
-use crate::process::attributed::{KeyHasher, TICKS_A_SECOND, start_ns};
+use crate::process_counters::attributed::{KeyHasher, TICKS_A_SECOND, start_ns};
 use crate::{SourceContext, Wakeup};
 
 /// Buffer of the socket: about 6,000 exits.

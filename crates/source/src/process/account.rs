@@ -6,11 +6,11 @@
 use layout::{Account, By, Grouping, Measure, Options, Order, Rank, Role, Row, Top};
 use sample::{Cells, Kind, Unit};
 
-use super::attributed::NANOSECONDS_A_TICK;
 use super::fields::*;
 use super::switches::{PROCESS_OPTIONS, USER_LIST};
 use super::users::UserList;
 use super::values::{further_threads, memory};
+use crate::process_counters::attributed::NANOSECONDS_A_TICK;
 
 /// The process id: the first label of an instance's name.
 pub(crate) fn number(cells: &Cells<'_>) -> Option<u64> {

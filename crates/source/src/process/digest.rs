@@ -6,9 +6,9 @@
 use layout::{Digest, DigestColumn, Fold, Folded, Form, Of, Role, Row};
 
 use super::account::{is_process, number};
-use super::attributed::TICKS_A_SECOND;
 use super::fields::*;
 use super::values::{further_threads, memory};
+use crate::process_counters::attributed::TICKS_A_SECOND;
 
 /// Indexes of columns from which others are computed.
 const SYSTEM: usize = 16;

@@ -12,10 +12,10 @@ use procfs::pid_facts::{FactReader, Facts, LINE_BYTES_MAX, Question};
 use procfs::{Host, SystemClock};
 use sample::{Clock as _, RowMut, Table};
 
-use super::counters::ProcessCounters;
 use super::fields::*;
-use super::options::ProcessOptions;
 use super::task_table::{KnownTask, NO_ROW, TaskTable};
+use crate::process_counters::ProcessCounters;
+use crate::process_options::ProcessOptions;
 
 /// How long a reading waits for answers.
 const WAIT: Duration = Duration::from_millis(20);

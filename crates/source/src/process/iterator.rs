@@ -17,13 +17,13 @@ use sample::{RowMut, State, Table};
 
 use crate::SourceContext;
 
-use super::attributed::{NANOSECONDS_A_TICK, start_ticks};
-use super::counters::{PassAccounting, PassTotals};
 use super::facts::FactRequests;
 use super::fields::*;
-use super::inferred::{ProcessUsage, Used};
-use super::options::{Choice, ProcessOptions};
 use super::task_table::{KnownTask, NO_PROGRAM, NO_ROW, SUMS, TaskTable};
+use crate::process_counters::attributed::{NANOSECONDS_A_TICK, start_ticks};
+use crate::process_counters::inferred::{ProcessUsage, Used};
+use crate::process_counters::{PassAccounting, PassTotals};
+use crate::process_options::{Choice, ProcessOptions};
 
 /// `PF_EXITING`: this thread is exiting, and its exit event may already have been read.
 const EXITING: u32 = 0x4;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use regex::bytes::Regex;
 
-use super::options::{Candidate, Choice, Chooser};
+use crate::process_options::{Candidate, Choice, Chooser};
 
 /// The most selectors of a filter, far more than a person or a script writes.
 const SELECTORS_MAX: usize = 10_000;

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use layout::{Idle, LetterRule, Lists, OptionKind, OptionValue, Options, SourceOption};
 
-use super::options::ProcessOptions;
 use super::selectors::Selectors;
 use super::users::UserList;
+use crate::process_options::ProcessOptions;
 
 /// The members that most of them share.
 const OPTION: SourceOption =

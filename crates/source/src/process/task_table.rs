@@ -4,8 +4,8 @@
 use bpf::CpuTime;
 use procfs::pid_facts::Facts;
 
-use super::options::{Candidate, Choice, ProcessOptions};
 use crate::instance::{RowName, TASK_BYTES};
+use crate::process_options::{Candidate, Choice, ProcessOptions};
 
 /// Counters of a task that must not decrease.
 pub(super) const SUMS: usize = 13;

@@ -17,14 +17,14 @@ use sample::{RowMut, State, Table};
 use crate::SourceContext;
 use crate::instance::digits;
 
-use super::attributed::NANOSECONDS_A_TICK;
-use super::counters::{PassAccounting, PassTotals, ProcessMethodInUse};
 use super::facts::FactRequests;
 use super::fields::*;
 use super::files::{FILE_BYTES, Failure, Files, Handle};
-use super::inferred::{ProcessUsage, Used};
-use super::options::{Choice, ProcessOptions};
 use super::task_table::{NO_PROGRAM, NO_ROW, TaskTable};
+use crate::process_counters::attributed::NANOSECONDS_A_TICK;
+use crate::process_counters::inferred::{ProcessUsage, Used};
+use crate::process_counters::{PassAccounting, PassTotals, ProcessMethodInUse};
+use crate::process_options::{Choice, ProcessOptions};
 
 /// Readings between two checks of an excluded process: its id may be reused, or it may have
 /// executed another program.

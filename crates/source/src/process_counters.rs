@@ -5,9 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use procfs::passwd::Users;
 
-use super::attributed::AttributedCpuTime;
-use super::inferred::Inference;
-use crate::Counter;
+pub(crate) mod attributed;
+pub(crate) mod inferred;
+
+use attributed::AttributedCpuTime;
+use inferred::Inference;
+
+use crate::program_counters::Counter;
 
 /// How processes are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
