@@ -127,7 +127,8 @@ fn offset_of_local(local_s: i64, is_summer: Option<bool>, zone: &CivilZone) -> i
             }
         }
     }
-    found
+    // Without one it takes summer time for an hour.
+    found + if summer { 3600 } else { -3600 }
 }
 
 /// Days from 1970 to the first day of a month (from 0).
