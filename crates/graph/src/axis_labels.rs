@@ -85,11 +85,8 @@ impl Drawing<'_> {
     ) -> String {
         let settings = self.settings;
         let value = value * right.scale + right.shift;
-        if settings.right_axis_formatter != AxisFormatter::Numeric {
-            return formatted(value, settings.right_axis_formatter, &settings.right_axis_format);
-        }
-        if !settings.right_axis_format.is_empty() {
-            return printf(&settings.right_axis_format, value);
+        if let Some(text) = self.formatted_right(value) {
+            return text;
         }
         let (magnitude, symbol) = *unit
             .get_or_insert_with(|| magnitude(middle * right.scale + right.shift, settings.base));
@@ -98,6 +95,17 @@ impl Drawing<'_> {
             format!("{value:5.1} {symbol}")
         } else {
             format!("{value:5.0} {symbol}")
+        }
+    }
+
+    /// A value of the right axis in the format that the options give it; `None` without one.
+    fn formatted_right(&self, value: f64) -> Option<String> {
+        let (formatter, format) =
+            (self.settings.right_axis_formatter, &self.settings.right_axis_format);
+        match formatter {
+            AxisFormatter::Numeric if format.is_empty() => None,
+            AxisFormatter::Numeric => Some(printf(format, value)),
+            _ => Some(formatted(value, formatter, format)),
         }
     }
 
@@ -128,11 +136,8 @@ impl Drawing<'_> {
     fn log_right_label(&self, value: f64, right: RightAxis) -> String {
         let settings = self.settings;
         let value = value * right.scale + right.shift;
-        if settings.right_axis_formatter != AxisFormatter::Numeric {
-            return formatted(value, settings.right_axis_formatter, &settings.right_axis_format);
-        }
-        if !settings.right_axis_format.is_empty() {
-            return printf(&settings.right_axis_format, value);
+        if let Some(text) = self.formatted_right(value) {
+            return text;
         }
         if settings.units_si {
             let (magnitude, symbol) = magnitude(value, settings.base);

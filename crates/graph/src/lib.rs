@@ -1,7 +1,7 @@
 //! Graphs and tables of time series: a description (`DEF`, `CDEF`, `LINE` …) becomes data, a
 //! layout and a picture, or text.
 //!
-//! Knows no database: series come through a trait, [`series::DataSource`].  Prints nothing and
+//! Knows no database: series come through a trait, [`series::SeriesSource`].  Prints nothing and
 //! reads neither the clock nor the environment.
 //!
 //! Uses `rpn` and `timespec`.  Begin reading with `elements.rs` (what a description consists of),

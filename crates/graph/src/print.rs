@@ -168,7 +168,7 @@ fn number(
             Some((factor, _)) => value /= factor,
             None => {
                 let (scaled, factor, scaled_symbol) = magnitude.scale(value);
-                // A zero tells nothing: the next value chooses.
+                // Zero has no magnitude: the next value chooses.
                 if scaled != 0.0 {
                     magnitude.shared = Some((factor, scaled_symbol));
                 }

@@ -9,8 +9,6 @@ use rpn::{UNKNOWN, ZoneOffset};
 use timespec::CivilZone;
 
 pub use crate::data::{Point, RegularSeries, SeriesRequest, SeriesSource, SeriesTable};
-#[doc(hidden)]
-pub use crate::data::{SeriesRequest as Request, SeriesSource as DataSource};
 use crate::description::Description;
 use crate::elements::{Cdef, Def, Element, Operand};
 use crate::reduce::{ReduceError, reduce};

@@ -11,8 +11,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use graph::description::{Description, GraphTimes};
 use graph::print::{Target, print};
-use graph::series::{DataSource, Request, SeriesTable, Span, WallClock, evaluate};
+use graph::series::{SeriesRequest, SeriesSource, SeriesTable, Span, WallClock, evaluate};
 use graph::xport::{self, XportFormat};
+use testkit::Random;
 use timespec::CivilZone;
 
 const CASES: usize = 1200;
@@ -68,9 +69,9 @@ impl Drop for Rrdtool {
     }
 }
 
-impl DataSource for Rrdtool {
-    fn fetch(&mut self, request: &Request<'_>) -> Result<SeriesTable, String> {
-        let Request { file, consolidation, start_s, end_s, step_s, .. } = request;
+impl SeriesSource for Rrdtool {
+    fn fetch(&mut self, request: &SeriesRequest<'_>) -> Result<SeriesTable, String> {
+        let SeriesRequest { file, consolidation, start_s, end_s, step_s, .. } = request;
         let command = format!(
             "fetch {file} {} -s {start_s} -e {end_s} -r {}",
             consolidation.name(),
@@ -97,20 +98,6 @@ impl DataSource for Rrdtool {
         table.start_s = times[0] - table.step_s;
         table.end_s = times[times.len() - 1];
         Ok(table)
-    }
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len() as u64) as usize]
     }
 }
 
@@ -165,12 +152,12 @@ fn expression(random: &mut Random, names: &[String], words: &mut Vec<String>, de
         2 => words.push(match random.below(3) {
             0 => format!("{}", random.below(1000) as i64 - 500),
             1 => format!("{}.{}", random.below(100), random.below(1_000_000)),
-            _ => random.one(&["1e3", "0.1", "-2.5e-3", "UNKN", "INF", "NEGINF"]).to_owned(),
+            _ => random.one_of(&["1e3", "0.1", "-2.5e-3", "UNKN", "INF", "NEGINF"]).to_owned(),
         }),
         3 => words.push(match random.below(9) {
             0 => format!("PREV({})", name(random)),
             _ => random
-                .one(&[
+                .one_of(&[
                     "PREV",
                     "COUNT",
                     "TIME",
@@ -185,28 +172,28 @@ fn expression(random: &mut Random, names: &[String], words: &mut Vec<String>, de
         }),
         4 | 5 => {
             expression(random, names, words, depth - 1);
-            words.push(random.one(&UNARY).to_owned());
+            words.push(random.one_of(&UNARY).to_owned());
         }
         6..=8 => {
             expression(random, names, words, depth - 1);
             expression(random, names, words, depth - 1);
-            words.push(random.one(&BINARY).to_owned());
+            words.push(random.one_of(&BINARY).to_owned());
         }
         9 => {
             for _ in 0..3 {
                 expression(random, names, words, depth - 1);
             }
-            words.push(random.one(&["IF", "LIMIT"]).to_owned());
+            words.push(random.one_of(&["IF", "LIMIT"]).to_owned());
         }
         10 => {
             let count = 1 + random.below(5);
             for _ in 0..count {
                 expression(random, names, words, depth - 1);
             }
-            let set = random.one(&SETS);
+            let set = random.one_of(&SETS);
             words.extend([count.to_string(), set.to_owned()]);
             for _ in 1..if set == "SORT" { count } else { 1 } {
-                words.push(random.one(&["POP", "MAXNAN", "ADDNAN"]).to_owned());
+                words.push(random.one_of(&["POP", "MAXNAN", "ADDNAN"]).to_owned());
             }
         }
         11 => {
@@ -216,7 +203,7 @@ fn expression(random: &mut Random, names: &[String], words: &mut Vec<String>, de
             words.extend([format!("{}", 20 + random.below(81)), "3,PERCENT".to_owned()]);
         }
         12 => {
-            let operator = random.one(&["TREND", "TRENDNAN"]);
+            let operator = random.one_of(&["TREND", "TRENDNAN"]);
             words.push(format!("{},{},{operator}", name(random), random.below(400)));
         }
         13 => {
@@ -225,7 +212,7 @@ fn expression(random: &mut Random, names: &[String], words: &mut Vec<String>, de
                 _ => format!("{},{},2", 1 + random.below(200), 5 + random.below(300)),
             };
             let (length, percent) = (random.below(300), random.below(201) as i64 - 100);
-            let operator = random.one(&["PREDICT", "PREDICTSIGMA", "PREDICTPERC"]);
+            let operator = random.one_of(&["PREDICT", "PREDICTSIGMA", "PREDICTPERC"]);
             let percent =
                 if operator == "PREDICTPERC" { format!("{percent},") } else { String::new() };
             // The current value is the last of the operator's, and one that is read ahead.
@@ -244,13 +231,13 @@ fn expression(random: &mut Random, names: &[String], words: &mut Vec<String>, de
                 "DEPTH,+,+",
                 "POP",
             ];
-            words.push(random.one(&tail).to_owned());
+            words.push(random.one_of(&tail).to_owned());
         }
         _ => {
             expression(random, names, words, depth - 1);
-            words.push(random.one(&["DUP,*", "POP,1,2,+", "5,6,3,1,ROLL,+,+"]).to_owned());
+            words.push(random.one_of(&["DUP,*", "POP,1,2,+", "5,6,3,1,ROLL,+,+"]).to_owned());
             if random.below(40) == 0 {
-                words.push(random.one(&["FOO", "+", "DUP", "-1,1,ROLL", "9,SORT"]).to_owned());
+                words.push(random.one_of(&["FOO", "+", "DUP", "-1,1,ROLL", "9,SORT"]).to_owned());
             }
         }
     }
@@ -274,19 +261,19 @@ fn case(random: &mut Random, what: What) -> Case {
     for index in 0..1 + random.below(3) {
         let mut text = format!(
             "DEF:d{index}={}:{}:{}",
-            random.one(&["a.rrd", "b.rrd"]),
-            random.one(&["x", "y", "z"]),
-            random.one(&["AVERAGE", "AVERAGE", "MAX", "MIN", "LAST"])
+            random.one_of(&["a.rrd", "b.rrd"]),
+            random.one_of(&["x", "y", "z"]),
+            random.one_of(&["AVERAGE", "AVERAGE", "MAX", "MIN", "LAST"])
         );
         if random.below(4) == 0 {
             text += &format!(":step={}", 1 + random.below(700));
         }
         if random.below(5) == 0 {
-            text += &format!(":reduce={}", random.one(&["AVERAGE", "MAX", "MIN", "LAST"]));
+            text += &format!(":reduce={}", random.one_of(&["AVERAGE", "MAX", "MIN", "LAST"]));
         }
         // Beyond the end of a series RRDtool fills tables with whatever lies in its memory.
         if what == What::Prints && random.below(5) == 0 {
-            text += random.one(&[
+            text += random.one_of(&[
                 ":start=end-1h",
                 ":end=start+50min",
                 ":start=end-1d",
@@ -302,7 +289,7 @@ fn case(random: &mut Random, what: What) -> Case {
         // Most with a series: an expression of constants is an error.
         if random.below(20) > 0 {
             words.push(names[random.below(names.len() as u64) as usize].clone());
-            words.push(random.one(&["POP", "+", "MAX", "EXC,-", "ADDNAN"]).to_owned());
+            words.push(random.one_of(&["POP", "+", "MAX", "EXC,-", "ADDNAN"]).to_owned());
         }
         case.arguments.push(format!("CDEF:c{index}={}", words.join(",")));
         names.push(format!("c{index}"));
@@ -314,7 +301,7 @@ fn case(random: &mut Random, what: What) -> Case {
             0 | 1 => format!("{},PERCENT", random.below(101)),
             2 | 3 => format!("{}.5,PERCENTNAN", random.below(100)),
             _ => random
-                .one(&[
+                .one_of(&[
                     "MAXIMUM",
                     "MINIMUM",
                     "AVERAGE",
@@ -346,8 +333,8 @@ fn case(random: &mut Random, what: What) -> Case {
         ];
         // The last two are an error in tables.
         let count = if what == What::Prints || random.below(9) == 0 { 13 } else { 11 };
-        let format = random.one(&formats[..count]);
-        let print = random.one(&["PRINT", "PRINT", "GPRINT"]);
+        let format = random.one_of(&formats[..count]);
+        let print = random.one_of(&["PRINT", "PRINT", "GPRINT"]);
         case.arguments.push(format!("{print}:v{index}:{format}"));
         if random.below(3) == 0 {
             let mut words = vec![format!("v{index}")];
@@ -359,7 +346,7 @@ fn case(random: &mut Random, what: What) -> Case {
     }
     if random.below(3) == 0 {
         let name = &series[random.below(series.len() as u64) as usize];
-        let function = random.one(&["AVERAGE", "MIN", "MAX", "LAST", "FAILURES"]);
+        let function = random.one_of(&["AVERAGE", "MIN", "MAX", "LAST", "FAILURES"]);
         case.arguments.push(format!("PRINT:{name}:{function}:%.12lg"));
     }
     if what == What::Prints && random.below(8) == 0 {
@@ -457,7 +444,7 @@ fn random_descriptions_give_the_tables_and_texts_of_rrdtool() {
     let seed = std::env::var("WHIT_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| now_s() as u64);
     println!("WHIT_SEED={seed}");
-    let mut random = Random(seed);
+    let mut random = Random::from_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let mut source = Rrdtool::start(folder.path());
     fill(&mut source, &mut random);

@@ -13,6 +13,7 @@ use run::input::{
 use template::Record;
 use template::quote::Shell;
 use template::{Context, Packing, Syntax, Template, Values};
+use testkit::Random;
 
 use beside_parallel::parallel;
 
@@ -228,82 +229,67 @@ fn packing_of_several_records() {
     );
 }
 
-/// Numbers that look random, from a seed that a failure can print.
-struct Random(u64);
+fn value(random: &mut Random) -> String {
+    let pieces = ["a", "b", "c", " ", ",", "x y", "-", "'", "1", "2", "3", "é", "."];
+    (0..random.below(4)).map(|_| random.one_of(&pieces)).collect()
+}
 
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
+/// A command line: options, a command, sources.
+fn command_line(random: &mut Random) -> Vec<Bytes> {
+    let mut words: Vec<String> = Vec::new();
+    let several = random.below(3) == 0;
+    // It does not see the end of linked sources of different lengths, nor of one whose last
+    // value is dropped, and spreads nothing over the slots then.
+    let mut chance = |words: &mut Vec<String>, of: u64, option: &[&str]| {
+        if random.below(of) == 0 {
+            words.extend(option.iter().map(|word| (*word).to_owned()));
+        }
+    };
+    if !several {
+        chance(&mut words, 4, &["--link"]);
+        chance(&mut words, 4, &["-r"]);
     }
-
-    fn one_of<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
-        all[self.below(all.len() as u64) as usize]
+    chance(&mut words, 6, &["-E", "b"]);
+    chance(&mut words, 8, &["--skip-first-line"]);
+    chance(&mut words, 6, &["-d", ","]);
+    let trim = random.one_of(&["l", "r", "lr", "rl", "n"]);
+    let column = random.one_of(&[",", "-", r"\s+", "[,-]", "b*"]);
+    for option in [["--trim", trim], ["--colsep", column]] {
+        if random.below(4) == 0 {
+            words.extend(option.map(str::to_owned));
+        }
     }
-
-    fn value(&mut self) -> String {
-        let pieces = ["a", "b", "c", " ", ",", "x y", "-", "'", "1", "2", "3", "é", "."];
-        (0..self.below(4)).map(|_| self.one_of(&pieces)).collect()
+    let slots = (random.below(4) + 1).to_string();
+    words.extend(["-j".to_owned(), slots]);
+    let count = random.below(5).to_string();
+    match (several, random.below(4)) {
+        (true, 0) => words.push("-X".to_owned()),
+        (true, 1) => words.push("-m".to_owned()),
+        (true, 2) => words.push("--xargs".to_owned()),
+        (true, _) => words.extend(["-n", "3", "-m"].map(str::to_owned)),
+        (false, 0) => words.extend(["-N".to_owned(), count]),
+        (false, 1) => words.extend(["-L".to_owned(), count]),
+        (false, _) => {}
     }
-
-    /// A command line: options, a command, sources.
-    fn command_line(&mut self) -> Vec<Bytes> {
-        let mut words: Vec<String> = Vec::new();
-        let several = self.below(3) == 0;
-        // It does not see the end of linked sources of different lengths, nor of one whose last
-        // value is dropped, and spreads nothing over the slots then.
-        let mut chance = |words: &mut Vec<String>, of: u64, option: &[&str]| {
-            if self.below(of) == 0 {
-                words.extend(option.iter().map(|word| (*word).to_owned()));
-            }
-        };
-        if !several {
-            chance(&mut words, 4, &["--link"]);
-            chance(&mut words, 4, &["-r"]);
-        }
-        chance(&mut words, 6, &["-E", "b"]);
-        chance(&mut words, 8, &["--skip-first-line"]);
-        chance(&mut words, 6, &["-d", ","]);
-        let trim = self.one_of(&["l", "r", "lr", "rl", "n"]);
-        let column = self.one_of(&[",", "-", r"\s+", "[,-]", "b*"]);
-        for option in [["--trim", trim], ["--colsep", column]] {
-            if self.below(4) == 0 {
-                words.extend(option.map(str::to_owned));
-            }
-        }
-        let slots = (self.below(4) + 1).to_string();
-        words.extend(["-j".to_owned(), slots]);
-        let count = self.below(5).to_string();
-        match (several, self.below(4)) {
-            (true, 0) => words.push("-X".to_owned()),
-            (true, 1) => words.push("-m".to_owned()),
-            (true, 2) => words.push("--xargs".to_owned()),
-            (true, _) => words.extend(["-n", "3", "-m"].map(str::to_owned)),
-            (false, 0) => words.extend(["-N".to_owned(), count]),
-            (false, 1) => words.extend(["-L".to_owned(), count]),
-            (false, _) => {}
-        }
-        // With columns it counts more bytes than its commands have.
-        let columns = words.iter().any(|word| word == "--colsep");
-        if several && !columns && self.below(2) == 0 {
-            words.extend(["-s".to_owned(), (60 + self.below(60)).to_string()]);
-        }
-        let commands = ["echo {}", "echo {1}:{2}", "echo {-1} {}", "echo {1} {2} {3} {4}"];
-        // With several records in a job, positions alone make the other program lose jobs.
-        let commands = if several { &commands[..1] } else { &commands[..] };
-        words.push(self.one_of(commands).to_owned());
-        for number in 0..=self.below(4) {
-            let links: &[&str] = if several { &[":::"] } else { &[":::", ":::", ":::+"] };
-            let separator = self.one_of(links);
-            words.push(if number == 0 { ":::" } else { separator }.to_owned());
-            for _ in 0..=self.below(5) {
-                let value = self.value();
-                words.push(value);
-            }
-        }
-        words.into_iter().map(String::into_bytes).collect()
+    // With columns it counts more bytes than its commands have.
+    let columns = words.iter().any(|word| word == "--colsep");
+    if several && !columns && random.below(2) == 0 {
+        words.extend(["-s".to_owned(), (60 + random.below(60)).to_string()]);
     }
+    let commands = ["echo {}", "echo {1}:{2}", "echo {-1} {}", "echo {1} {2} {3} {4}"];
+    // With several records in a job, positions alone make the other program lose jobs.
+    let commands = if several { &commands[..1] } else { &commands[..] };
+    words.push(random.one_of(commands).to_owned());
+    for number in 0..=random.below(4) {
+        let links: &[&str] = if several { &[":::"] } else { &[":::", ":::", ":::+"] };
+        let separator = random.one_of(links);
+        words.push(if number == 0 { ":::" } else { separator }.to_owned());
+        for _ in 0..=random.below(5) {
+            let value = value(random);
+            words.push(value);
+        }
+    }
+    words.into_iter().map(String::into_bytes).collect()
 }
 
 #[test]
@@ -317,8 +303,8 @@ fn random_command_lines() {
     let count = number("COUNT", 20);
     for seed in seed..seed + count {
         eprintln!("seed {seed}");
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        if !same(&random.command_line(), b"") {
+        let mut random = Random::from_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        if !same(&command_line(&mut random), b"") {
             return;
         }
     }

@@ -6,6 +6,7 @@
 use std::io::Write as _;
 
 use run::pipe::{BlockSize, Cutter, PipeHeader, PipeOptions, parts, unescape};
+use testkit::Random;
 
 use beside_parallel::parallel;
 
@@ -146,66 +147,55 @@ fn parts_of_files() {
     );
 }
 
-/// Numbers that look random, from a seed that a failure can print.
-struct Random(u64);
+fn text(random: &mut Random) -> String {
+    let pieces = ["a", "bc", ";", ";;", ">", "\n", "\n", "1", "23", "END", " ", "x\n"];
+    (0..random.below(60)).map(|_| pieces[random.below(pieces.len() as u64) as usize]).collect()
+}
 
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
+fn words(random: &mut Random) -> Vec<String> {
+    let mut words = Vec::new();
+    let part = random.below(3) == 0;
+    words.push(if part { "--pipe-part" } else { "--pipe" }.to_owned());
+    let separators = [
+        vec![],
+        vec!["--recend", ";"],
+        vec!["--recend", "END"],
+        vec!["--recstart", ">"],
+        vec!["--recstart", ">", "--recend", "\\n"],
+        vec!["--recend", ";;"],
+        vec!["--recend", ""],
+        vec!["--regexp", "--recend", "[0-9]+"],
+        vec!["--regexp", "--recstart", "[a-c]"],
+    ];
+    let of_parts = if part { 7 } else { separators.len() };
+    let separator = &separators[random.below(of_parts as u64) as usize];
+    words.extend(separator.iter().map(|word| (*word).to_owned()));
+    let anywhere = separator.last() == Some(&"");
+    let block = if part && random.below(3) == 0 {
+        format!("-{}", random.below(4) + 1)
+    } else {
+        (random.below(30) + 1).to_string()
+    };
+    words.extend(["--block".to_owned(), block]);
+    if random.below(4) == 0 {
+        words.extend(["--header".to_owned(), ":".to_owned()]);
     }
-
-    fn text(&mut self) -> String {
-        let pieces = ["a", "bc", ";", ";;", ">", "\n", "\n", "1", "23", "END", " ", "x\n"];
-        (0..self.below(60)).map(|_| pieces[self.below(pieces.len() as u64) as usize]).collect()
+    if part {
+        return words;
     }
-
-    fn words(&mut self) -> Vec<String> {
-        let mut words = Vec::new();
-        let part = self.below(3) == 0;
-        words.push(if part { "--pipe-part" } else { "--pipe" }.to_owned());
-        let separators = [
-            vec![],
-            vec!["--recend", ";"],
-            vec!["--recend", "END"],
-            vec!["--recstart", ">"],
-            vec!["--recstart", ">", "--recend", "\\n"],
-            vec!["--recend", ";;"],
-            vec!["--recend", ""],
-            vec!["--regexp", "--recend", "[0-9]+"],
-            vec!["--regexp", "--recstart", "[a-c]"],
-        ];
-        let of_parts = if part { 7 } else { separators.len() };
-        let separator = &separators[self.below(of_parts as u64) as usize];
-        words.extend(separator.iter().map(|word| (*word).to_owned()));
-        let anywhere = separator.last() == Some(&"");
-        let block = if part && self.below(3) == 0 {
-            format!("-{}", self.below(4) + 1)
-        } else {
-            (self.below(30) + 1).to_string()
-        };
-        words.extend(["--block".to_owned(), block]);
-        if self.below(4) == 0 {
-            words.extend(["--header".to_owned(), ":".to_owned()]);
-        }
-        if part {
-            return words;
-        }
-        if self.below(4) == 0 {
-            words.push("--rrs".to_owned());
-        }
-        // What it counts with a pattern depends on where its block ends.
-        let pattern = separator.first() == Some(&"--regexp");
-        match self.below(6) {
-            0 if !anywhere && !pattern => {
-                words.extend(["-N".to_owned(), (self.below(3) + 1).to_string()]);
-            }
-            1 if !anywhere => words.extend(["-L".to_owned(), (self.below(3) + 1).to_string()]),
-            _ => {}
-        }
-        words
+    if random.below(4) == 0 {
+        words.push("--rrs".to_owned());
     }
+    // What it counts with a pattern depends on where its block ends.
+    let pattern = separator.first() == Some(&"--regexp");
+    match random.below(6) {
+        0 if !anywhere && !pattern => {
+            words.extend(["-N".to_owned(), (random.below(3) + 1).to_string()]);
+        }
+        1 if !anywhere => words.extend(["-L".to_owned(), (random.below(3) + 1).to_string()]),
+        _ => {}
+    }
+    words
 }
 
 #[test]
@@ -219,9 +209,9 @@ fn random_command_lines() {
     let count = number("COUNT", 20);
     for seed in seed..seed + count {
         eprintln!("seed {seed}");
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let words = random.words();
-        let mut text = random.text();
+        let mut random = Random::from_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let words = words(&mut random);
+        let mut text = text(&mut random);
         if words.iter().any(|word| word == "-N") {
             // Counting records, it does not count an empty one at the beginning of a block.
             for end in ["\n", ";", "END"] {

@@ -1,5 +1,5 @@
-//! What tests share: fake kernel trees, a simulated clock, a counting allocator, and the one way to
-//! skip a test.
+//! What tests share: fake kernel trees, a simulated clock, a counting allocator, numbers from a
+//! seed, and the one way to skip a test.
 //!
 //! Prints only skips.
 //!
@@ -9,10 +9,12 @@
 pub mod alloc;
 pub mod clock;
 pub mod fake;
+mod random;
 mod skip;
 pub mod trees;
 
 pub use alloc::{Allocations, CountingAllocator, allocations_of, live_bytes};
 pub use clock::{Event, SimClock};
 pub use fake::{FakeHost, as_nobody};
+pub use random::Random;
 pub use skip::{LEDGER, is_installed, skip, skip_refused};

@@ -24,8 +24,6 @@ use calendar::Fields;
 pub use error::{ResolveError, TimeSpecError};
 pub use parse::parse;
 pub use zone::CivilZone;
-#[doc(hidden)]
-pub use zone::{CivilZone as LocalZone, CivilZone as Zone};
 
 /// What a time is relative to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -6,6 +6,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use testkit::Random;
 use timespec::{CivilZone, parse, resolve};
 
 const ZONES: [&str; 6] = [
@@ -75,27 +76,13 @@ impl Drop for Rrdtool {
     }
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len() as u64) as usize]
-    }
-}
-
 fn offset(random: &mut Random) -> String {
     let mut text = String::new();
     for _ in 0..random.below(4) {
-        text += random.one(&["-", "+", "-", " - "]);
+        text += random.one_of(&["-", "+", "-", " - "]);
         for _ in 0..=random.below(2) {
             let amount = random.below(13);
-            let unit = random.one(&[
+            let unit = random.one_of(&[
                 "d", "h", "m", "s", "w", "y", "mon", "min", "day", "weeks", "Hours", "yr", "", "x",
                 "months",
             ]);
@@ -111,12 +98,12 @@ fn time(random: &mut Random, reference: &str) -> String {
     let day = random.below(33);
     let month = random.below(14);
     let year = 1995 + random.below(40);
-    let name = random.one(&["Jan", "february", "MAR", "Oct", "november", "Apr"]);
-    let weekday = random.one(&["mon", "Sunday", "FRI", "wednesday"]);
+    let name = random.one_of(&["Jan", "february", "MAR", "Oct", "november", "Apr"]);
+    let weekday = random.one_of(&["mon", "Sunday", "FRI", "wednesday"]);
     let clock = match random.below(6) {
         0 => format!("{hour}:{minute:02}"),
         1 => format!("{hour:02}"),
-        2 => format!("{hour}:{minute:02}{}", random.one(&["am", "pm", " PM"])),
+        2 => format!("{hour}:{minute:02}{}", random.one_of(&["am", "pm", " PM"])),
         3 => "noon".to_owned(),
         4 => "midnight".to_owned(),
         _ => "teatime".to_owned(),
@@ -129,10 +116,10 @@ fn time(random: &mut Random, reference: &str) -> String {
         4 => format!("{clock} {year}{month:02}{day:02}"),
         5 => format!("{clock} {name} {day} {year}"),
         6 => format!("{name} {day} {year} {clock}"),
-        7 => format!("{clock} {}", random.one(&["yesterday", "tomorrow", "today", weekday])),
+        7 => format!("{clock} {}", random.one_of(&["yesterday", "tomorrow", "today", weekday])),
         8 => format!("{clock} {day}.{month}.{:02}", year % 100),
         9 => clock,
-        10 => random.one(&["now", "n", ""]).to_owned(),
+        10 => random.one_of(&["now", "n", ""]).to_owned(),
         _ => reference.to_owned(),
     };
     format!("{reference}{}", offset(random))
@@ -168,7 +155,7 @@ fn random_times_are_those_of_rrdtool() {
     let seed = std::env::var("WHIT_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| now_s() as u64);
     println!("WHIT_SEED={seed}");
-    let mut random = Random(seed);
+    let mut random = Random::from_seed(seed);
     let mut wrong = Vec::new();
     for name in ZONES {
         let zone = CivilZone::new(jiff::tz::TimeZone::get(name).expect("a zone"));

@@ -194,7 +194,7 @@ fn cpu_seconds() -> [f64; 2] {
 
 /// This machine's clock and time zone.
 struct Here {
-    zone: timespec::Zone,
+    zone: timespec::CivilZone,
     locking: Locking,
 }
 
@@ -205,7 +205,7 @@ impl Here {
             Ok("none") => Locking::None,
             _ => Locking::Try,
         };
-        Self { zone: timespec::Zone::new(crate::zone::local()), locking }
+        Self { zone: timespec::CivilZone::new(crate::zone::local()), locking }
     }
 }
 

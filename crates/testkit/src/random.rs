@@ -1,0 +1,28 @@
+//! Numbers that look random and are the same for the same seed, so that a failure can print its seed.
+
+/// A generator of numbers: a linear congruence of 64 bits, of which the upper 31 are given.
+#[derive(Clone, Copy, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The numbers of a seed.
+    #[must_use]
+    pub fn from_seed(seed: u64) -> Self {
+        Random(seed)
+    }
+
+    /// The next number, below `limit`, which must not be 0.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+
+    /// One of several values.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn one_of<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
+        all[self.below(all.len() as u64) as usize]
+    }
+}
