@@ -150,7 +150,13 @@ Commands:
   resize FILE N GROW|SHRINK ROWS write resize.rrd, with more or fewer rows
   list [--recursive] FOLDER      the files of a folder
   check FILE...                  whether files are sound
-  convert FILE NEW               write a file of another machine in this one's layout
+  repair FILE NEW                mend a damaged file; each change and each loss is a line.
+                                 --in-place replaces FILE; --step SECONDS, if the step is lost
+  convert FILE NEW [--step SECONDS] [DEL:DS] [DS:...] [DELRRA:N] [RRA:...] [RRA#N:+ROWS]
+                                 write a file of another machine in this one's layout, with
+                                 another step, other sources and archives; --in-place replaces
+                                 FILE.  With another step rows are resampled as by
+                                 `create --source`: weighed by time, unknown below the xff
   top FOLDER                     the files that cost most
   -                              commands from standard input, a line each; each is answered by a
                                  line `OK ...` or `ERROR: ...`

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::compute;
 use crate::error::Result;
 use crate::file::{Access, File};
-use crate::header::{RrdHeader, SourceKind, archive_value};
+use crate::header::{RrdHeader, SourceKind, archive_value, primary_value};
 use crate::holt_winters;
 use crate::layout::X86_64;
+use crate::repair::state_fault;
 
 /// What is unusual about a file that can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,11 +19,12 @@ pub struct Finding {
     pub is_fault: bool,
 }
 
-/// Checks a file.  Its header must agree with its size, its state with its definitions.
+/// Checks a file.  Its header must agree with its size, its state with its definitions, and its
+/// last update must not be later than `now` (seconds since 1970).
 ///
 /// # Errors
 /// If the file cannot be read at all: the error says what is wrong and where.
-pub fn check(path: &Path) -> Result<Vec<Finding>> {
+pub fn check(path: &Path, now: i64) -> Result<Vec<Finding>> {
     let file = File::open(path, Access::Read)?;
     let header = file.header();
     let mut findings = Vec::new();
@@ -33,21 +36,56 @@ pub fn check(path: &Path) -> Result<Vec<Finding>> {
     if file.file_bytes() > expected {
         push(false, format!("{} bytes follow the last row", file.file_bytes() - expected));
     }
-    if let Err(error) = holt_winters::check(header) {
-        push(true, error.to_string());
-    }
-    for text in of_sources(header).into_iter().chain(of_archives(header)) {
+    for text in faults(header, now) {
         push(true, text);
     }
     Ok(findings)
 }
 
+/// What is wrong with a header.
+pub(crate) fn faults(header: &RrdHeader, now: i64) -> Vec<String> {
+    let partners = holt_winters::check(header).err().map(|error| error.to_string());
+    let mut found: Vec<String> = partners.into_iter().collect();
+    found.extend(of_sources(header));
+    found.extend(of_archives(header));
+    found.extend(of_states(header));
+    let last = header.last_update;
+    if !(0..=now.max(0)).contains(&last.seconds) {
+        found.push(format!("the last update was at {}; now it is {now}", last.seconds));
+    }
+    if !(0..1_000_000).contains(&last.microseconds) {
+        found.push(format!("the last update was {} µs after its second", last.microseconds));
+    }
+    found
+}
+
+/// What no update could have left in the state.
+fn of_states(header: &RrdHeader) -> Vec<String> {
+    let mut found = Vec::new();
+    for (source, primary) in header.sources.iter().zip(&header.primary) {
+        let unknown = primary.values[primary_value::UNKNOWN_SECONDS];
+        if unknown > header.step_seconds {
+            let (name, step) = (&source.name, header.step_seconds);
+            found.push(format!("data source {name} has {unknown} unknown seconds of {step}"));
+        }
+    }
+    for archive in 0..header.archives.len() {
+        for (source, named) in header.sources.iter().enumerate() {
+            if let Some(what) = state_fault(header, archive, source) {
+                found.push(format!("rra {archive} has {what} for data source {}", named.name));
+            }
+        }
+    }
+    found
+}
+
 fn of_sources(header: &RrdHeader) -> Vec<String> {
     let mut found = Vec::new();
-    if let Err(error) = crate::compute::Programs::default().read(header) {
-        found.push(error.to_string());
-    }
     for (index, source) in header.sources.iter().enumerate() {
+        let is_computed = source.kind == SourceKind::Compute;
+        if let Err(error) = is_computed.then(|| compute::check(source, index)).transpose() {
+            found.push(error.to_string());
+        }
         let name = &source.name;
         if name.is_empty() {
             found.push(format!("data source {index} has no name"));
@@ -77,9 +115,6 @@ fn of_archives(header: &RrdHeader) -> Vec<String> {
             let steps = archive.steps_per_row;
             found.push(format!("rra {index} ({function}) has {steps} steps per row, not 1"));
         }
-    }
-    if header.last_update.seconds < 0 {
-        found.push(format!("the last update was at {}", header.last_update.seconds));
     }
     found
 }

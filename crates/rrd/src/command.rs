@@ -13,6 +13,7 @@ mod options;
 use options::{Parsed, flag, parse, value};
 
 use crate::check;
+use crate::convert;
 use crate::create;
 use crate::dump::{self, Heading, LocalZone};
 use crate::error::{Error, Result, refuse};
@@ -23,8 +24,10 @@ use crate::image::Image;
 use crate::info::{self, InfoValue};
 use crate::list;
 use crate::number::{leading_integer, scaled_duration};
+use crate::repair;
 use crate::resize;
 use crate::restore;
+use crate::restructure;
 use crate::tune;
 use crate::update::{self, Moments};
 
@@ -96,7 +99,8 @@ pub fn run(
         "resize" => run.resize(),
         "tune" => run.tune(),
         "check" => run.check(),
-        "convert" | "repair" => run.convert(),
+        "convert" => run.convert(),
+        "repair" => run.repair(),
         "top" => run.top(),
         "list" => run.list(),
         "flushcached" => Err(refuse!("flushcached: there is no caching daemon here").into()),
@@ -420,14 +424,15 @@ impl Run<'_> {
         if words.is_empty() {
             return Ok(file.write_all(&image.header, &image.cells)?);
         }
-        tune::restructure(&mut image, words, path.as_os_str().as_bytes())?;
+        restructure::restructure(&mut image, words, path.as_os_str().as_bytes())?;
         Ok(image.write(path)?)
     }
 
     fn check(&mut self) -> Done {
         let mut faults = 0;
+        let now = self.world.now().seconds;
         for name in self.arguments {
-            match check::check(Path::new(name)) {
+            match check::check(Path::new(name), now) {
                 Ok(findings) if findings.is_empty() => writeln!(self.out, "{name}: sound")?,
                 Ok(findings) => {
                     for finding in findings {
@@ -449,15 +454,45 @@ impl Run<'_> {
     }
 
     fn convert(&mut self) -> Done {
-        let [source, target] = self.arguments else {
-            return Err(refuse!("Usage: convert FILE NEW").into());
+        const OPTIONS: &[options::Definition] = &[value("step", 's'), flag("in-place", 'i')];
+        let parsed = parse(self.arguments, OPTIONS)?;
+        let (source, target, words) = targets(&parsed, "convert")?;
+        let step_seconds = match parsed.value('s') {
+            Some(text) => {
+                let step = scaled_duration(text, 1);
+                Some(step.map_err(|error| refuse!("step size: {error}"))?)
+            }
+            None => None,
         };
-        if Path::new(target).exists() {
-            return Err(refuse!("creating '{target}': File exists").into());
+        Ok(convert::convert(source, target, &convert::Options { step_seconds, words })?)
+    }
+
+    fn repair(&mut self) -> Done {
+        const OPTIONS: &[options::Definition] = &[value("step", 's'), flag("in-place", 'i')];
+        let parsed = parse(self.arguments, OPTIONS)?;
+        let (source, target, words) = targets(&parsed, "repair")?;
+        if let Some(word) = words.first() {
+            return Err(refuse!("unparseable argument: {word}").into());
         }
-        let mut image = Image::read(Path::new(source))?;
-        image.header.version = image.header.version.max(3);
-        Ok(image.write(Path::new(target))?)
+        let step_seconds = match parsed.value('s') {
+            Some(text) => {
+                let step = scaled_duration(text, 1);
+                Some(step.map_err(|error| refuse!("step size: {error}"))?)
+            }
+            None => None,
+        };
+        let now = self.world.now().seconds;
+        let options = repair::Options { now, step_seconds, bytes_max: repair::BYTES_MAX };
+        let name = source.display();
+        let repaired =
+            repair::repair_to(source, target, &options).map_err(|error| error.of(source))?;
+        if repaired.changes.is_empty() {
+            writeln!(self.out, "{name}: sound")?;
+        }
+        for change in repaired.changes {
+            writeln!(self.out, "{name}: {change}")?;
+        }
+        Ok(())
     }
 
     fn top(&mut self) -> Done {
@@ -542,6 +577,19 @@ impl Run<'_> {
         let request = fetch::FetchRequest { function, start, end, step_seconds };
         let series = fetch::fetch(Path::new(file), &request)?;
         Ok(self.out.write_all(fetch::text(&series).as_bytes())?)
+    }
+}
+
+/// The file, the file to write and the other words of a command that makes a file from another.
+/// Another file must not exist yet.
+fn targets<'a>(parsed: &'a Parsed, command: &str) -> Result<(&'a Path, &'a Path, &'a [String])> {
+    match parsed.words.as_slice() {
+        [file, words @ ..] if parsed.has('i') => Ok((Path::new(file), Path::new(file), words)),
+        [file, target, words @ ..] => match Path::new(target).exists() {
+            true => Err(refuse!("creating '{target}': File exists")),
+            false => Ok((Path::new(file), Path::new(target), words)),
+        },
+        _ => Err(refuse!("Usage: {command} FILE NEW, or {command} --in-place FILE")),
     }
 }
 

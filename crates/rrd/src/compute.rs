@@ -6,6 +6,7 @@ use rpn::{Program, Stack};
 use crate::error::{Result, refuse};
 use crate::header::{RrdHeader, SourceKind, StoredDataSource, Values};
 use crate::layout::VALUES;
+use crate::number::UNKNOWN;
 
 /// Reads an expression, which may use the sources before it.
 pub(crate) fn parse(text: &str, known: &[StoredDataSource]) -> Result<Values> {
@@ -49,6 +50,16 @@ fn program(source: &StoredDataSource, index: usize) -> Result<Program> {
         Some(variable) => Err(refused(format!("it uses source {variable}, which comes later"))),
         None => Ok(program),
     }
+}
+
+/// Refuses a computed source, the `index`th of a file, whose expression cannot be evaluated:
+/// neither with unknown values nor with known ones.
+pub(crate) fn check(source: &StoredDataSource, index: usize) -> Result<()> {
+    let program = program(source, index)?;
+    let mut stack = Stack::default();
+    let mut evaluate = |value| program.evaluate(&mut stack, &vec![value; index], 0.0);
+    let refused = |error| refuse!("data source {}: {error}", source.name);
+    evaluate(UNKNOWN).or_else(|_| evaluate(1.0)).map(drop).map_err(refused)
 }
 
 /// The expression of a source as text; what is no expression is empty.

@@ -296,7 +296,7 @@ fn write_page(file: &SystemFile, bytes: &[u8], offset: u64) -> io::Result<()> {
     }
 }
 
-fn lock(file: &SystemFile, locking: Locking) -> Result<()> {
+pub(crate) fn lock(file: &SystemFile, locking: Locking) -> Result<()> {
     let operation = match locking {
         Locking::Try => FlockOperation::NonBlockingLockExclusive,
         Locking::Block => FlockOperation::LockExclusive,

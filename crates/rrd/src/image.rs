@@ -141,12 +141,22 @@ pub(crate) fn random_row(rows: u64) -> u64 {
 
 /// Writes a file under a temporary name, and gives it its name when it is complete.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_renamed(path, bytes, false)
+}
+
+/// As [`write_file`], and the file is on the disk before it takes the place of an old one.
+pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_renamed(path, bytes, true)
+}
+
+fn write_renamed(path: &Path, bytes: &[u8], is_synced: bool) -> Result<()> {
     let mode = std::fs::metadata(path).ok().map(|metadata| metadata.permissions());
     let (temporary, mut file) = create_temporary(path)?;
     let written = file.write_all(bytes).and_then(|()| match mode {
         Some(mode) => file.set_permissions(mode),
         None => Ok(()),
     });
+    let written = written.and_then(|()| if is_synced { file.sync_all() } else { Ok(()) });
     drop(file);
     let done = written.map_err(|error| Error::file("writing", path, error)).and_then(|()| {
         std::fs::rename(&temporary, path)

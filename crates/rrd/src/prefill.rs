@@ -48,10 +48,16 @@ pub(crate) fn prefill(
         begin(&mut image.header);
         image.header.current_row = rows;
     }
+    fill(image, &given, mapped);
+    Ok(())
+}
+
+/// Fills a new database, whose last update is set, from others.
+pub(crate) fn fill(image: &mut Image, given: &[Image], mapped: &Mapped) {
     let points = add_points_archive(image);
     for archive in 0..image.header.archives.len() {
         for source in 0..image.header.sources.len() {
-            let mut candidates = candidates(image, source, &given, mapped);
+            let mut candidates = candidates(image, source, given, mapped);
             let target = &image.header.archives[archive];
             let row_seconds = image.header.row_seconds(archive);
             candidates.retain(|one| {
@@ -87,7 +93,7 @@ pub(crate) fn prefill(
     }
     for archive in 0..image.header.archives.len() {
         for source in 0..image.header.sources.len() {
-            let candidates = candidates(image, source, &given, mapped);
+            let candidates = candidates(image, source, given, mapped);
             let state = state(image, archive, source, points.archive, &candidates);
             *image.header.state_mut(archive, source) = state;
         }
@@ -99,55 +105,6 @@ pub(crate) fn prefill(
         header.current_row.pop();
         header.consolidation.truncate(header.archives.len() * sources);
         image.cells.pop();
-    }
-    Ok(())
-}
-
-/// Fills unknown rows of an archive from the archives of the same database as it was before.
-pub(crate) fn fill_unknown(image: &mut Image, old: &Image, archive: usize) {
-    let target = image.header.archives[archive].clone();
-    if !target.function.is_plain() {
-        return;
-    }
-    let row_seconds = image.header.row_seconds(archive);
-    let sources = image.header.sources.len();
-    for source in 0..sources {
-        let mut candidates = candidates(image, source, std::slice::from_ref(old), &[]);
-        candidates.retain(|one| {
-            let function = one.archive().function;
-            function == ConsolidationFunction::Average || function == target.function
-        });
-        candidates.sort_by_key(|one| {
-            let own = one.archive();
-            let seconds = old.header.row_seconds(one.archive);
-            let is_exact = own.function == target.function && seconds == row_seconds;
-            let is_average = own.function == ConsolidationFunction::Average;
-            (!is_exact, !is_average, seconds, Reverse(own.rows))
-        });
-        for row in 0..target.rows {
-            let at = usize::try_from(row).unwrap_or(0) * sources + source;
-            if image.cells[archive][at].is_nan()
-                && let Some(value) = row_value(&image.header, archive, row, &candidates)
-            {
-                image.cells[archive][at] = value;
-            }
-        }
-    }
-}
-
-/// Works out the state of a new archive from the data points of an archive of averages of one
-/// step, if there is one.
-pub(crate) fn take_state(image: &mut Image, archive: usize) {
-    let function = image.header.archives[archive].function;
-    let points_of = |function: ConsolidationFunction| {
-        let mut archives = image.header.archives[..archive].iter();
-        archives.position(|one| one.steps_per_row == 1 && one.function == function)
-    };
-    let points = points_of(function).or_else(|| points_of(ConsolidationFunction::Average));
-    let Some(points) = points.filter(|_| function.is_plain()) else { return };
-    for source in 0..image.header.sources.len() {
-        let state = state(image, archive, source, points, &[]);
-        *image.header.state_mut(archive, source) = state;
     }
 }
 
@@ -214,14 +171,14 @@ impl Candidate<'_> {
 }
 
 /// End of a row, in seconds since 1970.
-fn row_end(header: &RrdHeader, archive: usize, row: u64) -> i64 {
+pub(crate) fn row_end(header: &RrdHeader, archive: usize, row: u64) -> i64 {
     let rows = header.archives[archive].rows;
     let back = (header.current_row[archive] + rows - row) % rows;
     header.newest_row(archive) - back as i64 * header.row_seconds(archive) as i64
 }
 
 /// The row that a time is in.
-fn row_at(header: &RrdHeader, archive: usize, time: i64) -> Option<u64> {
+pub(crate) fn row_at(header: &RrdHeader, archive: usize, time: i64) -> Option<u64> {
     let seconds = header.row_seconds(archive) as i64;
     let end = time + (seconds - time % seconds) % seconds;
     let newest = header.newest_row(archive);

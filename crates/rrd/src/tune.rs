@@ -1,16 +1,15 @@
-//! Changes of what a file keeps: parameters in place, and sources and archives by a new file.
+//! Changes of parameters, in place, by the letters of `rrdtool tune`.
+//!
+//! `restructure.rs` adds and removes sources and archives.
 
 use crate::error::{Result, refuse};
 use crate::header::{
-    ConsolidationFunction, FAILURES_WINDOW_MAX, RrdHeader, SourceKind, StoredDataSource,
-    archive_value, primary_value, source_value,
+    ConsolidationFunction, FAILURES_WINDOW_MAX, RrdHeader, SourceKind, archive_value, source_value,
 };
 use crate::holt_winters;
-use crate::image::{Image, first_state};
+use crate::image::Image;
 use crate::number::{self, UNKNOWN, leading_integer};
-use crate::prefill;
-use crate::resize;
-use crate::specification::{self, NAME_BYTES_MAX};
+use crate::specification::NAME_BYTES_MAX;
 
 /// Changes one parameter, by the letter of `rrdtool tune`.
 ///
@@ -184,204 +183,6 @@ fn forget_forecast(image: &mut Image, name: &str) -> Result<()> {
     for season in holt_winters::reset(&mut image.header, index) {
         let cells = image.cells[season].iter_mut().skip(index).step_by(sources);
         cells.for_each(|cell| *cell = UNKNOWN);
-    }
-    Ok(())
-}
-
-/// Whether a word of `rrdtool tune` changes sources or archives.
-#[must_use]
-pub fn is_structural(word: &str) -> bool {
-    ["DEL:", "DS:", "DELRRA:", "RRA:", "RRA#"].iter().any(|prefix| word.starts_with(prefix))
-}
-
-/// Adds and removes sources and archives, by the words of `rrdtool tune`.  `hash` is that of the
-/// file's name.
-///
-/// # Errors
-/// With RRDtool's texts; also if a removed source or archive is needed by another.
-pub fn restructure(image: &mut Image, words: &[String], name: &[u8]) -> Result<()> {
-    if let Some(word) = words.iter().find(|word| !is_structural(word)) {
-        return Err(refuse!("unparseable argument: {word}"));
-    }
-    let hash = specification::name_hash(name);
-    turn_to_order(image);
-    let old = image.clone();
-    let mut removed_archives = Vec::new();
-    let mut resized = Vec::new();
-    for word in words {
-        if let Some(name) = word.strip_prefix("DEL:") {
-            remove_source(image, name)?;
-        } else if let Some(index) = word.strip_prefix("DELRRA:") {
-            removed_archives.push(leading_integer(index));
-        } else if let Some(text) = word.strip_prefix("RRA#") {
-            resized.push(parse_resize(text)?);
-        }
-    }
-    for (index, operation, count) in resized {
-        let Some(archive) = image.header.archives.get(index) else { continue };
-        let rows = archive.rows as i64;
-        let change = match operation {
-            '+' => count,
-            '-' => -count,
-            _ => count - rows,
-        };
-        if rows + change < 1 {
-            removed_archives.push(index as i64);
-            continue;
-        }
-        resize::resize(image, index, change)?;
-        turn_to_order(image);
-        if change > 0 {
-            prefill::fill_unknown(image, &old, index);
-        }
-    }
-    remove_archives(image, &removed_archives)?;
-    for word in words {
-        if let Some(text) = word.strip_prefix("DS:") {
-            let (defined, version) = specification::source(text, &image.header.sources)?;
-            image.header.version = image.header.version.max(version);
-            add_source(image, defined.source);
-        } else if let Some(text) = word.strip_prefix("RRA:") {
-            let first = image.header.archives.len();
-            add_archive(image, text, hash)?;
-            for index in first..image.header.archives.len() {
-                prefill::fill_unknown(image, &old, index);
-                prefill::take_state(image, index);
-            }
-        }
-    }
-    Ok(())
-}
-
-fn parse_resize(text: &str) -> Result<(usize, char, i64)> {
-    let failed = || refuse!("Failed to parse RRA# command");
-    let (index, rest) = text.split_once(':').ok_or_else(failed)?;
-    let index = index.parse().map_err(|_| failed())?;
-    let operation = rest.chars().next().filter(|one| "+-=".contains(*one)).ok_or_else(failed)?;
-    let count: i64 = rest[1..].parse().map_err(|_| failed())?;
-    Ok((index, operation, count))
-}
-
-/// Puts the rows of all archives into their order, as RRDtool does when it writes a file anew.
-fn turn_to_order(image: &mut Image) {
-    let sources = image.header.sources.len();
-    for ((cells, row), archive) in
-        image.cells.iter_mut().zip(&mut image.header.current_row).zip(&image.header.archives)
-    {
-        let turn = usize::try_from(*row + 1).unwrap_or(0) * sources;
-        let length = cells.len().max(1);
-        cells.rotate_left(turn % length);
-        *row = archive.rows - 1;
-    }
-}
-
-fn remove_source(image: &mut Image, name: &str) -> Result<()> {
-    let Some(index) = image.header.source_index(name) else { return Ok(()) };
-    let sources = image.header.sources.len();
-    if sources == 1 {
-        return Err(refuse!("the last data source cannot be removed"));
-    }
-    crate::compute::remove(&mut image.header.sources, index)?;
-    let header = &mut image.header;
-    header.primary.remove(index);
-    let mut at = 0;
-    header.consolidation.retain(|_| {
-        at += 1;
-        (at - 1) % sources != index
-    });
-    for cells in &mut image.cells {
-        let mut at = 0;
-        cells.retain(|_| {
-            at += 1;
-            (at - 1) % sources != index
-        });
-    }
-    Ok(())
-}
-
-fn remove_archives(image: &mut Image, removed: &[i64]) -> Result<()> {
-    let stays = |index: usize| !removed.contains(&i64::try_from(index).unwrap_or(i64::MAX));
-    let count = image.header.archives.len();
-    if removed.is_empty() || (0..count).all(stays) {
-        return Ok(());
-    }
-    if !(0..count).any(stays) {
-        return Err(refuse!("the last archive cannot be removed"));
-    }
-    let sources = image.header.sources.len();
-    // Archives that depend on others name them by their index.
-    let new_index: Vec<usize> =
-        (0..count).map(|index| (0..index).filter(|before| stays(*before)).count()).collect();
-    let header = &mut image.header;
-    for (index, archive) in header.archives.iter_mut().enumerate() {
-        if archive.function.is_plain() || !stays(index) {
-            continue;
-        }
-        let dependent = archive.dependent();
-        let Some(new) = new_index.get(dependent).filter(|_| stays(dependent)) else {
-            let function = archive.function.name();
-            return Err(refuse!("rra {index} ({function}) needs rra {dependent}"));
-        };
-        archive.values[archive_value::DEPENDENT] = *new as u64;
-    }
-    keep(&mut header.archives, stays);
-    keep(&mut header.current_row, stays);
-    keep(&mut image.cells, stays);
-    keep(&mut header.consolidation, |at| stays(at / sources));
-    Ok(())
-}
-
-fn keep<T>(list: &mut Vec<T>, stays: impl Fn(usize) -> bool) {
-    let mut at = 0;
-    list.retain(|_| {
-        at += 1;
-        stays(at - 1)
-    });
-}
-
-fn add_source(image: &mut Image, source: StoredDataSource) {
-    let header = &mut image.header;
-    let sources = header.sources.len();
-    let seconds = header.last_update.seconds as u64;
-    let mut primary = header.primary[0];
-    primary.set_reading(b"U");
-    primary.values = Default::default();
-    let unknown = seconds % header.step_seconds;
-    primary.values[primary_value::UNKNOWN_SECONDS] = unknown;
-    primary.values[primary_value::VALUE] = 0.0f64.to_bits();
-    let mut states = Vec::with_capacity(header.consolidation.len() + header.archives.len());
-    for (archive, old) in header.consolidation.chunks_exact(sources).enumerate() {
-        states.extend_from_slice(old);
-        states.push(first_state(header, archive, unknown));
-    }
-    header.consolidation = states;
-    header.primary.push(primary);
-    header.sources.push(source);
-    for cells in &mut image.cells {
-        let rows = cells.chunks_exact(sources);
-        *cells = rows.flat_map(|row| row.iter().copied().chain([UNKNOWN])).collect();
-    }
-}
-
-fn add_archive(image: &mut Image, text: &str, hash: u64) -> Result<()> {
-    let header = &mut image.header;
-    let (archive, version) = specification::archive(text, header.step_seconds, hash)?;
-    header.version = header.version.max(version);
-    let first = header.archives.len();
-    header.archives.push(archive);
-    specification::add_partners(&mut header.archives, hash)?;
-    let sources = header.sources.len();
-    let unknown = header.last_update.seconds as u64 % header.step_seconds;
-    for index in first..header.archives.len() {
-        let state = first_state(header, index, unknown);
-        header.consolidation.extend(std::iter::repeat_n(state, sources));
-        let rows = header.archives[index].rows;
-        header.current_row.push(rows - 1);
-        let cells = usize::try_from(rows).unwrap_or(usize::MAX).saturating_mul(sources);
-        if cells > (1 << 30) {
-            return Err(refuse!("{rows} rows do not fit into memory"));
-        }
-        image.cells.push(vec![UNKNOWN; cells]);
     }
     Ok(())
 }
