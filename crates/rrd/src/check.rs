@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use crate::compute;
 use crate::error::Result;
 use crate::file::{Access, File};
-use crate::header::{RrdHeader, SourceKind, archive_value, primary_value};
+use crate::header::{
+    ConsolidationFunction, FAILURES_WINDOW_MAX, RrdHeader, SourceKind, archive_value,
+    consolidation_value, primary_value,
+};
 use crate::holt_winters;
 use crate::layout::X86_64;
-use crate::repair::state_fault;
 
 /// What is unusual about a file that can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,6 +119,51 @@ fn of_archives(header: &RrdHeader) -> Vec<String> {
         }
     }
     found
+}
+
+/// What no update could have left in the state of an archive and a source.
+pub(crate) fn state_fault(header: &RrdHeader, archive: usize, source: usize) -> Option<String> {
+    use consolidation_value as at;
+    let own = &header.archives[archive];
+    let values = header.state(archive, source);
+    let is_infinite = |place: &usize| f64::from_bits(values[*place]).is_infinite();
+    let is_beyond_count = |place: usize| values[place] > 1 << 40;
+    match own.function {
+        ConsolidationFunction::Failures => {
+            let window = own.values[archive_value::WINDOW].min(FAILURES_WINDOW_MAX) as usize;
+            let bytes = holt_winters::violations(values);
+            let is_fault = bytes[..window].iter().any(|byte| *byte > 1);
+            is_fault.then(|| "violations that are neither 0 nor 1".to_owned())
+        }
+        function if function.is_forecast() => {
+            let places = [at::INTERCEPT, at::LAST_INTERCEPT, at::SLOPE, at::LAST_SLOPE];
+            let is_fault = places.iter().any(is_infinite)
+                || is_beyond_count(at::NULL_COUNT)
+                || is_beyond_count(at::LAST_NULL_COUNT);
+            is_fault.then(|| "an infinite forecast".to_owned())
+        }
+        function if function.is_seasonal() => {
+            let is_fault = [at::SEASONAL, at::LAST_SEASONAL].iter().any(is_infinite)
+                || is_beyond_count(at::SEASONS);
+            is_fault.then(|| "an infinite season".to_owned())
+        }
+        ConsolidationFunction::DevPredict => None,
+        function => {
+            let unknown = values[at::UNKNOWN];
+            if unknown > own.steps_per_row {
+                let steps = own.steps_per_row;
+                return Some(format!("{unknown} unknown steps in a row of {steps}"));
+            }
+            let value = f64::from_bits(values[at::VALUE]);
+            let is_nothing_yet = match function {
+                ConsolidationFunction::Minimum => value == f64::INFINITY,
+                ConsolidationFunction::Maximum => value == f64::NEG_INFINITY,
+                _ => false,
+            };
+            let is_fault = value.is_infinite() && !is_nothing_yet;
+            is_fault.then(|| format!("a value so far of {value}"))
+        }
+    }
 }
 
 /// What a file costs.

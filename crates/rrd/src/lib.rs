@@ -13,6 +13,7 @@ pub mod command;
 mod compute;
 mod consolidate;
 pub mod convert;
+mod coverage;
 pub mod create;
 pub mod dump;
 mod error;

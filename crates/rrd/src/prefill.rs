@@ -4,11 +4,12 @@
 //! and resolution first, then averages from fine to coarse, until the time of the row is covered.
 //! A row of which too little is covered stays unknown.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use std::path::PathBuf;
 
 use crate::consolidate::{self, Progress};
+use crate::coverage::Coverage;
 use crate::error::{Result, refuse};
 use crate::header::{
     Archive, ConsolidationFunction, RrdHeader, Time, Values, archive_value, consolidation_value,
@@ -64,20 +65,7 @@ pub(crate) fn fill(image: &mut Image, given: &[Image], mapped: &Mapped) {
                 let function = one.archive().function;
                 function == ConsolidationFunction::Average || function == target.function
             });
-            // Files stay in their order; in each the best archive comes first.
-            candidates.sort_by_key(|one| {
-                let own = one.archive();
-                let seconds = one.image.header.row_seconds(one.archive);
-                let is_exact = own.function == target.function && seconds == row_seconds;
-                let file = given.iter().position(|image| std::ptr::eq(image, one.image));
-                (
-                    file,
-                    !is_exact,
-                    own.function != ConsolidationFunction::Average,
-                    seconds,
-                    Reverse(own.rows),
-                )
-            });
+            sort(&mut candidates, target.function, row_seconds);
             if candidates.is_empty() {
                 continue;
             }
@@ -93,7 +81,12 @@ pub(crate) fn fill(image: &mut Image, given: &[Image], mapped: &Mapped) {
     }
     for archive in 0..image.header.archives.len() {
         for source in 0..image.header.sources.len() {
-            let candidates = candidates(image, source, given, mapped);
+            let mut candidates = candidates(image, source, given, mapped);
+            // Of the archives of a file that are alike the longest comes first.
+            candidates.sort_by_key(|one| {
+                let file = given.iter().position(|image| std::ptr::eq(image, one.image));
+                (file, Reverse(one.archive().rows))
+            });
             let state = state(image, archive, source, points.archive, &candidates);
             *image.header.state_mut(archive, source) = state;
         }
@@ -164,6 +157,64 @@ fn candidates<'a>(
     found
 }
 
+/// Puts the best archives first; the files stay in their order.
+fn sort(candidates: &mut [Candidate<'_>], function: ConsolidationFunction, row_seconds: u64) {
+    let same_file = |a: &Candidate<'_>, b: &Candidate<'_>| std::ptr::eq(a.image, b.image);
+    for file in candidates.chunk_by_mut(same_file) {
+        file.sort_by_key(|one| (one.archive().steps_per_row, Reverse(one.archive().rows)));
+        partition_sort(file, &|a, b| order(a, b, function, row_seconds));
+    }
+}
+
+/// Which of two archives of a file comes first for an archive of a function and resolution: one
+/// like it, then averages, then the finer, then the longer.  Of two like it either does.
+fn order(
+    a: &Candidate<'_>,
+    b: &Candidate<'_>,
+    function: ConsolidationFunction,
+    row_seconds: u64,
+) -> Ordering {
+    let seconds = |one: &Candidate<'_>| one.image.header.row_seconds(one.archive);
+    let is_like =
+        |one: &Candidate<'_>| one.archive().function == function && seconds(one) == row_seconds;
+    let is_average = |one: &Candidate<'_>| one.archive().function == ConsolidationFunction::Average;
+    if is_like(a) {
+        return Ordering::Less;
+    }
+    if is_like(b) {
+        return Ordering::Greater;
+    }
+    let by_function = is_average(b).cmp(&is_average(a));
+    by_function.then(seconds(a).cmp(&seconds(b))).then(b.archive().rows.cmp(&a.archive().rows))
+}
+
+/// Sorts by parting at the first element, as RRDtool does: [`order`] is no order for two archives
+/// that are both like the one that is filled, so the way matters.
+fn partition_sort<T>(list: &mut [T], compare: &impl Fn(&T, &T) -> Ordering) {
+    if list.len() < 2 {
+        return;
+    }
+    let (mut low, mut high) = (1, list.len() - 1);
+    while low < high {
+        if compare(&list[low], &list[0]).is_le() {
+            low += 1;
+        } else if compare(&list[high], &list[0]).is_ge() {
+            high -= 1;
+        } else {
+            list.swap(low, high);
+        }
+    }
+    if compare(&list[low], &list[0]).is_le() {
+        list.swap(low, 0);
+        low -= 1;
+    } else {
+        low -= 1;
+        list.swap(low, 0);
+    }
+    partition_sort(&mut list[..=low], compare);
+    partition_sort(&mut list[high..], compare);
+}
+
 impl Candidate<'_> {
     fn archive(&self) -> &Archive {
         &self.image.header.archives[self.archive]
@@ -200,7 +251,7 @@ fn row_value(
     let required = (target.double(archive_value::XFILES_FACTOR) * length as f64) as i64;
     let end = row_end(header, archive, row);
     let start = end - length + 1;
-    let mut covered = Coverage::default();
+    let mut covered = Coverage::of(start, end);
     let mut value = UNKNOWN;
     for one in candidates {
         if covered.total >= length {
@@ -213,7 +264,8 @@ fn row_value(
         else {
             continue;
         };
-        let count = (last + rows - first) % rows + 1;
+        // All rows count as none.
+        let count = (last + rows - first + 1) % rows;
         for step in 0..count {
             if covered.total >= length {
                 break;
@@ -226,7 +278,7 @@ fn row_value(
             }
             let row_end = row_end(own, one.archive, row);
             let row_start = row_end - own.row_seconds(one.archive) as i64 + 1;
-            let newly = covered.add(row_start.max(start), row_end.min(end));
+            let newly = covered.add(row_start, row_end);
             if newly > 0 {
                 value = join(target.function, value, cell, length, newly);
             }
@@ -271,33 +323,6 @@ fn join(function: ConsolidationFunction, value: f64, cell: f64, length: i64, new
             let value = if value.is_nan() { 0.0 } else { value };
             value + cell / length as f64 * newly as f64
         }
-    }
-}
-
-/// Seconds that are covered.
-#[derive(Default)]
-struct Coverage {
-    /// First and last second of each covered period; no second is in two.
-    periods: Vec<(i64, i64)>,
-    total: i64,
-}
-
-impl Coverage {
-    /// Covers a period; the number of its seconds that were not covered before.
-    fn add(&mut self, start: i64, end: i64) -> i64 {
-        let mut free = vec![(start, end)];
-        for (from, to) in &self.periods {
-            free = free
-                .into_iter()
-                .flat_map(|(start, end)| [(start, end.min(from - 1)), (start.max(to + 1), end)])
-                .filter(|(start, end)| start <= end)
-                .collect();
-        }
-        free.retain(|(start, end)| start <= end);
-        let newly = free.iter().map(|(start, end)| end - start + 1).sum();
-        self.periods.extend(free);
-        self.total += newly;
-        newly
     }
 }
 

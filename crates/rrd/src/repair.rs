@@ -28,7 +28,6 @@ use crate::header::{
     ConsolidationFunction, FAILURES_WINDOW_MAX, RrdHeader, SourceKind, StoredDataSource, Time,
     archive_value, consolidation_value, primary_value, source_value,
 };
-use crate::holt_winters;
 use crate::image::{Image, first_state, write_durably};
 use crate::layout::{READING_BYTES, X86_64};
 use crate::number::{self, UNKNOWN};
@@ -387,7 +386,7 @@ impl Mender<'_> {
             .collect::<Vec<_>>()
         {
             let header = &self.image.header;
-            let what = state_fault(header, archive, source);
+            let what = check::state_fault(header, archive, source);
             if let Some(what) = what {
                 let name = header.sources[source].name.clone();
                 self.forget_row(archive, source);
@@ -466,51 +465,6 @@ fn is_reading(text: &[u8], kind: SourceKind) -> bool {
         // Numbers that are too long are cut.
         SourceKind::Compute => true,
         _ => is_word || number::parse_prefix(text).1 > 0,
-    }
-}
-
-/// What no update could have left in the state of an archive and a source.
-pub(crate) fn state_fault(header: &RrdHeader, archive: usize, source: usize) -> Option<String> {
-    use consolidation_value as at;
-    let own = &header.archives[archive];
-    let values = header.state(archive, source);
-    let is_infinite = |place: &usize| f64::from_bits(values[*place]).is_infinite();
-    let is_beyond_count = |place: usize| values[place] > 1 << 40;
-    match own.function {
-        ConsolidationFunction::Failures => {
-            let window = own.values[archive_value::WINDOW].min(FAILURES_WINDOW_MAX) as usize;
-            let bytes = holt_winters::violations(values);
-            let is_fault = bytes[..window].iter().any(|byte| *byte > 1);
-            is_fault.then(|| "violations that are neither 0 nor 1".to_owned())
-        }
-        function if function.is_forecast() => {
-            let places = [at::INTERCEPT, at::LAST_INTERCEPT, at::SLOPE, at::LAST_SLOPE];
-            let is_fault = places.iter().any(is_infinite)
-                || is_beyond_count(at::NULL_COUNT)
-                || is_beyond_count(at::LAST_NULL_COUNT);
-            is_fault.then(|| "an infinite forecast".to_owned())
-        }
-        function if function.is_seasonal() => {
-            let is_fault = [at::SEASONAL, at::LAST_SEASONAL].iter().any(is_infinite)
-                || is_beyond_count(at::SEASONS);
-            is_fault.then(|| "an infinite season".to_owned())
-        }
-        ConsolidationFunction::DevPredict => None,
-        function => {
-            let unknown = values[at::UNKNOWN];
-            if unknown > own.steps_per_row {
-                let steps = own.steps_per_row;
-                return Some(format!("{unknown} unknown steps in a row of {steps}"));
-            }
-            let value = f64::from_bits(values[at::VALUE]);
-            let is_nothing_yet = match function {
-                ConsolidationFunction::Minimum => value == f64::INFINITY,
-                ConsolidationFunction::Maximum => value == f64::NEG_INFINITY,
-                _ => false,
-            };
-            let is_fault = value.is_infinite() && !is_nothing_yet;
-            is_fault.then(|| format!("a value so far of {value}"))
-        }
     }
 }
 

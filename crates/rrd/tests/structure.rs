@@ -177,3 +177,80 @@ fn structural_changes_give_the_same_bytes() {
         assert_same_file(&second, &first, &what);
     }
 }
+
+/// A source that may take its values from another one, of any or of one file.
+fn mapped_source(random: &mut Random, index: u64, files: u64) -> String {
+    let name = random.one_of(&["a", "b", "c", "x", "y"]);
+    let from = match random.below(4) {
+        0 => format!("={}", random.one_of(&["a", "b", "c", "d"])),
+        1 => format!("={}[{}]", random.one_of(&["a", "b", "c"]), 1 + random.below(files)),
+        _ => String::new(),
+    };
+    let source = source(random, &format!("{name}{index}{from}"));
+    match from.is_empty() {
+        true => source.replacen(&format!("{name}{index}"), name, 1),
+        false => source,
+    }
+}
+
+#[test]
+fn files_made_from_others_are_the_same() {
+    let Some((mut case, cases)) = case(200) else { return };
+    for number in 0..cases {
+        let files = 1 + case.random.below(2);
+        let mut made = Vec::new();
+        let mut line = vec!["create".to_owned(), "FILE".to_owned()];
+        for file in 1..=files {
+            let path = case.path(&format!("source{file}"));
+            let _ = std::fs::remove_file(&path);
+            made.push(make(&mut case.random, &mut case.theirs, &path));
+            line.extend(["--source".to_owned(), name(&path)]);
+        }
+        if case.random.below(4) == 0 {
+            line.extend(["--template".to_owned(), name(&case.path("source1"))]);
+        } else {
+            let step = case.random.one_of(&[1, 3, 5, 7, 10, 20, 60, 100]);
+            line.extend(["--step".to_owned(), step.to_string()]);
+            let mut names = Vec::new();
+            for index in 0..1 + case.random.below(3) {
+                let source = mapped_source(&mut case.random, index, files);
+                let own = source[3..].split([':', '=']).next().expect("a name").to_owned();
+                if !names.contains(&own) {
+                    line.push(source);
+                    names.push(own);
+                }
+            }
+            for _ in 0..1 + case.random.below(3) {
+                line.push(archive(&mut case.random));
+            }
+        }
+        if case.random.below(4) == 0 {
+            line.extend(["--start".to_owned(), (START + 50).to_string()]);
+        }
+        let (first, second) = (case.path("ours"), case.path("theirs"));
+        let run = |path: &Path| -> Vec<String> {
+            line.iter().map(|word| word.replace("FILE", &name(path))).collect()
+        };
+        let what = format!(
+            "case {number}: {:?} {line:?}",
+            made.iter().map(|one| (&one.step, &one.sources, &one.archives)).collect::<Vec<_>>()
+        );
+        let expected = case.theirs.run(&run(&second));
+        assert_eq!(expected, ours(&run(&first)), "{what}");
+        if expected == "OK\n" {
+            assert_same_rows(&second, &first, &what);
+        }
+    }
+}
+
+/// Compares two files whose rows begin anywhere.
+fn assert_same_rows(expected: &Path, found: &Path, what: &str) {
+    let dump = |path: &Path| ours(&words(&format!("dump {}", name(path))));
+    let (text, other) = (dump(expected), dump(found));
+    let differs = text.lines().zip(other.lines()).enumerate().find(|(_, (a, b))| a != b);
+    assert!(text == other, "{what}: line {differs:?}");
+    let read = |path: &Path| Image::read(path).expect("a file");
+    let (expected, found) = (read(expected), read(found));
+    assert_eq!(expected.header.primary, found.header.primary, "{what}: primary");
+    assert_eq!(expected.header.consolidation, found.header.consolidation, "{what}: states");
+}
