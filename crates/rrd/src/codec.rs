@@ -196,7 +196,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a block of values; `is_count` tells counts from doubles.
+    /// Reads a block of values: the index of a count satisfies `is_count`, all others are doubles.
     fn values(&self, offset: usize, is_count: impl Fn(usize) -> bool) -> Values {
         std::array::from_fn(|index| {
             let length = if is_count(index) { self.layout.long_bytes } else { 8 };

@@ -1,7 +1,9 @@
 //! An open file: found, checked, locked, its header read; rows read and changes written.
 //!
 //! A change is all or nothing, also for a process that is killed at any system call: one place
-//! within a page is one `pwrite`, more are one `preadv` into a mapping (`mapping.rs`).
+//! within a page is one `pwrite`, more are one `preadv` into a mapping (`mapping.rs`).  Where a file
+//! cannot be mapped, its places are written one after the other: an error puts back what was there,
+//! but a process that is killed between two writes leaves some of them.
 //! Locks are those of RRDtool: a POSIX write lock of the whole file, taken by those who change it.
 
 use std::fs::{File as SystemFile, OpenOptions};
@@ -270,7 +272,10 @@ impl File {
             }
         }
         if self.mapping.as_ref().is_none_or(|one| one.file_bytes() != self.file_bytes) {
-            self.mapping = Some(Mapping::of(&self.file, self.file_bytes)?);
+            match Mapping::of(&self.file, self.file_bytes) {
+                Ok(mapping) => self.mapping = Some(mapping),
+                Err(_) => return write_in_turn(&self.file, ranges, bytes),
+            }
         }
         let Some(mapping) = &self.mapping else { return Ok(()) };
         // More ranges than a call takes need hundreds of archives: those are written in turn.
@@ -294,6 +299,32 @@ fn write_page(file: &SystemFile, bytes: &[u8], offset: u64) -> io::Result<()> {
         count if count == bytes.len() => Ok(()),
         _ => Err(io::Error::from_raw_os_error(libc::ENOSPC)),
     }
+}
+
+/// Writes ranges one after the other, for a file that cannot be mapped.  After an error what was
+/// written is put back.
+fn write_in_turn(file: &SystemFile, ranges: &[Range], bytes: &[u8]) -> io::Result<()> {
+    use std::os::unix::fs::FileExt as _;
+    let mut old = vec![0; bytes.len()];
+    let mut at = 0;
+    for range in ranges {
+        read_exact_at(file, &mut old[at..at + range.length], range.offset)?;
+        at += range.length;
+    }
+    let mut at = 0;
+    for (index, range) in ranges.iter().enumerate() {
+        if let Err(error) = file.write_all_at(&bytes[at..at + range.length], range.offset) {
+            let mut at = 0;
+            for range in &ranges[..=index] {
+                // These places were just written, or hold what is there already.
+                let _ = file.write_all_at(&old[at..at + range.length], range.offset);
+                at += range.length;
+            }
+            return Err(error);
+        }
+        at += range.length;
+    }
+    Ok(())
 }
 
 pub(crate) fn lock(file: &SystemFile, locking: Locking) -> Result<()> {

@@ -42,7 +42,10 @@ pub(crate) struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
+    /// Maps a file.  Fails on a file system that does not map files, and where there is no file in
+    /// memory for what is to be written.
     pub(crate) fn of(file: &File, file_bytes: u64) -> io::Result<Self> {
+        STAGING.with(|staging| made(staging).map(drop))?;
         let length = usize::try_from(file_bytes).map_err(io::Error::other)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address that the kernel chooses overlaps no other memory,
@@ -59,16 +62,7 @@ impl Mapping {
 
     /// Changes all ranges, or none.
     pub(crate) fn write(&self, ranges: &[Range], bytes: &[u8]) -> io::Result<()> {
-        STAGING.with(|staging| {
-            let staging = match staging.get() {
-                Some(staging) => staging,
-                None => {
-                    let made = memfd_create("rrd-update", MemfdFlags::CLOEXEC)?;
-                    staging.get_or_init(|| made)
-                }
-            };
-            self.write_by(staging, ranges, bytes)
-        })
+        STAGING.with(|staging| self.write_by(made(staging)?, ranges, bytes))
     }
 
     fn write_by(&self, staging: &OwnedFd, ranges: &[Range], bytes: &[u8]) -> io::Result<()> {
@@ -139,6 +133,17 @@ impl Drop for Mapping {
 thread_local! {
     /// The file in memory that new and old bytes pass through: one for each thread.
     static STAGING: OnceCell<OwnedFd> = const { OnceCell::new() };
+}
+
+/// The staging file of this thread, made at its first use.
+fn made(staging: &OnceCell<OwnedFd>) -> io::Result<&OwnedFd> {
+    match staging.get() {
+        Some(staging) => Ok(staging),
+        None => {
+            let made = memfd_create("rrd-update", MemfdFlags::CLOEXEC)?;
+            Ok(staging.get_or_init(|| made))
+        }
+    }
 }
 
 /// What a write fault that the file system refused means, nearly always.

@@ -164,7 +164,8 @@ impl Updater {
     }
 
     /// Does several updates of a file, each as by a call of its own, and writes all at once.
-    /// `arguments` gives those of an update by its number; `refuse` is told which are refused.
+    /// `arguments` gives those of an update by its number; `refuse` is called with the number and the
+    /// error of each that is refused.
     ///
     /// # Errors
     /// If the file cannot be written: then no update is done.
