@@ -125,7 +125,8 @@ impl GraphCommand {
     ) -> Result<GraphResult, GraphError> {
         let (start_s, end_s) = self.times;
         let span = Span { start_s, end_s, step_s: self.settings.step };
-        let mut lenient = Lenient { source, description: &self.description };
+        let mut source = WithDaemon { source, daemon: self.settings.daemon.as_deref() };
+        let mut lenient = Lenient { source: &mut source, description: &self.description };
         let source: &mut dyn SeriesSource =
             if self.settings.missing_is_unknown { &mut lenient } else { &mut *lenient.source };
         let data = evaluate(&self.description, source, span, environment)?;
@@ -264,6 +265,19 @@ impl SeriesSource for Lenient<'_> {
     }
 }
 
+/// `--daemon` is for all series that name no other.
+struct WithDaemon<'a> {
+    source: &'a mut dyn SeriesSource,
+    daemon: Option<&'a str>,
+}
+
+impl SeriesSource for WithDaemon<'_> {
+    fn fetch(&mut self, request: &SeriesRequest<'_>) -> Result<SeriesTable, String> {
+        let daemon = request.daemon.or(self.daemon);
+        self.source.fetch(&SeriesRequest { daemon, ..request.clone() })
+    }
+}
+
 /// Start and end in seconds since the epoch.
 fn times(start: &str, end: &str, environment: &WallClock<'_>) -> Result<(i64, i64), GraphError> {
     let zone: &CivilZone = environment.zone;
@@ -329,7 +343,25 @@ const XPORT_OPTIONS: &[settings_line::KnownOption] = &[
     ("json", '\u{3}', false),
 ];
 
-/// The table that `xport` writes.
+/// What `xport` makes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct XportResult {
+    /// The table.
+    pub rows: xport::Rows,
+    description: Description,
+    printed: Vec<Option<String>>,
+    format: XportFormat,
+}
+
+impl XportResult {
+    /// What `xport` writes to the standard output.
+    #[must_use]
+    pub fn text(&self) -> String {
+        xport::write(&self.description, &self.rows, &self.printed, self.format)
+    }
+}
+
+/// Reads the arguments after `xport`, and makes its table.
 ///
 /// # Errors
 /// Of the arguments or the data.
@@ -337,12 +369,12 @@ pub fn xport(
     arguments: &[String],
     source: &mut dyn SeriesSource,
     environment: &WallClock<'_>,
-) -> Result<String, GraphError> {
+) -> Result<XportResult, GraphError> {
     let (now_s, zone) = (environment.now_s, environment.zone);
     let (mut start, mut end) = ("end-24h".to_owned(), "now".to_owned());
     let (mut rows_max, mut step) = (400, 0);
-    let (mut shows_time, mut enumerates, mut is_json, mut has_daemon) =
-        (false, false, false, false);
+    let (mut shows_time, mut enumerates, mut is_json) = (false, false, false);
+    let mut daemon: Option<String> = None;
     let elements = read(arguments, XPORT_OPTIONS, &mut |letter, value| {
         let fail = |text: &str| Err(SettingsError(text.to_owned()));
         match letter {
@@ -360,8 +392,8 @@ pub fn xport(
                     return fail("maxrows below 10 rows");
                 }
             }
-            'd' if has_daemon => return fail("You cannot specify --daemon more than once."),
-            'd' => has_daemon = true,
+            'd' if daemon.is_some() => return fail("You cannot specify --daemon more than once."),
+            'd' => daemon = Some(value.to_owned()),
             't' => shows_time = true,
             '\u{1}' => step = leading_integer(value),
             '\u{2}' => enumerates = true,
@@ -376,12 +408,13 @@ pub fn xport(
     let context = GraphTimes { start_s, end_s, now_s, zone };
     let description = Description::parse(elements.iter().map(String::as_str), &context)?;
     let span = Span::of_width(start_s, end_s, step, rows_max);
-    let data = evaluate(&description, source, span, environment)?;
+    let mut source = WithDaemon { source, daemon: daemon.as_deref() };
+    let data = evaluate(&description, &mut source, span, environment)?;
     let rows = xport::rows(&description, &data, span, false)?;
     let printed = print(&description, &data, 1000.0, Target::Table, environment)?;
     let format = match is_json {
         true => XportFormat::Json { shows_time },
         false => XportFormat::Xml { enumerates, shows_time },
     };
-    Ok(xport::write(&description, &rows, &printed, format))
+    Ok(XportResult { rows, description, printed, format })
 }

@@ -24,7 +24,7 @@ pub enum ReduceError {
 /// A table of the least step that is a multiple of the table's and at least `wanted_s`.
 ///
 /// A step that begins before the first row or ends after the last is unknown.
-pub(crate) fn reduce(
+pub fn reduce(
     table: &SeriesTable,
     consolidation: Consolidation,
     wanted_s: i64,

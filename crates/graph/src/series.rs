@@ -11,7 +11,7 @@ use timespec::CivilZone;
 pub use crate::data::{Point, RegularSeries, SeriesRequest, SeriesSource, SeriesTable};
 use crate::description::Description;
 use crate::elements::{Cdef, Def, Element, Operand};
-use crate::reduce::{ReduceError, reduce};
+pub use crate::reduce::{ReduceError, reduce};
 use crate::vdef;
 
 /// Most values of a series: 512 MiB.

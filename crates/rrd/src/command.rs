@@ -9,19 +9,24 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 mod options;
+mod results;
+mod world;
 
-use options::{Parsed, flag, parse, value};
+use options::{DAEMON, Parsed, flag, parse, value};
+use results::{FIRST_SECONDS, connect, flush};
+pub use results::{fetch, first, info, last, list, update_verbose, written_entries};
+use world::source_file;
+pub use world::{Daemon, Failure, InfoEntry, World};
 
 use crate::check;
 use crate::convert;
 use crate::create;
-use crate::dump::{self, Heading, LocalZone};
+use crate::dump::{self, Heading};
 use crate::error::{Error, Result, refuse};
 use crate::fetch;
 use crate::file::{Access, File, Locking};
-use crate::header::ConsolidationFunction;
 use crate::image::Image;
-use crate::info::{self, InfoValue};
+use crate::info;
 use crate::list;
 use crate::number::{leading_integer, scaled_duration};
 use crate::repair;
@@ -29,33 +34,6 @@ use crate::resize;
 use crate::restore;
 use crate::restructure;
 use crate::tune;
-use crate::update::{self, Moments};
-
-/// What commands need to know of the world.
-pub trait World: Moments + LocalZone {
-    /// The start and the end of a period in words, in seconds since 1970; each may refer to the
-    /// other.
-    ///
-    /// # Errors
-    /// What is wrong with the words, as RRDtool says it, with `start time: ` or `end time: `.
-    fn period(&self, start: &str, end: &str) -> Result<(i64, i64), String>;
-
-    /// What to do about locks.
-    fn locking(&self) -> Locking {
-        Locking::Try
-    }
-}
-
-/// Why a command failed.
-#[derive(Debug, thiserror::Error)]
-pub enum Failure {
-    /// RRDtool prints `ERROR: ` and this.
-    #[error(transparent)]
-    Refused(#[from] Error),
-    /// The output could not be written.
-    #[error(transparent)]
-    Output(#[from] io::Error),
-}
 
 type Done = Result<(), Failure>;
 
@@ -103,7 +81,7 @@ pub fn run(
         "repair" => run.repair(),
         "top" => run.top(),
         "list" => run.list(),
-        "flushcached" => Err(refuse!("flushcached: there is no caching daemon here").into()),
+        "flushcached" => results::flush_cached(arguments, world),
         _ => return None,
     })
 }
@@ -112,30 +90,6 @@ struct Run<'a> {
     arguments: &'a [String],
     world: &'a dyn World,
     out: &'a mut dyn Write,
-}
-
-/// The daemon's address, which every command takes.
-const DAEMON: options::Definition = value("daemon", 'd');
-
-/// A caching daemon in front of the files is not asked here.
-fn refuse_daemon(parsed: &Parsed) -> Result<()> {
-    match parsed.options.iter().find(|(letter, _)| *letter == 'd') {
-        Some((_, address)) => {
-            Err(refuse!("Unable to connect to rrdcached: {address}: not supported here"))
-        }
-        None => Ok(()),
-    }
-}
-
-impl Parsed {
-    fn has(&self, letter: char) -> bool {
-        self.options.iter().any(|(own, _)| *own == letter)
-    }
-
-    fn value(&self, letter: char) -> Option<&str> {
-        let mut values = self.options.iter().filter(|(own, _)| *own == letter);
-        values.next_back().map(|(_, value)| value.as_str())
-    }
 }
 
 impl Run<'_> {
@@ -148,8 +102,6 @@ impl Run<'_> {
             value("template", 't'),
             flag("no-overwrite", 'O'),
         ];
-        /// The first time that is taken.
-        const FIRST_SECONDS: i64 = 3600 * 24 * 365 * 10;
         let parsed = parse(self.arguments, OPTIONS)?;
         let mut options = create::Options::default();
         for (letter, value) in &parsed.options {
@@ -174,11 +126,14 @@ impl Run<'_> {
                 _ => {}
             }
         }
-        refuse_daemon(&parsed)?;
         let Some((file, definitions)) = parsed.words.split_first() else {
             return Err(refuse!("need name of an rrd file to create").into());
         };
         let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();
+        if let Some(daemon) = connect(&parsed, self.world)? {
+            let done = daemon.create(file, &options, &definitions);
+            return Ok(done.map_err(Error::Argument)?);
+        }
         let now = self.world.now().seconds;
         if file == "-" {
             let image = create::image(Path::new(file), &options, &definitions, now)?;
@@ -188,58 +143,28 @@ impl Run<'_> {
         Ok(create::create(Path::new(file), &options, &definitions, now)?)
     }
 
-    /// The file and the error of an update; `None` for the file if it did not come to one.
-    fn updated(
-        &mut self,
-        written: Option<&mut Vec<update::WrittenValue>>,
-    ) -> (Option<PathBuf>, Result<()>) {
-        const OPTIONS: &[options::Definition] =
-            &[value("template", 't'), DAEMON, flag("skip-past-updates", 's')];
-        let parsed = match parse(self.arguments, OPTIONS) {
-            Ok(parsed) => parsed,
-            Err(error) => return (None, Err(error)),
-        };
-        if let Err(error) = refuse_daemon(&parsed) {
-            return (None, Err(error));
-        }
-        let (file, arguments) = match parsed.words.split_first() {
-            Some((file, arguments)) if !arguments.is_empty() => (file, arguments),
-            _ => return (None, Err(refuse!("Not enough arguments"))),
-        };
-        let options = update::Options {
-            template: parsed.value('t'),
-            skip_past_updates: parsed.has('s'),
-            locking: self.world.locking(),
-        };
-        let arguments: Vec<&[u8]> = arguments.iter().map(String::as_bytes).collect();
-        let path = PathBuf::from(file);
-        let done = update::update(&path, &options, &arguments, self.world, written);
-        (Some(path), done)
-    }
-
     fn update(&mut self) -> Done {
-        Ok(self.updated(None).1?)
+        results::update(self.arguments, self.world)
     }
 
     fn update_verbose(&mut self) -> Done {
-        let mut written = Vec::new();
-        let (path, done) = self.updated(Some(&mut written));
-        let Some(path) = path else { return Ok(done?) };
+        let (entries, done) = update_verbose(self.arguments, self.world);
+        self.write_entries(&entries)?;
+        done
+    }
+
+    fn write_entries(&mut self, entries: &[InfoEntry]) -> Done {
         let mut out = String::new();
-        let code = if done.is_ok() { 0 } else { -1 };
-        info::push_line(&mut out, "return_value", &InfoValue::Int(code));
-        if !written.is_empty() {
-            push_written(&mut out, &File::open(&path, Access::Read)?, &written);
+        for (key, value) in entries {
+            info::push_line(&mut out, key, value);
         }
-        self.out.write_all(out.as_bytes())?;
-        Ok(done?)
+        Ok(self.out.write_all(out.as_bytes())?)
     }
 
     fn dump(&mut self) -> Done {
         const OPTIONS: &[options::Definition] =
             &[DAEMON, value("header", 'h'), flag("no-header", 'n')];
         let parsed = parse(self.arguments, OPTIONS)?;
-        refuse_daemon(&parsed)?;
         let heading = parsed.options.iter().fold(Heading::DocumentType, |heading, given| {
             match (given.0, given.1.as_str()) {
                 ('n', _) | ('h', "none") => Heading::None,
@@ -259,6 +184,7 @@ impl Run<'_> {
                 .into());
             }
         };
+        flush(connect(&parsed, self.world)?.as_ref(), file)?;
         let file = File::open(Path::new(file), Access::Read)?;
         let Some(target) = target else {
             let out = &mut *self.out;
@@ -277,68 +203,31 @@ impl Run<'_> {
     }
 
     fn last(&mut self) -> Done {
-        let parsed = parse(self.arguments, &[DAEMON])?;
-        refuse_daemon(&parsed)?;
-        let [file] = parsed.words.as_slice() else {
-            writeln!(self.out, "-1")?;
-            return Err(refuse!("Usage: rrdtool last [--daemon|-d <addr>] <file>").into());
-        };
-        let last = info::last(Path::new(file));
+        let last = last(self.arguments, self.world);
         writeln!(self.out, "{}", last.as_ref().copied().unwrap_or(-1))?;
-        last?;
-        Ok(())
+        last.map(|_| ())
     }
 
     fn last_update(&mut self) -> Done {
         let parsed = parse(self.arguments, &[DAEMON])?;
-        refuse_daemon(&parsed)?;
         let [file] = parsed.words.as_slice() else {
             let usage = "Usage: rrdtool lastupdate [--daemon|-d <addr>] <file>";
             return Err(refuse!("{usage}").into());
         };
+        flush(connect(&parsed, self.world)?.as_ref(), file)?;
         let text = info::last_update_text(Path::new(file))?;
         Ok(self.out.write_all(text.as_bytes())?)
     }
 
     fn first(&mut self) -> Done {
-        const OPTIONS: &[options::Definition] = &[value("rraindex", 'R'), DAEMON];
-        let parsed = parse(self.arguments, OPTIONS)?;
-        refuse_daemon(&parsed)?;
-        let index = match parsed.value('R') {
-            None => 0,
-            Some(text) if text.bytes().next().is_some_and(|byte| byte.is_ascii_digit()) => {
-                leading_integer(text)
-            }
-            Some(_) => -1,
-        };
-        let index = usize::try_from(index);
-        let [file] = parsed.words.as_slice() else {
-            writeln!(self.out, "-1")?;
-            let usage = "Usage: rrdtool first [--rraindex number] [--daemon|-d <addr>] <file>";
-            return Err(refuse!("{usage}").into());
-        };
-        let first = match index {
-            Ok(index) => info::first(Path::new(file), index),
-            Err(_) => Err(refuse!("invalid rraindex number")),
-        };
+        let first = first(self.arguments, self.world);
         writeln!(self.out, "{}", first.as_ref().copied().unwrap_or(-1))?;
-        first?;
-        Ok(())
+        first.map(|_| ())
     }
 
     fn info(&mut self) -> Done {
-        let parsed = parse(self.arguments, &[DAEMON, flag("noflush", 'F')])?;
-        refuse_daemon(&parsed)?;
-        let [name] = parsed.words.as_slice() else {
-            let usage = "Usage: rrdtool info [--daemon |-d <addr> [--noflush|-F]] <file>";
-            return Err(refuse!("{usage}").into());
-        };
-        let file = File::open(Path::new(name), Access::Read)?;
-        let mut out = String::new();
-        for (key, value) in info::info(&file, name) {
-            info::push_line(&mut out, &key, &value);
-        }
-        Ok(self.out.write_all(out.as_bytes())?)
+        let entries = info(self.arguments, self.world)?;
+        self.write_entries(&entries)
     }
 
     fn restore(&mut self) -> Done {
@@ -415,6 +304,8 @@ impl Run<'_> {
         let Some((name, words)) = parsed.words.split_first() else {
             return Err(refuse!("missing file name").into());
         };
+        let daemon = self.world.daemon(parsed.value('D'));
+        flush(daemon.map_err(|_| refuse!("Cannot connect to daemon"))?.as_ref(), name)?;
         let path = Path::new(name);
         let mut file = File::open(path, Access::Write(Locking::Try))?;
         let mut image = Image::of(&file)?;
@@ -522,60 +413,14 @@ impl Run<'_> {
     }
 
     fn list(&mut self) -> Done {
-        const OPTIONS: &[options::Definition] =
-            &[flag("recursive", 'r'), DAEMON, flag("noflush", 'F')];
-        let parsed = parse(self.arguments, OPTIONS)?;
-        refuse_daemon(&parsed)?;
-        let [folder] = parsed.words.as_slice() else {
-            return Err(
-                refuse!("Usage: rrdtool list [--daemon <addr> [--noflush]] <dirname>").into()
-            );
-        };
-        let names = list::list(Path::new(folder), parsed.has('r'))
-            .map_err(|error| refuse!("{folder}: {}", crate::reason(&error)))?;
-        for name in names {
+        for name in list(self.arguments, self.world)? {
             writeln!(self.out, "{name}")?;
         }
         Ok(())
     }
 
     fn fetch(&mut self) -> Done {
-        const OPTIONS: &[options::Definition] = &[
-            value("resolution", 'r'),
-            value("start", 's'),
-            value("end", 'e'),
-            flag("align-start", 'a'),
-            DAEMON,
-        ];
-        /// The first time that is taken.
-        const FIRST_SECONDS: i64 = 3600 * 24 * 365 * 10;
-        let parsed = parse(self.arguments, OPTIONS)?;
-        refuse_daemon(&parsed)?;
-        let step_seconds = match parsed.value('r') {
-            None => 1,
-            Some(text) => {
-                scaled_duration(text, 1).map_err(|error| refuse!("resolution: {error}"))?
-            }
-        };
-        let (start, end) =
-            (parsed.value('s').unwrap_or("end-24h"), parsed.value('e').unwrap_or("now"));
-        let (mut start, end) = self.world.period(start, end).map_err(|error| refuse!("{error}"))?;
-        if start < FIRST_SECONDS {
-            let text = format!("the first entry to fetch should be after 1980 ({start})");
-            return Err(refuse!("{text}").into());
-        }
-        if end < start {
-            return Err(refuse!("start ({start}) should be less than end ({end})").into());
-        }
-        if parsed.has('a') {
-            start -= start % i64::try_from(step_seconds).unwrap_or(i64::MAX);
-        }
-        let [file, function, ..] = parsed.words.as_slice() else {
-            return Err(refuse!("Usage: rrdtool fetch <file> <CF> [options]").into());
-        };
-        let function = consolidation_function(function)?;
-        let request = fetch::FetchRequest { function, start, end, step_seconds };
-        let series = fetch::fetch(Path::new(file), &request)?;
+        let series = fetch(self.arguments, self.world)?;
         Ok(self.out.write_all(fetch::text(&series).as_bytes())?)
     }
 }
@@ -590,32 +435,5 @@ fn targets<'a>(parsed: &'a Parsed, command: &str) -> Result<(&'a Path, &'a Path,
             false => Ok((Path::new(file), Path::new(target), words)),
         },
         _ => Err(refuse!("Usage: {command} FILE NEW, or {command} --in-place FILE")),
-    }
-}
-
-fn push_written(out: &mut String, file: &File, written: &[update::WrittenValue]) {
-    let header = file.header();
-    for one in written {
-        let archive = &header.archives[one.archive];
-        let (function, steps) = (archive.function.name(), archive.steps_per_row);
-        let name = &header.sources[one.source].name;
-        // RRDtool prints the time as a C int.
-        let key = format!("[{}]RRA[{function}][{steps}]DS[{name}]", one.time as i32);
-        info::push_line(out, &key, &InfoValue::Double(one.value));
-    }
-}
-
-fn consolidation_function(name: &str) -> Result<ConsolidationFunction> {
-    ConsolidationFunction::of(name)
-        .ok_or_else(|| refuse!("unknown consolidation function '{name}'"))
-}
-
-fn source_file(name: &str) -> Result<PathBuf> {
-    let metadata = std::fs::metadata(name).map_err(|error| {
-        refuse!("error checking for source RRD {name}: {}", crate::reason(&error))
-    })?;
-    match metadata.is_file() {
-        true => Ok(PathBuf::from(name)),
-        false => Err(refuse!("Not a regular file: {name}")),
     }
 }

@@ -47,7 +47,8 @@ fn walk(
                 false if recursive => {}
                 false => names.push(shown),
             }
-        } else if is_database(&path) {
+        } else if is_database(&path) || !metadata.is_file() {
+            // RRDtool asks only files for their ending.
             names.push(shown);
         }
     }

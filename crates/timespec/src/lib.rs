@@ -48,7 +48,43 @@ pub struct TimeSpec {
     offset_s: i64,
 }
 
+/// The fields of a [`TimeSpec`], as C's `struct tm` names them.  Of a time that is relative to
+/// another, they are what is added to its fields.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CalendarFields {
+    /// All years: 2026, not 126.
+    pub year: i64,
+    /// From 0.
+    pub month: i64,
+    /// Day of the month.
+    pub day: i64,
+    /// Hour of the day.
+    pub hour: i64,
+    /// Minute of the hour.
+    pub minute: i64,
+    /// Second of the minute.
+    pub second: i64,
+    /// From 0, Sunday.
+    pub weekday: i64,
+    /// Whether it is summer time, if that is known.
+    pub is_summer: Option<bool>,
+}
+
 impl TimeSpec {
+    /// A time of its parts; `offset_s` are the seconds that are added to the fields.
+    pub fn from_parts(reference: Reference, fields: CalendarFields, offset_s: i64) -> Self {
+        let CalendarFields { year, month, day, hour, minute, second, weekday, is_summer } = fields;
+        let fields = Fields { year, month, day, hour, minute, second, weekday, is_summer };
+        TimeSpec { reference, fields, offset_s }
+    }
+
+    /// The fields, and the seconds that are added to them.
+    pub fn parts(&self) -> (CalendarFields, i64) {
+        let Fields { year, month, day, hour, minute, second, weekday, is_summer } = self.fields;
+        let fields = CalendarFields { year, month, day, hour, minute, second, weekday, is_summer };
+        (fields, self.offset_s)
+    }
+
     /// What the time is relative to.
     pub fn reference(&self) -> Reference {
         self.reference

@@ -7,10 +7,10 @@ use super::Complaints;
 /// The layers, lowest first.  Some of these crates do not exist yet.
 const LAYERS: &[&[&str]] = &[
     &["sample"],
-    &["procfs", "layout", "template", "spawn", "bpf", "rpn", "timespec"],
+    &["procfs", "layout", "template", "spawn", "bpf", "rpn", "timespec", "rrdclient"],
     &["source", "recording", "rrd", "view", "sink", "snmp"],
     &["recorder", "feed", "graph", "log", "run", "trace"],
-    &["web", "poll", "rrdcached", "top", "doctor", "bench"],
+    &["web", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench"],
     &["cli"],
 ];
 

@@ -1,11 +1,9 @@
 //! `whit rrd`: RRDtool's command line.
 //!
-//! The commands are in the crate `rrd`, pictures and tables in `graph.rs`; here are the clock, the time zone, the time language, and
-//! the loop that answers commands from a pipe.
+//! The commands are in the crate `rrdtool`; here are what they know of this machine, and the loop
+//! that answers commands from a pipe.
 //!
 //! Exit codes are RRDtool's: 0, or 1 after `ERROR: …` on standard error.
-
-mod graph;
 
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Write};
@@ -15,10 +13,10 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use rrd::Locking;
-use rrd::command::{Failure, World};
+use rrd::command::Failure;
 use rrd::header::Time;
 use rrd::pipe::{Next, Session};
-use rrd::update::Moments;
+use rrdtool::{Tool, ToolEnvironment};
 
 /// Exit code of every error.
 pub(crate) const FAILURE: u8 = 1;
@@ -46,7 +44,7 @@ impl RrdArguments {
 pub(crate) fn run(arguments: &RrdArguments) -> anyhow::Result<ExitCode> {
     let text = |word: &OsString| String::from_utf8_lossy(&word.clone().into_vec()).into_owned();
     let words: Vec<String> = arguments.words.iter().map(text).collect();
-    let world = Here::new();
+    let world = tool();
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let done = match words.as_slice() {
         [pipe] if pipe == "-" => return serve(&world, out),
@@ -59,13 +57,10 @@ pub(crate) fn run(arguments: &RrdArguments) -> anyhow::Result<ExitCode> {
             out.write_all(usage().as_bytes())?;
             Ok(())
         }
-        [command, rest @ ..] => match rrd::command::run(command, rest, &world, &mut out) {
-            Some(done) => done,
-            None => graph::run(command, rest, &world, &mut out).unwrap_or_else(|| {
-                let unknown = format!("unknown function '{command}'");
-                Err(rrd::Error::Argument(unknown).into())
-            }),
-        },
+        [command, rest @ ..] => world.run(command, rest, &mut out).unwrap_or_else(|| {
+            let unknown = format!("unknown function '{command}'");
+            Err(rrd::Error::Argument(unknown).into())
+        }),
     };
     let flushed = out.flush();
     match done {
@@ -90,8 +85,10 @@ fn usage() -> String {
 const DESCRIPTORS_LEFT: u64 = 64;
 
 /// Answers commands from standard input until it ends.
-fn serve(world: &Here, mut out: BufWriter<io::StdoutLock<'static>>) -> anyhow::Result<ExitCode> {
+fn serve(world: &Tool, mut out: BufWriter<io::StdoutLock<'static>>) -> anyhow::Result<ExitCode> {
     let files_max = descriptors().saturating_sub(DESCRIPTORS_LEFT);
+    // Updates for a caching daemon go there one by one.
+    let is_direct = world.environment().daemon_address.is_none();
     let mut session = Session::new(usize::try_from(files_max).unwrap_or(usize::MAX));
     let mut input = BufReader::with_capacity(1 << 18, io::stdin().lock());
     let mut times = Times::new();
@@ -109,19 +106,19 @@ fn serve(world: &Here, mut out: BufWriter<io::StdoutLock<'static>>) -> anyhow::R
         if line.last() == Some(&b'\n') {
             line.pop();
         }
-        if !is_end && session.add(&line) {
+        if !is_end && is_direct && session.add(&line) {
             continue;
         }
         session.flush(world, &mut out, &mut answer)?;
         if is_end {
             break;
         }
-        if session.add(&line) {
+        if is_direct && session.add(&line) {
             continue;
         }
         let text = String::from_utf8_lossy(&line);
         let mut other = |command: &str, words: &[String], out: &mut dyn Write| {
-            graph::run(command, words, world, out)
+            world.run_graph(command, words, out)
         };
         match session.run(&text, world, &mut out, &usage, &mut other) {
             Ok(Next::Line) => answer(&mut out)?,
@@ -192,54 +189,22 @@ fn cpu_seconds() -> [f64; 2] {
     [seconds(usage.ru_utime), seconds(usage.ru_stime)]
 }
 
-/// This machine's clock and time zone.
-struct Here {
-    zone: timespec::CivilZone,
-    locking: Locking,
+/// The commands on this machine: its clock, its time zone and RRDtool's variables.
+fn tool() -> Tool {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let mut here = ToolEnvironment::new(now, timespec::CivilZone::new(crate::zone::local()));
+    here.locking = match variable("RRD_LOCKING").as_deref() {
+        Some("block") => Locking::Block,
+        Some("none") => Locking::None,
+        _ => Locking::Try,
+    };
+    here.default_font = variable("RRD_DEFAULT_FONT");
+    here.daemon_address = variable("RRDCACHED_ADDRESS");
+    here.stripped_folder = variable("RRDCACHED_STRIPPATH");
+    Tool::new(here)
 }
 
-impl Here {
-    fn new() -> Self {
-        let locking = match std::env::var("RRD_LOCKING").as_deref() {
-            Ok("block") => Locking::Block,
-            Ok("none") => Locking::None,
-            _ => Locking::Try,
-        };
-        Self { zone: timespec::CivilZone::new(crate::zone::local()), locking }
-    }
-}
-
-impl Moments for Here {
-    fn now(&self) -> Time {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Time { seconds: now.as_secs() as i64, microseconds: i64::from(now.subsec_micros()) }
-    }
-
-    fn parse(&self, words: &str) -> Result<i64, String> {
-        let parsed = timespec::parse(words, self.now().seconds, &self.zone);
-        let time = parsed.map_err(|error| error.to_string())?;
-        time.absolute(&self.zone).map_err(|error| error.to_string())
-    }
-}
-
-impl rrd::dump::LocalZone for Here {
-    fn offset(&self, seconds: i64) -> (i32, String) {
-        let (offset, _) = self.zone.offset(seconds);
-        (i32::try_from(offset).unwrap_or(0), self.zone.abbreviation(seconds))
-    }
-}
-
-impl World for Here {
-    fn period(&self, start: &str, end: &str) -> Result<(i64, i64), String> {
-        let now = self.now().seconds;
-        let parse = |text: &str, which: &str| {
-            timespec::parse(text, now, &self.zone).map_err(|error| format!("{which} time: {error}"))
-        };
-        let (start, end) = (parse(start, "start")?, parse(end, "end")?);
-        timespec::resolve(&start, &end, &self.zone).map_err(|error| error.to_string())
-    }
-
-    fn locking(&self) -> Locking {
-        self.locking
-    }
+fn now() -> Time {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time { seconds: now.as_secs() as i64, microseconds: i64::from(now.subsec_micros()) }
 }

@@ -26,6 +26,9 @@ pub(crate) const fn value(long: &'static str, letter: char) -> Definition {
     Definition { long, letter, has_value: true }
 }
 
+/// The daemon's address, which nearly every command takes.
+pub(crate) const DAEMON: Definition = value("daemon", 'd');
+
 /// What a command was given.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parsed {
@@ -33,6 +36,19 @@ pub(crate) struct Parsed {
     pub(crate) options: Vec<(char, String)>,
     /// All other words, in order.
     pub(crate) words: Vec<String>,
+}
+
+impl Parsed {
+    /// Whether an option was given.
+    pub(crate) fn has(&self, letter: char) -> bool {
+        self.options.iter().any(|(own, _)| *own == letter)
+    }
+
+    /// The value that was given last.
+    pub(crate) fn value(&self, letter: char) -> Option<&str> {
+        let mut values = self.options.iter().filter(|(own, _)| *own == letter);
+        values.next_back().map(|(_, value)| value.as_str())
+    }
 }
 
 /// Longest text of an error: RRDtool cuts it here.

@@ -1,0 +1,292 @@
+//! A connection to a daemon, and its commands.
+//!
+//! One command is under way at a time; threads take turns.  A connection that broke is made anew at
+//! the next command: the daemon may have been restarted.
+
+use std::io::{BufReader, Write as _};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::address::{Address, Stream};
+use crate::error::ClientError;
+use crate::reply::{self, FetchReply, InfoField, Reply};
+
+/// Longest command, in bytes: the daemon cuts longer ones in its journal.
+const COMMAND_BYTES_MAX: usize = 4096;
+
+/// A client of a daemon.
+#[derive(Debug)]
+pub struct Client {
+    /// As it was given.
+    name: String,
+    address: Address,
+    /// Folder whose name the daemon does not know.
+    stripped: Option<String>,
+    connection: Mutex<Option<BufReader<Stream>>>,
+}
+
+/// What a daemon is to make a file from.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CreateRequest<'a> {
+    /// Seconds of a step.
+    pub step_s: Option<u64>,
+    /// Time of the last update, in seconds since 1970.
+    pub start_s: Option<i64>,
+    /// Whether an existing file stays.
+    pub keeps_existing: bool,
+    /// Files whose rows fill the new one.
+    pub sources: &'a [PathBuf],
+    /// A file whose sources and archives come first.
+    pub template: Option<&'a Path>,
+    /// `DS:…` and `RRA:…`.
+    pub definitions: &'a [&'a str],
+}
+
+impl Client {
+    /// Connects to a daemon.  `stripped` is a folder that is taken off the names of files for a
+    /// daemon of another machine (`RRDCACHED_STRIPPATH`).
+    ///
+    /// # Errors
+    /// Why there is no connection.
+    pub fn connect(name: &str, stripped: Option<&str>) -> Result<Self, ClientError> {
+        let address = Address::parse(name)?;
+        let connection = address.connect()?;
+        Ok(Self {
+            name: name.to_owned(),
+            address,
+            stripped: stripped.filter(|folder| !folder.is_empty()).map(str::to_owned),
+            connection: Mutex::new(Some(BufReader::new(connection))),
+        })
+    }
+
+    /// The address, as it was given.
+    pub fn address(&self) -> &str {
+        &self.name
+    }
+
+    /// Sends a command and reads its answer.
+    ///
+    /// # Errors
+    /// If the connection breaks, or the daemon refuses.
+    pub fn request(&self, words: &[&str]) -> Result<Reply, ClientError> {
+        let mut line = String::new();
+        for word in words {
+            push_word(&mut line, word)?;
+        }
+        line.push('\n');
+        if line.len() > COMMAND_BYTES_MAX {
+            return Err(ClientError::Word("the command is longer than 4096 bytes"));
+        }
+        let mut held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connection = match held.take() {
+            Some(connection) => connection,
+            None => BufReader::new(self.address.connect()?),
+        };
+        connection.get_mut().write_all(line.as_bytes())?;
+        let reply = Reply::read(&mut connection)?;
+        *held = Some(connection);
+        if reply.status < 0 {
+            let message = reply.message;
+            return Err(ClientError::Refused { address: self.name.clone(), message });
+        }
+        Ok(reply)
+    }
+
+    /// The name of a file as the daemon knows it.
+    fn path(&self, file: &str) -> Result<String, ClientError> {
+        if matches!(self.address, Address::Unix(_)) {
+            return Ok(absolute(Path::new(file)));
+        }
+        let stripped = self.stripped.as_deref().and_then(|folder| {
+            let rest = file.strip_prefix(folder.trim_end_matches('/'))?;
+            rest.strip_prefix('/').map(|rest| rest.trim_start_matches('/'))
+        });
+        match stripped {
+            Some(rest) => Ok(rest.to_owned()),
+            None if file.starts_with('/') => Err(ClientError::AbsolutePath),
+            None => Ok(file.to_owned()),
+        }
+    }
+
+    /// Hands over readings: `seconds:reading:…`.  Many are sent as several commands.
+    ///
+    /// # Errors
+    /// The first that the daemon refuses; those of the commands before it are taken.
+    pub fn update<T: AsRef<str>>(&self, file: &str, readings: &[T]) -> Result<(), ClientError> {
+        let path = self.path(file)?;
+        let mut rest = readings;
+        while !rest.is_empty() {
+            let mut words = vec!["update", path.as_str()];
+            // Every byte may need a backslash.
+            let mut room = COMMAND_BYTES_MAX.saturating_sub(2 * path.len() + words[0].len() + 4);
+            while let Some((first, others)) = rest.split_first() {
+                let bytes = 2 * first.as_ref().len() + 1;
+                if bytes > room && words.len() > 2 {
+                    break;
+                }
+                room = room.saturating_sub(bytes);
+                words.push(first.as_ref());
+                rest = others;
+            }
+            self.request(&words)?;
+        }
+        Ok(())
+    }
+
+    /// Has the daemon write what it holds of a file, and waits for that.
+    ///
+    /// # Errors
+    /// As [`Self::request`].
+    pub fn flush(&self, file: &str) -> Result<(), ClientError> {
+        self.request(&["flush", &self.path(file)?]).map(drop)
+    }
+
+    /// Has the daemon begin to write all that it holds.
+    ///
+    /// # Errors
+    /// As [`Self::request`].
+    pub fn flush_all(&self) -> Result<(), ClientError> {
+        self.request(&["flushall"]).map(drop)
+    }
+
+    /// Has the daemon drop what it holds of a file.
+    ///
+    /// # Errors
+    /// As [`Self::request`].
+    pub fn forget(&self, file: &str) -> Result<(), ClientError> {
+        self.request(&["forget", &self.path(file)?]).map(drop)
+    }
+
+    /// Asks whether the daemon is there.
+    ///
+    /// # Errors
+    /// As [`Self::request`].
+    pub fn ping(&self) -> Result<(), ClientError> {
+        self.request(&["ping"]).map(drop)
+    }
+
+    /// The daemon's counters.
+    ///
+    /// # Errors
+    /// As [`Self::request`].
+    pub fn stats(&self) -> Result<Vec<(String, u64)>, ClientError> {
+        Ok(reply::stats(&self.request(&["stats"])?))
+    }
+
+    /// What a file keeps and its state.
+    ///
+    /// # Errors
+    /// As [`Self::request`]; an answer that makes no sense.
+    pub fn info(&self, file: &str) -> Result<Vec<(String, InfoField)>, ClientError> {
+        reply::info(&self.request(&["info", &self.path(file)?])?)
+    }
+
+    /// Rows from a start to an end, in seconds since 1970.
+    ///
+    /// # Errors
+    /// As [`Self::request`]; an answer that makes no sense.
+    pub fn fetch(
+        &self,
+        file: &str,
+        function: &str,
+        start_s: i64,
+        end_s: i64,
+    ) -> Result<FetchReply, ClientError> {
+        let (start, end) = (start_s.to_string(), end_s.to_string());
+        let reply = self.request(&["fetch", &self.path(file)?, function, &start, &end])?;
+        reply::fetch(&reply)
+    }
+
+    /// Time of the last update, in seconds since 1970.
+    ///
+    /// # Errors
+    /// As [`Self::request`]; an answer that makes no sense.
+    pub fn last(&self, file: &str) -> Result<i64, ClientError> {
+        self.time("last", &["last", &self.path(file)?])
+    }
+
+    /// End of the oldest row of an archive, in seconds since 1970.
+    ///
+    /// # Errors
+    /// As [`Self::request`]; an answer that makes no sense.
+    pub fn first(&self, file: &str, archive: usize) -> Result<i64, ClientError> {
+        self.time("first", &["first", &self.path(file)?, &archive.to_string()])
+    }
+
+    fn time(&self, command: &'static str, words: &[&str]) -> Result<i64, ClientError> {
+        let reply = self.request(words)?;
+        let unreadable = |_| ClientError::Reply { command, what: "no time".to_owned() };
+        reply.message.trim().parse().map_err(unreadable)
+    }
+
+    /// Makes a file.
+    ///
+    /// # Errors
+    /// As [`Self::request`].
+    pub fn create(&self, file: &str, request: &CreateRequest<'_>) -> Result<(), ClientError> {
+        let mut words = vec!["create".to_owned(), self.path(file)?];
+        let mut option = |letter: &str, value: String| words.extend([letter.to_owned(), value]);
+        if let Some(start_s) = request.start_s {
+            option("-b", start_s.to_string());
+        }
+        if let Some(step_s) = request.step_s {
+            option("-s", step_s.to_string());
+        }
+        for source in request.sources {
+            option("-r", self.path(&source.to_string_lossy())?);
+        }
+        if let Some(template) = request.template {
+            option("-t", self.path(&template.to_string_lossy())?);
+        }
+        if request.keeps_existing {
+            words.push("-O".to_owned());
+        }
+        words.extend(request.definitions.iter().map(|word| (*word).to_owned()));
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        self.request(&words).map(drop)
+    }
+
+    /// Names of databases and folders of a folder below the daemon's own.
+    ///
+    /// # Errors
+    /// As [`Self::request`].
+    pub fn list(&self, folder: &str, recursive: bool) -> Result<Vec<String>, ClientError> {
+        let reply = match recursive {
+            true => self.request(&["list", "RECURSIVE", folder])?,
+            false => self.request(&["list", folder])?,
+        };
+        Ok(reply.lines)
+    }
+}
+
+/// Adds a word to a line: blanks and backslashes get a backslash before them.
+fn push_word(line: &mut String, word: &str) -> Result<(), ClientError> {
+    if word.contains(['\n', '\r', '\0']) {
+        return Err(ClientError::Word("it contains the end of a line"));
+    }
+    if !line.is_empty() {
+        line.push(' ');
+    }
+    for character in word.chars() {
+        if matches!(character, ' ' | '\\') {
+            line.push('\\');
+        }
+        line.push(character);
+    }
+    Ok(())
+}
+
+/// The name of a file from the root, without links if it or its folder exists.
+fn absolute(file: &Path) -> String {
+    let of_folder = || {
+        let folder = match file.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        Some(folder.canonicalize().ok()?.join(file.file_name()?))
+    };
+    let found = file.canonicalize().ok().or_else(of_folder);
+    let path = found.or_else(|| std::path::absolute(file).ok()).unwrap_or_else(|| file.to_owned());
+    debug_assert!(path.components().next() == Some(Component::RootDir) || file == path);
+    path.to_string_lossy().into_owned()
+}
