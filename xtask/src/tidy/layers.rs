@@ -11,7 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["source", "recording", "rrd", "view", "sink", "snmp"],
     &["recorder", "feed", "graph", "log", "run", "trace"],
     &["web", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench"],
-    &["cli"],
+    &["cli", "librrd"],
 ];
 
 /// `testkit` is a dev-dependency of other crates and may use these.
