@@ -163,7 +163,10 @@ impl File {
     /// Takes the lock again, for a file that stays open, and reads what others have changed since.
     ///
     /// `false`: the name means another file by now, which has to be opened anew.
-    pub(crate) fn lock_again(&mut self, locking: Locking) -> Result<bool> {
+    ///
+    /// # Errors
+    /// If another process holds the lock, or the file cannot be read.
+    pub fn lock_again(&mut self, locking: Locking) -> Result<bool> {
         lock(&self.file, locking)?;
         let is_same = rustix::fs::stat(&self.path).is_ok_and(|stat| {
             (stat.st_dev, stat.st_ino) == self.identity
@@ -195,7 +198,7 @@ impl File {
     }
 
     /// Gives the lock back without closing the file.
-    pub(crate) fn unlock(&self) {
+    pub fn unlock(&self) {
         let _ = fcntl_lock(&self.file, FlockOperation::Unlock);
     }
 

@@ -24,6 +24,8 @@ use crate::number::UNKNOWN;
 pub use crate::reading::Moments;
 use crate::reading::{amount, read_time};
 
+mod values;
+
 /// How to update.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
