@@ -4,6 +4,8 @@
 //! The letters and their rules are collectl's (`collectl(1)`), with whit's own beside them.  What
 //! collectl refuses is refused here too, by name: no switch is read and then forgotten.
 
+use std::path::Path;
+
 use anyhow::{Context, bail, ensure};
 use layout::{Layout, LayoutLookup, Options, Selection};
 use sample::Level;
@@ -21,6 +23,7 @@ mod formats;
 mod letters;
 pub(crate) mod lists;
 mod source_options;
+mod table;
 
 /// What `-s` means when it is not given and samples are shown live.
 pub(crate) const LIVE_SUBSYSTEMS: &str = "cdn";
@@ -129,12 +132,27 @@ impl DisplayArguments {
         if let Some(listed) = self.listed(default)? {
             return Ok(listed);
         }
+        let preferred = self.preferred()?;
+        let default = preferred.as_ref().unwrap_or(default);
         if self.all || self.all_detail {
             return Ok(letters::everything(self.all_detail));
         }
         match self.subsystems.as_deref() {
             None => Ok(default.clone()),
             Some(asked) => merge(default, asked),
+        }
+    }
+
+    /// What an export shows without `-s`: what its table names, or letters of its own.
+    fn preferred(&self) -> anyhow::Result<Option<Selection>> {
+        let Some((_, ExportSubsystems::Preferred(letters))) = self.formats.export_subsystems()
+        else {
+            return Ok(None);
+        };
+        let options = self.formats.export().map(|(_, options)| options).unwrap_or_default();
+        match options.iter().find_map(|option| option.strip_prefix("table=")) {
+            Some(table) => table::sources_of_table(Path::new(table), letters).map(Some),
+            None => Ok(Some(letters.into())),
         }
     }
 

@@ -47,6 +47,8 @@ Examples:
   whit record --csv --fields cpu.user,disk.reads
                                      numbers for another program
   whit record --openmetrics -i 10    a page of metrics every ten seconds, ended by # EOF
+  whit record --export rrd,/var/lib/whit/rrd
+                                     a history that never grows, for whit rrd graph
   whit record -A server              lines for each client on port 2655
 
 Signals: TERM and INT end the recording, HUP begins new files, USR1 writes out what is buffered.";
@@ -60,6 +62,7 @@ Examples:
   whit play x.whit -s D --dskfilt sda    one disk
   whit play x.whit -P -f plots/          plot files
   whit play x.whit --json --fields cpu   one object a line
+  whit play x.whit --export rrd,db/      round-robin databases, for whit rrd graph
   whit play x.whit --stats               totals at the end
   whit play x.whit --diff 10:00-11:00 14:00-15:00
                                          what is different in the afternoon
@@ -173,7 +176,7 @@ Examples:
 /// Below the help of `whit record`.
 pub(crate) fn record() -> String {
     format!(
-        "{}\nWithout -s: {} on the screen, {} with -D.\n\n{RECORD}",
+        "{}\nWithout -s: {} on the screen, {} with -D, cdmnCDN with --export rrd.\n\n{RECORD}",
         subsystems(),
         crate::display::LIVE_SUBSYSTEMS,
         crate::display::RECORDED_SUBSYSTEMS
@@ -182,7 +185,10 @@ pub(crate) fn record() -> String {
 
 /// Below the help of `whit play`.
 pub(crate) fn play() -> String {
-    format!("{}\nWithout -s: all that was recorded.\n\n{PLAY}", subsystems())
+    format!(
+        "{}\nWithout -s: all that was recorded, cdmnCDN with --export rrd.\n\n{PLAY}",
+        subsystems()
+    )
 }
 
 /// Every letter of `-s` with what it shows.

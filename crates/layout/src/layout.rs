@@ -61,6 +61,9 @@ pub struct Layout {
     /// Names (`cputotals.user`) and values for `lexpr`, `graphite` and `gexpr`; at detail level
     /// `{}` in a name is replaced by the instance.
     pub metrics: &'static [PlotColumn],
+    /// At summary level: whether an instance is included in the sums over all, so that nothing is
+    /// counted twice (a partition and its disk).
+    pub counts: fn(&Row<'_>) -> bool,
     /// How its instances are added up, if they can be.
     pub account: Option<&'static Account>,
     /// The machine's totals, with which such sums are compared.
@@ -89,6 +92,7 @@ impl Layout {
         lexpr_exact_lines: None,
         from_second_reading: false,
         metrics: &[],
+        counts: |_| true,
         account: None,
         balance: None,
         top: None,

@@ -16,6 +16,9 @@ use sink::{
 use view::View;
 use view::export::{Destination, Echo, Export};
 
+use crate::databases::DatabaseView;
+use crate::messages::Notify;
+
 /// Queued reports for a peer that is slow or unreachable: a minute of them at one a second.
 const QUEUE_REPORTS_MAX: usize = 60;
 
@@ -24,9 +27,6 @@ const QUEUE_BYTES_MAX: usize = 16 << 20;
 
 /// Pauses after failures.
 const BACKOFF: Backoff = Backoff { first_ns: 1_000_000_000, longest_ns: 60_000_000_000 };
-
-/// Receives messages that the user should see at once.
-pub type Notify = Box<dyn FnMut(&str)>;
 
 /// Makes a view of an export.  With a `clock` messages are queued; with `None` they are sent at
 /// once, and sending waits for the peer.
@@ -43,6 +43,9 @@ pub fn open_export(
         matches!(export.destination, Destination::Udp { .. }) || export.echo == Echo::Hex;
     let sink: Box<dyn Sink> = match export.destination {
         Destination::Output => return Ok(export.view),
+        Destination::Databases(databases) => {
+            return Ok(Box::new(DatabaseView::open(databases, notify)?));
+        }
         Destination::Nowhere => Box::new(Discard::default()),
         Destination::Snapshot(path) => Box::new(ReplacedFile::new(&path)),
         Destination::Tcp { host, port } => {

@@ -5,13 +5,14 @@
 //! caller's [`Clock`](sample::Clock), takes requests from a [`Control`] and reports to a
 //! [`MessageLog`].  It installs no signal handler, prints nothing, and ends by returning.
 //!
-//! Uses `sample`, `procfs`, `source`, `recording`, `view`, `sink`.
+//! Uses `sample`, `procfs`, `source`, `recording`, `rrd`, `view`, `sink`.
 //!
 //! Begin reading in `recorder.rs` (the loop), then `schedule.rs` (the times of ticks) and
 //! `outputs.rs` (the destinations of samples).
 #![forbid(unsafe_code)]
 
 mod budget;
+mod databases;
 mod error;
 mod export;
 mod facts;
@@ -30,13 +31,14 @@ mod rotation;
 mod schedule;
 
 pub use budget::{Budget, Used};
+pub use databases::{DatabaseTable, NamedSource, TableError, read_table};
 pub use error::RecorderError;
-pub use export::{Notify, open_export};
+pub use export::open_export;
 pub use facts::{RunFacts, gather_facts};
 pub use first_sample::FirstSampleCheck;
 pub use intervals::{DurationError, IntervalError, Intervals, parse_duration, parse_intervals};
 pub use live::{LiveText, ViewInput};
-pub use messages::{MessageLog, Severity, local};
+pub use messages::{MessageLog, Notify, Severity, local};
 pub use names::FileNames;
 pub use outputs::Outputs;
 pub use plot_output::{PlotOutput, PlotStyle, ensure_directory};

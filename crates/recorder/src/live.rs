@@ -70,6 +70,16 @@ impl LiveText {
         self.sink.send(&message)
     }
 
+    /// Writes out what the view holds back.
+    ///
+    /// # Errors
+    /// Those of sending.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.text.clear();
+        self.view.flush(&mut self.text)?;
+        self.send()
+    }
+
     /// Sends the text after the last interval, and returns the view's messages.
     ///
     /// # Errors

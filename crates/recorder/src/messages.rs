@@ -21,6 +21,9 @@ pub trait MessageLog {
     fn log(&self, now: Moment, severity: Severity, text: &str);
 }
 
+/// Receives sentences that the user should see at once.
+pub type Notify = Box<dyn FnMut(&str)>;
+
 /// A moment in local time.
 pub fn local(now: Moment, zone: &TimeZone) -> Zoned {
     let at =

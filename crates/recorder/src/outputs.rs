@@ -216,7 +216,7 @@ impl Consumer for Outputs {
         {
             self.messages.log(now, Severity::Error, &format!("plot files: {error}"));
         }
-        Ok(())
+        self.live.as_mut().map_or(Ok(()), LiveText::flush).map_err(RecorderError::Send)
     }
 }
 

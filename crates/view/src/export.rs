@@ -1,4 +1,4 @@
-//! collectl's `--export` formats: other programs' lines and packets.  [`ALL`] lists them.
+//! collectl's `--export` formats: other programs' lines, packets and files.  [`ALL`] lists them.
 //!
 //! An [`Export`] is a view and the destination of its bytes; the caller opens the destination,
 //! because nothing here does I/O.  `lexpr` and `vmstat` write text; `graphite` writes lines for a
@@ -17,10 +17,12 @@ mod graphite;
 mod lexpr;
 mod names;
 mod report;
+mod rrd;
 mod tree;
 mod vmstat;
 
 use report::Report;
+pub use rrd::DEFAULT_TABLE;
 
 /// The registry entry of an export.
 #[derive(Debug)]
@@ -49,6 +51,8 @@ pub enum ExportSubsystems {
     },
     /// Processes alone; `-s` is refused.
     Processes,
+    /// Those of `-s`; without it, these letters instead of what is shown otherwise.
+    Preferred(&'static str),
 }
 
 impl ExportEntry {
@@ -87,6 +91,12 @@ pub static ALL: &[ExportEntry] = &[
         name: "proctree",
         subsystems: ExportSubsystems::Processes,
         open: tree::open,
+        ..ExportEntry::EMPTY
+    },
+    ExportEntry {
+        name: "rrd",
+        subsystems: ExportSubsystems::Preferred(rrd::LETTERS),
+        open: |options, _, setting| rrd::open(options, setting),
         ..ExportEntry::EMPTY
     },
 ];
@@ -141,6 +151,21 @@ pub enum Destination {
     },
     /// Nowhere (`d=8`).
     Nowhere,
+    /// To round-robin databases, as numbers: the view itself writes nothing.
+    Databases(Databases),
+}
+
+/// Round-robin databases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Databases {
+    /// The folder that they are below.
+    pub folder: PathBuf,
+    /// The table that says what they keep; `None` for the default.
+    pub table: Option<PathBuf>,
+    /// Seconds of samples that are written at once; `None` for as many as memory is set aside for.
+    pub batch_seconds: Option<u32>,
+    /// No file is begun that makes the folder larger.
+    pub limit_bytes: u64,
 }
 
 /// What an export shows on the terminal in addition.

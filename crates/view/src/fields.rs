@@ -178,14 +178,14 @@ pub(crate) fn instance_parts(name: &[u8]) -> impl Iterator<Item = String> {
 }
 
 /// Whether display filters keep the instance.
-pub(crate) fn keeps(row: &Row<'_>) -> bool {
+pub fn keeps(row: &Row<'_>) -> bool {
     let detail = row.options().layouts.at(&row.track.def, Level::Detail);
     row.track.def.instance.is_empty() || detail.is_none_or(|layout| (layout.keep)(row))
 }
 
 /// A stored value in base units.  Divides where a stored step is a fraction of a unit, so that 29
 /// hundredths are 0.29 and not 0.29000000000000004.
-pub(crate) fn to_base(unit: Unit, value: f64, meta: &Meta) -> f64 {
+pub fn to_base(unit: Unit, value: f64, meta: &Meta) -> f64 {
     match unit {
         Unit::Ticks => value / meta.ticks_per_second().max(1) as f64,
         Unit::Nanoseconds => value / 1e9,
@@ -196,8 +196,9 @@ pub(crate) fn to_base(unit: Unit, value: f64, meta: &Meta) -> f64 {
     }
 }
 
-/// What CSV and JSON print for a cell that is not text.
-pub(crate) fn number(row: &Row<'_>, field: usize) -> Option<f64> {
+/// What CSV and JSON print for a cell that is not text: a level, or a rate per second, in base
+/// units.
+pub fn number(row: &Row<'_>, field: usize) -> Option<f64> {
     let Field { unit, kind, .. } = row.track.def.fields[field];
     let raw = row.raw(field)?;
     let value = match kind {

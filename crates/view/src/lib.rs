@@ -37,7 +37,7 @@ pub use compare::{Period, write_comparison};
 pub use csv::Csv;
 pub use digest::{Digests, WriteFile};
 pub use entry::{HeadingLines, TableForm, ViewClass, ViewEntry};
-pub use fields::check_fields;
+pub use fields::{check_fields, keeps as is_shown, number as base_number, to_base};
 pub use groups::Groups;
 pub use json::Json;
 pub use openmetrics::{Backfill, PageStream, ScrapePage};
@@ -79,6 +79,14 @@ pub trait View {
     /// # Errors
     /// Those of `out`.
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
+
+    /// Writes out what it holds back, if anything: the user asks for it with a signal.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn flush(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Messages for standard error, printed after the output.
     fn notes(&self) -> Vec<String> {

@@ -250,6 +250,7 @@ const SIZES: &str = "<---------------Disks---------------->";
 /// `-sd`.
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
+    counts: is_counted,
     position: DisplayOrder { brief: 60, verbose: 25, plot: 50, lexpr: 20, gexpr: 30 },
     brief: &[
         Block {

@@ -238,6 +238,7 @@ const BRIEF_ERRORS: Cell = Cell::scaled(" ", 5, |row| row.per_second(all_faults(
 /// `-sn`.
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
+    counts: is_counted,
     position: DisplayOrder { brief: 70, verbose: 70, plot: 40, lexpr: 60, gexpr: 90 },
     keep: |row| !only_errors(row) || all_faults(row) != Some(0.0),
     brief: &[

@@ -1,0 +1,371 @@
+//! One round-robin database: rows wait in memory, and are written together.
+//!
+//! What a row says holds for the time since the row before it.  Where that time was not observed
+//! (a start, a failed reading, an instance that comes back), a row without values stands between,
+//! so that nothing is stretched over a gap.
+//!
+//! A write costs seven system calls, however many rows wait; memory is bounded by `ROWS_MAX`.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rrd::header::Time;
+use rrd::image::Image;
+use rrd::update::Updater;
+use rrd::{Access, File, Locking};
+
+use super::names::data_source;
+use super::table::ArchiveSpan;
+
+/// Most rows that wait for a file that cannot be written, and of a recording that is played.
+pub(super) const ROWS_MAX: usize = 600;
+
+/// Intervals that one reading may cover; after longer ones, values are unknown.
+const HEARTBEAT_INTERVALS: u64 = 10;
+
+/// What the files of a source or of its instances keep.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// Indexes of fields.
+    pub(super) fields: Vec<usize>,
+    /// Their data sources.
+    pub(super) names: Vec<String>,
+    pub(super) archives: Vec<ArchiveSpan>,
+    pub(super) step_seconds: u64,
+}
+
+impl Plan {
+    /// Of fields by index and name, read every `interval_ns`.
+    pub(super) fn new(
+        fields: Vec<(usize, &str)>,
+        archives: &[ArchiveSpan],
+        interval_ns: u64,
+    ) -> Self {
+        let step_seconds = interval_ns.div_ceil(1_000_000_000).max(1);
+        let names = fields.iter().map(|(_, name)| data_source(name)).collect();
+        let fields = fields.into_iter().map(|(index, _)| index).collect();
+        Plan { fields, names, archives: fitted(archives, step_seconds), step_seconds }
+    }
+
+    fn definitions(&self) -> Vec<String> {
+        let mut definitions: Vec<String> =
+            self.names.iter().map(|name| self.data_source(name)).collect();
+        for ArchiveSpan { step_seconds, span_seconds, function } in &self.archives {
+            let steps = step_seconds / self.step_seconds;
+            let rows = span_seconds.div_ceil(*step_seconds);
+            definitions.push(format!("RRA:{function}:0.5:{steps}:{rows}"));
+        }
+        definitions
+    }
+
+    fn data_source(&self, name: &str) -> String {
+        format!("DS:{name}:GAUGE:{}:U:U", self.heartbeat_seconds())
+    }
+
+    fn heartbeat_seconds(&self) -> u64 {
+        self.step_seconds.saturating_mul(HEARTBEAT_INTERVALS)
+    }
+}
+
+/// Archives whose steps are multiples of the file's, without those that another one contains.
+fn fitted(archives: &[ArchiveSpan], step_seconds: u64) -> Vec<ArchiveSpan> {
+    let fitted: Vec<ArchiveSpan> = archives
+        .iter()
+        .map(|archive| {
+            let step = archive.step_seconds.div_ceil(step_seconds).saturating_mul(step_seconds);
+            ArchiveSpan {
+                step_seconds: step,
+                span_seconds: archive.span_seconds.max(step),
+                ..*archive
+            }
+        })
+        .collect();
+    let contains = |one: &ArchiveSpan, other: &ArchiveSpan| {
+        (one.function, one.step_seconds) == (other.function, other.step_seconds)
+            && one.span_seconds >= other.span_seconds
+    };
+    let is_needed = |&(index, archive): &(usize, &ArchiveSpan)| {
+        let mut others = fitted.iter().enumerate().filter(|(other, _)| *other != index);
+        !others.any(|(other, one)| {
+            contains(one, archive) && (other < index || !contains(archive, one))
+        })
+    };
+    fitted.iter().enumerate().filter(is_needed).map(|(_, archive)| *archive).collect()
+}
+
+/// How a write ended.
+#[derive(Debug)]
+pub(super) enum Written {
+    /// All rows are in the file, apart from so many that are not newer than its last update.
+    Done { past: u64 },
+    /// The file would make the folder larger than its limit: it is not begun.
+    BeyondLimit,
+}
+
+/// What several files share while they are written.
+pub(super) struct Writing<'a> {
+    pub(super) updater: &'a mut Updater,
+    /// Bytes below the folder, and their limit.
+    pub(super) folder_bytes: &'a mut u64,
+    pub(super) limit_bytes: u64,
+    /// What the user should be told.
+    pub(super) notices: &'a mut Vec<String>,
+}
+
+/// A database and the rows that wait for it.
+#[derive(Debug)]
+pub(super) struct SeriesFile {
+    pub(super) path: PathBuf,
+    pub(super) plan: Arc<Plan>,
+    times_us: VecDeque<i64>,
+    /// A value for each field and row; not a number is unknown.
+    values: VecDeque<f64>,
+    /// The time of the latest row.
+    last_us: i64,
+    /// When what waits is to be written; `None` if nothing waits.
+    pub(super) due_us: Option<i64>,
+    opened: Option<Opened>,
+    /// Whether it must not be begun.
+    is_refused: bool,
+    /// Whether the last write failed.
+    pub(super) is_failing: bool,
+    /// Rows with values that were given up.
+    pub(super) lost: u64,
+}
+
+#[derive(Debug)]
+struct Opened {
+    file: File,
+    /// Where each field of the plan is among the file's sources.
+    targets: Vec<usize>,
+}
+
+impl SeriesFile {
+    pub(super) fn new(path: PathBuf, plan: Arc<Plan>) -> Self {
+        SeriesFile {
+            path,
+            plan,
+            times_us: VecDeque::new(),
+            values: VecDeque::new(),
+            last_us: i64::MIN,
+            due_us: None,
+            opened: None,
+            is_refused: false,
+            is_failing: false,
+            lost: 0,
+        }
+    }
+
+    /// Rows that wait.
+    pub(super) fn rows(&self) -> usize {
+        self.times_us.len()
+    }
+
+    /// Adds what is known about the time from `since_us` to `until_us`.  False if that is not newer
+    /// than what was added before.
+    pub(super) fn push(&mut self, since_us: i64, until_us: i64, values: &[f64]) -> bool {
+        if self.is_refused {
+            return true;
+        }
+        if until_us <= self.last_us || until_us <= since_us {
+            return false;
+        }
+        if since_us > self.last_us {
+            self.push_row(since_us, None);
+        }
+        self.push_row(until_us, Some(values));
+        while self.times_us.len() > ROWS_MAX {
+            self.drop_oldest();
+        }
+        true
+    }
+
+    fn push_row(&mut self, at_us: i64, values: Option<&[f64]>) {
+        self.times_us.push_back(at_us);
+        match values {
+            Some(values) => self.values.extend(values),
+            None => self.values.extend(std::iter::repeat_n(f64::NAN, self.plan.fields.len())),
+        }
+        self.last_us = at_us;
+    }
+
+    /// Gives up the oldest row.  The next one cannot say what was in between, so it loses its
+    /// values, too.
+    fn drop_oldest(&mut self) {
+        let width = self.plan.fields.len();
+        self.times_us.pop_front();
+        let is_known = |value: &f64| !value.is_nan();
+        self.lost += u64::from(self.values.drain(..width).any(|value| is_known(&value)));
+        let next = self.values.range_mut(..width.min(self.values.len()));
+        let mut known = false;
+        for value in next {
+            known |= is_known(value);
+            *value = f64::NAN;
+        }
+        self.lost += u64::from(known);
+    }
+
+    /// Takes no rows from now on.
+    pub(super) fn refuse(&mut self) {
+        self.is_refused = true;
+        self.clear();
+    }
+
+    /// Gives up all rows.
+    pub(super) fn give_up(&mut self) {
+        let width = self.plan.fields.len().max(1);
+        let (head, tail) = self.values.as_slices();
+        let values = head.iter().chain(tail);
+        let mut known = 0;
+        let mut row_known = false;
+        for (index, value) in values.enumerate() {
+            row_known |= !value.is_nan();
+            if index % width == width - 1 {
+                known += u64::from(std::mem::take(&mut row_known));
+            }
+        }
+        self.lost += known;
+        self.clear();
+    }
+
+    fn clear(&mut self) {
+        self.times_us.clear();
+        self.values.clear();
+        self.due_us = None;
+    }
+
+    /// Writes all rows that wait; they stay if that fails.
+    pub(super) fn write(&mut self, writing: &mut Writing<'_>) -> Result<Written, rrd::Error> {
+        if self.times_us.is_empty() {
+            self.due_us = None;
+            return Ok(Written::Done { past: 0 });
+        }
+        let Some(mut opened) = self.take_locked(writing)? else {
+            return Ok(Written::BeyondLimit);
+        };
+        let width = self.plan.fields.len();
+        let times = self.times_us.iter();
+        let values = self.values.make_contiguous();
+        let rows = times.zip(values.chunks_exact(width)).map(|(&at_us, values)| {
+            let seconds = at_us.div_euclid(1_000_000);
+            (Time { seconds, microseconds: at_us.rem_euclid(1_000_000) }, values)
+        });
+        let done = writing.updater.update_values(&mut opened.file, &opened.targets, rows);
+        opened.file.unlock();
+        let past = done?;
+        self.opened = Some(opened);
+        self.clear();
+        Ok(Written::Done { past })
+    }
+
+    /// Closes the file; the next write opens it again.
+    pub(super) fn close(&mut self) {
+        self.opened = None;
+    }
+
+    /// The file, open and locked; made if it is not there.  `None`: there is no room for it.
+    fn take_locked(&mut self, writing: &mut Writing<'_>) -> Result<Option<Opened>, rrd::Error> {
+        if let Some(mut opened) = self.opened.take()
+            && opened.file.lock_again(Locking::Try).map_err(|error| error.of(&self.path))?
+        {
+            return Ok(Some(opened));
+        }
+        if !self.path.exists() && !self.begin(writing)? {
+            return Ok(None);
+        }
+        let file = File::open(&self.path, Access::Write(Locking::Try));
+        let file = file.map_err(|error| match error {
+            rrd::Error::Locked => error.of(&self.path),
+            error => error,
+        })?;
+        self.adopt(file, writing).map(Some)
+    }
+
+    /// Makes the file; false if there is no room for it.
+    fn begin(&mut self, writing: &mut Writing<'_>) -> Result<bool, rrd::Error> {
+        let definitions = self.plan.definitions();
+        let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();
+        let start_us = self.times_us.front().copied().unwrap_or_default();
+        let options = rrd::create::Options {
+            start: Some(start_us.div_euclid(1_000_000)),
+            step_seconds: Some(self.plan.step_seconds),
+            ..rrd::create::Options::default()
+        };
+        let image = rrd::create::image(&self.path, &options, &definitions, 0)?;
+        let bytes = image.to_bytes().len() as u64;
+        let after = writing.folder_bytes.saturating_add(bytes);
+        if after > writing.limit_bytes {
+            return Ok(false);
+        }
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder).map_err(|source| rrd::Error::File {
+                operation: "making the folder",
+                path: folder.to_owned(),
+                source,
+            })?;
+        }
+        image.write(&self.path)?;
+        *writing.folder_bytes = after;
+        Ok(true)
+    }
+
+    /// Finds the fields in a file that may be older than the plan, and adds those that are missing.
+    fn adopt(&mut self, file: File, writing: &mut Writing<'_>) -> Result<Opened, rrd::Error> {
+        let plan = Arc::clone(&self.plan);
+        if let Some(targets) = targets(&plan, &file) {
+            return Ok(Opened { file, targets });
+        }
+        let header = file.header();
+        let has = |name: &&String| header.source_index(name).is_some();
+        if !plan.names.iter().any(|name| has(&name)) {
+            let text = "no data source has the name of a field: another program's file; give \
+                        another folder, or remove it";
+            return Err(rrd::Error::Argument(text.into()).of(&self.path));
+        }
+        let missing: Vec<&String> = plan.names.iter().filter(|name| !has(name)).collect();
+        let mut image = Image::of(&file)?;
+        for name in plan.names.iter().filter(has) {
+            rrd::tune::change(&mut image, 'h', &format!("{name}:{}", plan.heartbeat_seconds()))?;
+        }
+        let words: Vec<String> = missing.iter().map(|name| plan.data_source(name)).collect();
+        if !words.is_empty() {
+            let name = self.path.as_os_str().as_encoded_bytes();
+            rrd::restructure::restructure(&mut image, &words, name)?;
+            let names: Vec<&str> = missing.iter().map(|name| name.as_str()).collect();
+            let (path, names) = (self.path.display(), names.join(", "));
+            writing.notices.push(format!("{path}: data sources are added: {names}"));
+        }
+        image.write(&self.path)?;
+        let file = File::open(&self.path, Access::Write(Locking::Try))?;
+        let found = targets(&plan, &file);
+        let targets = found.ok_or_else(|| {
+            rrd::Error::Argument("the data sources cannot be added".into()).of(&self.path)
+        })?;
+        Ok(Opened { file, targets })
+    }
+}
+
+/// Where each field is among the file's sources; `None` if the file has to be changed first.
+fn targets(plan: &Plan, file: &File) -> Option<Vec<usize>> {
+    let header = file.header();
+    let target = |name: &String| {
+        let index = header.source_index(name)?;
+        let heartbeat = header.sources[index].heartbeat_seconds();
+        (heartbeat >= plan.step_seconds.saturating_mul(2)).then_some(index)
+    };
+    plan.names.iter().map(target).collect()
+}
+
+/// Bytes of the databases below a folder, as deep as they are made.
+pub(super) fn folder_bytes(folder: &Path) -> u64 {
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_database = |path: &Path| path.extension().is_some_and(|end| end == "rrd");
+    let size = |entry: std::fs::DirEntry| -> u64 {
+        let is_ours = is_database(&entry.path());
+        entry.metadata().ok().filter(|facts| is_ours && facts.is_file()).map_or(0, |f| f.len())
+    };
+    let below = entries(folder).filter(|entry| entry.path().is_dir());
+    let below: u64 = below.flat_map(|entry| entries(&entry.path())).map(size).sum();
+    below + entries(folder).map(size).sum::<u64>()
+}
