@@ -8,10 +8,9 @@
 
 use std::fs::{File as SystemFile, OpenOptions};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, fcntl_lock};
+use rustix::fs::{FileType, FlockOperation, fcntl_lock};
 
 use crate::codec::{self, SHAPE_BYTES, Shape};
 use crate::error::{Error, Result};
@@ -58,6 +57,21 @@ pub struct File {
     bytes: Vec<u8>,
     header: RrdHeader,
     mapping: Option<Mapping>,
+    /// Whether `bytes` is what the file has: since another process may have had the lock, the file
+    /// has to be looked at before it is changed.
+    is_current: bool,
+    /// Whether several updates are to come, so that a mapping pays.
+    is_kept: bool,
+}
+
+/// What [`File::write_live`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// All was written.
+    Done,
+    /// The file has another header than the one that was changed in memory.  Nothing was written,
+    /// and the header has been read again.
+    Stale,
 }
 
 impl File {
@@ -72,12 +86,12 @@ impl File {
         if let Access::Write(locking) = access {
             lock(&file, locking)?;
         }
-        let metadata = file.metadata().map_err(|error| Error::file("fstat", path, error))?;
-        if metadata.is_dir() {
+        let stat = rustix::fs::fstat(&file).map_err(|error| Error::file("fstat", path, error))?;
+        if FileType::from_raw_mode(stat.st_mode).is_dir() {
             return Err(opened(io::Error::from_raw_os_error(libc::EISDIR)));
         }
-        let file_bytes = metadata.len();
-        let identity = (metadata.dev(), metadata.ino());
+        let file_bytes = u64::try_from(stat.st_size).unwrap_or(0);
+        let identity = (stat.st_dev, stat.st_ino);
         let (shape, bytes) = read_header(&file, file_bytes, path)?;
         let header = codec::decode(&shape, &bytes, path)?;
         let expected = expected_bytes(&shape, &header);
@@ -88,7 +102,18 @@ impl File {
             return Err(Error::Architecture);
         }
         let path = path.to_owned();
-        Ok(Self { path, file, file_bytes, identity, shape, bytes, header, mapping: None })
+        Ok(Self {
+            path,
+            file,
+            file_bytes,
+            identity,
+            shape,
+            bytes,
+            header,
+            mapping: None,
+            is_current: true,
+            is_kept: false,
+        })
     }
 
     /// Where it is.
@@ -160,7 +185,8 @@ impl File {
         Ok(cells)
     }
 
-    /// Takes the lock again, for a file that stays open, and reads what others have changed since.
+    /// Takes the lock again, for a file that stays open.  What others have changed since is found
+    /// when it is written, or now.
     ///
     /// `false`: the name means another file by now, which has to be opened anew.
     ///
@@ -175,26 +201,38 @@ impl File {
         if !is_same {
             return Ok(false);
         }
+        self.is_kept = true;
+        self.is_current = false;
+        let ranges_max = 1 + 2 * self.header.archives.len();
+        let is_plain = self.header.archives.iter().all(|archive| archive.function.is_plain());
+        if self.mapping.is_none() || !is_plain || ranges_max > RANGES_MAX {
+            self.read_again()?;
+        }
+        Ok(true)
+    }
+
+    /// Whether the header in memory was compared with the file since it was locked.
+    pub(crate) fn is_current(&self) -> bool {
+        self.is_current
+    }
+
+    /// Compares the header with the one in the file, and takes that if it is another one.
+    pub(crate) fn read_again(&mut self) -> Result<()> {
         let mut bytes = [0u8; FIRST_BYTES];
         let length = self.bytes.len();
+        self.is_current = true;
         if length <= FIRST_BYTES {
             read_exact_at(&self.file, &mut bytes[..length], 0)
                 .map_err(|error| Error::file("reading", &self.path, error))?;
             if bytes[..length] == self.bytes[..] {
-                return Ok(true);
+                return Ok(());
             }
         }
         let (shape, bytes) = read_header(&self.file, self.file_bytes, &self.path)?;
-        let live = usize::try_from(shape.layout.live_offset(shape.sources, shape.archives));
-        let live = live.unwrap_or(usize::MAX);
-        let same = shape == self.shape && bytes.get(..live) == self.bytes.get(..live);
+        self.header = codec::decode(&shape, &bytes, &self.path)?;
         self.shape = shape;
-        match same {
-            true => codec::decode_live(&shape, &bytes, &mut self.header, &self.path)?,
-            false => self.header = codec::decode(&shape, &bytes, &self.path)?,
-        }
         self.bytes = bytes;
-        Ok(true)
+        Ok(())
     }
 
     /// Gives the lock back without closing the file.
@@ -232,22 +270,28 @@ impl File {
         Ok(())
     }
 
-    /// Writes the header after its live part has been changed in place, and rows.
-    pub(crate) fn write_live(
-        &mut self,
-        ranges: &mut Vec<Range>,
-        buffer: &mut Vec<u8>,
-    ) -> Result<()> {
-        let live = self.shape.layout.live_offset(self.shape.sources, self.shape.archives);
-        let rows_bytes = buffer.len();
+    /// Begins what [`File::write_live`] writes: the header, of which the live part was changed in
+    /// place.
+    pub(crate) fn push_live(&self, ranges: &mut Vec<Range>, buffer: &mut Vec<u8>) {
+        let offset = self.shape.layout.live_offset(self.shape.sources, self.shape.archives);
         codec::encode_live(&self.header, buffer);
-        ranges.push(Range { offset: live, length: buffer.len() - rows_bytes });
+        ranges.push(Range { offset, length: buffer.len() });
+    }
+
+    /// Writes the header, which is the first range, and rows.
+    pub(crate) fn write_live(&mut self, ranges: &[Range], buffer: &[u8]) -> Result<Written> {
+        let Some(live) = ranges.first() else { return Ok(Written::Done) };
         let written = self.write_ranges(ranges, buffer);
-        let start = usize::try_from(live).unwrap_or(usize::MAX);
+        let start = usize::try_from(live.offset).unwrap_or(usize::MAX);
         match written {
-            Ok(()) => {
-                self.bytes[start..].copy_from_slice(&buffer[rows_bytes..]);
-                Ok(())
+            Ok(Written::Done) => {
+                self.bytes[start..].copy_from_slice(&buffer[..live.length]);
+                self.is_current = true;
+                Ok(Written::Done)
+            }
+            Ok(Written::Stale) => {
+                self.read_again()?;
+                Ok(Written::Stale)
             }
             Err(error) => {
                 // The file is as it was, so the header in memory has to be.
@@ -267,34 +311,61 @@ impl File {
         codec::decode_live(&self.shape, &self.bytes, &mut self.header, &self.path)
     }
 
-    fn write_ranges(&mut self, ranges: &[Range], bytes: &[u8]) -> io::Result<()> {
-        if let [range] = ranges {
-            let last = range.offset + (range.length as u64).max(1) - 1;
-            if range.offset / PAGE_BYTES == last / PAGE_BYTES {
-                return write_page(&self.file, bytes, range.offset);
-            }
+    fn write_ranges(&mut self, ranges: &[Range], bytes: &[u8]) -> io::Result<Written> {
+        if !self.is_kept
+            && self.is_current
+            && let Some(span) = one_page(ranges)
+        {
+            return self.write_page(ranges, bytes, span).map(|()| Written::Done);
         }
         if self.mapping.as_ref().is_none_or(|one| one.file_bytes() != self.file_bytes) {
             match Mapping::of(&self.file, self.file_bytes) {
                 Ok(mapping) => self.mapping = Some(mapping),
-                Err(_) => return write_in_turn(&self.file, ranges, bytes),
+                Err(_) => {
+                    return write_in_turn(&self.file, ranges, bytes).map(|()| Written::Done);
+                }
             }
         }
-        let Some(mapping) = &self.mapping else { return Ok(()) };
+        let Some(mapping) = &self.mapping else { return Ok(Written::Done) };
+        let known = (!self.is_current).then_some(self.bytes.as_slice());
         // More ranges than a call takes need hundreds of archives: those are written in turn.
         let mut at = 0;
         for chunk in ranges.chunks(RANGES_MAX) {
             let length: usize = chunk.iter().map(|range| range.length).sum();
-            mapping.write(chunk, &bytes[at..at + length])?;
+            let known = known.filter(|_| at == 0);
+            if !mapping.write(&self.file, chunk, &bytes[at..at + length], known)? {
+                return Ok(Written::Stale);
+            }
             at += length;
         }
-        Ok(())
+        Ok(Written::Done)
     }
 
-    /// Gives up the mapping, of which a process may have only some 65,000.
-    pub(crate) fn unmap(&mut self) {
-        self.mapping = None;
+    /// Writes ranges of one page by one call, with the bytes between them as they are.
+    fn write_page(&self, ranges: &[Range], bytes: &[u8], span: Range) -> io::Result<()> {
+        if let [_] = ranges {
+            return write_page(&self.file, bytes, span.offset);
+        }
+        let mut page = [0u8; PAGE_BYTES as usize];
+        let page = &mut page[..span.length];
+        read_exact_at(&self.file, page, span.offset)?;
+        let mut rest = bytes;
+        for range in ranges {
+            let (own, others) = rest.split_at(range.length);
+            let at = usize::try_from(range.offset - span.offset).unwrap_or(usize::MAX);
+            page[at..at + own.len()].copy_from_slice(own);
+            rest = others;
+        }
+        write_page(&self.file, page, span.offset)
     }
+}
+
+/// From the first to the last byte of ranges, if they are within one page.
+fn one_page(ranges: &[Range]) -> Option<Range> {
+    let start = ranges.iter().map(|range| range.offset).min()?;
+    let end = ranges.iter().map(|range| range.offset + range.length as u64).max()?;
+    let is_one = end > start && start / PAGE_BYTES == (end - 1) / PAGE_BYTES;
+    is_one.then(|| Range { offset: start, length: (end - start) as usize })
 }
 
 fn write_page(file: &SystemFile, bytes: &[u8], offset: u64) -> io::Result<()> {
@@ -348,9 +419,11 @@ pub(crate) fn lock(file: &SystemFile, locking: Locking) -> Result<()> {
 fn read_header(file: &SystemFile, file_bytes: u64, path: &Path) -> Result<(Shape, Vec<u8>)> {
     let failed = |error| Error::file("reading", path, error);
     let first = FIRST_BYTES.min(usize::try_from(file_bytes).unwrap_or(FIRST_BYTES));
-    let mut bytes = vec![0; first];
-    read_exact_at(file, &mut bytes, 0).map_err(failed)?;
-    let head = bytes[..first.min(SHAPE_BYTES)].to_vec();
+    let mut page = [0; FIRST_BYTES];
+    let page = &mut page[..first];
+    read_exact_at(file, page, 0).map_err(failed)?;
+    let head = &page[..first.min(SHAPE_BYTES)];
+    let mut bytes = page.to_vec();
     let read_to = |bytes: &mut Vec<u8>, length: u64| -> Result<()> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if bytes.len() < length {
@@ -360,11 +433,13 @@ fn read_header(file: &SystemFile, file_bytes: u64, path: &Path) -> Result<(Shape
         }
         Ok(())
     };
-    let shape = codec::shape(&head, file_bytes, path, |shape| {
+    let shape = codec::shape(head, file_bytes, path, |shape| {
         read_to(&mut bytes, shape.header_bytes).is_ok() && rows_fit(shape, &bytes, file_bytes)
     })?;
     read_to(&mut bytes, shape.header_bytes)?;
     bytes.truncate(usize::try_from(shape.header_bytes).unwrap_or(usize::MAX));
+    // Files that stay open keep it.
+    bytes.shrink_to_fit();
     Ok((shape, bytes))
 }
 

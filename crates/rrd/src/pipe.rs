@@ -1,20 +1,23 @@
 //! Commands from a pipe (`rrdtool -`): a line each, with a line `OK …` or `ERROR: …` after it.
 //!
 //! Files that are updated stay open, mapped and parsed.  Updates that wait in the input are done
-//! together, file by file: lock, look whether the name still means that file, compare the header
-//! with the one that is known (another program may have changed it), change all in memory, write
-//! it at once, unlock.  An update is in its file when its line is answered.
+//! together, file by file: lock, look whether the name still means that file, change all in memory,
+//! compare the header with the one that was known (another program may have changed it; then all
+//! is done again), write it at once, unlock.  An update is in its file when its line is answered.
 //!
-//! A program that waits for each answer has each update done at once, for seven system calls; one
+//! A program that waits for each answer has each update done at once, for five system calls; one
 //! that writes ahead shares them among all updates of a file that wait.
+//!
+//! Memory has limits: open files ([`FILES_MAX`]), names, and bytes of lines that wait.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::command::{self, Failure, World};
 use crate::error::{Result, reason, refuse};
-use crate::file::{Access, File};
+use crate::file::{Access, File, Written};
 use crate::update::{Options, Updater};
 
 /// What follows a line.
@@ -35,21 +38,30 @@ pub type Other<'a> =
 pub struct Session {
     files: Vec<Known>,
     /// Index in `files` by name.
-    names: HashMap<String, u32>,
+    names: HashMap<Arc<str>, u32>,
     /// Files that are open.
     open: usize,
     /// Most files that are kept open.
     files_max: usize,
+    /// Files that were not open when they were wanted, since all places were taken.
+    misses: usize,
+    /// Where the search for a file to be closed goes on.
+    hand: usize,
     updater: Updater,
     words: Vec<String>,
     batch: Batch,
+    /// The updates of one file in the batch.
+    group: Vec<u32>,
 }
 
 /// A file that was updated; it may be closed.
 #[derive(Debug)]
 struct Known {
-    name: String,
-    file: Option<File>,
+    name: Arc<str>,
+    file: Option<Box<File>>,
+    /// The first and the last update of the file in the batch, or [`NONE`].
+    first: u32,
+    last: u32,
 }
 
 /// Updates that wait to be done together.
@@ -60,6 +72,8 @@ struct Batch {
     /// The readings: ranges of `text`.
     readings: Vec<(u32, u32)>,
     updates: Vec<Waiting>,
+    /// The files that they are of.
+    files: Vec<u32>,
     /// Why updates were refused, by their index.
     refused: Vec<(u32, String)>,
 }
@@ -67,30 +81,52 @@ struct Batch {
 /// An update that waits.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
-    file: u32,
     /// Its readings.
     first: u32,
     end: u32,
+    /// The next update of the same file, or [`NONE`].
+    next: u32,
 }
 
-/// Most bytes of lines that wait.
-const BATCH_BYTES_MAX: usize = 4 << 20;
+/// No update.
+const NONE: u32 = u32::MAX;
 
-/// Most mapped files: a process may have 65,530 mappings, by default.
-const MAPPED_MAX: usize = 50_000;
+/// Bytes of lines that may always wait.
+const BATCH_BYTES: usize = 4 << 20;
+
+/// Most bytes of lines that wait, while the files have less than [`SHARED`] updates each.  With
+/// what is kept of each line that is some 60 MB.
+const BATCH_BYTES_MAX: usize = 32 << 20;
+
+/// Updates of a file among which the cost of locking and writing it is small.
+const SHARED: usize = 16;
+
+/// Most files that are kept open: with their headers and mappings some 8 KB each.
+const FILES_MAX: usize = 16_384;
+
+/// Most names that are kept: some 200 bytes each.
+const NAMES_MAX: usize = 1 << 18;
+
+/// Of so many files that find no place one takes the place of another.  Files that are updated in
+/// turn are more than there are places, so each one that is opened last would push out the one that
+/// is wanted next.
+const MISSES_PER_CHANGE: usize = 16;
 
 impl Session {
-    /// A session that keeps some number of files open.
+    /// A session that keeps at most some number of files open, and [`FILES_MAX`].
     #[must_use]
     pub fn new(files_max: usize) -> Self {
         Self {
             files: Vec::new(),
             names: HashMap::new(),
             open: 0,
-            files_max: files_max.max(1),
+            files_max: files_max.clamp(1, FILES_MAX),
+            misses: 0,
+            hand: 0,
             updater: Updater::default(),
             words: Vec::new(),
             batch: Batch::default(),
+            group: Vec::new(),
         }
     }
 
@@ -100,7 +136,7 @@ impl Session {
     pub fn add(&mut self, line: &[u8]) -> bool {
         let Some(rest) = line.strip_prefix(b"update ") else { return false };
         let is_plain = !rest.iter().any(|byte| matches!(byte, b'"' | b'\'' | b'\t'));
-        if !is_plain || self.batch.text.len() + line.len() > BATCH_BYTES_MAX {
+        if !is_plain || self.is_full(line.len()) {
             return false;
         }
         let base = self.batch.text.len();
@@ -129,10 +165,28 @@ impl Session {
             self.batch.readings.truncate(first);
             return false;
         };
-        let file = self.number(name);
+        let number = self.number(name);
+        let index = self.batch.updates.len() as u32;
+        let known = &mut self.files[number as usize];
+        if known.first == NONE {
+            known.first = index;
+            self.batch.files.push(number);
+        } else {
+            self.batch.updates[known.last as usize].next = index;
+        }
+        known.last = index;
         self.batch.text.extend_from_slice(rest);
-        self.batch.updates.push(Waiting { file, first: first as u32, end: end as u32 });
+        self.batch.updates.push(Waiting { first: first as u32, end: end as u32, next: NONE });
         true
+    }
+
+    /// Whether there is no room for some more bytes.  More lines wait where they are of many files,
+    /// so that some are of the same.
+    fn is_full(&self, bytes: usize) -> bool {
+        let Batch { text, updates, files, .. } = &self.batch;
+        let is_shared = updates.len() >= SHARED * files.len();
+        let max = if is_shared { BATCH_BYTES } else { BATCH_BYTES_MAX };
+        text.len() + bytes > max
     }
 
     /// The number of a file.
@@ -141,8 +195,9 @@ impl Session {
             return *number;
         }
         let number = self.files.len() as u32;
-        self.files.push(Known { name: name.to_owned(), file: None });
-        self.names.insert(name.to_owned(), number);
+        let name: Arc<str> = name.into();
+        self.files.push(Known { name: name.clone(), file: None, first: NONE, last: NONE });
+        self.names.insert(name, number);
         number
     }
 
@@ -161,39 +216,56 @@ impl Session {
             return Ok(());
         }
         let mut batch = std::mem::take(&mut self.batch);
-        let mut order: Vec<u32> = (0..batch.updates.len() as u32).collect();
-        order.sort_by_key(|index| batch.updates[*index as usize].file);
-        let file_of = |index: u32| batch.updates[index as usize].file;
         let mut refused = std::mem::take(&mut batch.refused);
-        for group in order.chunk_by(|one, next| file_of(*one) == file_of(*next)) {
-            self.update_group(&batch, group, world, &mut refused);
+        let mut group = std::mem::take(&mut self.group);
+        for number in batch.files.drain(..) {
+            let known = &mut self.files[number as usize];
+            group.clear();
+            let mut next = known.first;
+            (known.first, known.last) = (NONE, NONE);
+            while let Some(update) = batch.updates.get(next as usize) {
+                group.push(next);
+                next = update.next;
+            }
+            let texts = (&*batch.text, &*batch.readings, &*batch.updates);
+            self.update_group(number as usize, texts, &group, world, &mut refused);
         }
+        self.group = group;
         refused.sort_by_key(|(index, _)| *index);
-        let mut errors = refused.iter().peekable();
+        let mut errors = refused.drain(..).peekable();
+        // All are done by now, so all have the same times.
+        let mut line = Vec::new();
+        answer(&mut line)?;
         for index in 0..batch.updates.len() as u32 {
             match errors.next_if(|(own, _)| *own == index) {
                 Some((_, why)) => writeln!(out, "ERROR: {why}")?,
-                None => answer(out)?,
+                None => out.write_all(&line)?,
             }
         }
+        drop(errors);
         batch.text.clear();
         batch.readings.clear();
         batch.updates.clear();
+        batch.refused = refused;
+        if batch.text.capacity() > BATCH_BYTES {
+            batch = Batch::default();
+        }
         self.batch = batch;
-        self.forget_some();
+        if self.files.len() > NAMES_MAX {
+            self.forget_all();
+        }
         Ok(())
     }
 
     /// Does updates of one file.
     fn update_group(
         &mut self,
-        batch: &Batch,
+        number: usize,
+        (text, readings, updates): (&[u8], &[(u32, u32)], &[Waiting]),
         group: &[u32],
         world: &dyn World,
         refused: &mut Vec<(u32, String)>,
     ) {
-        let Some(first) = group.first() else { return };
-        let number = batch.updates[*first as usize].file as usize;
         let options = Options { locking: world.locking(), ..Options::default() };
         let begun = refused.len();
         let refuse_all = |refused: &mut Vec<(u32, String)>, why: String| {
@@ -205,32 +277,39 @@ impl Session {
             Err(error) => return refuse_all(refused, error.to_string()),
         };
         let arguments = |turn: usize| {
-            let Waiting { first, end, .. } = batch.updates[group[turn] as usize];
-            let readings = batch.readings[first as usize..end as usize].iter();
-            readings.map(|(start, end)| &batch.text[*start as usize..*end as usize])
+            let Waiting { first, end, .. } = updates[group[turn] as usize];
+            let readings = readings[first as usize..end as usize].iter();
+            readings.map(|(start, end)| &text[*start as usize..*end as usize])
         };
-        let done = self.updater.update_all(
-            &mut file,
-            &options,
-            group.len(),
-            world,
-            |turn| arguments(turn).collect(),
-            |turn, error| refused.push((group[turn], error.to_string())),
-        );
-        if let Err(error) = done {
-            // Nothing was written.
-            refuse_all(refused, error.to_string());
+        loop {
+            let done = self.updater.update_all(
+                &mut file,
+                &options,
+                group.len(),
+                world,
+                arguments,
+                |turn, error| refused.push((group[turn], error.to_string())),
+            );
+            let done = match done {
+                // What was refused may be wrong as well.
+                Err(_) if !file.is_current() => file.read_again().map(|()| Written::Stale),
+                done => done,
+            };
+            match done {
+                Ok(Written::Done) => break,
+                Ok(Written::Stale) => refused.truncate(begun),
+                // Nothing was written.
+                Err(error) => {
+                    refuse_all(refused, error.to_string());
+                    break;
+                }
+            }
         }
-        file.unlock();
-        if number > MAPPED_MAX {
-            file.unmap();
-        }
-        self.files[number].file = Some(file);
-        self.open += 1;
+        self.keep(number, file);
     }
 
-    /// An open and locked file, with its header as it stands in the file now.
-    fn take_locked(&mut self, number: usize, options: &Options<'_>) -> Result<File> {
+    /// An open and locked file.
+    fn take_locked(&mut self, number: usize, options: &Options<'_>) -> Result<Box<File>> {
         if let Some(mut file) = self.files[number].file.take() {
             self.open -= 1;
             match file.lock_again(options.locking) {
@@ -242,26 +321,39 @@ impl Session {
                 }
             }
         }
-        File::open(Path::new(&self.files[number].name), Access::Write(options.locking))
+        let path = Path::new(&*self.files[number].name);
+        File::open(path, Access::Write(options.locking)).map(Box::new)
     }
 
-    /// Closes files if too many are open: every second one, because of files that are updated in
-    /// turn the oldest is the next.
-    fn forget_some(&mut self) {
-        if self.open < self.files_max {
-            return;
+    /// Gives the lock back and keeps the file open, if there is a place or it is its turn to take
+    /// another's.
+    fn keep(&mut self, number: usize, file: Box<File>) {
+        if self.open >= self.files_max {
+            self.misses += 1;
+            if !self.misses.is_multiple_of(MISSES_PER_CHANGE) {
+                return;
+            }
+            self.close_one();
         }
-        let open = self.files.iter_mut().filter(|known| known.file.is_some());
-        for known in open.step_by(2) {
-            known.file = None;
-            self.open -= 1;
-        }
-        if self.files.len() > self.files_max.saturating_mul(4) {
-            self.forget_all();
+        file.unlock();
+        self.files[number].file = Some(file);
+        self.open += 1;
+    }
+
+    /// Closes the next open file.
+    fn close_one(&mut self) {
+        let count = self.files.len();
+        for _ in 0..count {
+            self.hand = (self.hand + 1) % count;
+            if self.files[self.hand].file.take().is_some() {
+                self.open -= 1;
+                return;
+            }
         }
     }
 
     fn forget_all(&mut self) {
+        self.hand = 0;
         self.files.clear();
         self.names.clear();
         self.open = 0;

@@ -14,7 +14,7 @@ use std::path::Path;
 use crate::compute::Programs;
 use crate::consolidate::{self, Progress};
 use crate::error::{Error, Result, refuse};
-use crate::file::{Access, File, Locking};
+use crate::file::{Access, File, Locking, Written};
 use crate::header::{
     Archive, RrdHeader, SourceKind, Time, Values, consolidation_value, primary_value,
 };
@@ -159,8 +159,9 @@ impl Updater {
             return Err(refuse!("Not enough arguments"));
         }
         let mut refused = None;
-        let only = |_| arguments.to_vec();
+        let only = |_| arguments.iter().copied();
         let refuse = |_, error| refused = Some(error);
+        // The file was just opened, or compared: nothing is stale.
         self.update_each(file, options, 1, moments, only, written, refuse)?;
         refused.map_or(Ok(()), Err)
     }
@@ -169,31 +170,33 @@ impl Updater {
     /// `arguments` gives those of an update by its number; `refuse` is called with the number and the
     /// error of each that is refused.
     ///
+    /// If another program has changed the file, nothing is done and all has to be done again.
+    ///
     /// # Errors
     /// If the file cannot be written: then no update is done.
-    pub fn update_all<'a>(
+    pub(crate) fn update_all<'a, I: Iterator<Item = &'a [u8]>>(
         &mut self,
         file: &mut File,
         options: &Options<'_>,
         count: usize,
         moments: &dyn Moments,
-        arguments: impl FnMut(usize) -> Vec<&'a [u8]>,
+        arguments: impl FnMut(usize) -> I,
         refuse: impl FnMut(usize, Error),
-    ) -> Result<()> {
+    ) -> Result<Written> {
         self.update_each(file, options, count, moments, arguments, None, refuse)
     }
 
     #[allow(clippy::too_many_arguments, reason = "the two callers name them all")]
-    fn update_each<'a>(
+    fn update_each<'a, I: Iterator<Item = &'a [u8]>>(
         &mut self,
         file: &mut File,
         options: &Options<'_>,
         count: usize,
         moments: &dyn Moments,
-        mut arguments: impl FnMut(usize) -> Vec<&'a [u8]>,
+        mut arguments: impl FnMut(usize) -> I,
         mut written: Option<&mut Vec<WrittenValue>>,
         mut refuse: impl FnMut(usize, Error),
-    ) -> Result<()> {
+    ) -> Result<Written> {
         self.begin(file, options)?;
         if !self.programs.is_empty() {
             self.now = moments.now().seconds as f64;
@@ -563,16 +566,17 @@ impl Updater {
     }
 
     /// Writes all that has changed.
-    fn finish(&mut self, file: &mut File) -> Result<()> {
+    fn finish(&mut self, file: &mut File) -> Result<Written> {
         self.ranges.clear();
         self.buffer.clear();
+        file.push_live(&mut self.ranges, &mut self.buffer);
         let sources = file.header().sources.len();
         let mut row = file.header_bytes();
         for (archive, pending) in file.header().archives.iter().zip(&mut self.pending) {
             pending.push_ranges(archive, sources, row, &mut self.ranges, &mut self.buffer);
             row += archive.rows * sources as u64 * 8;
         }
-        file.write_live(&mut self.ranges, &mut self.buffer)
+        file.write_live(&self.ranges, &self.buffer)
     }
 }
 
