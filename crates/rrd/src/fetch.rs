@@ -1,5 +1,6 @@
 //! Rows of a period: the archive that fits best, and its values.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::error::{Result, refuse};
@@ -143,10 +144,12 @@ pub fn text(series: &FetchedSeries) -> String {
     }
     out.push_str("\n\n");
     let sources = series.names.len().max(1);
+    out.reserve(series.cells.len() * 18 + series.cells.len() / sources * 12);
     let mut time = series.start;
     for row in series.cells.chunks_exact(sources) {
         time += series.step_seconds as i64;
-        out.push_str(&format!("{time:>10}:"));
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{time:>10}:");
         for cell in row {
             out.push(' ');
             push_exponential(&mut out, *cell, 10);

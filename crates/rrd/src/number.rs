@@ -183,6 +183,9 @@ pub fn push_exponential(out: &mut String, value: f64, digits: usize) {
         out.push_str(if value < 0.0 { "-inf" } else { "inf" });
         return;
     }
+    if digits == 10 && push_eleven_digits(out, value) {
+        return;
+    }
     let start = out.len();
     let _ = write!(out, "{value:.digits$e}");
     // Rust writes `1.5e2` and `1.5e-2`, C `1.5e+02` and `1.5e-02`.
@@ -190,6 +193,71 @@ pub fn push_exponential(out: &mut String, value: f64, digits: usize) {
     let exponent: i32 = out[mark..].parse().unwrap_or(0);
     out.truncate(mark);
     let _ = write!(out, "{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
+}
+
+/// Powers of ten that a double holds exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// [`push_exponential`] with 10 digits, for the numbers that nearly all databases hold; `false` for
+/// others.  Exact: the product or quotient with a power of ten is one double and the sign of what
+/// is left, and that is enough to round.
+fn push_eleven_digits(out: &mut String, value: f64) -> bool {
+    let number = value.abs();
+    if !(1e-11..1e32).contains(&number) {
+        return false;
+    }
+    let Some((digits, exponent)) = eleven_digits(number) else { return false };
+    let mut text = *b"-0.0000000000e+00";
+    let mut rest = digits;
+    for at in (3..13).rev() {
+        text[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    text[1] = b'0' + rest as u8;
+    text[14] = if exponent < 0 { b'-' } else { b'+' };
+    let size = exponent.unsigned_abs() as u8;
+    (text[15], text[16]) = (b'0' + size / 10, b'0' + size % 10);
+    let start = usize::from(value > 0.0);
+    out.push_str(std::str::from_utf8(&text[start..]).unwrap_or_default());
+    true
+}
+
+/// The first eleven digits of a number, rounded to even at a half, and its decimal exponent.
+fn eleven_digits(number: f64) -> Option<(u64, i32)> {
+    // Log10 by the binary exponent: off by one at most, and the digits tell.
+    let mut exponent = (((number.to_bits() >> 52) as i32 - 1023) * 1233) >> 12;
+    loop {
+        let shift = 10 - exponent;
+        let power = *POWERS.get(shift.unsigned_abs() as usize)?;
+        let (scaled, left) = if shift >= 0 {
+            let product = number * power;
+            (product, number.mul_add(power, -product))
+        } else {
+            let quotient = number / power;
+            (quotient, (-quotient).mul_add(power, number))
+        };
+        let whole = scaled.floor();
+        if whole >= 1e11 {
+            exponent += 1;
+            continue;
+        }
+        if whole < 1e10 {
+            exponent -= 1;
+            continue;
+        }
+        // What is left is less than a unit of the last place: it decides at a half only.
+        let beyond = scaled - whole - 0.5;
+        let beyond = if beyond == 0.0 { left } else { beyond };
+        let whole = whole as u64;
+        let is_up = beyond > 0.0 || (beyond == 0.0 && whole % 2 == 1);
+        return Some(match whole + u64::from(is_up) {
+            100_000_000_000 => (10_000_000_000, exponent + 1),
+            digits => (digits, exponent),
+        });
+    }
 }
 
 /// Appends a finite number as RRDtool's own `%.10e` prints it, in dumps.
@@ -350,4 +418,44 @@ pub fn scaled_duration(text: &str, divisor: u64) -> Result<u64, &'static str> {
         return Err("value would truncate when scaled");
     }
     Ok(seconds / divisor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quick_digits_are_the_exact_ones() {
+        let check = |value: f64| {
+            let mut quick = String::new();
+            if !push_eleven_digits(&mut quick, value) {
+                return;
+            }
+            let text = format!("{value:.10e}");
+            let (digits, exponent) = text.split_once('e').unwrap();
+            let exponent: i32 = exponent.parse().unwrap();
+            let sign = if exponent < 0 { '-' } else { '+' };
+            assert_eq!(quick, format!("{digits}e{sign}{:02}", exponent.abs()), "{value:e}");
+        };
+        // Ties, powers of ten, and what is next to them.
+        for power in -12..33 {
+            for digits in ["1", "9.9999999999", "9.99999999995", "1.00000000005", "5", "2.5"] {
+                let value: f64 = format!("{digits}e{power}").parse().unwrap();
+                let bits = value.to_bits();
+                (bits - 3..=bits + 3).for_each(|bits| check(f64::from_bits(bits)));
+            }
+        }
+        (0..2000).for_each(|half| check(10_000_000_000.5 + f64::from(half)));
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..100_000 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            check(f64::from_bits(state));
+            check((state >> 20) as f64 / 4096.0);
+            check(-((state >> 11) as f64));
+            // Between 1e-12 and 1e33.
+            check(f64::from_bits((state & ((1 << 52) - 1)) | ((983 + state % 150) << 52)));
+        }
+    }
 }
