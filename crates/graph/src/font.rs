@@ -19,7 +19,7 @@ pub type Point = [f64; 2];
 const DOTS_PER_INCH: f64 = 100.0;
 
 /// The families that can be drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Family {
     /// DejaVu Sans Mono.
     Mono,

@@ -36,6 +36,7 @@ pub mod picture;
 pub mod plot;
 pub mod png;
 pub mod print;
+mod raster;
 mod reduce;
 pub mod series;
 pub mod settings;

@@ -1,20 +1,21 @@
 //! PNG: the picture in pixels.
 //!
-//! tiny-skia fills and strokes; the file is written here.  A graph rarely has more than 256
-//! colours, and then
-//! a pixel is one byte of an index into a palette: a quarter of the bytes to compress, which is
-//! most of the time of
-//! a small graph.
+//! Nearly everything is filled and stroked by `raster.rs`; tiny-skia does what is rare: lines with
+//! miters that are not along an axis, dashes of curves, bold characters, hard edges.  The file is
+//! written here.  A graph rarely has more than 256 colours, and then a pixel is one byte of an index
+//! into a palette: a quarter of the bytes to compress, which is most of the time of a small graph.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 
 use tiny_skia::{
-    Color, FillRule, GradientStop, LineCap, LineJoin, LinearGradient, Mask, PathBuilder, Pixmap,
-    PremultipliedColorU8, Rect, Shader, SpreadMode, StrokeDash, Transform,
+    Color, FillRule, GradientStop, LineCap, LineJoin, LinearGradient, Mask, PathBuilder,
+    PathSegment, Pixmap, PremultipliedColorU8, Rect, Shader, SpreadMode, StrokeDash, Transform,
 };
 
-use crate::font::{Pen, Point};
+use crate::font::{Family, Pen, Point};
 use crate::picture::{Label, Paint, Picture, Primitive, Rgba, Stroke};
+use crate::raster::Raster;
 
 /// The most pixels of a picture: 64 Mi, 256 MiB of memory.
 pub const PIXELS_MAX: u64 = 64 << 20;
@@ -32,6 +33,9 @@ pub fn write(picture: &Picture) -> Option<Vec<u8>> {
         transform: Transform::from_scale(picture.zoom as f32, picture.zoom as f32),
         smooth_lines: picture.smooth_lines,
         smooth_texts: picture.smooth_texts,
+        raster: Raster::new(width as usize, height as usize),
+        outlines: HashMap::new(),
+        clip: None,
     };
     for primitive in &picture.primitives {
         canvas.draw(primitive);
@@ -45,6 +49,11 @@ struct Canvas {
     transform: Transform,
     smooth_lines: bool,
     smooth_texts: bool,
+    raster: Raster,
+    /// Outlines of characters, in pixels from their origin.
+    outlines: HashMap<(char, Family, bool, u64), Outline>,
+    /// The rectangle of the clip, while there is one.
+    clip: Option<Rect>,
 }
 
 impl Canvas {
@@ -54,30 +63,64 @@ impl Canvas {
             Primitive::Lines { lines, closed, stroke } => self.stroke(lines, *closed, stroke),
             Primitive::Text(label) => self.text(label),
             Primitive::Clip([left, top, width, height]) => {
-                let rect =
+                let zoom = self.zoom();
+                let corners = [*left, *top, left + width, top + height].map(|edge| edge * zoom);
+                self.raster.set_clip(corners, self.pixmap.height() as usize);
+                self.clip =
                     Rect::from_xywh(*left as f32, *top as f32, *width as f32, *height as f32);
-                let mask = Mask::new(self.pixmap.width(), self.pixmap.height());
-                self.mask = mask.zip(rect).map(|(mut mask, rect)| {
-                    let path = PathBuilder::from_rect(rect);
-                    mask.fill_path(&path, FillRule::Winding, true, self.transform);
-                    mask
-                });
             }
-            Primitive::Unclip => self.mask = None,
+            Primitive::Unclip => {
+                let all =
+                    [0.0, 0.0, f64::from(self.pixmap.width()), f64::from(self.pixmap.height())];
+                self.raster.set_clip(all, self.pixmap.height() as usize);
+                (self.clip, self.mask) = (None, None);
+            }
         }
     }
 
+    fn zoom(&self) -> f64 {
+        f64::from(self.transform.sx)
+    }
+
+    /// The mask of the clip, for tiny-skia.
+    fn make_mask(&mut self) {
+        if self.mask.is_some() {
+            return;
+        }
+        let mask = Mask::new(self.pixmap.width(), self.pixmap.height());
+        self.mask = mask.zip(self.clip).map(|(mut mask, rect)| {
+            let path = PathBuilder::from_rect(rect);
+            mask.fill_path(&path, FillRule::Winding, true, self.transform);
+            mask
+        });
+    }
+
     fn fill(&mut self, points: &[Point], paint: &Paint) {
+        let zoom = self.zoom();
+        if self.smooth_lines {
+            let paint = match *paint {
+                Paint::Gradient { y1, color1, y2, color2 } => {
+                    Paint::Gradient { y1: y1 * zoom, color1, y2: y2 * zoom, color2 }
+                }
+                solid @ Paint::Solid(_) => solid,
+            };
+            self.raster.polygon(points.iter().map(|[x, y]| [x * zoom, y * zoom]));
+            self.raster.fill(self.pixmap.data_mut(), &paint);
+            return;
+        }
         let mut builder = PathBuilder::new();
         push(&mut builder, points, true);
         let Some(path) = builder.finish() else { return };
         let Some(shader) = shader(paint) else { return };
-        let paint =
-            tiny_skia::Paint { shader, anti_alias: self.smooth_lines, ..Default::default() };
+        let paint = tiny_skia::Paint { shader, anti_alias: false, ..Default::default() };
+        self.make_mask();
         self.pixmap.fill_path(&path, &paint, FillRule::Winding, self.transform, self.mask.as_ref());
     }
 
     fn stroke(&mut self, lines: &[Vec<Point>], closed: bool, stroke: &Stroke) {
+        if self.smooth_lines && !closed && self.quick_stroke(lines, stroke) {
+            return;
+        }
         let mut builder = PathBuilder::new();
         for line in lines {
             push(&mut builder, line, closed);
@@ -88,31 +131,58 @@ impl Canvas {
             true => (LineCap::Round, LineJoin::Round),
             false => (LineCap::Butt, LineJoin::Miter),
         };
-        let dash = dash_array(&stroke.dashes);
-        let dash = dash.and_then(|array| StrokeDash::new(array, stroke.dash_offset as f32));
         let how = tiny_skia::Stroke {
             width: stroke.width as f32,
             line_cap,
             line_join,
-            dash,
+            dash: dash(stroke),
             miter_limit: 10.0,
         };
-        // The quick way for thin lines draws steep ones too pale: those are filled.
-        let is_steep = |pair: &[Point]| pair[0][0] != pair[1][0] && pair[0][1] != pair[1][1];
-        let has_steep = || lines.iter().any(|line| line.windows(2).any(is_steep));
-        let is_thin = stroke.width * f64::from(self.transform.sx) <= 1.0;
-        if !(is_thin && stroke.round && has_steep()) {
-            self.pixmap.stroke_path(&path, &paint, &how, self.transform, self.mask.as_ref());
-            return;
+        self.make_mask();
+        self.pixmap.stroke_path(&path, &paint, &how, self.transform, self.mask.as_ref());
+    }
+
+    /// Draws round lines, and straight ones along an axis; `false` for others.
+    fn quick_stroke(&mut self, lines: &[Vec<Point>], stroke: &Stroke) -> bool {
+        let zoom = self.zoom();
+        if stroke.round {
+            let dashed = dash(stroke).map(|dash| dashed(lines, &dash));
+            let lines = dashed.as_deref().unwrap_or(lines);
+            let zoomed =
+                |line: &Vec<Point>| line.iter().map(|[x, y]| [x * zoom, y * zoom]).collect();
+            let lines: Vec<Vec<Point>> = lines.iter().map(zoomed).collect();
+            let data = self.pixmap.data_mut();
+            self.raster.polyline(&lines, stroke.width * zoom, data, stroke.color);
+            return true;
         }
-        let dashed = how.dash.as_ref().and_then(|dash| path.dash(dash, 1.0));
-        let outline = dashed.as_ref().unwrap_or(&path).stroke(&how, 1.0);
-        let Some(outline) = outline else { return };
-        let (rule, mask) = (FillRule::Winding, self.mask.as_ref());
-        self.pixmap.fill_path(&outline, &paint, rule, self.transform, mask);
+        let is_along_axis =
+            |line: &Vec<Point>| matches!(line[..], [a, b] if a[0] == b[0] || a[1] == b[1]);
+        if !lines.iter().all(is_along_axis) {
+            return false;
+        }
+        let half = stroke.width / 2.0;
+        for line in lines {
+            let [from, to] = line[..] else { continue };
+            let axis = usize::from(from[0] == to[0]);
+            let length = to[axis] - from[axis];
+            for (start, end) in stretches(length.abs(), stroke) {
+                let along = [start, end].map(|at| from[axis] + at * length.signum());
+                let middle = from[1 - axis];
+                let corners = match axis {
+                    0 => [along[0], middle - half, along[1], middle + half],
+                    _ => [middle - half, along[0], middle + half, along[1]],
+                };
+                let corners = corners.map(|edge| edge * zoom);
+                self.raster.rectangle(corners, self.pixmap.data_mut(), stroke.color);
+            }
+        }
+        true
     }
 
     fn text(&mut self, label: &Label) {
+        if self.smooth_texts && !label.font.bold {
+            return self.quick_text(label);
+        }
         let mut pen = PathPen(PathBuilder::new());
         for (character, x) in &label.glyphs {
             label.font.outline(*character, [*x, 0.0], &mut pen);
@@ -123,6 +193,7 @@ impl Canvas {
         let place = place
             .post_translate(label.at[0] as f32, label.at[1] as f32)
             .post_concat(self.transform);
+        self.make_mask();
         self.pixmap.fill_path(&path, &paint, FillRule::Winding, place, self.mask.as_ref());
         if label.font.bold {
             let width = (label.font.pixels() / 16.0) as f32;
@@ -130,6 +201,125 @@ impl Canvas {
             self.pixmap.stroke_path(&path, &paint, &how, place, self.mask.as_ref());
         }
     }
+}
+
+impl Canvas {
+    fn quick_text(&mut self, label: &Label) {
+        let zoom = self.zoom();
+        let (sine, cosine) = label.angle.to_radians().sin_cos();
+        let place = |[x, y]: Point| {
+            // Turned counter-clockwise, where y points down.
+            let (right, down) = (x * cosine + y * sine, y * cosine - x * sine);
+            [(label.at[0] + right) * zoom, (label.at[1] + down) * zoom]
+        };
+        let font = &label.font;
+        for (character, x) in &label.glyphs {
+            let key = (*character, font.family, font.italic, font.points.to_bits());
+            let outline = self.outlines.entry(key).or_insert_with(|| {
+                let mut outline = Outline::default();
+                font.outline(*character, [0.0; 2], &mut outline);
+                outline
+            });
+            for step in &outline.0 {
+                let moved = |[dx, y]: Point| place([x + dx, y]);
+                match *step {
+                    OutlineStep::Move(to) => self.raster.move_to(moved(to)),
+                    OutlineStep::Line(to) => self.raster.line_to(moved(to)),
+                    OutlineStep::Quad(control, to) => {
+                        self.raster.quad_to(moved(control), moved(to));
+                    }
+                    OutlineStep::Close => self.raster.close(),
+                }
+            }
+            // Each by itself, so that its pixels are few.
+            self.raster.fill(self.pixmap.data_mut(), &Paint::Solid(label.color));
+        }
+    }
+}
+
+/// A step of an outline.
+#[derive(Debug, Clone, Copy)]
+enum OutlineStep {
+    Move(Point),
+    Line(Point),
+    Quad(Point, Point),
+    Close,
+}
+
+/// The outline of a character.
+#[derive(Debug, Default)]
+struct Outline(Vec<OutlineStep>);
+
+impl Pen for Outline {
+    fn move_to(&mut self, to: Point) {
+        self.0.push(OutlineStep::Move(to));
+    }
+    fn line_to(&mut self, to: Point) {
+        self.0.push(OutlineStep::Line(to));
+    }
+    fn quad_to(&mut self, control: Point, to: Point) {
+        self.0.push(OutlineStep::Quad(control, to));
+    }
+    fn cubic_to(&mut self, control1: Point, control2: Point, to: Point) {
+        // The fonts have none; this is near enough.
+        let control = |axis: usize| (control1[axis] + control2[axis]) / 2.0;
+        self.0.push(OutlineStep::Quad([control(0), control(1)], to));
+    }
+    fn close(&mut self) {
+        self.0.push(OutlineStep::Close);
+    }
+}
+
+/// Where a line of a length is drawn, by its dashes: from and to, from its start.
+fn stretches(length: f64, stroke: &Stroke) -> Vec<(f64, f64)> {
+    let Some(pattern) = dash_array(&stroke.dashes) else { return vec![(0.0, length)] };
+    let period: f64 = pattern.iter().map(|one| f64::from(*one)).sum();
+    if period < DASHES_MIN || length / period > DASHES_MAX {
+        return vec![(0.0, length)];
+    }
+    let mut all = Vec::new();
+    let mut at = -stroke.dash_offset.rem_euclid(period);
+    while at < length {
+        for pair in pattern.chunks_exact(2) {
+            let (on, off) = (f64::from(pair[0]), f64::from(pair[1]));
+            let (from, to) = (at.max(0.0), (at + on).min(length));
+            if from < to {
+                all.push((from, to));
+            }
+            at += on + off;
+        }
+    }
+    all
+}
+
+/// The shortest period of dashes, in pixels, and the most of them in a line: others are solid.
+const DASHES_MIN: f64 = 1e-3;
+const DASHES_MAX: f64 = 1e6;
+
+/// The dashes of a stroke, if it has any.
+fn dash(stroke: &Stroke) -> Option<StrokeDash> {
+    StrokeDash::new(dash_array(&stroke.dashes)?, stroke.dash_offset as f32)
+}
+
+/// The polylines that dashes leave of others.
+fn dashed(lines: &[Vec<Point>], dash: &StrokeDash) -> Vec<Vec<Point>> {
+    let mut builder = PathBuilder::new();
+    for line in lines {
+        push(&mut builder, line, false);
+    }
+    let path = builder.finish().and_then(|path| path.dash(dash, 1.0));
+    let mut all: Vec<Vec<Point>> = Vec::new();
+    for segment in path.iter().flat_map(tiny_skia::Path::segments) {
+        let point = |point: tiny_skia::Point| [f64::from(point.x), f64::from(point.y)];
+        match segment {
+            PathSegment::MoveTo(to) => all.push(vec![point(to)]),
+            PathSegment::LineTo(to) => all.iter_mut().next_back().into_iter().for_each(|line| {
+                line.push(point(to));
+            }),
+            _ => {}
+        }
+    }
+    all
 }
 
 /// An even number of lengths, repeated as needed.
