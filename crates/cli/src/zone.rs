@@ -1,7 +1,8 @@
 //! The time zone of this machine.
 //!
-//! Reads the file that `/etc/localtime` links to: three system calls.  A lookup by name would first
-//! list all zones, which takes two thousand system calls and 100 KiB that stay allocated.
+//! Reads the file that `/etc/localtime` links to, or that `TZ` names: three system calls.  A lookup
+//! by name would first list all zones, which takes two thousand system calls and 100 KiB that stay
+//! allocated.
 
 use std::path::Path;
 
@@ -9,9 +10,27 @@ use jiff::tz::TimeZone;
 
 /// The local time zone: that of `TZ`, otherwise the machine's, otherwise UTC.
 pub(crate) fn local() -> TimeZone {
-    let asked = std::env::var_os("TZ").is_some();
-    let machine = if asked { None } else { linked(Path::new("/etc/localtime")) };
-    machine.unwrap_or_else(TimeZone::system)
+    let found = match std::env::var("TZ") {
+        Ok(name) => named(Path::new(ZONES), &name),
+        Err(std::env::VarError::NotPresent) => linked(Path::new("/etc/localtime")),
+        Err(_) => None,
+    };
+    found.unwrap_or_else(TimeZone::system)
+}
+
+/// Where zones are by their names.
+const ZONES: &str = "/usr/share/zoneinfo";
+
+/// The zone of a plain name (`Europe/Berlin`); `None` for everything else that `TZ` may be.
+fn named(zones: &Path, name: &str) -> Option<TimeZone> {
+    let is_part = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_alphabetic())
+            && part.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-+".contains(letter))
+    };
+    if std::env::var_os("TZDIR").is_some() || !name.split('/').all(is_part) {
+        return None;
+    }
+    TimeZone::tzif(name, &std::fs::read(zones.join(name)).ok()?).ok()
 }
 
 /// The zone that a link into the zoneinfo directory names.
@@ -38,12 +57,17 @@ mod tests {
             return;
         }
         std::os::unix::fs::symlink(zones.join("Europe/Berlin"), &link).unwrap();
-        let zone = linked(&link).unwrap();
-        assert_eq!(zone.iana_name(), Some("Europe/Berlin"));
-        for seconds in [0, 1_750_000_000, 1_780_000_000, 4_000_000_000] {
-            let at = jiff::Timestamp::from_second(seconds).unwrap();
-            let known = TimeZone::get("Europe/Berlin").unwrap();
-            assert_eq!(zone.to_offset(at), known.to_offset(at), "{at}");
+        for zone in [linked(&link), named(zones, "Europe/Berlin")] {
+            let zone = zone.unwrap();
+            assert_eq!(zone.iana_name(), Some("Europe/Berlin"));
+            for seconds in [0, 1_750_000_000, 1_780_000_000, 4_000_000_000] {
+                let at = jiff::Timestamp::from_second(seconds).unwrap();
+                let known = TimeZone::get("Europe/Berlin").unwrap();
+                assert_eq!(zone.to_offset(at), known.to_offset(at), "{at}");
+            }
+        }
+        for other in ["", "../localtime", "/etc/localtime", ":UTC", "Nowhere", "<+03>-3"] {
+            assert!(named(zones, other).is_none(), "{other}");
         }
         let text = folder.path().join("text");
         std::fs::create_dir(folder.path().join("zoneinfo")).unwrap();
