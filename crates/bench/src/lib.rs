@@ -4,7 +4,8 @@
 //! - [`processes`]: what reading processes costs, with up to ten thousand of them;
 //! - [`proc`]: what reading the files costs that grow with the number of CPUs;
 //! - [`trace`]: the additional cost of a system call while it is traced;
-//! - [`spawn`]: what running a job costs, beside `xargs`, GNU parallel and a bare loop.
+//! - [`spawn`]: what running a job costs, beside `xargs`, GNU parallel and a bare loop;
+//! - [`rrd`]: round-robin databases: create, update, fetch and graph, beside RRDtool.
 //!
 //! Whit is the program that the caller names, started as a user would start it, so all numbers
 //! include its start, its options and its output.  All contestants take turns, round after round,
@@ -24,6 +25,7 @@ pub mod processes;
 mod programs;
 pub mod record;
 mod report;
+pub mod rrd;
 pub mod spawn;
 pub mod trace;
 
@@ -43,7 +45,12 @@ impl SearchPath {
 
     /// Where the shell would find a program.
     pub(crate) fn find(&self, name: &str) -> Option<PathBuf> {
-        self.0.iter().map(|folder| folder.join(name)).find(|file| file.is_file())
+        self.find_all(name).next()
+    }
+
+    /// All files that the shell could mean, the first one first.
+    pub(crate) fn find_all(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        self.0.iter().map(move |folder| folder.join(name)).filter(|file| file.is_file())
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, ExitStatus};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// The cost of one turn.
@@ -26,6 +26,14 @@ impl Measurement {
     /// User and system time, in µs.
     pub(crate) fn cpu_us(&self) -> u64 {
         self.user_us + self.system_us
+    }
+
+    /// Adds another one that came after this one.
+    pub(crate) fn add(&mut self, other: &Measurement) {
+        self.wall_us += other.wall_us;
+        self.user_us += other.user_us;
+        self.system_us += other.system_us;
+        self.resident_kib_max = self.resident_kib_max.max(other.resident_kib_max);
     }
 }
 
@@ -126,6 +134,32 @@ pub(crate) fn run_any(command: &mut Command) -> io::Result<(ExitStatus, Measurem
     Ok((status, measured(start.elapsed(), &usage)))
 }
 
+/// Runs a program while `talk` writes its input and reads its output, and measures it.
+///
+/// # Errors
+/// Those of starting, talking and waiting; and an exit code other than 0.
+pub(crate) fn run_talking<T>(
+    command: &mut Command,
+    talk: impl FnOnce(libc::pid_t, ChildStdin, ChildStdout) -> io::Result<T>,
+) -> io::Result<(T, Measurement)> {
+    let start = Instant::now();
+    let mut child = spawned(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
+    let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
+    let (input, output) = (child.stdin.take(), child.stdout.take());
+    let talked = match input.zip(output) {
+        Some((input, output)) => talk(pid, input, output),
+        None => Err(io::ErrorKind::BrokenPipe.into()),
+    };
+    let (status, usage) = wait4(pid)?;
+    let measurement = measured(start.elapsed(), &usage);
+    let value = talked?;
+    if !status.success() {
+        let program = command.get_program().to_string_lossy();
+        return Err(io::Error::other(format!("{program} ended with {status}")));
+    }
+    Ok((value, measurement))
+}
+
 /// As [`run_any`], with the CPU time of the program's own threads, without its children, in µs.
 ///
 /// It is read from `/proc/PID/stat` when the program has ended and has not been waited for, so
@@ -171,11 +205,15 @@ fn own_ticks(text: &[u8]) -> Option<u64> {
 /// Without a `pre_exec` the standard library uses `vfork`: the child shares this process's memory
 /// until its execve(2), and the kernel then counts this process's size into the child's
 /// `ru_maxrss`, getrusage(2).  After a fork little is mapped.
-fn started(command: &mut Command) -> io::Result<libc::pid_t> {
+fn spawned(command: &mut Command) -> io::Result<Child> {
     // SAFETY: does nothing between fork and exec.
     unsafe { command.pre_exec(|| Ok(())) };
-    let child = command.spawn()?;
-    libc::pid_t::try_from(child.id()).map_err(io::Error::other)
+    command.spawn()
+}
+
+/// Starts a program, of which only the number is needed.
+fn started(command: &mut Command) -> io::Result<libc::pid_t> {
+    libc::pid_t::try_from(spawned(command)?.id()).map_err(io::Error::other)
 }
 
 /// Waits until a child has ended, and leaves it a zombie.

@@ -124,7 +124,9 @@ Examples:
   whit bench proc                        files that grow with the number of CPUs
   whit bench trace                       what tracing adds to a system call, beside strace
   whit bench spawn                       what running a job costs, beside parallel and xargs
-  whit bench spawn --load true --jobs 1000 --no-rival";
+  whit bench spawn --load true --jobs 1000 --no-rival
+  whit bench rrd                         databases, beside RRDtool
+  whit bench rrd --case update-files --files 500";
 
 /// Below the help of `whit link`.
 pub(crate) const LINK: &str = "\

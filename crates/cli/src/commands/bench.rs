@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use bench::proc::{self, ProcPlan};
 use bench::processes::{self, ProcessesPlan};
 use bench::record::{self, RecordPlan};
+use bench::rrd::{self, RrdCase, RrdPlan};
 use bench::spawn::{self, SpawnLoad, SpawnPlan};
 use bench::trace::{self, TraceLoad, TracePlan, TraceSize};
 use bench::{Programs, Progress, Report, SearchPath};
@@ -33,6 +34,8 @@ enum What {
     Trace(BenchTraceArguments),
     /// What running a job costs, by whit run, xargs, GNU parallel and a bare loop
     Spawn(BenchSpawnArguments),
+    /// What creating, updating, reading and drawing databases costs, beside RRDtool
+    Rrd(BenchRrdArguments),
     /// The bare loop of `spawn`: started by it, not by people
     #[command(hide = true)]
     Floor {
@@ -229,6 +232,85 @@ pub(crate) struct BenchSpawnArguments {
     common: CommonArguments,
 }
 
+/// Arguments of `whit bench rrd`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::BENCH)]
+pub(crate) struct BenchRrdArguments {
+    /// Only this part (may be repeated)
+    #[arg(long, value_name = "NAME", value_parser = rrd_case())]
+    case: Vec<RrdCase>,
+
+    /// Files of MRTG's layout (2 sources, 8 archives)
+    #[arg(long, value_name = "N", default_value_t = 3_164, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    files: u64,
+
+    /// Files of one source
+    #[arg(long, value_name = "N", default_value_t = 100_000, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    many: u64,
+
+    /// Updates of each of these files in a round, five minutes apart; 12 are an hour
+    #[arg(long, value_name = "N", default_value_t = 12, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    steps: u64,
+
+    /// Processes of a round where each command is one
+    #[arg(long, value_name = "N", default_value_t = 100, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    processes: u64,
+
+    /// Commands of a round by pipe; pictures are a tenth of it, updates of one file ten times
+    #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    piped: u64,
+
+    /// Make the files below this folder, not in the temporary folder
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+impl BenchRrdArguments {
+    fn plan(&self) -> RrdPlan {
+        let cases = if self.case.is_empty() { RrdCase::ALL.to_vec() } else { self.case.clone() };
+        let folder = self.folder.clone();
+        if self.common.quick {
+            return RrdPlan {
+                rounds: 1,
+                cases,
+                processes: 2,
+                piped: 10,
+                updates: 20,
+                files: 5,
+                many: 20,
+                steps: 3,
+                folder,
+            };
+        }
+        RrdPlan {
+            rounds: self.common.rounds.into(),
+            cases,
+            processes: self.processes,
+            piped: self.piped,
+            updates: self.piped * 10,
+            files: self.files,
+            many: self.many,
+            steps: self.steps,
+            folder,
+        }
+    }
+}
+
+/// Parses the name of a part of `whit bench rrd`.
+fn rrd_case() -> impl TypedValueParser<Value = RrdCase> {
+    PossibleValuesParser::new(RrdCase::ALL.map(RrdCase::name)).try_map(|name| {
+        RrdCase::ALL.into_iter().find(|case| case.name() == name).ok_or("no such part")
+    })
+}
+
 /// Parses the name of a load of `whit bench spawn`.
 fn spawn_load() -> impl TypedValueParser<Value = SpawnLoad> {
     let values = SpawnLoad::ALL.map(|load| PossibleValue::new(load.name()).help(load.about()));
@@ -292,6 +374,12 @@ pub(crate) fn run(arguments: BenchArguments) -> anyhow::Result<ExitCode> {
             let measure = |programs: &Programs, progress: &Progress<'_>| {
                 spawn::run(&plan, programs, progress)
             };
+            show(path, &arguments.common, measure)?;
+        }
+        What::Rrd(arguments) => {
+            let plan = arguments.plan();
+            let measure =
+                |programs: &Programs, progress: &Progress<'_>| rrd::run(&plan, programs, progress);
             show(path, &arguments.common, measure)?;
         }
     }
