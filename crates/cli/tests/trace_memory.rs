@@ -175,3 +175,45 @@ fn memory_is_shown_as_far_as_it_goes() {
         compare(way, &["-z"], &command);
     }
 }
+
+/// A tracer that is kept from running finds what an entry lacks when it runs again, however old the
+/// entry is then.
+#[test]
+fn an_entry_waits_for_its_exit_while_the_tracer_does_not_run() {
+    if !ways().contains(&"kernel") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (time, file) = (folder.path().join("time"), folder.path().join("lines"));
+    let limit = [0_i64.to_ne_bytes(), 3_000_000_i64.to_ne_bytes()].concat();
+    std::fs::write(&time, limit).unwrap();
+    let late = compiled("late.c", &[], folder.path());
+    let mut tracer = Command::new(env!("CARGO_BIN_EXE_whit"));
+    tracer.args(["trace", "--way", "kernel", "-qq", "-e", "trace=nanosleep", "-o"]);
+    let mut tracer = tracer.arg(&file).args([&late, &time]).stdin(Stdio::null()).spawn().unwrap();
+    let pid = rustix::process::Pid::from_child(&tracer);
+    let started = std::time::Instant::now();
+    let begun = || std::fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0);
+    let mut status = None;
+    while status.is_none() {
+        assert!(started.elapsed() < std::time::Duration::from_secs(60), "it does not end");
+        // Signals would end the loading of BPF programs.
+        if !begun() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            status = tracer.try_wait().unwrap();
+            continue;
+        }
+        for (signal, ms) in
+            [(rustix::process::Signal::STOP, 40), (rustix::process::Signal::CONT, 7)]
+        {
+            rustix::process::kill_process(pid, signal).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(ms));
+        }
+        status = tracer.try_wait().unwrap();
+    }
+    assert!(status.is_some_and(|status| status.success()), "{status:?}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let expected = "nanosleep({tv_sec=0, tv_nsec=3000000}, NULL) = 0";
+    let same = text.lines().filter(|line| line.starts_with(expected)).count();
+    assert_eq!(same, 100, "{text}");
+}

@@ -158,6 +158,10 @@ pub struct KernelEngine {
     backlog_max: usize,
     /// Use of the ring buffer at which it is emptied before anything else is done.
     pressing_bytes: u64,
+    /// When the first entry of the backlog was first held back.
+    held_since_ns: Option<u64>,
+    /// When the ring buffer was last searched for the exit of that entry.
+    looked_ns: u64,
     reader: RecordReader,
     /// The number of lost events when it detached.
     lost: u64,
@@ -230,6 +234,8 @@ impl KernelEngine {
             backlog: Backlog::default(),
             backlog_max,
             pressing_bytes: u64::from(raw.ring_bytes / 2),
+            held_since_ns: None,
+            looked_ns: 0,
             reader: RecordReader::new(
                 raw.calls.errors_only || raw.calls.successes_only || raw.calls.slower_than_ns > 0,
             ),
@@ -277,6 +283,9 @@ impl KernelEngine {
     /// whether the ring buffer is empty.
     fn fetch(&mut self, left: Left) -> bool {
         let Some(events) = &mut self.events else { return true };
+        if left == Left::Held {
+            self.looked_ns = now_ns();
+        }
         let (written, read) = events.positions();
         let is_all_wanted = left == Left::Held || written - read >= self.pressing_bytes;
         let mut is_one_wanted = left == Left::Nothing;
@@ -315,9 +324,12 @@ impl KernelEngine {
                 let head = first.head();
                 if self.reader.is_held(&first) {
                     later = backlog.later(head.thread);
-                    let is_old = || now_ns().saturating_sub(head.time_ns) > HOLD_NS;
                     if later.is_none() {
-                        if !(is_end || backlog.bytes() >= HELD_BYTES_MAX || is_old()) {
+                        // This process may not have run for long: what counts is that the exit was
+                        // not there when the ring buffer was last searched.
+                        let since_ns = *self.held_since_ns.get_or_insert_with(now_ns);
+                        let is_old = self.looked_ns.saturating_sub(since_ns) > HOLD_NS;
+                        if !(is_end || backlog.bytes() >= HELD_BYTES_MAX || is_old) {
                             return (Left::Held, flow);
                         }
                         task = Some(head.thread);
@@ -326,6 +338,7 @@ impl KernelEngine {
                 flow = self.reader.hand_over(&first, later.unwrap_or_default(), task, each);
             }
             backlog.advance(bytes);
+            self.held_since_ns = None;
             done += bytes;
             if flow.is_break() {
                 return (Left::More, flow);
@@ -336,18 +349,21 @@ impl KernelEngine {
 
     /// Hands over all events up to now.
     fn catch_up(&mut self, each: &mut EventHandler<'_>) -> RunResult {
-        let end = self.events.as_ref().map_or(0, |events| events.positions().0);
+        let position = |engine: &Self| engine.events.as_ref().map(SyscallEvents::positions);
+        let end = position(self).map_or(0, |(written, _)| written);
         loop {
-            let (left, flow) = self.hand_over(CHUNK, true, each);
+            // Until all are in the backlog, the exit of an entry may still be in the ring buffer.
+            let is_end = position(self).is_none_or(|(_, read)| read >= end);
+            let (left, flow) = self.hand_over(CHUNK, is_end, each);
             if flow.is_break() {
                 return RunResult::Paused;
             }
-            let read = self.events.as_ref().map_or(end, |events| events.positions().1);
-            if left != Left::More && (read >= end || self.fetch(left)) && self.backlog.is_empty() {
+            if left != Left::More && (is_end || self.fetch(left)) && self.backlog.is_empty() {
                 return RunResult::Elapsed;
             }
         }
     }
+
     /// Checks whether the command has exited.
     fn look_for_end(&mut self) -> Result<(), Error> {
         if let Some(launch) = &mut self.launch
