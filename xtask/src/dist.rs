@@ -1,10 +1,13 @@
 //! What a distribution needs: the release binary, man pages, shell completions, the systemd unit,
-//! and a Debian package.
+//! RRDtool's C library, and a Debian package.
 //!
 //! Writes to `target/dist`.  The package is made by cargo-deb, which is installed from the crate
 //! registry when it is missing.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
+
+use anyhow::Context as _;
 
 use crate::{finish, root, run as call};
 
@@ -21,11 +24,28 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
     std::fs::copy(root().join("dist/whit.service"), dist.join("whit.service"))?;
     std::fs::copy(&whit, dist.join("whit"))?;
+    library(&dist.join("librrd"))?;
     if !has_cargo_deb() {
         call("cargo", &["install", "--locked", "cargo-deb"])?;
     }
     let output = dist.to_string_lossy().into_owned();
     call("cargo", &["deb", "-p", "cli", "--no-build", "--output", &output])
+}
+
+/// The C library with its headers: the library alone, so that all of it is optimised as one.
+fn library(to: &Path) -> anyhow::Result<()> {
+    call(
+        "cargo",
+        &["rustc", "--profile", "library", "-p", "librrd", "--lib", "--crate-type", "cdylib"],
+    )?;
+    std::fs::create_dir_all(to)?;
+    std::fs::copy(root().join("target/library/librrd_c.so"), to.join("librrd.so.8"))?;
+    for file in ["include/rrd.h", "include/rrd_client.h", "librrd.pc"] {
+        let source = root().join("clients/librrd").join(file);
+        let name = source.file_name().context("a file has a name")?;
+        std::fs::copy(&source, to.join(name))?;
+    }
+    Ok(())
 }
 
 fn has_cargo_deb() -> bool {

@@ -2,6 +2,7 @@
 //!
 //! A panic does not cross into C: it becomes an error, and says nothing on standard error.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
@@ -41,18 +42,29 @@ impl From<String> for Failed {
     }
 }
 
+thread_local! {
+    /// Where the last panic of this thread began.
+    static PANIC_PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
 /// Runs the inside of a function; `failed` is what it returns after an error.
 pub(crate) fn guard<T>(failed: T, inside: impl FnOnce() -> Result<T, Failed>) -> T {
     static QUIET: Once = Once::new();
     // The hook is of this library's copy of Rust's runtime, not of the program.
-    QUIET.call_once(|| set_hook(Box::new(|_| {})));
+    QUIET.call_once(|| {
+        set_hook(Box::new(|panic| {
+            let place = panic.location().map(|at| format!("{}:{}", at.file(), at.line()));
+            PANIC_PLACE.set(place.unwrap_or_default());
+        }));
+    });
     let text = match catch_unwind(AssertUnwindSafe(inside)) {
         Ok(Ok(value)) => return value,
         Ok(Err(Failed(text))) => text,
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            format!("librrd: internal error: {}", text.unwrap_or("a panic"))
+            let place = PANIC_PLACE.take();
+            format!("librrd: internal error: {} ({place})", text.unwrap_or("a panic"))
         }
     };
     error::set(&text);
@@ -216,7 +228,8 @@ mod tests {
         assert_eq!(gave, -1);
         // SAFETY: the error is a text of this thread.
         let text = unsafe { text(error::rrd_get_error()) }.unwrap();
-        assert_eq!(text, "librrd: internal error: on purpose: 7");
+        let start = "librrd: internal error: on purpose: 7 (clients/librrd/src/call.rs:";
+        assert!(text.starts_with(start), "{text}");
     }
 
     #[test]

@@ -32,7 +32,8 @@ struct Sides {
 
 impl Sides {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        // collectd writes into no folder whose name begins with a dot.
+        let folder = tempfile::Builder::new().prefix("librrd-").tempdir().unwrap();
         for name in ["lib", "theirs", "ours"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
@@ -273,6 +274,57 @@ fn the_daemon_rrdcached_gives_the_same() {
         all
     });
     assert_same(&outputs[0], &outputs[1]);
+}
+
+/// collectd, as it is installed or as `.ci/run` unpacks it.
+fn collectd() -> Option<[PathBuf; 3]> {
+    let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/collectd");
+    let found = [PathBuf::from("/"), unpacked].into_iter().find_map(|root| {
+        let parts = ["usr/sbin/collectd", "usr/lib/collectd", "usr/share/collectd/types.db"];
+        Some(parts.map(|part| root.join(part)))
+            .filter(|parts| parts.iter().all(|part| part.exists()))
+    })?;
+    is_here(&found[0].display().to_string(), &["-h"]).then_some(found)
+}
+
+#[test]
+fn collectd_records_the_same_files() {
+    let Some([program, plugins, types]) = collectd() else {
+        testkit::skip("collectd", "it is neither installed nor in target/collectd");
+        return;
+    };
+    let sides = Sides::new();
+    let infos = [false, true].map(|is_ours| {
+        let folder = sides.path(if is_ours { "ours" } else { "theirs" });
+        let [shown, plugins, types] = [&folder, &plugins, &types].map(|path| path.display());
+        let configuration = format!(
+            "Hostname \"host\"\nFQDNLookup false\nInterval 1\nBaseDir \"{shown}\"\n\
+             PIDFile \"{shown}/pid\"\nPluginDir \"{plugins}\"\nTypesDB \"{types}\"\n\
+             LoadPlugin load\nLoadPlugin rrdtool\n<Plugin rrdtool>\nDataDir \"{shown}/rrd\"\n\
+             CacheTimeout 1\nCacheFlush 1\n</Plugin>\n"
+        );
+        fs::write(folder.join("collectd.conf"), configuration).unwrap();
+        let mut command = sides.command(&program, is_ours);
+        command.args(["-f", "-C", "collectd.conf"]).stdout(Stdio::null()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        // Long enough for two readings; the end writes what waits.
+        std::thread::sleep(Duration::from_secs(3));
+        let stopped = Command::new("kill").arg(child.id().to_string()).status();
+        assert!(stopped.unwrap().success());
+        let said = String::from_utf8_lossy(&child.wait_with_output().unwrap().stderr).into_owned();
+        let file = folder.join("rrd/host/load/load.rrd");
+        let output = sides.command("rrdtool", false).arg("info").arg(&file).output().unwrap();
+        let info = String::from_utf8_lossy(&output.stdout).into_owned();
+        let reading = info.lines().find(|line| line.starts_with("ds[shortterm].last_ds"));
+        assert!(reading.is_some_and(|line| !line.contains("\"U\"")), "{info}{said}");
+        // Keys and what does not depend on the load.
+        let fixed = |line: &&str| {
+            ["type", "cf ", "rows", "heartbeat", "step"].iter().any(|key| line.contains(key))
+        };
+        info.lines().filter(fixed).collect::<Vec<_>>().join("\n")
+    });
+    assert!(infos[0].lines().count() > 30, "{}", infos[0]);
+    assert_same(&infos[0], &infos[1]);
 }
 
 /// What programs free is all that is allocated: the same number of blocks is lost after 3 and after

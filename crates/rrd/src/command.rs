@@ -130,7 +130,8 @@ impl Run<'_> {
             return Err(refuse!("need name of an rrd file to create").into());
         };
         let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();
-        if let Some(daemon) = connect(&parsed, self.world)? {
+        // As in RRDtool, a daemon that cannot be reached is no reason not to make the file.
+        if let Ok(Some(daemon)) = connect(&parsed, self.world) {
             let done = daemon.create(file, &options, &definitions);
             return Ok(done.map_err(Error::Argument)?);
         }

@@ -1,0 +1,136 @@
+//! Commands that ask a caching daemon, beside the installed rrdtool: the same output and errors.
+
+#![allow(clippy::unwrap_used, reason = "all of it is tests")]
+
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rrd::header::Time;
+use rrdtool::{Tool, ToolEnvironment};
+use timespec::CivilZone;
+
+fn now() -> Time {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    Time { seconds: now.as_secs() as i64, microseconds: i64::from(now.subsec_micros()) }
+}
+
+struct Daemon(Child);
+
+impl Daemon {
+    fn start(folder: &Path) -> Option<Self> {
+        let socket = folder.join("socket");
+        let mut command = Command::new("rrdcached");
+        command.arg("-g").arg("-l").arg(&socket).arg("-p").arg(folder.join("pid"));
+        command.arg("-b").arg(folder).stdout(Stdio::null()).stderr(Stdio::null());
+        let Ok(child) = command.spawn() else {
+            testkit::skip("rrdcached", "it is not installed");
+            return None;
+        };
+        let begun = Instant::now();
+        while UnixStream::connect(&socket).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "rrdcached does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Some(Self(child))
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// `@` is the folder of a side, `%` its daemon.
+const COMMANDS: &[&str] = &[
+    "create @/a.rrd -d % -b 1700000000 -s 60 DS:a:GAUGE:120:U:U DS:b:GAUGE:120:U:U RRA:AVERAGE:0.5:1:20 RRA:MAX:0.5:5:20",
+    "create @/a.rrd -d % -O DS:a:GAUGE:120:U:U RRA:AVERAGE:0.5:1:20",
+    "create @/b.rrd -d % -b 1700000000 -t @/a.rrd",
+    "create @/c.rrd -d % DS:a:NONE:120:U:U RRA:AVERAGE:0.5:1:20",
+    "update @/a.rrd --daemon % 1700000060:1:2 1700000120:2:3",
+    "update @/a.rrd --daemon % -t b:a 1700000180:4:5",
+    "update @/a.rrd --daemon % -t b 1700000240:6",
+    "update @/a.rrd --daemon % 1700000240:6:7",
+    "update @/a.rrd --daemon % noon@6:7",
+    "update @/no.rrd --daemon % 1700000240:6:7",
+    "fetch @/a.rrd AVERAGE -d % -s 1700000000 -e 1700000300",
+    "fetch @/a.rrd MAX -d % -s 1700000000 -e 1700000300 -r 300",
+    "fetch @/no.rrd MAX -d % -s 1700000000 -e 1700000300",
+    "fetch @/a.rrd LAST -d % -s 1700000000 -e 1700000300",
+    "last @/a.rrd -d %",
+    "last @/no.rrd -d %",
+    "first @/a.rrd -d %",
+    "first @/a.rrd -d % --rraindex 1",
+    "first @/a.rrd -d % --rraindex 7",
+    "lastupdate @/a.rrd -d %",
+    "lastupdate @/no.rrd -d %",
+    "info @/no.rrd -d %",
+    "dump @/a.rrd -d %",
+    "dump @/no.rrd -d %",
+    "list -d % /",
+    "list -d % x",
+    "flushcached -d % @/a.rrd @/b.rrd",
+    "flushcached -d %",
+    "flushcached @/a.rrd",
+    "flushcached -d unix:/nonexistent @/a.rrd",
+    "update @/a.rrd -d unix:/nonexistent 1700000600:1:2",
+    "create @/d.rrd -d unix:/nonexistent DS:a:GAUGE:120:U:U RRA:AVERAGE:0.5:1:20",
+    "tune @/a.rrd -D unix:/nonexistent -h a:300",
+    "tune @/a.rrd -D % -h a:300",
+    "updatev @/a.rrd -d % 1700000600:1:2",
+    "xport -d % -s 1700000000 -e 1700000300 DEF:a=@/a.rrd:a:AVERAGE XPORT:a",
+    "xport -d unix:/nonexistent -s 1700000000 -e 1700000300 DEF:a=@/a.rrd:a:AVERAGE XPORT:a",
+    "graph @/a.png -d % -s 1700000000 -e 1700000300 DEF:a=@/a.rrd:a:AVERAGE LINE1:a#ff0000 PRINT:a:MAX:%lf",
+    "graph @/a.png -d % -s 1700000000 -e 1700000300 DEF:a=@/no.rrd:a:AVERAGE LINE1:a#ff0000",
+];
+
+#[test]
+fn commands_ask_the_daemon_as_rrdtool_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let sides = ["ours", "them"].map(|name| folder.path().join(name));
+    let mut daemons = Vec::new();
+    for side in &sides {
+        std::fs::create_dir(side).unwrap();
+        let Some(daemon) = Daemon::start(side) else { return };
+        daemons.push(daemon);
+    }
+    let tool = Tool::new(ToolEnvironment::new(now, CivilZone::utc()));
+    for command in COMMANDS {
+        let words_of = |side: &Path| -> Vec<String> {
+            let word = |word: &str| match word {
+                "%" => format!("unix:{}", side.join("socket").display()),
+                word => word.replace('@', &side.display().to_string()),
+            };
+            // A time in words keeps its `@`.
+            command
+                .split(' ')
+                .map(|one| if one.starts_with("noon@") { one.to_owned() } else { word(one) })
+                .collect()
+        };
+        let words = words_of(&sides[0]);
+        let mut out = Vec::new();
+        let done = tool.run(&words[0], &words[1..], &mut out).unwrap();
+        let mut ours = String::from_utf8(out).unwrap();
+        if let Err(error) = done {
+            ours.push_str(&format!("ERROR: {error}\n"));
+        }
+        let run = Command::new("rrdtool").args(words_of(&sides[1])).env("TZ", "UTC").output();
+        let Ok(output) = run else {
+            testkit::skip("rrdtool", "it is not installed");
+            return;
+        };
+        let theirs = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        let same = |text: &str| {
+            let text = text.replace("/ours/", "/them/");
+            let mut lines: Vec<&str> = text.lines().collect();
+            if command.starts_with("list") {
+                lines.sort_unstable();
+            }
+            lines.join("\n")
+        };
+        assert_eq!(same(&ours), same(&theirs), "{command}");
+    }
+}
