@@ -327,6 +327,25 @@ fn collectd_records_the_same_files() {
     assert_same(&infos[0], &infos[1]);
 }
 
+/// Random arguments, and null where something must be: no crash, no internal error.
+#[test]
+fn hostile_arguments_are_errors() {
+    /// Calls of a run.
+    const CALLS: &str = "4000";
+    if !is_here("python3", &["-c", "import ctypes"]) {
+        testkit::skip("python3", "it is not installed");
+        return;
+    }
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let seed = seed.as_secs().to_string();
+    let sides = Sides::new();
+    let mut command = sides.command("python3", true);
+    command.arg(script("hostile.py")).arg(library()).args([&seed, CALLS]);
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && text == "alive\n", "seed {seed}: {}\n{text}", output.status);
+}
+
 /// What programs free is all that is allocated: the same number of blocks is lost after 3 and after
 /// 9 turns of the C program.
 #[test]

@@ -202,7 +202,7 @@ fn state(image: &Image, old: &Image, archive: usize, chosen: Chosen, primary: f6
     let length = image.header.row_seconds(archive) as i64;
     let last = old.header.last_update.seconds;
     // The row that the last update is in, or has just completed.
-    let end = last + (length - last % length) % length;
+    let end = last.saturating_add((length - last % length) % length);
     let mut values = Values::default();
     values[consolidation_value::PRIMARY] = primary.to_bits();
     let Some(first) = row_at(&old.header, chosen.archive, end - length + 1) else {

@@ -36,8 +36,10 @@ pub(crate) fn read_time(
             let now = moments.now();
             seconds += now.microseconds as f64 * f64::from(1e-6f32) + now.seconds as f64;
         }
-        let whole = seconds.floor() as i64;
-        Time { seconds: whole, microseconds: ((seconds - whole as f64) * 1e6) as i64 }
+        let floor = seconds.floor();
+        // C's conversion of what no integer holds gives the least one.
+        let whole = if floor < i64::MAX as f64 { floor as i64 } else { i64::MIN };
+        Time { seconds: whole, microseconds: ((seconds - floor) * 1e6) as i64 }
     };
     if header.version < 3 {
         time.microseconds = 0;

@@ -538,7 +538,8 @@ impl Updater {
                         header.step_seconds.wrapping_mul(archive.steps_per_row) as i64;
                     // RRDtool is a row behind from the second row on.
                     let back = rows as i64 - done as i64 - if done == 0 { 1 } else { 2 };
-                    let time = time - time % row_seconds.max(1) - back * row_seconds;
+                    let back_seconds = back.wrapping_mul(row_seconds);
+                    let time = (time - time % row_seconds.max(1)).wrapping_sub(back_seconds);
                     written.extend(states.iter().enumerate().map(|(source, state)| WrittenValue {
                         time,
                         archive: index,
