@@ -11,6 +11,7 @@ pub mod collectl;
 pub mod jobs;
 pub mod machines;
 pub mod parsers;
+pub mod rrd;
 mod show;
 
 use recording::fuzzing::{Part, file_around, read_through};
@@ -31,6 +32,11 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("recording_frames", recording_frames),
     ("recording_head", recording_head),
     ("recording_reader", recording_reader),
+    ("rrd_file", rrd::rrd_file),
+    ("rrd_repair", rrd::rrd_repair),
+    ("rrd_restore", rrd::rrd_restore),
+    ("rrd_update", rrd::rrd_update),
+    ("rrd_words", rrd::rrd_words),
     ("run_input", jobs::run_input),
     ("run_joblog", jobs::run_joblog),
     ("run_logins", jobs::run_logins),

@@ -1,7 +1,8 @@
 //! Runs every target on its seeds and on mutations of them, for a moment each.  No engine, no
 //! nightly compiler: this keeps targets from rotting and catches what is easy to catch.
 //!
-//! Set `WHIT_FUZZ_MS` to run longer than the usual second.
+//! Set `WHIT_FUZZ_MS` to run longer than the usual second, `WHIT_FUZZ_ONLY` to run the targets
+//! whose names begin with it.
 
 use std::io::Read;
 use std::path::Path;
@@ -66,6 +67,7 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
         "collectl_plain" => seeds.extend(collectls()),
         "collectl_gzip" => seeds.extend(collectls().iter().map(|file| unpacked(file))),
         "sources" => seeds.extend(whit_fuzz::machines::seeds()),
+        name if name.starts_with("rrd_") => seeds.extend(whit_fuzz::rrd::seeds(name)),
         name => seeds.extend(whit_fuzz::jobs::seeds(name)),
     }
     seeds
@@ -197,7 +199,8 @@ fn frames(file: &[u8]) -> Vec<u8> {
 fn every_target_survives() {
     let milliseconds = std::env::var("WHIT_FUZZ_MS").ok().and_then(|text| text.parse().ok());
     let time = Duration::from_millis(milliseconds.unwrap_or(1_000));
-    for (name, target) in TARGETS {
+    let only = std::env::var("WHIT_FUZZ_ONLY").unwrap_or_default();
+    for (name, target) in TARGETS.iter().filter(|(name, _)| name.starts_with(&only)) {
         let seeds = seeds(name);
         for seed in &seeds {
             target(seed);

@@ -18,6 +18,10 @@ use crate::layout::{
 /// Newest version of the format.
 pub(crate) const VERSION_MAX: u8 = 5;
 
+/// Times and lengths of rows beyond this are refused, so that sums of them do not overflow: a
+/// thousand million years, in seconds.
+pub(crate) const TIME_MAX: i64 = 1 << 55;
+
 /// What the first bytes of a file say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
@@ -131,6 +135,9 @@ pub(crate) fn decode(shape: &Shape, bytes: &[u8], path: &Path) -> Result<RrdHead
     let layout = &shape.layout;
     let (sources, archives) = (to_usize(shape.sources), to_usize(shape.archives));
     let step_seconds = layout.long(bytes, layout.counts() + 2 * layout.long_bytes);
+    if sources == 0 {
+        return Err(reader.damaged("no data sources", layout.counts()));
+    }
     if step_seconds == 0 {
         return Err(reader.damaged("a step of 0 seconds", layout.counts() + 2 * layout.long_bytes));
     }
@@ -150,7 +157,7 @@ pub(crate) fn decode(shape: &Shape, bytes: &[u8], path: &Path) -> Result<RrdHead
         offset += layout.source_bytes();
     }
     for _ in 0..archives {
-        header.archives.push(reader.archive(offset)?);
+        header.archives.push(reader.archive(offset, step_seconds)?);
         offset += layout.archive_bytes();
     }
     reader.live(shape, offset, &mut header)?;
@@ -236,7 +243,7 @@ impl Reader<'_> {
         std::array::from_fn(|index| node(2 * index) | node(2 * index + 1) << 32)
     }
 
-    fn archive(&self, offset: usize) -> Result<Archive> {
+    fn archive(&self, offset: usize, step_seconds: u64) -> Result<Archive> {
         let name = self.name(offset, "consolidation function")?;
         let function = ConsolidationFunction::of(&name).ok_or_else(|| {
             self.damaged(format!("unknown consolidation function '{name}'"), offset)
@@ -250,6 +257,13 @@ impl Reader<'_> {
         }
         if steps_per_row == 0 {
             return Err(self.damaged("an archive of 0 steps per row", steps_at));
+        }
+        let row_seconds = step_seconds.checked_mul(steps_per_row);
+        let is_bounded = row_seconds.filter(|seconds| *seconds <= TIME_MAX as u64);
+        if is_bounded.and_then(|seconds| seconds.checked_mul(rows)).is_none_or(|all| all > 1 << 61)
+        {
+            let what = format!("{rows} rows of {steps_per_row} steps of {step_seconds} s");
+            return Err(self.damaged(what, rows_at));
         }
         let is_count = |index: usize| match function {
             _ if function.is_plain() => false,
@@ -272,6 +286,10 @@ impl Reader<'_> {
             seconds: signed(seconds, layout.time_bytes),
             microseconds: signed(microseconds, layout.long_bytes),
         };
+        if header.last_update.seconds.unsigned_abs() > TIME_MAX as u64 {
+            let what = format!("a last update at {}", header.last_update.seconds);
+            return Err(self.damaged(what, offset));
+        }
         offset += layout.live_bytes(shape.version);
         for _ in 0..shape.sources {
             let mut reading = [0; READING_BYTES];

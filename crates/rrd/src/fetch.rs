@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::codec::TIME_MAX;
 use crate::error::{Result, refuse};
 use crate::file::{Access, File};
 use crate::header::{ConsolidationFunction, RrdHeader};
@@ -53,6 +54,10 @@ pub fn fetch(path: &Path, request: &FetchRequest) -> Result<FetchedSeries> {
 /// As [`fetch`].
 pub fn from_file(file: &File, request: &FetchRequest) -> Result<FetchedSeries> {
     let header = file.header();
+    let is_bounded = |time: i64| time.unsigned_abs() <= TIME_MAX as u64;
+    if !is_bounded(request.start) || !is_bounded(request.end) {
+        return Err(refuse!("a period from {} to {} is too long", request.start, request.end));
+    }
     let archive = choose(header, request)
         .ok_or_else(|| refuse!("the RRD does not contain an RRA matching the chosen CF"))?;
     let step = i64::try_from(header.row_seconds(archive)).unwrap_or(i64::MAX).max(1);

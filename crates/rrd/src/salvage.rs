@@ -6,7 +6,7 @@
 //!
 //! Costs a copy of the file in memory.  Memory is bounded by [`Limits`].
 
-use crate::codec::{Shape, VERSION_MAX};
+use crate::codec::{Shape, TIME_MAX, VERSION_MAX};
 use crate::error::{Result, refuse};
 use crate::header::{ConsolidationFunction, SourceKind, consolidation_value};
 use crate::layout::{
@@ -39,8 +39,8 @@ pub(crate) struct Salvaged {
 
 /// Most bytes of a header that is cut off, for each byte that is there.
 const HEADER_GROWTH_MAX: u64 = 64;
-/// Longest step and row that are believed: some 30,000 years, in seconds.
-const SECONDS_MAX: u64 = 1 << 40;
+/// Longest step, and most steps of a row, that are believed: 8 years, in seconds.
+const SECONDS_MAX: u64 = 1 << 28;
 
 /// Mends the header of a file.
 ///
@@ -69,6 +69,7 @@ pub(crate) fn salvage(bytes: Vec<u8>, limits: Limits) -> Result<Salvaged> {
         }
     }
     salvage.rows(given)?;
+    salvage.last_update();
     let lost_rows = salvage.pointers(given);
     salvage.length(given, limits.bytes_max)?;
     let bytes = salvage.bytes;
@@ -468,6 +469,16 @@ impl Salvage<'_> {
     fn pointer_at(&self, archive: usize) -> usize {
         let states = to_usize(self.shape.sources * self.shape.archives) * CONSOLIDATION_BYTES;
         self.states_at() + states + archive * self.shape.layout.long_bytes
+    }
+
+    /// A last update beyond all times becomes one before 1970, which is mended later.
+    fn last_update(&mut self) {
+        let Shape { layout, sources, archives, .. } = self.shape;
+        let at = to_usize(layout.live_offset(sources, archives));
+        let seconds = layout.unsigned(&self.bytes, at, layout.time_bytes);
+        if layout.time_bytes == 8 && (seconds as i64).unsigned_abs() > TIME_MAX as u64 {
+            self.put(at, layout.time_bytes, u64::MAX);
+        }
     }
 
     /// The row pointers: one that is no row becomes 0 and is given back.

@@ -670,7 +670,8 @@ fn forget(file: &mut File, error: Error) -> Error {
 }
 
 fn seconds_between(last: Time, time: Time) -> f64 {
-    (time.seconds - last.seconds) as f64 + (time.microseconds - last.microseconds) as f64 / 1e6
+    let microseconds = time.microseconds.wrapping_sub(last.microseconds);
+    time.seconds.wrapping_sub(last.seconds) as f64 + microseconds as f64 / 1e6
 }
 
 /// Adds to a step that stays incomplete.
