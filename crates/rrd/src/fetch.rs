@@ -7,7 +7,7 @@ use crate::codec::TIME_MAX;
 use crate::error::{Result, refuse};
 use crate::file::{Access, File};
 use crate::header::{ConsolidationFunction, RrdHeader};
-use crate::number::{UNKNOWN, push_exponential};
+use crate::number::{UNKNOWN, push_exponential, push_ten_digits};
 
 /// What is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,8 +153,12 @@ pub fn text(series: &FetchedSeries) -> String {
     let mut time = series.start;
     for row in series.cells.chunks_exact(sources) {
         time += series.step_seconds as i64;
-        // Writing to a string cannot fail.
-        let _ = write!(out, "{time:>10}:");
+        match u64::try_from(time) {
+            Ok(number @ 1_000_000_000..10_000_000_000) => push_ten_digits(&mut out, number),
+            // Writing to a string cannot fail.
+            _ => _ = write!(out, "{time:>10}"),
+        }
+        out.push(':');
         for cell in row {
             out.push(' ');
             push_exponential(&mut out, *cell, 10);

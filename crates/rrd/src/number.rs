@@ -210,20 +210,33 @@ fn push_eleven_digits(out: &mut String, value: f64) -> bool {
         return false;
     }
     let Some((digits, exponent)) = eleven_digits(number) else { return false };
-    let mut text = *b"-0.0000000000e+00";
-    let mut rest = digits;
-    for at in (3..13).rev() {
-        text[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
+    if value < 0.0 {
+        out.push('-');
     }
-    text[1] = b'0' + rest as u8;
-    text[14] = if exponent < 0 { b'-' } else { b'+' };
-    let size = exponent.unsigned_abs() as u8;
-    (text[15], text[16]) = (b'0' + size / 10, b'0' + size % 10);
-    let start = usize::from(value > 0.0);
-    out.push_str(std::str::from_utf8(&text[start..]).unwrap_or_default());
+    out.push(char::from(b'0' + (digits / 10_000_000_000) as u8));
+    out.push('.');
+    push_ten_digits(out, digits % 10_000_000_000);
+    out.push_str(if exponent < 0 { "e-" } else { "e+" });
+    push_pair(out, u64::from(exponent.unsigned_abs()));
     true
 }
+
+/// Appends the ten digits of a number below 10^10.
+pub(crate) fn push_ten_digits(out: &mut String, number: u64) {
+    for power in [100_000_000, 1_000_000, 10_000, 100, 1] {
+        push_pair(out, number / power % 100);
+    }
+}
+
+/// Appends two digits.
+fn push_pair(out: &mut String, number: u64) {
+    let at = number as usize * 2;
+    out.push_str(PAIRS.get(at..at + 2).unwrap_or_default());
+}
+
+/// All numbers of two digits.
+const PAIRS: &str = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
+    5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
 
 /// The first eleven digits of a number, rounded to even at a half, and its decimal exponent.
 fn eleven_digits(number: f64) -> Option<(u64, i32)> {
