@@ -66,7 +66,7 @@ impl Layout {
         (self.functions.len() * self.archives.len()) as u64
     }
 
-    /// Where the part of the header begins that updates change (`docs/format-rrd.md`).
+    /// Where the part of the header begins that updates change (as `rrd/src/layout.rs` says).
     fn live_offset(&self) -> u64 {
         128 + 120 * (self.source_count() + self.archive_count())
     }
