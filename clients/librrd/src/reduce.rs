@@ -25,7 +25,7 @@ const CONSOLIDATIONS: [Consolidation; 10] = [
 /// Most values.
 const CELLS_MAX: i64 = 1 << 27;
 
-/// Consolidates rows of `row_step` seconds to at least `step` seconds.  Gives 1 after an error.
+/// Consolidates rows of `row_step` seconds to at least `step` seconds.  Gives 1, or -1 after an error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rrd_reduce_data(
     function: c_int,
@@ -62,5 +62,5 @@ pub unsafe extern "C" fn rrd_reduce_data(
         }
         Ok(())
     });
-    c_int::from(done != 0)
+    if done == 0 { 1 } else { -1 }
 }

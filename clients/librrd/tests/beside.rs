@@ -104,6 +104,17 @@ fn the_binding_of_python_gives_the_same() {
 }
 
 #[test]
+fn functions_without_a_binding_give_the_same() {
+    if their_library().is_none() || !is_here("python3", &["-c", "import ctypes"]) {
+        testkit::skip("librrd8", "there is no librrd.so.8, or no python3");
+        return;
+    }
+    let [theirs, ours] = Sides::new().run("python3", &[&script("helpers.py")]);
+    assert!(theirs.contains("exit status: 0"), "{theirs}");
+    assert_same(&theirs, &ours);
+}
+
+#[test]
 fn the_binding_of_perl_gives_the_same() {
     if !is_here("perl", &["-MRRDs", "-e", "1"]) {
         testkit::skip("librrds-perl", "perl has no module RRDs");
