@@ -8,9 +8,8 @@ use crate::header::{
     source_value,
 };
 use crate::image::{Image, random_row};
-use crate::layout::READING_BYTES;
+use crate::layout::{NAME_BYTES, READING_BYTES};
 use crate::number::{self, UNKNOWN, leading_integer};
-use crate::specification::NAME_BYTES_MAX;
 use crate::xml::{Event, Reader};
 
 /// Reads a dump.  With `checks_range`, values beyond the limits of their source become unknown.
@@ -96,6 +95,15 @@ impl Restorer<'_> {
         }
     }
 
+    /// A text that a file has room for, with its final zero.
+    fn short(&mut self, name: &str, room: usize) -> Result<&str> {
+        let text = self.reader.text(name)?;
+        match text.len() < room {
+            true => Ok(text),
+            false => Err(refuse!("'{text}' is longer than {room}")),
+        }
+    }
+
     fn double(&mut self, name: &str) -> Result<f64> {
         let line = self.reader.line();
         let text = self.reader.text(name)?;
@@ -126,7 +134,7 @@ impl Restorer<'_> {
         let mut primary = Primary { reading: [0; READING_BYTES], values: Values::default() };
         while let Some(name) = self.reader.child()? {
             match name {
-                "name" => source.name = cut(self.reader.text(name)?),
+                "name" => source.name = self.short(name, NAME_BYTES)?.to_owned(),
                 "type" => {
                     let kind = self.reader.text(name)?;
                     source.kind = SourceKind::of(kind).ok_or_else(|| {
@@ -140,7 +148,7 @@ impl Restorer<'_> {
                     let text = self.reader.text(name)?;
                     source.values = compute::parse(text, &self.image.header.sources)?;
                 }
-                "last_ds" => primary.set_reading(self.reader.text(name)?.as_bytes()),
+                "last_ds" => primary.set_reading(self.short(name, READING_BYTES)?.as_bytes()),
                 "value" => primary.values[primary_value::VALUE] = self.double(name)?.to_bits(),
                 "unknown_sec" => {
                     primary.values[primary_value::UNKNOWN_SECONDS] = self.count(name)?;
@@ -302,15 +310,6 @@ impl Restorer<'_> {
         let is_beyond = value > source.maximum() || value < source.minimum();
         if is_checked && is_beyond { UNKNOWN } else { value }
     }
-}
-
-/// A name as files keep it.
-fn cut(name: &str) -> String {
-    let mut end = name.len().min(NAME_BYTES_MAX);
-    while !name.is_char_boundary(end) {
-        end -= 1;
-    }
-    name[..end].to_owned()
 }
 
 /// Sets the violations of a window from 0 and 1.

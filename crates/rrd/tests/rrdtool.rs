@@ -294,3 +294,56 @@ fn restored_and_filled_files_are_the_same() {
         assert_same_text(&expected, &found, line);
     }
 }
+
+#[test]
+fn dumps_that_were_edited_are_restored_or_refused_alike() {
+    if !testkit::is_installed("rrdtool", "rrdtool") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |end: &str| -> PathBuf { folder.path().join(end) };
+    let mut random = Random(setting("RRD_SEED", 13) | 1);
+    let mut theirs = Theirs::start();
+    filled(&mut theirs, &path("one"), 10, &mut random);
+    theirs.run(&words(&format!("dump {} {}", name(&path("one")), name(&path("xml")))));
+    let dump = std::fs::read_to_string(path("xml")).expect("a dump");
+    let text = |length: usize| "7".repeat(length);
+    let edits = [
+        ("<name> a <", format!("<name> {} <", text(19))),
+        ("<name> a <", format!("<name> {} <", text(20))),
+        ("<minimal_heartbeat>600", "<last_ds>x</last_ds><minimal_heartbeat>60".to_owned()),
+        ("<last_ds>", format!("<last_ds>{}", text(24))),
+        ("<last_ds>", format!("<last_ds>{}", text(30))),
+        ("<type> GAUGE", "<type> FOO".to_owned()),
+        ("<cf>MAX", "<cf>MIX".to_owned()),
+        ("<max>1.0000000000e+03", "<max>300".to_owned()),
+        ("<unknown_sec> 0", "<unknown_sec> -3".to_owned()),
+        ("<row>", "<row> <!-- x -->".to_owned()),
+        ("<lastupdate>", "<foo>1</foo><lastupdate>".to_owned()),
+        ("<history>", "<history>11".to_owned()),
+        ("<value>", "<value>inf".to_owned()),
+    ];
+    for (from, to) in edits {
+        let edited = dump.replacen(from, &to, 1);
+        assert_ne!(edited, dump, "{from}");
+        std::fs::write(path("edited"), edited).expect("written");
+        for option in ["-f", "-r"] {
+            let mut answers = Vec::new();
+            for end in ["ours", "theirs"] {
+                let _ = std::fs::remove_file(path(end));
+                let line =
+                    format!("restore {option} {} {}", name(&path("edited")), name(&path(end)));
+                let line = words(&line);
+                // A process that was given -r once checks the range of all that follows.
+                let answer = if end == "ours" { ours(&line) } else { Theirs::start().run(&line) };
+                answers.push(answer);
+            }
+            assert_eq!(answers[1], answers[0], "{from} {to} {option}");
+            if answers[0] == "OK\n" {
+                let expected = shown(&mut theirs, &path("theirs"));
+                let found = shown(&mut theirs, &path("ours"));
+                assert_same_text(&expected, &found, &format!("{from} {to} {option}"));
+            }
+        }
+    }
+}
