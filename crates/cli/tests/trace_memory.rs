@@ -179,6 +179,7 @@ fn memory_is_shown_as_far_as_it_goes() {
 /// A tracer that is kept from running finds what an entry lacks when it runs again, however old the
 /// entry is then.
 #[test]
+#[allow(clippy::zombie_processes, reason = "the loop ends when the tracer has been waited for")]
 fn an_entry_waits_for_its_exit_while_the_tracer_does_not_run() {
     if !ways().contains(&"kernel") {
         return;
