@@ -284,6 +284,25 @@ fn a_locked_file_is_reported_and_the_rest_recorded() {
     assert_eq!(rrd(&cpu, "AVERAGE", -60).1.len(), held);
 }
 
+/// A limit of the file size is met as a full disk is: in the middle of a new file.
+#[test]
+fn a_full_disk_is_reported_and_leaves_no_part_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let export = format!("rrd,{},batch=1", folder.path().display());
+    let script = "ulimit -f 2000; exec \"$0\" \"$@\"";
+    let output = run(Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_whit")])
+        .args(["record", "-scC", "-c3", "--export", &export])
+        .stdin(Stdio::null()));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.matches("trying again with each batch").count(), 1, "{said}");
+    assert!(said.contains("cpu.rrd': File too large"), "{said}");
+    assert!(said.contains("3 rows could not be written"), "{said}");
+    let found = databases(folder.path());
+    assert!(found.keys().all(|name| name.starts_with("cpu_core/")), "{found:?}");
+    assert!(rrd(&found["cpu_core/0.rrd"], "AVERAGE", -60).1.len() >= 2);
+}
+
 #[test]
 fn a_table_chooses_sources_and_says_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,9 +6,9 @@
 //! interval and is unknown there, while RRDtool would guess that it wrapped.  A source as a whole
 //! is its one row, or the sums over the instances that its layout counts.
 //!
-//! A file costs a system call or two a second; the files are written one after the other, so that
-//! no sample waits for all of them.  A file that cannot be written is reported once, its rows wait,
-//! and those that are given up are counted: nothing ends a recording.
+//! Rows wait and are written in batches, one file after the other, so that no sample waits for
+//! all files.  A file that cannot be written is reported once, its rows wait, and those that are
+//! given up are counted: nothing ends a recording.
 //!
 //! Begin with `frame`, then read `table.rs` (what is kept), `file.rs` (the rows of one file),
 //! `grid.rs` (times) and `names.rs`.

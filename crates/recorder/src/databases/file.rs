@@ -214,17 +214,8 @@ impl SeriesFile {
 
     /// Gives up all rows.
     pub(super) fn give_up(&mut self) {
-        let width = self.plan.fields.len().max(1);
-        let (head, tail) = self.values.as_slices();
-        let values = head.iter().chain(tail);
-        let mut known = 0;
-        let mut row_known = false;
-        for (index, value) in values.enumerate() {
-            row_known |= !value.is_nan();
-            if index % width == width - 1 {
-                known += u64::from(std::mem::take(&mut row_known));
-            }
-        }
+        let rows = self.values.make_contiguous().chunks_exact(self.plan.fields.len());
+        let known = rows.filter(|row| row.iter().any(|value| !value.is_nan())).count() as u64;
         self.lost += known;
         self.clear();
     }
@@ -266,24 +257,24 @@ impl SeriesFile {
 
     /// The file, open and locked; made if it is not there.  `None`: there is no room for it.
     fn take_locked(&mut self, writing: &mut Writing<'_>) -> Result<Option<Opened>, rrd::Error> {
+        let named = |error| match error {
+            rrd::Error::Locked => rrd::Error::Locked.of(&self.path),
+            error => error,
+        };
         if let Some(mut opened) = self.opened.take()
-            && opened.file.lock_again(Locking::Try).map_err(|error| error.of(&self.path))?
+            && opened.file.lock_again(Locking::Try).map_err(named)?
         {
             return Ok(Some(opened));
         }
         if !self.path.exists() && !self.begin(writing)? {
             return Ok(None);
         }
-        let file = File::open(&self.path, Access::Write(Locking::Try));
-        let file = file.map_err(|error| match error {
-            rrd::Error::Locked => error.of(&self.path),
-            error => error,
-        })?;
+        let file = File::open(&self.path, Access::Write(Locking::Try)).map_err(named)?;
         self.adopt(file, writing).map(Some)
     }
 
     /// Makes the file; false if there is no room for it.
-    fn begin(&mut self, writing: &mut Writing<'_>) -> Result<bool, rrd::Error> {
+    fn begin(&self, writing: &mut Writing<'_>) -> Result<bool, rrd::Error> {
         let definitions = self.plan.definitions();
         let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();
         let start_us = self.times_us.front().copied().unwrap_or_default();
@@ -311,7 +302,7 @@ impl SeriesFile {
     }
 
     /// Finds the fields in a file that may be older than the plan, and adds those that are missing.
-    fn adopt(&mut self, file: File, writing: &mut Writing<'_>) -> Result<Opened, rrd::Error> {
+    fn adopt(&self, file: File, writing: &mut Writing<'_>) -> Result<Opened, rrd::Error> {
         let plan = Arc::clone(&self.plan);
         if let Some(targets) = targets(&plan, &file) {
             return Ok(Opened { file, targets });

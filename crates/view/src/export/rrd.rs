@@ -21,7 +21,7 @@ pub(super) const LETTERS: &str = "cdmnCDN";
 const HELP: &str = "\
 --export rrd,DIR[,OPTION,…]: round-robin databases below DIR, as whit rrd and rrdtool read them
   table=FILE  what is kept, and for how long; the default is below
-  batch=SECS  write so many seconds of samples at once (10)
+  batch=SECS  write so many seconds of samples at once (60)
   limit=SIZE  begin no file that makes DIR larger than this (100M)
   h           show this text
 
@@ -34,7 +34,8 @@ data source.  Without -s: what the table names; without both cdmnCDN.
 pub const DEFAULT_TABLE: &str = include_str!("rrd.table");
 
 /// Seconds of samples that are written at once, unless `batch=` says otherwise: what a kill loses.
-const BATCH_SECONDS: u32 = 10;
+/// The kernel writes changed pages to the disk every half a minute, however little is new in each.
+const BATCH_SECONDS: u32 = 60;
 
 /// The longest batch: an hour.
 const BATCH_SECONDS_MAX: u32 = 3_600;
