@@ -7,6 +7,7 @@ pub(crate) mod link;
 pub(crate) mod play;
 pub(crate) mod record;
 pub(crate) mod rrd;
+pub(crate) mod rrdcached;
 pub(crate) mod run;
 pub(crate) mod top;
 pub(crate) mod trace;

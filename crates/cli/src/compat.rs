@@ -30,6 +30,7 @@ pub(crate) static ALL: &[Incumbent] = &[
     Incumbent { name: "rrdupdate", translate: rrdtool::translate_update, failure: 1 },
     Incumbent { name: "rrdcreate", translate: rrdtool::translate_create, failure: 1 },
     Incumbent { name: "rrdinfo", translate: rrdtool::translate_info, failure: 1 },
+    Incumbent { name: "rrdcached", translate: rrdtool::translate_cached, failure: 1 },
     Incumbent { name: "strace", translate: strace::translate, failure: 1 },
 ];
 

@@ -175,6 +175,17 @@ Examples:
   whit rrd fetch net.rrd AVERAGE --start -1h
   whit link ~/bin                # ~/bin/rrdtool now runs whit rrd";
 
+/// Below the help of `whit rrdcached`.
+pub(crate) const RRDCACHED: &str = "\
+Clients speak rrdcached's protocol: rrdtool --daemon, collectd, RRDs, HELP in a terminal.
+INT and TERM end the daemon: files are written with -F or without a journal, otherwise the journal
+keeps what waits.  USR1 writes all files and ends, USR2 ends at once.
+
+Examples:
+  whit rrdcached -g -l unix:/run/rrdcached.sock -j /var/lib/rrdcached/journal -b /var/lib/rrd -B
+  whit rrdcached -w 30m -z 5m -P FLUSH,FETCH -l 10.0.0.1 -P UPDATE,BATCH --ack disk -l /run/up.sock
+  whit link ~/bin                # ~/bin/rrdcached now runs whit rrdcached";
+
 /// Below the help of `whit record`.
 pub(crate) fn record() -> String {
     format!(

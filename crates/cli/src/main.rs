@@ -60,6 +60,8 @@ enum Verb {
     Run(Box<commands::run::RunArguments>),
     /// Round-robin databases, by RRDtool's command line
     Rrd(commands::rrd::RrdArguments),
+    /// Collect updates of round-robin databases for many clients, and write them together
+    Rrdcached(Box<commands::rrdcached::RrdcachedArguments>),
     /// What each kernel file costs to read here, and what is missing
     Doctor(commands::doctor::DoctorArguments),
     /// Repeat the classic overhead tables on this machine, beside the incumbents
@@ -82,6 +84,9 @@ fn main() -> ExitCode {
         Some(incumbent) => incumbent.failure,
         None if runs => commands::run::FAILURE,
         None if words.get(1).is_some_and(|verb| verb == "rrd") => commands::rrd::FAILURE,
+        None if words.get(1).is_some_and(|verb| verb == "rrdcached") => {
+            commands::rrdcached::FAILURE
+        }
         None => 2,
     };
     let words = match run::config::configured(words) {
@@ -102,6 +107,7 @@ fn main() -> ExitCode {
         Verb::Trace(arguments) => commands::trace::run(&arguments),
         Verb::Run(arguments) => commands::run::run(*arguments),
         Verb::Rrd(arguments) => commands::rrd::run(&arguments),
+        Verb::Rrdcached(arguments) => commands::rrdcached::run(*arguments),
         Verb::Doctor(arguments) => commands::doctor::run(arguments),
         Verb::Bench(arguments) => commands::bench::run(arguments),
         Verb::Link(arguments) => commands::link::run(&arguments),

@@ -62,6 +62,8 @@ pub struct File {
     is_current: bool,
     /// Whether several updates are to come, so that a mapping pays.
     is_kept: bool,
+    /// Changes that are not written, if this file is only looked at.
+    preview: Option<Vec<(u64, Vec<u8>)>>,
 }
 
 /// What [`File::write_live`] did.
@@ -113,6 +115,7 @@ impl File {
             mapping: None,
             is_current: true,
             is_kept: false,
+            preview: None,
         })
     }
 
@@ -146,6 +149,12 @@ impl File {
         self.file_bytes
     }
 
+    /// From now on changes stay in memory, and reads of this file show them: what the file would
+    /// be after updates that wait.
+    pub fn preview(&mut self) {
+        self.preview.get_or_insert_default();
+    }
+
     /// Offset of a row.
     pub(crate) fn row_offset(&self, archive: usize, row: u64) -> u64 {
         let before: u64 = self.header.archives[..archive].iter().map(|one| one.rows).sum();
@@ -159,8 +168,12 @@ impl File {
     pub fn read_rows(&self, archive: usize, first: u64, count: u64) -> Result<Vec<f64>> {
         let cells = usize::try_from(count * self.header.sources.len() as u64).unwrap_or(usize::MAX);
         let mut bytes = vec![0; cells * 8];
-        read_exact_at(&self.file, &mut bytes, self.row_offset(archive, first))
+        let start = self.row_offset(archive, first);
+        read_exact_at(&self.file, &mut bytes, start)
             .map_err(|error| Error::file("reading", &self.path, error))?;
+        for (offset, changed) in self.preview.iter().flatten() {
+            overlay(&mut bytes, start, changed, *offset);
+        }
         let cell = |bytes: &[u8]| {
             let mut word = [0; 8];
             word.copy_from_slice(bytes);
@@ -312,6 +325,15 @@ impl File {
     }
 
     fn write_ranges(&mut self, ranges: &[Range], bytes: &[u8]) -> io::Result<Written> {
+        if let Some(preview) = &mut self.preview {
+            let mut rest = bytes;
+            for range in ranges {
+                let (own, others) = rest.split_at(range.length);
+                preview.push((range.offset, own.to_vec()));
+                rest = others;
+            }
+            return Ok(Written::Done);
+        }
         if !self.is_kept
             && self.is_current
             && let Some(span) = one_page(ranges)
@@ -366,6 +388,17 @@ fn one_page(ranges: &[Range]) -> Option<Range> {
     let end = ranges.iter().map(|range| range.offset + range.length as u64).max()?;
     let is_one = end > start && start / PAGE_BYTES == (end - 1) / PAGE_BYTES;
     is_one.then(|| Range { offset: start, length: (end - start) as usize })
+}
+
+/// Copies the part of `changed`, at `offset` of a file, that lies within `bytes`, at `start`.
+fn overlay(bytes: &mut [u8], start: u64, changed: &[u8], offset: u64) {
+    let (end, changed_end) = (start + bytes.len() as u64, offset + changed.len() as u64);
+    let (from, to) = (start.max(offset), end.min(changed_end));
+    if from < to {
+        let place = |at: u64, base: u64| usize::try_from(at - base).unwrap_or(usize::MAX);
+        bytes[place(from, start)..place(to, start)]
+            .copy_from_slice(&changed[place(from, offset)..place(to, offset)]);
+    }
 }
 
 fn write_page(file: &SystemFile, bytes: &[u8], offset: u64) -> io::Result<()> {

@@ -7,6 +7,7 @@
 //! Begin with `layout.rs`, which says where each byte of a file is, then `header.rs`, the same as
 //! plain structs, then `update.rs`.
 
+mod acceptance;
 pub mod check;
 mod codec;
 pub mod command;
@@ -41,6 +42,7 @@ pub mod tune;
 pub mod update;
 mod xml;
 
+pub use acceptance::ReadingRules;
 pub use error::{Error, Result, reason};
 pub use file::{Access, File, Locking};
 pub use layout::{FileLayout, LAYOUTS, X86_64};

@@ -158,12 +158,29 @@ impl Updater {
         if arguments.is_empty() {
             return Err(refuse!("Not enough arguments"));
         }
+        let refused = self.update_until_refused(file, options, arguments, moments, written)?;
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// As [`Updater::update`], but tells an argument that is refused from a file that fails: gives
+    /// why the first bad argument is refused.  Those before it are in the file.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written: then it is as it was.
+    pub fn update_until_refused(
+        &mut self,
+        file: &mut File,
+        options: &Options<'_>,
+        arguments: &[&[u8]],
+        moments: &dyn Moments,
+        written: Option<&mut Vec<WrittenValue>>,
+    ) -> Result<Option<Error>> {
         let mut refused = None;
         let only = |_| arguments.iter().copied();
         let refuse = |_, error| refused = Some(error);
         // The file was just opened, or compared: nothing is stale.
         self.update_each(file, options, 1, moments, only, written, refuse)?;
-        refused.map_or(Ok(()), Err)
+        Ok(refused)
     }
 
     /// Does several updates of a file, each as by a call of its own, and writes all at once.

@@ -1,4 +1,4 @@
-//! `rrdtool`, `rrdupdate`, `rrdcreate`, `rrdinfo`: their command lines as those of `whit rrd`.
+//! `rrdtool`, `rrdupdate`, `rrdcreate`, `rrdinfo`, `rrdcached`: their command lines as those of `whit rrd`.
 
 use std::ffi::OsString;
 
@@ -20,6 +20,11 @@ pub(super) fn translate_create(arguments: Vec<OsString>) -> Vec<OsString> {
 /// `rrdinfo FILE`.
 pub(super) fn translate_info(arguments: Vec<OsString>) -> Vec<OsString> {
     with(&["rrd", "info"], arguments)
+}
+
+/// `rrdcached OPTION…`.
+pub(super) fn translate_cached(arguments: Vec<OsString>) -> Vec<OsString> {
+    with(&["rrdcached"], arguments)
 }
 
 fn with(verb: &[&str], arguments: Vec<OsString>) -> Vec<OsString> {

@@ -97,6 +97,14 @@ impl PidFile {
         }
     }
 
+    /// Writes the pid file at a place.
+    pub(crate) fn at(path: &Path) -> anyhow::Result<Self> {
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(false).open(path);
+        let file = file.with_context(|| format!("cannot write the pid file {}", path.display()))?;
+        Self::hold(path.to_owned(), file)
+    }
+
     fn hold(path: PathBuf, mut file: File) -> anyhow::Result<Self> {
         if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             let mut pid = String::new();

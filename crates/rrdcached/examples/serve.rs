@@ -1,0 +1,73 @@
+//! A daemon with few options, for measurements and tries: `serve SOCKET BASE JOURNAL|- [OPTION…]`.
+//!
+//! Options: `-B`, `-R`, `-O`, `-w SECONDS`, `-f SECONDS`, `--ack none|os|disk`, `--mem BYTES`.
+#![allow(clippy::print_stderr, reason = "a program")]
+
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rrd::header::Time;
+use rrdcached::protocol::Permissions;
+use rrdcached::{
+    Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Server,
+    Socket,
+};
+
+struct Here;
+
+impl DaemonWorld for Here {
+    fn now(&self) -> Time {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Time { seconds: now.as_secs() as i64, microseconds: i64::from(now.subsec_micros()) }
+    }
+
+    fn log(&self, _: bool, text: &str) {
+        eprintln!("{text}");
+    }
+
+    fn offset(&self, _: i64) -> (i32, String) {
+        (0, "UTC".to_owned())
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [socket, base, journal, options @ ..] = words.as_slice() else {
+        return Err("usage: serve SOCKET BASE JOURNAL|- [OPTION...]".into());
+    };
+    let has = |name: &str| options.iter().any(|option| option == name);
+    let value = |name: &str| {
+        let place = options.iter().position(|option| option == name)?;
+        options.get(place + 1).map(String::as_str)
+    };
+    let number = |name: &str, default: i64| value(name).map_or(Ok(default), str::parse::<i64>);
+    let limits = Limits::default();
+    let memory = number("--mem", i64::try_from(limits.memory_bytes)?)?;
+    let settings = DaemonSettings {
+        paths: PathRules::new(Path::new(base), has("-B"), has("-R"))?,
+        write_seconds: number("-w", 300)?,
+        delay_seconds: 0,
+        scan_seconds: number("-f", 3600)?,
+        writers: 4,
+        journal: (journal != "-").then(|| PathBuf::from(journal)),
+        keeps_files: has("-O"),
+        limits: Limits { memory_bytes: u64::try_from(memory)?, ..limits },
+    };
+    let acknowledge = match value("--ack") {
+        Some("none") => Acknowledge::None,
+        Some("disk") => Acknowledge::Disk,
+        _ => Acknowledge::Os,
+    };
+    let _ = std::fs::remove_file(socket);
+    let listener = Listener {
+        socket: Socket::Unix(UnixListener::bind(socket)?, None),
+        permissions: Permissions::ALL,
+        acknowledge,
+    };
+    let daemon = CachingDaemon::new(settings, Box::new(Here))?;
+    let _server = Server::start(daemon, vec![listener])?;
+    loop {
+        std::thread::park();
+    }
+}

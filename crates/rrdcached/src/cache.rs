@@ -1,0 +1,245 @@
+//! Files in memory: for each its rules, its last time, and readings that are not written yet.
+//!
+//! A name as clients write it leads to its file by one look into a sharded table, so that a line
+//! costs no system call; a new name is resolved once.  Each file has a lock of its own, and there is
+//! no other on a reading's way.  Readings of a file are kept as their text, one after the other: the
+//! text is what an update takes, and what PENDING shows.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rrd::ReadingRules;
+use rrd::header::Time;
+
+use crate::journal::Name;
+use crate::locks::lock;
+
+/// A file.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// Its name, all links resolved.
+    pub(crate) path: PathBuf,
+    /// Its name in the journal.
+    pub(crate) name: Arc<Name>,
+    /// Held while the file is open: closing it anywhere in a process drops all locks of the
+    /// process.  Taken before the state.
+    pub(crate) io: Mutex<()>,
+    state: Mutex<State>,
+}
+
+/// What changes.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// `None` until the file has been looked at.
+    pub(crate) rules: Option<ReadingRules>,
+    /// Time of the last reading, written or not.
+    pub(crate) last: Option<Time>,
+    /// Step, in seconds.
+    pub(crate) step_seconds: u64,
+    /// Number of the file on its device: files are written in this order.
+    pub(crate) inode: u64,
+    /// Readings that wait.
+    pub(crate) pending: Readings,
+    /// Readings that are being written.
+    pub(crate) writing: Readings,
+    /// When the file was written last, or its first reading came: in seconds since 1970.
+    pub(crate) written_at: i64,
+    /// Whether it is in the queue.
+    pub(crate) is_queued: bool,
+    /// Whether its readings stay in memory.
+    pub(crate) is_suspended: bool,
+    /// Whether it was dropped from the cache.
+    pub(crate) is_gone: bool,
+    /// Writes that failed since the last one that did not.
+    pub(crate) failures: u32,
+}
+
+/// Readings, oldest first.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Readings {
+    /// Each with a line feed after it.
+    pub(crate) text: Vec<u8>,
+    pub(crate) count: u32,
+    /// The oldest segment of the journal that has one of them.
+    pub(crate) segment: u64,
+}
+
+impl Readings {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(crate) fn push(&mut self, reading: &[u8], segment: u64) {
+        if self.count == 0 {
+            self.segment = segment;
+        }
+        self.text.reserve(reading.len() + 1);
+        self.text.extend_from_slice(reading);
+        self.text.push(b'\n');
+        self.count += 1;
+        self.segment = self.segment.min(segment);
+    }
+
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        self.text.split_inclusive(|byte| *byte == b'\n').map(|line| &line[..line.len() - 1])
+    }
+
+    /// Puts older readings in front.
+    pub(crate) fn put_in_front(&mut self, mut older: Readings) {
+        if older.is_empty() {
+            return;
+        }
+        if !self.is_empty() {
+            older.text.extend_from_slice(&self.text);
+            older.count += self.count;
+            older.segment = older.segment.min(self.segment);
+        }
+        *self = older;
+    }
+}
+
+impl Entry {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
+impl State {
+    /// All readings that are not written, oldest first.
+    pub(crate) fn unwritten(&self) -> Readings {
+        let mut all = self.pending.clone();
+        all.put_in_front(self.writing.clone());
+        all
+    }
+
+    /// The oldest segment that is needed for this file.
+    pub(crate) fn segment(&self) -> Option<u64> {
+        let all = [&self.pending, &self.writing].into_iter();
+        all.filter(|readings| !readings.is_empty()).map(|readings| readings.segment).min()
+    }
+}
+
+/// Tables of names: a power of two above the number of sessions that run at once.
+const SHARDS: usize = 64;
+
+type Names = Mutex<HashMap<Box<[u8]>, Arc<Entry>>>;
+
+/// All files that are known.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    /// By the name that clients write.
+    aliases: Box<[Names]>,
+    alias_count: AtomicUsize,
+    /// By the name with all links resolved.
+    files: Mutex<HashMap<PathBuf, Arc<Entry>>>,
+    next_id: AtomicU64,
+    /// Bytes of readings that are not written.
+    bytes: AtomicI64,
+}
+
+/// Bytes that a file costs beside its readings; names are kept twice.
+pub(crate) const ENTRY_BYTES: usize = 512;
+
+impl Cache {
+    pub(crate) fn new() -> Self {
+        Self {
+            aliases: (0..SHARDS).map(|_| Names::default()).collect(),
+            alias_count: AtomicUsize::new(0),
+            files: Mutex::default(),
+            next_id: AtomicU64::new(1),
+            bytes: AtomicI64::new(0),
+        }
+    }
+
+    /// Only spreads names; the tables themselves use a keyed hash.
+    fn shard(&self, name: &[u8]) -> &Names {
+        let sum =
+            name.iter().rev().take(12).fold(name.len(), |sum, byte| {
+                sum.wrapping_mul(31).wrapping_add(usize::from(*byte))
+            });
+        &self.aliases[(sum ^ (sum >> 7)) % SHARDS]
+    }
+
+    /// The file of a name that was used before.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<Arc<Entry>> {
+        lock(self.shard(name)).get(name).cloned()
+    }
+
+    /// Remembers a name.
+    pub(crate) fn remember(&self, name: &[u8], entry: &Arc<Entry>) {
+        // One file has as many names as a client likes to invent.
+        let files = lock(&self.files).len();
+        if self.alias_count.load(Ordering::Relaxed) > 4 * files + 1024 {
+            for shard in &self.aliases {
+                lock(shard).clear();
+            }
+            self.alias_count.store(0, Ordering::Relaxed);
+        }
+        if lock(self.shard(name)).insert(name.into(), Arc::clone(entry)).is_none() {
+            self.alias_count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The file of a resolved name.
+    pub(crate) fn find_file(&self, path: &Path) -> Option<Arc<Entry>> {
+        lock(&self.files).get(path).cloned()
+    }
+
+    /// The file of a resolved name, made if it is not known; whether it was made.
+    pub(crate) fn file(&self, path: &Path, now: i64) -> Arc<Entry> {
+        use std::os::unix::ffi::OsStrExt as _;
+        let mut files = lock(&self.files);
+        if let Some(entry) = files.get(path) {
+            return Arc::clone(entry);
+        }
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let entry = Arc::new(Entry {
+            path: path.to_owned(),
+            name: Name::new(id, path.as_os_str().as_bytes()),
+            io: Mutex::new(()),
+            state: Mutex::new(State { written_at: now, ..State::default() }),
+        });
+        files.insert(path.to_owned(), Arc::clone(&entry));
+        self.add_bytes(ENTRY_BYTES);
+        entry
+    }
+
+    /// Drops a file; the caller marks it as gone.
+    pub(crate) fn remove(&self, entry: &Entry) {
+        if lock(&self.files).remove(&entry.path).is_some() {
+            self.release_bytes(ENTRY_BYTES);
+        }
+    }
+
+    /// Forgets a name of a file that is gone.
+    pub(crate) fn forget_name(&self, name: &[u8]) {
+        if lock(self.shard(name)).remove(name).is_some() {
+            self.alias_count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// All files.
+    pub(crate) fn files(&self) -> Vec<Arc<Entry>> {
+        lock(&self.files).values().cloned().collect()
+    }
+
+    /// The number of files.
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.files).len()
+    }
+
+    pub(crate) fn add_bytes(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes as i64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn release_bytes(&self, bytes: usize) {
+        self.bytes.fetch_sub(bytes as i64, Ordering::Relaxed);
+    }
+
+    /// Bytes that are in use.
+    pub(crate) fn bytes(&self) -> u64 {
+        u64::try_from(self.bytes.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+}

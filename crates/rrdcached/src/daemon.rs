@@ -1,0 +1,306 @@
+//! The daemon without its sockets: files in memory, the journal, and what keeps them in order.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use rrd::header::Time;
+use rrd::update::Moments;
+
+use crate::cache::{Cache, Entry, State};
+use crate::journal::{Journal, JournalError};
+use crate::locks::lock;
+use crate::paths::PathRules;
+use crate::queue::Queue;
+use crate::stats::Counters;
+
+/// What the daemon needs of the world.
+pub trait DaemonWorld: Send + Sync {
+    /// The time now.
+    fn now(&self) -> Time;
+
+    /// Takes a message for the administrator; `is_error`: something went wrong.
+    fn log(&self, is_error: bool, text: &str);
+
+    /// Offset of local time in seconds, and its name: dumps show times in words.
+    fn offset(&self, seconds: i64) -> (i32, String);
+}
+
+/// Bounds on memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes of readings that are not written: above it sessions wait for writers.
+    pub memory_bytes: u64,
+    /// Connections at once.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { memory_bytes: 1 << 30, connections: 1024 }
+    }
+}
+
+/// How the daemon works.
+#[derive(Debug, Clone)]
+pub struct DaemonSettings {
+    /// Which files clients may use.
+    pub paths: PathRules,
+    /// Age of a file's readings at which they are written, in seconds.
+    pub write_seconds: i64,
+    /// Most seconds by which a write is delayed, at random.
+    pub delay_seconds: i64,
+    /// Seconds between two looks for files that no reading comes for any more.
+    pub scan_seconds: i64,
+    /// Threads that write files.
+    pub writers: usize,
+    /// The folder of the journal.
+    pub journal: Option<PathBuf>,
+    /// Whether CREATE keeps files that exist.
+    pub keeps_files: bool,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+/// The daemon.
+pub struct CachingDaemon {
+    pub(crate) settings: DaemonSettings,
+    pub(crate) world: Box<dyn DaemonWorld>,
+    pub(crate) cache: Cache,
+    pub(crate) queue: Queue,
+    pub(crate) journal: Option<Journal>,
+    pub(crate) counters: Counters,
+    /// Files whose write failed.
+    pub(crate) failed: Mutex<Vec<Arc<Entry>>>,
+    /// Whether every reading of the old journal is in memory.
+    replayed: (Mutex<bool>, Condvar),
+    /// Notified when readings were written.
+    pub(crate) written: (Mutex<()>, Condvar),
+    is_stopped: AtomicBool,
+    timer: (Mutex<()>, Condvar),
+}
+
+impl std::fmt::Debug for CachingDaemon {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("CachingDaemon").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// Longest time that a session waits for memory.
+const MEMORY_WAIT: Duration = Duration::from_secs(30);
+
+impl CachingDaemon {
+    /// A daemon that nobody talks to yet.  [`crate::Server`] starts its threads.
+    ///
+    /// # Errors
+    /// If the journal cannot be used.
+    pub fn new(
+        settings: DaemonSettings,
+        world: Box<dyn DaemonWorld>,
+    ) -> Result<Self, JournalError> {
+        let journal = settings.journal.as_deref().map(Journal::open).transpose()?;
+        let is_replayed = journal.is_none();
+        Ok(Self {
+            settings,
+            world,
+            cache: Cache::new(),
+            queue: Queue::default(),
+            journal,
+            counters: Counters::default(),
+            failed: Mutex::default(),
+            replayed: (Mutex::new(is_replayed), Condvar::new()),
+            written: Default::default(),
+            is_stopped: AtomicBool::new(false),
+            timer: Default::default(),
+        })
+    }
+
+    /// The time now, in seconds since 1970.
+    pub(crate) fn now(&self) -> i64 {
+        self.world.now().seconds
+    }
+
+    pub(crate) fn error(&self, text: &str) {
+        self.world.log(true, text);
+    }
+
+    /// Waits until what the old journal holds is in memory.
+    pub(crate) fn wait_for_replay(&self) {
+        let mut is_done = lock(&self.replayed.0);
+        while !*is_done {
+            is_done = self.replayed.1.wait(is_done).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    pub(crate) fn is_replayed(&self) -> bool {
+        *lock(&self.replayed.0)
+    }
+
+    pub(crate) fn set_replayed(&self) {
+        *lock(&self.replayed.0) = true;
+        self.replayed.1.notify_all();
+    }
+
+    /// Puts a file into the queue unless it is there.
+    pub(crate) fn enqueue(&self, entry: &Arc<Entry>, state: &mut State) {
+        if !state.is_queued && !state.is_suspended {
+            state.is_queued = true;
+            self.queue.push(Arc::clone(entry));
+        }
+    }
+
+    /// Puts a file into the queue if its readings are old enough.
+    pub(crate) fn enqueue_if_due(&self, entry: &Arc<Entry>, state: &mut State, now: i64) {
+        if now - state.written_at >= self.settings.write_seconds {
+            self.enqueue(entry, state);
+        }
+    }
+
+    /// When a file counts as written that is written now: a random time later, if so set.
+    pub(crate) fn written_at(&self, now: i64, inode: u64) -> i64 {
+        match self.settings.delay_seconds {
+            0 => now,
+            delay => {
+                use std::hash::{BuildHasher as _, RandomState};
+                let random = RandomState::new().hash_one((now, inode));
+                now + (random % delay.unsigned_abs()) as i64
+            }
+        }
+    }
+
+    /// Waits while memory is full; whether there is room now.
+    pub(crate) fn wait_for_memory(&self) -> bool {
+        if self.cache.bytes() <= self.settings.limits.memory_bytes {
+            return true;
+        }
+        self.wait_for_replay();
+        self.counters.memory_waits.add(1);
+        self.enqueue_all();
+        let (mutex, written) = &self.written;
+        let is_full = |(): &mut ()| {
+            self.cache.bytes() > self.settings.limits.memory_bytes && !self.is_stopped()
+        };
+        let waited = written.wait_timeout_while(lock(mutex), MEMORY_WAIT, is_full);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// Puts all files that have readings into the queue.
+    pub(crate) fn enqueue_all(&self) {
+        for entry in self.cache.files() {
+            let mut state = entry.lock();
+            if !state.pending.is_empty() {
+                self.enqueue(&entry, &mut state);
+            }
+        }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Acquire)
+    }
+
+    /// Sends all threads home.
+    pub(crate) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Release);
+        self.queue.close();
+        let _timer = lock(&self.timer.0);
+        self.timer.1.notify_all();
+        self.written.1.notify_all();
+    }
+
+    /// Looks after files every second until the daemon stops.
+    pub(crate) fn run_timer(&self) {
+        self.wait_for_replay();
+        let mut next_scan = self.now() + self.settings.scan_seconds;
+        loop {
+            let waited = self.timer.1.wait_timeout(lock(&self.timer.0), Duration::from_secs(1));
+            drop(waited);
+            if self.is_stopped() {
+                return;
+            }
+            self.retry_failed();
+            let now = self.now();
+            if now >= next_scan {
+                next_scan = now + self.settings.scan_seconds;
+                self.scan(now);
+                if let Err(error) = self.rotate() {
+                    self.error(&format!("cannot begin a new segment of the journal: {error}"));
+                }
+            }
+        }
+    }
+
+    /// Enqueues files whose write failed, later each time.
+    fn retry_failed(&self) {
+        let now = self.now();
+        let failed = std::mem::take(&mut *lock(&self.failed));
+        let mut kept = Vec::new();
+        for entry in failed {
+            let mut state = entry.lock();
+            if state.is_gone || state.pending.is_empty() {
+                continue;
+            }
+            // 2, 4, … 256 seconds after the last try.
+            if now >= state.written_at + (1 << state.failures.min(8)) {
+                self.enqueue(&entry, &mut state);
+            } else {
+                drop(state);
+                kept.push(entry);
+            }
+        }
+        lock(&self.failed).extend(kept);
+    }
+
+    /// Enqueues files that wait for long, and drops those that nobody updates.
+    fn scan(&self, now: i64) {
+        for entry in self.cache.files() {
+            let mut state = entry.lock();
+            if !state.pending.is_empty() {
+                self.enqueue_if_due(&entry, &mut state, now);
+                continue;
+            }
+            let is_idle = now - state.written_at >= self.settings.scan_seconds
+                && state.writing.is_empty()
+                && !state.is_suspended
+                && !state.is_queued;
+            if is_idle {
+                state.is_gone = true;
+                self.cache.remove(&entry);
+            }
+        }
+    }
+
+    /// Begins a segment of the journal, and removes those that no file needs.
+    ///
+    /// # Errors
+    /// If the system refuses it.
+    pub(crate) fn rotate(&self) -> io::Result<()> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        journal.rotate()?;
+        self.remove_segments()
+    }
+
+    /// Removes segments that no file needs.
+    pub(crate) fn remove_segments(&self) -> io::Result<()> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        // Read first: a reading that comes meanwhile is in this segment or a later one.
+        let current = journal.number();
+        let files = self.cache.files();
+        let needed = files.iter().filter_map(|entry| entry.lock().segment()).min();
+        journal.remove_before(needed.unwrap_or(current).min(current))
+    }
+}
+
+/// The world of an update whose times are all numbers.
+pub(crate) struct NoWords(pub(crate) Time);
+
+impl Moments for NoWords {
+    fn now(&self) -> Time {
+        self.0
+    }
+
+    fn parse(&self, words: &str) -> Result<i64, String> {
+        Err(format!("'{words}' is no time in seconds"))
+    }
+}

@@ -1,0 +1,428 @@
+//! The journal: what was acknowledged and is not in its file yet.  `docs/format-rrd-journal.md`
+//! defines every byte.
+//!
+//! A journal is a folder of segments that are only appended to.  A session gathers the records of
+//! all lines that one read brought and appends them as one block with a checksum, by one write,
+//! before it answers; so a killed process loses nothing that was acknowledged, and a cut block holds
+//! only what was not.  With [`Acknowledge::Disk`] sessions that wait share one `fdatasync`: the one
+//! that comes first syncs for all that have written until then.
+//!
+//! A segment names each file once and then uses its number.  It is removed once every reading in it
+//! is in its file.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+
+use rrd::header::Time;
+use rustix::fs::{FlockOperation, flock};
+
+use crate::locks::lock;
+
+mod record;
+
+use record::{Kind, push_number, seal};
+pub(crate) use record::{Record, RecordReader, read_segment};
+
+/// When an update is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Acknowledge {
+    /// Before it is in the journal.
+    None,
+    /// When the system has it: it survives the end of this process.
+    #[default]
+    Os,
+    /// When the disk has it: it survives the end of the power.
+    Disk,
+}
+
+/// The journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The system refused it.
+    #[error("cannot use the journal {}", .0.display())]
+    Folder(PathBuf, #[source] io::Error),
+    /// Another process uses it.
+    #[error("another process uses the journal {}", .0.display())]
+    Taken(PathBuf),
+    /// A file of it might be another user's.
+    #[error("{} is not this user's alone: it must be owned by the user who runs the daemon and writable by nobody else", .0.display())]
+    Foreign(PathBuf),
+}
+
+/// Names of segments begin so, and continue with the number in 16 digits.
+const SEGMENT_PREFIX: &str = "whit.journal.";
+/// Names of rrdcached's journals begin so.
+const TEXT_PREFIX: &str = "rrd.journal.";
+/// Held by the process that uses the folder.
+const LOCK_NAME: &str = "whit.journal.lock";
+/// A longer segment is followed by another: replay reads a segment into memory.
+const SEGMENT_BYTES: u64 = 64 << 20;
+
+/// A file's name as a journal knows it.
+#[derive(Debug)]
+pub(crate) struct Name {
+    id: u64,
+    path: Box<[u8]>,
+    /// The segment that has the name.
+    defined_in: AtomicU64,
+}
+
+impl Name {
+    /// A name; no other file of this process has the same number.
+    pub(crate) fn new(id: u64, path: &[u8]) -> Arc<Self> {
+        Arc::new(Self { id, path: path.into(), defined_in: AtomicU64::new(0) })
+    }
+}
+
+/// A file of the journal that is written to.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    number: u64,
+    path: PathBuf,
+    file: File,
+    /// Where the next block goes.
+    end: Mutex<u64>,
+    sync: Mutex<SyncState>,
+    synced: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct SyncState {
+    /// Bytes that the disk has.
+    bytes: u64,
+    is_running: bool,
+}
+
+impl Segment {
+    fn create(folder: &Path, number: u64) -> io::Result<Self> {
+        let path = folder.join(format!("{SEGMENT_PREFIX}{number:016}"));
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+        let head = record::head(number);
+        file.write_all_at(&head, 0)?;
+        file.sync_data()?;
+        File::open(folder)?.sync_all()?;
+        let end = Mutex::new(head.len() as u64);
+        let sync = Mutex::new(SyncState::default());
+        Ok(Self { number, path, file, end, sync, synced: Condvar::new() })
+    }
+
+    /// Appends a block; gives where it ends.
+    fn append(&self, block: &[u8]) -> io::Result<u64> {
+        let mut end = lock(&self.end);
+        if let Err(error) = self.file.write_all_at(block, *end) {
+            // What was written of it must not stay in front of the next block.
+            self.file.set_len(*end)?;
+            return Err(error);
+        }
+        *end += block.len() as u64;
+        Ok(*end)
+    }
+
+    /// Waits until the disk has everything before `end`.
+    fn wait_for_disk(&self, end: u64) -> io::Result<()> {
+        let mut state = lock(&self.sync);
+        while state.bytes < end {
+            if state.is_running {
+                state = self.synced.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+                continue;
+            }
+            state.is_running = true;
+            drop(state);
+            let written = *lock(&self.end);
+            let done = self.file.sync_data();
+            state = lock(&self.sync);
+            state.is_running = false;
+            self.synced.notify_all();
+            done?;
+            state.bytes = state.bytes.max(written);
+        }
+        Ok(())
+    }
+}
+
+/// Records of a session that are appended together.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    segment: Arc<Segment>,
+    block: Vec<u8>,
+    /// Files that this block names.
+    names: Vec<Arc<Name>>,
+    /// Where the disk must have the segment before an answer.
+    end: u64,
+    /// Segments before this one that the disk must have before an answer.
+    before: Vec<Arc<Segment>>,
+    waits_for_disk: bool,
+}
+
+impl Chunk {
+    /// The segment that the records go to.
+    pub(crate) fn segment(&self) -> u64 {
+        self.segment.number
+    }
+
+    fn name(&mut self, name: &Arc<Name>) {
+        let is_known = name.defined_in.load(Ordering::Acquire) == self.segment.number
+            || self.names.last().is_some_and(|last| last.id == name.id);
+        if !is_known {
+            self.block.push(Kind::Name as u8);
+            push_number(&mut self.block, name.id);
+            push_number(&mut self.block, name.path.len() as u64);
+            self.block.extend_from_slice(&name.path);
+            self.names.push(Arc::clone(name));
+        }
+    }
+
+    /// Adds a reading.
+    pub(crate) fn update(&mut self, name: &Arc<Name>, reading: &[u8]) {
+        self.name(name);
+        self.block.push(Kind::Update as u8);
+        push_number(&mut self.block, name.id);
+        push_number(&mut self.block, reading.len() as u64);
+        self.block.extend_from_slice(reading);
+    }
+
+    /// Adds that a file's readings are dropped.
+    pub(crate) fn forget(&mut self, name: &Arc<Name>) {
+        self.name(name);
+        self.block.push(Kind::Forget as u8);
+        push_number(&mut self.block, name.id);
+    }
+
+    /// Adds that a file has all readings until a time.
+    pub(crate) fn wrote(&mut self, name: &Arc<Name>, until: Time) {
+        self.name(name);
+        self.block.push(Kind::Wrote as u8);
+        push_number(&mut self.block, name.id);
+        push_number(&mut self.block, u64::try_from(until.seconds).unwrap_or(0));
+        push_number(&mut self.block, u64::try_from(until.microseconds).unwrap_or(0));
+    }
+
+    /// Whether nothing waits to be appended.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.block.len() <= record::BLOCK_HEAD_BYTES
+    }
+}
+
+/// What lay in the folder at the start.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// rrdcached's own journals, oldest first.
+    pub(crate) texts: Vec<PathBuf>,
+    /// Segments, oldest first.
+    pub(crate) segments: Vec<(u64, PathBuf)>,
+}
+
+/// A journal that is open.
+#[derive(Debug)]
+pub struct Journal {
+    folder: PathBuf,
+    /// Keeps other processes away.
+    _lock: File,
+    current: Mutex<Arc<Segment>>,
+    number: AtomicU64,
+    /// Files that stay until their readings are in their files: segments by number, and 0 for
+    /// rrdcached's journals.
+    old: Mutex<Vec<(u64, PathBuf)>>,
+    bytes: AtomicU64,
+    rotations: AtomicU64,
+}
+
+impl Journal {
+    /// Opens the journal in a folder and begins a new segment.
+    ///
+    /// # Errors
+    /// If the folder cannot be used, or another process uses it.
+    pub fn open(folder: &Path) -> Result<Self, JournalError> {
+        let refused = |error| JournalError::Folder(folder.to_owned(), error);
+        std::fs::create_dir_all(folder).map_err(refused)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let held = options.open(folder.join(LOCK_NAME)).map_err(refused)?;
+        flock(&held, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| JournalError::Taken(folder.to_owned()))?;
+        let found = find(folder)?;
+        let number = found.segments.last().map_or(0, |(number, _)| *number) + 1;
+        let segment = Segment::create(folder, number).map_err(refused)?;
+        let texts = found.texts.into_iter().map(|path| (0, path));
+        let old = texts.chain(found.segments).collect();
+        Ok(Self {
+            folder: folder.to_owned(),
+            _lock: held,
+            current: Mutex::new(Arc::new(segment)),
+            number: AtomicU64::new(number),
+            old: Mutex::new(old),
+            bytes: AtomicU64::new(0),
+            rotations: AtomicU64::new(0),
+        })
+    }
+
+    /// What lay in the folder when it was opened.
+    pub(crate) fn found(&self) -> Found {
+        let current = self.number.load(Ordering::Acquire);
+        let mut found = Found::default();
+        for (number, path) in lock(&self.old).iter() {
+            match number {
+                0 => found.texts.push(path.clone()),
+                number if *number < current => found.segments.push((*number, path.clone())),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// An empty chunk; whether [`Journal::wait_for_disk`] will be called for it.
+    pub(crate) fn chunk(&self, waits_for_disk: bool) -> Chunk {
+        let segment = Arc::clone(&lock(&self.current));
+        let block = vec![0; record::BLOCK_HEAD_BYTES];
+        Chunk { segment, block, names: Vec::new(), end: 0, before: Vec::new(), waits_for_disk }
+    }
+
+    /// Lets an empty chunk use the newest segment.
+    pub(crate) fn refresh(&self, chunk: &mut Chunk) {
+        if chunk.is_empty() && chunk.segment.number != self.number.load(Ordering::Acquire) {
+            let last = std::mem::replace(&mut chunk.segment, Arc::clone(&lock(&self.current)));
+            if chunk.waits_for_disk && chunk.end > 0 {
+                chunk.before.push(last);
+            }
+            chunk.end = 0;
+        }
+    }
+
+    /// Appends what a chunk holds, and empties it.
+    ///
+    /// # Errors
+    /// If the system does not take it: then nothing of it is in the journal.
+    pub(crate) fn append(&self, chunk: &mut Chunk) -> io::Result<()> {
+        if chunk.is_empty() {
+            return Ok(());
+        }
+        seal(&mut chunk.block);
+        let done = chunk.segment.append(&chunk.block);
+        let length = chunk.block.len() as u64;
+        chunk.block.truncate(record::BLOCK_HEAD_BYTES);
+        let names = std::mem::take(&mut chunk.names);
+        chunk.end = done?;
+        for name in &names {
+            name.defined_in.store(chunk.segment.number, Ordering::Release);
+        }
+        self.bytes.fetch_add(length, Ordering::Relaxed);
+        if chunk.end >= SEGMENT_BYTES {
+            self.rotate_from(chunk.segment.number)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the disk has what was appended by the chunk.
+    ///
+    /// # Errors
+    /// If the system cannot write it.
+    pub(crate) fn wait_for_disk(&self, chunk: &mut Chunk) -> io::Result<()> {
+        for segment in chunk.before.drain(..) {
+            let end = *lock(&segment.end);
+            segment.wait_for_disk(end)?;
+        }
+        chunk.segment.wait_for_disk(chunk.end)
+    }
+
+    /// Begins a new segment.
+    ///
+    /// # Errors
+    /// If it cannot be made: the old one stays in use.
+    pub fn rotate(&self) -> io::Result<()> {
+        self.rotate_from(self.number.load(Ordering::Acquire))
+    }
+
+    fn rotate_from(&self, number: u64) -> io::Result<()> {
+        let mut current = lock(&self.current);
+        if current.number != number {
+            return Ok(());
+        }
+        let next = Arc::new(Segment::create(&self.folder, number + 1)?);
+        let last = std::mem::replace(&mut *current, next);
+        lock(&self.old).push((last.number, last.path.clone()));
+        self.number.store(number + 1, Ordering::Release);
+        self.rotations.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Removes the files whose readings are all in their files: those before segment `oldest`.
+    /// A session may append to one of them still: readings of which no file needs the segment.
+    ///
+    /// # Errors
+    /// If the system refuses it.
+    pub(crate) fn remove_before(&self, oldest: u64) -> io::Result<()> {
+        let mut refused = Ok(());
+        lock(&self.old).retain(|(number, path)| {
+            if *number >= oldest {
+                return true;
+            }
+            match std::fs::remove_file(path) {
+                Ok(()) => false,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+                Err(error) => {
+                    refused = Err(error);
+                    true
+                }
+            }
+        });
+        refused
+    }
+
+    /// The segment in use.
+    pub(crate) fn number(&self) -> u64 {
+        self.number.load(Ordering::Acquire)
+    }
+
+    /// Bytes written since the start.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Segments begun since the start, but for the first one.
+    #[must_use]
+    pub fn rotations(&self) -> u64 {
+        self.rotations.load(Ordering::Relaxed)
+    }
+
+    /// Lets the disk have everything.
+    ///
+    /// # Errors
+    /// If the system cannot write it.
+    pub fn sync(&self) -> io::Result<()> {
+        let segment = Arc::clone(&lock(&self.current));
+        let end = *lock(&segment.end);
+        segment.wait_for_disk(end)
+    }
+}
+
+/// The journals in a folder, which must be this user's alone.
+fn find(folder: &Path) -> Result<Found, JournalError> {
+    let refused = |error| JournalError::Folder(folder.to_owned(), error);
+    let own = rustix::process::geteuid().as_raw();
+    let mut found = Found::default();
+    for entry in std::fs::read_dir(folder).map_err(refused)? {
+        let path = entry.map_err(refused)?.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        let number = name.strip_prefix(SEGMENT_PREFIX).and_then(|digits| digits.parse().ok());
+        if number.is_none() && !name.starts_with(TEXT_PREFIX) {
+            continue;
+        }
+        let metadata = std::fs::symlink_metadata(&path).map_err(refused)?;
+        if !metadata.is_file() || metadata.uid() != own || metadata.mode() & 0o022 != 0 {
+            return Err(JournalError::Foreign(path));
+        }
+        match number {
+            Some(number) => found.segments.push((number, path)),
+            None => found.texts.push(path),
+        }
+    }
+    found.texts.sort();
+    found.segments.sort();
+    Ok(found)
+}

@@ -1,0 +1,169 @@
+//! The bytes of a segment: a head, then blocks of records, each block with its length and checksum.
+//!
+//! Numbers are LEB128.  Damage costs the block that it is in: reading goes on at the next mark that
+//! a block with the right checksum follows.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use rrd::header::Time;
+
+/// A segment begins so.
+const HEAD: &[u8; 8] = b"whitrrdj";
+/// The version of the format.
+const VERSION: u32 = 1;
+/// Head, version, number of the segment, checksum.
+pub(crate) const HEAD_BYTES: usize = 24;
+/// A block begins so.
+const MARK: [u8; 4] = *b"\xb1rrd";
+/// Mark, length and checksum.
+pub(super) const BLOCK_HEAD_BYTES: usize = 12;
+/// Longest segment that is read: segments are rotated far below.
+const SEGMENT_BYTES_MAX: u64 = 1 << 30;
+
+/// What a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    Name = 1,
+    Update = 2,
+    Forget = 3,
+    Wrote = 4,
+}
+
+/// A record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Record<'a> {
+    /// A file gets a number, for this segment.
+    Name { id: u64, path: &'a [u8] },
+    /// A reading: time and values.
+    Update { id: u64, reading: &'a [u8] },
+    /// Readings that are not written are dropped.
+    Forget { id: u64 },
+    /// The file has all readings until a time.
+    Wrote { id: u64, until: Time },
+}
+
+/// The head of a segment.
+pub(super) fn head(number: u64) -> [u8; HEAD_BYTES] {
+    let mut head = [0; HEAD_BYTES];
+    head[..8].copy_from_slice(HEAD);
+    head[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    head[12..20].copy_from_slice(&number.to_le_bytes());
+    let checksum = crc32c::crc32c(&head[..20]);
+    head[20..].copy_from_slice(&checksum.to_le_bytes());
+    head
+}
+
+/// Fills in the head of a block.
+pub(super) fn seal(block: &mut [u8]) {
+    let (head, payload) = block.split_at_mut(BLOCK_HEAD_BYTES);
+    head[..4].copy_from_slice(&MARK);
+    head[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+    head[8..].copy_from_slice(&crc32c::crc32c(payload).to_le_bytes());
+}
+
+/// Appends a number.
+pub(super) fn push_number(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Records of a block, one after the other.
+#[derive(Debug, Clone)]
+pub(crate) struct RecordReader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> RecordReader<'a> {
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0u64;
+        for shift in (0..64).step_by(7) {
+            let (byte, rest) = self.bytes.split_first()?;
+            self.bytes = rest;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    fn text(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.number()?).ok()?;
+        let (text, rest) = self.bytes.split_at_checked(length)?;
+        self.bytes = rest;
+        Some(text)
+    }
+
+    fn time(&mut self) -> Option<Time> {
+        let seconds = i64::try_from(self.number()?).ok()?;
+        Some(Time { seconds, microseconds: i64::try_from(self.number()?).ok()? })
+    }
+}
+
+impl<'a> Iterator for RecordReader<'a> {
+    type Item = Record<'a>;
+
+    fn next(&mut self) -> Option<Record<'a>> {
+        let (kind, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        let id = self.number()?;
+        match *kind {
+            kind if kind == Kind::Name as u8 => Some(Record::Name { id, path: self.text()? }),
+            kind if kind == Kind::Update as u8 => {
+                Some(Record::Update { id, reading: self.text()? })
+            }
+            kind if kind == Kind::Forget as u8 => Some(Record::Forget { id }),
+            kind if kind == Kind::Wrote as u8 => Some(Record::Wrote { id, until: self.time()? }),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a segment block by block; gives the number of bytes that are no sound block.
+///
+/// # Errors
+/// If the system refuses it, or it is no segment.
+pub(crate) fn read_segment(path: &Path, mut take: impl FnMut(RecordReader<'_>)) -> io::Result<u64> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(SEGMENT_BYTES_MAX).read_to_end(&mut bytes)?;
+    if bytes.len() < HEAD_BYTES {
+        // The process ended before it had written the head.
+        return Ok(0);
+    }
+    let version = bytes.get(8..12).unwrap_or_default();
+    if !bytes.starts_with(HEAD) || version != VERSION.to_le_bytes() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "no journal that is known here"));
+    }
+    let mut position = HEAD_BYTES;
+    let mut damaged = 0;
+    while position < bytes.len() {
+        match block(&bytes[position..]) {
+            Some(payload) => {
+                take(RecordReader { bytes: payload });
+                position += BLOCK_HEAD_BYTES + payload.len();
+            }
+            None => {
+                let rest = &bytes[position + 1..];
+                let next = memchr::memmem::find(rest, &MARK).map_or(rest.len(), |next| next) + 1;
+                damaged += next as u64;
+                position += next;
+            }
+        }
+    }
+    Ok(damaged)
+}
+
+/// The payload of the block that bytes begin with, if it is sound.
+fn block(bytes: &[u8]) -> Option<&[u8]> {
+    let (head, rest) = bytes.split_at_checked(BLOCK_HEAD_BYTES)?;
+    let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    let length = usize::try_from(word(4)).ok()?;
+    let payload = rest.get(..length)?;
+    (head[..4] == MARK && crc32c::crc32c(payload) == word(8)).then_some(payload)
+}

@@ -1,0 +1,246 @@
+//! What the tests share: both daemons, and a client that knows where an answer ends.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rrd::header::Time;
+use rrdcached::protocol::Permissions;
+use rrdcached::{
+    Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Server,
+    Socket,
+};
+
+/// How long anything may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// This machine's clock; keeps what was logged.
+#[derive(Default, Clone)]
+pub(crate) struct Here(pub(crate) Arc<Mutex<Vec<String>>>);
+
+impl DaemonWorld for Here {
+    fn now(&self) -> Time {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Time { seconds: now.as_secs() as i64, microseconds: i64::from(now.subsec_micros()) }
+    }
+
+    fn log(&self, _: bool, text: &str) {
+        self.0.lock().expect("log").push(text.to_owned());
+    }
+
+    fn offset(&self, _: i64) -> (i32, String) {
+        (0, "UTC".to_owned())
+    }
+}
+
+/// DaemonSettings of a daemon in a folder: the files in `base`, the journal in `journal`.
+pub(crate) fn settings(folder: &Path) -> DaemonSettings {
+    let base = folder.join("base");
+    DaemonSettings {
+        paths: PathRules::new(&base, true, true).expect("base"),
+        write_seconds: 300,
+        delay_seconds: 0,
+        scan_seconds: 3600,
+        writers: 2,
+        journal: Some(folder.join("journal")),
+        keeps_files: false,
+        limits: Limits::default(),
+    }
+}
+
+pub(crate) fn start(folder: &Path, settings: DaemonSettings, acknowledge: Acknowledge) -> Server {
+    start_with(folder, settings, acknowledge, Here::default())
+}
+
+pub(crate) fn start_with(
+    folder: &Path,
+    settings: DaemonSettings,
+    acknowledge: Acknowledge,
+    world: Here,
+) -> Server {
+    let socket = folder.join("socket");
+    let _ = std::fs::remove_file(&socket);
+    let listener = Listener {
+        socket: Socket::Unix(UnixListener::bind(&socket).expect("socket"), Some(socket)),
+        permissions: Permissions::ALL,
+        acknowledge,
+    };
+    let daemon = CachingDaemon::new(settings, Box::new(world)).expect("daemon");
+    Server::start(daemon, vec![listener]).expect("server")
+}
+
+/// A folder whose name is that of the folder: no links on the way.
+pub(crate) fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().canonicalize().expect("name");
+    std::fs::create_dir(path.join("base")).expect("base");
+    (folder, path)
+}
+
+/// Makes a file of one gauge, a step a second, that has no reading yet.
+pub(crate) fn make(path: &Path, definitions: &[&str]) {
+    let options = rrd::create::Options {
+        start: Some(1_600_000_000),
+        step_seconds: Some(1),
+        ..Default::default()
+    };
+    rrd::create::create(path, &options, definitions, 1_600_000_000).expect("create");
+}
+
+pub(crate) const GAUGE: &[&str] = &["DS:x:GAUGE:100000:U:U", "RRA:LAST:0:1:100000"];
+
+/// Debian's rrdcached in a folder.
+pub(crate) struct Incumbent(Child);
+
+impl Incumbent {
+    pub(crate) fn start(folder: &Path, options: &[&str]) -> Self {
+        let mut command = Command::new("rrdcached");
+        command.arg("-g").args(options);
+        command.arg("-b").arg(folder.join("base"));
+        command.arg("-l").arg(format!("unix:{}", folder.join("socket").display()));
+        command.arg("-p").arg(folder.join("pid"));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().expect("rrdcached");
+        let end = Instant::now() + PATIENCE;
+        while UnixStream::connect(folder.join("socket")).is_err() {
+            assert!(Instant::now() < end, "rrdcached does not listen");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Self(child)
+    }
+
+    /// Ends it as its init script does.
+    pub(crate) fn end(mut self) {
+        let id = self.0.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(sent.expect("kill").success());
+        self.0.wait().expect("rrdcached");
+    }
+}
+
+impl Drop for Incumbent {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A client.
+pub(crate) struct Client {
+    stream: BufReader<UnixStream>,
+    is_in_batch: bool,
+}
+
+impl Client {
+    pub(crate) fn connect(folder: &Path) -> Self {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match UnixStream::connect(folder.join("socket")) {
+                Ok(stream) => {
+                    stream.set_read_timeout(Some(PATIENCE)).expect("timeout");
+                    return Self { stream: BufReader::new(stream), is_in_batch: false };
+                }
+                Err(error) => assert!(Instant::now() < end, "{error}"),
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
+        self.stream.get_mut().write_all(bytes).expect("send");
+    }
+
+    /// Sends, as long as the daemon takes it.
+    pub(crate) fn try_send(&mut self, bytes: &[u8]) -> bool {
+        self.stream.get_mut().write_all(bytes).is_ok()
+    }
+
+    pub(crate) fn stream(&self) -> &UnixStream {
+        self.stream.get_ref()
+    }
+
+    /// A line with its end; empty at the end of the connection.
+    pub(crate) fn line(&mut self) -> Vec<u8> {
+        let mut line = Vec::new();
+        match self.stream.read_until(b'\n', &mut line) {
+            Ok(_) => line,
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => Vec::new(),
+            Err(error) => panic!("no answer: {error}"),
+        }
+    }
+
+    /// An answer: a line, and as many lines as it says.
+    pub(crate) fn answer(&mut self) -> Vec<u8> {
+        let mut all = self.line();
+        let text = String::from_utf8_lossy(&all).into_owned();
+        let count = text.split(' ').next().and_then(|word| word.parse::<i64>().ok());
+        for _ in 0..count.unwrap_or(0).max(0) {
+            let line = self.line();
+            all.extend_from_slice(&line);
+            let text = String::from_utf8_lossy(&line).into_owned();
+            if let Some((_, size)) = text.split_once(": BinaryData ") {
+                let numbers: Vec<usize> =
+                    size.split(' ').filter_map(|word| word.parse().ok()).collect();
+                let mut bytes = vec![0; numbers[0] * numbers[1] + 1];
+                self.stream.read_exact(&mut bytes).expect("doubles");
+                all.extend_from_slice(&bytes);
+            }
+        }
+        all
+    }
+
+    /// What a line is answered with; nothing for a command within a batch.
+    pub(crate) fn ask(&mut self, line: &str) -> String {
+        self.send(format!("{line}\n").as_bytes());
+        if self.is_in_batch && line != "." {
+            return String::new();
+        }
+        let answer = String::from_utf8_lossy(&self.answer()).into_owned();
+        self.is_in_batch = answer.starts_with("0 Go ahead");
+        answer
+    }
+}
+
+/// Repeatable chance.
+pub(crate) struct Chance(u64);
+
+impl Chance {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+}
+
+/// The seed of this run: `WHIT_SEED`, else the time.
+#[allow(clippy::print_stderr, reason = "a failure can be repeated")]
+pub(crate) fn seed() -> u64 {
+    let given = std::env::var("WHIT_SEED").ok().and_then(|text| text.parse().ok());
+    let seed = given.unwrap_or_else(|| Here::default().now().seconds.unsigned_abs());
+    eprintln!("WHIT_SEED={seed}");
+    seed
+}
+
+/// All readings of a file, oldest first: times and values of the first source.
+pub(crate) fn rows(path: &Path) -> Vec<(i64, f64)> {
+    let file = rrd::File::open(path, rrd::Access::Read).expect("file");
+    let cells = file.read_in_order(0).expect("rows");
+    let sources = file.header().sources.len();
+    let end = file.header().newest_row(0);
+    let step = file.header().row_seconds(0) as i64;
+    let rows = cells.chunks_exact(sources).rev().enumerate();
+    let mut rows: Vec<(i64, f64)> =
+        rows.map(|(back, row)| (end - back as i64 * step, row[0])).collect();
+    rows.reverse();
+    rows.retain(|(_, value)| !value.is_nan());
+    rows
+}

@@ -1,0 +1,171 @@
+//! What this daemon promises beyond rrdcached: values checked when they come, failed writes kept,
+//! names resolved, pending readings seen.
+
+mod common;
+
+use common::{Client, GAUGE, Here, folder, make, rows, settings, start, start_with};
+use rrdcached::Acknowledge;
+
+#[test]
+fn a_bad_value_is_refused_and_the_rest_is_written() {
+    let (_held, path) = folder();
+    let file = path.join("base/a.rrd");
+    make(&file, GAUGE);
+    let server = start(&path, settings(&path), Acknowledge::Os);
+    let mut client = Client::connect(&path);
+    assert_eq!(client.ask("UPDATE a.rrd 1600000001:1"), "0 errors, enqueued 1 value(s).\n");
+    assert_eq!(
+        client.ask("UPDATE a.rrd 1600000002:abc"),
+        format!(
+            "-1 {}: Function update_pdp_prep, case DST_GAUGE - Cannot convert 'abc' to float\n",
+            file.display()
+        )
+    );
+    assert!(client.ask("UPDATE a.rrd 1600000002:1:2").contains("found extra data"));
+    assert!(client.ask("UPDATE a.rrd 1600000002").contains("Cannot find timestamp"));
+    assert_eq!(client.ask("UPDATE a.rrd 1600000003:3"), "0 errors, enqueued 1 value(s).\n");
+    client.ask("FLUSH a.rrd");
+    assert_eq!(rows(&file).last(), Some(&(1_600_000_003, 3.0)));
+    server.stop(true);
+}
+
+#[test]
+fn pending_readings_are_seen_without_a_write() {
+    let (_held, path) = folder();
+    let file = path.join("base/a.rrd");
+    make(&file, GAUGE);
+    let before = std::fs::read(&file).expect("file");
+    let server = start(&path, settings(&path), Acknowledge::Os);
+    let mut client = Client::connect(&path);
+    client.ask("UPDATE a.rrd 1600000001:5 1600000002:6");
+    let fetched = client.ask("FETCH a.rrd LAST 1600000000 1600000002");
+    assert!(fetched.contains("1600000002: 6.00000000000000000e+00\n"), "{fetched}");
+    assert!(client.ask("INFO a.rrd").contains("last_update 1 1600000002\n"));
+    assert_eq!(client.ask("LAST a.rrd"), "0 1600000002\n");
+    assert!(client.ask("PENDING a.rrd").starts_with("2 updates pending\n"));
+    assert_eq!(std::fs::read(&file).expect("file"), before);
+    server.stop(true);
+    assert_eq!(rows(&file).len(), 2);
+}
+
+#[test]
+fn a_write_that_fails_is_kept_and_done_later() {
+    let (_held, path) = folder();
+    let file = path.join("base/a.rrd");
+    make(&file, GAUGE);
+    let world = Here::default();
+    let server = start_with(&path, settings(&path), Acknowledge::Os, world.clone());
+    let mut client = Client::connect(&path);
+    client.ask("UPDATE a.rrd 1600000001:5");
+    let away = path.join("away");
+    std::fs::rename(&file, &away).expect("rename");
+    let refused = client.ask("FLUSH a.rrd");
+    assert!(refused.starts_with("-1 ") && refused.contains("No such file"), "{refused}");
+    assert!(client.ask("PENDING a.rrd").starts_with("1 updates pending\n"));
+    assert!(client.ask("STATS EXT").contains("WriteErrors: 1\n"));
+    assert!(world.0.lock().expect("log").iter().any(|text| text.contains("1 readings are kept")));
+    std::fs::rename(&away, &file).expect("rename");
+    assert!(client.ask("FLUSH a.rrd").starts_with("0 Successfully flushed"));
+    assert_eq!(rows(&file), [(1_600_000_001, 5.0)]);
+    server.stop(true);
+}
+
+#[test]
+fn links_that_lead_out_of_the_base_folder_are_refused_by_every_command() {
+    let (_held, path) = folder();
+    make(&path.join("outside.rrd"), GAUGE);
+    make(&path.join("base/inside.rrd"), GAUGE);
+    let link = |target: &str, name: &str| {
+        std::os::unix::fs::symlink(path.join(target), path.join("base").join(name)).expect("link");
+    };
+    link("outside.rrd", "out.rrd");
+    link("base/inside.rrd", "in.rrd");
+    link("", "up");
+    let server = start(&path, settings(&path), Acknowledge::Os);
+    let mut client = Client::connect(&path);
+    for name in ["out.rrd", "up/outside.rrd"] {
+        for line in [
+            format!("UPDATE {name} 1600000001:1"),
+            format!("FLUSH {name}"),
+            format!("PENDING {name}"),
+            format!("FORGET {name}"),
+            format!("FETCH {name} LAST 0"),
+            format!("FETCHBIN {name} LAST 0"),
+            format!("INFO {name}"),
+            format!("FIRST {name} 0"),
+            format!("LAST {name}"),
+            format!("SUSPEND {name}"),
+            format!("RESUME {name}"),
+            format!("TUNE {name} 2 -h x:5"),
+            format!("DUMP {name}"),
+            format!("CREATE {name} {}", GAUGE.join(" ")),
+            format!("CREATE inside.rrd -r {name} {}", GAUGE.join(" ")),
+            format!("CREATE inside.rrd -t {name} {}", GAUGE.join(" ")),
+        ] {
+            let answer = client.ask(&line);
+            assert!(
+                answer.starts_with("-1 ") && answer.contains("Permission denied"),
+                "{line}: {answer}"
+            );
+        }
+    }
+    assert!(client.ask("LIST /up").contains("Permission denied"));
+    let create = client.ask(&format!("CREATE up/new/x.rrd {}", GAUGE.join(" ")));
+    assert!(create.contains("Permission denied"), "{create}");
+    assert!(!path.join("new").exists());
+    // A link within the folder is another name of the same file.
+    client.ask("UPDATE in.rrd 1600000001:1");
+    assert!(client.ask("PENDING inside.rrd").starts_with("1 updates pending\n"));
+    server.stop(true);
+}
+
+#[test]
+fn a_full_memory_makes_clients_wait_and_loses_nothing() {
+    let (_held, path) = folder();
+    for number in 0..4 {
+        make(&path.join(format!("base/{number}.rrd")), GAUGE);
+    }
+    let mut settings = settings(&path);
+    settings.limits.memory_bytes = 20_000;
+    let server = start(&path, settings, Acknowledge::Os);
+    let mut client = Client::connect(&path);
+    client.ask("BATCH");
+    for time in 0..4000 {
+        for number in 0..4 {
+            client
+                .send(format!("UPDATE {number}.rrd {}:{time}\n", 1_600_000_001 + time).as_bytes());
+        }
+    }
+    assert_eq!(client.ask("."), "0 errors\n");
+    let waits = client.ask("STATS EXT");
+    assert!(!waits.contains("MemoryWaits: 0\n"), "{waits}");
+    server.stop(true);
+    for number in 0..4 {
+        assert_eq!(rows(&path.join(format!("base/{number}.rrd"))).len(), 4000);
+    }
+}
+
+#[test]
+fn commands_of_newer_versions() {
+    let (_held, path) = folder();
+    make(&path.join("base/a.rrd"), GAUGE);
+    let server = start(&path, settings(&path), Acknowledge::Os);
+    let mut client = Client::connect(&path);
+    client.ask("UPDATE a.rrd 1600000001:5");
+    assert_eq!(client.ask("TUNE a.rrd 2 --heartbeat x:77"), "0 Success\n");
+    assert!(client.ask("INFO a.rrd").contains("ds[x].minimal_heartbeat 1 77\n"));
+    assert!(client.ask("TUNE a.rrd 3 --heartbeat x:77").starts_with("-1 Usage: TUNE"));
+    assert!(client.ask("TUNE a.rrd 2 --heartbeat y:77").starts_with("-1 RRD Error: "));
+    client.send(b"DUMP a.rrd\n");
+    let mut dump = Vec::new();
+    loop {
+        let line = client.line();
+        if line.is_empty() {
+            break;
+        }
+        dump.extend(line);
+    }
+    let dump = String::from_utf8(dump).expect("text");
+    assert!(dump.starts_with("<?xml") && dump.trim_end().ends_with("</rrd>"), "{dump}");
+    server.stop(true);
+}
