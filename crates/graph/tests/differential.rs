@@ -476,7 +476,12 @@ fn random_descriptions_give_the_tables_and_texts_of_rrdtool() {
             *tally.entry(error.chars().take(24).collect::<String>()).or_insert(0) += 1;
         }
         let ours = ours(&case, what, &mut source, &zone);
-        if ours != theirs && ours.is_ok() && theirs.is_ok() && reads_outside(&case) {
+        // What lies in memory may also be taken for a size, which no memory is enough for.
+        let is_theirs_undefined = match &theirs {
+            Ok(_) => true,
+            Err(error) => error.contains("malloc"),
+        };
+        if ours != theirs && ours.is_ok() && is_theirs_undefined && reads_outside(&case) {
             undefined += 1;
         } else if ours != theirs {
             let (ours, theirs) = (format!("{ours:?}"), format!("{theirs:?}"));
