@@ -8,6 +8,7 @@
 //! one likes.
 
 pub mod collectl;
+pub mod daemon;
 pub mod jobs;
 pub mod machines;
 pub mod parsers;
@@ -37,6 +38,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("rrd_restore", rrd::rrd_restore),
     ("rrd_update", rrd::rrd_update),
     ("rrd_words", rrd::rrd_words),
+    ("rrdcached_journal", daemon::rrdcached_journal),
+    ("rrdcached_session", daemon::rrdcached_session),
     ("run_input", jobs::run_input),
     ("run_joblog", jobs::run_joblog),
     ("run_logins", jobs::run_logins),

@@ -203,6 +203,57 @@ fn all_interfaces_are_opened_by_port() {
     drop(daemon);
 }
 
+/// Sockets that are open already, as systemd gives them: two files, in this order.
+const ACTIVATE: &str = r#"
+import fcntl, os, socket, sys
+opened = []
+for number, name in enumerate(["given", "other"]):
+    one = socket.socket(socket.AF_UNIX)
+    one.bind(os.path.join(os.getcwd(), name))
+    one.listen()
+    opened.append(fcntl.fcntl(one.detach(), fcntl.F_DUPFD, 10))
+for number, descriptor in enumerate(opened):
+    os.dup2(descriptor, 3 + number)
+os.environ["LISTEN_FDS"] = "2"
+os.environ["LISTEN_PID"] = str(os.getpid())
+os.execv(sys.argv[1], sys.argv[1:])
+"#;
+
+#[test]
+fn sockets_of_systemd_have_the_rights_of_their_address() {
+    if !testkit::is_installed("python3", "python3") {
+        return;
+    }
+    let (_held, path) = folder();
+    let given = path.join("given").display().to_string();
+    let mut command = Command::new("python3");
+    command.args(["-c", ACTIVATE, env!("CARGO_BIN_EXE_whit"), "rrdcached", "-g", "-b", "base"]);
+    command.args(["-P", "PING", "-l", &given, "-P", "STATS"]);
+    let daemon = Daemon(command.current_dir(&path).stderr(Stdio::piped()).spawn().unwrap());
+    assert_eq!(ask(&path.join("given"), "PING"), "0 PONG\n");
+    assert_eq!(ask(&path.join("given"), "STATS"), "-1 Permission denied.\n");
+    assert_eq!(ask(&path.join("other"), "PING"), "-1 Permission denied.\n");
+    assert_eq!(ask(&path.join("other"), "STATS"), "9 Statistics follow\n");
+    daemon.end("TERM");
+    assert!(path.join("given").exists(), "the socket file is systemd's");
+}
+
+#[test]
+fn counters_are_served_over_http() {
+    let (_held, path) = folder();
+    let socket = path.join("m").display().to_string();
+    let daemon = Daemon::start(&path, &format!("-b base -l unix:s --metrics {socket}"));
+    ask(&path.join("s"), "UPDATE x.rrd 1:1");
+    let mut stream = UnixStream::connect(&socket).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(answer.contains("\nrrdcached_updates_received_total 1\n"), "{answer}");
+    assert!(answer.ends_with("# EOF\n"), "{answer}");
+    daemon.end("TERM");
+}
+
 #[test]
 fn rrdtool_is_a_client() {
     if !testkit::is_installed("rrdtool", "rrdtool") {

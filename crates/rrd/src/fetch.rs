@@ -53,6 +53,18 @@ pub fn fetch(path: &Path, request: &FetchRequest) -> Result<FetchedSeries> {
 /// # Errors
 /// As [`fetch`].
 pub fn from_file(file: &File, request: &FetchRequest) -> Result<FetchedSeries> {
+    from_file_within(file, request, CELLS_MAX)
+}
+
+/// As [`from_file`], of `cells_max` values at most.
+///
+/// # Errors
+/// As [`fetch`], and if the period has more values.
+pub fn from_file_within(
+    file: &File,
+    request: &FetchRequest,
+    cells_max: i64,
+) -> Result<FetchedSeries> {
     let header = file.header();
     let is_bounded = |time: i64| time.unsigned_abs() <= TIME_MAX as u64;
     if !is_bounded(request.start) || !is_bounded(request.end) {
@@ -65,7 +77,7 @@ pub fn from_file(file: &File, request: &FetchRequest) -> Result<FetchedSeries> {
     let end = request.end + (step - request.end % step);
     let sources = header.sources.len();
     let rows = (end - start) / step;
-    if rows.saturating_mul(sources as i64) > CELLS_MAX {
+    if rows.saturating_mul(sources as i64) > cells_max.min(CELLS_MAX) {
         return Err(refuse!("a period of {rows} rows is too long"));
     }
     let count = usize::try_from(rows).unwrap_or(0);

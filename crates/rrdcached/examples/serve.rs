@@ -10,8 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rrd::header::Time;
 use rrdcached::protocol::Permissions;
 use rrdcached::{
-    Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Server,
-    Socket,
+    Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Purpose,
+    Server, Socket,
 };
 
 struct Here;
@@ -62,6 +62,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let _ = std::fs::remove_file(socket);
     let listener = Listener {
         socket: Socket::Unix(UnixListener::bind(socket)?, None),
+        purpose: Purpose::Commands,
         permissions: Permissions::ALL,
         acknowledge,
     };

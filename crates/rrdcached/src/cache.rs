@@ -15,6 +15,7 @@ use rrd::header::Time;
 
 use crate::journal::Name;
 use crate::locks::lock;
+use crate::name_hash::NameHash;
 
 /// A file.
 #[derive(Debug)]
@@ -124,13 +125,14 @@ impl State {
 /// Tables of names: a power of two above the number of sessions that run at once.
 const SHARDS: usize = 64;
 
-type Names = Mutex<HashMap<Box<[u8]>, Arc<Entry>>>;
+type Names = Mutex<HashMap<Box<[u8]>, Arc<Entry>, NameHash>>;
 
 /// All files that are known.
 #[derive(Debug)]
 pub(crate) struct Cache {
     /// By the name that clients write.
     aliases: Box<[Names]>,
+    hash: NameHash,
     alias_count: AtomicUsize,
     /// By the name with all links resolved.
     files: Mutex<HashMap<PathBuf, Arc<Entry>>>,
@@ -144,8 +146,10 @@ pub(crate) const ENTRY_BYTES: usize = 512;
 
 impl Cache {
     pub(crate) fn new() -> Self {
+        let hash = NameHash::default();
         Self {
-            aliases: (0..SHARDS).map(|_| Names::default()).collect(),
+            aliases: (0..SHARDS).map(|_| Mutex::new(HashMap::with_hasher(hash.clone()))).collect(),
+            hash,
             alias_count: AtomicUsize::new(0),
             files: Mutex::default(),
             next_id: AtomicU64::new(1),
@@ -153,13 +157,9 @@ impl Cache {
         }
     }
 
-    /// Only spreads names; the tables themselves use a keyed hash.
+    /// The table of a name, by the highest bits of its hash; the table itself uses the lowest.
     fn shard(&self, name: &[u8]) -> &Names {
-        let sum =
-            name.iter().rev().take(12).fold(name.len(), |sum, byte| {
-                sum.wrapping_mul(31).wrapping_add(usize::from(*byte))
-            });
-        &self.aliases[(sum ^ (sum >> 7)) % SHARDS]
+        &self.aliases[(self.hash.hash(name) >> 32) as usize % SHARDS]
     }
 
     /// The file of a name that was used before.

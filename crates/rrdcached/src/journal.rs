@@ -24,6 +24,7 @@ use crate::locks::lock;
 
 mod record;
 
+pub use record::count_records;
 use record::{Kind, push_number, seal};
 pub(crate) use record::{Record, RecordReader, read_segment};
 

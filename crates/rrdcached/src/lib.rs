@@ -15,6 +15,8 @@ mod daemon;
 mod help;
 mod journal;
 mod locks;
+mod metrics;
+mod name_hash;
 mod paths;
 pub mod protocol;
 mod queue;
@@ -25,7 +27,7 @@ mod stats;
 mod writers;
 
 pub use daemon::{CachingDaemon, DaemonSettings, DaemonWorld, Limits};
-pub use journal::{Acknowledge, Journal, JournalError};
+pub use journal::{Acknowledge, Journal, JournalError, count_records};
 pub use paths::{BaseError, PathRules};
-pub use server::{Listener, Server, Socket};
+pub use server::{Listener, Purpose, Server, Socket};
 pub use session::{ClientSession, NextStep};

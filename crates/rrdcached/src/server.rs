@@ -23,7 +23,7 @@ use crate::journal::Acknowledge;
 use crate::locks::lock;
 use crate::protocol::{LINE_BYTES_MAX, Permissions};
 use crate::session::{ClientSession, NextStep};
-use crate::{replay, writers};
+use crate::{metrics, replay, writers};
 
 /// A socket that listens.
 #[derive(Debug)]
@@ -34,11 +34,23 @@ pub enum Socket {
     Tcp(TcpListener),
 }
 
+/// What clients of a socket speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Purpose {
+    /// rrdcached's protocol.
+    #[default]
+    Commands,
+    /// HTTP: each request is answered with a page of counters.
+    Metrics,
+}
+
 /// A socket that listens, and what its clients may do.
 #[derive(Debug)]
 pub struct Listener {
     /// The socket.
     pub socket: Socket,
+    /// What its clients speak.
+    pub purpose: Purpose,
     /// Commands that are taken.
     pub permissions: Permissions,
     /// When updates are acknowledged.
@@ -54,6 +66,8 @@ enum Stream {
 
 /// How long a client may take to accept answers.
 const SEND_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a request for metrics may take.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// A thread's stack: sessions keep their buffers elsewhere.
 const STACK_BYTES: usize = 256 << 10;
 /// The first size of a connection's buffer …
@@ -172,6 +186,13 @@ impl Stream {
             Self::Unix(stream) => stream.shutdown(Shutdown::Read),
             Self::Tcp(stream) => stream.shutdown(Shutdown::Read),
         };
+    }
+
+    fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_read_timeout(Some(timeout)),
+            Self::Tcp(stream) => stream.set_read_timeout(Some(timeout)),
+        }
     }
 
     fn try_clone(&self) -> io::Result<Self> {
@@ -295,16 +316,16 @@ fn connect(
         let peer = Box::new(stream.try_clone()?);
         lock(&connections.open).push((number, stream.try_clone()?));
         connections.count.fetch_add(1, Ordering::AcqRel);
-        let session = ClientSession::new(
-            Arc::clone(daemon),
-            listener.permissions,
-            listener.acknowledge,
-            peer,
-        );
+        let Listener { purpose, permissions, acknowledge, .. } = *listener;
+        let session = ClientSession::new(Arc::clone(daemon), permissions, acknowledge, peer);
         let (own, all) = (Arc::clone(daemon), Arc::clone(connections));
         let builder = std::thread::Builder::new().name("client".to_owned());
         let spawned = builder.stack_size(STACK_BYTES).spawn(move || {
-            if serve(stream, session).is_err() {
+            let done = match purpose {
+                Purpose::Commands => serve(stream, session),
+                Purpose::Metrics => serve_metrics(stream, &own),
+            };
+            if done.is_err() {
                 own.counters.connections_refused.add(1);
             }
             all.remove(number);
@@ -353,6 +374,20 @@ fn serve(mut stream: Stream, mut session: ClientSession) -> io::Result<()> {
             buffer.resize(buffer.len() * 4, 0);
         }
     }
+}
+
+/// Answers a request for metrics.
+fn serve_metrics(mut stream: Stream, daemon: &CachingDaemon) -> io::Result<()> {
+    stream.set_read_timeout(REQUEST_TIMEOUT)?;
+    let mut buffer = [0; LINE_BYTES_MAX];
+    let mut filled = 0;
+    while memchr::memmem::find(&buffer[..filled], b"\r\n\r\n").is_none() {
+        match stream.read(&mut buffer[filled..])? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => filled += count,
+        }
+    }
+    stream.write_all(metrics::response(daemon).as_bytes())
 }
 
 /// Runs all complete lines; gives their length.

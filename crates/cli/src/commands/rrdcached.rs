@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use clap::{ArgMatches, Args, FromArgMatches};
 use rrdcached::protocol::Permissions;
-use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Limits, PathRules, Server};
+use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Limits, PathRules, Purpose, Server};
 
 use crate::record::daemon::{PidFile, User, leave};
 use signals::End;
@@ -105,6 +105,9 @@ struct Options {
     /// Memory for readings that are not written, in MiB; clients wait while it is full
     #[arg(long = "mem", value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     memory: u64,
+    /// Serve counters here as an OpenMetrics page over HTTP: an address as of -l
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<String>,
     /// Most connections at once
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
     clients: u32,
@@ -238,6 +241,13 @@ fn begin(
         for (address, rights) in sockets {
             listeners.extend(Address::parse(address)?.listen(rights)?);
         }
+    }
+    if let Some(address) = &options.metrics {
+        let opened = Address::parse(address)?.listen(&Rights::default())?;
+        listeners.extend(opened.into_iter().map(|mut listener| {
+            listener.purpose = Purpose::Metrics;
+            listener
+        }));
     }
     if listeners.is_empty() {
         bail!("no socket to listen on");

@@ -132,6 +132,20 @@ impl<'a> Iterator for RecordReader<'a> {
 pub(crate) fn read_segment(path: &Path, mut take: impl FnMut(RecordReader<'_>)) -> io::Result<u64> {
     let mut bytes = Vec::new();
     File::open(path)?.take(SEGMENT_BYTES_MAX).read_to_end(&mut bytes)?;
+    read_blocks(&bytes, &mut take)
+}
+
+/// The number of records in the bytes of a segment.
+///
+/// # Errors
+/// If it is no segment.
+pub fn count_records(bytes: &[u8]) -> io::Result<u64> {
+    let mut count = 0;
+    read_blocks(bytes, &mut |records| count += records.count() as u64)?;
+    Ok(count)
+}
+
+fn read_blocks(bytes: &[u8], take: &mut dyn FnMut(RecordReader<'_>)) -> io::Result<u64> {
     if bytes.len() < HEAD_BYTES {
         // The process ended before it had written the head.
         return Ok(0);

@@ -28,6 +28,8 @@ use crate::protocol::{Command, Fields};
 
 /// Times before this are refused by CREATE, in seconds since 1970.
 const FIRST_SECONDS: i64 = 3600 * 24 * 365 * 10;
+/// Most values of a FETCH: 32 MiB, a year of one source at 8 s.
+const CELLS_MAX: i64 = 1 << 22;
 /// Fields of CREATE and TUNE.
 const WORDS_MAX: usize = 4096;
 
@@ -163,7 +165,7 @@ impl ClientSession {
             return Err(failed(&"malloc fetch data area").into());
         }
         let request = FetchRequest { function, start, end, step_seconds: 1 };
-        fetch::from_file(&file, &request).map_err(|error| failed(&error).into())
+        fetch::from_file_within(&file, &request, CELLS_MAX).map_err(|error| failed(&error).into())
     }
 
     fn answer_head(&mut self, series: &FetchedSeries, lines: usize, columns: usize) {

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rrd::header::Time;
 use rrdcached::protocol::Permissions;
 use rrdcached::{
-    Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Server,
-    Socket,
+    Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Purpose,
+    Server, Socket,
 };
 
 /// How long anything may take.
@@ -66,6 +66,7 @@ pub(crate) fn start_with(
     let _ = std::fs::remove_file(&socket);
     let listener = Listener {
         socket: Socket::Unix(UnixListener::bind(&socket).expect("socket"), Some(socket)),
+        purpose: Purpose::Commands,
         permissions: Permissions::ALL,
         acknowledge,
     };

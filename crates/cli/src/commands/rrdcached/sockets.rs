@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use rrdcached::protocol::Permissions;
-use rrdcached::{Acknowledge, Listener, Socket};
+use rrdcached::{Acknowledge, Listener, Purpose, Socket};
 use rustix::net::{AddressFamily, SocketType, sockopt};
 
 /// The port of rrdcached.
@@ -59,7 +59,7 @@ impl Rights {
 
     fn listener(&self, socket: Socket) -> Listener {
         let Self { permissions, acknowledge, .. } = *self;
-        Listener { socket, permissions, acknowledge }
+        Listener { socket, purpose: Purpose::Commands, permissions, acknowledge }
     }
 }
 
