@@ -88,6 +88,10 @@ impl std::fmt::Debug for CachingDaemon {
     }
 }
 
+/// Segments that wait for the next scan to be removed …
+const OLD_SEGMENTS: usize = 4;
+/// … and how often is looked whether there are more.
+const REMOVE_SECONDS: i64 = 10;
 /// Longest time that a session waits for memory.
 const MEMORY_WAIT: Duration = Duration::from_secs(30);
 
@@ -227,6 +231,11 @@ impl CachingDaemon {
                 if let Err(error) = self.rotate() {
                     self.error(&format!("cannot begin a new segment of the journal: {error}"));
                 }
+            } else if now % REMOVE_SECONDS == 0
+                && self.journal.as_ref().is_some_and(|journal| journal.old_count() > OLD_SEGMENTS)
+                && let Err(error) = self.remove_segments()
+            {
+                self.error(&format!("cannot remove segments of the journal: {error}"));
             }
         }
     }
@@ -278,17 +287,40 @@ impl CachingDaemon {
     pub(crate) fn rotate(&self) -> io::Result<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
         journal.rotate()?;
+        self.carry(journal)?;
         self.remove_segments()
+    }
+
+    /// Copies readings that stay in memory for long, of files that are suspended or cannot be
+    /// written, to the segment in use, so that old segments can go.
+    fn carry(&self, journal: &Journal) -> io::Result<()> {
+        let mut chunk = journal.chunk(false);
+        journal.open_chunk(&mut chunk);
+        for entry in self.cache.files() {
+            let mut state = entry.lock();
+            let segment = state.segment().unwrap_or(u64::MAX);
+            if !state.writing.is_empty() || segment.saturating_add(1) >= chunk.segment() {
+                continue;
+            }
+            // Appended while the file is locked, so that a FORGET comes after it.
+            for reading in state.pending.lines() {
+                chunk.update(&entry.name, reading);
+            }
+            journal.append(&mut chunk)?;
+            state.pending.segment = chunk.segment();
+        }
+        journal.sync()
     }
 
     /// Removes segments that no file needs.
     pub(crate) fn remove_segments(&self) -> io::Result<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
-        // Read first: a reading that comes meanwhile is in this segment or a later one.
-        let current = journal.number();
+        let mut unused = journal.unused();
         let files = self.cache.files();
-        let needed = files.iter().filter_map(|entry| entry.lock().segment()).min();
-        journal.remove_before(needed.unwrap_or(current).min(current))
+        if let Some(needed) = files.iter().filter_map(|entry| entry.lock().segment()).min() {
+            unused.retain(|number| *number < needed);
+        }
+        journal.remove(&unused)
     }
 }
 

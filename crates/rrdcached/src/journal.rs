@@ -14,7 +14,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use rrd::header::Time;
@@ -89,6 +89,8 @@ pub(crate) struct Segment {
     end: Mutex<u64>,
     sync: Mutex<SyncState>,
     synced: Condvar,
+    /// Chunks that are open: what they hold may still be appended.
+    users: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -96,6 +98,9 @@ struct SyncState {
     /// Bytes that the disk has.
     bytes: u64,
     is_running: bool,
+    /// Whether a sync failed.  The system may have dropped what it could not write, and a later
+    /// sync would not say so.
+    has_failed: bool,
 }
 
 impl Segment {
@@ -109,7 +114,8 @@ impl Segment {
         File::open(folder)?.sync_all()?;
         let end = Mutex::new(head.len() as u64);
         let sync = Mutex::new(SyncState::default());
-        Ok(Self { number, path, file, end, sync, synced: Condvar::new() })
+        let (synced, users) = (Condvar::new(), AtomicUsize::new(0));
+        Ok(Self { number, path, file, end, sync, synced, users })
     }
 
     /// Appends a block; gives where it ends.
@@ -128,6 +134,9 @@ impl Segment {
     fn wait_for_disk(&self, end: u64) -> io::Result<()> {
         let mut state = lock(&self.sync);
         while state.bytes < end {
+            if state.has_failed {
+                return Err(io::Error::other("the disk did not take it"));
+            }
             if state.is_running {
                 state = self.synced.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
                 continue;
@@ -138,6 +147,7 @@ impl Segment {
             let done = self.file.sync_data();
             state = lock(&self.sync);
             state.is_running = false;
+            state.has_failed = done.is_err();
             self.synced.notify_all();
             done?;
             state.bytes = state.bytes.max(written);
@@ -158,9 +168,24 @@ pub(crate) struct Chunk {
     /// Segments before this one that the disk must have before an answer.
     before: Vec<Arc<Segment>>,
     waits_for_disk: bool,
+    /// Whether it is counted as a user of its segment.
+    is_open: bool,
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        self.close();
+    }
 }
 
 impl Chunk {
+    /// Lets the segment go, once every reading is with its file.
+    pub(crate) fn close(&mut self) {
+        if std::mem::take(&mut self.is_open) {
+            self.segment.users.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
     /// The segment that the records go to.
     pub(crate) fn segment(&self) -> u64 {
         self.segment.number
@@ -209,6 +234,16 @@ impl Chunk {
     }
 }
 
+/// A file that is not written to any more, but by chunks that are open.
+#[derive(Debug)]
+struct OldFile {
+    /// 0 for a journal of rrdcached.
+    number: u64,
+    path: PathBuf,
+    /// `None` of an earlier process.
+    segment: Option<Arc<Segment>>,
+}
+
 /// What lay in the folder at the start.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
@@ -228,7 +263,7 @@ pub struct Journal {
     number: AtomicU64,
     /// Files that stay until their readings are in their files: segments by number, and 0 for
     /// rrdcached's journals.
-    old: Mutex<Vec<(u64, PathBuf)>>,
+    old: Mutex<Vec<OldFile>>,
     bytes: AtomicU64,
     rotations: AtomicU64,
 }
@@ -250,7 +285,8 @@ impl Journal {
         let number = found.segments.last().map_or(0, |(number, _)| *number) + 1;
         let segment = Segment::create(folder, number).map_err(refused)?;
         let texts = found.texts.into_iter().map(|path| (0, path));
-        let old = texts.chain(found.segments).collect();
+        let old = texts.chain(found.segments);
+        let old = old.map(|(number, path)| OldFile { number, path, segment: None }).collect();
         Ok(Self {
             folder: folder.to_owned(),
             _lock: held,
@@ -266,7 +302,7 @@ impl Journal {
     pub(crate) fn found(&self) -> Found {
         let current = self.number.load(Ordering::Acquire);
         let mut found = Found::default();
-        for (number, path) in lock(&self.old).iter() {
+        for OldFile { number, path, .. } in lock(&self.old).iter() {
             match number {
                 0 => found.texts.push(path.clone()),
                 number if *number < current => found.segments.push((*number, path.clone())),
@@ -280,18 +316,27 @@ impl Journal {
     pub(crate) fn chunk(&self, waits_for_disk: bool) -> Chunk {
         let segment = Arc::clone(&lock(&self.current));
         let block = vec![0; record::BLOCK_HEAD_BYTES];
-        Chunk { segment, block, names: Vec::new(), end: 0, before: Vec::new(), waits_for_disk }
+        let (names, before) = (Vec::new(), Vec::new());
+        Chunk { segment, block, names, end: 0, before, waits_for_disk, is_open: false }
     }
 
-    /// Lets an empty chunk use the newest segment.
-    pub(crate) fn refresh(&self, chunk: &mut Chunk) {
-        if chunk.is_empty() && chunk.segment.number != self.number.load(Ordering::Acquire) {
-            let last = std::mem::replace(&mut chunk.segment, Arc::clone(&lock(&self.current)));
-            if chunk.waits_for_disk && chunk.end > 0 {
-                chunk.before.push(last);
-            }
-            chunk.end = 0;
+    /// Opens an empty chunk: its records go to the newest segment, which stays until it is closed.
+    pub(crate) fn open_chunk(&self, chunk: &mut Chunk) {
+        if chunk.is_open {
+            return;
         }
+        // Under this lock no segment becomes an old one.
+        let current = lock(&self.current);
+        current.users.fetch_add(1, Ordering::AcqRel);
+        chunk.is_open = true;
+        if chunk.segment.number == current.number {
+            return;
+        }
+        let last = std::mem::replace(&mut chunk.segment, Arc::clone(&current));
+        if chunk.waits_for_disk && chunk.end > 0 {
+            chunk.before.push(last);
+        }
+        chunk.end = 0;
     }
 
     /// Appends what a chunk holds, and empties it.
@@ -327,7 +372,12 @@ impl Journal {
             let end = *lock(&segment.end);
             segment.wait_for_disk(end)?;
         }
-        chunk.segment.wait_for_disk(chunk.end)
+        let done = chunk.segment.wait_for_disk(chunk.end);
+        if done.is_err() {
+            // What comes next may fare better in another file.
+            let _ = self.rotate_from(chunk.segment.number);
+        }
+        done
     }
 
     /// Begins a new segment.
@@ -345,38 +395,48 @@ impl Journal {
         }
         let next = Arc::new(Segment::create(&self.folder, number + 1)?);
         let last = std::mem::replace(&mut *current, next);
-        lock(&self.old).push((last.number, last.path.clone()));
+        let path = last.path.clone();
+        lock(&self.old).push(OldFile { number: last.number, path, segment: Some(last) });
         self.number.store(number + 1, Ordering::Release);
         self.rotations.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Removes the files whose readings are all in their files: those before segment `oldest`.
-    /// A session may append to one of them still: readings of which no file needs the segment.
+    /// Numbers of old files that nobody appends to any more.  Asked before the files are asked what
+    /// they need: what was appended until then is known to them.
+    pub(crate) fn unused(&self) -> Vec<u64> {
+        let old = lock(&self.old);
+        let is_unused = |one: &&OldFile| {
+            let users = one.segment.as_ref().map(|segment| segment.users.load(Ordering::Acquire));
+            users.unwrap_or(0) == 0
+        };
+        old.iter().filter(is_unused).map(|one| one.number).collect()
+    }
+
+    /// Removes old files, by their numbers.
     ///
     /// # Errors
     /// If the system refuses it.
-    pub(crate) fn remove_before(&self, oldest: u64) -> io::Result<()> {
+    pub(crate) fn remove(&self, numbers: &[u64]) -> io::Result<()> {
         let mut refused = Ok(());
-        lock(&self.old).retain(|(number, path)| {
-            if *number >= oldest {
+        lock(&self.old).retain(|one| {
+            if !numbers.contains(&one.number) {
                 return true;
             }
-            match std::fs::remove_file(path) {
-                Ok(()) => false,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-                Err(error) => {
+            match std::fs::remove_file(&one.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     refused = Err(error);
                     true
                 }
+                _ => false,
             }
         });
         refused
     }
 
-    /// The segment in use.
-    pub(crate) fn number(&self) -> u64 {
-        self.number.load(Ordering::Acquire)
+    /// The number of files that wait to be removed.
+    pub(crate) fn old_count(&self) -> usize {
+        lock(&self.old).len()
     }
 
     /// Bytes written since the start.

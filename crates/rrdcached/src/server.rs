@@ -167,6 +167,9 @@ impl Server {
     fn write_all(&self) {
         let mut updater = Updater::default();
         let mut chunk = self.daemon.journal.as_ref().map(|journal| journal.chunk(false));
+        if let (Some(journal), Some(chunk)) = (&self.daemon.journal, &mut chunk) {
+            journal.open_chunk(chunk);
+        }
         for entry in self.daemon.cache.files() {
             entry.lock().is_suspended = false;
             // The error is logged.

@@ -116,7 +116,7 @@ impl ClientSession {
     pub fn begin(&mut self) {
         self.now = self.daemon.now();
         if let (Some(journal), Some(chunk)) = (&self.daemon.journal, &mut self.chunk) {
-            journal.refresh(chunk);
+            journal.open_chunk(chunk);
         }
     }
 
@@ -141,11 +141,15 @@ impl ClientSession {
     /// # Errors
     /// If the client does not take them.
     pub fn end(&mut self) -> io::Result<()> {
-        if self.acknowledge == Acknowledge::None {
-            self.send()?;
-        }
+        let sent = match self.acknowledge {
+            Acknowledge::None => self.send(),
+            _ => Ok(()),
+        };
         let committed = self.commit();
-        self.send()?;
+        if let Some(chunk) = &mut self.chunk {
+            chunk.close();
+        }
+        sent.and_then(|()| self.send())?;
         match committed {
             true => Ok(()),
             false => Err(io::Error::other("the journal cannot be written")),

@@ -36,6 +36,9 @@ pub(crate) fn run(daemon: &CachingDaemon) {
     let mut updater = Updater::default();
     let mut chunk = daemon.journal.as_ref().map(|journal| journal.chunk(false));
     while let Some(mut entries) = daemon.queue.take(FILES_AT_ONCE) {
+        if let (Some(journal), Some(chunk)) = (&daemon.journal, &mut chunk) {
+            journal.open_chunk(chunk);
+        }
         entries.sort_by_key(|entry| entry.lock().inode);
         for entry in &entries {
             entry.lock().is_queued = false;
@@ -56,7 +59,7 @@ pub(crate) fn append(daemon: &CachingDaemon, chunk: Option<&mut Chunk>) {
             daemon.counters.journal_errors.add(1);
             daemon.error(&format!("cannot write the journal: {error}"));
         }
-        journal.refresh(chunk);
+        chunk.close();
     }
 }
 

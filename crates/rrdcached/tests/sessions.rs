@@ -146,6 +146,40 @@ fn a_full_memory_makes_clients_wait_and_loses_nothing() {
 }
 
 #[test]
+fn old_segments_of_the_journal_go_although_a_file_is_suspended() {
+    let (_held, path) = folder();
+    make(&path.join("base/a.rrd"), GAUGE);
+    make(&path.join("base/b.rrd"), GAUGE);
+    let mut often = settings(&path);
+    often.scan_seconds = 1;
+    let server = start(&path, often, Acknowledge::Os);
+    let mut client = Client::connect(&path);
+    client.ask("UPDATE a.rrd 1600000001:5 1600000002:6");
+    client.ask("SUSPEND a.rrd");
+    let segments = || {
+        let entries = std::fs::read_dir(path.join("journal")).expect("journal");
+        let names = entries.map(|entry| entry.expect("entry").file_name());
+        let names = names.map(|name| name.to_string_lossy().into_owned());
+        let mut names: Vec<_> = names.filter(|name| !name.ends_with(".lock")).collect();
+        names.sort();
+        names
+    };
+    let first = segments();
+    let end = std::time::Instant::now() + common::PATIENCE;
+    while segments().contains(&first[0]) {
+        assert!(std::time::Instant::now() < end, "{:?}", segments());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert!(segments().len() < 5, "{:?}", segments());
+    client.ask("UPDATE a.rrd 1600000003:7");
+    server.stop(false);
+    let server = start(&path, settings(&path), Acknowledge::Os);
+    let pending = Client::connect(&path).ask("PENDING a.rrd");
+    assert_eq!(pending, "3 updates pending\n1600000001:5\n1600000002:6\n1600000003:7\n");
+    server.stop(true);
+}
+
+#[test]
 fn commands_of_newer_versions() {
     let (_held, path) = folder();
     make(&path.join("base/a.rrd"), GAUGE);
