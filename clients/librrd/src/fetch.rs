@@ -25,6 +25,20 @@ pub(crate) struct Places {
 }
 
 impl Places {
+    /// Says that there is nothing to free.  After an error the binding of Python frees what it finds
+    /// in places that it has not set.
+    ///
+    /// # Safety
+    /// Each place is null or may be written.
+    unsafe fn clear(self) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            put(self.source_count, 0);
+            put(self.names, ptr::null_mut());
+            put(self.data, ptr::null_mut());
+        }
+    }
+
     /// Hands rows over.
     ///
     /// # Safety
@@ -61,6 +75,8 @@ pub unsafe extern "C" fn rrd_fetch(
     let places = Places { start, end, step, source_count, names, data };
     status(|| {
         // SAFETY: the caller gives `argc` texts, and places for the results.
+        unsafe { places.clear() };
+        // SAFETY: as above.
         unsafe { places.fill(&rrd::command::fetch(&words(argc, argv)?, &tool())?) };
         Ok(())
     })
@@ -81,6 +97,8 @@ pub unsafe extern "C" fn rrd_fetch_r(
     let places = Places { start, end, step, source_count, names, data };
     status(|| {
         // SAFETY: the caller gives two texts and, in the places, the period.
+        unsafe { places.clear() };
+        // SAFETY: as above.
         let (name, file, request) =
             unsafe { (text(filename)?, path(filename)?, request(cf, start, end, step)?) };
         let series = match name.starts_with("cb//") {

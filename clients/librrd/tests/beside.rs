@@ -92,24 +92,39 @@ fn assert_same(theirs: &str, ours: &str) {
     assert_eq!(theirs.lines().count(), ours.lines().count(), "\ntheirs: {theirs}\nours: {ours}");
 }
 
+/// The distribution's own: a package's modules are in no other.
+const PYTHON: &str = "/usr/bin/python3";
+
 #[test]
 fn the_binding_of_python_gives_the_same() {
-    if !is_here("python3", &["-c", "import rrdtool"]) {
-        testkit::skip("python3-rrdtool", "python3 has no module rrdtool");
+    if !is_here(PYTHON, &["-c", "import rrdtool"]) {
+        testkit::skip("python3-rrdtool", "/usr/bin/python3 has no module rrdtool");
         return;
     }
-    let [theirs, ours] = Sides::new().run("python3", &[&script("binding.py")]);
+    let [theirs, ours] = Sides::new().run(PYTHON, &[&script("binding.py")]);
     assert!(theirs.contains("exit status: 0"), "{theirs}");
     assert_same(&theirs, &ours);
 }
 
+/// An error, where RRDtool's library and the binding together end the program.
+#[test]
+fn a_fetch_that_fails_in_python_is_an_exception() {
+    if !is_here(PYTHON, &["-c", "import rrdtool"]) {
+        testkit::skip("python3-rrdtool", "/usr/bin/python3 has no module rrdtool");
+        return;
+    }
+    let [_, ours] = Sides::new().run(PYTHON, &[&script("failing_fetch.py")]);
+    assert_eq!(ours.lines().count(), 6, "{ours}");
+    assert!(ours.ends_with("exit status: 0"), "{ours}");
+}
+
 #[test]
 fn functions_without_a_binding_give_the_same() {
-    if their_library().is_none() || !is_here("python3", &["-c", "import ctypes"]) {
+    if their_library().is_none() || !is_here(PYTHON, &["-c", "import ctypes"]) {
         testkit::skip("librrd8", "there is no librrd.so.8, or no python3");
         return;
     }
-    let [theirs, ours] = Sides::new().run("python3", &[&script("helpers.py")]);
+    let [theirs, ours] = Sides::new().run(PYTHON, &[&script("helpers.py")]);
     assert!(theirs.contains("exit status: 0"), "{theirs}");
     assert_same(&theirs, &ours);
 }
@@ -343,14 +358,14 @@ fn collectd_records_the_same_files() {
 fn hostile_arguments_are_errors() {
     /// Calls of a run.
     const CALLS: &str = "4000";
-    if !is_here("python3", &["-c", "import ctypes"]) {
+    if !is_here(PYTHON, &["-c", "import ctypes"]) {
         testkit::skip("python3", "it is not installed");
         return;
     }
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let seed = seed.as_secs().to_string();
     let sides = Sides::new();
-    let mut command = sides.command("python3", true);
+    let mut command = sides.command(PYTHON, true);
     command.arg(script("hostile.py")).arg(library()).args([&seed, CALLS]);
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -78,7 +78,10 @@ impl ReadingRules {
         let count = reading.iter().filter(|byte| **byte == b':').count();
         let wanted = self.kinds.len();
         match count > wanted {
-            true => refuse!("found extra data on update argument: {}", shown(reading)),
+            true => {
+                let rest = reading.splitn(wanted + 2, |byte| *byte == b':').last();
+                refuse!("found extra data on update argument: {}", shown(rest.unwrap_or_default()))
+            }
             false => {
                 refuse!("expected {wanted} data source readings (got {count}) from {}", shown(time))
             }
@@ -145,7 +148,7 @@ mod tests {
         }
         let bad = [
             ("1:2", "expected 2 data source readings (got 1) from 1"),
-            ("1:2:3:4", "found extra data on update argument: 1:2:3:4"),
+            ("1:2:3:4", "found extra data on update argument: 4"),
             ("1:2:3.5", "not a simple unsigned integer: '3.5'"),
             ("1:2:-3", "not a simple unsigned integer: '-3'"),
             ("1:abc:3", "Function update_pdp_prep, case DST_GAUGE - Cannot convert 'abc' to float"),

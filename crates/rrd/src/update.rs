@@ -341,18 +341,16 @@ impl Updater {
         loop {
             let end = argument[start..].iter().position(|byte| *byte == b':');
             let end = end.map_or(argument.len(), |end| start + end);
-            if let Some(target) = self.targets.get(count) {
-                self.readings[*target] = Reading { start, end, is_given: true };
-            }
+            let Some(target) = self.targets.get(count) else {
+                let rest = shown(&argument[start..]);
+                return Err(refuse!("found extra data on update argument: {rest}"));
+            };
+            self.readings[*target] = Reading { start, end, is_given: true };
             count += 1;
             if end == argument.len() {
                 break;
             }
             start = end + 1;
-        }
-        if count > self.targets.len() {
-            let shown = shown(argument);
-            return Err(refuse!("found extra data on update argument: {shown}"));
         }
         if count != self.targets.len() {
             let (wanted, shown) = (self.targets.len(), shown(&argument[..mark]));

@@ -59,10 +59,7 @@ for arguments in (
         ["a.rrd", "MAX", "-s", "end-1h", "-e", str(START + 1800), "-r", "300"],
         ["a.rrd", "LAST", "-s", str(START), "-e", "start+10min", "-a"],
         ["a.rrd", "HWPREDICT", "-s", str(START), "-e", "start+20min"],
-        ["a.rrd", "MIN", "-s", str(START), "-e", "start+4min"],
-        ["a.rrd", "NONE"], ["a.rrd"], ["no.rrd", "AVERAGE"],
-        ["a.rrd", "AVERAGE", "-s", "xx"], ["a.rrd", "AVERAGE", "-s", "5"],
-        ["a.rrd", "AVERAGE", "-s", "1700000100", "-e", "1700000000"]):
+        ["a.rrd", "MIN", "-s", str(START), "-e", "start+4min"]):
     show("fetch", lambda: rrdtool.fetch(*arguments))
 show("info", lambda: rrdtool.info("a.rrd"))
 show("info", lambda: rrdtool.info("no.rrd"))
@@ -99,7 +96,6 @@ show("graphv", lambda: rrdtool.graphv("-", *DRAWING))
 show("graphv", lambda: rrdtool.graphv("a.csv", "-a", "CSV", *DRAWING))
 show("graph", lambda: rrdtool.graph("a.png", "LINE1:no#ff0000"))
 show("graph", lambda: rrdtool.graph("a.png", "DEF:a=no.rrd:a:AVERAGE", "LINE1:a#ff0000"))
-show("graph", lambda: rrdtool.graph("/nonexistent/a.png", *DRAWING))
 show("graph", lambda: rrdtool.graph("a.png", "-w", "3", *DRAWING))
 
 
@@ -109,7 +105,6 @@ def rows(arguments):
     return {"start": arguments["start"], "step": step, "data": {"x": [float(i) for i in range(count)]}}
 
 
-show("callback", lambda: rrdtool.fetch("cb//any", "AVERAGE", "-s", str(START), "-e", "start+5min"))
 rrdtool.register_fetch_cb(rows)
 show("callback", lambda: rrdtool.graph("c.png", "-s", str(START), "-e", "start+10min",
                                        "DEF:x=cb//any:x:AVERAGE", "LINE1:x#0000ff", "PRINT:x:MAX:%lf"))
