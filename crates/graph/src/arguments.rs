@@ -52,9 +52,9 @@ impl<'a> Arguments<'a> {
         Ok(Arguments { original, fields })
     }
 
-    /// The value of a key, which is used up by that.
+    /// The value of a key, which is used up by that; the last one, if it is given twice.
     pub(crate) fn take(&mut self, key: &str) -> Option<String> {
-        let field = self.fields.iter_mut().find(|field| field.key == key)?;
+        let field = self.fields.iter_mut().rev().find(|field| field.key == key)?;
         field.is_used = true;
         Some(field.value.clone())
     }
@@ -123,9 +123,20 @@ fn synonym(key: &str) -> &str {
 }
 
 fn flag_key(word: &str) -> String {
-    if word == "STACK" { "stack".to_owned() } else { word.to_owned() }
+    match word {
+        "STACK" => "stack",
+        "valstrftime" | "valstrfduration" => "vformatter",
+        other => other,
+    }
+    .to_owned()
 }
 
 fn flag_value(word: &str) -> String {
-    if word == "dashes" { "5".to_owned() } else { "1".to_owned() }
+    match word {
+        "dashes" => "5",
+        "valstrftime" => "timestamp",
+        "valstrfduration" => "duration",
+        _ => "1",
+    }
+    .to_owned()
 }

@@ -195,6 +195,5 @@ fn formatted(value: f64, formatter: AxisFormatter, format: &str) -> String {
     if formatter == AxisFormatter::Timestamp {
         return value_as_time(format, value, None);
     }
-    let format = if format.is_empty() { "%H:%02m:%02s" } else { format };
     strfduration(format, value).unwrap_or_default()
 }

@@ -305,7 +305,7 @@ pub(crate) fn strfduration(format: &str, milliseconds: f64) -> Result<String, Du
     const HOUR: f64 = 60.0 * MINUTE;
     const DAY: f64 = 24.0 * HOUR;
     const WEEK: f64 = 7.0 * DAY;
-    let format = if format.is_empty() { "%H:%m:%s" } else { format };
+    let format = if format.is_empty() { "%H:%02m:%02s" } else { format };
     let total = milliseconds.abs();
     let within = |unit: f64| total - (total / unit).trunc() * unit;
     let mut text = String::new();

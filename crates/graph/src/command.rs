@@ -6,6 +6,7 @@
 use timespec::CivilZone;
 
 use crate::chart::{self, ChartError, Fact};
+use crate::clock::strfduration;
 use crate::description::{Description, DescriptionError, GraphTimes};
 use crate::elements::Element;
 use crate::layout;
@@ -16,7 +17,7 @@ use crate::series::{
     Data, DataError, SeriesRequest, SeriesSource, SeriesTable, Span, VALUES_MAX, WallClock,
     evaluate,
 };
-use crate::settings::{ImageFormat, Settings, XGrid};
+use crate::settings::{AxisFormatter, ImageFormat, Settings, XGrid};
 use crate::settings_line::{self, SettingsError, leading_integer, read};
 use crate::xport::{self, XportError, XportFormat};
 
@@ -140,6 +141,7 @@ impl GraphCommand {
         }
         let marks = marks(&self.description, &data, &printed);
         if !chart::is_graphic(&marks) {
+            facts.extend(self.image_info(0, 0));
             return Ok(GraphResult { facts, size: (0, 0), file: None });
         }
         if is_current {
@@ -149,16 +151,35 @@ impl GraphCommand {
             let size = (geometry.image_width, geometry.image_height);
             return Ok(GraphResult { facts, size, file: None });
         }
+        self.check_axis_formats()?;
         let chart = chart::draw(&marks, &self.settings, self.times, environment.zone)?;
         facts.extend(chart.facts.iter().cloned());
         let size = (chart.geometry.image_width, chart.geometry.image_height);
-        if let Some(format) = &self.settings.image_info {
-            let zoomed = |pixels: i64| (self.settings.zoom * pixels as f64) as i64;
-            let text = image_info(format, &self.file_name, zoomed(size.0), zoomed(size.1));
-            facts.push(("image_info".to_owned(), Fact::Text(text)));
-        }
+        facts.extend(self.image_info(size.0, size.1));
         let file = chart.file(self.settings.format).ok_or(GraphError::TooLarge)?;
         Ok(GraphResult { facts, size, file: Some(file) })
+    }
+
+    /// The text of `--imginfo` for a picture of some size.
+    fn image_info(&self, width: i64, height: i64) -> Option<(String, Fact)> {
+        let format = self.settings.image_info.as_ref()?;
+        let zoomed = |pixels: i64| (self.settings.zoom * pixels as f64) as i64;
+        let text = image_info(format, &self.file_name, zoomed(width), zoomed(height));
+        Some(("image_info".to_owned(), Fact::Text(text)))
+    }
+
+    /// Refuses formats of durations that label an axis and are none.
+    fn check_axis_formats(&self) -> Result<(), GraphError> {
+        let settings = &self.settings;
+        let left = (settings.left_axis_formatter, &settings.left_axis_format);
+        let right = (settings.right_axis_formatter, &settings.right_axis_format);
+        let axes = [Some(left), settings.right_axis.map(|_| right)];
+        for (formatter, format) in axes.into_iter().flatten() {
+            if formatter == AxisFormatter::Duration {
+                strfduration(format, 0.0).map_err(PrintError::from)?;
+            }
+        }
+        Ok(())
     }
 
     /// What `graph`, or with `verbose` `graphv`, writes to the standard output.  The picture or table
@@ -180,7 +201,8 @@ impl GraphCommand {
         if self.file_name == "-" {
             return file.unwrap_or_default().to_vec();
         }
-        if self.settings.image_info.is_none() {
+        // Where nothing is drawn or printed, RRDtool says nothing.
+        if self.settings.image_info.is_none() && !result.facts.is_empty() {
             out.extend(format!("{}x{}\n", result.size.0, result.size.1).bytes());
         }
         let lines_of = |wanted: fn(&str) -> bool| {

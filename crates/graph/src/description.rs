@@ -491,6 +491,7 @@ fn text_align(arguments: &mut Arguments<'_>) -> Result<Element, E> {
 }
 
 fn style(arguments: &mut Arguments<'_>) -> Result<PrintStyle, E> {
+    // `valstrftime` and `valstrfduration` are short for a `vformatter`.
     let formatter = match arguments.take("vformatter") {
         Some(text) => Some(match text.as_str() {
             "timestamp" => PrintStyle::ValueAsTime,
@@ -500,9 +501,7 @@ fn style(arguments: &mut Arguments<'_>) -> Result<PrintStyle, E> {
         None => None,
     };
     let is_time = arguments.take("strftime").is_some();
-    let as_time = arguments.take("valstrftime").map(|_| PrintStyle::ValueAsTime);
-    let as_duration = arguments.take("valstrfduration").map(|_| PrintStyle::ValueAsDuration);
-    Ok(match formatter.or(as_time).or(as_duration) {
+    Ok(match formatter {
         _ if is_time => PrintStyle::Time,
         Some(style) => style,
         None => PrintStyle::Number,

@@ -155,7 +155,9 @@ fn number(
     target: Target,
 ) -> Result<String, PrintError> {
     match target {
-        Target::Picture if !is_format(format) => return Err(PrintError::Format(format.to_owned())),
+        Target::Picture if !is_format(format) => {
+            return Err(PrintError::Format(format.replacen("%S", "%s", 1)));
+        }
         Target::Table if !is_table_format(format) => {
             return Err(PrintError::TableFormat(format.to_owned()));
         }

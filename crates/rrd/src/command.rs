@@ -108,7 +108,10 @@ impl Run<'_> {
             match letter {
                 'b' => {
                     let start = self.world.parse(value);
-                    let start = start.map_err(|error| refuse!("start time: {error}"))?;
+                    let start = start.map_err(|error| match error.starts_with("specifying") {
+                        true => refuse!("{error}"),
+                        false => refuse!("start time: {error}"),
+                    })?;
                     if start < FIRST_SECONDS {
                         Err(refuse!("the first entry to the RRD should be after 1980"))?;
                     }
@@ -165,7 +168,13 @@ impl Run<'_> {
     fn dump(&mut self) -> Done {
         const OPTIONS: &[options::Definition] =
             &[DAEMON, value("header", 'h'), flag("no-header", 'n')];
-        let parsed = parse(self.arguments, OPTIONS)?;
+        let usage = || {
+            refuse!(
+                "usage rrdtool dump [--header|-h {{none,xsd,dtd}}]\n[--no-header|-n]\n\
+                 [--daemon|-d address]\nfile.rrd [file.xml]"
+            )
+        };
+        let parsed = parse(self.arguments, OPTIONS).map_err(|_| usage())?;
         let heading = parsed.options.iter().fold(Heading::DocumentType, |heading, given| {
             match (given.0, given.1.as_str()) {
                 ('n', _) | ('h', "none") => Heading::None,
@@ -177,13 +186,7 @@ impl Run<'_> {
         let (file, target) = match parsed.words.as_slice() {
             [file] => (file, None),
             [file, target] => (file, Some(target)),
-            _ => {
-                return Err(refuse!(
-                    "usage rrdtool {} [--header|-h {{none,xsd,dtd}}]\n[--no-header|-n]\n[--daemon|-d address]\nfile.rrd [file.xml]",
-                    "dump"
-                )
-                .into());
-            }
+            _ => return Err(usage().into()),
         };
         flush(connect(&parsed, self.world)?.as_ref(), file)?;
         let file = File::open(Path::new(file), Access::Read)?;

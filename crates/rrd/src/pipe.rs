@@ -397,7 +397,7 @@ impl Session {
             ("cd" | "mkdir" | "pwd" | "ls" | "quit", _) => {
                 self.folder(command, arguments, out)?;
             }
-            (_, []) => out.write_all(usage.as_bytes())?,
+            ("help", _) | (_, []) => out.write_all(usage.as_bytes())?,
             _ => {
                 let done = command::run(command, arguments, world, out);
                 match done.or_else(|| other(command, arguments, out)) {

@@ -8,7 +8,7 @@ use crate::header::{
 };
 use crate::holt_winters;
 use crate::image::Image;
-use crate::number::{self, UNKNOWN, leading_integer};
+use crate::number::{self, NumberError, UNKNOWN, leading_integer};
 use crate::specification::NAME_BYTES_MAX;
 
 /// Changes one parameter, by the letter of `rrdtool tune`.
@@ -130,11 +130,21 @@ fn is_failures(function: ConsolidationFunction) -> bool {
     function == ConsolidationFunction::Failures
 }
 
+/// The smallest `delta-pos` and `delta-neg`.
+const DELTA_MIN: f64 = 0.1;
+
 fn delta(header: &mut RrdHeader, text: &str, place: usize) -> Result<()> {
-    let (number, _) = number::parse_prefix(text.as_bytes());
-    if number < 0.0 {
-        return Err(refuse!("Parameter specified is too small"));
-    }
+    // A text that is no number at all is taken for 0, but 0 itself is too small.
+    let number = match number::parse(text.as_bytes()) {
+        Ok(number) if number < DELTA_MIN => {
+            return Err(refuse!("Parameter specified is too small"));
+        }
+        Ok(number) => number,
+        Err(NumberError::Tail { .. }) => {
+            return Err(refuse!("Unable to parse parameter in set_deltaarg"));
+        }
+        Err(_) => 0.0,
+    };
     set_all(header, is_failures, place, number.to_bits(), "Failures")
 }
 
@@ -158,11 +168,20 @@ fn share(
     is_meant: impl Fn(ConsolidationFunction) -> bool,
     place: usize,
 ) -> Result<()> {
-    let (number, _) = number::parse_prefix(text.as_bytes());
+    let number = parameter(text)?;
     if number <= 0.0 || number >= 1.0 {
         return Err(refuse!("Holt-Winters parameter must be between 0 and 1"));
     }
     set_all(header, is_meant, place, number.to_bits(), "Holt-Winters")
+}
+
+/// A number; what follows it is left out.
+fn parameter(text: &str) -> Result<f64> {
+    match number::parse(text.as_bytes()) {
+        Ok(number) => Ok(number),
+        Err(NumberError::Tail { .. }) => Ok(number::parse_prefix(text.as_bytes()).0),
+        Err(_) => Err(refuse!("Unable to parse Holt-Winters parameter")),
+    }
 }
 
 fn smoothing(header: &mut RrdHeader, text: &str, letter: char) -> Result<()> {
@@ -171,7 +190,13 @@ fn smoothing(header: &mut RrdHeader, text: &str, letter: char) -> Result<()> {
     } else {
         ConsolidationFunction::DevSeasonal
     };
-    share(header, text, |one| one == function, archive_value::SMOOTHING_WINDOW)?;
+    let number = parameter(text)?;
+    // What is not a number is taken, as by RRDtool.
+    if !number.is_nan() && !(0.0..=1.0).contains(&number) {
+        return Err(refuse!("Holt-Winters parameter must be between 0 and 1"));
+    }
+    let place = archive_value::SMOOTHING_WINDOW;
+    set_all(header, |one| one == function, place, number.to_bits(), "Holt-Winters")?;
     // Older versions do not have the parameter.
     header.version = header.version.max(4);
     Ok(())

@@ -11,7 +11,6 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::Context as _;
 use rrd::Locking;
 use rrd::command::Failure;
 use rrd::header::Time;
@@ -49,11 +48,18 @@ pub(crate) fn run(arguments: &RrdArguments) -> anyhow::Result<ExitCode> {
     let done = match words.as_slice() {
         [pipe] if pipe == "-" => return serve(&world, out),
         [pipe, folder] if pipe == "-" => {
-            std::env::set_current_dir(folder)
-                .with_context(|| format!("cannot go to the folder {folder}"))?;
+            if let Err(error) = std::env::set_current_dir(folder) {
+                let why = rrd::reason(&error);
+                crate::stderr::line(format_args!("ERROR: chdir {folder} {why}"));
+                return Ok(ExitCode::from(error.raw_os_error().unwrap_or(1) as u8));
+            }
             return serve(&world, out);
         }
         [] | [_] => {
+            out.write_all(usage().as_bytes())?;
+            Ok(())
+        }
+        [command, ..] if command == "help" => {
             out.write_all(usage().as_bytes())?;
             Ok(())
         }
@@ -66,7 +72,10 @@ pub(crate) fn run(arguments: &RrdArguments) -> anyhow::Result<ExitCode> {
     match done {
         Err(Failure::Output(error)) => Err(error.into()),
         Err(error) => {
-            crate::stderr::line(format_args!("ERROR: {error}"));
+            // The usage of `dump` has several lines.
+            for line in format!("ERROR: {error}").lines() {
+                crate::stderr::line(line);
+            }
             Ok(ExitCode::from(FAILURE))
         }
         Ok(()) => {
@@ -76,9 +85,14 @@ pub(crate) fn run(arguments: &RrdArguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// What is shown for a line that is no complete command.
+/// What is shown for a line that is no complete command.  Programs such as Cacti and LibreNMS look
+/// for RRDtool's version in the first line.
 fn usage() -> String {
-    format!("Usage: whit rrd COMMAND ...\n\n{}\n", crate::help::RRD)
+    let whit = env!("CARGO_PKG_VERSION");
+    format!(
+        "RRDtool 1.7.2  as whit {whit} has it\n\nUsage: whit rrd COMMAND ...\n\n{}\n",
+        crate::help::RRD
+    )
 }
 
 /// Descriptors that are left for everything but databases.

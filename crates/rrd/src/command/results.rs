@@ -221,15 +221,9 @@ pub fn last(arguments: &[String], world: &dyn World) -> Result<i64, Failure> {
 /// With RRDtool's texts.
 pub fn first(arguments: &[String], world: &dyn World) -> Result<i64, Failure> {
     let parsed = parse(arguments, &[value("rraindex", 'R'), DAEMON])?;
-    let index = match parsed.value('R') {
-        None => 0,
-        Some(text) if text.bytes().next().is_some_and(|byte| byte.is_ascii_digit()) => {
-            leading_integer(text)
-        }
-        Some(_) => -1,
-    };
-    let index = usize::try_from(index);
-    let [file] = parsed.words.as_slice() else {
+    let index = usize::try_from(parsed.value('R').map_or(0, leading_integer));
+    // RRDtool does not look at words behind the file.
+    let [file, ..] = parsed.words.as_slice() else {
         let usage = "Usage: rrdtool first [--rraindex number] [--daemon|-d <addr>] <file>";
         return Err(refuse!("{usage}").into());
     };
@@ -267,7 +261,10 @@ pub fn list(arguments: &[String], world: &dyn World) -> Result<Vec<String>, Fail
     const OPTIONS: &[Definition] = &[flag("recursive", 'r'), DAEMON, flag("noflush", 'F')];
     let parsed = parse(arguments, OPTIONS)?;
     let [folder] = parsed.words.as_slice() else {
-        return Err(refuse!("Usage: rrdtool list [--daemon <addr> [--noflush]] <dirname>").into());
+        return Err(refuse!(
+            "Usage: rrdtool list [--daemon <addr> [--noflush]] [--recursive] <directory>"
+        )
+        .into());
     };
     if let Some(daemon) = connect(&parsed, world)? {
         return Ok(daemon.list(folder, parsed.has('r')).map_err(Error::Argument)?);
