@@ -10,7 +10,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         fuzz.env("CARGO_TARGET_DIR", root().join("target/fuzz"));
         finish(fuzz)?;
     }
-    for bench in ["record", "processes", "proc", "trace", "spawn"] {
+    for bench in ["record", "processes", "proc", "trace", "spawn", "rrd", "rrdcached"] {
         finish(crate::cargo(&["run", "-q", "-p", "cli", "--", "bench", bench, "--quick"]))?;
     }
     Ok(())

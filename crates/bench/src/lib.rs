@@ -5,7 +5,8 @@
 //! - [`proc`]: what reading the files costs that grow with the number of CPUs;
 //! - [`trace`]: the additional cost of a system call while it is traced;
 //! - [`spawn`]: what running a job costs, beside `xargs`, GNU parallel and a bare loop;
-//! - [`rrd`]: round-robin databases: create, update, fetch and graph, beside RRDtool.
+//! - [`rrd`]: round-robin databases: create, update, fetch and graph, beside RRDtool;
+//! - [`rrdcached`]: the caching daemon: updates over a socket, an hour of MRTG, start with a journal.
 //!
 //! Whit is the program that the caller names, started as a user would start it, so all numbers
 //! include its start, its options and its output.  All contestants take turns, round after round,
@@ -26,6 +27,7 @@ mod programs;
 pub mod record;
 mod report;
 pub mod rrd;
+pub mod rrdcached;
 pub mod spawn;
 pub mod trace;
 

@@ -279,9 +279,27 @@ pub(crate) fn measure<T>(work: impl FnOnce() -> T) -> (T, Measurement) {
 
 /// The CPU time of this thread.
 fn thread_clock() -> Duration {
+    clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// The CPU time of this process with all its threads.
+pub(crate) fn own_process_cpu() -> Duration {
+    clock(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// The CPU time of another process with all its threads, ended ones too; `None` without it.
+pub(crate) fn process_cpu(pid: u32) -> Option<Duration> {
+    let mut id = 0;
+    let pid = libc::pid_t::try_from(pid).ok()?;
+    // SAFETY: the pointer is to a live value of the type that the call fills.
+    (unsafe { libc::clock_getcpuclockid(pid, &raw mut id) } == 0).then(|| clock(id))
+}
+
+/// What a clock shows; 0 if the system has none of this number.
+fn clock(id: libc::clockid_t) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live value of the type that the call fills.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    unsafe { libc::clock_gettime(id, &raw mut time) };
     let part = |value: i64| u64::try_from(value).unwrap_or(0);
     Duration::from_secs(part(time.tv_sec)) + Duration::from_nanos(part(time.tv_nsec))
 }
@@ -359,6 +377,18 @@ mod tests {
         assert!(all.cpu_us() > 50_000 && own_us <= 20_000, "{own_us} of {all:?}");
         assert_eq!(own_ticks(b"7 (a) b) Z 1 2 3 4 5 6 7 8 9 10 30 12 0 0"), Some(42));
         assert_eq!(own_ticks(b"7 (a) Z 1"), None);
+    }
+
+    #[test]
+    fn another_process_has_a_clock() {
+        let mut command = Command::new("sh");
+        let mut child = command.args(["-c", "read a"]).stdin(Stdio::piped()).spawn().unwrap();
+        let cpu = process_cpu(child.id()).unwrap();
+        assert!(cpu < Duration::from_secs(5), "{cpu:?}");
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert_eq!(process_cpu(child.id()), None);
+        assert!(own_process_cpu() > Duration::ZERO);
     }
 
     #[test]

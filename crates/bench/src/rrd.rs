@@ -23,9 +23,9 @@ use crate::measure::{Measurement, Series, ratio};
 use crate::programs::{Programs, first_line, run_quietly};
 use crate::report::{Report, Turns};
 
-mod files;
+pub(crate) mod files;
 mod floor;
-mod pipe;
+pub(crate) mod pipe;
 mod report;
 
 use files::{Layout, MRTG, ONE_SOURCE, STEP_SECONDS};

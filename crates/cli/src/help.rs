@@ -126,7 +126,8 @@ Examples:
   whit bench spawn                       what running a job costs, beside parallel and xargs
   whit bench spawn --load true --jobs 1000 --no-rival
   whit bench rrd                         databases, beside RRDtool
-  whit bench rrd --case update-files --files 500";
+  whit bench rrd --case update-files --files 500
+  whit bench rrdcached                   the caching daemon, beside rrdcached";
 
 /// Below the help of `whit link`.
 pub(crate) const LINK: &str = "\

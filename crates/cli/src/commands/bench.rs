@@ -9,6 +9,7 @@ use bench::proc::{self, ProcPlan};
 use bench::processes::{self, ProcessesPlan};
 use bench::record::{self, RecordPlan};
 use bench::rrd::{self, RrdCase, RrdPlan};
+use bench::rrdcached::{self, DaemonCase, DaemonPlan};
 use bench::spawn::{self, SpawnLoad, SpawnPlan};
 use bench::trace::{self, TraceLoad, TracePlan, TraceSize};
 use bench::{Programs, Progress, Report, SearchPath};
@@ -36,6 +37,8 @@ enum What {
     Spawn(BenchSpawnArguments),
     /// What creating, updating, reading and drawing databases costs, beside RRDtool
     Rrd(BenchRrdArguments),
+    /// What updates through the caching daemon cost, beside rrdcached
+    Rrdcached(BenchRrdcachedArguments),
     /// The bare loop of `spawn`: started by it, not by people
     #[command(hide = true)]
     Floor {
@@ -304,6 +307,85 @@ impl BenchRrdArguments {
     }
 }
 
+/// Arguments of `whit bench rrdcached`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::BENCH)]
+pub(crate) struct BenchRrdcachedArguments {
+    /// Only this part (may be repeated)
+    #[arg(long, value_name = "NAME", value_parser = daemon_case())]
+    case: Vec<DaemonCase>,
+
+    /// Updates of a round in batches; a twentieth of it one at a time
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1_000..=100_000_000))]
+    updates: u64,
+
+    /// Files that these go to
+    #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(4..=1_000_000))]
+    files: u64,
+
+    /// Targets of MRTG
+    #[arg(long, value_name = "N", default_value_t = 3_164, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    targets: u64,
+
+    /// Steps of five minutes, of MRTG and in the journal; 12 are an hour
+    #[arg(long, value_name = "N", default_value_t = 12, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    steps: u64,
+
+    /// Files of a full journal
+    #[arg(long, value_name = "N", default_value_t = 100_000, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
+    many: u64,
+
+    /// Make files and journals below this folder, not in the temporary folder
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+impl BenchRrdcachedArguments {
+    fn plan(&self) -> DaemonPlan {
+        let cases = if self.case.is_empty() { DaemonCase::ALL.to_vec() } else { self.case.clone() };
+        let folder = self.folder.clone();
+        if self.common.quick {
+            return DaemonPlan {
+                rounds: 1,
+                cases,
+                batched: 2_000,
+                single: 100,
+                files: 8,
+                targets: 5,
+                steps: 12,
+                many: 50,
+                folder,
+            };
+        }
+        DaemonPlan {
+            rounds: self.common.rounds.into(),
+            cases,
+            batched: self.updates,
+            single: self.updates / 20,
+            files: self.files,
+            targets: self.targets,
+            steps: self.steps,
+            many: self.many,
+            folder,
+        }
+    }
+}
+
+/// Parses the name of a part of `whit bench rrdcached`.
+fn daemon_case() -> impl TypedValueParser<Value = DaemonCase> {
+    PossibleValuesParser::new(DaemonCase::ALL.map(DaemonCase::name)).try_map(|name| {
+        DaemonCase::ALL.into_iter().find(|case| case.name() == name).ok_or("no such part")
+    })
+}
+
 /// Parses the name of a part of `whit bench rrd`.
 fn rrd_case() -> impl TypedValueParser<Value = RrdCase> {
     PossibleValuesParser::new(RrdCase::ALL.map(RrdCase::name)).try_map(|name| {
@@ -380,6 +462,13 @@ pub(crate) fn run(arguments: BenchArguments) -> anyhow::Result<ExitCode> {
             let plan = arguments.plan();
             let measure =
                 |programs: &Programs, progress: &Progress<'_>| rrd::run(&plan, programs, progress);
+            show(path, &arguments.common, measure)?;
+        }
+        What::Rrdcached(arguments) => {
+            let plan = arguments.plan();
+            let measure = |programs: &Programs, progress: &Progress<'_>| {
+                rrdcached::run(&plan, programs, progress)
+            };
             show(path, &arguments.common, measure)?;
         }
     }
