@@ -47,6 +47,9 @@ struct Batch {
     errors: Vec<u8>,
 }
 
+/// The answer to BATCH, which promises nothing.
+const GO_AHEAD: &str = "Go ahead.  End with dot '.' on its own line.";
+
 /// Most bytes of errors that a batch may gather; a client with more sends something else.
 const BATCH_ERRORS_MAX: usize = 8 << 20;
 
@@ -189,7 +192,11 @@ impl ClientSession {
             return true;
         };
         let mut done = journal.append(chunk);
-        if done.is_ok() && self.acknowledge == Acknowledge::Disk && !self.out.is_empty() {
+        // The end of the batch waits for all of it.
+        let promises = self.out.strip_prefix(b"0 ").and_then(|out| out.strip_suffix(b"\n"))
+            != Some(GO_AHEAD.as_bytes());
+        let waits = self.acknowledge == Acknowledge::Disk && promises && !self.out.is_empty();
+        if done.is_ok() && waits {
             done = journal.wait_for_disk(chunk);
         }
         let Err(error) = done else { return true };
@@ -238,7 +245,7 @@ impl ClientSession {
                 Ok(())
             }
             Command::Batch => {
-                self.answer("Go ahead.  End with dot '.' on its own line.");
+                self.answer(GO_AHEAD);
                 self.batch = Some(Batch::default());
                 Ok(())
             }
