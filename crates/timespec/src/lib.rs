@@ -10,7 +10,7 @@
 //! twice is the first; one that a clock change leaves out is counted from before the change.
 //!
 //! Uses nothing of ours and does no I/O: the current time and the time zone come in as arguments.
-//! Begin reading with [`parse`] in `parse.rs`, then `calendar.rs` (C's `mktime`).
+//! Begin reading with [`parse()`] in `parse.rs`, then `calendar.rs` (C's `mktime`).
 
 #![forbid(unsafe_code)]
 
