@@ -106,8 +106,10 @@ fn link_dependencies() -> anyhow::Result<()> {
         return Ok(());
     }
     let mut ours = vec!["xtask".to_owned()];
-    for entry in std::fs::read_dir(root().join("crates"))? {
-        ours.push(entry?.file_name().to_string_lossy().into_owned());
+    for folder in ["crates", "clients"] {
+        for entry in std::fs::read_dir(root().join(folder))? {
+            ours.push(entry?.file_name().to_string_lossy().into_owned());
+        }
     }
     ours.push("whit".to_owned());
     for folder in ["deps", "build", ".fingerprint"] {
@@ -176,7 +178,7 @@ fn copy(tree: &Path) -> anyhow::Result<()> {
     for path in ["Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml"] {
         wanted.push((path.into(), std::fs::read(root().join(path))?));
     }
-    for folder in ["crates", "xtask", "testdata/proc", ".cargo"] {
+    for folder in ["crates", "clients", "xtask", "testdata/proc", ".cargo"] {
         read_all(Path::new(folder), &mut wanted)?;
     }
     // A few crates include files of these folders.
