@@ -2,8 +2,8 @@
 //!
 //! Parsing the command line, reading facts of the machine and opening everything touches most of
 //! the program's code once; the kernel maps it in large pieces, and mapped pages count as resident
-//! as long as a recorder runs: months.  One `madvise(2)` after the command line is parsed, so that
-//! the peak stays low, and one before the first sample unmap the code; what is needed comes back
+//! as long as a recorder runs: months.  A `madvise(2)` after the command line is parsed and one before
+//! the sources are opened keep the peak low, and one before the first sample unmaps the code; what is needed comes back
 //! from the page cache, with some fifty minor faults each.
 //!
 //! `whit run` does so when it reports the memory of jobs: until the execve(2) of a job the kernel

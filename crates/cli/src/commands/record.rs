@@ -76,6 +76,8 @@ fn record(
     if arguments.nice {
         daemon::be_nice()?;
     }
+    // Loading BPF programs takes most memory: the peak of the whole run.
+    memory::give_back_start();
     let (mut recorder, mut outputs) = settings.open(arguments, &mut clock)?;
     outputs.log(clock.now(), Severity::Information, "Starting");
     let mut signals = Signals::install(arguments.filename.is_some());
