@@ -2,50 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests")]
 
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
 use rrdclient::{Client, ClientError, CreateRequest, InfoField};
-
-/// A running rrdcached with a socket in its folder.
-struct Daemon(Child);
-
-impl Daemon {
-    /// `None` if it is not installed.
-    fn start(folder: &Path) -> Option<Self> {
-        let socket = folder.join("socket");
-        let _ = std::fs::remove_file(&socket);
-        let mut command = Command::new("rrdcached");
-        command.arg("-g").arg("-l").arg(&socket).arg("-p").arg(folder.join("pid"));
-        command.arg("-b").arg(folder).stdout(Stdio::null()).stderr(Stdio::null());
-        let Ok(child) = command.spawn() else {
-            testkit::skip("rrdcached", "it is not installed");
-            return None;
-        };
-        let begun = Instant::now();
-        while UnixStream::connect(&socket).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "rrdcached does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Some(Self(child))
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use testkit::Rrdcached;
 
 const START: i64 = 1_700_000_000;
 
 #[test]
 fn the_daemon_is_spoken_to() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(daemon) = Daemon::start(folder.path()) else { return };
+    let Some(daemon) = Rrdcached::start(folder.path()) else { return };
     let address = format!("unix:{}", folder.path().join("socket").display());
     let client = Client::connect(&address, None).unwrap();
     client.ping().unwrap();
@@ -86,7 +51,7 @@ fn the_daemon_is_spoken_to() {
     assert!(client.ping().is_err());
     let unreachable = client.ping().unwrap_err().to_string();
     assert_eq!(unreachable, "Unable to connect to rrdcached: Connection refused");
-    let Some(_daemon) = Daemon::start(folder.path()) else { return };
+    let Some(_daemon) = Rrdcached::start(folder.path()) else { return };
     client.ping().unwrap();
     client.update(file, &[format!("{}:7", START + 70_000)]).unwrap();
     client.forget(file).unwrap();

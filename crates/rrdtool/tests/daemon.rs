@@ -2,46 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests")]
 
-use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rrd::header::Time;
 use rrdtool::{Tool, ToolEnvironment};
+use testkit::Rrdcached;
 use timespec::CivilZone;
 
 fn now() -> Time {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     Time { seconds: now.as_secs() as i64, microseconds: i64::from(now.subsec_micros()) }
-}
-
-struct Daemon(Child);
-
-impl Daemon {
-    fn start(folder: &Path) -> Option<Self> {
-        let socket = folder.join("socket");
-        let mut command = Command::new("rrdcached");
-        command.arg("-g").arg("-l").arg(&socket).arg("-p").arg(folder.join("pid"));
-        command.arg("-b").arg(folder).stdout(Stdio::null()).stderr(Stdio::null());
-        let Ok(child) = command.spawn() else {
-            testkit::skip("rrdcached", "it is not installed");
-            return None;
-        };
-        let begun = Instant::now();
-        while UnixStream::connect(&socket).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "rrdcached does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Some(Self(child))
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// `@` is the folder of a side, `%` its daemon.
@@ -94,7 +66,7 @@ fn commands_ask_the_daemon_as_rrdtool_does() {
     let mut daemons = Vec::new();
     for side in &sides {
         std::fs::create_dir(side).unwrap();
-        let Some(daemon) = Daemon::start(side) else { return };
+        let Some(daemon) = Rrdcached::start(side) else { return };
         daemons.push(daemon);
     }
     let tool = Tool::new(ToolEnvironment::new(now, CivilZone::utc()));

@@ -1,5 +1,5 @@
 //! What tests share: fake kernel trees, a simulated clock, a counting allocator, numbers from a
-//! seed, and the one way to skip a test.
+//! seed, RRDtool's caching daemon, and the one way to skip a test.
 //!
 //! Prints only skips.
 //!
@@ -10,6 +10,7 @@ pub mod alloc;
 pub mod clock;
 pub mod fake;
 mod random;
+mod rrdcached;
 mod skip;
 pub mod trees;
 
@@ -17,4 +18,5 @@ pub use alloc::{Allocations, CountingAllocator, allocations_of, live_bytes};
 pub use clock::{Event, SimClock};
 pub use fake::{FakeHost, as_nobody};
 pub use random::Random;
+pub use rrdcached::Rrdcached;
 pub use skip::{LEDGER, is_installed, skip, skip_refused};
