@@ -84,7 +84,7 @@ pub enum TableForm {
 }
 
 /// A view that writes nothing.
-struct Nothing;
+pub(crate) struct Nothing;
 
 impl View for Nothing {
     fn begin(

@@ -3,15 +3,10 @@
 //! Only the options are here: the rows are numbers, not bytes, and go to the files without a text
 //! between (crate `recorder`, `databases.rs`).
 
-use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
-
-use layout::{Frame, Options};
-use sample::{Meta, SourceDef};
 
 use super::{Databases, Destination, Echo, Export, ExportError, Setting, check_files, split};
-use crate::View;
+use crate::entry::Nothing;
 
 const NAME: &str = "rrd";
 
@@ -83,7 +78,7 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
         }
     }
     Ok(Export {
-        view: Box::new(NoText),
+        view: Box::new(Nothing),
         destination: Destination::Databases(databases),
         echo: Echo::Nothing,
         delay_max_seconds: 0,
@@ -102,29 +97,6 @@ fn parse_size(text: &str) -> Option<u64> {
         _ => return None,
     };
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
-}
-
-/// Writes nothing.
-struct NoText;
-
-impl View for NoText {
-    fn begin(
-        &mut self,
-        _meta: &Meta,
-        _defs: &[Arc<SourceDef>],
-        _options: &Options,
-        _out: &mut dyn Write,
-    ) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn frame(&mut self, _frame: &Frame<'_>, _out: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn end(&mut self, _out: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]
