@@ -3,14 +3,14 @@
 //! Without a connection the functions give -1 and set no error, as RRDtool's do.
 
 use std::ffi::{c_char, c_int, c_long, c_ulong};
-use std::path::Path;
 use std::ptr;
 use std::sync::{Arc, PoisonError};
 
 use rrd::command::InfoEntry;
-use rrd::fetch::FetchedSeries;
+
 use rrd::info::InfoValue;
-use rrdclient::{Client, ClientError, CreateRequest, InfoField};
+use rrdclient::{Client, ClientError, InfoField};
+use rrdtool::{create_request, fetched_series};
 
 use crate::call::{
     Failed, bytes, connection, daemon_address, guard, now, status, stripped_folder, text, texts,
@@ -276,15 +276,7 @@ pub unsafe extern "C" fn rrdc_create_r2(
             (text(filename)?, texts(argc, argv)?, options)
         };
         let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();
-        let request = CreateRequest {
-            step_s: options.step_seconds,
-            start_s: options.start,
-            keeps_existing: options.keeps_existing,
-            sources: &options.sources,
-            template: options.template.as_deref().map(Path::new),
-            definitions: &definitions,
-        };
-        Ok(client.create(&file, &request)?)
+        Ok(client.create(&file, &create_request(&options, &definitions))?)
     })
 }
 
@@ -300,22 +292,18 @@ pub unsafe extern "C" fn rrdc_fetch(
     names: *mut *mut *mut c_char,
     data: *mut *mut f64,
 ) -> c_int {
+    let places = Places { start, end, step, source_count, names, data };
     ask_status(|client| {
         let any: c_ulong = 1;
-        // SAFETY: the caller gives two texts and, in the places, the period.
-        let (file, request) =
-            unsafe { (text(filename)?, request(cf, start, end, &raw const any)?) };
-        let reply = client.fetch(&file, request.function.name(), request.start, request.end)?;
-        let series = FetchedSeries {
-            start: reply.start_s,
-            end: reply.end_s,
-            step_seconds: reply.step_s as u64,
-            names: reply.names,
-            cells: reply.values,
+        let asked = || {
+            // SAFETY: the caller gives two texts and, in the places, the period.
+            let (file, request) =
+                unsafe { (text(filename)?, request(cf, start, end, &raw const any)?) };
+            let function = request.function.name();
+            Ok(fetched_series(client.fetch(&file, function, request.start, request.end)?))
         };
         // SAFETY: the caller gives places for the results, or null.
-        unsafe { Places { start, end, step, source_count, names, data }.fill(&series) };
-        Ok(())
+        unsafe { places.take(asked) }
     })
 }
 

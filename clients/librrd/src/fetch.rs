@@ -25,25 +25,32 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Says that there is nothing to free.  After an error the binding of Python frees what it finds
-    /// in places that it has not set.
+    /// Fetches rows and hands them over.  After an error there is nothing to free: the binding of
+    /// Python frees what it finds in the places even then.
     ///
     /// # Safety
     /// Each place is null or may be written.
-    unsafe fn clear(self) {
+    pub(crate) unsafe fn take(
+        self,
+        fetch: impl FnOnce() -> Result<FetchedSeries, Failed>,
+    ) -> Result<(), Failed> {
         // SAFETY: as the caller promises.
         unsafe {
             put(self.source_count, 0);
             put(self.names, ptr::null_mut());
             put(self.data, ptr::null_mut());
         }
+        let series = fetch()?;
+        // SAFETY: as the caller promises.
+        unsafe { self.fill(&series) };
+        Ok(())
     }
 
     /// Hands rows over.
     ///
     /// # Safety
     /// Each place is null or may be written.
-    pub(crate) unsafe fn fill(self, series: &FetchedSeries) {
+    unsafe fn fill(self, series: &FetchedSeries) {
         // SAFETY: as the caller promises.
         unsafe {
             put(self.start, series.start);
@@ -74,11 +81,10 @@ pub unsafe extern "C" fn rrd_fetch(
 ) -> c_int {
     let places = Places { start, end, step, source_count, names, data };
     status(|| {
-        // SAFETY: the caller gives `argc` texts, and places for the results.
-        unsafe { places.clear() };
-        // SAFETY: as above.
-        unsafe { places.fill(&rrd::command::fetch(&words(argc, argv)?, &tool())?) };
-        Ok(())
+        // SAFETY: the caller gives `argc` texts.
+        let fetched = || Ok(rrd::command::fetch(&unsafe { words(argc, argv) }?, &tool())?);
+        // SAFETY: the caller gives places for the results, or null.
+        unsafe { places.take(fetched) }
     })
 }
 
@@ -96,18 +102,17 @@ pub unsafe extern "C" fn rrd_fetch_r(
 ) -> c_int {
     let places = Places { start, end, step, source_count, names, data };
     status(|| {
-        // SAFETY: the caller gives two texts and, in the places, the period.
-        unsafe { places.clear() };
-        // SAFETY: as above.
-        let (name, file, request) =
-            unsafe { (text(filename)?, path(filename)?, request(cf, start, end, step)?) };
-        let series = match name.starts_with("cb//") {
-            true => rrd::command::World::fetch(&tool(), &name, &request)?,
-            false => rrd::fetch::fetch(&file, &request)?,
+        let fetched = || {
+            // SAFETY: the caller gives two texts and, in the places, the period.
+            let (name, file, request) =
+                unsafe { (text(filename)?, path(filename)?, request(cf, start, end, step)?) };
+            Ok(match name.starts_with("cb//") {
+                true => rrd::command::World::fetch(&tool(), &name, &request)?,
+                false => rrd::fetch::fetch(&file, &request)?,
+            })
         };
-        // SAFETY: as above.
-        unsafe { places.fill(&series) };
-        Ok(())
+        // SAFETY: the caller gives places for the results, or null.
+        unsafe { places.take(fetched) }
     })
 }
 

@@ -12,6 +12,32 @@ use rrdclient::{Client, CreateRequest, InfoField};
 /// A connected daemon.
 pub(crate) struct Connected(pub(crate) Arc<Client>);
 
+/// The rows of a reply.
+pub fn fetched_series(reply: rrdclient::FetchReply) -> FetchedSeries {
+    FetchedSeries {
+        start: reply.start_s,
+        end: reply.end_s,
+        step_seconds: reply.step_s as u64,
+        names: reply.names,
+        cells: reply.values,
+    }
+}
+
+/// What a daemon is asked to make.
+pub fn create_request<'a>(
+    options: &'a create::Options,
+    definitions: &'a [&'a str],
+) -> CreateRequest<'a> {
+    CreateRequest {
+        step_s: options.step_seconds,
+        start_s: options.start,
+        keeps_existing: options.keeps_existing,
+        sources: &options.sources,
+        template: options.template.as_deref().map(Path::new),
+        definitions,
+    }
+}
+
 fn text<T>(result: Result<T, rrdclient::ClientError>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }
@@ -28,13 +54,7 @@ impl Daemon for Connected {
     fn fetch(&self, file: &str, request: &FetchRequest) -> Result<FetchedSeries, String> {
         let function = request.function.name();
         let reply = text(self.0.fetch(file, function, request.start, request.end))?;
-        Ok(FetchedSeries {
-            start: reply.start_s,
-            end: reply.end_s,
-            step_seconds: reply.step_s as u64,
-            names: reply.names,
-            cells: reply.values,
-        })
+        Ok(fetched_series(reply))
     }
 
     fn info(&self, file: &str) -> Result<Vec<InfoEntry>, String> {
@@ -62,15 +82,7 @@ impl Daemon for Connected {
         options: &create::Options,
         definitions: &[&str],
     ) -> Result<(), String> {
-        let request = CreateRequest {
-            step_s: options.step_seconds,
-            start_s: options.start,
-            keeps_existing: options.keeps_existing,
-            sources: &options.sources,
-            template: options.template.as_deref().map(Path::new),
-            definitions,
-        };
-        text(self.0.create(file, &request))
+        text(self.0.create(file, &create_request(options, definitions)))
     }
 
     fn list(&self, folder: &str, recursive: bool) -> Result<Vec<String>, String> {

@@ -12,4 +12,5 @@ mod daemon;
 mod series;
 mod tool;
 
+pub use daemon::{create_request, fetched_series};
 pub use tool::{Connection, FetchCallback, GraphOutcome, Tool, ToolEnvironment};
