@@ -162,8 +162,8 @@ impl Updater {
         refused.map_or(Ok(()), Err)
     }
 
-    /// As [`Updater::update`], but tells an argument that is refused from a file that fails: gives
-    /// why the first bad argument is refused.  Those before it are in the file.
+    /// As [`Updater::update`], but returns why the first bad argument is refused, so that an error is
+    /// always one of the file.  The arguments before the bad one are in the file.
     ///
     /// # Errors
     /// If the file cannot be read or written: then it is as it was.
