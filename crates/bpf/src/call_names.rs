@@ -1,11 +1,14 @@
 //! The names of the system calls, by number, as in `arch/x86/entry/syscalls/syscall_64.tbl` and
 //! `syscall_32.tbl`.  A number that stands for no call has an empty name.
 
+use crate::NameList;
+use crate::name_list;
+
 /// The first number from which on both tables have the same calls: [`COMMON`].
 pub(crate) const COMMON_START: usize = 424;
 
 #[rustfmt::skip]
-pub(crate) static X86_64: &[&str] = &[
+pub(crate) static X86_64: NameList = name_list![
     "read", "write", "open", "close", "stat", "fstat", "lstat", "poll", "lseek", "mmap", "mprotect",
     "munmap", "brk", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "ioctl", "pread64",
     "pwrite64", "readv", "writev", "access", "pipe", "select", "sched_yield", "mremap", "msync",
@@ -57,7 +60,7 @@ pub(crate) static X86_64: &[&str] = &[
 ];
 
 #[rustfmt::skip]
-pub(crate) static I386: &[&str] = &[
+pub(crate) static I386: NameList = name_list![
     "restart_syscall", "exit", "fork", "read", "write", "open", "close", "waitpid", "creat", "link",
     "unlink", "execve", "chdir", "time", "mknod", "chmod", "lchown", "break", "oldstat", "lseek",
     "getpid", "mount", "umount", "setuid", "getuid", "stime", "ptrace", "alarm", "oldfstat",
@@ -121,7 +124,7 @@ pub(crate) static I386: &[&str] = &[
 ];
 
 #[rustfmt::skip]
-pub(crate) static COMMON: &[&str] = &[
+pub(crate) static COMMON: NameList = name_list![
     "pidfd_send_signal", "io_uring_setup", "io_uring_enter", "io_uring_register", "open_tree",
     "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "pidfd_open", "clone3", "close_range",
     "openat2", "pidfd_getfd", "faccessat2", "process_madvise", "epoll_pwait2", "mount_setattr",

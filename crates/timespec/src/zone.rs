@@ -1,5 +1,7 @@
 //! A time zone for all times, also those that jiff has no place for.
 
+use std::sync::OnceLock;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -11,33 +13,41 @@ const KNOWN_S: std::ops::RangeInclusive<i64> = -346_000_000_000..=221_000_000_00
 
 /// A time zone.
 #[derive(Clone, Debug)]
-pub struct CivilZone(TimeZone);
+pub struct CivilZone {
+    known: OnceLock<TimeZone>,
+    find: fn() -> TimeZone,
+}
 
 impl CivilZone {
     /// A zone of the time zone database.
     pub fn new(zone: TimeZone) -> Self {
-        CivilZone(zone)
+        CivilZone { known: OnceLock::from(zone), find: || TimeZone::UTC }
+    }
+
+    /// A zone that is looked for when it is needed: most commands never ask.
+    pub fn found_by(find: fn() -> TimeZone) -> Self {
+        CivilZone { known: OnceLock::new(), find }
     }
 
     /// Coordinated universal time.
     pub fn utc() -> Self {
-        CivilZone(TimeZone::UTC)
+        CivilZone::new(TimeZone::UTC)
     }
 
     /// The zone of jiff.
     pub fn time_zone(&self) -> &TimeZone {
-        &self.0
+        self.known.get_or_init(self.find)
     }
 
     /// Seconds east of Greenwich at a time, and whether that is summer time.
     pub fn offset(&self, time_s: i64) -> (i64, bool) {
-        let info = self.0.to_offset_info(known(time_s));
+        let info = self.time_zone().to_offset_info(known(time_s));
         (i64::from(info.offset().seconds()), info.dst().is_dst())
     }
 
     /// The name of the zone's time at a time: `CET`.
     pub fn abbreviation(&self, time_s: i64) -> String {
-        self.0.to_offset_info(known(time_s)).abbreviation().to_owned()
+        self.time_zone().to_offset_info(known(time_s)).abbreviation().to_owned()
     }
 }
 
@@ -48,4 +58,24 @@ fn known(time_s: i64) -> Timestamp {
         known_s = time_s.rem_euclid(CYCLE_S) + if time_s < 0 { -20 } else { 10 } * CYCLE_S;
     }
     Timestamp::from_second(known_s).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_zone_is_looked_for_once_and_only_if_needed() {
+        static LOOKS: AtomicU32 = AtomicU32::new(0);
+        let zone = CivilZone::found_by(|| {
+            LOOKS.fetch_add(1, Ordering::Relaxed);
+            TimeZone::fixed(jiff::tz::offset(5))
+        });
+        assert_eq!(LOOKS.load(Ordering::Relaxed), 0);
+        assert_eq!(zone.offset(0), (5 * 3600, false));
+        assert_eq!(zone.clone().offset(86_400), (5 * 3600, false));
+        assert_eq!(LOOKS.load(Ordering::Relaxed), 1);
+    }
 }

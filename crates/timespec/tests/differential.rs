@@ -147,6 +147,19 @@ fn ours(start: &str, end: &str, now_s: i64, zone: &CivilZone) -> String {
     }
 }
 
+/// Whether clocks on the wall show the same for both: which of the two hours at the end of summer
+/// time `mktime` takes depends on what it has converted before.
+fn are_of_an_hour_that_is_twice(theirs: &str, ours: &str, zone: &str) -> bool {
+    let zone = jiff::tz::TimeZone::get(zone).expect("a zone");
+    let shown = |times: &str| -> Option<Vec<jiff::civil::DateTime>> {
+        let seconds = times.split(' ').map(|word| word.parse().ok());
+        seconds
+            .map(|one| Some(zone.to_datetime(jiff::Timestamp::from_second(one?).ok()?)))
+            .collect()
+    };
+    shown(theirs).is_some_and(|theirs| Some(theirs) == shown(ours))
+}
+
 #[test]
 fn random_times_are_those_of_rrdtool() {
     if !testkit::is_installed("rrdtool", "rrdtool") {
@@ -168,7 +181,8 @@ fn random_times_are_those_of_rrdtool() {
             let theirs = rrdtool.resolve(&start, &end);
             let after = ours(&start, &end, now_s(), &zone);
             let agrees = |now_s| theirs == ours(&start, &end, now_s, &zone);
-            if theirs != after && !(before - 1..=now_s()).any(agrees) {
+            let agrees = theirs == after || (before - 1..=now_s()).any(agrees);
+            if !agrees && !are_of_an_hour_that_is_twice(&theirs, &after, name) {
                 wrong.push(format!("{name}: {start:?} {end:?}: {theirs:?}, not {after:?}"));
             }
         }

@@ -5,6 +5,8 @@
 
 use std::io::Write as _;
 
+use bpf::NameList;
+
 use crate::digits;
 
 pub(crate) mod errors;
@@ -22,7 +24,7 @@ pub(crate) struct Flags {
     pub(crate) unknown: &'static str,
     /// Masks and their names; a mask of several flags comes before its parts.  The name of zero, if
     /// there is one, may be anywhere.
-    pub(crate) names: &'static [(u64, &'static str)],
+    pub(crate) names: NumberedNames,
 }
 
 /// A list of alternatives.
@@ -31,15 +33,47 @@ pub(crate) struct Names {
     /// Written as a remark beside a number that is not in the list.
     pub(crate) unknown: &'static str,
     /// Numbers and their names.
-    pub(crate) names: &'static [(u64, &'static str)],
+    pub(crate) names: NumberedNames,
 }
+
+/// Numbers and their names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NumberedNames {
+    numbers: &'static [u64],
+    names: NameList,
+}
+
+impl NumberedNames {
+    /// A list; [`names!`] makes one of pairs.
+    pub(crate) const fn new(numbers: &'static [u64], names: NameList) -> Self {
+        NumberedNames { numbers, names }
+    }
+
+    /// The name of the first number that is like this.
+    fn find(&self, mut is_it: impl FnMut(u64) -> bool) -> Option<&'static str> {
+        self.names.get(self.numbers.iter().position(|number| is_it(*number))?)
+    }
+
+    /// All pairs.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &'static str)> {
+        self.numbers.iter().copied().zip(self.names.iter())
+    }
+}
+
+/// [`NumberedNames`] of pairs of a number and a literal.
+macro_rules! names {
+    [$(($number:expr, $name:literal)),* $(,)?] => {
+        $crate::flags::NumberedNames::new(&[$($number),*], ::bpf::name_list![$($name),*])
+    };
+}
+pub(crate) use names;
 
 impl Flags {
     /// Writes the names, and the rest as a number: `A|B|0x40`, `0`, `0x40 /* X_??? */`.
     pub(crate) fn write(&self, value: u64, out: &mut Vec<u8>) {
         if value == 0 {
-            let none = self.names.iter().find(|(bits, _)| *bits == 0);
-            out.extend_from_slice(none.map_or("0", |(_, name)| name).as_bytes());
+            let none = self.names.find(|bits| bits == 0);
+            out.extend_from_slice(none.unwrap_or("0").as_bytes());
             return;
         }
         let start = out.len();
@@ -71,12 +105,13 @@ impl Flags {
     pub(crate) fn write_names(&self, value: u64, out: &mut Vec<u8>) -> u64 {
         let mut rest = value;
         let mut is_first = true;
-        for (bits, name) in self.names {
+        for (index, bits) in self.names.numbers.iter().enumerate() {
             if *bits != 0 && rest & bits == *bits {
                 if !is_first {
                     out.push(b'|');
                 }
                 is_first = false;
+                let name = self.names.names.get(index).unwrap_or_default();
                 out.extend_from_slice(name.as_bytes());
                 rest &= !bits;
             }
@@ -88,7 +123,7 @@ impl Flags {
 impl Names {
     /// The name of a number.
     pub(crate) fn get(&self, value: u64) -> Option<&'static str> {
-        self.names.iter().find(|(number, _)| *number == value).map(|(_, name)| *name)
+        self.names.find(|number| number == value)
     }
 
     /// Writes the name, or the number with a remark: `SEEK_SET`, `0x9 /* SEEK_??? */`.

@@ -51,7 +51,7 @@ fn lock(context: &mut DecodeContext<'_>, bytes: &StructBytes<32>, has_pid: bool)
 fn owner(context: &mut DecodeContext<'_>, bytes: &StructBytes<8>) {
     static OWNERS: Names = Names {
         unknown: "F_OWNER_???",
-        names: &[(0, "F_OWNER_TID"), (1, "F_OWNER_PID"), (2, "F_OWNER_PGRP")],
+        names: crate::flags::names![(0, "F_OWNER_TID"), (1, "F_OWNER_PID"), (2, "F_OWNER_PGRP")],
     };
     context.put("{type=");
     OWNERS.write(u64::from(bytes.u32(0)), context.out);
@@ -215,7 +215,7 @@ fn address_out(context: &mut DecodeContext<'_>, index: usize) -> Outcome {
 pub(crate) fn secure_bits(context: &mut DecodeContext<'_>, bits: u64) {
     static BITS: Flags = Flags {
         unknown: "SECBIT_???",
-        names: &[
+        names: crate::flags::names![
             (1, "SECBIT_NOROOT"),
             (2, "SECBIT_NOROOT_LOCKED"),
             (4, "SECBIT_NO_SETUID_FIXUP"),
@@ -462,7 +462,7 @@ pub(crate) const REBOOT_TEXT: ArgumentKind = ArgumentKind::new(|context, index| 
 pub(crate) const QUOTA: ArgumentKind = ArgumentKind::new(|context, index| {
     static COMMANDS: Names = Names {
         unknown: "Q_???",
-        names: &[
+        names: crate::flags::names![
             (0x80_0001, "Q_SYNC"),
             (0x80_0002, "Q_QUOTAON"),
             (0x80_0003, "Q_QUOTAOFF"),
@@ -474,8 +474,10 @@ pub(crate) const QUOTA: ArgumentKind = ArgumentKind::new(|context, index| {
             (0x80_0009, "Q_GETNEXTQUOTA"),
         ],
     };
-    static KINDS: Names =
-        Names { unknown: "???QUOTA", names: &[(0, "USRQUOTA"), (1, "GRPQUOTA"), (2, "PRJQUOTA")] };
+    static KINDS: Names = Names {
+        unknown: "???QUOTA",
+        names: crate::flags::names![(0, "USRQUOTA"), (1, "GRPQUOTA"), (2, "PRJQUOTA")],
+    };
     let value = context.argument(index) & 0xffff_ffff;
     context.put("QCMD(");
     COMMANDS.write(value >> 8, context.out);
@@ -490,7 +492,7 @@ pub(crate) const KEXEC: ArgumentKind = ArgumentKind::new(|context, index| {
     const MACHINE: u64 = 0xffff_0000;
     static MACHINES: Names = Names {
         unknown: "KEXEC_ARCH_???",
-        names: &[
+        names: crate::flags::names![
             (0, "KEXEC_ARCH_DEFAULT"),
             (3 << 16, "KEXEC_ARCH_386"),
             (4 << 16, "KEXEC_ARCH_68K"),
@@ -502,7 +504,7 @@ pub(crate) const KEXEC: ArgumentKind = ArgumentKind::new(|context, index| {
     };
     static FLAGS: Flags = Flags {
         unknown: "KEXEC_???",
-        names: &[(1, "KEXEC_ON_CRASH"), (2, "KEXEC_PRESERVE_CONTEXT")],
+        names: crate::flags::names![(1, "KEXEC_ON_CRASH"), (2, "KEXEC_PRESERVE_CONTEXT")],
     };
     let value = context.argument(index);
     MACHINES.write(value & MACHINE, context.out);

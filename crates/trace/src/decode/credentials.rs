@@ -73,7 +73,7 @@ fn set(context: &mut DecodeContext<'_>, bits: u64) {
     }
     let mut rest = bits;
     let mut bar = "";
-    for (number, name) in names::CAPABILITY.names {
+    for (number, name) in names::CAPABILITY.names.iter() {
         if rest >> number & 1 != 0 {
             put!(context, "{bar}1<<{name}");
             rest &= !(1 << number);

@@ -28,16 +28,17 @@ pub(crate) const OPEN_MODE: ArgumentKind = ArgumentKind::new(|context, index| {
 });
 
 fn open_how(context: &mut DecodeContext<'_>, bytes: &StructBytes<24>) {
-    const RESOLVE: &[(u64, &str)] = &[
-        (1, "RESOLVE_NO_XDEV"),
-        (2, "RESOLVE_NO_MAGICLINKS"),
-        (4, "RESOLVE_NO_SYMLINKS"),
-        (8, "RESOLVE_BENEATH"),
-        (0x10, "RESOLVE_IN_ROOT"),
-        (0x20, "RESOLVE_CACHED"),
-    ];
-    static RESOLVES: crate::flags::Flags =
-        crate::flags::Flags { unknown: "RESOLVE_???", names: RESOLVE };
+    static RESOLVES: crate::flags::Flags = crate::flags::Flags {
+        unknown: "RESOLVE_???",
+        names: crate::flags::names![
+            (1, "RESOLVE_NO_XDEV"),
+            (2, "RESOLVE_NO_MAGICLINKS"),
+            (4, "RESOLVE_NO_SYMLINKS"),
+            (8, "RESOLVE_BENEATH"),
+            (0x10, "RESOLVE_IN_ROOT"),
+            (0x20, "RESOLVE_CACHED"),
+        ],
+    };
     context.put("{flags=");
     open_flags(context, bytes.u64(0));
     if bytes.u64(0) & 0x40_0040 != 0 || bytes.u64(8) != 0 {
@@ -276,7 +277,11 @@ pub(crate) const FANOTIFY_INIT: ArgumentKind = ArgumentKind::new(|context, index
     const CLASS: u64 = 0xc;
     static CLASSES: crate::flags::Names = crate::flags::Names {
         unknown: "FAN_CLASS_???",
-        names: &[(0, "FAN_CLASS_NOTIF"), (4, "FAN_CLASS_CONTENT"), (8, "FAN_CLASS_PRE_CONTENT")],
+        names: crate::flags::names![
+            (0, "FAN_CLASS_NOTIF"),
+            (4, "FAN_CLASS_CONTENT"),
+            (8, "FAN_CLASS_PRE_CONTENT")
+        ],
     };
     let bits = context.argument(index) & 0xffff_ffff;
     CLASSES.write(bits & CLASS, context.out);

@@ -142,7 +142,7 @@ fn interface(context: &mut DecodeContext<'_>, index: usize) -> Outcome {
 /// The state of a network interface.
 static INTERFACE: crate::flags::Flags = crate::flags::Flags {
     unknown: "IFF_???",
-    names: &[
+    names: crate::flags::names![
         (1, "IFF_UP"),
         (2, "IFF_BROADCAST"),
         (4, "IFF_DEBUG"),

@@ -72,8 +72,10 @@ pub(crate) const SEMAPHORE_CONTROL: ArgumentKind = ArgumentKind::new(|context, i
 });
 
 fn operation(context: &mut DecodeContext<'_>, bytes: &StructBytes<6>) {
-    static FLAGS: Flags =
-        Flags { unknown: "SEM_???", names: &[(0x1000, "SEM_UNDO"), (0x800, "IPC_NOWAIT")] };
+    static FLAGS: Flags = Flags {
+        unknown: "SEM_???",
+        names: crate::flags::names![(0x1000, "SEM_UNDO"), (0x800, "IPC_NOWAIT")],
+    };
     put!(context, "{{sem_num={}, sem_op={}, sem_flg=", bytes.u16(0), bytes.u16(2) as i16);
     FLAGS.write(u64::from(bytes.u16(4)), context.out);
     context.put("}");
@@ -151,7 +153,7 @@ pub(crate) const EVENT: ArgumentKind = ArgumentKind::new(|context, index| {
     context.structure::<24>(context.argument(index), |context, bytes| {
         static NOTIFY: Names = Names {
             unknown: "SIGEV_???",
-            names: &[
+            names: crate::flags::names![
                 (0, "SIGEV_SIGNAL"),
                 (1, "SIGEV_NONE"),
                 (2, "SIGEV_THREAD"),

@@ -377,7 +377,7 @@ fn scheduling(context: &mut DecodeContext<'_>, bytes: &StructBytes<48>) {
     context.put(", sched_flags=");
     static FLAGS: crate::flags::Flags = crate::flags::Flags {
         unknown: "SCHED_FLAG_???",
-        names: &[
+        names: crate::flags::names![
             (1, "SCHED_FLAG_RESET_ON_FORK"),
             (2, "SCHED_FLAG_RECLAIM"),
             (4, "SCHED_FLAG_DL_OVERRUN"),
@@ -484,7 +484,7 @@ pub(crate) const IO_PRIORITY: ArgumentKind = ArgumentKind::new(|context, index| 
 pub(crate) fn io_priority(context: &mut DecodeContext<'_>, value: u64) {
     static CLASSES: Names = Names {
         unknown: "IOPRIO_CLASS_???",
-        names: &[
+        names: crate::flags::names![
             (0, "IOPRIO_CLASS_NONE"),
             (1, "IOPRIO_CLASS_RT"),
             (2, "IOPRIO_CLASS_BE"),

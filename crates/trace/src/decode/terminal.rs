@@ -41,7 +41,7 @@ static SPEEDS: &[(u32, &str)] = &[
 /// Input modes (`c_iflag`).
 static INPUT: Flags = Flags {
     unknown: "",
-    names: &[
+    names: crate::flags::names![
         (0x1, "IGNBRK"),
         (0x2, "BRKINT"),
         (0x4, "IGNPAR"),
@@ -63,7 +63,7 @@ static INPUT: Flags = Flags {
 /// Output modes (`c_oflag`).
 static OUTPUT: Flags = Flags {
     unknown: "",
-    names: &[
+    names: crate::flags::names![
         (0x1, "OPOST"),
         (0x2, "OLCUC"),
         (0x4, "ONLCR"),
@@ -82,7 +82,7 @@ static DELAYS: &[(u32, u32, &str)] =
 /// Control modes (`c_cflag`).
 static CONTROL: Flags = Flags {
     unknown: "",
-    names: &[
+    names: crate::flags::names![
         (0x40, "CSTOPB"),
         (0x80, "CREAD"),
         (0x100, "PARENB"),
@@ -98,7 +98,7 @@ static CONTROL: Flags = Flags {
 /// Local modes (`c_lflag`).
 static LOCAL: Flags = Flags {
     unknown: "",
-    names: &[
+    names: crate::flags::names![
         (0x1, "ISIG"),
         (0x2, "ICANON"),
         (0x4, "XCASE"),

@@ -1,11 +1,11 @@
 //! Names in calls on time, signals and readiness, from `linux/time.h`, `linux/futex.h`,
 //! `linux/eventpoll.h`.
 
-use super::{Flags, Names};
+use super::{Flags, Names, names};
 
 /// `clock_gettime`.
 #[rustfmt::skip]
-pub(crate) static CLOCK: Names = Names { unknown: "CLOCK_???", names: &[
+pub(crate) static CLOCK: Names = Names { unknown: "CLOCK_???", names: names![
     (0, "CLOCK_REALTIME"), (1, "CLOCK_MONOTONIC"), (2, "CLOCK_PROCESS_CPUTIME_ID"),
     (3, "CLOCK_THREAD_CPUTIME_ID"), (4, "CLOCK_MONOTONIC_RAW"), (5, "CLOCK_REALTIME_COARSE"),
     (6, "CLOCK_MONOTONIC_COARSE"), (7, "CLOCK_BOOTTIME"), (8, "CLOCK_REALTIME_ALARM"),
@@ -14,50 +14,50 @@ pub(crate) static CLOCK: Names = Names { unknown: "CLOCK_???", names: &[
 
 /// `clock_nanosleep`, `timer_settime`.
 #[rustfmt::skip]
-pub(crate) static TIMER: Flags = Flags { unknown: "TIMER_???", names: &[
+pub(crate) static TIMER: Flags = Flags { unknown: "TIMER_???", names: names![
     (1, "TIMER_ABSTIME"),
 ] };
 
 /// `setitimer`.
 #[rustfmt::skip]
-pub(crate) static INTERVAL_TIMER: Names = Names { unknown: "ITIMER_???", names: &[
+pub(crate) static INTERVAL_TIMER: Names = Names { unknown: "ITIMER_???", names: names![
     (0, "ITIMER_REAL"), (1, "ITIMER_VIRTUAL"), (2, "ITIMER_PROF"),
 ] };
 
 /// `timerfd_create`, `timerfd_settime`.
 #[rustfmt::skip]
-pub(crate) static TIMERFD: Flags = Flags { unknown: "TFD_???", names: &[
+pub(crate) static TIMERFD: Flags = Flags { unknown: "TFD_???", names: names![
     (1, "TFD_TIMER_ABSTIME"), (2, "TFD_TIMER_CANCEL_ON_SET"), (0x80000, "TFD_CLOEXEC"),
     (0x800, "TFD_NONBLOCK"),
 ] };
 
 /// `eventfd2`.
 #[rustfmt::skip]
-pub(crate) static EVENTFD: Flags = Flags { unknown: "EFD_???", names: &[
+pub(crate) static EVENTFD: Flags = Flags { unknown: "EFD_???", names: names![
     (1, "EFD_SEMAPHORE"), (0x80000, "EFD_CLOEXEC"), (0x800, "EFD_NONBLOCK"),
 ] };
 
 /// `signalfd4`.
 #[rustfmt::skip]
-pub(crate) static SIGNALFD: Flags = Flags { unknown: "SFD_???", names: &[
+pub(crate) static SIGNALFD: Flags = Flags { unknown: "SFD_???", names: names![
     (0x80000, "SFD_CLOEXEC"), (0x800, "SFD_NONBLOCK"),
 ] };
 
 /// `epoll_create1`.
 #[rustfmt::skip]
-pub(crate) static EPOLL_CREATE: Flags = Flags { unknown: "EPOLL_???", names: &[
+pub(crate) static EPOLL_CREATE: Flags = Flags { unknown: "EPOLL_???", names: names![
     (0x80000, "EPOLL_CLOEXEC"),
 ] };
 
 /// `epoll_ctl`.
 #[rustfmt::skip]
-pub(crate) static EPOLL_CONTROL: Names = Names { unknown: "EPOLL_CTL_???", names: &[
+pub(crate) static EPOLL_CONTROL: Names = Names { unknown: "EPOLL_CTL_???", names: names![
     (1, "EPOLL_CTL_ADD"), (2, "EPOLL_CTL_DEL"), (3, "EPOLL_CTL_MOD"),
 ] };
 
 /// `futex`, without the flag for the clock.
 #[rustfmt::skip]
-pub(crate) static FUTEX: Names = Names { unknown: "FUTEX_???", names: &[
+pub(crate) static FUTEX: Names = Names { unknown: "FUTEX_???", names: names![
     (0, "FUTEX_WAIT"), (1, "FUTEX_WAKE"), (2, "FUTEX_FD"), (3, "FUTEX_REQUEUE"),
     (4, "FUTEX_CMP_REQUEUE"), (5, "FUTEX_WAKE_OP"), (6, "FUTEX_LOCK_PI"), (7, "FUTEX_UNLOCK_PI"),
     (8, "FUTEX_TRYLOCK_PI"), (9, "FUTEX_WAIT_BITSET"), (0xa, "FUTEX_WAKE_BITSET"),
@@ -72,7 +72,7 @@ pub(crate) static FUTEX: Names = Names { unknown: "FUTEX_???", names: &[
 
 /// `poll`.
 #[rustfmt::skip]
-pub(crate) static POLL: Flags = Flags { unknown: "POLL???", names: &[
+pub(crate) static POLL: Flags = Flags { unknown: "POLL???", names: names![
     (1, "POLLIN"), (2, "POLLPRI"), (4, "POLLOUT"), (0x40, "POLLRDNORM"), (0x80, "POLLRDBAND"),
     (0x100, "POLLWRNORM"), (0x200, "POLLWRBAND"), (0x400, "POLLMSG"), (0x1000, "POLLREMOVE"),
     (0x2000, "POLLRDHUP"), (8, "POLLERR"), (0x10, "POLLHUP"), (0x20, "POLLNVAL"),
@@ -80,7 +80,7 @@ pub(crate) static POLL: Flags = Flags { unknown: "POLL???", names: &[
 
 /// `epoll_ctl`, `epoll_wait`.
 #[rustfmt::skip]
-pub(crate) static EPOLL: Flags = Flags { unknown: "EPOLL???", names: &[
+pub(crate) static EPOLL: Flags = Flags { unknown: "EPOLL???", names: names![
     (1, "EPOLLIN"), (2, "EPOLLPRI"), (4, "EPOLLOUT"), (0x40, "EPOLLRDNORM"),
     (0x80, "EPOLLRDBAND"), (0x100, "EPOLLWRNORM"), (0x200, "EPOLLWRBAND"), (0x400, "EPOLLMSG"),
     (8, "EPOLLERR"), (0x10, "EPOLLHUP"), (0x2000, "EPOLLRDHUP"), (0x10000000, "EPOLLEXCLUSIVE"),
@@ -89,20 +89,20 @@ pub(crate) static EPOLL: Flags = Flags { unknown: "EPOLL???", names: &[
 
 /// `getrandom`.
 #[rustfmt::skip]
-pub(crate) static RANDOM: Flags = Flags { unknown: "GRND_???", names: &[
+pub(crate) static RANDOM: Flags = Flags { unknown: "GRND_???", names: names![
     (1, "GRND_NONBLOCK"), (2, "GRND_RANDOM"), (4, "GRND_INSECURE"),
 ] };
 
 /// `io_uring_enter`.
 #[rustfmt::skip]
-pub(crate) static RING_ENTER: Flags = Flags { unknown: "IORING_ENTER_???", names: &[
+pub(crate) static RING_ENTER: Flags = Flags { unknown: "IORING_ENTER_???", names: names![
     (1, "IORING_ENTER_GETEVENTS"), (2, "IORING_ENTER_SQ_WAKEUP"), (4, "IORING_ENTER_SQ_WAIT"),
     (8, "IORING_ENTER_EXT_ARG"), (0x10, "IORING_ENTER_REGISTERED_RING"),
 ] };
 
 /// `io_uring_register`.
 #[rustfmt::skip]
-pub(crate) static RING_REGISTER: Names = Names { unknown: "IORING_REGISTER_???", names: &[
+pub(crate) static RING_REGISTER: Names = Names { unknown: "IORING_REGISTER_???", names: names![
     (0, "IORING_REGISTER_BUFFERS"), (1, "IORING_UNREGISTER_BUFFERS"),
     (2, "IORING_REGISTER_FILES"), (3, "IORING_UNREGISTER_FILES"), (4, "IORING_REGISTER_EVENTFD"),
     (5, "IORING_UNREGISTER_EVENTFD"), (6, "IORING_REGISTER_FILES_UPDATE"),
@@ -119,13 +119,13 @@ pub(crate) static RING_REGISTER: Names = Names { unknown: "IORING_REGISTER_???",
 
 /// `rt_sigprocmask`.
 #[rustfmt::skip]
-pub(crate) static MASK_HOW: Names = Names { unknown: "SIG_???", names: &[
+pub(crate) static MASK_HOW: Names = Names { unknown: "SIG_???", names: names![
     (0, "SIG_BLOCK"), (1, "SIG_UNBLOCK"), (2, "SIG_SETMASK"),
 ] };
 
 /// `rt_sigaction`.
 #[rustfmt::skip]
-pub(crate) static ACTION: Flags = Flags { unknown: "SA_???", names: &[
+pub(crate) static ACTION: Flags = Flags { unknown: "SA_???", names: names![
     (0x4000000, "SA_RESTORER"), (0x8000000, "SA_ONSTACK"), (0x10000000, "SA_RESTART"),
     (0x20000000, "SA_INTERRUPT"), (0x40000000, "SA_NODEFER"), (0x80000000, "SA_RESETHAND"),
     (1, "SA_NOCLDSTOP"), (2, "SA_NOCLDWAIT"), (4, "SA_SIGINFO"), (0x400, "SA_UNSUPPORTED"),
@@ -134,6 +134,6 @@ pub(crate) static ACTION: Flags = Flags { unknown: "SA_???", names: &[
 
 /// `sigaltstack`.
 #[rustfmt::skip]
-pub(crate) static STACK: Flags = Flags { unknown: "SS_???", names: &[
+pub(crate) static STACK: Flags = Flags { unknown: "SS_???", names: names![
     (1, "SS_ONSTACK"), (2, "SS_DISABLE"), (0x80000000, "SS_AUTODISARM"),
 ] };

@@ -2,11 +2,11 @@
 //!
 //! A number that two kinds of devices use has both names: nothing tells them apart.
 
-use super::Names;
+use super::{Names, names};
 
 /// `ioctl`: terminals, sockets, file systems, block devices.
 #[rustfmt::skip]
-pub(crate) static REQUEST: Names = Names { unknown: "", names: &[
+pub(crate) static REQUEST: Names = Names { unknown: "", names: names![
     (1, "FIBMAP"), (2, "FIGETBSZ"), (0x1260, "BLKGETSIZE"), (0x1261, "BLKFLSBUF"),
     (0x1262, "BLKRASET"), (0x1263, "BLKRAGET"), (0x1264, "BLKFRASET"), (0x1265, "BLKFRAGET"),
     (0x1266, "BLKSECTSET"), (0x1267, "BLKSECTGET"), (0x1268, "BLKSSZGET"), (0x1269, "BLKPG"),

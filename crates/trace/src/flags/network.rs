@@ -1,10 +1,10 @@
 //! Names in calls on sockets, from `linux/socket.h`, `linux/in.h`, `linux/netlink.h`.
 
-use super::{Flags, Names};
+use super::{Flags, Names, names};
 
 /// The family of an address.
 #[rustfmt::skip]
-pub(crate) static FAMILY: Names = Names { unknown: "AF_???", names: &[
+pub(crate) static FAMILY: Names = Names { unknown: "AF_???", names: names![
     (0, "AF_UNSPEC"), (1, "AF_UNIX"), (2, "AF_INET"), (3, "AF_AX25"), (4, "AF_IPX"),
     (5, "AF_APPLETALK"), (6, "AF_NETROM"), (7, "AF_BRIDGE"), (8, "AF_ATMPVC"), (9, "AF_X25"),
     (0xa, "AF_INET6"), (0xb, "AF_ROSE"), (0xc, "AF_DECnet"), (0xd, "AF_NETBEUI"),
@@ -20,20 +20,20 @@ pub(crate) static FAMILY: Names = Names { unknown: "AF_???", names: &[
 
 /// `socket`, without its flags.
 #[rustfmt::skip]
-pub(crate) static TYPE: Names = Names { unknown: "SOCK_???", names: &[
+pub(crate) static TYPE: Names = Names { unknown: "SOCK_???", names: names![
     (1, "SOCK_STREAM"), (2, "SOCK_DGRAM"), (3, "SOCK_RAW"), (4, "SOCK_RDM"),
     (5, "SOCK_SEQPACKET"), (6, "SOCK_DCCP"), (0xa, "SOCK_PACKET"),
 ] };
 
 /// `socket`, `accept4`.
 #[rustfmt::skip]
-pub(crate) static TYPE_FLAGS: Flags = Flags { unknown: "SOCK_???", names: &[
+pub(crate) static TYPE_FLAGS: Flags = Flags { unknown: "SOCK_???", names: names![
     (0x80000, "SOCK_CLOEXEC"), (0x800, "SOCK_NONBLOCK"),
 ] };
 
 /// `send`, `recv` and relatives.
 #[rustfmt::skip]
-pub(crate) static MESSAGE: Flags = Flags { unknown: "MSG_???", names: &[
+pub(crate) static MESSAGE: Flags = Flags { unknown: "MSG_???", names: names![
     (1, "MSG_OOB"), (2, "MSG_PEEK"), (4, "MSG_DONTROUTE"), (8, "MSG_CTRUNC"), (0x10, "MSG_PROBE"),
     (0x20, "MSG_TRUNC"), (0x40, "MSG_DONTWAIT"), (0x80, "MSG_EOR"), (0x100, "MSG_WAITALL"),
     (0x200, "MSG_FIN"), (0x400, "MSG_SYN"), (0x800, "MSG_CONFIRM"), (0x1000, "MSG_RST"),
@@ -45,7 +45,7 @@ pub(crate) static MESSAGE: Flags = Flags { unknown: "MSG_???", names: &[
 
 /// `socket(AF_INET)`.
 #[rustfmt::skip]
-pub(crate) static PROTOCOL: Names = Names { unknown: "IPPROTO_???", names: &[
+pub(crate) static PROTOCOL: Names = Names { unknown: "IPPROTO_???", names: names![
     (0, "IPPROTO_IP"), (1, "IPPROTO_ICMP"), (2, "IPPROTO_IGMP"), (4, "IPPROTO_IPIP"),
     (6, "IPPROTO_TCP"), (8, "IPPROTO_EGP"), (0xc, "IPPROTO_PUP"), (0x11, "IPPROTO_UDP"),
     (0x16, "IPPROTO_IDP"), (0x1d, "IPPROTO_TP"), (0x21, "IPPROTO_DCCP"), (0x29, "IPPROTO_IPV6"),
@@ -60,7 +60,7 @@ pub(crate) static PROTOCOL: Names = Names { unknown: "IPPROTO_???", names: &[
 
 /// `socket(AF_NETLINK)`.
 #[rustfmt::skip]
-pub(crate) static NETLINK: Names = Names { unknown: "NETLINK_???", names: &[
+pub(crate) static NETLINK: Names = Names { unknown: "NETLINK_???", names: names![
     (0, "NETLINK_ROUTE"), (1, "NETLINK_UNUSED"), (2, "NETLINK_USERSOCK"), (3, "NETLINK_FIREWALL"),
     (4, "NETLINK_SOCK_DIAG"), (5, "NETLINK_NFLOG"), (6, "NETLINK_XFRM"), (7, "NETLINK_SELINUX"),
     (8, "NETLINK_ISCSI"), (9, "NETLINK_AUDIT"), (0xa, "NETLINK_FIB_LOOKUP"),
@@ -72,7 +72,7 @@ pub(crate) static NETLINK: Names = Names { unknown: "NETLINK_???", names: &[
 
 /// `setsockopt`.
 #[rustfmt::skip]
-pub(crate) static LEVEL: Names = Names { unknown: "SOL_??", names: &[
+pub(crate) static LEVEL: Names = Names { unknown: "SOL_??", names: names![
     (0, "SOL_IP"), (1, "SOL_SOCKET"), (6, "SOL_TCP"), (0x11, "SOL_UDP"), (0x29, "SOL_IPV6"),
     (0x3a, "SOL_ICMPV6"), (0x64, "SOL_CAN_BASE"), (0x65, "SOL_CAN_RAW"), (0x84, "SOL_SCTP"),
     (0x88, "SOL_UDPLITE"), (0xff, "SOL_RAW"), (0x100, "SOL_IPX"), (0x101, "SOL_AX25"),
@@ -87,7 +87,7 @@ pub(crate) static LEVEL: Names = Names { unknown: "SOL_??", names: &[
 
 /// `setsockopt(SOL_SOCKET)`.
 #[rustfmt::skip]
-pub(crate) static SOCKET_OPTION: Names = Names { unknown: "SO_???", names: &[
+pub(crate) static SOCKET_OPTION: Names = Names { unknown: "SO_???", names: names![
     (1, "SO_DEBUG"), (2, "SO_REUSEADDR"), (3, "SO_TYPE"), (4, "SO_ERROR"), (5, "SO_DONTROUTE"),
     (6, "SO_BROADCAST"), (7, "SO_SNDBUF"), (8, "SO_RCVBUF"), (9, "SO_KEEPALIVE"),
     (0xa, "SO_OOBINLINE"), (0xb, "SO_NO_CHECK"), (0xc, "SO_PRIORITY"), (0xd, "SO_LINGER"),
@@ -115,7 +115,7 @@ pub(crate) static SOCKET_OPTION: Names = Names { unknown: "SO_???", names: &[
 
 /// `setsockopt(SOL_TCP)`.
 #[rustfmt::skip]
-pub(crate) static TCP_OPTION: Names = Names { unknown: "TCP_???", names: &[
+pub(crate) static TCP_OPTION: Names = Names { unknown: "TCP_???", names: names![
     (1, "TCP_NODELAY"), (2, "TCP_MAXSEG"), (3, "TCP_CORK"), (4, "TCP_KEEPIDLE"),
     (5, "TCP_KEEPINTVL"), (6, "TCP_KEEPCNT"), (7, "TCP_SYNCNT"), (8, "TCP_LINGER2"),
     (9, "TCP_DEFER_ACCEPT"), (0xa, "TCP_WINDOW_CLAMP"), (0xb, "TCP_INFO"), (0xc, "TCP_QUICKACK"),
@@ -132,7 +132,7 @@ pub(crate) static TCP_OPTION: Names = Names { unknown: "TCP_???", names: &[
 
 /// `setsockopt(SOL_IP)`.
 #[rustfmt::skip]
-pub(crate) static IP_OPTION: Names = Names { unknown: "IP_???", names: &[
+pub(crate) static IP_OPTION: Names = Names { unknown: "IP_???", names: names![
     (1, "IP_TOS"), (2, "IP_TTL"), (3, "IP_HDRINCL"), (4, "IP_OPTIONS"), (5, "IP_ROUTER_ALERT"),
     (6, "IP_RECVOPTS"), (7, "IP_RETOPTS"), (8, "IP_PKTINFO"), (9, "IP_PKTOPTIONS"),
     (0xa, "IP_MTU_DISCOVER"), (0xb, "IP_RECVERR"), (0xc, "IP_RECVTTL"), (0xd, "IP_RECVTOS"),
@@ -153,7 +153,7 @@ pub(crate) static IP_OPTION: Names = Names { unknown: "IP_???", names: &[
 
 /// `setsockopt(SOL_IPV6)`.
 #[rustfmt::skip]
-pub(crate) static IPV6_OPTION: Names = Names { unknown: "IPV6_???", names: &[
+pub(crate) static IPV6_OPTION: Names = Names { unknown: "IPV6_???", names: names![
     (1, "IPV6_ADDRFORM"), (2, "IPV6_2292PKTINFO"), (3, "IPV6_2292HOPOPTS"),
     (4, "IPV6_2292DSTOPTS"), (5, "IPV6_2292RTHDR"), (6, "IPV6_2292PKTOPTIONS"),
     (7, "IPV6_CHECKSUM"), (8, "IPV6_2292HOPLIMIT"), (9, "IPV6_NEXTHOP"), (0xa, "IPV6_AUTHHDR"),
@@ -181,20 +181,20 @@ pub(crate) static IPV6_OPTION: Names = Names { unknown: "IPV6_???", names: &[
 
 /// `setsockopt(SOL_UDP)`.
 #[rustfmt::skip]
-pub(crate) static UDP_OPTION: Names = Names { unknown: "UDP_???", names: &[
+pub(crate) static UDP_OPTION: Names = Names { unknown: "UDP_???", names: names![
     (1, "UDP_CORK"), (0x64, "UDP_ENCAP"), (0x65, "UDP_NO_CHECK6_TX"), (0x66, "UDP_NO_CHECK6_RX"),
     (0x67, "UDP_SEGMENT"), (0x68, "UDP_GRO"),
 ] };
 
 /// `shutdown`.
 #[rustfmt::skip]
-pub(crate) static SHUTDOWN: Names = Names { unknown: "SHUT_???", names: &[
+pub(crate) static SHUTDOWN: Names = Names { unknown: "SHUT_???", names: names![
     (0, "SHUT_RD"), (1, "SHUT_WR"), (2, "SHUT_RDWR"),
 ] };
 
 /// `setsockopt(SOL_NETLINK)`.
 #[rustfmt::skip]
-pub(crate) static NETLINK_OPTION: Names = Names { unknown: "NETLINK_???", names: &[
+pub(crate) static NETLINK_OPTION: Names = Names { unknown: "NETLINK_???", names: names![
     (1, "NETLINK_ADD_MEMBERSHIP"), (2, "NETLINK_DROP_MEMBERSHIP"), (3, "NETLINK_PKTINFO"),
     (4, "NETLINK_BROADCAST_ERROR"), (5, "NETLINK_NO_ENOBUFS"), (6, "NETLINK_RX_RING"),
     (7, "NETLINK_TX_RING"), (8, "NETLINK_LISTEN_ALL_NSID"), (9, "NETLINK_LIST_MEMBERSHIPS"),

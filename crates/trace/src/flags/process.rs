@@ -1,10 +1,10 @@
 //! Names in calls on processes, from `linux/sched.h`, `linux/wait.h`, `linux/prctl.h`.
 
-use super::{Flags, Names};
+use super::{Flags, Names, names};
 
 /// `clone`, without the signal.
 #[rustfmt::skip]
-pub(crate) static CLONE: Flags = Flags { unknown: "CLONE_???", names: &[
+pub(crate) static CLONE: Flags = Flags { unknown: "CLONE_???", names: names![
     (0x100, "CLONE_VM"), (0x200, "CLONE_FS"), (0x400, "CLONE_FILES"), (0x800, "CLONE_SIGHAND"),
     (0x1000, "CLONE_PIDFD"), (0x2000, "CLONE_PTRACE"), (0x4000, "CLONE_VFORK"),
     (0x8000, "CLONE_PARENT"), (0x10000, "CLONE_THREAD"), (0x20000, "CLONE_NEWNS"),
@@ -19,7 +19,7 @@ pub(crate) static CLONE: Flags = Flags { unknown: "CLONE_???", names: &[
 
 /// `unshare`.
 #[rustfmt::skip]
-pub(crate) static UNSHARE: Flags = Flags { unknown: "CLONE_???", names: &[
+pub(crate) static UNSHARE: Flags = Flags { unknown: "CLONE_???", names: names![
     (0x80, "CLONE_NEWTIME"), (0x100, "CLONE_VM"), (0x200, "CLONE_FS"), (0x400, "CLONE_FILES"),
     (0x800, "CLONE_SIGHAND"), (0x10000, "CLONE_THREAD"), (0x20000, "CLONE_NEWNS"),
     (0x40000, "CLONE_SYSVSEM"), (0x2000000, "CLONE_NEWCGROUP"), (0x4000000, "CLONE_NEWUTS"),
@@ -29,7 +29,7 @@ pub(crate) static UNSHARE: Flags = Flags { unknown: "CLONE_???", names: &[
 
 /// `setns`.
 #[rustfmt::skip]
-pub(crate) static NAMESPACE: Flags = Flags { unknown: "CLONE_NEW???", names: &[
+pub(crate) static NAMESPACE: Flags = Flags { unknown: "CLONE_NEW???", names: names![
     (0x80, "CLONE_NEWTIME"), (0x20000, "CLONE_NEWNS"), (0x2000000, "CLONE_NEWCGROUP"),
     (0x4000000, "CLONE_NEWUTS"), (0x8000000, "CLONE_NEWIPC"), (0x10000000, "CLONE_NEWUSER"),
     (0x20000000, "CLONE_NEWPID"), (0x40000000, "CLONE_NEWNET"),
@@ -37,14 +37,14 @@ pub(crate) static NAMESPACE: Flags = Flags { unknown: "CLONE_NEW???", names: &[
 
 /// `wait4`, `waitid`.
 #[rustfmt::skip]
-pub(crate) static WAIT: Flags = Flags { unknown: "W???", names: &[
+pub(crate) static WAIT: Flags = Flags { unknown: "W???", names: names![
     (1, "WNOHANG"), (4, "WEXITED"), (2, "WSTOPPED"), (8, "WCONTINUED"), (0x1000000, "WNOWAIT"),
     (0x80000000, "__WCLONE"), (0x40000000, "__WALL"), (0x20000000, "__WNOTHREAD"),
 ] };
 
 /// `seccomp(SECCOMP_SET_MODE_FILTER)`.
 #[rustfmt::skip]
-pub(crate) static SECCOMP_FILTER: Flags = Flags { unknown: "SECCOMP_FILTER_FLAG_???", names: &[
+pub(crate) static SECCOMP_FILTER: Flags = Flags { unknown: "SECCOMP_FILTER_FLAG_???", names: names![
     (1, "SECCOMP_FILTER_FLAG_TSYNC"), (2, "SECCOMP_FILTER_FLAG_LOG"),
     (4, "SECCOMP_FILTER_FLAG_SPEC_ALLOW"), (8, "SECCOMP_FILTER_FLAG_NEW_LISTENER"),
     (0x10, "SECCOMP_FILTER_FLAG_TSYNC_ESRCH"), (0x20, "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV"),
@@ -52,51 +52,51 @@ pub(crate) static SECCOMP_FILTER: Flags = Flags { unknown: "SECCOMP_FILTER_FLAG_
 
 /// `pidfd_open`.
 #[rustfmt::skip]
-pub(crate) static PIDFD: Flags = Flags { unknown: "PIDFD_???", names: &[
+pub(crate) static PIDFD: Flags = Flags { unknown: "PIDFD_???", names: names![
     (0x800, "PIDFD_NONBLOCK"),
 ] };
 
 /// `finit_module`.
 #[rustfmt::skip]
-pub(crate) static MODULE: Flags = Flags { unknown: "MODULE_INIT_???", names: &[
+pub(crate) static MODULE: Flags = Flags { unknown: "MODULE_INIT_???", names: names![
     (1, "MODULE_INIT_IGNORE_MODVERSIONS"), (2, "MODULE_INIT_IGNORE_VERMAGIC"),
     (4, "MODULE_INIT_COMPRESSED_FILE"),
 ] };
 
 /// `delete_module`.
 #[rustfmt::skip]
-pub(crate) static DELETE_MODULE: Flags = Flags { unknown: "O_???", names: &[
+pub(crate) static DELETE_MODULE: Flags = Flags { unknown: "O_???", names: names![
     (0x800, "O_NONBLOCK"), (0x200, "O_TRUNC"),
 ] };
 
 /// `kexec_file_load`.
 #[rustfmt::skip]
-pub(crate) static KEXEC_FILE: Flags = Flags { unknown: "KEXEC_FILE_???", names: &[
+pub(crate) static KEXEC_FILE: Flags = Flags { unknown: "KEXEC_FILE_???", names: names![
     (1, "KEXEC_FILE_UNLOAD"), (2, "KEXEC_FILE_ON_CRASH"), (4, "KEXEC_FILE_NO_INITRAMFS"),
 ] };
 
 /// `perf_event_open`.
 #[rustfmt::skip]
-pub(crate) static PERF: Flags = Flags { unknown: "PERF_FLAG_???", names: &[
+pub(crate) static PERF: Flags = Flags { unknown: "PERF_FLAG_???", names: names![
     (1, "PERF_FLAG_FD_NO_GROUP"), (2, "PERF_FLAG_FD_OUTPUT"), (4, "PERF_FLAG_PID_CGROUP"),
     (8, "PERF_FLAG_FD_CLOEXEC"),
 ] };
 
 /// `landlock_create_ruleset`.
 #[rustfmt::skip]
-pub(crate) static LANDLOCK_CREATE: Flags = Flags { unknown: "LANDLOCK_CREATE_RULESET_???", names: &[
+pub(crate) static LANDLOCK_CREATE: Flags = Flags { unknown: "LANDLOCK_CREATE_RULESET_???", names: names![
     (1, "LANDLOCK_CREATE_RULESET_VERSION"),
 ] };
 
 /// `membarrier`.
 #[rustfmt::skip]
-pub(crate) static MEMBARRIER_FLAG: Flags = Flags { unknown: "MEMBARRIER_CMD_FLAG_???", names: &[
+pub(crate) static MEMBARRIER_FLAG: Flags = Flags { unknown: "MEMBARRIER_CMD_FLAG_???", names: names![
     (1, "MEMBARRIER_CMD_FLAG_CPU"),
 ] };
 
 /// `prctl`.
 #[rustfmt::skip]
-pub(crate) static PRCTL: Names = Names { unknown: "PR_???", names: &[
+pub(crate) static PRCTL: Names = Names { unknown: "PR_???", names: names![
     (1, "PR_SET_PDEATHSIG"), (2, "PR_GET_PDEATHSIG"), (3, "PR_GET_DUMPABLE"),
     (4, "PR_SET_DUMPABLE"), (5, "PR_GET_UNALIGN"), (6, "PR_SET_UNALIGN"), (7, "PR_GET_KEEPCAPS"),
     (8, "PR_SET_KEEPCAPS"), (9, "PR_GET_FPEMU"), (0xa, "PR_SET_FPEMU"), (0xb, "PR_GET_FPEXC"),
@@ -123,7 +123,7 @@ pub(crate) static PRCTL: Names = Names { unknown: "PR_???", names: &[
 
 /// `ptrace`.
 #[rustfmt::skip]
-pub(crate) static PTRACE: Names = Names { unknown: "PTRACE_???", names: &[
+pub(crate) static PTRACE: Names = Names { unknown: "PTRACE_???", names: names![
     (0, "PTRACE_TRACEME"), (1, "PTRACE_PEEKTEXT"), (2, "PTRACE_PEEKDATA"), (3, "PTRACE_PEEKUSER"),
     (4, "PTRACE_POKETEXT"), (5, "PTRACE_POKEDATA"), (6, "PTRACE_POKEUSER"), (7, "PTRACE_CONT"),
     (8, "PTRACE_KILL"), (9, "PTRACE_SINGLESTEP"), (0xc, "PTRACE_GETREGS"),
@@ -143,14 +143,14 @@ pub(crate) static PTRACE: Names = Names { unknown: "PTRACE_???", names: &[
 
 /// `sched_setscheduler`.
 #[rustfmt::skip]
-pub(crate) static SCHEDULER: Names = Names { unknown: "SCHED_???", names: &[
+pub(crate) static SCHEDULER: Names = Names { unknown: "SCHED_???", names: names![
     (0, "SCHED_OTHER"), (1, "SCHED_FIFO"), (2, "SCHED_RR"), (3, "SCHED_BATCH"), (4, "SCHED_ISO"),
     (5, "SCHED_IDLE"), (6, "SCHED_DEADLINE"),
 ] };
 
 /// `getrlimit`.
 #[rustfmt::skip]
-pub(crate) static LIMIT: Names = Names { unknown: "RLIMIT_???", names: &[
+pub(crate) static LIMIT: Names = Names { unknown: "RLIMIT_???", names: names![
     (0, "RLIMIT_CPU"), (1, "RLIMIT_FSIZE"), (2, "RLIMIT_DATA"), (3, "RLIMIT_STACK"),
     (4, "RLIMIT_CORE"), (5, "RLIMIT_RSS"), (6, "RLIMIT_NPROC"), (7, "RLIMIT_NOFILE"),
     (8, "RLIMIT_MEMLOCK"), (9, "RLIMIT_AS"), (0xa, "RLIMIT_LOCKS"), (0xb, "RLIMIT_SIGPENDING"),
@@ -160,32 +160,32 @@ pub(crate) static LIMIT: Names = Names { unknown: "RLIMIT_???", names: &[
 
 /// `getrusage`.
 #[rustfmt::skip]
-pub(crate) static USAGE: Names = Names { unknown: "RUSAGE_???", names: &[
+pub(crate) static USAGE: Names = Names { unknown: "RUSAGE_???", names: names![
     (0, "RUSAGE_SELF"), (1, "RUSAGE_THREAD"), (0xffffffff, "RUSAGE_CHILDREN"),
     (0xfffffffe, "RUSAGE_BOTH"),
 ] };
 
 /// `getpriority`.
 #[rustfmt::skip]
-pub(crate) static PRIORITY: Names = Names { unknown: "PRIO_???", names: &[
+pub(crate) static PRIORITY: Names = Names { unknown: "PRIO_???", names: names![
     (0, "PRIO_PROCESS"), (1, "PRIO_PGRP"), (2, "PRIO_USER"),
 ] };
 
 /// `ioprio_get`.
 #[rustfmt::skip]
-pub(crate) static IOPRIO: Names = Names { unknown: "IOPRIO_WHO_???", names: &[
+pub(crate) static IOPRIO: Names = Names { unknown: "IOPRIO_WHO_???", names: names![
     (1, "IOPRIO_WHO_PROCESS"), (2, "IOPRIO_WHO_PGRP"), (3, "IOPRIO_WHO_USER"),
 ] };
 
 /// `waitid`.
 #[rustfmt::skip]
-pub(crate) static WAIT_FOR: Names = Names { unknown: "P_???", names: &[
+pub(crate) static WAIT_FOR: Names = Names { unknown: "P_???", names: names![
     (0, "P_ALL"), (1, "P_PID"), (2, "P_PGID"), (3, "P_PIDFD"),
 ] };
 
 /// `prctl(PR_CAPBSET_READ)`.
 #[rustfmt::skip]
-pub(crate) static CAPABILITY: Names = Names { unknown: "CAP_???", names: &[
+pub(crate) static CAPABILITY: Names = Names { unknown: "CAP_???", names: names![
     (0, "CAP_CHOWN"), (1, "CAP_DAC_OVERRIDE"), (2, "CAP_DAC_READ_SEARCH"), (3, "CAP_FOWNER"),
     (4, "CAP_FSETID"), (5, "CAP_KILL"), (6, "CAP_SETGID"), (7, "CAP_SETUID"), (8, "CAP_SETPCAP"),
     (9, "CAP_LINUX_IMMUTABLE"), (0xa, "CAP_NET_BIND_SERVICE"), (0xb, "CAP_NET_BROADCAST"),
@@ -203,7 +203,7 @@ pub(crate) static CAPABILITY: Names = Names { unknown: "CAP_???", names: &[
 
 /// `arch_prctl`.
 #[rustfmt::skip]
-pub(crate) static ARCH: Names = Names { unknown: "ARCH_???", names: &[
+pub(crate) static ARCH: Names = Names { unknown: "ARCH_???", names: names![
     (0x1001, "ARCH_SET_GS"), (0x1002, "ARCH_SET_FS"), (0x1003, "ARCH_GET_FS"),
     (0x1004, "ARCH_GET_GS"), (0x1011, "ARCH_GET_CPUID"), (0x1012, "ARCH_SET_CPUID"),
     (0x1021, "ARCH_GET_XCOMP_SUPP"), (0x1022, "ARCH_GET_XCOMP_PERM"),
@@ -214,33 +214,33 @@ pub(crate) static ARCH: Names = Names { unknown: "ARCH_???", names: &[
 
 /// `seccomp`.
 #[rustfmt::skip]
-pub(crate) static SECCOMP: Names = Names { unknown: "SECCOMP_SET_MODE_???", names: &[
+pub(crate) static SECCOMP: Names = Names { unknown: "SECCOMP_SET_MODE_???", names: names![
     (0, "SECCOMP_SET_MODE_STRICT"), (1, "SECCOMP_SET_MODE_FILTER"),
     (2, "SECCOMP_GET_ACTION_AVAIL"), (3, "SECCOMP_GET_NOTIF_SIZES"),
 ] };
 
 /// `prctl(PR_SET_SECCOMP)`.
 #[rustfmt::skip]
-pub(crate) static SECCOMP_MODE: Names = Names { unknown: "SECCOMP_MODE_???", names: &[
+pub(crate) static SECCOMP_MODE: Names = Names { unknown: "SECCOMP_MODE_???", names: names![
     (0, "SECCOMP_MODE_DISABLED"), (1, "SECCOMP_MODE_STRICT"), (2, "SECCOMP_MODE_FILTER"),
 ] };
 
 /// `prctl(PR_CAP_AMBIENT)`.
 #[rustfmt::skip]
-pub(crate) static AMBIENT: Names = Names { unknown: "PR_CAP_AMBIENT_???", names: &[
+pub(crate) static AMBIENT: Names = Names { unknown: "PR_CAP_AMBIENT_???", names: names![
     (1, "PR_CAP_AMBIENT_IS_SET"), (2, "PR_CAP_AMBIENT_RAISE"), (3, "PR_CAP_AMBIENT_LOWER"),
     (4, "PR_CAP_AMBIENT_CLEAR_ALL"),
 ] };
 
 /// `prctl(PR_GET_SPECULATION_CTRL)`.
 #[rustfmt::skip]
-pub(crate) static SPECULATION: Names = Names { unknown: "PR_SPEC_???", names: &[
+pub(crate) static SPECULATION: Names = Names { unknown: "PR_SPEC_???", names: names![
     (0, "PR_SPEC_STORE_BYPASS"), (1, "PR_SPEC_INDIRECT_BRANCH"), (2, "PR_SPEC_L1D_FLUSH"),
 ] };
 
 /// `prctl(PR_SET_MM)`.
 #[rustfmt::skip]
-pub(crate) static SET_MM: Names = Names { unknown: "PR_SET_MM_???", names: &[
+pub(crate) static SET_MM: Names = Names { unknown: "PR_SET_MM_???", names: names![
     (1, "PR_SET_MM_START_CODE"), (2, "PR_SET_MM_END_CODE"), (3, "PR_SET_MM_START_DATA"),
     (4, "PR_SET_MM_END_DATA"), (5, "PR_SET_MM_START_STACK"), (6, "PR_SET_MM_START_BRK"),
     (7, "PR_SET_MM_BRK"), (8, "PR_SET_MM_ARG_START"), (9, "PR_SET_MM_ARG_END"),
@@ -250,26 +250,26 @@ pub(crate) static SET_MM: Names = Names { unknown: "PR_SET_MM_???", names: &[
 
 /// `prctl(PR_MCE_KILL)`.
 #[rustfmt::skip]
-pub(crate) static MCE: Names = Names { unknown: "PR_MCE_KILL_???", names: &[
+pub(crate) static MCE: Names = Names { unknown: "PR_MCE_KILL_???", names: names![
     (0, "PR_MCE_KILL_CLEAR"), (1, "PR_MCE_KILL_SET"),
 ] };
 
 /// `prctl(PR_SET_TSC)`.
 #[rustfmt::skip]
-pub(crate) static TSC: Names = Names { unknown: "PR_TSC_???", names: &[
+pub(crate) static TSC: Names = Names { unknown: "PR_TSC_???", names: names![
     (1, "PR_TSC_ENABLE"), (2, "PR_TSC_SIGSEGV"),
 ] };
 
 /// `kcmp`.
 #[rustfmt::skip]
-pub(crate) static KCMP: Names = Names { unknown: "KCMP_???", names: &[
+pub(crate) static KCMP: Names = Names { unknown: "KCMP_???", names: names![
     (0, "KCMP_FILE"), (1, "KCMP_VM"), (2, "KCMP_FILES"), (3, "KCMP_FS"), (4, "KCMP_SIGHAND"),
     (5, "KCMP_IO"), (6, "KCMP_SYSVSEM"), (7, "KCMP_EPOLL_TFD"),
 ] };
 
 /// `membarrier`.
 #[rustfmt::skip]
-pub(crate) static MEMBARRIER: Names = Names { unknown: "MEMBARRIER_CMD_???", names: &[
+pub(crate) static MEMBARRIER: Names = Names { unknown: "MEMBARRIER_CMD_???", names: names![
     (0, "MEMBARRIER_CMD_QUERY"), (1, "MEMBARRIER_CMD_GLOBAL"),
     (2, "MEMBARRIER_CMD_GLOBAL_EXPEDITED"), (4, "MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED"),
     (8, "MEMBARRIER_CMD_PRIVATE_EXPEDITED"), (0x10, "MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED"),
@@ -281,14 +281,14 @@ pub(crate) static MEMBARRIER: Names = Names { unknown: "MEMBARRIER_CMD_???", nam
 
 /// `personality`, the low byte.
 #[rustfmt::skip]
-pub(crate) static PERSONALITY: Names = Names { unknown: "PER_???", names: &[
+pub(crate) static PERSONALITY: Names = Names { unknown: "PER_???", names: names![
     (0, "PER_LINUX"), (6, "PER_BSD"), (8, "PER_LINUX32"), (0xc, "PER_RISCOS"), (0xf, "PER_OSF4"),
     (0x10, "PER_HPUX"),
 ] };
 
 /// `personality`, above the low byte.
 #[rustfmt::skip]
-pub(crate) static PERSONALITY_FLAGS: Flags = Flags { unknown: "", names: &[
+pub(crate) static PERSONALITY_FLAGS: Flags = Flags { unknown: "", names: names![
     (0x20000, "UNAME26"), (0x40000, "ADDR_NO_RANDOMIZE"), (0x80000, "FDPIC_FUNCPTRS"),
     (0x100000, "MMAP_PAGE_ZERO"), (0x200000, "ADDR_COMPAT_LAYOUT"),
     (0x400000, "READ_IMPLIES_EXEC"), (0x800000, "ADDR_LIMIT_32BIT"), (0x1000000, "SHORT_INODE"),
@@ -297,7 +297,7 @@ pub(crate) static PERSONALITY_FLAGS: Flags = Flags { unknown: "", names: &[
 
 /// `bpf`.
 #[rustfmt::skip]
-pub(crate) static BPF: Names = Names { unknown: "BPF_???", names: &[
+pub(crate) static BPF: Names = Names { unknown: "BPF_???", names: names![
     (0, "BPF_MAP_CREATE"), (1, "BPF_MAP_LOOKUP_ELEM"), (2, "BPF_MAP_UPDATE_ELEM"),
     (3, "BPF_MAP_DELETE_ELEM"), (4, "BPF_MAP_GET_NEXT_KEY"), (5, "BPF_PROG_LOAD"),
     (6, "BPF_OBJ_PIN"), (7, "BPF_OBJ_GET"), (8, "BPF_PROG_ATTACH"), (9, "BPF_PROG_DETACH"),
@@ -315,7 +315,7 @@ pub(crate) static BPF: Names = Names { unknown: "BPF_???", names: &[
 
 /// `keyctl`.
 #[rustfmt::skip]
-pub(crate) static KEYCTL: Names = Names { unknown: "KEYCTL_???", names: &[
+pub(crate) static KEYCTL: Names = Names { unknown: "KEYCTL_???", names: names![
     (0, "KEYCTL_GET_KEYRING_ID"), (1, "KEYCTL_JOIN_SESSION_KEYRING"), (2, "KEYCTL_UPDATE"),
     (3, "KEYCTL_REVOKE"), (4, "KEYCTL_CHOWN"), (5, "KEYCTL_SETPERM"), (6, "KEYCTL_DESCRIBE"),
     (7, "KEYCTL_CLEAR"), (8, "KEYCTL_LINK"), (9, "KEYCTL_UNLINK"), (0xa, "KEYCTL_SEARCH"),
@@ -331,13 +331,13 @@ pub(crate) static KEYCTL: Names = Names { unknown: "KEYCTL_???", names: &[
 
 /// `landlock_add_rule`.
 #[rustfmt::skip]
-pub(crate) static LANDLOCK_RULE: Names = Names { unknown: "LANDLOCK_RULE_???", names: &[
+pub(crate) static LANDLOCK_RULE: Names = Names { unknown: "LANDLOCK_RULE_???", names: names![
     (1, "LANDLOCK_RULE_PATH_BENEATH"),
 ] };
 
 /// `reboot`.
 #[rustfmt::skip]
-pub(crate) static REBOOT: Names = Names { unknown: "LINUX_REBOOT_CMD_???", names: &[
+pub(crate) static REBOOT: Names = Names { unknown: "LINUX_REBOOT_CMD_???", names: names![
     (0, "LINUX_REBOOT_CMD_CAD_OFF"), (0x1234567, "LINUX_REBOOT_CMD_RESTART"),
     (0x89abcdef, "LINUX_REBOOT_CMD_CAD_ON"), (0xcdef0123, "LINUX_REBOOT_CMD_HALT"),
     (0x4321fedc, "LINUX_REBOOT_CMD_POWER_OFF"), (0xa1b2c3d4, "LINUX_REBOOT_CMD_RESTART2"),
@@ -346,7 +346,7 @@ pub(crate) static REBOOT: Names = Names { unknown: "LINUX_REBOOT_CMD_???", names
 
 /// `syslog`, shown beside its number.
 #[rustfmt::skip]
-pub(crate) static SYSLOG: Names = Names { unknown: "SYSLOG_ACTION_???", names: &[
+pub(crate) static SYSLOG: Names = Names { unknown: "SYSLOG_ACTION_???", names: names![
     (0, "SYSLOG_ACTION_CLOSE"), (1, "SYSLOG_ACTION_OPEN"), (2, "SYSLOG_ACTION_READ"),
     (3, "SYSLOG_ACTION_READ_ALL"), (4, "SYSLOG_ACTION_READ_CLEAR"), (5, "SYSLOG_ACTION_CLEAR"),
     (6, "SYSLOG_ACTION_CONSOLE_OFF"), (7, "SYSLOG_ACTION_CONSOLE_ON"),

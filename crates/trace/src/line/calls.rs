@@ -268,7 +268,7 @@ impl EventPrinter<'_> {
         if printer.options.raw.has(id) && error_of(value).is_none() {
             context.hex(value as u64);
         } else {
-            result::write(&table::entry(id).result, &mut context, value);
+            result::write(table::entry(id).result, &mut context, value);
         }
     }
 
