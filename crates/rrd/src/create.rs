@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Result, refuse};
 use crate::file::{Access, File};
 use crate::header::{Archive, RrdHeader, StoredDataSource, Time};
-use crate::image::Image;
+use crate::image::{self, Image};
 use crate::specification::{self, MappedSource, Version};
 
 /// What a new file is made from.
@@ -36,7 +36,11 @@ pub fn create(path: &Path, options: &Options, definitions: &[&str], now: i64) ->
     if options.keeps_existing && path.exists() {
         return Err(refuse!("creating '{}': File exists", path.display()));
     }
-    image(path, options, definitions, now)?.write(path)
+    let (header, mapped) = read(path, options, definitions, now)?;
+    match options.sources.as_slice() {
+        [] => image::write_empty(path, header),
+        _ => filled(header, options, &mapped)?.write(path),
+    }
 }
 
 /// A new file in memory.  The name decides at which rows seasons are smoothed.
@@ -44,6 +48,29 @@ pub fn create(path: &Path, options: &Options, definitions: &[&str], now: i64) ->
 /// # Errors
 /// As [`create`].
 pub fn image(path: &Path, options: &Options, definitions: &[&str], now: i64) -> Result<Image> {
+    let (header, mapped) = read(path, options, definitions, now)?;
+    filled(header, options, &mapped)
+}
+
+/// Where the values of a source that is defined here come from, by its name.
+type Mapped = (String, Option<MappedSource>);
+
+fn filled(header: RrdHeader, options: &Options, mapped: &[Mapped]) -> Result<Image> {
+    let mut image = Image::empty(header)?;
+    if !options.sources.is_empty() {
+        let has_start = options.start.is_some();
+        crate::prefill::prefill(&mut image, &options.sources, has_start, mapped)?;
+    }
+    Ok(image)
+}
+
+/// The sources and archives of a new file; of its state only the time.
+fn read(
+    path: &Path,
+    options: &Options,
+    definitions: &[&str],
+    now: i64,
+) -> Result<(RrdHeader, Vec<Mapped>)> {
     let mut new = Definitions::default();
     let mut last_update = Time::of_seconds(options.start.unwrap_or(now - 10));
     let mut step_seconds = options.step_seconds;
@@ -71,12 +98,7 @@ pub fn image(path: &Path, options: &Options, definitions: &[&str], now: i64) -> 
         consolidation: Vec::new(),
         current_row: Vec::new(),
     };
-    let mut image = Image::empty(header)?;
-    if !options.sources.is_empty() {
-        let has_start = options.start.is_some();
-        crate::prefill::prefill(&mut image, &options.sources, has_start, &new.mapped)?;
-    }
-    Ok(image)
+    Ok((header, new.mapped))
 }
 
 /// What the definitions say.
@@ -85,7 +107,7 @@ struct Definitions {
     sources: Vec<StoredDataSource>,
     archives: Vec<Archive>,
     /// Of the sources that are defined here: where their values come from.
-    mapped: Vec<(String, Option<MappedSource>)>,
+    mapped: Vec<Mapped>,
     version: Version,
 }
 

@@ -8,6 +8,7 @@
 
 use std::fs::{File as SystemFile, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, FlockOperation, fcntl_lock};
@@ -16,7 +17,7 @@ use crate::codec::{self, SHAPE_BYTES, Shape};
 use crate::error::{Error, Result};
 use crate::header::RrdHeader;
 use crate::layout::X86_64;
-use crate::mapping::{Mapping, RANGES_MAX, Range};
+use crate::mapping::{Known, Mapping, RANGES_MAX, Range};
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl File {
     pub fn open(path: &Path, access: Access) -> Result<Self> {
         let opened = |error| Error::file("opening", path, error);
         let writes = access != Access::Read;
-        let file = OpenOptions::new().read(true).write(writes).open(path).map_err(opened)?;
+        let file = open_system(path, writes).map_err(opened)?;
         if let Access::Write(locking) = access {
             lock(&file, locking)?;
         }
@@ -224,6 +225,15 @@ impl File {
         Ok(true)
     }
 
+    /// Looks whether another program has changed the file since it was locked again, and takes its
+    /// header then.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn refresh(&mut self) -> Result<()> {
+        if self.is_current { Ok(()) } else { self.read_again() }
+    }
+
     /// Whether the header in memory was compared with the file since it was locked.
     pub(crate) fn is_current(&self) -> bool {
         self.is_current
@@ -251,6 +261,15 @@ impl File {
     /// Gives the lock back without closing the file.
     pub fn unlock(&self) {
         let _ = fcntl_lock(&self.file, FlockOperation::Unlock);
+    }
+
+    /// Gives the lock back, and leaves descriptor and mapping to the end of the process: for one that
+    /// soon ends, since the kernel gives all of them back at once for less than each by itself.
+    pub fn leave_to_exit(self) {
+        use std::os::fd::IntoRawFd as _;
+        self.unlock();
+        std::mem::forget(self.mapping);
+        let _ = self.file.into_raw_fd();
     }
 
     /// Writes what differs in a header of the same sources and archives, and in the cells of each
@@ -349,12 +368,21 @@ impl File {
             }
         }
         let Some(mapping) = &self.mapping else { return Ok(Written::Done) };
-        let known = (!self.is_current).then_some(self.bytes.as_slice());
+        let header = self.bytes.as_slice();
+        let header_end = ranges.first().map(|range| range.offset + range.length as u64);
+        let known = match ranges.first() {
+            _ if !self.is_current => Known::Header(header),
+            // Updates begin with the end of the header.
+            Some(range) if header_end == Some(header.len() as u64) => {
+                Known::First(&header[header.len() - range.length..])
+            }
+            _ => Known::Nothing,
+        };
         // More ranges than a call takes need hundreds of archives: those are written in turn.
         let mut at = 0;
         for chunk in ranges.chunks(RANGES_MAX) {
             let length: usize = chunk.iter().map(|range| range.length).sum();
-            let known = known.filter(|_| at == 0);
+            let known = if at == 0 { known } else { Known::Nothing };
             if !mapping.write(&self.file, chunk, &bytes[at..at + length], known)? {
                 return Ok(Written::Stale);
             }
@@ -447,6 +475,22 @@ pub(crate) fn lock(file: &SystemFile, locking: Locking) -> Result<()> {
             Err(_) => return Err(Error::Locked),
         }
     }
+}
+
+/// Opens a file.  One that is changed is not marked as read, where the system allows that (to the
+/// owner): it would write the inode for that alone, and an update is nobody's look at the file.
+fn open_system(path: &Path, writes: bool) -> io::Result<SystemFile> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(writes);
+    if writes {
+        let flags = libc::O_NOATIME;
+        let opened = options.clone().custom_flags(flags).open(path);
+        let is_refused = |error: &io::Error| error.raw_os_error() == Some(libc::EPERM);
+        if !opened.as_ref().is_err_and(is_refused) {
+            return opened;
+        }
+    }
+    options.open(path)
 }
 
 fn read_header(file: &SystemFile, file_bytes: u64, path: &Path) -> Result<(Shape, Vec<u8>)> {

@@ -141,18 +141,69 @@ pub(crate) fn random_row(rows: u64) -> u64 {
 
 /// Writes a file under a temporary name, and gives it its name when it is complete.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_renamed(path, bytes, false)
+    write_renamed(path, false, |file| write_pages(file, bytes))
 }
 
 /// As [`write_file`], and the file is on the disk before it takes the place of an old one.
 pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_renamed(path, bytes, true)
+    write_renamed(path, true, |file| write_pages(file, bytes))
 }
 
-fn write_renamed(path: &Path, bytes: &[u8], is_synced: bool) -> Result<()> {
+/// Writes a new file in which nothing is known: as [`Image::empty`] and [`Image::write`], but its
+/// rows are never in memory, since they are all the same.
+pub(crate) fn write_empty(path: &Path, mut header: RrdHeader) -> Result<()> {
+    check_size(&header)?;
+    begin(&mut header);
+    let head = codec::encode(&header);
+    write_renamed(path, false, |file| write_unknown(file, &head, header.cells()))
+}
+
+/// Bytes of a write of a new file.  Where the kernel keeps a file in memory in folios as large as its
+/// writes (ext4 since 6.16), each later update writes whole folios back: with pages of 4 KiB they
+/// write a sixth of what they do after one large write.
+const PAGE_BYTES: usize = 4096;
+
+/// Writes the bytes of a new file, page by page.
+fn write_pages(file: &mut SystemFile, bytes: &[u8]) -> io::Result<()> {
+    bytes.chunks(PAGE_BYTES).try_for_each(|page| file.write_all(page))
+}
+
+/// Writes a header, and cells of which none is known.
+fn write_unknown(file: &mut SystemFile, head: &[u8], cells: u64) -> io::Result<()> {
+    let block = [UNKNOWN.to_le_bytes(); PAGE_BYTES / 8 + 1];
+    let block = block.as_flattened();
+    let (pages, rest) = head.split_at(head.len() - head.len() % PAGE_BYTES);
+    write_pages(file, pages)?;
+    let mut left = cells * 8;
+    let mut unknown = |room: usize| {
+        let count = room.min(usize::try_from(left).unwrap_or(room));
+        left -= count as u64;
+        count
+    };
+    // The page in which the header ends.
+    let mut page = [0; PAGE_BYTES];
+    let end = rest.len() + unknown(PAGE_BYTES - rest.len());
+    page[..rest.len()].copy_from_slice(rest);
+    page[rest.len()..end].copy_from_slice(&block[..end - rest.len()]);
+    file.write_all(&page[..end])?;
+    // A cell may lie in two pages.
+    let begin = (PAGE_BYTES - rest.len()) % 8;
+    loop {
+        match unknown(PAGE_BYTES) {
+            0 => return Ok(()),
+            count => file.write_all(&block[begin..begin + count])?,
+        }
+    }
+}
+
+fn write_renamed(
+    path: &Path,
+    is_synced: bool,
+    write: impl FnOnce(&mut SystemFile) -> io::Result<()>,
+) -> Result<()> {
     let mode = std::fs::metadata(path).ok().map(|metadata| metadata.permissions());
     let (temporary, mut file) = create_temporary(path)?;
-    let written = file.write_all(bytes).and_then(|()| match mode {
+    let written = write(&mut file).and_then(|()| match mode {
         Some(mode) => file.set_permissions(mode),
         None => Ok(()),
     });
@@ -183,4 +234,27 @@ fn create_temporary(path: &Path) -> Result<(PathBuf, SystemFile)> {
         }
     }
     Err(refuse!("Cannot create temporary file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_cells_are_those_of_an_empty_image() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("unknown");
+        // Cells of less than a page, of pages, and none.
+        for cells in [0, 1, 511, 512, 513, 11_488, 512 * 1024 + 5] {
+            for head in [&b""[..], b"head", &[7; 4096], &[7; 5000], &[7; 8191]] {
+                let mut file = SystemFile::create(&path).unwrap();
+                write_unknown(&mut file, head, cells).unwrap();
+                let written = std::fs::read(&path).unwrap();
+                let unknown = UNKNOWN.to_le_bytes();
+                assert_eq!(written.len() as u64, head.len() as u64 + cells * 8);
+                assert!(written.starts_with(head));
+                assert!(written[head.len()..].chunks(8).all(|cell| cell == unknown), "{cells}");
+            }
+        }
+    }
 }

@@ -34,6 +34,16 @@ pub(crate) struct Range {
     pub(crate) length: usize,
 }
 
+/// What is known of the file before it is changed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Known<'a> {
+    Nothing,
+    /// The header as it was; another program may have changed it.
+    Header(&'a [u8]),
+    /// What the first range has in the file now.
+    First(&'a [u8]),
+}
+
 /// A file mapped as a whole.
 #[derive(Debug)]
 pub(crate) struct Mapping {
@@ -71,9 +81,9 @@ impl Mapping {
         file: &File,
         ranges: &[Range],
         bytes: &[u8],
-        known_header: Option<&[u8]>,
+        known: Known<'_>,
     ) -> io::Result<bool> {
-        with_staging(|staging| self.write_by(staging, file, ranges, bytes, known_header))
+        with_staging(|staging| self.write_by(staging, file, ranges, bytes, known))
     }
 
     fn write_by(
@@ -82,26 +92,33 @@ impl Mapping {
         file: &File,
         ranges: &[Range],
         bytes: &[u8],
-        known_header: Option<&[u8]>,
+        known: Known<'_>,
     ) -> io::Result<bool> {
         let vectors = self.vectors(ranges, bytes.len())?;
         let Some(range) = ranges.first() else { return Ok(true) };
         // The copy of the old bytes takes the whole header, if that has to be looked at.
-        let header_bytes = known_header.map_or(0, <[u8]>::len);
+        let header_bytes = if let Known::Header(header) = known { header.len() } else { 0 };
         let before = header_bytes.saturating_sub(range.length);
         if before > 0 && range.offset != before as u64 {
             return Err(invalid());
         }
         let old = bytes.len().next_multiple_of(STAGING_ALIGNMENT);
         staging.reserve(old + before + bytes.len())?;
-        match known_header {
-            Some(known) => {
+        match known {
+            Known::Header(header) => {
                 self.copy_mapped(staging, &vectors, [old, before, bytes.len()])?;
-                if !staging.holds(old, known) {
+                if !staging.holds(old, header) {
                     return Ok(false);
                 }
             }
-            None => copy_read(file, staging, ranges, old)?,
+            Known::First(first) if first.len() == range.length => {
+                staging.fill(old, first.len(), |place| {
+                    place.copy_from_slice(first);
+                    Ok(())
+                })?;
+                copy_read(file, staging, &ranges[1..], old + first.len())?;
+            }
+            Known::First(_) | Known::Nothing => copy_read(file, staging, ranges, old)?,
         }
         staging.put(bytes);
         let done = self.scatter(staging, &vectors, 0);

@@ -173,14 +173,25 @@ impl Updater {
         options: &Options<'_>,
         arguments: &[&[u8]],
         moments: &dyn Moments,
-        written: Option<&mut Vec<WrittenValue>>,
+        mut written: Option<&mut Vec<WrittenValue>>,
     ) -> Result<Option<Error>> {
-        let mut refused = None;
+        let begun = written.as_ref().map_or(0, |written| written.len());
         let only = |_| arguments.iter().copied();
-        let refuse = |_, error| refused = Some(error);
-        // The file was just opened, or compared: nothing is stale.
-        self.update_each(file, options, 1, moments, only, written, refuse)?;
-        Ok(refused)
+        loop {
+            let mut refused = None;
+            let refuse = |_, error| refused = Some(error);
+            let list = written.as_deref_mut();
+            match self.update_each(file, options, 1, moments, only, list, refuse)? {
+                Written::Done => return Ok(refused),
+                // Another program has changed the file since it was locked the last time; its
+                // header has been read again.
+                Written::Stale => {
+                    if let Some(written) = &mut written {
+                        written.truncate(begun);
+                    }
+                }
+            }
+        }
     }
 
     /// Does several updates of a file, each as by a call of its own, and writes all at once.
