@@ -70,7 +70,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Every check, the quick ones first.
+/// Every check, the quick ones first.  Formatting, layout and warnings must be right before anything
+/// is built; of the others each one runs, so that one run tells all that is wrong.
 fn ci(strict: bool) -> anyhow::Result<()> {
     let ledger = Ledger::begin()?;
     step("fmt", || run("cargo", &["fmt", "--all", "--check"]))?;
@@ -78,32 +79,43 @@ fn ci(strict: bool) -> anyhow::Result<()> {
     step("clippy", || {
         run("cargo", &["clippy", "-q", "--workspace", "--all-targets", "--", "-D", "warnings"])
     })?;
-    let tested = step("test", || {
-        let mut test = cargo(&["test", "--workspace", "--no-fail-fast"]);
-        test.env(skips::VARIABLE, ledger.path());
-        finish(test)
-    });
-    if tested.is_err() {
-        ledger.show()?;
-        return tested;
+    let rest: [(&str, &dyn Fn() -> anyhow::Result<()>); 7] = [
+        ("test", &|| {
+            let mut test = cargo(&["test", "--workspace", "--no-fail-fast"]);
+            test.env(skips::VARIABLE, ledger.path());
+            finish(test)
+        }),
+        ("doc", &doc),
+        ("gen --check", &|| generate::run(true)),
+        ("smoke", &smoke::run),
+        ("newcomer", &newcomer::run),
+        ("vm", &vm::run_in_ci),
+        ("packages", &packages),
+    ];
+    let mut failed = Vec::new();
+    for (name, work) in rest {
+        if let Err(error) = step(name, work) {
+            eprintln!("xtask: {error:#}");
+            failed.push(name);
+        }
     }
-    step("doc", || {
-        let mut doc = cargo(&["doc", "-q", "--workspace", "--no-deps", "--document-private-items"]);
-        // Private items are documented too, so links to them lead somewhere.
-        doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links");
-        finish(doc)
-    })?;
-    step("gen --check", || generate::run(true))?;
-    step("smoke", smoke::run)?;
-    step("newcomer", newcomer::run)?;
-    step("vm", vm::run_in_ci)?;
-    step("packages", packages)?;
     let unlisted = ledger.show()?;
+    if !failed.is_empty() {
+        bail!("these steps failed: {}", failed.join(", "));
+    }
     if strict && unlisted > 0 {
         bail!("{unlisted} skips are not on the list in xtask/src/skips.rs");
     }
     println!("ci: all steps passed");
     Ok(())
+}
+
+/// The documentation of all crates, without warnings.
+fn doc() -> anyhow::Result<()> {
+    let mut doc = cargo(&["doc", "-q", "--workspace", "--no-deps", "--document-private-items"]);
+    // Private items are documented too, so links to them lead somewhere.
+    doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links");
+    finish(doc)
 }
 
 /// What `deny.toml` says, by cargo-deny where it is installed; `tidy` has checked the same lists.

@@ -1,5 +1,6 @@
 //! What tests share: fake kernel trees, a simulated clock, a counting allocator, numbers from a
-//! seed, RRDtool's caching daemon, and the one way to skip a test.
+//! seed, certificates, a port that refuses, RRDtool's caching daemon, net-snmp's agent, waiting, and the
+//! one way to skip a test.
 //!
 //! Prints only skips.
 //!
@@ -7,16 +8,24 @@
 //! Begin with `fake.rs`, the tree that tests write kernel files into, and `skip.rs`.
 
 pub mod alloc;
+mod certificates;
 pub mod clock;
+mod closed_port;
 pub mod fake;
 mod random;
 mod rrdcached;
 mod skip;
+mod snmpd;
 pub mod trees;
+mod wait;
 
 pub use alloc::{Allocations, CountingAllocator, allocations_of, live_bytes};
+pub use certificates::{Authority, CertificateFiles};
 pub use clock::{Event, SimClock};
+pub use closed_port::ClosedPort;
 pub use fake::{FakeHost, as_nobody};
 pub use random::Random;
 pub use rrdcached::Rrdcached;
 pub use skip::{LEDGER, is_installed, skip, skip_refused};
+pub use snmpd::Snmpd;
+pub use wait::wait_for;

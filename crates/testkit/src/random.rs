@@ -25,4 +25,28 @@ impl Random {
     pub fn one_of<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
         all[self.below(all.len() as u64) as usize]
     }
+
+    /// A text with a typo or two: a character too many, missing, doubled, another, or two exchanged.
+    /// `others` are the characters, one each, that may be put in.
+    ///
+    /// # Panics
+    /// If there are no others, or an empty one.
+    pub fn mistyped(&mut self, text: &str, others: &[&str]) -> String {
+        let mut letters: Vec<char> = text.chars().collect();
+        for _ in 0..1 + self.below(2) {
+            let at = self.below(letters.len().max(1) as u64) as usize;
+            if at + 1 >= letters.len() {
+                continue;
+            }
+            let other = self.one_of(others).chars().next().expect("a character");
+            match self.below(5) {
+                0 => drop(letters.remove(at)),
+                1 => letters.insert(at, other),
+                2 => letters.insert(at, letters[at]),
+                3 => letters[at] = other,
+                _ => letters.swap(at, at + 1),
+            }
+        }
+        letters.into_iter().collect()
+    }
 }

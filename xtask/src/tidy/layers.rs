@@ -6,10 +6,10 @@ use super::Complaints;
 
 /// The layers, lowest first.  Some of these crates do not exist yet.
 const LAYERS: &[&[&str]] = &[
-    &["sample"],
-    &["procfs", "layout", "template", "spawn", "bpf", "rpn", "timespec", "rrdclient"],
-    &["source", "recording", "rrd", "view", "sink", "snmp"],
-    &["recorder", "feed", "graph", "log", "run", "trace"],
+    &["sample", "tls"],
+    &["procfs", "layout", "template", "spawn", "bpf", "rpn", "timespec", "rrdclient", "logring"],
+    &["source", "recording", "rrd", "view", "sink", "snmp", "logdrain"],
+    &["recorder", "feed", "graph", "logcarry", "logger", "run", "trace", "agent"],
     &["web", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench"],
     &["cli", "librrd"],
 ];

@@ -7,8 +7,12 @@ use super::tree::Tree;
 const FILE_LINES_MAX: usize = 800;
 
 /// Most lines in `crates/cli/src`: verbs, help, the daemon, the names of other programs.  It had
-/// 29,000 when it held what they do, too.
-const CLI_LINES_MAX: usize = 12_000;
+/// 29,000 when it held what they do, too.  13,200 since `poll` with `make`, `index` and `pages`, and
+/// `log` with its nine verbs: their options alone are 1,900 lines.
+/// 13,500 since those ask a server on another machine, over TLS, and `bench log`.  13,900 since
+/// `poll` has the options of recordings and formats, and `play` selects sources that only a
+/// recording names.
+const CLI_LINES_MAX: usize = 13_900;
 
 pub(super) fn check(tree: &Tree, complaints: &mut Complaints) {
     let mut cli_lines = 0;

@@ -1,0 +1,47 @@
+//! What went wrong with the other side, in a sentence.
+
+use std::io;
+
+use rustls::{AlertDescription as Alert, CertificateError as Certificate, Error};
+
+/// What an error of a [`crate::TlsStream`] means, if it is one of TLS.
+#[must_use]
+pub fn reason(error: &io::Error) -> Option<String> {
+    let error = error.get_ref()?.downcast_ref::<Error>()?;
+    let text = match error {
+        Error::AlertReceived(Alert::UnknownCA) => {
+            "the other side does not know the authority (CA) that has signed our certificate"
+        }
+        Error::AlertReceived(Alert::CertificateRequired) => {
+            "the other side asks for a certificate, and we have none"
+        }
+        Error::AlertReceived(Alert::CertificateExpired) => "our certificate has expired",
+        Error::AlertReceived(
+            Alert::BadCertificate
+            | Alert::CertificateUnknown
+            | Alert::UnsupportedCertificate
+            | Alert::CertificateRevoked
+            | Alert::DecryptError
+            | Alert::AccessDenied,
+        ) => "the other side refuses our certificate",
+        Error::AlertReceived(Alert::ProtocolVersion) | Error::PeerIncompatible(_) => {
+            "the other side does not speak TLS 1.3"
+        }
+        Error::InvalidCertificate(Certificate::Expired | Certificate::ExpiredContext { .. }) => {
+            "the certificate of the other side has expired"
+        }
+        Error::InvalidCertificate(
+            Certificate::NotValidYet | Certificate::NotValidYetContext { .. },
+        ) => "the certificate of the other side is not valid yet: are both clocks right?",
+        Error::InvalidCertificate(Certificate::UnknownIssuer | Certificate::BadSignature) => {
+            "the certificate of the other side is not signed by an authority (CA) that we trust"
+        }
+        Error::InvalidCertificate(
+            Certificate::NotValidForName | Certificate::NotValidForNameContext { .. },
+        ) => "the certificate of the other side is for another host",
+        Error::NoCertificatesPresented => "the other side has no certificate",
+        Error::InvalidMessage(_) => "the other side does not speak TLS",
+        other => return Some(other.to_string()),
+    };
+    Some(text.to_owned())
+}
