@@ -14,6 +14,7 @@ use jiff::tz::TimeZone;
 use rrd::Locking;
 use rrd::command::Failure;
 use rrd::header::Time;
+use rrdclient::TlsFiles;
 use rrdtool::{Connection, Tool, ToolEnvironment};
 use timespec::CivilZone;
 
@@ -158,6 +159,16 @@ pub(crate) fn stripped_folder() -> Option<String> {
     variable("RRDCACHED_STRIPPATH")
 }
 
+/// The files of encrypted connections.
+pub(crate) fn tls_files() -> TlsFiles {
+    let path = |name| variable(name).map(PathBuf::from);
+    TlsFiles {
+        authority: path("RRDCACHED_TLS_CA"),
+        certificate: path("RRDCACHED_TLS_CERT"),
+        key: path("RRDCACHED_TLS_KEY"),
+    }
+}
+
 /// The commands, as the environment of the process is now.
 pub(crate) fn tool() -> Tool {
     let mut here = ToolEnvironment::new(now, zone());
@@ -165,6 +176,7 @@ pub(crate) fn tool() -> Tool {
     here.default_font = variable("RRD_DEFAULT_FONT");
     here.daemon_address = daemon_address();
     here.stripped_folder = stripped_folder();
+    here.tls = tls_files();
     here.fetch_callback = fetch::callback();
     Tool::with_connection(here, connection())
 }

@@ -14,6 +14,7 @@ use rrdtool::{create_request, fetched_series};
 
 use crate::call::{
     Failed, bytes, connection, daemon_address, guard, now, status, stripped_folder, text, texts,
+    tls_files,
 };
 use crate::error;
 use crate::fetch::{Places, request};
@@ -68,7 +69,7 @@ pub unsafe extern "C" fn rrdc_connect(address: *const c_char) -> c_int {
             return Ok(0);
         }
         *held = None;
-        match Client::connect(&address, stripped_folder().as_deref()) {
+        match Client::connect(&address, stripped_folder().as_deref(), &tls_files()) {
             Ok(client) => *held = Some(Arc::new(client)),
             Err(why) => {
                 error::set(&why.to_string());

@@ -26,6 +26,10 @@ impl DaemonWorld for Here {
         eprintln!("{text}");
     }
 
+    fn boot(&self) -> String {
+        String::new()
+    }
+
     fn offset(&self, _: i64) -> (i32, String) {
         (0, "UTC".to_owned())
     }
@@ -47,6 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let settings = DaemonSettings {
         paths: PathRules::new(Path::new(base), has("-B"), has("-R"))?,
         write_seconds: number("-w", 300)?,
+        crowded_write_seconds: number("-w", 300)?,
         delay_seconds: 0,
         scan_seconds: number("-f", 3600)?,
         writers: 4,
@@ -65,6 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         purpose: Purpose::Commands,
         permissions: Permissions::ALL,
         acknowledge,
+        tls: None,
     };
     let daemon = CachingDaemon::new(settings, Box::new(Here))?;
     let _server = Server::start(daemon, vec![listener])?;

@@ -27,6 +27,8 @@ pub(crate) struct Entry {
     /// Held while the file is open: closing it anywhere in a process drops all locks of the
     /// process.  Taken before the state.
     pub(crate) io: Mutex<()>,
+    /// The checkpoint after which its head was kept (`heads.rs`).
+    pub(crate) head: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -199,6 +201,7 @@ impl Cache {
             path: path.to_owned(),
             name: Name::new(id, path.as_os_str().as_bytes()),
             io: Mutex::new(()),
+            head: AtomicU64::new(0),
             state: Mutex::new(State { written_at: now, ..State::default() }),
         });
         files.insert(path.to_owned(), Arc::clone(&entry));

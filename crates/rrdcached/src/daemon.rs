@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use rrd::header::Time;
 use rrd::update::Moments;
 
 use crate::cache::{Cache, Entry, State};
+use crate::heads::Heads;
 use crate::journal::{Journal, JournalError};
 use crate::locks::lock;
 use crate::paths::PathRules;
@@ -24,6 +25,9 @@ pub trait DaemonWorld: Send + Sync {
     /// Takes a message for the administrator; `is_error`: something went wrong.
     fn log(&self, is_error: bool, text: &str);
 
+    /// A text that changes whenever the machine starts.
+    fn boot(&self) -> String;
+
     /// Offset of local time in seconds, and its name: dumps show times in words.
     fn offset(&self, seconds: i64) -> (i32, String);
 }
@@ -35,11 +39,20 @@ pub struct Limits {
     pub memory_bytes: u64,
     /// Connections at once.
     pub connections: usize,
+    /// Of these, connections of one client: an address of a network, or a user of this machine.
+    pub connections_of_a_client: usize,
+    /// How long the handshake of TLS may take, all of it.
+    pub handshake_seconds: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { memory_bytes: 1 << 30, connections: 1024 }
+        Self {
+            memory_bytes: 1 << 30,
+            connections: 1024,
+            connections_of_a_client: 512,
+            handshake_seconds: 10,
+        }
     }
 }
 
@@ -50,6 +63,8 @@ pub struct DaemonSettings {
     pub paths: PathRules,
     /// Age of a file's readings at which they are written, in seconds.
     pub write_seconds: i64,
+    /// The same while readings use more than half of the memory that they may use.
+    pub crowded_write_seconds: i64,
     /// Most seconds by which a write is delayed, at random.
     pub delay_seconds: i64,
     /// Seconds between two looks for files that no reading comes for any more.
@@ -71,13 +86,17 @@ pub struct CachingDaemon {
     pub(crate) cache: Cache,
     pub(crate) queue: Queue,
     pub(crate) journal: Option<Journal>,
+    /// Heads of files, if an acknowledged reading is to survive the end of the power.
+    pub(crate) heads: Option<Heads>,
     pub(crate) counters: Counters,
     /// Files whose write failed.
     pub(crate) failed: Mutex<Vec<Arc<Entry>>>,
     /// Whether every reading of the old journal is in memory.
     replayed: (Mutex<bool>, Condvar),
-    /// Notified when readings were written.
-    pub(crate) written: (Mutex<()>, Condvar),
+    /// Notified when readings were written, if sessions wait for it.
+    written: (Mutex<()>, Condvar),
+    /// Sessions that wait for memory.
+    waiting: AtomicUsize,
     is_stopped: AtomicBool,
     timer: (Mutex<()>, Condvar),
 }
@@ -112,10 +131,12 @@ impl CachingDaemon {
             cache: Cache::new(),
             queue: Queue::default(),
             journal,
+            heads: None,
             counters: Counters::default(),
             failed: Mutex::default(),
             replayed: (Mutex::new(is_replayed), Condvar::new()),
             written: Default::default(),
+            waiting: AtomicUsize::new(0),
             is_stopped: AtomicBool::new(false),
             timer: Default::default(),
         })
@@ -155,10 +176,20 @@ impl CachingDaemon {
         }
     }
 
-    /// Puts a file into the queue if its readings are old enough.
+    /// Puts a file into the queue if its readings are old enough, and it is not being written.
     pub(crate) fn enqueue_if_due(&self, entry: &Arc<Entry>, state: &mut State, now: i64) {
-        if now - state.written_at >= self.settings.write_seconds {
+        let is_old = now.saturating_sub(state.written_at) >= self.write_seconds();
+        if is_old && state.writing.is_empty() {
             self.enqueue(entry, state);
+        }
+    }
+
+    /// Age at which readings are written now.
+    fn write_seconds(&self) -> i64 {
+        let settings = &self.settings;
+        match self.cache.bytes() > settings.limits.memory_bytes / 2 {
+            true => settings.crowded_write_seconds,
+            false => settings.write_seconds,
         }
     }
 
@@ -186,8 +217,19 @@ impl CachingDaemon {
         let is_full = |(): &mut ()| {
             self.cache.bytes() > self.settings.limits.memory_bytes && !self.is_stopped()
         };
+        self.waiting.fetch_add(1, Ordering::SeqCst);
         let waited = written.wait_timeout_while(lock(mutex), MEMORY_WAIT, is_full);
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// Says to sessions that wait for memory that there may be some.
+    pub(crate) fn tell_written(&self) {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            // Under the lock nobody is between its look and its sleep.
+            let _waits = lock(&self.written.0);
+            self.written.1.notify_all();
+        }
     }
 
     /// Puts all files that have readings into the queue.
@@ -232,12 +274,19 @@ impl CachingDaemon {
                     self.error(&format!("cannot begin a new segment of the journal: {error}"));
                 }
             } else if now % REMOVE_SECONDS == 0
-                && self.journal.as_ref().is_some_and(|journal| journal.old_count() > OLD_SEGMENTS)
+                && self.has_many_segments()
                 && let Err(error) = self.remove_segments()
             {
                 self.error(&format!("cannot remove segments of the journal: {error}"));
             }
         }
+    }
+
+    /// Whether there may be segments to be removed before the next scan.  Those of an earlier process
+    /// should go as soon as they can: they would be read again.
+    fn has_many_segments(&self) -> bool {
+        let Some(journal) = &self.journal else { return false };
+        journal.old_count() > OLD_SEGMENTS || (self.queue.len() == 0 && journal.has_found())
     }
 
     /// Enqueues files whose write failed, later each time.
@@ -269,7 +318,7 @@ impl CachingDaemon {
                 self.enqueue_if_due(&entry, &mut state, now);
                 continue;
             }
-            let is_idle = now - state.written_at >= self.settings.scan_seconds
+            let is_idle = now.saturating_sub(state.written_at) >= self.settings.scan_seconds
                 && state.writing.is_empty()
                 && !state.is_suspended
                 && !state.is_queued;
@@ -312,15 +361,48 @@ impl CachingDaemon {
         journal.sync()
     }
 
+    /// Prepares for the end of the power, if a reading is to survive it, or had to before.
+    pub(crate) fn keep_heads(&mut self, waits_for_disk: bool) -> io::Result<()> {
+        let Some(folder) = self.settings.journal.as_deref() else { return Ok(()) };
+        if !waits_for_disk && !Heads::are_in(folder)? {
+            return Ok(());
+        }
+        let (heads, restored, refused) =
+            Heads::open(folder, &self.world.boot(), &self.settings.paths)?;
+        if restored > 0 {
+            let text = "files are as they were before the machine stopped; their readings follow";
+            self.world.log(false, &format!("{restored} {text}"));
+        }
+        for text in refused {
+            self.error(&format!("cannot put back {text}"));
+        }
+        self.heads = Some(heads);
+        Ok(())
+    }
+
     /// Removes segments that no file needs.
     pub(crate) fn remove_segments(&self) -> io::Result<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
+        if self.unused_segments(journal).is_empty() {
+            return Ok(());
+        }
+        let Some(heads) = &self.heads else {
+            return journal.remove(&self.unused_segments(journal));
+        };
+        heads.begin_checkpoint()?;
+        // All that is written by now is on the disk at the end of the checkpoint.
+        let unused = self.unused_segments(journal);
+        heads.end_checkpoint()?;
+        journal.remove(&unused)
+    }
+
+    fn unused_segments(&self, journal: &Journal) -> Vec<u64> {
         let mut unused = journal.unused();
         let files = self.cache.files();
         if let Some(needed) = files.iter().filter_map(|entry| entry.lock().segment()).min() {
             unused.retain(|number| *number < needed);
         }
-        journal.remove(&unused)
+        unused
     }
 }
 

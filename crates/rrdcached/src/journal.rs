@@ -26,7 +26,7 @@ mod record;
 
 pub use record::count_records;
 use record::{Kind, push_number, seal};
-pub(crate) use record::{Record, RecordReader, read_segment};
+pub(crate) use record::{Record, SegmentBytes};
 
 /// When an update is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -63,6 +63,10 @@ const LOCK_NAME: &str = "whit.journal.lock";
 /// A longer segment is followed by another: replay reads a segment into memory.
 const SEGMENT_BYTES: u64 = 64 << 20;
 
+/// Zeros that are written ahead in a segment whose blocks are waited for: a sync that has them to
+/// write takes a millisecond longer.
+const ROOM_BYTES: u64 = 1 << 20;
+
 /// A file's name as a journal knows it.
 #[derive(Debug)]
 pub(crate) struct Name {
@@ -85,12 +89,20 @@ pub(crate) struct Segment {
     number: u64,
     path: PathBuf,
     file: File,
-    /// Where the next block goes.
-    end: Mutex<u64>,
+    tail: Mutex<Tail>,
     sync: Mutex<SyncState>,
     synced: Condvar,
     /// Chunks that are open: what they hold may still be appended.
     users: AtomicUsize,
+}
+
+/// The end of a segment, in bytes from its beginning.
+#[derive(Debug)]
+struct Tail {
+    /// Where the next block goes.
+    end: u64,
+    /// Where the zeros end that follow.
+    room: u64,
 }
 
 #[derive(Debug, Default)]
@@ -112,22 +124,48 @@ impl Segment {
         file.write_all_at(&head, 0)?;
         file.sync_data()?;
         File::open(folder)?.sync_all()?;
-        let end = Mutex::new(head.len() as u64);
+        let end = head.len() as u64;
+        let tail = Mutex::new(Tail { end, room: end });
         let sync = Mutex::new(SyncState::default());
         let (synced, users) = (Condvar::new(), AtomicUsize::new(0));
-        Ok(Self { number, path, file, end, sync, synced, users })
+        Ok(Self { number, path, file, tail, sync, synced, users })
     }
 
     /// Appends a block; gives where it ends.
     fn append(&self, block: &[u8]) -> io::Result<u64> {
-        let mut end = lock(&self.end);
-        if let Err(error) = self.file.write_all_at(block, *end) {
+        let mut tail = lock(&self.tail);
+        if let Err(error) = self.file.write_all_at(block, tail.end) {
             // What was written of it must not stay in front of the next block.
-            self.file.set_len(*end)?;
+            tail.room = tail.end;
+            self.file.set_len(tail.end)?;
             return Err(error);
         }
-        *end += block.len() as u64;
-        Ok(*end)
+        tail.end += block.len() as u64;
+        Ok(tail.end)
+    }
+
+    /// Where it ends.
+    fn end(&self) -> u64 {
+        lock(&self.tail).end
+    }
+
+    /// Writes zeros where the next blocks go, so that a sync of these has no new size and no new
+    /// place to write: with ext4 it takes a third less time.
+    fn make_room(&self) {
+        let mut tail = lock(&self.tail);
+        if tail.end.saturating_add(ROOM_BYTES / 8) <= tail.room {
+            return;
+        }
+        let start = tail.end.max(tail.room);
+        let zeros = vec![0; ROOM_BYTES as usize];
+        tail.room = match self.file.write_all_at(&zeros, start) {
+            Ok(()) => start + ROOM_BYTES,
+            // Blocks need what is left of the disk; without room syncs take longer, no more.
+            Err(_) => {
+                let _ = self.file.set_len(tail.end);
+                u64::MAX
+            }
+        };
     }
 
     /// Waits until the disk has everything before `end`.
@@ -143,7 +181,7 @@ impl Segment {
             }
             state.is_running = true;
             drop(state);
-            let written = *lock(&self.end);
+            let written = self.end();
             let done = self.file.sync_data();
             state = lock(&self.sync);
             state.is_running = false;
@@ -369,9 +407,9 @@ impl Journal {
     /// If the system cannot write it.
     pub(crate) fn wait_for_disk(&self, chunk: &mut Chunk) -> io::Result<()> {
         for segment in chunk.before.drain(..) {
-            let end = *lock(&segment.end);
-            segment.wait_for_disk(end)?;
+            segment.wait_for_disk(segment.end())?;
         }
+        chunk.segment.make_room();
         let done = chunk.segment.wait_for_disk(chunk.end);
         if done.is_err() {
             // What comes next may fare better in another file.
@@ -439,6 +477,11 @@ impl Journal {
         lock(&self.old).len()
     }
 
+    /// Whether there are files of an earlier process.
+    pub(crate) fn has_found(&self) -> bool {
+        lock(&self.old).iter().any(|one| one.segment.is_none())
+    }
+
     /// Bytes written since the start.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -457,8 +500,7 @@ impl Journal {
     /// If the system cannot write it.
     pub fn sync(&self) -> io::Result<()> {
         let segment = Arc::clone(&lock(&self.current));
-        let end = *lock(&segment.end);
-        segment.wait_for_disk(end)
+        segment.wait_for_disk(segment.end())
     }
 }
 

@@ -17,13 +17,21 @@ pub(crate) struct Queue {
 struct State {
     files: VecDeque<Arc<Entry>>,
     is_closed: bool,
+    /// Writers that wait: to wake costs a system call, also if nobody sleeps.
+    waiting: usize,
 }
 
 impl Queue {
     /// Puts a file at the end.  The caller has marked it as queued.
     pub(crate) fn push(&self, entry: Arc<Entry>) {
-        lock(&self.state).files.push_back(entry);
-        self.filled.notify_one();
+        let mut state = lock(&self.state);
+        state.files.push_back(entry);
+        // One is woken for the first file of many: it takes as many as it can, and wakes the next.
+        let wakes = state.waiting > 0 && state.files.len() == 1;
+        drop(state);
+        if wakes {
+            self.filled.notify_one();
+        }
     }
 
     /// Takes up to `count` files, waiting for one; `None` when the queue is closed.
@@ -35,9 +43,15 @@ impl Queue {
             }
             if !state.files.is_empty() {
                 let count = count.min(state.files.len());
-                return Some(state.files.drain(..count).collect());
+                let files = state.files.drain(..count).collect();
+                if state.waiting > 0 && !state.files.is_empty() {
+                    self.filled.notify_one();
+                }
+                return Some(files);
             }
+            state.waiting += 1;
             state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
         }
     }
 

@@ -1,172 +1,282 @@
 //! Brings back what a journal holds, whit's segments and rrdcached's text files.
 //!
 //! Runs beside the daemon, which takes updates meanwhile; whatever needs old readings (writers,
-//! FLUSH, FETCH, …) waits for the end.  No file is opened: readings that a file has already are
-//! passed over when it is written.  Readings are put in the order of their times, because sessions
-//! that ran at once appended theirs in any order.
+//! FLUSH, FETCH, …) waits for the end.  One thread reads segments, the oldest first, and checks
+//! their blocks; each of several workers takes the records of its share of the files, in their
+//! order, so that no two wait for each other.  At most three segments are in memory.
+//!
+//! No file is opened: readings that a file has already are passed over when it is written.
+//! Readings are put in the order of their times, because sessions that ran at once appended theirs
+//! in any order.  Those that are due go to the writers then, those of the oldest segment first; so
+//! a daemon that is killed now finds less to do when it starts again.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use rrd::header::Time;
 use rrd::number::parse_prefix;
 
-use crate::cache::Readings;
+use crate::cache::{Entry, Readings};
 use crate::daemon::CachingDaemon;
-use crate::journal::{Record, RecordReader, read_segment};
+use crate::journal::{Found, Record, SegmentBytes};
+use crate::name_hash::NameHash;
 use crate::paths;
 use crate::protocol::{Command, Fields, LINE_BYTES_MAX};
 
-/// What is found in old journals.
-#[derive(Debug, Default)]
-struct Replay {
-    files: HashMap<PathBuf, usize>,
-    readings: Vec<(PathBuf, Readings)>,
-    /// Bytes that are not sound.
-    damaged: u64,
-}
+/// Most workers.
+const WORKERS_MAX: usize = 8;
+/// Segments that wait for a worker, beside the one that it works on.
+const WAITING_SEGMENTS: usize = 1;
 
-/// Reads old journals into memory.
+/// Reads old journals into memory, and lets writers have what is due.
 pub(crate) fn run(daemon: &CachingDaemon) {
     let Some(journal) = &daemon.journal else { return daemon.set_replayed() };
     let found = journal.found();
-    let mut replay = Replay::default();
-    for path in &found.texts {
-        let read = replay.read_text(path, daemon);
-        if let Err(error) = read {
-            daemon.error(&format!("cannot read {}: {error}", path.display()));
-        }
+    if found.texts.is_empty() && found.segments.is_empty() {
+        return daemon.set_replayed();
     }
-    for (number, path) in &found.segments {
-        if let Err(error) = replay.read(*number, path) {
-            daemon.error(&format!("cannot read {}: {error}", path.display()));
-        }
-    }
-    if replay.damaged > 0 {
-        daemon.error(&format!("{} bytes of the journal are damaged", replay.damaged));
-    }
-    replay.install(daemon);
+    let mut entries = read_all(daemon, &found);
     daemon.set_replayed();
     if let Err(error) = daemon.remove_segments() {
         daemon.error(&format!("cannot remove old segments of the journal: {error}"));
     }
+    entries.sort_by(|(one, a), (other, b)| (one, &a.path).cmp(&(other, &b.path)));
+    let now = daemon.now();
+    for (_, entry) in entries {
+        let mut state = entry.lock();
+        if !state.pending.is_empty() {
+            daemon.enqueue_if_due(&entry, &mut state, now);
+        }
+    }
 }
 
-impl Replay {
+/// A file that got readings back, and the oldest segment that has one of them.
+type Replayed = (u64, Arc<Entry>);
+
+fn read_all(daemon: &CachingDaemon, found: &Found) -> Vec<Replayed> {
+    let count = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    let count = count.min(WORKERS_MAX);
+    let hash = NameHash::default();
+    let mut damaged = 0;
+    let mut workers: Vec<Files> = (0..count).map(|_| Files::default()).collect();
+    let texts = read_texts(daemon, &found.texts, &mut damaged);
+    for (path, readings) in texts.readings {
+        let share = hash.hash(path.as_os_str().as_bytes()) as usize % count;
+        let index = workers[share].file(&path);
+        workers[share].readings[index].1 = readings;
+    }
+    let entries = std::thread::scope(|scope| {
+        let mut senders = Vec::new();
+        let mut threads = Vec::new();
+        for (share, mut files) in workers.into_iter().enumerate() {
+            let (sender, receiver) = sync_channel(WAITING_SEGMENTS);
+            senders.push(sender);
+            threads.push(scope.spawn(move || {
+                files.take_all(share, &receiver);
+                files.install(daemon)
+            }));
+        }
+        for (number, path) in &found.segments {
+            match Segment::read(*number, path, &hash, count) {
+                Ok(segment) => {
+                    damaged += segment.bytes.damaged;
+                    send(segment, &senders);
+                }
+                Err(error) => daemon.error(&format!("cannot read {}: {error}", path.display())),
+            }
+        }
+        drop(senders);
+        let done = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
+        // No segment may be removed that was not read.
+        done.flat_map(|files| files.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    if damaged > 0 {
+        daemon.error(&format!("{damaged} bytes of the journal are damaged"));
+    }
+    entries
+}
+
+fn send(segment: Segment, senders: &[SyncSender<Arc<Segment>>]) {
+    let segment = Arc::new(segment);
+    for sender in senders {
+        // A worker ends after the last segment.
+        let _ = sender.send(Arc::clone(&segment));
+    }
+}
+
+/// A segment in memory.
+struct Segment {
+    number: u64,
+    bytes: SegmentBytes,
+    /// Files by their numbers in this segment, for each worker.
+    names: Vec<Vec<(u64, PathBuf)>>,
+}
+
+impl Segment {
+    fn read(number: u64, path: &Path, hash: &NameHash, workers: usize) -> std::io::Result<Self> {
+        let bytes = SegmentBytes::read(path)?;
+        let mut names = vec![Vec::new(); workers];
+        // A file's name stands before its first use, unless its block is damaged or late.
+        for record in bytes.records() {
+            if let Record::Name { id, path } = record {
+                let share = hash.hash(path) as usize % workers;
+                names[share].push((id, paths::path(path).to_owned()));
+            }
+        }
+        Ok(Self { number, bytes, names })
+    }
+}
+
+/// Files of a worker, and what is found of them in old journals.
+#[derive(Debug, Default)]
+struct Files {
+    indexes: HashMap<PathBuf, usize>,
+    readings: Vec<(PathBuf, Readings)>,
+}
+
+impl Files {
     fn file(&mut self, path: &Path) -> usize {
-        if let Some(index) = self.files.get(path) {
+        if let Some(index) = self.indexes.get(path) {
             return *index;
         }
         let index = self.readings.len();
-        self.files.insert(path.to_owned(), index);
+        self.indexes.insert(path.to_owned(), index);
         self.readings.push((path.to_owned(), Readings::default()));
         index
     }
 
-    fn read(&mut self, number: u64, path: &Path) -> std::io::Result<()> {
-        let mut numbers: HashMap<u64, usize> = HashMap::new();
-        // A file's name stands before its first use, unless its block is damaged or late.
-        read_segment(path, |records| {
-            for record in records {
-                if let Record::Name { id, path } = record {
-                    let index = self.file(paths::path(path));
-                    numbers.insert(id, index);
-                }
+    /// Takes the records of its own files from segments, until there are no more.
+    fn take_all(&mut self, share: usize, segments: &Receiver<Arc<Segment>>) {
+        for segment in segments {
+            let mut numbers: HashMap<u64, usize, NameHash> = HashMap::default();
+            for (id, path) in &segment.names[share] {
+                let index = self.file(path);
+                numbers.insert(*id, index);
             }
-        })?;
-        let damaged = read_segment(path, |records| self.take(records, number, &numbers))?;
-        self.damaged += damaged;
-        Ok(())
-    }
-
-    fn take(&mut self, records: RecordReader<'_>, segment: u64, numbers: &HashMap<u64, usize>) {
-        for record in records {
-            let (Record::Update { id, .. } | Record::Forget { id } | Record::Wrote { id, .. }) =
-                record
-            else {
-                continue;
-            };
-            let Some(index) = numbers.get(&id) else { continue };
-            let Some((_, readings)) = self.readings.get_mut(*index) else { continue };
-            match record {
-                Record::Update { reading, .. } => readings.push(reading, segment),
-                Record::Wrote { until, .. } => drop_until(readings, until),
-                _ => *readings = Readings::default(),
+            for record in segment.bytes.records() {
+                self.take(record, segment.number, &numbers);
             }
         }
     }
 
-    /// Reads a journal of rrdcached: lines of commands; one without an end was cut.
-    fn read_text(&mut self, path: &Path, daemon: &CachingDaemon) -> std::io::Result<()> {
-        let mut input = BufReader::with_capacity(1 << 20, File::open(path)?);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let read = input.by_ref().take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)?;
-            if read == 0 {
-                return Ok(());
-            }
-            match line.strip_suffix(b"\n") {
-                Some(line) => self.take_line(line, daemon),
-                None => self.damaged += read as u64,
-            }
-        }
-    }
-
-    fn take_line(&mut self, line: &[u8], daemon: &CachingDaemon) {
-        let mut fields = Fields::of(line);
-        let mut field = || fields.next_field().ok().flatten();
-        let (Some(command), Some(name)) = (field(), field()) else { return };
-        let shown = daemon.settings.paths.shown(&name);
-        let path = paths::path(&shown);
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        if !daemon.settings.paths.allows_file(&path) {
+    fn take(&mut self, record: Record<'_>, segment: u64, numbers: &HashMap<u64, usize, NameHash>) {
+        let (Record::Update { id, .. } | Record::Forget { id } | Record::Wrote { id, .. }) = record
+        else {
             return;
-        }
-        let index = self.file(&path);
-        let Some((_, readings)) = self.readings.get_mut(index) else { return };
-        match Command::of(&command) {
-            Some(Command::Update) => {
-                while let Some(reading) = field() {
-                    // rrdcached writes refused lines into its journal, too.
-                    let is_new = last(readings).is_none_or(|last| time(&reading) > last);
-                    if time(&reading) > NO_TIME && is_new {
-                        readings.push(&reading, 0);
-                    }
-                }
-            }
-            Some(Command::Wrote | Command::Forget) => *readings = Readings::default(),
-            _ => {}
+        };
+        let Some((_, readings)) = numbers.get(&id).map(|index| &mut self.readings[*index]) else {
+            return;
+        };
+        match record {
+            Record::Update { reading, .. } => readings.push(reading, segment),
+            Record::Wrote { until, .. } => drop_until(readings, until),
+            _ => *readings = Readings::default(),
         }
     }
 
     /// Puts readings into the cache, before those that have come meanwhile.
-    fn install(self, daemon: &CachingDaemon) {
+    fn install(self, daemon: &CachingDaemon) -> Vec<Replayed> {
         let now = daemon.now();
+        let mut entries = Vec::new();
         for (path, mut readings) in self.readings {
             if readings.is_empty() {
                 continue;
             }
+            sort(&mut readings);
             let entry = daemon.cache.file(&path, now);
             daemon.counters.readings_replayed.add(u64::from(readings.count));
             daemon.cache.add_bytes(readings.text.len());
             let mut state = entry.lock();
-            let newest = time_of_last(&mut readings);
-            state.last = state.last.max(newest);
-            let newer = std::mem::take(&mut state.pending);
+            state.last = state.last.max(last(&readings));
             let segment = readings.segment;
-            state.pending = readings;
+            // Their own times say how old they are.
+            let oldest = readings.lines().next().map_or(now, |line| time(line).seconds);
+            let newer = std::mem::replace(&mut state.pending, readings);
             if !newer.is_empty() {
                 state.pending.text.extend_from_slice(&newer.text);
                 state.pending.count += newer.count;
                 state.pending.segment = segment.min(newer.segment);
+                sort(&mut state.pending);
             }
-            sort(&mut state.pending);
-            // They are as old as the write that did not come.
-            state.written_at = now - daemon.settings.write_seconds;
+            state.written_at = oldest.min(now);
+            drop(state);
+            entries.push((segment, entry));
         }
+        entries
+    }
+}
+
+/// Reads journals of rrdcached, oldest first.
+fn read_texts(daemon: &CachingDaemon, texts: &[PathBuf], damaged: &mut u64) -> Files {
+    let mut files = Files::default();
+    let mut names = HashMap::new();
+    for path in texts {
+        match read_text(path, |line| take_line(&mut files, &mut names, line, daemon)) {
+            Ok(cut) => *damaged += cut,
+            Err(error) => daemon.error(&format!("cannot read {}: {error}", path.display())),
+        }
+    }
+    files
+}
+
+/// Reads lines of commands; gives the length of the last one if it was cut.
+fn read_text(path: &Path, mut take: impl FnMut(&[u8])) -> std::io::Result<u64> {
+    let mut input = BufReader::with_capacity(1 << 20, File::open(path)?);
+    let mut line = Vec::new();
+    let mut damaged = 0;
+    loop {
+        line.clear();
+        let read = input.by_ref().take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok(damaged);
+        }
+        match line.strip_suffix(b"\n") {
+            Some(line) => take(line),
+            None => damaged += read as u64,
+        }
+    }
+}
+
+/// Takes a line; `names` has the files of names that were used, `None` of those that are refused.
+fn take_line(
+    files: &mut Files,
+    names: &mut HashMap<Vec<u8>, Option<usize>>,
+    line: &[u8],
+    daemon: &CachingDaemon,
+) {
+    let mut fields = Fields::of(line);
+    let mut field = || fields.next_field().ok().flatten();
+    let (Some(command), Some(name)) = (field(), field()) else { return };
+    let index = match names.get(&*name) {
+        Some(index) => *index,
+        None => {
+            let shown = daemon.settings.paths.shown(&name);
+            let path = paths::path(&shown);
+            let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            let index = daemon.settings.paths.allows_file(&path).then(|| files.file(&path));
+            names.insert(name.to_vec(), index);
+            index
+        }
+    };
+    let Some((_, readings)) = index.map(|index| &mut files.readings[index]) else { return };
+    match Command::of(&command) {
+        Some(Command::Update) => {
+            while let Some(reading) = field() {
+                // rrdcached writes refused lines into its journal, too.
+                let is_new = last(readings).is_none_or(|last| time(&reading) > last);
+                if time(&reading) > NO_TIME && is_new {
+                    readings.push(&reading, 0);
+                }
+            }
+        }
+        Some(Command::Wrote | Command::Forget) => *readings = Readings::default(),
+        _ => {}
     }
 }
 
@@ -187,11 +297,6 @@ fn last(readings: &Readings) -> Option<Time> {
     let text = readings.text.strip_suffix(b"\n")?;
     let start = memchr::memrchr(b'\n', text).map_or(0, |end| end + 1);
     Some(time(&text[start..]))
-}
-
-fn time_of_last(readings: &mut Readings) -> Option<Time> {
-    sort(readings);
-    last(readings)
 }
 
 /// Drops the readings that their file has.

@@ -5,10 +5,10 @@
 //! and with two or three system calls, however many lines a read brings.  A client that sends
 //! nothing costs a stack and a small buffer; one that does not take its answers is left.
 
-use std::io::{self, Read as _, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::io::{self, Write as _};
+use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,12 +17,14 @@ use std::time::Duration;
 
 use rrd::update::Updater;
 use rustix::event::{PollFd, PollFlags, poll};
+use tls::ServerTls;
 
-use crate::daemon::CachingDaemon;
+use crate::daemon::{CachingDaemon, Limits};
 use crate::journal::Acknowledge;
 use crate::locks::lock;
 use crate::protocol::{LINE_BYTES_MAX, Permissions};
 use crate::session::{ClientSession, NextStep};
+use crate::stream::{self, Peer, Stream};
 use crate::{metrics, replay, writers};
 
 /// A socket that listens.
@@ -55,17 +57,10 @@ pub struct Listener {
     pub permissions: Permissions,
     /// When updates are acknowledged.
     pub acknowledge: Acknowledge,
+    /// What clients of a network must speak, if anything.
+    pub tls: Option<ServerTls>,
 }
 
-/// A connection.
-#[derive(Debug)]
-enum Stream {
-    Unix(UnixStream),
-    Tcp(TcpStream),
-}
-
-/// How long a client may take to accept answers.
-const SEND_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a request for metrics may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// A thread's stack: sessions keep their buffers elsewhere.
@@ -91,17 +86,27 @@ pub struct Server {
 
 #[derive(Debug, Default)]
 struct Connections {
-    open: Mutex<Vec<(u64, Stream)>>,
+    open: Mutex<Vec<OpenConnection>>,
     count: AtomicUsize,
     next: AtomicU64,
+}
+
+#[derive(Debug)]
+struct OpenConnection {
+    number: u64,
+    peer: Peer,
+    /// Never the encrypted one, which its thread holds.
+    stream: Stream,
 }
 
 impl Server {
     /// Starts all threads.
     ///
     /// # Errors
-    /// If the system starts none.
-    pub fn start(daemon: CachingDaemon, listeners: Vec<Listener>) -> io::Result<Self> {
+    /// If the system starts none, or the folder of the journal cannot be written.
+    pub fn start(mut daemon: CachingDaemon, listeners: Vec<Listener>) -> io::Result<Self> {
+        let is_for_disk = |listener: &Listener| listener.acknowledge == Acknowledge::Disk;
+        daemon.keep_heads(listeners.iter().any(is_for_disk))?;
         let daemon = Arc::new(daemon);
         let connections = Arc::new(Connections::default());
         let (stopped, stop) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
@@ -138,8 +143,8 @@ impl Server {
     pub fn stop(mut self, writes_files: bool) {
         drop(self.stop.take());
         self.daemon.wait_for_replay();
-        for (_, stream) in lock(&self.connections.open).iter() {
-            stream.shut_down();
+        for connection in lock(&self.connections.open).iter() {
+            connection.stream.shut_down();
         }
         for _ in 0..END_LOOKS {
             if self.connections.count.load(Ordering::Acquire) == 0 {
@@ -182,56 +187,6 @@ impl Server {
     }
 }
 
-impl Stream {
-    fn shut_down(&self) {
-        // A client that has left is no fault.
-        let _ = match self {
-            Self::Unix(stream) => stream.shutdown(Shutdown::Read),
-            Self::Tcp(stream) => stream.shutdown(Shutdown::Read),
-        };
-    }
-
-    fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => stream.set_read_timeout(Some(timeout)),
-            Self::Tcp(stream) => stream.set_read_timeout(Some(timeout)),
-        }
-    }
-
-    fn try_clone(&self) -> io::Result<Self> {
-        Ok(match self {
-            Self::Unix(stream) => Self::Unix(stream.try_clone()?),
-            Self::Tcp(stream) => Self::Tcp(stream.try_clone()?),
-        })
-    }
-
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let read = match self {
-                Self::Unix(stream) => stream.read(bytes),
-                Self::Tcp(stream) => stream.read(bytes),
-            };
-            match read {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => return read,
-            }
-        }
-    }
-}
-
-impl Write for Stream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.write(bytes),
-            Self::Tcp(stream) => stream.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
@@ -242,20 +197,12 @@ impl AsFd for Socket {
 }
 
 impl Socket {
-    fn accept(&self) -> io::Result<Stream> {
+    fn accept(&self) -> io::Result<(Stream, Peer)> {
         match self {
-            Self::Unix(socket, _) => {
-                let (stream, _) = socket.accept()?;
-                stream.set_write_timeout(Some(SEND_TIMEOUT))?;
-                Ok(Stream::Unix(stream))
-            }
+            Self::Unix(socket, _) => Stream::unix(socket.accept()?.0),
             Self::Tcp(socket) => {
-                let (stream, _) = socket.accept()?;
-                stream.set_write_timeout(Some(SEND_TIMEOUT))?;
-                stream.set_nodelay(true)?;
-                // A client that has vanished is noticed.
-                rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
-                Ok(Stream::Tcp(stream))
+                let (stream, address) = socket.accept()?;
+                Stream::tcp(stream, address)
             }
         }
     }
@@ -288,7 +235,7 @@ fn accept_all(
         }
         for (listener, _) in listeners.iter().zip(&events).filter(|(_, ready)| **ready) {
             match listener.socket.accept() {
-                Ok(stream) => connect(daemon, listener, stream, connections),
+                Ok((stream, peer)) => connect(daemon, listener, stream, peer, connections),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => {
                     daemon.error(&format!("cannot accept a connection: {error}"));
@@ -305,31 +252,45 @@ fn connect(
     daemon: &Arc<CachingDaemon>,
     listener: &Listener,
     mut stream: Stream,
+    peer: Peer,
     connections: &Arc<Connections>,
 ) {
     let counters = &daemon.counters;
-    if connections.count.load(Ordering::Acquire) >= daemon.settings.limits.connections {
+    if let Some(refusal) = connections.refusal(&peer, &daemon.settings.limits) {
         counters.connections_refused.add(1);
-        let _ = stream.write_all(b"-1 too many connections\n");
+        if listener.tls.is_none() {
+            // A client that has left is no fault.
+            let _ = stream.write_all(refusal);
+        }
         return;
     }
     counters.connections.add(1);
     let started = (|| {
         let number = connections.next.fetch_add(1, Ordering::Relaxed);
-        let peer = Box::new(stream.try_clone()?);
-        lock(&connections.open).push((number, stream.try_clone()?));
+        let open = OpenConnection { number, peer: peer.clone(), stream: stream.try_clone()? };
+        lock(&connections.open).push(open);
         connections.count.fetch_add(1, Ordering::AcqRel);
         let Listener { purpose, permissions, acknowledge, .. } = *listener;
-        let session = ClientSession::new(Arc::clone(daemon), permissions, acknowledge, peer);
+        let tls = listener.tls.clone();
         let (own, all) = (Arc::clone(daemon), Arc::clone(connections));
         let builder = std::thread::Builder::new().name("client".to_owned());
         let spawned = builder.stack_size(STACK_BYTES).spawn(move || {
-            let done = match purpose {
-                Purpose::Commands => serve(stream, session),
-                Purpose::Metrics => serve_metrics(stream, &own),
-            };
-            if done.is_err() {
+            let seconds = own.settings.limits.handshake_seconds;
+            let done = stream.secured(tls.as_ref(), seconds).and_then(|stream| {
+                let writer = Box::new(stream.try_clone()?);
+                match purpose {
+                    Purpose::Commands => {
+                        let daemon = Arc::clone(&own);
+                        serve(stream, ClientSession::new(daemon, permissions, acknowledge, writer))
+                    }
+                    Purpose::Metrics => serve_metrics(stream, &own),
+                }
+            });
+            if let Err(error) = done {
                 own.counters.connections_refused.add(1);
+                if tls.is_some() {
+                    own.error(&format!("connection of {peer}: {}", stream::reason(&error)));
+                }
             }
             all.remove(number);
         });
@@ -341,9 +302,20 @@ fn connect(
 }
 
 impl Connections {
+    /// Why a client is not taken, if it is not.
+    fn refusal(&self, peer: &Peer, limits: &Limits) -> Option<&'static [u8]> {
+        if self.count.load(Ordering::Acquire) >= limits.connections {
+            return Some(b"-1 too many connections\n");
+        }
+        let open = lock(&self.open);
+        let own = open.iter().filter(|connection| connection.peer.is_same(peer)).count();
+        (own >= limits.connections_of_a_client)
+            .then_some(b"-1 too many connections of this client\n")
+    }
+
     fn remove(&self, number: u64) {
         let mut open = lock(&self.open);
-        if let Some(place) = open.iter().position(|(own, _)| *own == number) {
+        if let Some(place) = open.iter().position(|one| one.number == number) {
             open.swap_remove(place);
         }
         drop(open);
@@ -365,6 +337,7 @@ fn serve(mut stream: Stream, mut session: ClientSession) -> io::Result<()> {
         let (used, next) = run_lines(&mut session, &buffer[..filled]);
         session.end()?;
         if next == NextStep::Close {
+            stream.close();
             return Ok(());
         }
         let is_full = filled == buffer.len();
@@ -390,7 +363,9 @@ fn serve_metrics(mut stream: Stream, daemon: &CachingDaemon) -> io::Result<()> {
             count => filled += count,
         }
     }
-    stream.write_all(metrics::response(daemon).as_bytes())
+    stream.write_all(metrics::response(daemon).as_bytes())?;
+    stream.close();
+    Ok(())
 }
 
 /// Runs all complete lines; gives their length.

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 
 use crate::cache::{Entry, State};
 use crate::daemon::CachingDaemon;
+use crate::heads::Heads;
 use crate::help;
 use crate::journal::{Acknowledge, Chunk};
 use crate::locks::lock;
@@ -485,8 +486,14 @@ impl ClientSession {
 
     /// Drops a file's readings and the file from the cache.
     fn forget_entry(&mut self, entry: &Arc<Entry>) -> Answer {
+        let daemon = Arc::clone(&self.daemon);
+        let writing = daemon.heads.as_ref().map(Heads::writing);
         // A write that is under way is waited for: what it writes is not forgotten.
         let _io = lock(&entry.io);
+        if entry.path.exists() {
+            // Nor is what it has written: a replay would drop it with the rest.
+            self.replaced(&entry.path, Some(entry), writing.as_ref())?;
+        }
         let mut state = entry.lock();
         let dropped = std::mem::take(&mut state.pending);
         state.is_gone = true;

@@ -28,6 +28,7 @@ fn as_a_daemon() {
     let mut settings = settings(&path);
     // Files are written, and segments ended and removed, all the time.
     settings.write_seconds = 1;
+    settings.crowded_write_seconds = 1;
     settings.scan_seconds = 1;
     let _server = start(&path, settings, Acknowledge::Os);
     loop {
@@ -159,6 +160,75 @@ fn kills_lose_nothing_that_was_acknowledged() {
     assert!(total > 0);
 }
 
+/// A counter of STATS EXT.
+fn counter(client: &mut Client, name: &str) -> u64 {
+    let stats = client.ask("STATS EXT");
+    let value = stats.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    value.and_then(|value| value.parse().ok()).expect("a counter")
+}
+
+/// Daemons that are killed while they read the journal, or write what it held, lose nothing, take
+/// updates meanwhile, and leave less for the next one to do.
+#[test]
+#[allow(clippy::print_stderr, reason = "what was tried")]
+fn a_replay_that_is_killed_goes_on() {
+    const MANY: u64 = 3000;
+    const READINGS: u64 = 20;
+    let mut chance = Chance::new(seed());
+    let (_held, path) = folder();
+    let file = |number: u64| path.join(format!("base/{number}.rrd"));
+    make(&file(0), &["DS:x:GAUGE:100000:U:U", "RRA:LAST:0:1:100"]);
+    for number in 1..MANY {
+        std::fs::copy(file(0), file(number)).expect("copy");
+    }
+    let server = start(&path, settings(&path), Acknowledge::Os);
+    let mut client = Client::connect(&path);
+    for reading in 1..=READINGS {
+        client.ask("BATCH");
+        for number in 0..MANY {
+            client.ask(&format!("UPDATE {number}.rrd {}:{reading}", START + reading));
+        }
+        assert!(client.ask(".").starts_with("0 errors"));
+    }
+    server.stop(false);
+    let written = || (0..MANY).filter(|number| !rows(&file(*number)).is_empty()).count() as u64;
+    assert_eq!(written(), 0);
+    let mut acknowledged = Vec::new();
+    let mut done = Vec::new();
+    for round in 1..=12 {
+        let daemon = KilledDaemon::start(&path);
+        let new = READINGS + round;
+        let mut client = Client::connect(&path);
+        assert!(client.ask(&format!("UPDATE 0.rrd {}:{new}", START + new)).starts_with("0 errors"));
+        acknowledged.push(new as f64);
+        if round % 2 == 0 {
+            // Answered when the journal has been read: this round writes files.
+            client.ask("PENDING 1.rrd");
+        }
+        std::thread::sleep(Duration::from_micros(chance.below(15_000)));
+        daemon.kill();
+        done.push(written());
+    }
+    eprintln!("files written after each kill: {done:?}");
+    let server = start(&path, settings(&path), Acknowledge::Os);
+    let mut client = Client::connect(&path);
+    client.ask("PENDING 0.rrd");
+    let replayed = counter(&mut client, "ReadingsReplayed");
+    let count = *done.last().expect("a round");
+    // Two writers note 64 files at once as written.
+    let least = count.saturating_sub(2 * 64) * READINGS;
+    assert!(replayed <= MANY * READINGS + 12 - least, "{replayed} again, of {count} files");
+    server.stop(true);
+    for number in 0..MANY {
+        let values: Vec<f64> = rows(&file(number)).into_iter().map(|(_, value)| value).collect();
+        let mut expected: Vec<f64> = (1..=READINGS).map(|reading| reading as f64).collect();
+        if number == 0 {
+            expected.extend(&acknowledged);
+        }
+        assert_eq!(values, expected, "file {number}");
+    }
+}
+
 /// The file of the journal that has blocks.
 fn segment(path: &Path) -> PathBuf {
     let entries = std::fs::read_dir(path.join("journal")).expect("journal");
@@ -216,6 +286,30 @@ fn a_journal_that_is_cut_at_any_byte_has_all_before_the_cut() {
         let found = replayed(&path, &file, &bytes[..cut]);
         assert_eq!(String::from_utf8_lossy(&found), pending(whole), "cut at {cut}");
     }
+}
+
+/// With `disk` there are zeros after the last block, which are no damage.
+#[test]
+fn room_after_the_last_block_is_passed_over() {
+    let (_held, path) = folder();
+    make(&path.join("base/a.rrd"), GAUGE);
+    let server = start(&path, settings(&path), Acknowledge::Disk);
+    let mut client = Client::connect(&path);
+    for number in 1..=3 {
+        client.ask(&format!("UPDATE a.rrd {}:{number}", START + number));
+    }
+    let file = segment(&path);
+    let bytes = std::fs::read(&file).expect("segment");
+    server.stop(false);
+    assert!(bytes.len() > 1 << 20 && bytes.ends_with(&[0; 1000]), "{} bytes", bytes.len());
+    assert_eq!(rrdcached::count_records(&bytes).expect("a segment"), 4);
+    assert_eq!(String::from_utf8_lossy(&replayed(&path, &file, &bytes)), pending(3));
+    // A block after zeros, which the disk never had, is found.
+    let end = bytes.iter().rposition(|byte| *byte != 0).expect("bytes") + 1;
+    let (_held, other) = folder();
+    let (_, all, ends) = journal_of_updates(&other, 2);
+    let joined = [&bytes[..end + 500], &all[ends[0]..]].concat();
+    assert_eq!(rrdcached::count_records(&joined).expect("a segment"), 5);
 }
 
 #[test]

@@ -194,3 +194,20 @@ fn connections_are_limited() {
     assert_eq!(Client::connect(&path).ask("PING"), "0 PONG\n");
     server.stop(true);
 }
+
+#[test]
+fn connections_of_one_client_are_limited() {
+    let (_held, path) = folder();
+    let mut settings = settings(&path);
+    settings.limits.connections_of_a_client = 2;
+    let server = start(&path, settings, Acknowledge::Os);
+    let mut clients: Vec<Client> = (0..2).map(|_| Client::connect(&path)).collect();
+    for client in &mut clients {
+        assert_eq!(client.ask("PING"), "0 PONG\n");
+    }
+    let mut late = Client::connect(&path);
+    let answer = late.line();
+    assert_eq!(String::from_utf8_lossy(&answer), "-1 too many connections of this client\n");
+    assert_eq!(clients[0].ask("PING"), "0 PONG\n");
+    server.stop(true);
+}

@@ -3,8 +3,11 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use common::{Client, GAUGE, Here, folder, make, rows, settings, start, start_with};
-use rrdcached::Acknowledge;
+use rrdcached::{Acknowledge, DaemonWorld};
 
 #[test]
 fn a_bad_value_is_refused_and_the_rest_is_written() {
@@ -202,4 +205,71 @@ fn commands_of_newer_versions() {
     let dump = String::from_utf8(dump).expect("text");
     assert!(dump.starts_with("<?xml") && dump.trim_end().ends_with("</rrd>"), "{dump}");
     server.stop(true);
+}
+
+/// A clock that the test sets.
+struct Clock(Arc<AtomicI64>);
+
+impl DaemonWorld for Clock {
+    fn now(&self) -> rrd::header::Time {
+        rrd::header::Time { seconds: self.0.load(Ordering::Acquire), microseconds: 0 }
+    }
+
+    fn log(&self, _: bool, _: &str) {}
+
+    fn boot(&self) -> String {
+        String::new()
+    }
+
+    fn offset(&self, _: i64) -> (i32, String) {
+        (0, "UTC".to_owned())
+    }
+}
+
+/// Updates of ten hours, a step of five minutes each, by a simulated clock: the number of times that
+/// files are written.
+fn writes_of_ten_hours(write_seconds: i64, memory_bytes: u64) -> u64 {
+    const FILES: u64 = 10;
+    let (_held, path) = folder();
+    for file in 0..FILES {
+        make(&path.join(format!("base/{file}.rrd")), GAUGE);
+    }
+    let mut settings = settings(&path);
+    settings.write_seconds = write_seconds;
+    settings.crowded_write_seconds = 300;
+    settings.limits.memory_bytes = memory_bytes;
+    let now = Arc::new(AtomicI64::new(1_600_000_000));
+    let server = start_with(&path, settings, Acknowledge::Os, Clock(Arc::clone(&now)));
+    let mut client = Client::connect(&path);
+    for step in 1..=120 {
+        now.store(1_600_000_000 + 300 * step, Ordering::Release);
+        for file in 0..FILES {
+            client.ask(&format!("UPDATE {file}.rrd {}:1", 1_600_000_000 + 300 * step));
+        }
+        // What is queued is written before the next step.
+        while !client.ask("STATS").contains("QueueLength: 0\n") {
+            std::thread::yield_now();
+        }
+    }
+    let stats = client.ask("STATS");
+    server.stop(true);
+    for file in 0..FILES {
+        assert_eq!(rows(&path.join(format!("base/{file}.rrd"))).len(), 120 * 300);
+    }
+    let line = stats.lines().find_map(|line| line.strip_prefix("UpdatesWritten: "));
+    line.and_then(|count| count.parse().ok()).expect("a counter")
+}
+
+/// A file is written once for many readings; more often when memory is full.
+#[test]
+fn files_are_written_for_an_hour_of_readings() {
+    let direct = 10 * 120;
+    let hourly = writes_of_ten_hours(3600, 1 << 30);
+    // The clock may go on while a file is written, and the next write is later then.
+    assert!((7 * 10..=direct / 12).contains(&hourly), "{hourly}");
+    let often = writes_of_ten_hours(300, 1 << 30);
+    assert!(often > direct / 3, "{often}");
+    // Ten files alone use more than half of it.
+    let crowded = writes_of_ten_hours(3600, 8 << 10);
+    assert!(crowded > direct / 3, "{crowded}");
 }

@@ -3,11 +3,12 @@
 //! One command is under way at a time; threads take turns.  A connection that broke is made anew at
 //! the next command: the daemon may have been restarted.
 
-use std::io::{BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
-use crate::address::{Address, Stream};
+use crate::address::{Address, Stream, TlsFiles};
 use crate::error::ClientError;
 use crate::reply::{self, FetchReply, InfoField, Reply};
 
@@ -22,7 +23,19 @@ pub struct Client {
     address: Address,
     /// Folder whose name the daemon does not know.
     stripped: Option<String>,
+    tls: TlsFiles,
     connection: Mutex<Option<BufReader<Stream>>>,
+    /// How long the daemon may take to send or to accept bytes.
+    timeout: OnceLock<Duration>,
+}
+
+/// Readings of a batch that the daemon has refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedUpdate {
+    /// Which of the updates.
+    pub index: usize,
+    /// What the daemon said.
+    pub message: String,
 }
 
 /// What a daemon is to make a file from.
@@ -44,19 +57,37 @@ pub struct CreateRequest<'a> {
 
 impl Client {
     /// Connects to a daemon.  `stripped` is a folder that is taken off the names of files for a
-    /// daemon of another machine (`RRDCACHED_STRIPPATH`).
+    /// daemon of another machine (`RRDCACHED_STRIPPATH`); `tls` is used if the address asks for it.
     ///
     /// # Errors
     /// Why there is no connection.
-    pub fn connect(name: &str, stripped: Option<&str>) -> Result<Self, ClientError> {
+    pub fn connect(
+        name: &str,
+        stripped: Option<&str>,
+        tls: &TlsFiles,
+    ) -> Result<Self, ClientError> {
         let address = Address::parse(name)?;
-        let connection = address.connect()?;
+        let connection = address.connect(tls)?;
         Ok(Self {
             name: name.to_owned(),
             address,
             stripped: stripped.filter(|folder| !folder.is_empty()).map(str::to_owned),
+            tls: tls.clone(),
             connection: Mutex::new(Some(BufReader::new(connection))),
+            timeout: OnceLock::new(),
         })
+    }
+
+    /// Bounds how long the daemon may take to send or to accept bytes, from now on; later calls
+    /// change nothing.
+    ///
+    /// # Errors
+    /// If the system refuses it.
+    pub fn set_timeout(&self, timeout: Duration) -> Result<(), ClientError> {
+        let timeout = self.timeout.get_or_init(|| timeout);
+        let held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        held.as_ref().map_or(Ok(()), |connection| connection.get_ref().set_timeout(*timeout))?;
+        Ok(())
     }
 
     /// The address, as it was given.
@@ -69,27 +100,44 @@ impl Client {
     /// # Errors
     /// If the connection breaks, or the daemon refuses.
     pub fn request(&self, words: &[&str]) -> Result<Reply, ClientError> {
-        let mut line = String::new();
-        for word in words {
-            push_word(&mut line, word)?;
-        }
-        line.push('\n');
-        if line.len() > COMMAND_BYTES_MAX {
-            return Err(ClientError::Word("the command is longer than 4096 bytes"));
-        }
-        let mut held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut connection = match held.take() {
-            Some(connection) => connection,
-            None => BufReader::new(self.address.connect()?),
-        };
-        connection.get_mut().write_all(line.as_bytes())?;
-        let reply = Reply::read(&mut connection)?;
-        *held = Some(connection);
+        let line = command(words)?;
+        self.converse(|connection| {
+            send(connection, line.as_bytes())?;
+            let reply = Reply::read(connection)?;
+            self.accepted(reply)
+        })
+    }
+
+    /// An answer that is no refusal.
+    fn accepted(&self, reply: Reply) -> Result<Reply, ClientError> {
         if reply.status < 0 {
             let message = reply.message;
             return Err(ClientError::Refused { address: self.name.clone(), message });
         }
         Ok(reply)
+    }
+
+    /// Talks to the daemon; the connection is kept unless it broke.
+    fn converse<T>(
+        &self,
+        talk: impl FnOnce(&mut BufReader<Stream>) -> Result<T, ClientError>,
+    ) -> Result<T, ClientError> {
+        let mut held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connection = match held.take() {
+            Some(connection) => connection,
+            None => {
+                let stream = self.address.connect(&self.tls)?;
+                if let Some(timeout) = self.timeout.get() {
+                    stream.set_timeout(*timeout)?;
+                }
+                BufReader::new(stream)
+            }
+        };
+        let said = talk(&mut connection);
+        if matches!(said, Ok(_) | Err(ClientError::Refused { .. })) {
+            *held = Some(connection);
+        }
+        said
     }
 
     /// The name of a file as the daemon knows it.
@@ -114,23 +162,44 @@ impl Client {
     /// The first that the daemon refuses; those of the commands before it are taken.
     pub fn update<T: AsRef<str>>(&self, file: &str, readings: &[T]) -> Result<(), ClientError> {
         let path = self.path(file)?;
-        let mut rest = readings;
-        while !rest.is_empty() {
-            let mut words = vec!["update", path.as_str()];
-            // Every byte may need a backslash.
-            let mut room = COMMAND_BYTES_MAX.saturating_sub(2 * path.len() + words[0].len() + 4);
-            while let Some((first, others)) = rest.split_first() {
-                let bytes = 2 * first.as_ref().len() + 1;
-                if bytes > room && words.len() > 2 {
-                    break;
-                }
-                room = room.saturating_sub(bytes);
-                words.push(first.as_ref());
-                rest = others;
-            }
+        for words in commands(&path, readings) {
             self.request(&words)?;
         }
         Ok(())
+    }
+
+    /// Hands over readings of many files in one batch: names of files with their readings.  Gives
+    /// those that the daemon has refused; all others are taken.
+    ///
+    /// # Errors
+    /// If the connection breaks: then some may be taken.
+    pub fn update_batch<T: AsRef<str>>(
+        &self,
+        updates: &[(&str, &[T])],
+    ) -> Result<Vec<RefusedUpdate>, ClientError> {
+        let mut text = String::from("batch\n");
+        // The update of each command.
+        let mut indices = Vec::new();
+        for (index, (file, readings)) in updates.iter().enumerate() {
+            let path = self.path(file)?;
+            for words in commands(&path, readings) {
+                text.push_str(&command(&words)?);
+                indices.push(index);
+            }
+        }
+        text.push_str(".\n");
+        let reply = self.converse(|connection| {
+            send(connection, text.as_bytes())?;
+            self.accepted(Reply::read(connection)?)?;
+            self.accepted(Reply::read(connection)?)
+        })?;
+        let refused = reply.lines.iter().filter_map(|line| {
+            let (number, message) = line.split_once(' ')?;
+            let place = number.parse::<usize>().ok()?.checked_sub(1)?;
+            let index = *indices.get(place)?;
+            Some(RefusedUpdate { index, message: message.to_owned() })
+        });
+        Ok(refused.collect())
     }
 
     /// Has the daemon write what it holds of a file, and waits for that.
@@ -257,6 +326,53 @@ impl Client {
         };
         Ok(reply.lines)
     }
+}
+
+/// The words of each command that hands over readings of a file: as many as fit.
+fn commands<'a, T: AsRef<str>>(path: &'a str, readings: &'a [T]) -> Vec<Vec<&'a str>> {
+    let mut all = Vec::new();
+    let mut rest = readings;
+    while !rest.is_empty() {
+        let mut words = vec!["update", path];
+        // Every byte may need a backslash.
+        let mut room = COMMAND_BYTES_MAX.saturating_sub(2 * path.len() + words[0].len() + 4);
+        while let Some((first, others)) = rest.split_first() {
+            let bytes = 2 * first.as_ref().len() + 1;
+            if bytes > room && words.len() > 2 {
+                break;
+            }
+            room = room.saturating_sub(bytes);
+            words.push(first.as_ref());
+            rest = others;
+        }
+        all.push(words);
+    }
+    all
+}
+
+/// A line of words.
+fn command(words: &[&str]) -> Result<String, ClientError> {
+    let mut line = String::new();
+    for word in words {
+        push_word(&mut line, word)?;
+    }
+    line.push('\n');
+    match line.len() > COMMAND_BYTES_MAX {
+        true => Err(ClientError::Word("the command is longer than 4096 bytes")),
+        false => Ok(line),
+    }
+}
+
+fn send(connection: &mut BufReader<Stream>, bytes: &[u8]) -> Result<(), ClientError> {
+    let Err(error) = connection.get_mut().write_all(bytes) else { return Ok(()) };
+    // A daemon that refuses a certificate says so after the handshake, and then ends.
+    if matches!(connection.get_ref(), Stream::Encrypted(_))
+        && let Err(refusal) = connection.fill_buf()
+        && tls::reason(&refusal).is_some()
+    {
+        return Err(refusal.into());
+    }
+    Err(error.into())
 }
 
 /// Adds a word to a line: blanks and backslashes get a backslash before them.

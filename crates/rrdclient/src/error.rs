@@ -21,7 +21,10 @@ pub enum ClientError {
     },
     /// The connection broke.
     #[error("request: socket error ({}) while talking to rrdcached", .0.raw_os_error().unwrap_or(0))]
-    Socket(#[from] io::Error),
+    Socket(io::Error),
+    /// The connection cannot be encrypted, or the daemon refuses the client's certificate.
+    #[error("Unable to connect to rrdcached: TLS: {0}")]
+    Tls(String),
     /// The daemon ended the connection.
     #[error("request: internal error while talking to rrdcached")]
     Closed,
@@ -39,6 +42,17 @@ pub enum ClientError {
     /// A word that does not fit into a command: it has the end of a line in it, or is too long.
     #[error("rrdcached takes no such argument: {0}")]
     Word(&'static str),
+}
+
+impl From<io::Error> for ClientError {
+    fn from(error: io::Error) -> Self {
+        match tls::reason(&error) {
+            Some(text) => Self::Tls(text),
+            // TLS says so where a plain connection would just end.
+            None if error.kind() == io::ErrorKind::UnexpectedEof => Self::Closed,
+            None => Self::Socket(error),
+        }
+    }
 }
 
 /// What the system said, without Rust's ` (os error N)`.

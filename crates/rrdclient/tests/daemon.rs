@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests")]
 
-use rrdclient::{Client, ClientError, CreateRequest, InfoField};
+use rrdclient::{Client, ClientError, CreateRequest, InfoField, TlsFiles};
 use testkit::Rrdcached;
 
 const START: i64 = 1_700_000_000;
@@ -12,7 +12,7 @@ fn the_daemon_is_spoken_to() {
     let folder = tempfile::tempdir().unwrap();
     let Some(daemon) = Rrdcached::start(folder.path()) else { return };
     let address = format!("unix:{}", folder.path().join("socket").display());
-    let client = Client::connect(&address, None).unwrap();
+    let client = Client::connect(&address, None, &TlsFiles::default()).unwrap();
     client.ping().unwrap();
     let path = folder.path().join("a file with \\ in it.rrd");
     let file = path.to_str().unwrap();
@@ -42,6 +42,14 @@ fn the_daemon_is_spoken_to() {
     let stats = client.stats().unwrap();
     assert!(stats.contains(&("DataSetsWritten".to_owned(), 1000)), "{stats:?}");
     assert!(client.list("/", false).unwrap().contains(&"a file with \\ in it.rrd".to_owned()));
+    // A batch: what is refused is named, what is not is taken.
+    let good = [format!("{}:1", START + 61_000), format!("{}:2", START + 61_060)];
+    let bad = ["1:1".to_owned()];
+    let refused = client.update_batch(&[(file, &good[..]), (file, &bad[..])]).unwrap();
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert_eq!(refused[0].index, 1, "{refused:?}");
+    client.flush(file).unwrap();
+    assert_eq!(client.last(file).unwrap(), START + 61_060);
     for broken in ["line\nbreak", "nul\0"] {
         assert!(matches!(client.flush(broken), Err(ClientError::Word(_))));
     }
@@ -69,7 +77,7 @@ fn folders_are_stripped_for_other_machines() {
         let lines = std::io::BufReader::new(stream).lines();
         lines.map_while(Result::ok).inspect(|_| answers.write_all(b"0 fine\n").unwrap()).collect()
     });
-    let client = Client::connect(&address, Some("/var/rrd/")).unwrap();
+    let client = Client::connect(&address, Some("/var/rrd/"), &TlsFiles::default()).unwrap();
     client.flush("/var/rrd/a/b.rrd").unwrap();
     client.flush("c.rrd").unwrap();
     assert!(matches!(client.flush("/elsewhere/d.rrd"), Err(ClientError::AbsolutePath)));

@@ -13,4 +13,5 @@ mod series;
 mod tool;
 
 pub use daemon::{create_request, fetched_series};
+pub use rrdclient::TlsFiles;
 pub use tool::{Connection, FetchCallback, GraphOutcome, Tool, ToolEnvironment};

@@ -12,7 +12,7 @@ use rrd::command::{Daemon, Failure, World};
 use rrd::fetch::{FetchRequest, FetchedSeries};
 use rrd::header::Time;
 use rrd::update::Moments;
-use rrdclient::Client;
+use rrdclient::{Client, TlsFiles};
 use timespec::CivilZone;
 
 use crate::daemon::Connected;
@@ -42,6 +42,8 @@ pub struct ToolEnvironment {
     pub daemon_address: Option<String>,
     /// The folder of `RRDCACHED_STRIPPATH`.
     pub stripped_folder: Option<String>,
+    /// The files of `RRDCACHED_TLS_CA`, `RRDCACHED_TLS_CERT` and `RRDCACHED_TLS_KEY`.
+    pub tls: TlsFiles,
     /// Answers for names that begin with `cb//`.
     pub fetch_callback: Option<FetchCallback>,
 }
@@ -57,6 +59,7 @@ impl ToolEnvironment {
             default_font: None,
             daemon_address: None,
             stripped_folder: None,
+            tls: TlsFiles::default(),
             fetch_callback: None,
         }
     }
@@ -171,7 +174,8 @@ impl Tool {
         }
         *held = None;
         let stripped = self.environment.stripped_folder.as_deref();
-        let client = Client::connect(address, stripped).map_err(|error| error.to_string())?;
+        let client = Client::connect(address, stripped, &self.environment.tls)
+            .map_err(|error| error.to_string())?;
         let client = Arc::new(client);
         *held = Some(Arc::clone(&client));
         Ok(client)

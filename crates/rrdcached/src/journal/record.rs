@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::ops::Range;
 use std::path::Path;
 
 use rrd::header::Time;
@@ -75,7 +76,7 @@ pub(super) fn push_number(bytes: &mut Vec<u8>, mut number: u64) {
 
 /// Records of a block, one after the other.
 #[derive(Debug, Clone)]
-pub(crate) struct RecordReader<'a> {
+struct RecordReader<'a> {
     bytes: &'a [u8],
 }
 
@@ -125,14 +126,62 @@ impl<'a> Iterator for RecordReader<'a> {
     }
 }
 
-/// Reads a segment block by block; gives the number of bytes that are no sound block.
-///
-/// # Errors
-/// If the system refuses it, or it is no segment.
-pub(crate) fn read_segment(path: &Path, mut take: impl FnMut(RecordReader<'_>)) -> io::Result<u64> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(SEGMENT_BYTES_MAX).read_to_end(&mut bytes)?;
-    read_blocks(&bytes, &mut take)
+/// The bytes of a segment, and where its sound blocks lie.
+#[derive(Debug)]
+pub(crate) struct SegmentBytes {
+    bytes: Vec<u8>,
+    /// The records of each block.
+    blocks: Vec<Range<usize>>,
+    /// Bytes that are no sound block.
+    pub(crate) damaged: u64,
+}
+
+impl SegmentBytes {
+    /// Reads a segment.
+    ///
+    /// # Errors
+    /// If the system refuses it, or it is no segment.
+    pub(crate) fn read(path: &Path) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        File::open(path)?.take(SEGMENT_BYTES_MAX).read_to_end(&mut bytes)?;
+        Self::of(bytes)
+    }
+
+    fn of(bytes: Vec<u8>) -> io::Result<Self> {
+        let mut own = Self { bytes, blocks: Vec::new(), damaged: 0 };
+        let bytes = &own.bytes[..];
+        if bytes.len() < HEAD_BYTES {
+            // The process ended before it had written the head.
+            return Ok(own);
+        }
+        let version = bytes.get(8..12).unwrap_or_default();
+        if !bytes.starts_with(HEAD) || version != VERSION.to_le_bytes() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "no journal that is known here",
+            ));
+        }
+        let mut position = HEAD_BYTES;
+        while position < bytes.len() {
+            let rest = &bytes[position..];
+            if let Some(length) = block(rest) {
+                let start = position + BLOCK_HEAD_BYTES;
+                position = start + length;
+                own.blocks.push(start..position);
+                continue;
+            }
+            let Some(length) = gap(rest) else { break };
+            own.damaged += length as u64;
+            position += length;
+        }
+        Ok(own)
+    }
+
+    /// All records, in their order.
+    pub(crate) fn records(&self) -> impl Iterator<Item = Record<'_>> {
+        let blocks = self.blocks.iter().map(|block| &self.bytes[block.clone()]);
+        blocks.flat_map(|bytes| RecordReader { bytes })
+    }
 }
 
 /// The number of records in the bytes of a segment.
@@ -140,44 +189,25 @@ pub(crate) fn read_segment(path: &Path, mut take: impl FnMut(RecordReader<'_>)) 
 /// # Errors
 /// If it is no segment.
 pub fn count_records(bytes: &[u8]) -> io::Result<u64> {
-    let mut count = 0;
-    read_blocks(bytes, &mut |records| count += records.count() as u64)?;
-    Ok(count)
+    Ok(SegmentBytes::of(bytes.to_vec())?.records().count() as u64)
 }
 
-fn read_blocks(bytes: &[u8], take: &mut dyn FnMut(RecordReader<'_>)) -> io::Result<u64> {
-    if bytes.len() < HEAD_BYTES {
-        // The process ended before it had written the head.
-        return Ok(0);
+/// The length of what lies before the next mark; `None` if nothing but zeros follows: room that was
+/// made and not used.
+fn gap(bytes: &[u8]) -> Option<usize> {
+    match memchr::memmem::find(&bytes[1..], &MARK) {
+        Some(next) => Some(next + 1),
+        None if bytes.iter().all(|byte| *byte == 0) => None,
+        // Zeros at the end are no damage, but what stands before them is.
+        None => Some(bytes.len()),
     }
-    let version = bytes.get(8..12).unwrap_or_default();
-    if !bytes.starts_with(HEAD) || version != VERSION.to_le_bytes() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "no journal that is known here"));
-    }
-    let mut position = HEAD_BYTES;
-    let mut damaged = 0;
-    while position < bytes.len() {
-        match block(&bytes[position..]) {
-            Some(payload) => {
-                take(RecordReader { bytes: payload });
-                position += BLOCK_HEAD_BYTES + payload.len();
-            }
-            None => {
-                let rest = &bytes[position + 1..];
-                let next = memchr::memmem::find(rest, &MARK).map_or(rest.len(), |next| next) + 1;
-                damaged += next as u64;
-                position += next;
-            }
-        }
-    }
-    Ok(damaged)
 }
 
-/// The payload of the block that bytes begin with, if it is sound.
-fn block(bytes: &[u8]) -> Option<&[u8]> {
+/// The length of the records of the block that bytes begin with, if it is sound.
+fn block(bytes: &[u8]) -> Option<usize> {
     let (head, rest) = bytes.split_at_checked(BLOCK_HEAD_BYTES)?;
     let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let length = usize::try_from(word(4)).ok()?;
     let payload = rest.get(..length)?;
-    (head[..4] == MARK && crc32c::crc32c(payload) == word(8)).then_some(payload)
+    (head[..4] == MARK && crc32c::crc32c(payload) == word(8)).then_some(length)
 }

@@ -22,6 +22,7 @@ use rrd::{Access, Error, File, X86_64};
 use super::{Answer, ClientSession, Refused, usage};
 use crate::cache::{Entry, Readings};
 use crate::daemon::{CachingDaemon, NoWords};
+use crate::heads::{Heads, Writing};
 use crate::locks::lock;
 use crate::paths;
 use crate::protocol::{Command, Fields};
@@ -231,17 +232,35 @@ impl ClientSession {
         }
         self.make_folders(&shown, &real)?;
         let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();
+        let daemon = Arc::clone(&self.daemon);
+        let writing = daemon.heads.as_ref().map(Heads::writing);
         let held = entry.as_ref().map(|entry| lock(&entry.io));
         let now = self.daemon.now();
         let made = create::create(Path::new(&shown), &options, &definitions, now);
         made.map_err(|error| rrd_error(&error))?;
-        drop(held);
+        self.replaced(Path::new(&shown), entry.as_deref(), writing.as_ref())?;
+        drop((held, writing));
         if let Some(entry) = entry {
             // Readings of the file that was there before.
             self.forget_entry(&entry)?;
         }
         self.answer("RRD created OK");
         Ok(())
+    }
+
+    /// Lets the disk have a file that was made or changed, where readings are to survive the end of
+    /// the power.
+    pub(super) fn replaced(
+        &self,
+        path: &Path,
+        entry: Option<&Entry>,
+        writing: Option<&Writing<'_>>,
+    ) -> Answer {
+        let (Some(heads), Some(writing)) = (&self.daemon.heads, writing) else { return Ok(()) };
+        let path = path.canonicalize();
+        let base = self.daemon.settings.paths.base();
+        let done = path.and_then(|path| heads.replaced(&path, entry, base, writing));
+        done.map_err(|error| format!("RRD Error: cannot sync: {}", rrd::reason(&error)).into())
     }
 
     fn create_options(&self, words: &[String]) -> Result<(create::Options, Vec<String>), Refused> {
@@ -345,20 +364,22 @@ impl ClientSession {
         if let Some(entry) = &entry {
             self.write(entry)?;
         }
+        let daemon = Arc::clone(&self.daemon);
+        let writing = daemon.heads.as_ref().map(Heads::writing);
         let held = entry.as_ref().map(|entry| lock(&entry.io));
         let arguments: Vec<String> = std::iter::once(shown).chain(words).collect();
         let world = Zone(Arc::clone(&self.daemon));
         let mut out = Vec::new();
         let tuned = rrd::command::run("tune", &arguments, &world, &mut out);
-        drop(held);
         if let Some(Err(error)) = tuned {
             return Err(format!("RRD Error: {error}").into());
         }
+        self.replaced(&real, entry.as_deref(), writing.as_ref())?;
+        drop((held, writing));
         if let Some(entry) = entry {
             entry.lock().rules = None;
             super::load(&entry).map_err(|error| rrd_error(&error))?;
         }
-        let _ = real;
         self.answer("Success");
         Ok(())
     }

@@ -32,6 +32,10 @@ impl DaemonWorld for Here {
         self.0.lock().expect("log").push(text.to_owned());
     }
 
+    fn boot(&self) -> String {
+        std::env::var("WHIT_TEST_BOOT").unwrap_or_default()
+    }
+
     fn offset(&self, _: i64) -> (i32, String) {
         (0, "UTC".to_owned())
     }
@@ -42,7 +46,9 @@ pub(crate) fn settings(folder: &Path) -> DaemonSettings {
     let base = folder.join("base");
     DaemonSettings {
         paths: PathRules::new(&base, true, true).expect("base"),
-        write_seconds: 300,
+        // Nothing is written by itself, however old its time says that it is.
+        write_seconds: 1 << 40,
+        crowded_write_seconds: 1 << 40,
         delay_seconds: 0,
         scan_seconds: 3600,
         writers: 2,
@@ -60,7 +66,7 @@ pub(crate) fn start_with(
     folder: &Path,
     settings: DaemonSettings,
     acknowledge: Acknowledge,
-    world: Here,
+    world: impl DaemonWorld + 'static,
 ) -> Server {
     let socket = folder.join("socket");
     let _ = std::fs::remove_file(&socket);
@@ -69,6 +75,7 @@ pub(crate) fn start_with(
         purpose: Purpose::Commands,
         permissions: Permissions::ALL,
         acknowledge,
+        tls: None,
     };
     let daemon = CachingDaemon::new(settings, Box::new(world)).expect("daemon");
     Server::start(daemon, vec![listener]).expect("server")
