@@ -4,7 +4,7 @@
 //! recordings nor views; how views show it is data in its [`Entry`].  `docs/adding-a-source.md`
 //! describes how to add one.
 //!
-//! Uses `sample`, `layout`, `procfs` and `bpf`. Begin with [`Source`] and [`Entry`], then
+//! Uses `sample`, `layout`, `procfs`, `logring` and `bpf`. Begin with [`Source`] and [`Entry`], then
 //! `softirq.rs`, a source in one file; [`Sampler`] reads sources, and each is opened with a
 //! [`SourceContext`].
 #![forbid(unsafe_code)]
@@ -30,6 +30,7 @@ mod instance;
 mod interrupt;
 mod job;
 mod kernel;
+mod log;
 mod memory;
 mod network;
 mod nfs;
@@ -131,7 +132,7 @@ pub struct Entry {
     /// The `-s` letters that select it, besides its name ([`SourceDef::letters`]); new sources have
     /// none.
     pub letters: &'static str,
-    /// The kernel files it reads, as patterns under `/proc` and `/sys`; `*` stands for any name.
+    /// The files it reads, as patterns under `/proc`, `/sys` and `/dev/shm`; `*` stands for any name.
     pub reads: &'static [&'static str],
     /// The labels of an instance, in order; empty for a source with a single row.
     pub instance: &'static [&'static str],
@@ -232,6 +233,7 @@ pub static ALL: &[&Entry] = &[
     &inode::ENTRY,
     &interrupt::ENTRY,
     &job::ENTRY,
+    &log::ENTRY,
     &memory::ENTRY,
     &network::ENTRY,
     &nfs::ENTRY,

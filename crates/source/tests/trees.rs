@@ -275,7 +275,8 @@ fn what_a_source_reads_is_in_some_tree() {
     let mut missing = BTreeSet::new();
     let trees: Vec<FakeHost> = TREES.iter().map(written).collect();
     for def in source::ALL.iter().copied() {
-        for pattern in def.reads {
+        // Files in /dev/shm are made by programs; trees are what kernels show.
+        for pattern in def.reads.iter().filter(|pattern| !pattern.starts_with("/dev/shm/")) {
             if !trees.iter().any(|tree| has(tree.root(), &pattern[1..])) {
                 missing.insert(format!("{} {pattern}", def.name));
             }

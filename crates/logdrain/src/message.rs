@@ -1,0 +1,692 @@
+//! The message of a record: its format with its arguments put in, as Rust, C++ or C would have.
+//!
+//! A format that does not fit its arguments loses nothing: what has no place is appended, what has
+//! no argument stays as it is.
+
+use std::io::Write as _;
+
+use logring::abi::kind;
+use logring::{FormatKind, LogValue, RingNotice, SiteRole};
+
+use crate::c_number::{CSpec, put_c_float, put_c_integer};
+use crate::number::{put_float, put_signed, put_unsigned};
+use crate::plain::is_plain;
+use crate::record::LogRecord;
+
+/// Widths and precisions beyond this are cut: a format may come from anyone.
+const WIDTH_MAX: usize = 4096;
+
+/// How a value is to be written.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spec {
+    /// What fills up to the width.
+    fill: Option<char>,
+    /// `<`, `>`, `^`, or 0: by the type.
+    align: u8,
+    plus: bool,
+    space: bool,
+    alternate: bool,
+    zero: bool,
+    width: usize,
+    precision: Option<usize>,
+    /// `x`, `e`, `?`, ... or 0.
+    letter: u8,
+    /// The format is C's.
+    is_c: bool,
+}
+
+/// What a value is filled up with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Padding {
+    /// Nothing: Rust's `{:?}` of a text has no width.
+    None,
+    /// It stands on the left if the format does not say.
+    Text,
+    /// It stands on the right.
+    Number,
+    /// So, and zeros may be put in front.
+    Zeros,
+}
+
+impl Spec {
+    /// The part of it that is about numbers of C.
+    fn of_c(&self) -> CSpec {
+        CSpec {
+            letter: self.letter,
+            precision: self.precision.map(|precision| precision.min(WIDTH_MAX)),
+            plus: self.plus,
+            space: self.space,
+            alternate: self.alternate,
+        }
+    }
+
+    /// What a text is filled up with.
+    fn of_text(&self) -> Padding {
+        if self.letter == b'?' && !self.is_c { Padding::None } else { Padding::Text }
+    }
+}
+
+/// Appends the message of a record.
+pub fn write_message(out: &mut Vec<u8>, record: &LogRecord<'_>) {
+    if let Some(notice) = record.record.notice() {
+        return put_notice(out, &notice, record);
+    }
+    let Some(site) = record.site else {
+        let _ = write!(out, "call site {} is not known", record.record.site);
+        return;
+    };
+    let Ok(values) = record.record.arguments(&site.types) else {
+        out.extend_from_slice(site.format.as_bytes());
+        out.extend_from_slice(b" (its arguments are cut)");
+        return;
+    };
+    write_site_message(out, record, site, values.as_slice());
+}
+
+/// Whether messages of a format hold none of the bytes that `is_special` names if its arguments do
+/// not.  These bytes are no letters, digits, signs of numbers, brackets, `:`, `{` or `}`.
+pub(crate) fn is_plain_format(format: &str, is_special: impl Fn(u8) -> bool) -> bool {
+    let format = format.as_bytes();
+    // `?` puts texts in quotes; `{:c}` and C's `%c` make any character of a number.
+    let has_spec = !is_plain(format, |byte| byte == b':');
+    !(has_spec && format.windows(2).any(|two| two == b"c}"))
+        && is_plain(format, |byte| is_special(byte) | (byte == b'?'))
+}
+
+/// Appends the message of a record if it holds none of the bytes that `is_special` names; its format
+/// does not, as [`is_plain_format`] has found.  Gives whether it did.
+///
+/// What the message is made of is looked at, not the message: whoever reads what was just written in
+/// pieces waits until the pieces have left the processor's store buffer, 100 ns and more.
+#[inline]
+pub(crate) fn write_plain_message(
+    out: &mut Vec<u8>,
+    record: &LogRecord<'_>,
+    is_special: impl Fn(u8) -> bool,
+) -> bool {
+    let Some(site) = record.site.filter(|_| record.record.kind == kind::LOG) else { return false };
+    if site.format_kind == FormatKind::Printf {
+        return false;
+    }
+    let Ok(values) = record.record.arguments(&site.types) else { return false };
+    let is_plain = |value: &LogValue<'_>| match value {
+        LogValue::Text(text) => is_plain(text, &is_special),
+        LogValue::Interned(number) => {
+            is_plain(record.dictionary.text(*number).unwrap_or_default(), &is_special)
+        }
+        LogValue::Char(c) => is_plain(c.encode_utf8(&mut [0; 4]).as_bytes(), &is_special),
+        LogValue::Bytes(_) => false,
+        _ => true,
+    };
+    if !values.as_slice().iter().all(is_plain) {
+        return false;
+    }
+    write_site_message(out, record, site, values.as_slice());
+    true
+}
+
+fn write_site_message<'a>(
+    out: &mut Vec<u8>,
+    record: &LogRecord<'a>,
+    site: &logring::Site,
+    mut arguments: &[LogValue<'a>],
+) {
+    match site.role {
+        SiteRole::Message => {}
+        SiteRole::Entry => out.extend_from_slice(b"Entering"),
+        SiteRole::Exit => {
+            out.extend_from_slice(b"Exiting after ");
+            arguments = put_span(out, arguments);
+        }
+        SiteRole::StopWatch => {
+            out.extend_from_slice(b"Elapsed ");
+            arguments = put_span(out, arguments);
+        }
+    }
+    if site.role != SiteRole::Message && !site.format.is_empty() {
+        out.extend_from_slice(b": ");
+    }
+    let format = site.format.as_bytes();
+    let mut writer = Message { out, record, arguments, next: 0, used: 0 };
+    match site.format_kind {
+        FormatKind::Plain => writer.out.extend_from_slice(format),
+        FormatKind::Braces => writer.braces(format),
+        FormatKind::Printf => writer.printf(format),
+    }
+    writer.append_unused();
+}
+
+/// Appends the time span that is the first argument; gives the others.
+fn put_span<'a, 'b>(out: &mut Vec<u8>, arguments: &'b [LogValue<'a>]) -> &'b [LogValue<'a>] {
+    let Some((first, rest)) = arguments.split_first() else { return arguments };
+    let ns = match first {
+        LogValue::Unsigned(ns) => *ns,
+        LogValue::Signed(ns) => ns.unsigned_abs(),
+        _ => 0,
+    };
+    let _ = match ns {
+        0..10_000 => write!(out, "{ns} ns"),
+        10_000..10_000_000 => write!(out, "{:.3} us", ns as f64 / 1e3),
+        10_000_000..10_000_000_000 => write!(out, "{:.3} ms", ns as f64 / 1e6),
+        _ => write!(out, "{:.3} s", ns as f64 / 1e9),
+    };
+    rest
+}
+
+fn put_notice(out: &mut Vec<u8>, notice: &RingNotice<'_>, record: &LogRecord<'_>) {
+    let level = record.level().name();
+    let _ = match notice {
+        RingNotice::Dropped { count, first_sequence, last_sequence } => write!(
+            out,
+            "{count} records of level {level} were dropped: sequence {first_sequence} to \
+             {last_sequence}"
+        ),
+        RingNotice::Suppressed { count, .. } => {
+            let _ = write!(out, "{count} records were suppressed");
+            match record.site {
+                Some(site) => write!(out, " of {}:{}: {}", site.file, site.line, site.format),
+                None => Ok(()),
+            }
+        }
+        RingNotice::Calibration { realtime_ns, .. } => write!(out, "clocks: {realtime_ns}"),
+        RingNotice::NextRing { number } => write!(out, "goes on in ring {number}"),
+        RingNotice::ThreadBegin { tid, name } => {
+            let _ = write!(out, "thread {tid} begins: ");
+            out.extend_from_slice(name);
+            Ok(())
+        }
+        RingNotice::ThreadEnd { tid } => write!(out, "thread {tid} ends"),
+    };
+}
+
+/// A message that is written.
+struct Message<'m, 'a> {
+    out: &'m mut Vec<u8>,
+    record: &'m LogRecord<'a>,
+    arguments: &'m [LogValue<'a>],
+    /// The next argument, where the format does not say which.
+    next: usize,
+    /// A bit for each argument that was written.
+    used: u32,
+}
+
+impl<'a> Message<'_, 'a> {
+    fn argument(&mut self, number: usize) -> Option<LogValue<'a>> {
+        let value = *self.arguments.get(number)?;
+        self.used |= 1 << number.min(31);
+        Some(value)
+    }
+
+    fn take(&mut self) -> Option<LogValue<'a>> {
+        let value = self.argument(self.next);
+        self.next += 1;
+        value
+    }
+
+    /// What the format has no place for.
+    fn append_unused(&mut self) {
+        for number in 0..self.arguments.len() {
+            if self.used & (1 << number.min(31)) == 0 {
+                self.out.push(b' ');
+                let value = self.arguments[number];
+                self.put(value, &Spec::default());
+            }
+        }
+    }
+
+    /// `{}`, `{0:>8}`, `{name:?}`; `{{` and `}}` are braces.
+    fn braces(&mut self, mut format: &[u8]) {
+        while let Some(at) = format.iter().position(|byte| matches!(byte, b'{' | b'}')) {
+            self.out.extend_from_slice(&format[..at]);
+            let brace = format[at];
+            format = &format[at + 1..];
+            if format.first() == Some(&brace) || brace == b'}' {
+                self.out.push(brace);
+                format = format.strip_prefix(&[brace]).unwrap_or(format);
+                continue;
+            }
+            let Some(end) = format.iter().position(|byte| *byte == b'}') else {
+                self.out.push(b'{');
+                continue;
+            };
+            let place = &format[..end];
+            format = &format[end + 1..];
+            if place.is_empty() {
+                self.put_next(place, &Spec::default());
+                continue;
+            }
+            let (name, spec) = match place.iter().position(|byte| *byte == b':') {
+                Some(colon) => (&place[..colon], brace_spec(&place[colon + 1..])),
+                None => (place, Spec::default()),
+            };
+            match std::str::from_utf8(name).ok().and_then(|name| name.parse::<usize>().ok()) {
+                Some(number) => match self.argument(number) {
+                    Some(value) => self.put(value, &spec),
+                    None => self.put_place(place),
+                },
+                // A name's arguments come in the order of its places.
+                None => self.put_next(place, &spec),
+            }
+        }
+        self.out.extend_from_slice(format);
+    }
+
+    fn put_next(&mut self, place: &[u8], spec: &Spec) {
+        match self.take() {
+            Some(value) => self.put(value, spec),
+            None => self.put_place(place),
+        }
+    }
+
+    fn put_place(&mut self, place: &[u8]) {
+        self.out.push(b'{');
+        self.out.extend_from_slice(place);
+        self.out.push(b'}');
+    }
+
+    /// `%d`, `%-8.3f`, `%*s`, `%%`.
+    fn printf(&mut self, mut format: &[u8]) {
+        while let Some(at) = format.iter().position(|byte| *byte == b'%') {
+            self.out.extend_from_slice(&format[..at]);
+            let place = &format[at..];
+            format = &format[at + 1..];
+            if let Some(rest) = format.strip_prefix(b"%") {
+                self.out.push(b'%');
+                format = rest;
+                continue;
+            }
+            let before = self.next;
+            let Some((spec, rest)) = self.printf_spec(format) else {
+                self.out.push(b'%');
+                continue;
+            };
+            let length = place.len() - rest.len();
+            format = rest;
+            match self.take() {
+                Some(value) => self.put(value, &spec),
+                None => {
+                    self.next = before;
+                    self.out.extend_from_slice(&place[..length]);
+                }
+            }
+        }
+        self.out.extend_from_slice(format);
+    }
+
+    fn printf_spec<'f>(&mut self, mut format: &'f [u8]) -> Option<(Spec, &'f [u8])> {
+        let mut spec = Spec { is_c: true, align: b'>', ..Spec::default() };
+        while let Some((flag, rest)) = format.split_first() {
+            match flag {
+                b'-' => spec.align = b'<',
+                b'+' => spec.plus = true,
+                b' ' => spec.space = true,
+                b'#' => spec.alternate = true,
+                b'0' => spec.zero = true,
+                b'\'' => {}
+                _ => break,
+            }
+            format = rest;
+        }
+        spec.width = match format.strip_prefix(b"*") {
+            Some(rest) => {
+                format = rest;
+                let width = self.star();
+                if width < 0 {
+                    spec.align = b'<';
+                }
+                width.unsigned_abs() as usize
+            }
+            None => take_number(&mut format).unwrap_or(0),
+        };
+        if let Some(rest) = format.strip_prefix(b".") {
+            format = rest;
+            spec.precision = match format.strip_prefix(b"*") {
+                Some(rest) => {
+                    format = rest;
+                    usize::try_from(self.star()).ok()
+                }
+                None => Some(take_number(&mut format).unwrap_or(0)),
+            };
+        }
+        spec.zero &= spec.align == b'>';
+        while let Some((b'h' | b'l' | b'j' | b'z' | b't' | b'L' | b'q', rest)) =
+            format.split_first()
+        {
+            format = rest;
+        }
+        let (letter, rest) = format.split_first()?;
+        spec.letter = *letter;
+        b"diouxXeEfFgGaAcspm".contains(letter).then_some((spec, rest))
+    }
+
+    /// A width or precision that is an argument.
+    fn star(&mut self) -> i64 {
+        match self.take() {
+            Some(LogValue::Signed(number)) => number,
+            Some(LogValue::Unsigned(number)) => i64::try_from(number).unwrap_or(i64::MAX),
+            _ => 0,
+        }
+    }
+
+    /// Appends a value.
+    fn put(&mut self, value: LogValue<'a>, spec: &Spec) {
+        let is_plain = spec.width == 0
+            && spec.precision.is_none()
+            && !spec.plus
+            && !spec.space
+            && !spec.alternate;
+        let is_plain_letter = matches!(spec.letter, 0 | b'd' | b'i' | b'u' | b's');
+        if is_plain && is_plain_letter {
+            match value {
+                LogValue::Signed(number) if spec.letter != b'u' => {
+                    return put_signed(self.out, number);
+                }
+                LogValue::Unsigned(number) => return put_unsigned(self.out, number),
+                LogValue::Float(number) => return put_float(self.out, number),
+                LogValue::Text(text) => return self.out.extend_from_slice(text),
+                _ => {}
+            }
+        }
+        let start = self.out.len();
+        let padding = self.put_body(value, spec);
+        self.pad(start, spec, padding);
+    }
+
+    /// Appends a value without padding; gives what padding it takes.
+    fn put_body(&mut self, value: LogValue<'a>, spec: &Spec) -> Padding {
+        match value {
+            LogValue::Signed(number) => self.put_integer(i128::from(number), spec),
+            LogValue::Unsigned(number) => self.put_integer(i128::from(number), spec),
+            LogValue::Float(number) => {
+                if self.put_float(number, spec) {
+                    Padding::Zeros
+                } else {
+                    Padding::Number
+                }
+            }
+            LogValue::Bool(is) if matches!(spec.letter, 0 | b'?' | b's') => {
+                self.out.extend_from_slice(if is { b"true" } else { b"false" });
+                Padding::Text
+            }
+            LogValue::Bool(is) => self.put_integer(i128::from(is), spec),
+            LogValue::Char(c) if matches!(spec.letter, 0 | b'?' | b'c' | b's') => {
+                if spec.letter == b'?' {
+                    let _ = write!(self.out, "{c:?}");
+                } else {
+                    self.out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                }
+                spec.of_text()
+            }
+            LogValue::Char(c) => self.put_integer(i128::from(u32::from(c)), spec),
+            LogValue::Text(text) => {
+                self.put_text(text, spec);
+                spec.of_text()
+            }
+            LogValue::Interned(number) => {
+                match self.record.dictionary.text(number) {
+                    Some(text) => self.put_text(text, spec),
+                    None => {
+                        let _ = write!(self.out, "text {number} is not known");
+                    }
+                }
+                spec.of_text()
+            }
+            LogValue::Pointer(0) if spec.is_c => {
+                self.out.extend_from_slice(b"(nil)");
+                spec.of_text()
+            }
+            LogValue::Pointer(address) => {
+                let _ = write!(self.out, "{address:#x}");
+                spec.of_text()
+            }
+            LogValue::Bytes(bytes) => {
+                for byte in bytes {
+                    let _ = write!(self.out, "{byte:02x}");
+                }
+                spec.of_text()
+            }
+        }
+    }
+
+    fn put_text(&mut self, text: &[u8], spec: &Spec) {
+        if spec.letter == b'?' {
+            let _ = write!(self.out, "{:?}", String::from_utf8_lossy(text));
+            return;
+        }
+        match spec.precision {
+            // C counts bytes, Rust characters.
+            Some(most) if spec.is_c => self.out.extend_from_slice(&text[..text.len().min(most)]),
+            Some(most) => {
+                let text = String::from_utf8_lossy(text);
+                let end = text.char_indices().nth(most).map_or(text.len(), |(at, _)| at);
+                self.out.extend_from_slice(&text.as_bytes()[..end]);
+            }
+            None => self.out.extend_from_slice(text),
+        }
+    }
+
+    fn put_integer(&mut self, number: i128, spec: &Spec) -> Padding {
+        if spec.letter == b'c' {
+            let c = u32::try_from(number).ok().and_then(char::from_u32).unwrap_or('\u{fffd}');
+            self.out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            return Padding::Text;
+        }
+        if spec.is_c {
+            if b"eEfFgGaA".contains(&spec.letter) {
+                let has_zeros = self.put_float(number as f64, spec);
+                return if has_zeros { Padding::Zeros } else { Padding::Number };
+            }
+            if spec.letter != b'p' {
+                put_c_integer(self.out, number, &spec.of_c());
+                return if spec.precision.is_some() { Padding::Number } else { Padding::Zeros };
+            }
+        }
+        // Other bases show the bits, as of a u64.
+        let bits = number as u64;
+        let is_decimal = !matches!(spec.letter, b'x' | b'X' | b'o' | b'b' | b'B' | b'p' | b'u');
+        if is_decimal && number < 0 {
+            self.out.push(b'-');
+        } else if is_decimal && spec.plus {
+            self.out.push(b'+');
+        }
+        match spec.letter {
+            b'p' => self.out.extend_from_slice(b"0x"),
+            b'x' | b'X' if spec.alternate => self.out.extend_from_slice(b"0x"),
+            b'o' if spec.alternate => self.out.extend_from_slice(b"0o"),
+            b'b' | b'B' if spec.alternate => self.out.extend_from_slice(b"0b"),
+            _ => {}
+        }
+        let precision = spec.precision.map(|precision| precision.min(WIDTH_MAX));
+        let size = number.unsigned_abs();
+        let _ = match (spec.letter, precision) {
+            (b'e', None) => write!(self.out, "{size:e}"),
+            (b'e', Some(precision)) => write!(self.out, "{size:.precision$e}"),
+            (b'E', None) => write!(self.out, "{size:E}"),
+            (b'E', Some(precision)) => write!(self.out, "{size:.precision$E}"),
+            (letter, _) => self.put_digits(letter, bits, size),
+        };
+        Padding::Zeros
+    }
+
+    fn put_digits(&mut self, letter: u8, bits: u64, size: u128) -> std::io::Result<()> {
+        match letter {
+            b'x' | b'p' => write!(self.out, "{bits:x}"),
+            b'X' => write!(self.out, "{bits:X}"),
+            b'o' => write!(self.out, "{bits:o}"),
+            b'b' | b'B' => write!(self.out, "{bits:b}"),
+            b'u' => write!(self.out, "{bits}"),
+            _ => write!(self.out, "{size}"),
+        }
+    }
+
+    /// Whether zeros may be put in front of it.
+    fn put_float(&mut self, number: f64, spec: &Spec) -> bool {
+        // A float that C has as an integer is shown as what it is.
+        if spec.is_c && b"eEfFgGaA".contains(&spec.letter) {
+            return put_c_float(self.out, number, &spec.of_c());
+        }
+        if spec.plus && !number.is_sign_negative() && !number.is_nan() {
+            self.out.push(b'+');
+        }
+        let precision = spec.precision.map(|precision| precision.min(WIDTH_MAX));
+        let _ = match (spec.letter, precision) {
+            (b'e', None) => write!(self.out, "{number:e}"),
+            (b'e', Some(precision)) => write!(self.out, "{number:.precision$e}"),
+            (b'E', None) => write!(self.out, "{number:E}"),
+            (b'E', Some(precision)) => write!(self.out, "{number:.precision$E}"),
+            (b'?', None) => write!(self.out, "{number:?}"),
+            (_, Some(precision)) => write!(self.out, "{number:.precision$}"),
+            (_, None) => write!(self.out, "{number}"),
+        };
+        true
+    }
+
+    /// Fills what was appended since `start` up to the width.
+    fn pad(&mut self, start: usize, spec: &Spec, padding: Padding) {
+        let width = spec.width.min(WIDTH_MAX);
+        if width == 0 || padding == Padding::None {
+            return;
+        }
+        let text = &self.out[start..];
+        let length = match std::str::from_utf8(text) {
+            Ok(text) if !spec.is_c => text.chars().count(),
+            _ => text.len(),
+        };
+        let missing = width.saturating_sub(length);
+        if spec.zero && padding == Padding::Zeros {
+            // Behind the sign and the prefix.
+            let mut at = start;
+            at += usize::from(matches!(self.out.get(at), Some(b'-' | b'+' | b' ')));
+            if self.out.get(at) == Some(&b'0')
+                && matches!(self.out.get(at + 1), Some(b'x' | b'X' | b'o' | b'b'))
+            {
+                at += 2;
+            }
+            self.out.splice(at..at, std::iter::repeat_n(b'0', missing));
+            return;
+        }
+        let align = match spec.align {
+            0 if padding == Padding::Text => b'<',
+            0 => b'>',
+            align => align,
+        };
+        let left = match align {
+            b'>' => missing,
+            b'^' => missing / 2,
+            _ => 0,
+        };
+        let mut bytes = [0; 4];
+        let fill: &[u8] = spec.fill.unwrap_or(' ').encode_utf8(&mut bytes).as_bytes();
+        self.out.splice(start..start, fill.repeat(left));
+        (left..missing).for_each(|_| self.out.extend_from_slice(fill));
+    }
+}
+
+/// Reads what stands behind the colon of `{:…}`.
+fn brace_spec(mut text: &[u8]) -> Spec {
+    let mut spec = Spec::default();
+    let whole = std::str::from_utf8(text).unwrap_or_default();
+    let mut characters = whole.chars();
+    if let (Some(fill), [align @ (b'<' | b'>' | b'^'), rest @ ..]) =
+        (characters.next(), characters.as_str().as_bytes())
+    {
+        (spec.fill, spec.align, text) = (Some(fill), *align, rest);
+    } else if let [align @ (b'<' | b'>' | b'^'), rest @ ..] = text {
+        (spec.align, text) = (*align, rest);
+    }
+    while let Some((flag, rest)) = text.split_first() {
+        match flag {
+            b'+' => spec.plus = true,
+            b'-' => {}
+            b'#' => spec.alternate = true,
+            b'0' => spec.zero = true,
+            _ => break,
+        }
+        text = rest;
+    }
+    spec.width = take_number(&mut text).unwrap_or(0);
+    if let Some(rest) = text.strip_prefix(b".") {
+        text = rest;
+        spec.precision = take_number(&mut text);
+    }
+    spec.letter = text.first().copied().unwrap_or(0);
+    spec
+}
+
+fn take_number(text: &mut &[u8]) -> Option<usize> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = text.split_at(digits);
+    *text = rest;
+    std::str::from_utf8(number).ok()?.parse::<usize>().ok().map(|number| number.min(WIDTH_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use logring::abi::entry;
+    use logring::{ArgumentType, Dictionary, RecordIterator, encode_entry};
+
+    use super::*;
+    use crate::plain::is_beyond_ascii;
+    use crate::record::RecordOrigin;
+
+    fn dictionary(format: &str, kind: u8) -> Dictionary {
+        let mut site = 7_u32.to_le_bytes().to_vec();
+        site.extend_from_slice(&[4, kind, 3, 0]);
+        for text in ["f", "r", format] {
+            site.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        }
+        site.extend_from_slice(&[0; 4]);
+        let types = [ArgumentType::Text, ArgumentType::Signed, ArgumentType::Char];
+        site.extend(types.iter().map(|kind| *kind as u8));
+        site.extend_from_slice(format!("fr{format}").as_bytes());
+        let mut dictionary = Dictionary::default();
+        assert!(dictionary.add(&encode_entry(1, entry::SITE, &site)).is_ok());
+        dictionary
+    }
+
+    #[test]
+    fn a_message_that_is_written_at_once_is_the_message_and_has_nothing_special() {
+        let texts = ["", "plain", "a \"quote\"", "a > b", "tab\tand\nline", "ü", "back\\slash"];
+        let formats = [
+            "{} {} {}",
+            "{} {:c} {}",
+            "{:?} {:>9} {}",
+            "{}%c ]]> {}",
+            "%s %c %d",
+            "{:\"<9} {:x} {:?}",
+        ];
+        let mut plain = 0;
+        for (format, kind) in formats.iter().flat_map(|one| [(one, 1_u8), (one, 2), (one, 3)]) {
+            let dictionary = dictionary(format, kind);
+            for (text, c) in texts.iter().flat_map(|text| ['c', '"', '>', 'é'].map(|c| (text, c)))
+            {
+                let mut payload = (text.len() as u32).to_le_bytes().to_vec();
+                payload.extend_from_slice(text.as_bytes());
+                payload.resize(payload.len().next_multiple_of(8), 0);
+                payload.extend_from_slice(&34_i64.to_le_bytes());
+                payload.extend_from_slice(&u64::from(u32::from(c)).to_le_bytes());
+                let size = logring::abi::RECORD_HEAD + payload.len();
+                let mut bytes = logring::abi::word0(size, kind::LOG, 4).to_le_bytes().to_vec();
+                bytes.extend_from_slice(&[0; 8]);
+                bytes.extend_from_slice(&1_u64.to_le_bytes());
+                bytes.extend_from_slice(&payload);
+                let record = RecordIterator::new(&bytes, 0).next().and_then(Result::ok);
+                let record = record.expect("a record");
+                let record = LogRecord::new(&record, &dictionary, RecordOrigin::default(), 0);
+                let is_special = |byte: u8| is_beyond_ascii(byte) | (byte == b'"') | (byte == b'>');
+                let (mut whole, mut at_once) = (Vec::new(), Vec::new());
+                write_message(&mut whole, &record);
+                if is_plain_format(format, is_special)
+                    && write_plain_message(&mut at_once, &record, is_special)
+                {
+                    plain += 1;
+                    assert_eq!(at_once, whole);
+                    assert!(!whole.iter().any(|byte| is_special(*byte)), "{format} {text} {c}");
+                } else {
+                    assert!(at_once.is_empty());
+                }
+            }
+        }
+        assert!(plain > 5, "{plain}");
+    }
+}

@@ -1,0 +1,227 @@
+//! A program's own output, and the adapters for `log` and `tracing`.  Each case is a child process
+//! of this test, with a role.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use logdrain::{FileRotation, FileSink, LogRecord, LogSink, LogZone, TextFormat};
+use logger::{
+    ConsumerState, LocalOptions, LocalOutput, LogAdapter, LogConfig, Logger, Tier, TracingLayer,
+    log_info, log_notice, log_warning,
+};
+use reading::{Read, folder, read_folder};
+use tracing_subscriber::layer::SubscriberExt as _;
+
+mod reading;
+
+const ROLE: &str = "WHIT_LOG_ROLE";
+const FOLDER: &str = "WHIT_LOG_FOLDER";
+
+fn run(role: &str, folder: &Path) {
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(["child", "--exact", "--nocapture", "--test-threads=1"])
+        .env(ROLE, role)
+        .env(FOLDER, folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{role}: {said}");
+}
+
+/// Not a test of its own: what a child does.
+#[test]
+fn child() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
+    let rings = folder.join("rings");
+    let _logging = logger::start(LogConfig::new(&rings, "host", "program")).unwrap();
+    match role.as_str() {
+        "file" => file(&folder),
+        "threads" => threads(&folder),
+        "broken" => broken(),
+        "log" => facade(),
+        "tracing" => tracing_layer(),
+        other => panic!("{other}"),
+    }
+}
+
+fn text_file(path: &Path) -> Box<dyn LogSink> {
+    let format = TextFormat::new(false, LogZone::default());
+    let rotation = FileRotation { bytes_max: None, keep: 0 };
+    Box::new(FileSink::open(path, Box::new(format), rotation).unwrap())
+}
+
+fn file(folder: &Path) {
+    let log = Logger::new("of the file").unwrap();
+    log.set_levels(2, 6);
+    let path = folder.join("out.txt");
+    let output = LocalOutput::start(text_file(&path), LocalOptions::default()).unwrap();
+    let again = LocalOutput::start(text_file(&path), LocalOptions::default());
+    assert!(again.is_err(), "two consumers");
+    log_warning!(log, "number {} and {:>5}|", 7, "text");
+    log_notice!(log, "for the central store only");
+    let flushed = logger::flush(Tier::Synced, Duration::from_secs(5));
+    assert!(flushed.is_safe, "{flushed:?}");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("WARNING") && text.contains("number 7 and  text|"), "{text}");
+    assert!(!text.contains("central store"), "{text}");
+    log_warning!(log, "the last");
+    let counters = output.stop();
+    assert_eq!((counters.missing, counters.damaged_bytes), (0, 0));
+    assert!(std::fs::read_to_string(&path).unwrap().contains("the last"));
+    // The files of the process are gone; the doorbell stays.
+    assert_eq!(std::fs::read_dir(folder.join("rings")).unwrap().count(), 1);
+    log_warning!(log, "after the end");
+}
+
+/// Ten threads write faster than the output: nothing is lost, and all is in order.
+fn threads(folder: &Path) {
+    let log = Logger::new("threads").unwrap();
+    let path = folder.join("out.txt");
+    let output = LocalOutput::start(text_file(&path), LocalOptions::default()).unwrap();
+    let threads: Vec<_> = (0..10u32)
+        .map(|thread| {
+            std::thread::spawn(move || {
+                for number in 0..10_000u32 {
+                    log_info!(log, "thread {} number {}.", thread, number);
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(output.stop().missing, 0);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut next = [0u32; 10];
+    for line in text.lines() {
+        let (_, rest) = line.split_once("thread ").unwrap();
+        let (thread, number) = rest.trim_end_matches('.').split_once(" number ").unwrap();
+        let thread: usize = thread.parse().unwrap();
+        assert_eq!(number.parse::<u32>().unwrap(), next[thread]);
+        next[thread] += 1;
+    }
+    assert_eq!(next, [10_000; 10]);
+}
+
+/// Fails at first, as a full disk does.
+struct Full {
+    until: Instant,
+    lines: Vec<u8>,
+}
+
+impl LogSink for Full {
+    fn write(&mut self, record: &LogRecord<'_>) -> std::io::Result<()> {
+        writeln!(self.lines, "{}", record.logger())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        if Instant::now() < self.until {
+            return Err(std::io::Error::from_raw_os_error(28));
+        }
+        Ok(())
+    }
+}
+
+/// An output that fails says so through the status, and goes on when it can.
+fn broken() {
+    let log = Logger::new("broken").unwrap();
+    let until = Instant::now() + Duration::from_millis(600);
+    let sink = Full { until, lines: Vec::new() };
+    let output = LocalOutput::start(Box::new(sink), LocalOptions::default()).unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let watch = logger::on_status(move |status| {
+        let _ = sender.send((status.state, status.failure));
+    });
+    log_info!(log, "{}", 1);
+    assert!(!logger::flush(Tier::Read, Duration::from_millis(100)).is_safe);
+    assert!(logger::flush(Tier::Read, Duration::from_secs(10)).is_safe);
+    drop(output);
+    std::thread::sleep(Duration::from_millis(100));
+    drop(watch);
+    let states: Vec<(ConsumerState, u32)> = receiver.iter().collect();
+    let degraded = states.iter().position(|one| *one == (ConsumerState::Degraded, 28));
+    let well = states.iter().rposition(|one| one.0 == ConsumerState::InProcess);
+    assert!(degraded.is_some() && degraded < well, "{states:?}");
+}
+
+fn facade() {
+    LogAdapter::install().unwrap();
+    Logger::new("quiet").unwrap().set_levels(6, 6);
+    for number in 0..3 {
+        log::info!("number {number}");
+    }
+    let mut target = String::new();
+    for name in ["one", "two"] {
+        // A target that is not static, at the same address.
+        target.clear();
+        target.push_str(name);
+        log::info!(target: &target, "of {name}");
+    }
+    log::error!(target: "other", "static text");
+    log::warn!(target: "quiet", "passes");
+    log::info!(target: "quiet", "does not");
+    assert!(!log::log_enabled!(target: "quiet", log::Level::Info));
+}
+
+fn tracing_layer() {
+    let subscriber = tracing_subscriber::registry().with(TracingLayer);
+    tracing::subscriber::with_default(subscriber, || {
+        let span = tracing::info_span!("request", id = 7u64, user = tracing::field::Empty);
+        let _entered = span.enter();
+        span.record("user", "ada");
+        let inner = tracing::debug_span!("inner");
+        let _inner = inner.enter();
+        tracing::warn!(answer = 42i64, ratio = 2.5, ok = true, name = "x", "a message {}", 1);
+        tracing::debug!(target: "other", value = ?Some(1));
+    });
+}
+
+fn attributes(record: &Read) -> Vec<String> {
+    record.attributes.iter().map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+#[test]
+fn the_own_output_writes_a_file_and_goes() {
+    run("file", folder().path());
+}
+
+#[test]
+fn ten_threads_lose_nothing_to_a_slow_output() {
+    run("threads", folder().path());
+}
+
+#[test]
+fn an_output_that_fails_is_told_of() {
+    run("broken", folder().path());
+}
+
+#[test]
+fn records_of_the_facade_log_are_found() {
+    let folder = folder();
+    run("log", folder.path());
+    let found = read_folder(&folder.path().join("rings"));
+    let of = |logger: &str| -> Vec<&str> {
+        let records = found.records.iter().filter(|record| record.logger == logger);
+        records.map(|record| record.values[0].as_str()).collect()
+    };
+    assert_eq!(of("outputs"), ["number 0", "number 1", "number 2"]);
+    assert_eq!((of("other"), of("quiet")), (vec!["static text"], vec!["passes"]));
+    assert_eq!((of("one"), of("two")), (vec!["of one"], vec!["of two"]));
+    assert_eq!(found.records[0].routine, "outputs");
+}
+
+#[test]
+fn events_of_tracing_are_found_with_their_spans() {
+    let folder = folder();
+    run("tracing", folder.path());
+    let found = read_folder(&folder.path().join("rings"));
+    let [event, other] = &found.records[..] else { panic!("{found:?}") };
+    assert_eq!((event.logger.as_str(), event.values[0].as_str()), ("outputs", "a message 1"));
+    let own = ["answer=42", "ratio=2.5", "ok=true", "name=x"];
+    let of_spans = ["id=7", "user=ada", "span=request:inner"];
+    assert_eq!(attributes(event), own.into_iter().chain(of_spans).collect::<Vec<_>>());
+    assert_eq!((other.logger.as_str(), other.attributes[0].1.as_str()), ("other", "Some(1)"));
+}

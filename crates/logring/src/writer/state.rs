@@ -1,0 +1,134 @@
+//! The state of a thread that writes, and how a record is stored and published.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::argument::ErasedArguments;
+use crate::abi::RECORD_HEAD;
+use crate::clock;
+
+/// Records of one level that were dropped and not reported yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Dropped {
+    pub(super) count: u64,
+    pub(super) first: u64,
+    pub(super) last: u64,
+}
+
+/// The state of a thread that writes; the first line is what the hot path uses.
+#[repr(C, align(64))]
+pub(super) struct ThreadState {
+    /// A call is under way.
+    pub(super) busy: Cell<u32>,
+    /// Context of the thread, 0: none.
+    pub(super) scope: Cell<u32>,
+    /// Position after the last record.
+    pub(super) write: Cell<u64>,
+    /// Position up to which there is room for the hot path; 0 where every record takes the slow path.
+    pub(super) limit: Cell<u64>,
+    /// The data, mapped twice.
+    pub(super) data: Cell<*mut u8>,
+    /// Capacity − 1.
+    pub(super) mask: Cell<u64>,
+    /// The write position in the ring's header.
+    pub(super) published: Cell<*const AtomicU64>,
+    /// Sequence number of the next record.
+    pub(super) sequence: Cell<u64>,
+    /// Whether stamps are TSC ticks.
+    pub(super) has_tsc: Cell<u32>,
+
+    /// Position up to which there is room.
+    pub(super) room: Cell<u64>,
+    /// Whether every record takes the slow path: see `throttle`.
+    pub(super) is_throttled: Cell<bool>,
+    /// Whether this is ring 0.
+    pub(super) is_shared: Cell<bool>,
+    /// Read position, as last seen.
+    pub(super) read: Cell<u64>,
+    /// What is before it may be overwritten.
+    pub(super) oldest: Cell<u64>,
+    /// Read position at which a wait timed out, + 1.
+    pub(super) stalled: Cell<u64>,
+    /// The ring's place in the table of rings.
+    pub(super) slot: Cell<*mut ()>,
+    /// By level: what is to be reported.
+    pub(super) dropped: [Cell<Dropped>; 16],
+    /// Whether there is something in `dropped`.
+    pub(super) has_dropped: Cell<bool>,
+    /// The last combination of a logger's context and the thread's, and its number.
+    pub(super) combined: Cell<(u32, u32, u32)>,
+}
+
+impl ThreadState {
+    /// Whether a record of `size` bytes has room on the hot path.
+    #[inline(always)]
+    pub(super) fn fits(&self, size: usize) -> bool {
+        self.write.get() + size as u64 <= self.limit.get()
+    }
+
+    /// Whether a record of `size` bytes has room.
+    pub(super) fn has_room(&self, size: usize) -> bool {
+        self.write.get() + size as u64 <= self.room.get()
+    }
+
+    /// Stores a record and publishes it.
+    ///
+    /// # Safety
+    /// The state is of this thread (or locked, of ring 0), has a ring, and `size` bytes of room (or,
+    /// for the last record, of the reserve).
+    #[inline(always)]
+    pub(super) unsafe fn place<P: ErasedArguments + ?Sized>(
+        &self,
+        word: u64,
+        [site, context]: [u32; 2],
+        payload: &P,
+        size: usize,
+        text_max: usize,
+    ) {
+        let (begin, sequence) = (self.write.get(), self.sequence.get());
+        // SAFETY: the ring is mapped twice, so that `size` bytes from any place of the first
+        // mapping are mapped; records begin at multiples of 8.
+        unsafe {
+            #[allow(clippy::cast_possible_truncation, reason = "64-bit addresses")]
+            let to = self.data.get().add((begin & self.mask.get()) as usize);
+            prefetch(to.wrapping_add(PREFETCH_BYTES));
+            let words = to.cast::<u64>();
+            words.write((word | sequence << 32).to_le());
+            words.add(2).write((u64::from(site) | u64::from(context) << 32).to_le());
+            payload.store(to.add(RECORD_HEAD), text_max);
+            words.add(1).write(clock::stamp(self.has_tsc.get() != 0).to_le());
+        }
+        let end = begin + size as u64;
+        self.sequence.set(sequence + 1);
+        self.write.set(end);
+        // SAFETY: the header is mapped for as long as the state has a ring.
+        unsafe { (*self.published.get()).store(end.to_le(), Ordering::Release) };
+    }
+}
+
+/// How far ahead of a record the ring is fetched into the cache: the next twenty records, so that
+/// those after a pause find their lines there.
+const PREFETCH_BYTES: usize = 1024;
+
+/// Fetches a line that will be written.  Beyond the mapping it does nothing.
+#[inline(always)]
+fn prefetch(place: *mut u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch never faults.
+    unsafe {
+        core::arch::asm!("prefetchw [{}]", in(reg) place, options(nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
+
+/// Runs what makes system calls, so that the program sees its own `errno` afterwards.
+pub(super) fn with_errno_kept(work: impl FnOnce()) {
+    // SAFETY: the place is this thread's.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let kept = unsafe { *place };
+    work();
+    // SAFETY: as above.
+    unsafe { *place = kept };
+}

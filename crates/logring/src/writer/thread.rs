@@ -1,0 +1,317 @@
+//! A thread's state, and the way of a record into its ring: the hot path.
+//!
+//! The state is in a page that a child of `fork` finds zeroed: then no record fits, and the slow
+//! path registers the child.  So fork costs a call nothing.  While a call is under way the state is
+//! busy: a signal handler that logs then writes aside, into ring 0.
+
+use std::cell::Cell;
+use std::sync::atomic::{Ordering, compiler_fence};
+
+use super::argument::ErasedArguments;
+use super::process::{Process, clear_sleeper, has_sleeper};
+use super::settings::RingSettings;
+use super::state::{Dropped, ThreadState, with_errno_kept};
+use super::throttle::{Admission, SuppressedLevel};
+use crate::abi::{
+    self, FLAG_ASIDE, FLAG_CUT, LEVEL_MASK, RECORD_BYTES_MAX, RECORD_HEAD, kind, ring,
+};
+use crate::error::Error;
+
+/// Records of this level and above ring the doorbell.
+const WAKE_LEVEL: u8 = 8;
+
+/// Lets a static be shared that nobody writes to.
+struct Shared(ThreadState);
+
+// SAFETY: `busy` is 1 for ever, so nothing else is used of it, and nothing is stored.
+unsafe impl Sync for Shared {}
+
+/// The state of a thread without a ring: busy, so that the hot path leaves it alone.
+static EMPTY: Shared = Shared(ThreadState {
+    busy: Cell::new(1),
+    scope: Cell::new(0),
+    write: Cell::new(0),
+    limit: Cell::new(0),
+    data: Cell::new(std::ptr::null_mut()),
+    mask: Cell::new(0),
+    published: Cell::new(std::ptr::null()),
+    sequence: Cell::new(0),
+    has_tsc: Cell::new(0),
+    room: Cell::new(0),
+    is_throttled: Cell::new(false),
+    is_shared: Cell::new(false),
+    read: Cell::new(0),
+    oldest: Cell::new(0),
+    stalled: Cell::new(0),
+    slot: Cell::new(std::ptr::null_mut()),
+    dropped: [const { Cell::new(Dropped { count: 0, first: 0, last: 0 }) }; 16],
+    has_dropped: Cell::new(false),
+    combined: Cell::new((0, 0, 0)),
+});
+
+/// What became of a thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// It has not logged yet.
+    New,
+    /// It is being given a ring.
+    Attaching,
+    /// It has a ring.
+    Attached,
+    /// It has given its ring back.
+    Ended,
+}
+
+thread_local! {
+    static STATE: Cell<*const ThreadState> = const { Cell::new(&raw const EMPTY.0) };
+    static PHASE: Cell<Phase> = const { Cell::new(Phase::New) };
+}
+
+/// The state of this thread.
+#[inline(always)]
+fn current() -> &'static ThreadState {
+    // SAFETY: it points to the static, or to a page that is never unmapped.
+    unsafe { &*STATE.with(Cell::get) }
+}
+
+/// Starts writing: makes the process's files.  Gives why they are private to this process, if they
+/// are: then only a consumer in the process can read them.
+///
+/// # Errors
+/// If the process writes already, or the system refuses even private memory.
+pub fn start(settings: RingSettings) -> Result<Option<std::io::Error>, Error> {
+    super::process::start(settings, thread_ends)
+}
+
+/// Writes a log record: level and flags, call site, context and arguments.  The caller has compared
+/// the level.
+#[inline(always)]
+pub fn write<P: ErasedArguments>(level_and_flags: u8, site: u32, context: u32, payload: &P) {
+    let state = current();
+    let size = RECORD_HEAD + payload.size_bytes(usize::MAX);
+    let word = abi::word0(size, kind::LOG, level_and_flags);
+    if state.busy.get() == 0 && size <= RECORD_BYTES_MAX {
+        state.busy.set(1);
+        compiler_fence(Ordering::SeqCst);
+        if state.fits(size) && state.scope.get() == 0 {
+            // SAFETY: the state is this thread's, and there is room.
+            unsafe { state.place(word, [site, context], payload, size, usize::MAX) };
+            compiler_fence(Ordering::SeqCst);
+            state.busy.set(0);
+            if has_sleeper() || level_and_flags & LEVEL_MASK >= WAKE_LEVEL {
+                wake();
+            }
+            return;
+        }
+        state.busy.set(0);
+    }
+    slow(kind::LOG, level_and_flags, [site, context], payload);
+}
+
+/// Writes aside, into ring 0, whatever the state of the thread.
+pub fn write_aside<P: ErasedArguments>(level_and_flags: u8, site: u32, context: u32, payload: &P) {
+    with_errno_kept(|| {
+        if let Some(process) = Process::get()
+            && process.admit(level_and_flags & LEVEL_MASK) != Admission::No
+        {
+            aside(process, kind::LOG, level_and_flags, [site, context], payload);
+            if has_sleeper() {
+                wake();
+            }
+        }
+    });
+}
+
+/// Writes that records of a call site were suppressed: how many, and the stamps of the first and the
+/// last.
+pub fn write_suppressed(level: u8, site: u32, context: u32, count: u64, stamps: [u64; 2]) {
+    slow(kind::SUPPRESSED, level, [site, context], &(count, stamps[0], stamps[1]));
+}
+
+#[cold]
+#[inline(never)]
+fn wake() {
+    if let Some(process) = Process::get() {
+        clear_sleeper();
+        process.ring_doorbell();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn slow(kind: u8, head: u8, ids: [u32; 2], payload: &dyn ErasedArguments) {
+    with_errno_kept(|| {
+        let Some(process) = Process::get() else { return };
+        let admission = match kind {
+            kind::LOG => process.admit(head & LEVEL_MASK),
+            _ => Admission::Yes,
+        };
+        if admission == Admission::No {
+            return;
+        }
+        let state = current();
+        let phase = PHASE.with(Cell::get);
+        if phase == Phase::New {
+            attach(process);
+        }
+        let state = if phase == Phase::New { current() } else { state };
+        if state.busy.get() != 0 {
+            aside(process, kind, head, ids, payload);
+        } else {
+            state.busy.set(1);
+            compiler_fence(Ordering::SeqCst);
+            if admission == Admission::AfterReport {
+                report_suppressed(process, state);
+            }
+            write_slowly(process, state, kind, head, ids, payload);
+            compiler_fence(Ordering::SeqCst);
+            state.busy.set(0);
+        }
+        if has_sleeper() || (kind == kind::LOG && head & LEVEL_MASK >= WAKE_LEVEL) {
+            wake();
+        }
+    });
+}
+
+/// Says what the limit of records in a second has suppressed.
+fn report_suppressed(process: &'static Process, state: &'static ThreadState) {
+    process.take_suppressed(|SuppressedLevel { level, count, times_ns }| {
+        let [first, last] = times_ns.map(super::process::stamp_of_boottime);
+        let payload = (count, first, last);
+        write_slowly(process, state, kind::SUPPRESSED, level, [0, 0], &payload);
+    });
+}
+
+/// Says that the process ends in order, and what was suppressed until now.  Logging goes on working.
+pub fn end() {
+    let Some(process) = Process::get() else { return };
+    with_errno_kept(|| {
+        process.take_suppressed(|SuppressedLevel { level, count, times_ns }| {
+            let stamps = times_ns.map(super::process::stamp_of_boottime);
+            write_suppressed(level, 0, 0, count, stamps);
+        });
+    });
+    super::process::end();
+}
+
+/// Writes into the thread's own ring, making room if there is none.
+fn write_slowly(
+    process: &'static Process,
+    state: &'static ThreadState,
+    kind: u8,
+    head: u8,
+    [site, context]: [u32; 2],
+    payload: &dyn ErasedArguments,
+) {
+    // A child of fork: its state is zero.
+    if state.data.get().is_null() && !process.attach_state(state) {
+        aside(process, kind, head, [site, context], payload);
+        return;
+    }
+    let context = match state.scope.get() {
+        0 => context,
+        scope => combined(process, state, context, scope),
+    };
+    let (size, text_max, cut) = fitted(payload, state.mask.get() + 1);
+    if process.make_room(state, size, head & LEVEL_MASK) {
+        let word = abi::word0(size, kind, head | cut);
+        // SAFETY: the state is this thread's, and there is room.
+        unsafe { state.place(word, [site, context], payload, size, text_max) };
+    }
+}
+
+/// Size of a record in a ring, what texts are cut to for it, and the flag that says so.
+fn fitted(payload: &dyn ErasedArguments, capacity: u64) -> (usize, usize, u8) {
+    let most = usize::try_from(capacity / 2 - ring::RESERVE).unwrap_or(0).min(RECORD_BYTES_MAX);
+    let mut text_max = usize::MAX;
+    loop {
+        let size = RECORD_HEAD + payload.size_bytes(text_max);
+        // Numbers alone always fit: 32 of them need 256 bytes.
+        if size <= most || text_max == 0 {
+            return (size, text_max, if text_max == usize::MAX { 0 } else { FLAG_CUT });
+        }
+        text_max = if text_max == usize::MAX { most } else { text_max / 2 };
+    }
+}
+
+/// Writes into ring 0; counts the record as dropped if that is not possible.
+fn aside(
+    process: &'static Process,
+    kind: u8,
+    head: u8,
+    [site, context]: [u32; 2],
+    payload: &dyn ErasedArguments,
+) {
+    let written = process.with_aside(|state| {
+        let (size, text_max, cut) = fitted(payload, state.mask.get() + 1);
+        if process.make_room(state, size, head & LEVEL_MASK) {
+            let word = abi::word0(size, kind, head | cut | FLAG_ASIDE);
+            // SAFETY: ring 0 is locked, and there is room.
+            unsafe { state.place(word, [site, context], payload, size, text_max) };
+        }
+    });
+    if written.is_none() {
+        process.count_dropped(head & LEVEL_MASK);
+    }
+}
+
+/// The context of a logger together with that of the thread.
+fn combined(process: &Process, state: &ThreadState, context: u32, scope: u32) -> u32 {
+    let (logger, thread, known) = state.combined.get();
+    if (logger, thread) == (context, scope) {
+        return known;
+    }
+    let number = process.combine(context, scope);
+    state.combined.set((context, scope, number));
+    number
+}
+
+/// Gives this thread a ring, if it has none: to be called by a thread that logs in signal handlers,
+/// or that must not wait for it later.
+pub fn attach_thread() {
+    if let Some(process) = Process::get()
+        && PHASE.with(Cell::get) == Phase::New
+    {
+        with_errno_kept(|| attach(process));
+    }
+}
+
+fn attach(process: &'static Process) {
+    PHASE.with(|phase| phase.set(Phase::Attaching));
+    let state = process.take_state();
+    if let Some(state) = state {
+        STATE.with(|current| current.set(state));
+    }
+    PHASE.with(|phase| phase.set(if state.is_some() { Phase::Attached } else { Phase::New }));
+}
+
+/// The end of a thread: called by the C library after destructors of thread-local values.
+extern "C" fn thread_ends(_: *mut libc::c_void) {
+    let state = current();
+    PHASE.with(|phase| phase.set(Phase::Ended));
+    STATE.with(|current| current.set(&raw const EMPTY.0));
+    if let Some(process) = Process::get()
+        && !std::ptr::eq(state, &raw const EMPTY.0)
+        && !state.data.get().is_null()
+    {
+        report_suppressed(process, state);
+        process.give_back(state);
+    }
+}
+
+/// The context of this thread; 0: none.
+#[must_use]
+pub fn scope() -> u32 {
+    current().scope.get()
+}
+
+/// Sets the context of this thread for all its records, beside those of their loggers; gives the one
+/// before.  0: none.
+pub fn set_scope(context: u32) -> u32 {
+    attach_thread();
+    let state = current();
+    if std::ptr::eq(state, &raw const EMPTY.0) {
+        return 0;
+    }
+    state.scope.replace(context)
+}
