@@ -4,6 +4,7 @@
 //! each of them recorded.
 
 use layout::Selection;
+use sample::SourceDef;
 use source::Entry;
 
 use crate::{FeedError, Origin, RecordedFile};
@@ -91,7 +92,13 @@ fn holds(recording: &RecordedFile, entry: &Entry) -> bool {
     }
 }
 
-/// Checks that a recording has any of the selected sources.
+/// Whether a selection has the name of a source.
+fn asks_by_name(asked: &Selection, name: &str) -> bool {
+    let source = SourceDef { name: name.to_owned().into(), ..SourceDef::EMPTY };
+    asked.asks_for(&source)
+}
+
+/// Checks that a recording has any of the selected sources, of this program's or of its own.
 ///
 /// # Errors
 /// None has.
@@ -99,6 +106,13 @@ pub fn check_recorded(sets: &[RecordingSet<'_>]) -> Result<(), FeedError> {
     let mut asked = Selection::default();
     sets.iter().for_each(|set| asked.add(&set.selection));
     let recordings = || sets.iter().flat_map(|set| set.recordings.iter());
+    let of_its_own = |recording: &RecordedFile| {
+        let recorded = Selection::from(recording.meta.subsystems());
+        recorded.names().any(|name| source::find(name).is_none() && asks_by_name(&asked, name))
+    };
+    if recordings().any(|recording| recording.origin == Origin::Whit && of_its_own(recording)) {
+        return Ok(());
+    }
     let wanted = entries_for(&asked);
     if wanted.iter().any(|entry| recordings().any(|recording| holds(recording, entry))) {
         return Ok(());

@@ -3,6 +3,7 @@
 //! The text form, which recordings also contain, has the letters, and each name after a comma
 //! (`cdn,softnet,CGROUP`).  Lower case selects the source as a whole, upper case its instances.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use sample::{Level, SourceDef};
@@ -12,6 +13,9 @@ use sample::{Level, SourceDef};
 pub struct Selection {
     letters: String,
     names: Vec<String>,
+    /// The names of each source, by its own: a recording may name thousands, and each is looked for
+    /// at every tick.
+    of_source: HashMap<String, Vec<usize>>,
 }
 
 impl Selection {
@@ -51,13 +55,29 @@ impl Selection {
         if def.letter(level).is_some_and(|letter| self.has(letter)) {
             return true;
         }
-        self.names.iter().any(|name| Self::level_of(name, def) == Some(level))
+        self.names_of(def).any(|name| Self::level_of(name, def) == Some(level))
     }
 
     /// Whether a source is selected at any level.
     pub fn asks_for(&self, def: &SourceDef) -> bool {
-        def.letters.chars().any(|letter| self.has(letter))
-            || self.names.iter().any(|name| name.eq_ignore_ascii_case(&def.name))
+        def.letters.chars().any(|letter| self.has(letter)) || self.names_of(def).next().is_some()
+    }
+
+    /// The names that are a source's, in small letters or capitals.
+    fn names_of(&self, def: &SourceDef) -> impl Iterator<Item = &str> {
+        let places = match def.name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            false => self.of_source.get(&*def.name),
+            true => self.of_source.get(&def.name.to_ascii_lowercase()),
+        };
+        places.into_iter().flatten().map(|&place| self.names[place].as_str())
+    }
+
+    /// Finds the places of names anew.
+    fn index(&mut self) {
+        self.of_source.clear();
+        for (place, name) in self.names.iter().enumerate() {
+            self.of_source.entry(name.to_ascii_lowercase()).or_default().push(place);
+        }
     }
 
     /// The level at which a name selects a source; `None` if it is the name of another source.
@@ -83,7 +103,8 @@ impl Selection {
     /// Removes letters and names.
     pub fn remove(&mut self, other: &Selection) {
         self.letters.retain(|letter| !other.has(letter));
-        self.names.retain(|name| !other.names.contains(name));
+        self.names.retain(|name| !other.has_name(name));
+        self.index();
     }
 
     /// Removes everything that selects a source; true if there was anything.
@@ -91,6 +112,7 @@ impl Selection {
         let before = self.len();
         self.letters.retain(|letter| !def.letters.contains(letter));
         self.names.retain(|name| !name.eq_ignore_ascii_case(&def.name));
+        self.index();
         self.len() < before
     }
 
@@ -106,9 +128,15 @@ impl Selection {
 
     /// Adds a name, unless it is there; upper case for instances.
     pub fn push_name(&mut self, name: &str) {
-        if !self.names.iter().any(|known| known == name) {
+        if !self.has_name(name) {
+            self.of_source.entry(name.to_ascii_lowercase()).or_default().push(self.names.len());
             self.names.push(name.to_owned());
         }
+    }
+
+    fn has_name(&self, name: &str) -> bool {
+        let places = self.of_source.get(&name.to_ascii_lowercase());
+        places.into_iter().flatten().any(|&place| self.names[place] == name)
     }
 }
 
@@ -117,8 +145,9 @@ impl From<&str> for Selection {
     fn from(text: &str) -> Self {
         let mut parts = text.split(',');
         let letters = parts.next().unwrap_or_default().to_owned();
-        let names = parts.filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        Selection { letters, names }
+        let mut selection = Selection { letters, ..Selection::default() };
+        parts.filter(|name| !name.is_empty()).for_each(|name| selection.push_name(name));
+        selection
     }
 }
 
@@ -175,5 +204,13 @@ mod tests {
         assert_eq!(selection.to_string(), "dn,disk");
         assert!(selection.remove_source(&def("disk", "dD", true)));
         assert_eq!(selection.to_string(), "n");
+        selection.push_name("b");
+        selection.push_name("B");
+        selection.push_name("b");
+        selection.remove(&",b".into());
+        assert_eq!(selection.to_string(), "n,B");
+        assert!(
+            selection.asks_for(&def("b", "", true)) && !selection.asks_for(&def("c", "", true))
+        );
     }
 }

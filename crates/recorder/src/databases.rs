@@ -24,6 +24,7 @@ use sample::{Cadence, Field, Kind, Level, Meta, SourceDef, State};
 use view::export::{DEFAULT_TABLE, Databases};
 use view::{View, base_number, is_shown, to_base};
 
+mod daemon;
 mod file;
 mod grid;
 mod names;
@@ -32,6 +33,7 @@ mod table;
 pub use table::{DatabaseTable, NamedSource, TableError};
 
 use crate::messages::Notify;
+use daemon::{DaemonWriter, FILES_AT_ONCE, Prepared};
 use file::{Plan, SeriesFile, Writing, Written, folder_bytes};
 use grid::Grid;
 use table::{Fields, TABLE_BYTES_MAX, TableLine};
@@ -77,6 +79,8 @@ pub(crate) struct DatabaseView {
     /// The index of each file.
     by_path: HashMap<PathBuf, usize>,
     updater: Updater,
+    /// What writes the files, if we do not.
+    daemon: Option<DaemonWriter>,
     folder_bytes: u64,
     notices: Vec<String>,
     /// Files that could not be written at the last try: each outage is reported once.
@@ -117,9 +121,12 @@ impl DatabaseView {
     pub(crate) fn open(settings: Databases, notify: Notify) -> io::Result<Self> {
         let table = read_table(settings.table.as_deref())?;
         let folder = &settings.folder;
-        std::fs::create_dir_all(folder).map_err(|error| {
-            io::Error::new(error.kind(), format!("cannot make {}: {error}", folder.display()))
-        })?;
+        let daemon = settings.daemon.clone().map(DaemonWriter::new);
+        if daemon.as_ref().is_none_or(DaemonWriter::is_here) {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                io::Error::new(error.kind(), format!("cannot make {}: {error}", folder.display()))
+            })?;
+        }
         Ok(DatabaseView {
             folder_bytes: folder_bytes(folder),
             settings,
@@ -130,6 +137,7 @@ impl DatabaseView {
             files: Vec::new(),
             by_path: HashMap::new(),
             updater: Updater::default(),
+            daemon,
             notices: Vec::new(),
             failing: 0,
             now_us: 0,
@@ -228,7 +236,7 @@ impl DatabaseView {
         if let Some(&index) = self.by_path.get(&path) {
             let file = &self.files[index];
             if !Arc::ptr_eq(&file.plan, plan) && file.plan.names != plan.names {
-                self.write(index);
+                self.write_files(&[index]);
                 let lost = self.files[index].lost;
                 self.files[index] = SeriesFile::new(path, Arc::clone(plan));
                 self.files[index].lost = lost;
@@ -276,8 +284,16 @@ impl DatabaseView {
             limit_bytes: self.settings.limit_bytes,
             notices: &mut self.notices,
         };
+        let written = self.files[index].write(&mut writing).map_err(|error| error.to_string());
+        self.settle(index, written);
+        if index >= OPEN_MAX {
+            self.files[index].close();
+        }
+    }
+
+    /// Takes note of how a write ended.
+    fn settle(&mut self, index: usize, written: Result<Written, String>) {
         let series = &mut self.files[index];
-        let written = series.write(&mut writing);
         let was_failing = std::mem::replace(&mut series.is_failing, written.is_err());
         self.failing -= usize::from(was_failing);
         match written {
@@ -302,8 +318,68 @@ impl DatabaseView {
                 series.due_us = Some(self.now_us.saturating_add(batch_us(&self.settings)));
             }
         }
-        if index >= OPEN_MAX {
-            series.close();
+    }
+
+    /// Writes files, or has the daemon write them.
+    fn write_files(&mut self, indexes: &[usize]) {
+        let Some(mut daemon) = self.daemon.take() else {
+            indexes.iter().for_each(|index| self.write(*index));
+            return;
+        };
+        for indexes in indexes.chunks(FILES_AT_ONCE) {
+            self.hand_over(&mut daemon, indexes);
+        }
+        self.daemon = Some(daemon);
+    }
+
+    /// Hands the rows of some files to the daemon, in one batch.
+    fn hand_over(&mut self, daemon: &mut DaemonWriter, indexes: &[usize]) {
+        let mut ready = Vec::new();
+        for &index in indexes {
+            let series = &mut self.files[index];
+            if series.rows() == 0 {
+                series.due_us = None;
+                continue;
+            }
+            let limit_bytes = self.settings.limit_bytes;
+            match daemon.prepare(series, &mut self.folder_bytes, limit_bytes) {
+                Ok(Prepared::Ready { past }) => {
+                    self.counts.past += past;
+                    let sources = series.sources.clone().unwrap_or_default();
+                    let path = series.path.to_string_lossy().into_owned();
+                    ready.push((index, path, series.readings(&sources)));
+                }
+                Ok(Prepared::BeyondLimit) => self.settle(index, Ok(Written::BeyondLimit)),
+                Err(error) => self.settle(index, Err(error)),
+            }
+        }
+        let updates: Vec<(&str, &[String])> =
+            ready.iter().map(|(_, path, readings)| (path.as_str(), &readings[..])).collect();
+        if updates.is_empty() {
+            return;
+        }
+        let sent = daemon.send(&updates);
+        for (index, ..) in &ready {
+            let series = &mut self.files[*index];
+            let done = match &sent {
+                Ok(_) => {
+                    series.handed_over();
+                    Ok(Written::Done { past: 0 })
+                }
+                // Some may have been taken: the file is asked for its last update.
+                Err(error) => {
+                    series.sources = None;
+                    Err(error.clone())
+                }
+            };
+            self.settle(*index, done);
+        }
+        for refused in sent.unwrap_or_default() {
+            let Some((index, path, readings)) = ready.get(refused.index) else { continue };
+            self.notices.push(format!("{path}: the daemon refuses rows: {}", refused.message));
+            let series = &mut self.files[*index];
+            series.lost += readings.len() as u64;
+            series.sources = None;
         }
     }
 
@@ -313,23 +389,23 @@ impl DatabaseView {
         let passed_us = now_us.saturating_sub(self.now_us).clamp(0, batch_us(&self.settings));
         self.now_us = now_us;
         let share = self.files.len() as i64 * passed_us / batch_us(&self.settings) + 1;
-        let mut written = 0;
-        for index in 0..self.files.len() {
-            let series = &self.files[index];
+        // The daemon takes what there is.
+        let share = if self.daemon.is_some() { i64::MAX } else { share };
+        let mut due = Vec::new();
+        for (index, series) in self.files.iter().enumerate() {
             let is_due = series.due_us.is_some_and(|due_us| now_us >= due_us);
             let is_full = series.rows() >= PLAYED_ROWS && !series.is_failing;
-            if is_full || is_due && written < share {
-                self.write(index);
-                written += 1;
+            if is_full || is_due && (due.len() as i64) < share {
+                due.push(index);
             }
         }
+        self.write_files(&due);
         self.tell();
     }
 
     fn write_all(&mut self) {
-        for index in 0..self.files.len() {
-            self.write(index);
-        }
+        let all: Vec<usize> = (0..self.files.len()).collect();
+        self.write_files(&all);
         self.tell();
     }
 

@@ -48,16 +48,7 @@ pub fn open_export(
         }
         Destination::Nowhere => Box::new(Discard::default()),
         Destination::Snapshot(path) => Box::new(ReplacedFile::new(&path)),
-        Destination::Tcp { host, port } => {
-            let transport = TcpTransport::new(host, port);
-            let limits =
-                OutboxLimits { messages_max: QUEUE_REPORTS_MAX, bytes_max: QUEUE_BYTES_MAX };
-            let pace = Pace { limits, backoff: BACKOFF, delay_max_ns };
-            match clock {
-                Some(clock) => Box::new(Queued::start(transport, pace, clock)?),
-                None => Box::new(Immediate::new(transport)),
-            }
-        }
+        Destination::Tcp { host, port } => open_connection(host, port, delay_max_ns, clock)?,
         Destination::Udp { host, port } => {
             let transport = UdpTransport::open(&host, port)
                 .map_err(|error| io::Error::new(error.kind(), format!("{host}:{port}: {error}")))?;
@@ -67,6 +58,26 @@ pub fn open_export(
     let stream = Stream { sink, source: String::new(), sequence: 0, notify };
     let (view, echo) = (export.view, export.echo);
     Ok(Box::new(ExportView { view, echo, in_packets, stream, buffer: Vec::new() }))
+}
+
+/// A connection to a server that takes reports: opened with the first one, and again after a
+/// failure.  With a `clock` reports are queued, as of [`open_export`].
+///
+/// # Errors
+/// A thread cannot be created.
+pub fn open_connection(
+    host: String,
+    port: u16,
+    delay_max_ns: u64,
+    clock: Option<Box<dyn Clock + Send>>,
+) -> io::Result<Box<dyn Sink>> {
+    let transport = TcpTransport::new(host, port);
+    let limits = OutboxLimits { messages_max: QUEUE_REPORTS_MAX, bytes_max: QUEUE_BYTES_MAX };
+    let pace = Pace { limits, backoff: BACKOFF, delay_max_ns };
+    Ok(match clock {
+        Some(clock) => Box::new(Queued::start(transport, pace, clock)?),
+        None => Box::new(Immediate::new(transport)),
+    })
 }
 
 /// A view whose bytes go through a sink.

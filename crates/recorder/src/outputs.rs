@@ -10,22 +10,38 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use procfs::Host;
-use sample::{Moment, Snapshot};
-use source::SourceContext;
+use sample::{Meta, Moment, Snapshot, SourceDef};
+use source::{RecorderCounters, SourceContext};
 
 use crate::RecorderError;
 use crate::error::in_one_line;
 use crate::first_sample::FirstSampleCheck;
 use crate::live::{LiveText, ViewInput};
 use crate::messages::{MessageLog, Severity, local};
+use crate::names::FileNames;
+use crate::plot_output::ensure_directory;
 use crate::plot_writer::PlotWriter;
 use crate::recorder::Consumer;
-use crate::recording_file::{RecordingFile, moment};
+use crate::recording_file::{RecordingFile, RecordingOptions, moment};
+use crate::roll::{Keep, Roll};
 use crate::rotation::Rotation;
 use crate::schedule::Tick;
 
 /// The smallest step of the wall clock that is reported; time services make smaller ones.
 const STEP_NS_REPORTED: u64 = 100_000_000;
+
+/// The files of a recorder.
+#[derive(Clone, Debug)]
+pub struct FileSettings {
+    /// Where they are, and how their names begin.
+    pub names: FileNames,
+    /// How to record; `None` if only other files are written.
+    pub recording: Option<RecordingOptions>,
+    /// When new ones are begun.
+    pub roll: Option<Roll>,
+    /// Which old ones are kept, instead of those of the days that `roll` says.
+    pub keep: Option<Keep>,
+}
 
 /// The destinations of samples.  The caller sets those that it wants.
 pub struct Outputs {
@@ -39,7 +55,7 @@ pub struct Outputs {
     pub view_input: Option<ViewInput>,
     /// When files are rolled and deleted.
     pub rotation: Option<Rotation>,
-    /// The check of the first sample; `None` afterwards.
+    /// The check of the first sample, with which the log says `Starting`; `None` afterwards.
     pub first_sample: Option<FirstSampleCheck>,
     /// The counters of the sources of processes.
     pub context: Option<Arc<SourceContext>>,
@@ -65,6 +81,34 @@ impl Outputs {
             zone,
             was_late: false,
         }
+    }
+
+    /// Begins the recording, and the retention of all files; after the plot files, if there are any.
+    ///
+    /// # Errors
+    /// The folder or the recording cannot be made.
+    pub fn open_files(
+        &mut self,
+        settings: FileSettings,
+        meta: &Meta,
+        defs: Vec<Arc<SourceDef>>,
+        counters: &Arc<RecorderCounters>,
+        now: Moment,
+    ) -> Result<(), RecorderError> {
+        let names = (settings.names, self.zone.clone());
+        if let Some(options) = settings.recording {
+            ensure_directory(&names.0)?;
+            let (meta, counters) = (meta.clone(), counters.clone());
+            let recording =
+                RecordingFile::create(names.clone(), meta, defs, options, counters, now)?;
+            self.recording = Some(recording);
+        }
+        let (roll, keep) = (settings.roll, settings.keep);
+        let roll = roll.map(|roll| if keep.is_some() { roll.without_days() } else { roll });
+        let plots =
+            self.plots.as_ref().map(|plots| plots.extensions().map(str::to_owned).collect());
+        self.rotation = Some(Rotation::new(names, roll, keep, plots.unwrap_or_default(), now));
+        Ok(())
     }
 
     /// Passes a message on.
@@ -171,6 +215,8 @@ impl Consumer for Outputs {
         }
         self.was_late = tick.missed > 0;
         if let Some(first_sample) = self.first_sample.take() {
+            // What ends from now on is in the first interval.
+            self.messages.log(now, Severity::Information, "Starting");
             for text in first_sample.sentences(snapshot) {
                 self.messages.log(now, Severity::Warning, &text);
             }

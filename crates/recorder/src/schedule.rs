@@ -33,7 +33,13 @@ pub struct Tick {
 
 impl Tick {
     /// A reading of all sources beside the regular ticks.
-    pub(crate) const OF_ALL: Tick = Tick { missed: 0, step_ns: 0, second: true, third: true };
+    pub(crate) const OF_ALL: Tick = Tick::of(0, 0);
+
+    /// A tick of a caller that has times of its own and reads what it likes at each.
+    #[must_use]
+    pub const fn of(missed: u64, step_ns: i64) -> Self {
+        Tick { missed, step_ns, second: true, third: true }
+    }
 
     /// Whether sources of a cadence are due.
     #[must_use]

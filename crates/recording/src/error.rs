@@ -43,6 +43,14 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// The sources are more than the format holds.
+    #[error("{}: too many {what} for a recording; nothing was written", path.display())]
+    TooMany {
+        /// The recording.
+        path: PathBuf,
+        /// What there are too many of.
+        what: &'static str,
+    },
     /// Another recorder writes this file.
     #[error("{}: {} is already recording to it", path.display(), writer(*pid))]
     Locked {

@@ -107,8 +107,8 @@ pub(crate) const PID_AT: usize = 24;
 
 const BLOCK_MAGIC: [u8; 4] = *b"WBLK";
 
-/// Limit of the head, stored or decompressed: fields of a thousand sources with their help.
-pub(crate) const HEAD_BYTES_MAX: usize = 4 << 20;
+/// Limit of the head, stored or decompressed: half a million fields with their help.
+pub(crate) const HEAD_BYTES_MAX: usize = 64 << 20;
 
 /// Limit of a block's body as stored, and of each decompressed part.  A block usually has some
 /// hundred KiB; the limit is for machines with a hundred thousand instances.

@@ -41,10 +41,13 @@ const UNITS: [Unit; 19] = [
     Unit::Text,
 ];
 
-/// Limits of a head: ten times the size of any known machine's.
+/// Limits of a head: ten times the size of any known machine's, and of a poller's whose sources are
+/// 5,000 devices of 90 objects.
 const ENTRIES_MAX: usize = 1024;
-const SOURCES_MAX: usize = 1024;
-const FIELDS_MAX: usize = 4096;
+const SOURCES_MAX: usize = 65_536;
+const FIELDS_MAX: usize = 65_536;
+/// Fields of all sources together: 56 MiB of them.
+const FIELDS_OF_ALL_MAX: usize = 1 << 20;
 
 /// Indices of a source's text fields.
 pub(crate) fn text_fields(def: &SourceDef) -> Vec<usize> {
@@ -80,6 +83,25 @@ fn encode(def: &SourceDef) -> Vec<u8> {
         put_bytes(&mut out, field.help.as_bytes());
     }
     out
+}
+
+/// Checks that a reader takes a head of these sources.
+///
+/// # Errors
+/// What there is too much of.
+pub(crate) fn check(meta: &Meta, schemas: &[Arc<SourceDef>]) -> Result<(), &'static str> {
+    let fields = schemas.iter().map(|schema| schema.fields.len());
+    if meta.entries().count() > ENTRIES_MAX {
+        Err("entries")
+    } else if schemas.len() > SOURCES_MAX {
+        Err("sources")
+    } else if fields.clone().any(|count| count > FIELDS_MAX)
+        || fields.sum::<usize>() > FIELDS_OF_ALL_MAX
+    {
+        Err("fields")
+    } else {
+        Ok(())
+    }
 }
 
 /// Parses a source's description.
@@ -162,8 +184,16 @@ pub(crate) fn decode_head(bytes: &[u8]) -> Result<(Meta, Vec<Arc<SourceDef>>), C
     if count > SOURCES_MAX {
         return Err(Corrupt("it has too many sources"));
     }
-    let schemas = (0..count).map(|_| decode(bytes.prefixed()?).map(Arc::new));
-    Ok((meta, schemas.collect::<Result<_, _>>()?))
+    let (mut schemas, mut fields) = (Vec::new(), 0);
+    for _ in 0..count {
+        let schema = decode(bytes.prefixed()?)?;
+        fields += schema.fields.len();
+        if fields > FIELDS_OF_ALL_MAX {
+            return Err(Corrupt("its sources have too many fields"));
+        }
+        schemas.push(Arc::new(schema));
+    }
+    Ok((meta, schemas))
 }
 
 /// Maps a recorded source to one of this build.

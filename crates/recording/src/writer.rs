@@ -24,10 +24,11 @@ use sample::{Meta, Snapshot, SourceDef};
 use crate::columns::ColumnEncoder;
 use crate::compression::{Compression, Packer};
 use crate::error::{Error, WriteError};
-use crate::format::{BLOCK_SAMPLES_MAX, BlockHeader, BlockKind, MAGIC, crc};
+use crate::format::{BLOCK_SAMPLES_MAX, BlockHeader, BlockKind, HEAD_BYTES_MAX, MAGIC, crc};
 use crate::frame::{BlockState, FRAME_HEADER_BYTES, FrameEncoder, Walker};
 use crate::index::{IndexEntry, encode_index};
 use crate::lock::lock_or_refuse;
+use crate::schema;
 use crate::storage::{Interference, Storage, write_all_at};
 use closing::Closing;
 
@@ -141,6 +142,7 @@ impl Writer {
         defs: &[Arc<SourceDef>],
         options: WriterOptions,
     ) -> Result<Writer, Error> {
+        schema::check(meta, defs).map_err(|what| Error::TooMany { path: path.to_owned(), what })?;
         let new = OpenOptions::new().read(true).write(true).create_new(true).open(path);
         let file = match new {
             Ok(file) => file,
@@ -171,6 +173,9 @@ impl Writer {
         let file_id = RandomState::new().build_hasher().finish();
         let (mut bytes, prelude) = head::file_head(meta, &schemas, file_id)
             .map_err(|error| Error::io(path, "compress", error))?;
+        if prelude.head_plain_bytes as usize > HEAD_BYTES_MAX {
+            return Err(Error::TooMany { path: path.to_owned(), what: "names and help texts" });
+        }
         let open_at = u64::from(prelude.first_block);
         let mut writer = Self::new(storage, path, &schemas, options, file_id)?;
         writer.state.tick.set_grain(grain_ns(meta));

@@ -166,6 +166,19 @@ pub struct Databases {
     pub batch_seconds: Option<u32>,
     /// No file is begun that makes the folder larger.
     pub limit_bytes: u64,
+    /// The caching daemon that writes them; `None` to write them directly.
+    pub daemon: Option<DatabaseDaemon>,
+}
+
+/// A caching daemon and how it is reached, as RRDtool's variables say it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DatabaseDaemon {
+    /// `RRDCACHED_ADDRESS`; empty for none.
+    pub address: String,
+    /// `RRDCACHED_STRIPPATH`: a folder that names on another machine do not begin with.
+    pub stripped_folder: Option<String>,
+    /// Authorities (CA), certificate and key for encrypted connections.
+    pub tls: [Option<PathBuf>; 3],
 }
 
 /// What an export shows on the terminal in addition.
@@ -194,6 +207,8 @@ pub struct Setting {
     pub writing: bool,
     /// The machine's name with its domain, for graphite's `f`.
     pub full_host_name: Option<String>,
+    /// The caching daemon of the environment.
+    pub daemon: DatabaseDaemon,
 }
 
 /// Why an export cannot be opened.

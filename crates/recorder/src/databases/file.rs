@@ -48,7 +48,7 @@ impl Plan {
         Plan { fields, names, archives: fitted(archives, step_seconds), step_seconds }
     }
 
-    fn definitions(&self) -> Vec<String> {
+    pub(super) fn definitions(&self) -> Vec<String> {
         let mut definitions: Vec<String> =
             self.names.iter().map(|name| self.data_source(name)).collect();
         for ArchiveSpan { step_seconds, span_seconds, function } in &self.archives {
@@ -126,6 +126,8 @@ pub(super) struct SeriesFile {
     /// When what waits is to be written; `None` if nothing waits.
     pub(super) due_us: Option<i64>,
     opened: Option<Opened>,
+    /// The field of each of the file's sources, once the daemon has said which it has.
+    pub(super) sources: Option<Vec<Option<usize>>>,
     /// Whether it must not be begun.
     is_refused: bool,
     /// Whether the last write failed.
@@ -151,6 +153,7 @@ impl SeriesFile {
             last_us: i64::MIN,
             due_us: None,
             opened: None,
+            sources: None,
             is_refused: false,
             is_failing: false,
             lost: 0,
@@ -250,6 +253,46 @@ impl SeriesFile {
         Ok(Written::Done { past })
     }
 
+    /// Drops rows until a time, in seconds since 1970; how many of them say something.
+    pub(super) fn drop_until(&mut self, last_update_s: i64) -> u64 {
+        let width = self.plan.fields.len();
+        let mut past = 0;
+        while self.times_us.front().is_some_and(|at| at.div_euclid(1_000_000) <= last_update_s) {
+            self.times_us.pop_front();
+            past += u64::from(self.values.drain(..width).any(|value| !value.is_nan()));
+        }
+        past
+    }
+
+    /// The time before which a new file has nothing, in seconds since 1970.
+    pub(super) fn start_s(&self) -> i64 {
+        self.times_us.front().copied().unwrap_or_default().div_euclid(1_000_000)
+    }
+
+    /// The rows that wait, as texts for a file with these sources: `TIME:VALUE:…`.
+    pub(super) fn readings(&self, sources: &[Option<usize>]) -> Vec<String> {
+        let width = self.plan.fields.len();
+        let rows = self.times_us.iter().enumerate().map(|(row, at_us)| {
+            let (seconds, micros) = (at_us.div_euclid(1_000_000), at_us.rem_euclid(1_000_000));
+            let mut text = match micros {
+                0 => seconds.to_string(),
+                micros => format!("{seconds}.{micros:06}"),
+            };
+            for field in sources {
+                let value = field.map_or(f64::NAN, |field| self.values[row * width + field]);
+                text.push(':');
+                push_value(&mut text, value);
+            }
+            text
+        });
+        rows.collect()
+    }
+
+    /// The rows that wait are with the daemon.
+    pub(super) fn handed_over(&mut self) {
+        self.clear();
+    }
+
     /// Closes the file; the next write opens it again.
     pub(super) fn close(&mut self) {
         self.opened = None;
@@ -334,6 +377,23 @@ impl SeriesFile {
             rrd::Error::Argument("the data sources cannot be added".into()).of(&self.path)
         })?;
         Ok(Opened { file, targets })
+    }
+}
+
+/// A value as an update that takes numbers keeps its text: with an exponent if it is long.
+fn push_value(text: &mut String, value: f64) {
+    use std::fmt::Write as _;
+    /// The format has room for so many bytes.
+    const LONGEST: usize = 29;
+    if value.is_nan() {
+        return text.push('U');
+    }
+    let start = text.len();
+    // Writing to a text does not fail.
+    let _ = write!(text, "{value}");
+    if text.len() - start > LONGEST {
+        text.truncate(start);
+        let _ = write!(text, "{value:e}");
     }
 }
 

@@ -74,6 +74,7 @@ impl Machine {
         let path = folder.with_extension("table");
         std::fs::write(&path, table)?;
         let databases = Databases {
+            daemon: None,
             folder: folder.to_owned(),
             table: Some(path),
             batch_seconds: Some(10),
@@ -520,6 +521,7 @@ fn a_machine_fits_into_twenty_megabytes() {
     let mut recorder =
         crate::Recorder::open(fake_machine(), &entries, &context, &settings, clock.moment());
     let databases = Databases {
+        daemon: None,
         folder: folder.path().to_owned(),
         table: None,
         batch_seconds: Some(10),

@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 
 use layout::{DisplayOrder, Form, Frame, Of, Options, PlotColumn, Row, Selection, text};
-use sample::{Kind, Meta, SourceDef, State};
+use sample::{Kind, Meta, SourceDef, State, Unit};
 
 use super::ExportError;
 use super::names::{self, Known};
@@ -438,7 +438,8 @@ fn gather_derived(whole: &Row<'_>, part: &Part, reported: &mut Vec<ReportedMetri
                 name,
                 instance: instance.clone(),
                 value,
-                digits: None,
+                digits: matches!(field.unit, Unit::Hundredths | Unit::PercentHundredths)
+                    .then_some(2),
                 plain: false,
                 level: field.kind == Kind::Gauge,
                 known: None,

@@ -5,7 +5,9 @@
 
 use std::path::PathBuf;
 
-use super::{Databases, Destination, Echo, Export, ExportError, Setting, check_files, split};
+use super::{
+    DatabaseDaemon, Databases, Destination, Echo, Export, ExportError, Setting, check_files, split,
+};
 use crate::entry::Nothing;
 
 const NAME: &str = "rrd";
@@ -18,6 +20,9 @@ const HELP: &str = "\
   table=FILE  what is kept, and for how long; the default is below
   batch=SECS  write so many seconds of samples at once (60)
   limit=SIZE  begin no file that makes DIR larger than this (100M)
+  daemon=ADDRESS
+              hand samples to this caching daemon (whit rrdcached), which writes the files;
+              without it the daemon of RRDCACHED_ADDRESS, if that is set; daemon= for none
   h           show this text
 
 SOURCE.rrd has a source as a whole, SOURCE/INSTANCE.rrd one of its instances; each field is a
@@ -57,6 +62,7 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
         table: None,
         batch_seconds: (!setting.playing).then_some(BATCH_SECONDS),
         limit_bytes: LIMIT_BYTES,
+        daemon: Some(setting.daemon.clone()).filter(|daemon| !daemon.address.is_empty()),
     };
     for option in options {
         match split(option) {
@@ -68,6 +74,11 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
                     wrong(format!("batch={value}: give seconds, from 1 to {BATCH_SECONDS_MAX}"))
                 })?;
                 databases.batch_seconds = databases.batch_seconds.map(|_| seconds);
+            }
+            ("daemon", "") if option.contains('=') => databases.daemon = None,
+            ("daemon", address) if !address.is_empty() => {
+                let address = address.to_owned();
+                databases.daemon = Some(DatabaseDaemon { address, ..setting.daemon.clone() });
             }
             ("limit", value) => {
                 databases.limit_bytes = parse_size(value).ok_or_else(|| {
@@ -119,10 +130,20 @@ mod tests {
             table: Some("t".into()),
             batch_seconds: Some(60),
             limit_bytes: 20 << 20,
+            daemon: None,
         };
         assert_eq!(given, wanted);
         let playing = Setting { playing: true, ..Setting::default() };
         assert_eq!(databases(&["d", "batch=5"], &playing).unwrap().batch_seconds, None);
+        let daemon = DatabaseDaemon { address: "unix:/s".into(), ..DatabaseDaemon::default() };
+        let told = Setting { daemon, ..Setting::default() };
+        let address = |options: &[&str]| {
+            let daemon = databases(options, &told).unwrap().daemon;
+            daemon.map(|daemon| daemon.address)
+        };
+        assert_eq!(address(&["d"]).as_deref(), Some("unix:/s"));
+        assert_eq!(address(&["d", "daemon=tls:h:1"]).as_deref(), Some("tls:h:1"));
+        assert_eq!(address(&["d", "daemon="]), None);
     }
 
     #[test]
@@ -137,6 +158,7 @@ mod tests {
             (&["d", "limit=20X"], "limit=20X"),
             (&["d", "limit=99999999999T"], "limit="),
             (&["d", "table="], "no option is called 'table='"),
+            (&["d", "daemon"], "no option is called 'daemon'"),
             (&["d", "x"], "no option is called 'x'"),
             (&["h"], "SOURCE/INSTANCE.rrd"),
         ] {
