@@ -1,0 +1,153 @@
+//! What a device's answers are for the queries, and what is said of those that are missing.
+
+use super::{AskedDevice, ValuePlace, WantedObject};
+use crate::ask::counters::Count;
+use crate::config::Config;
+use crate::reading::QueryAnswer;
+use crate::target::{ObjectMethod, Query};
+
+use std::sync::Arc;
+
+use snmp::SnmpValue;
+
+/// A value until the end of its round.
+#[derive(Debug)]
+pub(super) enum KeptValue {
+    Missing,
+    /// The count of its object: most values are, and so they cost no memory of their own.
+    Counter,
+    /// Its text.
+    Text(Box<[u8]>),
+}
+
+impl KeptValue {
+    /// What is kept of a value, and its count if it is one.
+    pub(super) fn of(value: &SnmpValue<'_>) -> (Self, Option<Count>) {
+        let count = Count::of(value);
+        let kept = match count {
+            Some(count) if count.is_counter() => KeptValue::Counter,
+            _ => text(value).map_or(KeptValue::Missing, |text| KeptValue::Text(text.into())),
+        };
+        (kept, count)
+    }
+
+    pub(super) fn is_none(&self) -> bool {
+        matches!(self, KeptValue::Missing)
+    }
+}
+
+impl WantedObject {
+    /// Its value as text.
+    fn text(&self) -> Option<Vec<u8>> {
+        match (&self.value, self.count) {
+            (KeptValue::Missing, _) | (KeptValue::Counter, None) => None,
+            (KeptValue::Counter, Some(Count::Counter64(number))) => {
+                Some(number.to_string().into_bytes())
+            }
+            (KeptValue::Counter, Some(Count::Counter32(number) | Count::Ticks(number))) => {
+                Some(number.to_string().into_bytes())
+            }
+            (KeptValue::Text(text), _) => Some(text.to_vec()),
+        }
+    }
+}
+
+impl AskedDevice {
+    /// Writes the answers of the round, and says what is missing.  Their time is that of the device's
+    /// own answer, however long others were waited for; `time_s` without one.
+    pub(in crate::ask) fn give(
+        &mut self,
+        config: &Config,
+        time_s: i64,
+        answers: &mut [QueryAnswer],
+        say: &mut dyn FnMut(String),
+    ) {
+        // A device that rests was said in the round in which it was asked.
+        let is_silent = self.error.is_some() || !self.is_answering;
+        if let Some(error) = &self.error {
+            say(format!("{}: {error}", self.text));
+        }
+        self.judge_counters(say);
+        let changed = self.has_changed();
+        // The same for nearly all queries.
+        let mut texts: Vec<(usize, Option<Arc<str>>)> = Vec::new();
+        for one in &self.wanted {
+            let Some(answer) = answers.get_mut(one.number) else { continue };
+            answer.time_s = self.answered_s.unwrap_or(time_s);
+            let is_other = changed
+                && one.checks.iter().any(|(at, ..)| self.objects[*at].is_checked == Some(false));
+            for (place, value) in answer.values.iter_mut().enumerate() {
+                *value = match &one.places[place] {
+                    _ if is_other => None,
+                    ValuePlace::Constant(number) => Some(number.to_string().into_bytes()),
+                    ValuePlace::Object(at) => self.objects[*at].text(),
+                    ValuePlace::Walk { walk, method } => self.walked(*walk, *method),
+                    ValuePlace::Missing(_) => None,
+                };
+                if value.is_none() && !is_silent {
+                    let why = match &one.places[place] {
+                        ValuePlace::Missing(why) if !why.is_empty() => why,
+                        _ if is_other => "the interface has another number at every look",
+                        _ => "the device does not have the object",
+                    };
+                    if let Some(Query::Snmp(query) | Query::Texts(query)) =
+                        config.queries.get(one.number)
+                    {
+                        say(format!("{}: {why}", query.text));
+                    }
+                }
+            }
+            let counters = one.places.iter().filter_map(|place| match place {
+                ValuePlace::Object(at) => Some(&self.objects[*at]),
+                _ => None,
+            });
+            let mut counters = counters.filter(|one| one.count.is_some_and(Count::is_counter));
+            answer.begins_anew = counters.clone().any(|one| one.is_anew);
+            let uptime = self.uptime.filter(|_| counters.next().is_some());
+            answer.up_s = uptime.map(|uptime| i64::from(uptime.ticks / 100));
+            let mut extra = |at: Option<usize>| {
+                let at = at?;
+                if let Some((_, text)) = texts.iter().find(|(known, _)| *known == at) {
+                    return text.clone();
+                }
+                let text = self.objects[at].text();
+                let text = text.map(|text| String::from_utf8_lossy(&text).into());
+                texts.push((at, text.clone()));
+                text
+            };
+            (answer.uptime, answer.name) = (extra(one.extras[0]), extra(one.extras[1]));
+        }
+    }
+
+    fn walked(&self, walk: usize, method: ObjectMethod) -> Option<Vec<u8>> {
+        let walk = self.walks.get(walk).filter(|walk| walk.is_over)?;
+        match method {
+            ObjectMethod::Count => Some(walk.values.len().to_string().into_bytes()),
+            ObjectMethod::Walk(place) => walk.values.get(place).cloned(),
+            _ => walk.values.first().cloned(),
+        }
+    }
+}
+
+/// A value as MRTG's library prints it; `None` for an exception.
+pub(super) fn text(value: &SnmpValue<'_>) -> Option<Vec<u8>> {
+    match value {
+        SnmpValue::TimeTicks(ticks) => Some(time_ticks(*ticks).into_bytes()),
+        SnmpValue::OctetString(bytes) => Some(bytes.to_vec()),
+        SnmpValue::Null => None,
+        value if value.is_exception() => None,
+        other => Some(other.to_string().into_bytes()),
+    }
+}
+
+/// `3 days, 4:05:06`.
+pub(super) fn time_ticks(ticks: u32) -> String {
+    let seconds = ticks / 100;
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let clock = format!("{}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60);
+    match days {
+        0 => clock,
+        1 => format!("1 day, {clock}"),
+        _ => format!("{days} days, {clock}"),
+    }
+}

@@ -1,0 +1,94 @@
+//! From a device of the configuration to one of a session: address, waits, user.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+
+use snmp::{DeviceSettings, KeyExtension, Security, UsmSecret, UsmUser, Version};
+
+use crate::device::{Device, SnmpOptions, SnmpVersion};
+use crate::usm_protocol::{authentication_protocol, privacy_protocol};
+
+/// The address of a device.
+pub(super) fn address(device: &Device) -> Result<SocketAddr, String> {
+    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", device.text);
+    let mut all =
+        (device.host.as_str(), device.port).to_socket_addrs().map_err(|error| wrong(&error))?;
+    let first = all.find(|address| address.is_ipv4() || !device.is_ipv4_only);
+    first.ok_or_else(|| wrong(&"the host has no address"))
+}
+
+/// The local address that the device's requests leave from.
+pub(super) fn local_address(device: &Device, is_v6: bool) -> Result<SocketAddr, String> {
+    let any = snmp::any_local_address(is_v6);
+    let ip: IpAddr = match &device.local_address {
+        Some(text) => {
+            text.parse().map_err(|_| format!("{}: `{text}` is no local address", device.text))?
+        }
+        None => any.ip(),
+    };
+    Ok(SocketAddr::new(ip, device.local_port.unwrap_or(0)))
+}
+
+/// How the device is asked.
+pub(super) fn settings(device: &Device, address: SocketAddr) -> Result<DeviceSettings, String> {
+    let options = &device.options;
+    let security = match device.version {
+        SnmpVersion::V3 => {
+            Security::User(user(options).map_err(|what| format!("{}: {what}", device.text))?)
+        }
+        version => Security::Community {
+            version: if version == SnmpVersion::V1 { Version::V1 } else { Version::V2c },
+            community: device.community.clone().into_bytes(),
+        },
+    };
+    let timeout_s = options.timeout_s.unwrap_or(device.timeout_s).clamp(0.001, 600.0);
+    Ok(DeviceSettings {
+        timeout_ns: (timeout_s * 1e9) as u64,
+        tries: options.retries.unwrap_or(device.retries).clamp(1, 100),
+        backoff: options.backoff.unwrap_or(device.backoff),
+        has_16_bit_request_ids: options.has_16_bit_request_ids,
+        is_source_address_lenient: options.is_source_address_lenient.unwrap_or(false),
+        is_source_port_lenient: options.is_source_port_lenient.unwrap_or(true),
+        ..DeviceSettings::new(address, security)
+    })
+}
+
+/// The user of version 3.
+fn user(options: &SnmpOptions) -> Result<UsmUser, String> {
+    let name = options.user.as_deref().ok_or("version 3 needs a user name")?;
+    let text = |error: snmp::UsmUserError| error.to_string();
+    let mut user = UsmUser::new(name.as_bytes()).map_err(text)?;
+    let secret = |key: &Option<String>, password: &Option<String>| match (key, password) {
+        (Some(key), _) => Ok(Some(UsmSecret::LocalizedKey(hexadecimal(key)?))),
+        (None, Some(password)) => Ok(Some(UsmSecret::Password(password.clone().into_bytes()))),
+        (None, None) => Ok::<_, String>(None),
+    };
+    let found = secret(&options.authentication_key, &options.authentication_password)?;
+    if let Some(found) = found {
+        let name = options.authentication_protocol.as_deref().unwrap_or("md5");
+        let protocol = authentication_protocol(name)
+            .ok_or_else(|| format!("unknown authentication protocol `{name}`"))?;
+        user = user.with_authentication(protocol, found).map_err(text)?;
+    }
+    if let Some(found) = secret(&options.privacy_key, &options.privacy_password)? {
+        let name = options.privacy_protocol.as_deref().unwrap_or("des");
+        let protocol =
+            privacy_protocol(name).ok_or_else(|| format!("unknown privacy protocol `{name}`"))?;
+        user = user.with_privacy(protocol, KeyExtension::Blumenthal, found).map_err(text)?;
+    }
+    user.context_name = options.context_name.clone().unwrap_or_default().into_bytes();
+    user.context_engine_id = options.context_engine_id.as_deref().map(hexadecimal).transpose()?;
+    Ok(user)
+}
+
+fn hexadecimal(text: &str) -> Result<Vec<u8>, String> {
+    let wrong = || "a key is not of hexadecimal digits".to_owned();
+    let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
+    if !digits.len().is_multiple_of(2) {
+        return Err(wrong());
+    }
+    let pairs = digits.chunks_exact(2).map(|pair| {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| !pair.starts_with('+'));
+        pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()).ok_or_else(wrong)
+    });
+    pairs.collect()
+}

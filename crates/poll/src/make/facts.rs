@@ -1,0 +1,420 @@
+//! What a device says about itself: its system group, and tables of its interfaces.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::Ipv4Addr;
+
+use super::MakeError;
+use super::request::DeviceRequest;
+
+/// Reads one device.
+pub trait AgentReader {
+    /// All objects below an identifier, in their order: the rest of each identifier, and its value.
+    ///
+    /// # Errors
+    /// No answer, in words.
+    fn walk(&mut self, below: &[u32]) -> Result<Vec<(Vec<u32>, AgentValue)>, String>;
+
+    /// One object; `None` if there is none.
+    ///
+    /// # Errors
+    /// No answer, in words.
+    fn get(&mut self, object: &[u32]) -> Result<Option<AgentValue>, String>;
+}
+
+/// A value of a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentValue {
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// A number of any type.
+    Number(i128),
+    /// An object identifier, in numbers with dots.
+    Identifier(String),
+    /// An address.
+    Address(Ipv4Addr),
+}
+
+impl AgentValue {
+    /// As text, without spaces and zeroes at its end.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            AgentValue::Bytes(bytes) => {
+                let text = String::from_utf8_lossy(bytes).into_owned();
+                text.trim_end_matches(|character| character <= ' ').to_owned()
+            }
+            AgentValue::Number(number) => number.to_string(),
+            AgentValue::Identifier(text) => text.clone(),
+            AgentValue::Address(address) => address.to_string(),
+        }
+    }
+}
+
+/// An interface.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MadeInterface {
+    /// `ifDescr`, if no other interface has the same; so all of these up to `ethernet`.
+    pub description: Option<String>,
+    /// `ifName`.
+    pub name: Option<String>,
+    /// `ifType`, as a way to name the interface.
+    pub unique_type: Option<String>,
+    /// Its IPv4 address.
+    pub address: Option<Ipv4Addr>,
+    /// The name of that address.
+    pub address_name: Option<String>,
+    /// Its Ethernet address, `00-11-22-33-44-55`.
+    pub ethernet: Option<String>,
+    /// `ifType`.
+    pub interface_type: u32,
+    /// `ifAdminStatus`: 1 up, 2 down, 3 testing.
+    pub admin_status: u32,
+    /// `ifOperStatus`.
+    pub oper_status: u32,
+    /// `ifMtu`.
+    pub mtu: Option<String>,
+    /// Bits per second.
+    pub speed: u64,
+    /// `ifAlias`, of makers known to have it.
+    pub alias: String,
+    /// Cisco's description (`locIfDescr`).
+    pub cisco_description: String,
+    /// Cisco's VLAN.
+    pub vlan: Option<String>,
+    /// Whether a Cisco port is a trunk.
+    pub is_trunk: bool,
+    /// The name of a port of a Nortel switch.
+    pub port_name: Option<String>,
+    /// Whether 64-bit counters are missing although the version has them.
+    pub is_without_64_bits: bool,
+    /// Why its counters cannot be read.
+    pub broken: Option<String>,
+}
+
+/// A device.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MadeDevice {
+    /// `sysDescr`.
+    pub description: String,
+    /// `sysObjectID`.
+    pub object_id: String,
+    /// `sysContact`.
+    pub contact: String,
+    /// `sysName`.
+    pub name: String,
+    /// `sysLocation`.
+    pub location: String,
+    /// The maker, in a word.
+    pub maker: String,
+    /// Interfaces by their numbers.
+    pub interfaces: BTreeMap<u32, MadeInterface>,
+    /// Names of ports of Catalyst switches, by `module.port`.
+    pub port_names: HashMap<String, String>,
+}
+
+const SYSTEM: [u32; 7] = [1, 3, 6, 1, 2, 1, 1];
+const IF_ENTRY: [u32; 9] = [1, 3, 6, 1, 2, 1, 2, 2, 1];
+const IF_X_ENTRY: [u32; 10] = [1, 3, 6, 1, 2, 1, 31, 1, 1, 1];
+const ADDRESS_INDEX: [u32; 10] = [1, 3, 6, 1, 2, 1, 4, 20, 1, 2];
+const CISCO_DESCRIPTION: [u32; 12] = [1, 3, 6, 1, 4, 1, 9, 2, 2, 1, 1, 28];
+const CATALYST_PORT_NAME: [u32; 13] = [1, 3, 6, 1, 4, 1, 9, 5, 1, 4, 1, 1, 4];
+const NORTEL_PORT_NAME: [u32; 13] = [1, 3, 6, 1, 4, 1, 2272, 1, 4, 10, 1, 1, 35];
+const CISCO_TRUNK: [u32; 14] = [1, 3, 6, 1, 4, 1, 9, 9, 46, 1, 6, 1, 1, 14];
+const CISCO_VLAN: [u32; 14] = [1, 3, 6, 1, 4, 1, 9, 9, 68, 1, 2, 2, 1, 2];
+
+/// Parts of `sysObjectID`, and the makers that have them.
+const MAKERS: [(&str, &str); 27] = [
+    ("1.3.6.1.4.1.11863.", "tplink"),
+    ("1.3.6.1.4.1.43.", "3com"),
+    ("1.3.6.1.4.1.11.", "hp"),
+    ("1.3.6.1.4.1.9.", "cisco"),
+    ("1.3.6.1.4.1.171.", "dlink"),
+    ("1.3.6.1.4.1.6141.", "wwp"),
+    ("1.3.6.1.4.1.674.10895.", "dellLan"),
+    ("1.3.6.1.4.1.1916.", "extremenetworks"),
+    ("1.3.6.1.4.1.1991.", "foundry"),
+    ("1.3.6.1.4.1.6027.", "force10"),
+    ("1.3.6.1.4.1.2636.", "juniper"),
+    ("1.3.6.1.4.1.94.", "nokiaipsofw"),
+    ("1.3.6.1.4.1.307.", "portmaster"),
+    ("1.3.6.1.4.1.890.", "zyxel"),
+    ("1.3.6.1.4.1.2272.30", "nortel"),
+    ("1.3.6.1.4.1.6339", "DCN"),
+    ("1.3.6.1.4.1.30155.", "openBSD"),
+    ("1.3.6.1.4.1.30065.", "arista"),
+    ("1.3.6.1.4.1.5624.", "enterasys"),
+    ("1.3.6.1.4.1.30803.", "Vyatta"),
+    ("1.3.6.1.4.1.3955.", "LinkSys"),
+    ("1.3.6.1.4.1.1588.", "brocade"),
+    ("1.3.6.1.4.1.3709.", "datacom"),
+    ("1.3.6.1.4.1.14988.", "mikrotik"),
+    ("1.3.6.1.4.1.6486.", "alcatel"),
+    ("1.3.6.1.4.1.2011.", "huawei"),
+    ("1.3.6.1.4.1.35265.", "eltex"),
+];
+
+/// Makers whose devices have `ifAlias`.
+const WITH_ALIAS: [&str; 20] = [
+    "hp",
+    "juniper",
+    "dlink",
+    "wwp",
+    "foundry",
+    "delllan",
+    "force10",
+    "3com",
+    "extremenetworks",
+    "openbsd",
+    "arista",
+    "enterasys",
+    "zyxel",
+    "vyatta",
+    "dcn",
+    "brocade",
+    "datacom",
+    "alcatel",
+    "mikrotik",
+    "huawei",
+];
+
+/// Asks a device.  `name_of` looks up the name of an address.
+///
+/// # Errors
+/// It does not answer, or has no system group.
+pub fn facts(
+    agent: &mut dyn AgentReader,
+    request: &DeviceRequest,
+    name_of: &dyn Fn(Ipv4Addr) -> Option<String>,
+) -> Result<MadeDevice, MakeError> {
+    let silent = |reason: String| MakeError::Silent { device: request.text.clone(), reason };
+    let mut device = system(agent).map_err(silent)?;
+    if request.rules.is_without_interfaces {
+        return Ok(device);
+    }
+    let mut reader = Reader { agent, device: &mut device };
+    reader.keys();
+    reader.columns();
+    reader.maker_columns();
+    reader.speeds(request.has_version_2());
+    reader.counters(request.has_version_2());
+    if !request.rules.is_without_names {
+        for interface in device.interfaces.values_mut() {
+            interface.address_name = interface.address.and_then(name_of);
+        }
+    }
+    Ok(device)
+}
+
+fn system(agent: &mut dyn AgentReader) -> Result<MadeDevice, String> {
+    let mut device = MadeDevice::default();
+    let all = agent.walk(&SYSTEM)?;
+    if all.is_empty() {
+        return Err("it has no system group".to_owned());
+    }
+    for (rest, value) in all {
+        let field = match rest[..] {
+            [1, 0] => &mut device.description,
+            [2, 0] => &mut device.object_id,
+            [4, 0] => &mut device.contact,
+            [5, 0] => &mut device.name,
+            [6, 0] => &mut device.location,
+            _ => continue,
+        };
+        *field = match value {
+            AgentValue::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            other => other.text(),
+        };
+    }
+    let known = MAKERS.iter().find(|(part, _)| device.object_id.contains(part));
+    device.maker = match known {
+        Some((_, maker)) => (*maker).to_owned(),
+        None => format!("Unknown Vendor - {}", device.object_id),
+    };
+    Ok(device)
+}
+
+struct Reader<'a> {
+    agent: &'a mut dyn AgentReader,
+    device: &'a mut MadeDevice,
+}
+
+/// Whole identifier of a column.
+fn column(entry: &[u32], number: u32) -> Vec<u32> {
+    [entry, &[number]].concat()
+}
+
+impl Reader<'_> {
+    /// A column; a device that does not have it is not asked to explain.
+    fn walk(&mut self, below: &[u32]) -> Vec<(Vec<u32>, AgentValue)> {
+        self.agent.walk(below).unwrap_or_default()
+    }
+
+    fn each(&mut self, below: &[u32], mut set: impl FnMut(&mut MadeInterface, &AgentValue)) {
+        for (rest, value) in self.walk(below) {
+            if let [index] = rest[..] {
+                set(self.device.interfaces.entry(index).or_default(), &value);
+            }
+        }
+    }
+
+    /// What names an interface: only texts that no other interface has.
+    fn keys(&mut self) {
+        type Set = fn(&mut MadeInterface, String);
+        let keys: [(Vec<u32>, Set); 3] = [
+            (column(&IF_X_ENTRY, 1), |one, text| one.name = Some(text)),
+            (column(&IF_ENTRY, 2), |one, text| one.description = Some(text)),
+            (column(&IF_ENTRY, 3), |one, text| one.unique_type = Some(text)),
+        ];
+        for (below, set) in keys {
+            let texts = self.walk(&below).into_iter().filter_map(|(rest, value)| match rest[..] {
+                [index] => Some((value.text().replace(|c| c <= ' ', " "), index)),
+                _ => None,
+            });
+            self.set_unique(texts.collect(), set);
+        }
+        let addresses = self.walk(&ADDRESS_INDEX);
+        for (rest, value) in addresses.iter().rev() {
+            if let ([a, b, c, d], Ok(index)) = (&rest[..], value.text().parse()) {
+                let [a, b, c, d] = [a, b, c, d].map(|&part| part as u8);
+                let interface = self.device.interfaces.entry(index).or_default();
+                interface.address = Some(Ipv4Addr::new(a, b, c, d));
+            }
+        }
+        let ethernet = self.walk(&column(&IF_ENTRY, 6));
+        let texts = ethernet.into_iter().filter_map(|(rest, value)| match (&rest[..], value) {
+            (&[index], AgentValue::Bytes(bytes)) => {
+                let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                Some((digits.join("-"), index))
+            }
+            _ => None,
+        });
+        self.set_unique(texts.collect(), |one, text| one.ethernet = Some(text));
+    }
+
+    fn set_unique(&mut self, texts: Vec<(String, u32)>, set: fn(&mut MadeInterface, String)) {
+        let mut owners: HashMap<String, Option<u32>> = HashMap::new();
+        for (text, index) in texts {
+            let owner = owners.entry(text).or_insert(Some(index));
+            if *owner != Some(index) {
+                *owner = None;
+            }
+        }
+        for (text, index) in owners {
+            if let Some(index) = index {
+                set(self.device.interfaces.entry(index).or_default(), text);
+            }
+        }
+    }
+
+    fn columns(&mut self) {
+        let number = |value: &AgentValue| value.text().parse().unwrap_or(0);
+        self.each(&column(&IF_ENTRY, 1), |_, _| {});
+        self.each(&column(&IF_ENTRY, 3), |one, value| one.interface_type = number(value));
+        self.each(&column(&IF_ENTRY, 7), |one, value| one.admin_status = number(value));
+        self.each(&column(&IF_ENTRY, 8), |one, value| one.oper_status = number(value));
+        self.each(&column(&IF_ENTRY, 4), |one, value| one.mtu = Some(value.text()));
+    }
+
+    /// What only some makers have.
+    fn maker_columns(&mut self) {
+        let (maker, text) = (self.device.maker.clone(), self.device.description.clone());
+        let is_cisco = maker == "cisco";
+        let version = is_cisco.then(|| cisco_version(&text)).flatten();
+        let lower = maker.to_ascii_lowercase();
+        // Names of unknown makers end in their identifiers, which have no letters.
+        let has_alias = WITH_ALIAS.iter().chain(&["eltex"]).any(|known| lower.contains(known));
+        if let Some(version) = version {
+            if !(10.0..=11.0).contains(&version) {
+                self.aliases();
+            } else {
+                self.each(&CISCO_DESCRIPTION, |one, value| one.cisco_description = value.text());
+            }
+        } else if has_alias {
+            self.aliases();
+        }
+        let is_catalyst_system =
+            text.contains("Catalyst Operating System") || text.contains("Cisco Systems WS-C2900");
+        if version.is_some_and(|version| version > 11.2) || (is_cisco && is_catalyst_system) {
+            self.each(&CISCO_VLAN, |one, value| one.vlan = Some(value.text()));
+        }
+        if version.is_some_and(|v| v > 11.3) || (is_cisco && text.contains("Catalyst")) {
+            self.each(&CISCO_TRUNK, |one, value| one.is_trunk = value.text() != "0");
+        }
+        if is_cisco && is_catalyst_system {
+            for (rest, value) in self.walk(&CATALYST_PORT_NAME) {
+                let port: Vec<String> = rest.iter().map(u32::to_string).collect();
+                self.device.port_names.insert(port.join("."), value.text());
+            }
+        }
+        if text.contains("Passport-8610") || text.contains("MERS-8610") {
+            self.each(&NORTEL_PORT_NAME, |one, value| one.port_name = Some(value.text()));
+        }
+    }
+
+    fn aliases(&mut self) {
+        self.each(&column(&IF_X_ENTRY, 18), |one, value| one.alias = value.text());
+    }
+
+    fn speeds(&mut self, has_high_speed: bool) {
+        let number = |value: &AgentValue| value.text().parse().unwrap_or(0);
+        self.each(&column(&IF_ENTRY, 5), |one, value| one.speed = number(value));
+        if has_high_speed {
+            let is_nortel = self.device.description.contains("MERS-8610");
+            self.each(&column(&IF_X_ENTRY, 15), |one, value| {
+                if one.speed == u64::from(u32::MAX) || is_nortel {
+                    one.speed = number(value).saturating_mul(1_000_000);
+                }
+            });
+        }
+        if self.device.maker == "portmaster" {
+            for interface in self.device.interfaces.values_mut() {
+                let is_synchronous = interface.description.as_deref() == Some("ptpW1");
+                match interface.interface_type {
+                    23 => interface.speed = if is_synchronous { 128_000 } else { 76_800 },
+                    28 => interface.speed = 38_400,
+                    6 => interface.speed = 10_000_000,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Which counters can be read.
+    fn counters(&mut self, has_64_bits: bool) {
+        let indices: Vec<u32> = self.device.interfaces.keys().copied().collect();
+        for index in indices {
+            let object = |entry: &[u32], number: u32| [entry, &[number, index]].concat();
+            let mut is_without = false;
+            if has_64_bits {
+                let speed = self.agent.get(&object(&IF_X_ENTRY, 15)).ok().flatten();
+                let counter = self.agent.get(&object(&IF_X_ENTRY, 6)).ok().flatten();
+                let has_speed =
+                    speed.is_some_and(|speed| !["", "0"].contains(&speed.text().as_str()));
+                if has_speed && counter.is_some_and(|counter| is_counter(&counter)) {
+                    continue;
+                }
+                is_without = true;
+            }
+            let broken = match self.agent.get(&object(&IF_ENTRY, 10)) {
+                Ok(Some(counter)) if is_counter(&counter) => None,
+                Ok(_) => Some(format!("No counter exists for {index}")),
+                Err(reason) => Some(reason.replace('\n', "\n###     ")),
+            };
+            let interface = self.device.interfaces.entry(index).or_default();
+            interface.is_without_64_bits = is_without && broken.is_none();
+            interface.broken = broken;
+        }
+    }
+}
+
+fn is_counter(value: &AgentValue) -> bool {
+    matches!(value, AgentValue::Number(number) if *number >= 0)
+}
+
+/// The number after `Version` in a description.
+fn cisco_version(text: &str) -> Option<f64> {
+    let rest = text[text.find("Version ")? + 8..].trim_start();
+    let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let mut parts = rest[..digits].split('.');
+    format!("{}.{}", parts.next()?, parts.next()?).parse().ok()
+}

@@ -1,0 +1,330 @@
+//! A round: all queries are asked, each target's expression is evaluated, and the readings go to
+//! databases or log files, pages, thresholds and Graphite.
+//!
+//! One target's failure does not keep others from being written; each is said in a line.
+
+mod clone;
+mod database;
+mod descriptors;
+mod design;
+mod graphite;
+mod log_conversion;
+mod thresholds;
+mod values;
+
+use std::time::Duration;
+
+use crate::config::{Config, LogFormat};
+use crate::program::{self, ProgramCall};
+use crate::reading::{QueryAnswer, Reading};
+use crate::target::Query;
+
+pub use descriptors::keep_databases_open;
+
+use database::{Databases, LatestRow};
+
+/// Asks the devices of a configuration.
+pub trait Asker {
+    /// An answer for each query, in their order; those of programs are left as they are.
+    fn ask(
+        &mut self,
+        config: &Config,
+        now_s: &dyn Fn() -> i64,
+        say: &mut dyn FnMut(String),
+    ) -> Vec<QueryAnswer>;
+}
+
+/// How rounds are made.
+#[derive(Clone, Debug)]
+pub struct RoundSettings {
+    /// The environment of programs, `NAME=value` each.
+    pub environment: Vec<Vec<u8>>,
+    /// The name of the configuration's file, without its folder, for the files of thresholds.
+    pub config_name: String,
+    /// Whether pages and pictures are left out (`--log-only`).
+    pub is_log_only: bool,
+    /// The zone of targets that have none of their own.
+    pub time_zone: jiff::tz::TimeZone,
+    /// What this machine calls itself to a mail server.
+    pub own_name: String,
+}
+
+/// What came of a round.
+#[derive(Clone, Debug, Default)]
+pub struct RoundReport {
+    /// A reading for each target.
+    pub readings: Vec<Reading>,
+    /// Targets of which both values are known.
+    pub known_count: usize,
+    /// Targets of which one is not.
+    pub unknown_count: usize,
+    /// Targets whose counters have begun anew: what they grew by is unknown.
+    pub anew_count: usize,
+    /// Targets that nothing was kept of, because a folder or a database cannot be made or `AbsMax`
+    /// is below `MaxBytes`: MRTG ends for each of them.
+    pub failed_count: usize,
+}
+
+/// What came of writing.
+#[derive(Default)]
+struct Written {
+    /// Log files that have got counters that begin anew.
+    anew_count: usize,
+    failed_count: usize,
+}
+
+/// What is kept from round to round.
+#[derive(Debug)]
+pub struct Rounds {
+    settings: RoundSettings,
+    databases: Databases,
+    graphite: graphite::Graphite,
+    logs: crate::log_file::LogFiles,
+}
+
+impl Rounds {
+    /// For a configuration that has just been loaded.
+    pub fn new(settings: RoundSettings) -> Self {
+        Rounds {
+            settings,
+            databases: Databases::default(),
+            graphite: graphite::Graphite::default(),
+            logs: crate::log_file::LogFiles::new(),
+        }
+    }
+
+    /// Keeps so many databases open between rounds, a descriptor and some 8 KB each.  If the process
+    /// ends after the next round, they stay open until then, and their memory is freed.
+    pub fn keep_open(&mut self, databases_max: usize, is_last_round: bool) {
+        self.databases.keep_open(databases_max, is_last_round);
+    }
+
+    /// The configuration has changed: databases are compared with it anew.
+    pub fn reload(&mut self) {
+        self.databases = self.databases.anew();
+    }
+
+    /// Ends what waits between rounds: what Graphite has not got yet is sent, or said to be lost.
+    pub fn finish(&mut self, say: &mut dyn FnMut(String)) {
+        self.graphite.finish(say);
+    }
+
+    /// Makes a round.  `now_s` gives seconds since 1970, `say` takes warnings.
+    pub fn round(
+        &mut self,
+        config: &Config,
+        asker: &mut dyn Asker,
+        now_s: &dyn Fn() -> i64,
+        say: &mut dyn FnMut(String),
+    ) -> RoundReport {
+        let limit = Duration::from_secs(u64::from(config.global.interval_s.clamp(1, 300)));
+        let calls = commands(config);
+        let (list, places): (Vec<ProgramCall>, Vec<usize>) =
+            calls.into_iter().map(|(place, call)| (call, place)).unzip();
+        let environment = &self.settings.environment;
+        let (mut answers, outputs) = std::thread::scope(|scope| {
+            let programs = scope.spawn(|| program::run_all(&list, environment, limit));
+            let answers = asker.ask(config, now_s, say);
+            (answers, programs.join().unwrap_or_default())
+        });
+        answers.resize_with(config.queries.len(), QueryAnswer::default);
+        for ((place, call), output) in places.iter().zip(&list).zip(outputs) {
+            let command = call.words.last().map_or("", String::as_str);
+            let output = output.unwrap_or_else(|error| {
+                say(format!("`{command}`: {error}"));
+                Vec::new()
+            });
+            answers[*place] = values::program_answer(&output, now_s(), command, say);
+        }
+        let numbers: Vec<_> = config
+            .queries
+            .iter()
+            .zip(&mut answers)
+            .map(|(query, answer)| {
+                let numbers = values::numbers(query, answer, &config.conversions, say);
+                if matches!(query, Query::Snmp(_)) {
+                    // Their texts are not needed any more: the numbers take their memory.
+                    answer.values = [None, None];
+                }
+                numbers
+            })
+            .collect();
+        let mut report = RoundReport::default();
+        for target in &config.targets {
+            let reading = values::reading(config, target, &numbers, &answers, now_s(), say);
+            match reading.values.iter().all(Option::is_some) {
+                true => report.known_count += 1,
+                false => report.unknown_count += 1,
+            }
+            report.readings.push(reading);
+        }
+        self.databases.anew_count = 0;
+        let written = self.write(config, &report, now_s, say);
+        report.anew_count = written.anew_count + self.databases.anew_count;
+        report.failed_count = written.failed_count;
+        self.graphite.send(config, &report.readings, say);
+        report
+    }
+
+    /// Writes the readings.
+    fn write(
+        &mut self,
+        config: &Config,
+        report: &RoundReport,
+        now_s: &dyn Fn() -> i64,
+        say: &mut dyn FnMut(String),
+    ) -> Written {
+        let mut written = Written::default();
+        for (number, (target, reading)) in config.targets.iter().zip(&report.readings).enumerate() {
+            let most = target.max_bytes[0].max(target.max_bytes[1]);
+            if let Some(abs_max) = target.abs_max.filter(|abs_max| *abs_max < most) {
+                say(format!("{}: AbsMax {abs_max} is smaller than MaxBytes {most}", target.name));
+                written.failed_count += 1;
+                continue;
+            }
+            if self.is_too_old(config, target, now_s()) {
+                say(format!("{}: its file is older than MaxAge and is left as it is", target.name));
+                continue;
+            }
+            if let Err(error) = make_folders(config, target) {
+                say(format!("{}: {error}", target.name));
+                written.failed_count += 1;
+                continue;
+            }
+            let row = match config.global.log_format {
+                LogFormat::Rrdtool => self
+                    .databases
+                    .add(&config.global, number, target, reading, say)
+                    .map_err(|error| {
+                        written.failed_count += usize::from(error.is_of_making());
+                        say(error.to_string());
+                    }),
+                LogFormat::Rateup => {
+                    self.write_log(config, target, reading, now_s(), &mut written.anew_count, say)
+                }
+            };
+            if let Ok(row) = row {
+                thresholds::check(config, target, &row, &self.settings, say);
+                if let Err(error) = clone::copy(&config.global, target) {
+                    say(format!("{}: {}", target.name, error_text(&error)));
+                }
+            }
+        }
+        for (number, row) in self.databases.finish(&config.global, &config.targets, say) {
+            thresholds::check(config, &config.targets[number], &row, &self.settings, say);
+        }
+        written
+    }
+
+    /// `MaxAge`: a file that nobody has written for so long is left alone.
+    fn is_too_old(&self, config: &Config, target: &crate::PollTarget, now_s: i64) -> bool {
+        let Some(max_age_s) = config.global.max_age_s else { return false };
+        let path = match config.global.log_format {
+            LogFormat::Rrdtool => database::path(&config.global, target),
+            LogFormat::Rateup => log_path(config, target),
+        };
+        let modified = std::fs::metadata(path).and_then(|found| found.modified()).ok();
+        let modified = modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        modified.is_some_and(|modified| {
+            now_s.saturating_sub_unsigned(max_age_s)
+                > i64::try_from(modified.as_secs()).unwrap_or(i64::MAX)
+        })
+    }
+
+    fn write_log(
+        &mut self,
+        config: &Config,
+        target: &crate::PollTarget,
+        reading: &Reading,
+        now_s: i64,
+        anew_count: &mut usize,
+        say: &mut dyn FnMut(String),
+    ) -> Result<LatestRow, ()> {
+        let path = log_path(config, target);
+        let of_log = crate::log_file::LogReading::of(target, reading);
+        let updated = match self.logs.update(&path, &of_log) {
+            Ok(updated) => updated,
+            Err(error) => {
+                say(error_text(&error));
+                return Err(());
+            }
+        };
+        if updated.begins_anew && !reading.begins_anew {
+            say(format!("{}: {}", target.name, database::BEGUN_ANEW));
+        }
+        *anew_count += usize::from(updated.begins_anew);
+        let writer = crate::pages::PageWriter {
+            global: &config.global,
+            time_zone: self.settings.time_zone.clone(),
+            now_s,
+            redraw: crate::pages::Redraw::Due,
+        };
+        let device = crate::pages::DeviceFacts {
+            uptime: reading.uptime.as_deref(),
+            name: reading.device_name.as_deref(),
+        };
+        if self.settings.is_log_only {
+            let has_bounds = target.thresholds.has_bounds();
+            let day = has_bounds.then(|| writer.day(target, updated.history));
+            return Ok(day.map(|day| LatestRow::of(day.current)).unwrap_or_default());
+        }
+        match writer.write(target, updated.history, device) {
+            Ok([day, ..]) => Ok(day.map(|day| LatestRow::of(day.current)).unwrap_or_default()),
+            Err(error) => {
+                say(error_text(&error));
+                Err(())
+            }
+        }
+    }
+}
+
+/// An error and what caused it.
+fn error_text(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text = format!("{text}: {next}");
+        cause = next.source();
+    }
+    text
+}
+
+fn log_path(config: &Config, target: &crate::PollTarget) -> std::path::PathBuf {
+    format!("{}{}{}.log", config.global.log_dir, target.directory, target.name).into()
+}
+
+/// Makes the folders of `Directory`.
+fn make_folders(config: &Config, target: &crate::PollTarget) -> std::io::Result<()> {
+    if target.directory.is_empty() {
+        return Ok(());
+    }
+    let global = &config.global;
+    for folder in [&global.log_dir, &global.html_dir, &global.image_dir] {
+        if !folder.is_empty() {
+            std::fs::create_dir_all(format!("{folder}{}", target.directory))?;
+        }
+    }
+    Ok(())
+}
+
+/// The commands of a round, with their place among the queries.
+fn commands(config: &Config) -> Vec<(usize, ProgramCall)> {
+    let set_env = |place: usize| {
+        let of = |target: &&crate::PollTarget| {
+            target
+                .expression
+                .as_ref()
+                .is_some_and(|expression| expression.values().contains(&place))
+        };
+        config.targets.iter().find(of).map(|target| target.set_env.clone()).unwrap_or_default()
+    };
+    let queries = config.queries.iter().enumerate();
+    queries
+        .filter_map(|(place, query)| match query {
+            Query::Program { command } => {
+                Some((place, ProgramCall::shell(command, set_env(place))))
+            }
+            Query::Snmp(_) | Query::Texts(_) => None,
+        })
+        .collect()
+}

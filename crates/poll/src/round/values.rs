@@ -1,0 +1,229 @@
+//! From answers to readings: conversion, the check for a number, the target's expression, rounding.
+
+use crate::config::{Config, LogFormat};
+use crate::conversion::Conversions;
+use crate::decimal::Decimal;
+use crate::reading::{QueryAnswer, Reading};
+use crate::target::{NoValue, PollTarget, Query};
+
+/// Longest value of a target, in characters.
+const VALUE_MAX: usize = 190;
+
+/// The in and the out value of a query as numbers; what is no number is unknown and said.
+pub(super) fn numbers(
+    query: &Query,
+    answer: &QueryAnswer,
+    conversions: &Conversions,
+    say: &mut dyn FnMut(String),
+) -> [Option<Decimal>; 2] {
+    answer.values.each_ref().map(|value| {
+        let value = value.as_deref()?;
+        match query {
+            Query::Program { .. } => program_number(value),
+            Query::Texts(_) => None,
+            Query::Snmp(query) => {
+                if query.conversion.is_none()
+                    && let Some(number) = whole_number(value)
+                {
+                    return Some(number);
+                }
+                let text = String::from_utf8_lossy(value);
+                let text = match &query.conversion {
+                    None => text.into_owned(),
+                    Some(name) => conversions.convert(name, &text)?,
+                };
+                let text: String = text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
+                let text = text.trim_ascii();
+                let number = device_number(text);
+                if number.is_none() {
+                    let shown: String = text.chars().take(60).collect();
+                    say(format!("{}: `{shown}` is no number", query.text));
+                }
+                number
+            }
+        }
+    })
+}
+
+/// Digits alone, as counters are.
+fn whole_number(text: &[u8]) -> Option<Decimal> {
+    // So many digits always fit.
+    let is_short = !text.is_empty() && text.len() <= 19;
+    let number = text.iter().try_fold(0_u64, |number, byte| {
+        byte.is_ascii_digit().then(|| number.wrapping_mul(10).wrapping_add((byte - b'0').into()))
+    });
+    number.filter(|_| is_short).map(Decimal::from)
+}
+
+/// `[-+]digits`, perhaps a character and more digits, of which only a number is one.
+fn device_number(text: &str) -> Option<Decimal> {
+    let digits = text.trim_start_matches(['-', '+']);
+    let begins = digits.starts_with(|c: char| c.is_ascii_digit()) && text.len() - digits.len() <= 1;
+    let ends = text.ends_with(|c: char| c.is_ascii_digit());
+    Decimal::parse(text).filter(|_| begins && ends)
+}
+
+/// The first number of a line that a program printed.
+fn program_number(line: &[u8]) -> Option<Decimal> {
+    let text = String::from_utf8_lossy(line);
+    let first = text.find(|c: char| c.is_ascii_digit())?;
+    let sign = text[..first].ends_with(['-', '+']);
+    let begin = first - usize::from(sign);
+    let is_digit = |c: char| c.is_ascii_digit();
+    let end = |from: usize| text[from..].find(|c| !is_digit(c)).map_or(text.len(), |at| at + from);
+    let whole = end(first);
+    // As in MRTG, any character between two groups of digits belongs to the number, which is then
+    // none unless the character is a point or an `e`.
+    let mut last = whole;
+    if let Some(between) = text[whole..].chars().next() {
+        let fraction = whole + between.len_utf8();
+        if end(fraction) > fraction {
+            last = end(fraction);
+        }
+    }
+    Decimal::parse(&text[begin..last])
+}
+
+/// What a program's output says: in, out, uptime, name.
+pub(super) fn program_answer(
+    output: &[u8],
+    time_s: i64,
+    command: &str,
+    say: &mut dyn FnMut(String),
+) -> QueryAnswer {
+    let mut lines = output.split(|&byte| byte == b'\n');
+    let ended = output.strip_suffix(b"\n").unwrap_or(output).split(|&byte| byte == b'\n').count();
+    let mut index = 0;
+    let mut line = || {
+        index += 1;
+        lines.next().filter(|_| index <= ended && !output.is_empty()).map(<[u8]>::to_vec)
+    };
+    let values = [line(), line()];
+    let text = |line: Option<Vec<u8>>| {
+        let line = line.unwrap_or_else(|| b"unknown".to_vec());
+        Some(String::from_utf8_lossy(line.trim_ascii_start()).into())
+    };
+    let (uptime, name) = (text(line()), text(line()));
+    let values = values.map(|value| match value {
+        Some(value) if value == b"UNKNOWN" => None,
+        Some(value) if program_number(&value).is_some() => Some(value),
+        other => {
+            let shown = other.map(|text| String::from_utf8_lossy(&text).chars().take(60).collect());
+            let shown: String = shown.unwrap_or_default();
+            say(format!("`{command}` printed `{shown}` where a number was expected"));
+            None
+        }
+    });
+    QueryAnswer { time_s, values, uptime, name, ..QueryAnswer::default() }
+}
+
+/// What a round read for a target.
+pub(super) fn reading(
+    config: &Config,
+    target: &PollTarget,
+    numbers: &[[Option<Decimal>; 2]],
+    answers: &[QueryAnswer],
+    now_s: i64,
+    say: &mut dyn FnMut(String),
+) -> Reading {
+    let only = target.only_query.and_then(|query| answers.get(query));
+    let mut reading = Reading {
+        time_s: only.map_or(now_s, |answer| answer.time_s),
+        values: [None, None],
+        uptime: only.and_then(|answer| answer.uptime.clone()),
+        device_name: only.and_then(|answer| answer.name.clone()),
+        begins_anew: false,
+        up_s: None,
+    };
+    name_device(target, answers, &mut reading);
+    let Some(expression) = &target.expression else { return reading };
+    if !target.options.gauge && !target.options.absolute {
+        let queries = target.only_query.map_or_else(|| expression.values(), |only| vec![only]);
+        let answers = queries.into_iter().filter_map(|query| answers.get(query));
+        reading.begins_anew = answers.clone().any(|answer| answer.begins_anew);
+        reading.up_s = answers.filter_map(|answer| answer.up_s).min();
+    }
+    let is_exact = config.global.log_format == LogFormat::Rrdtool && target.options.gauge;
+    for (direction, name) in ["in", "out"].iter().enumerate() {
+        let value = |query: usize| numbers.get(query).and_then(|both| both[direction].clone());
+        match expression.evaluate(&value) {
+            Ok(number) if !number.is_short() && number.to_string().len() > VALUE_MAX => {
+                say(format!("Target[{}] {name}: the value is too long", target.name));
+            }
+            Ok(number) => {
+                let is_kept = is_exact || number.is_whole();
+                let number = if is_kept { number } else { number.rounded() };
+                reading.values[direction] = Some(number);
+            }
+            Err(NoValue::Unknown) => {}
+            Err(NoValue::Arithmetic(error)) => {
+                say(format!("Target[{}] {name}: {error}", target.name));
+            }
+        }
+    }
+    reading
+}
+
+/// Uptime and name from where `RouterUptime` and `RouterName` say.
+fn name_device(target: &PollTarget, answers: &[QueryAnswer], reading: &mut Reading) {
+    let text = |query: Option<usize>, place: usize| {
+        let value = answers.get(query?)?.values[place].as_ref()?;
+        let text = String::from_utf8_lossy(value);
+        Some(text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect::<String>().into())
+    };
+    if let Some(object) = &target.router_uptime {
+        reading.uptime = text(object.query, 0);
+        reading.device_name = text(object.query, 1);
+    }
+    if let Some(object) = &target.router_name
+        && object.query.is_some()
+    {
+        reading.device_name = text(object.query, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_as_by_mrtg() {
+        for (text, expected) in [
+            ("12", Some("12")),
+            ("in: 12.5 %", Some("12.5")),
+            ("x-3", Some("-3")),
+            ("12,5", None),
+            ("12 34", None),
+            ("1e5", Some("100000")),
+            ("none", None),
+            ("5.", Some("5")),
+        ] {
+            let number = program_number(text.as_bytes()).map(|number| number.to_string());
+            assert_eq!(number.as_deref(), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("12", true),
+            ("-1.5", true),
+            ("1 day", false),
+            (".5", false),
+            ("", false),
+            ("5.", false),
+        ] {
+            assert_eq!(device_number(text).is_some(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_programs_lines_are_read() {
+        let mut said = Vec::new();
+        let mut say = |text: String| said.push(text);
+        let answer = program_answer(b"1\nUNKNOWN\nup 3 days\nhost\n", 5, "x", &mut say);
+        assert_eq!(answer.values, [Some(b"1".to_vec()), None]);
+        assert_eq!(answer.uptime.as_deref(), Some("up 3 days"));
+        assert_eq!(answer.name.as_deref(), Some("host"));
+        let answer = program_answer(b"", 5, "x", &mut say);
+        assert_eq!(answer.values, [None, None]);
+        assert_eq!(answer.name.as_deref(), Some("unknown"));
+        assert_eq!(said.len(), 2);
+    }
+}
