@@ -6,7 +6,9 @@
 //! - [`trace`]: the additional cost of a system call while it is traced;
 //! - [`spawn`]: what running a job costs, beside `xargs`, GNU parallel and a bare loop;
 //! - [`rrd`]: round-robin databases: create, update, fetch and graph, beside RRDtool;
-//! - [`rrdcached`]: the caching daemon: updates over a socket, an hour of MRTG, start with a journal.
+//! - [`rrdcached`]: the caching daemon: updates over a socket, an hour of MRTG, start with a journal;
+//! - [`poll`]: devices asked by SNMP: MRTG's experiment, and thousands of devices;
+//! - [`log`]: what a log call costs: ACS's table, and beside spdlog and `tracing-appender`.
 //!
 //! Whit is the program that the caller names, started as a user would start it, so all numbers
 //! include its start, its options and its output.  All contestants take turns, round after round,
@@ -14,13 +16,15 @@
 //! [`Report`], and prints nothing.
 //!
 //! Uses: `source`, `procfs`, `recording` and `bpf`, for the floors: the lowest possible cost of
-//! reading the same files, or of programs at the same tracepoints.
+//! reading the same files, or of programs at the same tracepoints; `logger`, as a program that logs.
 //! Begin with `measure.rs`, which lets contestants take turns, then `record.rs`.
 
 use std::path::PathBuf;
 
 mod error;
+pub mod log;
 mod measure;
+pub mod poll;
 pub mod proc;
 pub mod processes;
 mod programs;

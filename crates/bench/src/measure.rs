@@ -178,6 +178,15 @@ pub(crate) fn run_apart(command: &mut Command) -> io::Result<(ExitStatus, Measur
     Ok((status, measured(wall, &usage), own_us?))
 }
 
+/// Waits for a child that nobody else waits for; its wall time is not measured.
+///
+/// # Errors
+/// Those of waiting.
+pub(crate) fn waited_for(child: &Child) -> io::Result<(ExitStatus, Measurement)> {
+    let (status, usage) = wait4(libc::pid_t::try_from(child.id()).map_err(io::Error::other)?)?;
+    Ok((status, measured(Duration::ZERO, &usage)))
+}
+
 /// CPU time of a process and all its threads, ended ones too, without its children, in µs.
 ///
 /// # Errors
@@ -211,6 +220,19 @@ fn spawned(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
+/// Lets a program that is started end with the thread that starts it, however that ends.
+pub(crate) fn ends_with_us(command: &mut Command) -> &mut Command {
+    let end = || {
+        // SAFETY: a system call that takes numbers, as may be made between fork and exec.
+        match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: the closure makes one system call and allocates nothing.
+    unsafe { command.pre_exec(end) }
+}
+
 /// Starts a program, of which only the number is needed.
 fn started(command: &mut Command) -> io::Result<libc::pid_t> {
     libc::pid_t::try_from(spawned(command)?.id()).map_err(io::Error::other)
@@ -234,7 +256,7 @@ fn wait_for_end(pid: libc::pid_t) -> io::Result<()> {
     }
 }
 
-/// Waits for a child.  Its `Child` was dropped, so nothing else waits for it.
+/// Waits for a child that nothing else waits for.
 fn wait4(pid: libc::pid_t) -> io::Result<(ExitStatus, libc::rusage)> {
     let mut status = 0;
     // SAFETY: all zeros is a value of this plain structure.

@@ -74,6 +74,12 @@ impl Report {
         Report { summary, json, kind, machine, raw }
     }
 
+    /// With these lines as its turns.
+    pub(crate) fn with_raw(mut self, raw: String) -> Self {
+        self.raw = raw;
+        self
+    }
+
     /// Stores it below `base`, with the command line that produced it; returns the folder.
     ///
     /// # Errors

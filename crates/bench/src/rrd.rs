@@ -15,7 +15,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::Progress;
 use crate::error::{Context, Result, ensure};
@@ -173,23 +174,47 @@ struct Bench<'a> {
     progress: &'a Progress<'a>,
 }
 
+/// What every benchmark of such files begins with.
+pub(crate) struct Preparation {
+    /// The machine, and the version of rrdtool.
+    pub(crate) machine: Value,
+    /// Where files are made.
+    pub(crate) folder: TempDir,
+    /// rrdtool, if it is installed.
+    pub(crate) rrdtool: Option<PathBuf>,
+}
+
+impl Preparation {
+    /// Makes a folder in the given one, or in the temporary folder.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub(crate) fn new(folder: Option<&Path>, programs: &Programs) -> Result<Self> {
+        let mut machine = crate::report::machine(programs);
+        let folder = match folder {
+            Some(folder) => tempfile::tempdir_in(folder)?,
+            None => tempfile::tempdir()?,
+        };
+        let rrdtool = programs.path.find("rrdtool");
+        if let Some(versions) = machine["versions"].as_array_mut() {
+            let version = rrdtool.as_ref().map(|program| first_line(program, "--version"));
+            let version = version.map_or("not installed".to_owned(), Option::unwrap_or_default);
+            let version = version.split("  ").next().unwrap_or_default();
+            versions.push(json!({ "program": "rrdtool", "version": version }));
+        }
+        Ok(Self { machine, folder, rrdtool })
+    }
+}
+
 /// Runs the benchmark.
 ///
 /// # Errors
 /// Those of the programs that take part and of files; and files that are not the same afterwards.
 pub fn run(plan: &RrdPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
-    let mut machine = crate::report::machine(programs);
-    let folder = match &plan.folder {
-        Some(folder) => tempfile::tempdir_in(folder)?,
-        None => tempfile::tempdir()?,
-    };
-    let rrdtool = programs.path.find("rrdtool");
+    let Preparation { mut machine, folder, rrdtool } =
+        Preparation::new(plan.folder.as_deref(), programs)?;
     let python = pipe::python(&programs.path);
     if let Some(versions) = machine["versions"].as_array_mut() {
-        let version = rrdtool.as_ref().map(|program| first_line(program, "--version"));
-        let version = version.map_or("not installed".to_owned(), Option::unwrap_or_default);
-        let version = version.split("  ").next().unwrap_or_default();
-        versions.push(json!({ "program": "rrdtool", "version": version }));
         let version = if python.is_some() { "installed" } else { "not installed" };
         versions.push(json!({ "program": "python3-rrdtool", "version": version }));
     }

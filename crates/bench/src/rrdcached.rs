@@ -11,28 +11,29 @@
 //! updates; after the hour the files of all must be the same bytes.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::hash::{Hash as _, Hasher as _};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use serde_json::json;
-
 use crate::Progress;
 use crate::error::{Context, Result, ensure};
-use crate::measure::{Measurement, Series, measure, own_process_cpu};
-use crate::programs::{Programs, first_line, run_quietly};
+use crate::measure::{Measurement, Series, own_process_cpu};
+use crate::programs::{Programs, run_quietly};
 use crate::report::{Report, Turns};
+use crate::rrd::Preparation;
 use crate::rrd::files::{self, Layout, MRTG, ONE_SOURCE};
-use crate::rrd::pipe::{self, Pace, Script};
 
-mod client;
-mod daemon;
+pub(crate) mod client;
+pub(crate) mod daemon;
+mod hour;
+mod mounts;
 mod report;
 
-use client::Load;
+use client::{Client, Load};
 use daemon::{Daemon, Way};
 
 /// A part of the benchmark.
@@ -44,11 +45,21 @@ pub enum DaemonCase {
     Mrtg,
     /// The start with a full journal.
     Start,
+    /// Writers on other addresses.
+    Writers,
+    /// The hour of MRTG on other mounts.
+    Mounts,
 }
 
 impl DaemonCase {
     /// All of them, in the order of the tables.
-    pub const ALL: [DaemonCase; 3] = [DaemonCase::Updates, DaemonCase::Mrtg, DaemonCase::Start];
+    pub const ALL: [DaemonCase; 5] = [
+        DaemonCase::Updates,
+        DaemonCase::Writers,
+        DaemonCase::Mrtg,
+        DaemonCase::Start,
+        DaemonCase::Mounts,
+    ];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -56,6 +67,8 @@ impl DaemonCase {
             DaemonCase::Updates => "updates",
             DaemonCase::Mrtg => "mrtg",
             DaemonCase::Start => "start",
+            DaemonCase::Writers => "writers",
+            DaemonCase::Mounts => "mounts",
         }
     }
 }
@@ -87,10 +100,8 @@ pub struct DaemonPlan {
 const CLIENTS: u64 = 4;
 /// Updates of a batch.
 const BATCHES: [u64; 2] = [1_000, 10_000];
-/// `-w` of the hour of MRTG, in seconds.
-const WRITE_SECONDS: [u64; 4] = [300, 900, 1_800, 3_600];
 /// `-w` where no file shall be written.
-const NO_WRITES_SECONDS: u64 = 40_000;
+const NO_WRITES_SECONDS: u64 = 1_000_000_000;
 
 /// Who takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +122,15 @@ impl Who {
             Who::Whit(_) => "whit --ack os",
         }
     }
+}
+
+/// How clients reach a daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route {
+    /// By a socket file.
+    Unix,
+    /// By TCP, each client from an address of its own.
+    Tcp,
 }
 
 /// A row of updates: the same work by everybody.
@@ -153,6 +173,7 @@ struct Start {
 struct Results {
     updates: Vec<Row>,
     mrtg: Option<Row>,
+    mounts: Vec<Row>,
     starts: Vec<Start>,
     notes: Vec<String>,
 }
@@ -173,19 +194,9 @@ struct Bench<'a> {
 /// Those of the programs that take part and of files; wrong answers; and files that are not the
 /// same afterwards.
 pub fn run(plan: &DaemonPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
-    let mut machine = crate::report::machine(programs);
-    let folder = match &plan.folder {
-        Some(folder) => tempfile::tempdir_in(folder)?,
-        None => tempfile::tempdir()?,
-    };
+    let Preparation { machine, folder, rrdtool } =
+        Preparation::new(plan.folder.as_deref(), programs)?;
     let rrdcached = programs.path.find("rrdcached");
-    let rrdtool = programs.path.find("rrdtool");
-    if let Some(versions) = machine["versions"].as_array_mut() {
-        let version = rrdtool.as_ref().map(|program| first_line(program, "--version"));
-        let version = version.map_or("not installed".to_owned(), Option::unwrap_or_default);
-        let version = version.split("  ").next().unwrap_or_default();
-        versions.push(json!({ "program": "rrdtool", "version": version }));
-    }
     let folder = folder.path().canonicalize()?;
     let bench = Bench { plan, programs, rrdcached, rrdtool, folder: &folder, progress };
     let mut results = Results::default();
@@ -197,6 +208,8 @@ pub fn run(plan: &DaemonPlan, programs: &Programs, progress: &Progress<'_>) -> R
             DaemonCase::Updates => bench.updates(&mut results)?,
             DaemonCase::Mrtg => bench.mrtg(&mut results)?,
             DaemonCase::Start => bench.start(&mut results)?,
+            DaemonCase::Writers => bench.writers(&mut results)?,
+            DaemonCase::Mounts => bench.mounts(&mut results)?,
         }
     }
     progress.done();
@@ -204,6 +217,7 @@ pub fn run(plan: &DaemonPlan, programs: &Programs, progress: &Progress<'_>) -> R
     let json = report::json(plan, &results, &machine);
     let rows = results.updates.iter().map(|row| ("updates", row));
     let rows = rows.chain(results.mrtg.iter().map(|row| ("mrtg", row)));
+    let rows = rows.chain(results.mounts.iter().map(|row| ("mounts", row)));
     let turns: Vec<Turns<'_>> = rows
         .flat_map(|(table, row)| {
             let turns = move |contest| Turns { table, case: &row.name, series: contest };
@@ -277,20 +291,41 @@ impl Bench<'_> {
         let steps = |updates: u64| 2..2 + (updates / files).max(1);
         for batch in BATCHES {
             let loads = [Load::new(&MRTG, 0..files, steps(batched), Some(batch))];
-            self.row(&format!("one client, batches of {batch}"), &loads, results)?;
+            self.row(&format!("one client, batches of {batch}"), &loads, Route::Unix, results)?;
         }
-        let part = |client: u64| files * client / CLIENTS..files * (client + 1) / CLIENTS;
-        let load = |client| Load::new(&MRTG, part(client), steps(batched), Some(BATCHES[0]));
-        let loads: Vec<Load> = (0..CLIENTS).map(load).collect();
-        self.row(&format!("{CLIENTS} clients, batches of {}", BATCHES[0]), &loads, results)?;
+        self.row(
+            &format!("{CLIENTS} clients, batches of {}", BATCHES[0]),
+            &self.parts(batched, Some(BATCHES[0])),
+            Route::Unix,
+            results,
+        )?;
         let loads = [Load::new(&MRTG, 0..files, steps(single), None)];
-        self.row("one client, one at a time", &loads, results)?;
-        let load = |client| Load::new(&MRTG, part(client), steps(single), None);
-        let loads: Vec<Load> = (0..CLIENTS).map(load).collect();
-        self.row(&format!("{CLIENTS} clients, one at a time each"), &loads, results)
+        self.row("one client, one at a time", &loads, Route::Unix, results)?;
+        let name = format!("{CLIENTS} clients, one at a time each");
+        self.row(&name, &self.parts(single, None), Route::Unix, results)
     }
 
-    fn row(&self, name: &str, loads: &[Load], results: &mut Results) -> Result<()> {
+    /// Updates by several clients, each of files of its own.
+    fn parts(&self, updates: u64, batch: Option<u64>) -> Vec<Load> {
+        let files = self.plan.files;
+        let steps = 2..2 + (updates / files).max(1);
+        let part = |client: u64| files * client / CLIENTS..files * (client + 1) / CLIENTS;
+        let load = |client| Load::new(&MRTG, part(client), steps.clone(), batch);
+        (0..CLIENTS).map(load).collect()
+    }
+
+    /// The rows of writers that come by TCP, each from an address of its own, to one daemon.
+    fn writers(&self, results: &mut Results) -> Result<()> {
+        let DaemonPlan { batched, single, files, .. } = *self.plan;
+        self.make(&MRTG, files)?;
+        self.clean()?;
+        let name = format!("{CLIENTS} addresses, batches of {}", BATCHES[0]);
+        self.row(&name, &self.parts(batched, Some(BATCHES[0])), Route::Tcp, results)?;
+        let name = format!("{CLIENTS} addresses, one at a time each");
+        self.row(&name, &self.parts(single, None), Route::Tcp, results)
+    }
+
+    fn row(&self, name: &str, loads: &[Load], route: Route, results: &mut Results) -> Result<()> {
         let mut who = vec![Who::Floor];
         who.extend(self.rrdcached.as_ref().map(|_| Who::Rrdcached));
         who.extend(["none", "os", "disk"].map(Who::Whit));
@@ -299,8 +334,8 @@ impl Bench<'_> {
             for (who, contest) in who.iter().zip(&mut contests) {
                 self.show(name, who.name(), round);
                 contest.push(match who {
-                    Who::Floor => floor(loads)?,
-                    who => self.send(*who, loads).with_context(|| who.name())?,
+                    Who::Floor => floor(loads, route)?,
+                    who => self.send(*who, loads, route).with_context(|| who.name())?,
                 });
             }
         }
@@ -310,15 +345,18 @@ impl Bench<'_> {
     }
 
     /// A turn of a daemon: each client sends its load.
-    fn send(&self, who: Who, loads: &[Load]) -> Result<(Measurement, u64)> {
+    fn send(&self, who: Who, loads: &[Load], route: Route) -> Result<(Measurement, u64)> {
         let mut daemon = self.daemon(who, NO_WRITES_SECONDS, true)?;
         // The first update of a file opens it.
         let first = Load::new(&MRTG, 0..self.plan.files, 1..2, Some(BATCHES[0]));
         let mut watcher = daemon.connect()?;
         watcher.send(&first)?;
         let mut clients = Vec::new();
-        for _ in loads {
-            clients.push(daemon.connect()?);
+        for (number, _) in (1..).zip(loads) {
+            clients.push(match route {
+                Route::Unix => daemon.connect()?,
+                Route::Tcp => daemon.connect_from(number)?,
+            });
         }
         daemon.begin();
         let (sent, mut turn) = timed(|| {
@@ -333,96 +371,6 @@ impl Bench<'_> {
         let dirtied = daemon.end(&mut turn);
         let updates = first.updates + loads.iter().map(|load| load.updates).sum::<u64>();
         watcher.wait_for("UpdatesReceived", updates)?;
-        Ok((turn, dirtied))
-    }
-
-    /// An hour of MRTG, directly and through daemons.
-    fn mrtg(&self, results: &mut Results) -> Result<()> {
-        let name = format!("{} targets, {} steps", self.plan.targets, self.plan.steps);
-        let mut row = Row { name, updates: self.plan.targets * self.plan.steps, contests: vec![] };
-        let direct =
-            [("rrdtool -", self.rrdtool.as_ref()), ("whit rrd -", Some(&self.programs.whit))];
-        let direct = direct.iter().filter_map(|(name, program)| Some((*name, (*program)?)));
-        let direct: Vec<(&str, &PathBuf)> = direct.collect();
-        let daemons: Vec<(Who, u64)> = WRITE_SECONDS
-            .iter()
-            .flat_map(|write| [(Who::Rrdcached, *write), (Who::Whit("os"), *write)])
-            .filter(|(who, _)| *who != Who::Rrdcached || self.rrdcached.is_some())
-            .collect();
-        row.contests.extend(direct.iter().map(|(name, _)| Contest::new(name)));
-        row.contests.extend(daemons.iter().map(|(who, write)| {
-            let name = if *who == Who::Rrdcached { "rrdcached" } else { "whit rrdcached" };
-            Contest::new(&format!("{name} -w {write}"))
-        }));
-        for round in 0..self.plan.rounds {
-            let mut first = None;
-            for index in 0..row.contests.len() {
-                self.make(&MRTG, self.plan.targets)?;
-                let name = row.contests[index].series.name.clone();
-                self.show(&row.name, &name, round);
-                let turn = match direct.get(index) {
-                    Some((name, program)) => self.mrtg_direct(program, *name == "whit rrd -")?,
-                    None => {
-                        let (who, write) = daemons[index - direct.len()];
-                        self.mrtg_daemon(who, write).with_context(|| name.clone())?
-                    }
-                };
-                row.contests[index].push(turn);
-                let hash = self.hash(self.plan.targets)?;
-                let first = *first.get_or_insert(hash);
-                ensure!(hash == first, "the files of '{name}' are not the same as those before");
-            }
-        }
-        results.mrtg = Some(row);
-        Ok(())
-    }
-
-    fn mrtg_direct(&self, program: &Path, is_whit: bool) -> Result<(Measurement, u64)> {
-        let DaemonPlan { targets, steps, .. } = *self.plan;
-        let script = Script::updates(&MRTG, targets, 1..1 + steps, Pace::Rounds);
-        let mut command = Command::new(program);
-        command.args(is_whit.then_some("rrd")).arg("-").current_dir(self.base()).env("TZ", "UTC");
-        let cleaning = Cell::new(Measurement::default());
-        let clean = || {
-            let (done, cost) = measure(|| self.clean());
-            let mut sum = cleaning.get();
-            sum.add(&cost);
-            cleaning.set(sum);
-            done
-        };
-        let own = own_process_cpu();
-        let (mut turn, dirtied) = pipe::run(&mut command, &script, Some(&clean))?;
-        let own_us = (own_process_cpu() - own).as_micros() as u64;
-        turn.user_us += own_us.saturating_sub(cleaning.get().cpu_us());
-        turn.wall_us = turn.wall_us.saturating_sub(cleaning.get().wall_us);
-        Ok((turn, dirtied.context("this kernel does not count what a process writes")?))
-    }
-
-    fn mrtg_daemon(&self, who: Who, write_seconds: u64) -> Result<(Measurement, u64)> {
-        let DaemonPlan { targets, steps, .. } = *self.plan;
-        self.clean()?;
-        let mut daemon = self.daemon(who, NO_WRITES_SECONDS, true)?;
-        let mut client = daemon.connect()?;
-        let mut turn = Measurement::default();
-        let mut writes = 0;
-        daemon.begin();
-        for step in 1..=steps {
-            self.clean()?;
-            let load = Load::new(&MRTG, 0..targets, step..step + 1, Some(BATCHES[0]));
-            let is_last = step == steps;
-            let (done, cost) = timed(|| {
-                client.send(&load)?;
-                if is_last || (step * files::STEP_SECONDS).is_multiple_of(write_seconds) {
-                    writes += targets;
-                    client.flush_all(writes)?;
-                }
-                std::io::Result::Ok(())
-            });
-            done?;
-            turn.add(&cost);
-        }
-        let dirtied = daemon.end(&mut turn);
-        daemon.stop()?;
         Ok((turn, dirtied))
     }
 
@@ -482,11 +430,23 @@ impl Bench<'_> {
 }
 
 /// A turn of the floor.
-fn floor(loads: &[Load]) -> Result<(Measurement, u64)> {
-    let mut pairs = Vec::new();
-    for _ in loads {
-        let (ours, theirs) = UnixStream::pair()?;
-        pairs.push((client::Client::new(ours)?, theirs));
+fn floor(loads: &[Load], route: Route) -> Result<(Measurement, u64)> {
+    let mut pairs: Vec<(Client, OwnedFd)> = Vec::new();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    for (number, _) in (1..).zip(loads) {
+        pairs.push(match route {
+            Route::Unix => {
+                let (ours, theirs) = UnixStream::pair()?;
+                (Client::new(ours)?, theirs.into())
+            }
+            Route::Tcp => {
+                let own = Ipv4Addr::new(127, 0, 1, number);
+                let ours = Client::from_address(own, listener.local_addr()?)?;
+                let (theirs, _) = listener.accept()?;
+                theirs.set_nodelay(true)?;
+                (ours, theirs.into())
+            }
+        });
     }
     let (done, turn) = timed(|| {
         std::thread::scope(|scope| {

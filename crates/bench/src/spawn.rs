@@ -26,7 +26,7 @@ mod pipe;
 mod report;
 mod sleepers;
 mod timeout;
-mod tmpfs;
+pub(crate) mod tmpfs;
 
 pub use load::{SpawnLoad, run_floor};
 

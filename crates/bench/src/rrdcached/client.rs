@@ -1,9 +1,13 @@
 //! The client: updates that were made before the clock starts, and answers that are checked; and
 //! the floor, a socket whose other end reads and answers.
 
+use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::net::UnixStream;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
+
+use rustix::net::{self, sockopt};
 
 use crate::rrd::files::{Layout, update_line};
 
@@ -70,15 +74,31 @@ impl Load {
 }
 
 /// A connection to a daemon.
-pub(super) struct Client {
-    stream: UnixStream,
+pub(crate) struct Client {
+    /// The socket.
+    stream: File,
     buffer: Vec<u8>,
 }
 
 impl Client {
-    pub(super) fn new(stream: UnixStream) -> io::Result<Self> {
-        stream.set_read_timeout(Some(FLUSH_PATIENCE))?;
-        Ok(Self { stream, buffer: Vec::new() })
+    pub(super) fn new(socket: impl Into<OwnedFd>) -> io::Result<Self> {
+        let socket = socket.into();
+        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(FLUSH_PATIENCE))?;
+        Ok(Self { stream: socket.into(), buffer: Vec::new() })
+    }
+
+    /// A connection by TCP from another address of this machine.
+    pub(super) fn from_address(own: Ipv4Addr, daemon: SocketAddr) -> io::Result<Self> {
+        let socket = net::socket_with(
+            net::AddressFamily::INET,
+            net::SocketType::STREAM,
+            net::SocketFlags::CLOEXEC,
+            None,
+        )?;
+        net::bind(&socket, &SocketAddr::from((own, 0)))?;
+        net::connect(&socket, &daemon)?;
+        sockopt::set_tcp_nodelay(&socket, true)?;
+        Self::new(socket)
     }
 
     /// Sends everything, each text after the answer to the one before.
@@ -149,7 +169,7 @@ impl Client {
     }
 
     /// Writes all files; `writes` have been written when it is done.
-    pub(super) fn flush_all(&mut self, writes: u64) -> io::Result<()> {
+    pub(crate) fn flush_all(&mut self, writes: u64) -> io::Result<()> {
         self.ask("FLUSHALL")?;
         let start = Instant::now();
         while self.number("UpdatesWritten")? < writes || self.number("QueueLength")? > 0 {
@@ -163,7 +183,8 @@ impl Client {
 }
 
 /// The other end of the floor: reads, and answers where a text ends.
-pub(super) fn echo(mut stream: UnixStream, load: &Load) -> io::Result<()> {
+pub(super) fn echo(socket: impl Into<OwnedFd>, load: &Load) -> io::Result<()> {
+    let mut stream = File::from(socket.into());
     let mut buffer = vec![0; 256 << 10];
     for text in &load.texts {
         let mut left = text.len();
@@ -181,6 +202,8 @@ pub(super) fn echo(mut stream: UnixStream, load: &Load) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixStream;
+
     use super::*;
     use crate::rrd::files::ONE_SOURCE;
 

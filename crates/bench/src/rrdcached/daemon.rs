@@ -2,13 +2,14 @@
 //! ended.
 
 use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::client::Client;
-use crate::measure::{Measurement, process_cpu};
+use crate::measure::{Measurement, ends_with_us, process_cpu};
 use crate::programs::text_of;
 
 /// Longest time until a daemon takes connections, or ends.
@@ -16,21 +17,23 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// How a daemon runs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way<'a> {
+pub(crate) struct Way<'a> {
     /// The program.
-    pub(super) program: &'a Path,
+    pub(crate) program: &'a Path,
     /// When whit acknowledges an update; `None` for rrdcached.
-    pub(super) acknowledge: Option<&'static str>,
+    pub(crate) acknowledge: Option<&'static str>,
     /// The folder that names of files are relative to.
-    pub(super) base: &'a Path,
+    pub(crate) base: &'a Path,
     /// Age of readings at which they are written, in seconds.
-    pub(super) write_seconds: u64,
+    pub(crate) write_seconds: u64,
 }
 
 /// A daemon that runs.
-pub(super) struct Daemon {
+pub(crate) struct Daemon {
     child: Child,
     socket: PathBuf,
+    /// Where it listens for TCP.
+    address: SocketAddr,
     started: Instant,
     /// Its cost before the measurement.
     before: Cost,
@@ -45,7 +48,7 @@ struct Cost {
 
 impl Daemon {
     /// Starts a daemon whose journal is in a folder; the socket lies beside it.
-    pub(super) fn start(way: Way<'_>, journal: &Path) -> io::Result<Self> {
+    pub(crate) fn start(way: Way<'_>, journal: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(journal)?;
         let socket = journal.with_extension("sock");
         let mut command = Command::new(way.program);
@@ -55,11 +58,14 @@ impl Daemon {
         let seconds = way.write_seconds.to_string();
         // A look for idle files must not fall into a measurement.
         command.args(["-g", "-w", &seconds, "-f", "86400", "-t", "4", "-l"]).arg(&socket);
+        // A port that was free a moment ago.
+        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
+        command.arg("-l").arg(address.to_string());
         command.arg("-p").arg(journal.with_extension("pid"));
         command.arg("-b").arg(way.base).arg("-j").arg(journal).current_dir(way.base);
         command.env("TZ", "UTC").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let started = Instant::now();
-        let mut child = command.spawn()?;
+        let mut child = ends_with_us(&mut command).spawn()?;
         while UnixStream::connect(&socket).is_err() {
             if let Some(status) = child.try_wait()? {
                 return Err(io::Error::other(format!("{} ended: {status}", text_of(&command))));
@@ -69,26 +75,36 @@ impl Daemon {
             }
             std::thread::sleep(Duration::from_micros(200));
         }
-        Ok(Self { child, socket, started, before: Cost::default() })
+        Ok(Self { child, socket, address, started, before: Cost::default() })
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// A new connection.
-    pub(super) fn connect(&self) -> io::Result<Client> {
+    pub(crate) fn connect(&self) -> io::Result<Client> {
         Client::new(UnixStream::connect(&self.socket)?)
     }
 
+    /// A new connection by TCP; each number has an address of its own.
+    pub(crate) fn connect_from(&self, number: u8) -> io::Result<Client> {
+        Client::from_address(Ipv4Addr::new(127, 0, 1, number), self.address)
+    }
+
     /// Time since the start of the program.
-    pub(super) fn age(&self) -> Duration {
+    pub(crate) fn age(&self) -> Duration {
         self.started.elapsed()
     }
 
     /// From now on its cost counts.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.before = self.cost();
     }
 
     /// Adds its cost since `begin` to a measurement; gives bytes of pages that it made dirty.
-    pub(super) fn end(&self, turn: &mut Measurement) -> u64 {
+    pub(crate) fn end(&self, turn: &mut Measurement) -> u64 {
         let cost = self.cost();
         turn.system_us += cost.cpu_us.saturating_sub(self.before.cpu_us);
         turn.resident_kib_max = self.resident_kib_max();
@@ -110,7 +126,7 @@ impl Daemon {
     }
 
     /// Ends it; with a journal it writes no files then.
-    pub(super) fn stop(mut self) -> io::Result<()> {
+    pub(crate) fn stop(mut self) -> io::Result<()> {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
         self.child.wait()?;

@@ -54,6 +54,9 @@ fn write_human(plan: &DaemonPlan, results: &Results, out: &mut String) -> std::f
     if let Some(row) = &results.mrtg {
         write_mrtg(plan, row, out)?;
     }
+    if !results.mounts.is_empty() {
+        write_mounts(plan, &results.mounts, out)?;
+    }
     if !results.starts.is_empty() {
         write_starts(plan, &results.starts, out)?;
     }
@@ -103,9 +106,10 @@ fn write_updates(plan: &DaemonPlan, rows: &[Row], out: &mut String) -> std::fmt:
          written meanwhile.  Each batch, and each single update, is sent after the answer to the one\n\
          before.  CPU: of client and daemon.  bytes: of pages that the daemon made dirty, which is its\n\
          journal.  floor: a socket whose other end reads and answers.  {CLIENTS} clients have files of\n\
-         their own.  rrdcached wall, CPU: how many times as much rrdcached takes.  Its journal is in\n\
-         its memory when it answers, as whit's with --ack none; os survives the end of the daemon,\n\
-         disk that of the power.",
+         their own; addresses: clients by TCP, each from another address of this machine.  rrdcached\n\
+         wall, CPU: how many times as much rrdcached takes.  Its journal is in its memory when it\n\
+         answers, as whit's with --ack none; os survives the end of the daemon, disk that of the\n\
+         power.",
         plan.files
     )
 }
@@ -116,6 +120,21 @@ fn write_mrtg(plan: &DaemonPlan, row: &Row, out: &mut String) -> std::fmt::Resul
         "\n{:<24} {:>8} {:>8} {:>10} {:>13} {:>8} {:>13}",
         row.name, "wall s", "CPU s", "MB written", "pages a step", "RSS MiB", "of direct CPU"
     )?;
+    write_hour(plan, row, out)?;
+    let first = row.contests.first().map_or("", |base| base.series.name.as_str());
+    writeln!(
+        out,
+        "\nAn update of each target at each step of 5 minutes, with MRTG's layout.  The steps follow\n\
+         each other at once: a daemon is told FLUSHALL when `-w` would be over, and everything is\n\
+         written back before each step, as the kernel does within five minutes.  CPU: of poller and\n\
+         daemon, or rrdtool.  MB written: pages made dirty, the journal included.  of direct CPU:\n\
+         that of `{first}` is 1.  `-w 3600` is whit's default with a journal.\n\
+         The files of all are the same afterwards."
+    )
+}
+
+/// What each contestant of an hour took.
+fn write_hour(plan: &DaemonPlan, row: &Row, out: &mut String) -> std::fmt::Result {
     let base = row.contests.first();
     for contest in &row.contests {
         let times = base.map(|base| ratio(&contest.series, &base.series, cpu));
@@ -131,14 +150,24 @@ fn write_mrtg(plan: &DaemonPlan, row: &Row, out: &mut String) -> std::fmt::Resul
             optional(times, 3),
         )?;
     }
-    let first = base.map_or("", |base| base.series.name.as_str());
+    Ok(())
+}
+
+fn write_mounts(plan: &DaemonPlan, rows: &[Row], out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
-        "\nAn update of each target at each step of 5 minutes, with MRTG's layout.  The steps follow\n\
-         each other at once: a daemon is told FLUSHALL when `-w` would be over, and everything is\n\
-         written back before each step, as the kernel does within five minutes.  CPU: of poller and\n\
-         daemon, or rrdtool.  MB written: pages made dirty, the journal included.  of direct CPU:\n\
-         that of `{first}` is 1.  The files of all are the same afterwards."
+        "\n{:<24} {:>8} {:>8} {:>10} {:>13} {:>8} {:>13}",
+        "mounts", "wall s", "CPU s", "MB written", "pages a step", "RSS MiB", "of direct CPU"
+    )?;
+    for row in rows {
+        writeln!(out, "{}", row.name)?;
+        write_hour(plan, row, out)?;
+    }
+    writeln!(
+        out,
+        "\nThe same hour, once on each mount.  Pages count before they reach a disk: those of a tmpfs,\n\
+         and what ext4 writes into its own journal, are in no number.  With data=journal ext4 keeps\n\
+         files in pages of 4 KiB, otherwise in folios of up to 16 pages that are written whole."
     )
 }
 
@@ -183,6 +212,7 @@ pub(super) fn json(plan: &DaemonPlan, results: &Results, machine: &Value) -> Val
         "rounds": plan.rounds,
         "updates": rows.collect::<Vec<_>>(),
         "mrtg": results.mrtg.as_ref().map(row),
+        "mounts": results.mounts.iter().map(row).collect::<Vec<_>>(),
         "starts": results.starts.iter().map(start).collect::<Vec<_>>(),
         "notes": results.notes,
     })

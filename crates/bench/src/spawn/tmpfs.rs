@@ -1,4 +1,4 @@
-//! A tmpfs that only this process and its children see.
+//! A tmpfs, and other mounts, that only this process and its children see.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -14,13 +14,22 @@ use std::ptr;
 /// Those of unshare(2) and mount(2): `PermissionDenied` if mounting is not allowed.
 pub(crate) fn mount_private(folder: &Path) -> io::Result<()> {
     let folder = CString::new(folder.as_os_str().as_bytes())?;
+    keep_mounts_private()?;
+    mount(c"tmpfs", &folder, libc::MS_NOSUID | libc::MS_NODEV)
+}
+
+/// Gives this thread, and what it starts afterwards, a mount namespace of its own: nothing else sees
+/// what is mounted then.
+///
+/// # Errors
+/// Those of unshare(2) and mount(2): `PermissionDenied` if mounting is not allowed.
+pub(crate) fn keep_mounts_private() -> io::Result<()> {
     // SAFETY: no memory is passed; open files stay open.
     if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
         return Err(io::Error::last_os_error());
     }
     // Later mounts must not propagate to the original namespace.
-    mount(c"none", c"/", libc::MS_REC | libc::MS_PRIVATE)?;
-    mount(c"tmpfs", &folder, libc::MS_NOSUID | libc::MS_NODEV)
+    mount(c"none", c"/", libc::MS_REC | libc::MS_PRIVATE)
 }
 
 fn mount(kind: &CStr, target: &CStr, flags: libc::c_ulong) -> io::Result<()> {

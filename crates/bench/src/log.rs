@@ -1,0 +1,285 @@
+//! The benchmark of logging: ACS's table, repeated with whit, and whit beside other loggers.
+//!
+//! *ACS*: 10,000 logs as fast as possible, by one thread and by ten, of a client and of a component,
+//! to standard output, a file and nowhere, with and without proxy, central logger and waiting for
+//! acknowledgements.  The servers are real `whit log proxy` and `whit log central` processes; a row
+//! ends with an audit where the records end up: each call once.  A row is run twice in each round:
+//! for the mean of the whole burst, and for each call, with readings of the clock between.
+//!
+//! *Beside*: bursts of whit in Rust and C++, of spdlog and of `tracing-appender`, and the floor: a
+//! reading of the clock, and a record of a bare ring.  *Paced*: quill's method, the mean of 20 calls
+//! in a row after a pause of 2 ms.  *Sinks*: a ring becomes text, beside bare writes of the same
+//! bytes.  *Throughput*: records through a proxy to the central server and its disk, and what each of
+//! the three processes costs.
+
+use std::path::PathBuf;
+
+use crate::Progress;
+use crate::error::{Context, Result, ensure};
+use crate::measure::median;
+use crate::programs::Programs;
+use crate::report::Report;
+
+mod beside;
+mod load;
+mod report;
+mod rows;
+mod scenario;
+mod sinks;
+mod tally;
+mod throughput;
+mod timing;
+
+use beside::{Callers, Measured, Size};
+use rows::Row;
+use scenario::{Run, RunSettings};
+use sinks::SinkRuns;
+use throughput::ThroughputRun;
+
+pub use timing::{CallPattern, turns};
+
+/// A part of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogCase {
+    /// ACS's table.
+    Acs,
+    /// Bursts beside other loggers.
+    Beside,
+    /// Quill's method.
+    Paced,
+    /// Records as text.
+    Sinks,
+    /// Through proxy and central server to its disk.
+    Throughput,
+}
+
+impl LogCase {
+    /// All of them, in the order of the tables.
+    pub const ALL: [LogCase; 5] =
+        [LogCase::Acs, LogCase::Beside, LogCase::Paced, LogCase::Sinks, LogCase::Throughput];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            LogCase::Acs => "acs",
+            LogCase::Beside => "beside",
+            LogCase::Paced => "paced",
+            LogCase::Sinks => "sinks",
+            LogCase::Throughput => "throughput",
+        }
+    }
+}
+
+/// The size of the benchmark.
+#[derive(Clone, Debug)]
+pub struct LogPlan {
+    /// Turns of each contestant, and runs of each row.
+    pub rounds: usize,
+    /// The parts.
+    pub cases: Vec<LogCase>,
+    /// Numbers of rows of ACS's table; all without any.
+    pub rows: Vec<u8>,
+    /// Calls of a thread in a burst.
+    pub calls: u32,
+    /// Threads where there are many.
+    pub threads: u32,
+    /// Bursts of a contestant in a round.
+    pub bursts: u32,
+    /// Pauses of a contestant in a round.
+    pub pauses: u32,
+    /// Records of a run of the throughput.
+    pub records: u64,
+    /// Where to make spools, stores and outputs; the temporary folder without it.
+    pub folder: Option<PathBuf>,
+}
+
+/// All runs of a row.
+struct RowRuns {
+    row: Row,
+    /// Of bursts as a whole.
+    whole: Vec<Run>,
+    /// Of bursts with a reading of the clock between calls.
+    each: Vec<Run>,
+}
+
+impl RowRuns {
+    /// What a thread needed for its burst, in µs.
+    fn total_us(&self) -> f64 {
+        median(self.whole.iter().map(|run| run.client.total_us).collect())
+    }
+
+    /// CPU time of a thread for its burst, in µs.
+    fn cpu_us(&self) -> f64 {
+        median(self.whole.iter().map(|run| run.client.cpu_us).collect())
+    }
+
+    /// Min, p50, p99, p99.9 and max of a call, in ns.
+    fn calls_ns(&self) -> [f64; 5] {
+        [0, 1, 2, 3, 4]
+            .map(|at| median(self.each.iter().map(|run| run.client.calls_ns[at]).collect()))
+    }
+
+    /// The audit of the worst run: sent, received, duplicates.
+    fn audit(&self) -> [u64; 3] {
+        let runs = self.whole.iter().chain(&self.each);
+        let worst = runs.max_by_key(|run| (run.sent.abs_diff(run.received), run.duplicates));
+        worst.map_or([0; 3], |run| [run.sent, run.received, run.duplicates])
+    }
+}
+
+/// The results.
+#[derive(Default)]
+struct Results {
+    acs: Vec<RowRuns>,
+    beside: Vec<Measured>,
+    paced: Vec<Measured>,
+    sinks: Vec<SinkRuns>,
+    throughput_runs: Vec<ThroughputRun>,
+    notes: Vec<String>,
+}
+
+/// Runs the benchmark.
+///
+/// # Errors
+/// Those of the programs that take part and of files; and records that did not arrive once.
+pub fn run(plan: &LogPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
+    let machine = crate::report::machine(programs);
+    let folder = match &plan.folder {
+        Some(folder) => tempfile::tempdir_in(folder).context(folder.display().to_string())?,
+        None => tempfile::tempdir()?,
+    };
+    let folder = folder.path().canonicalize()?;
+    let rings = scenario::ring_folder()?;
+    let mut results = Results::default();
+    let settings = RunSettings {
+        whit: &programs.whit,
+        rings: rings.path(),
+        folder: &folder,
+        threads: plan.threads,
+        calls: plan.calls,
+    };
+    if plan.cases.contains(&LogCase::Acs) {
+        acs(plan, &settings, progress, &mut results)?;
+    }
+    if plan.cases.contains(&LogCase::Sinks) {
+        let show =
+            |what: &str, round: usize| progress.show(&format!("{what}, round {}", round + 1));
+        let size = [plan.rounds, plan.calls as usize, plan.bursts as usize];
+        results.sinks = sinks::measure(programs, rings.path(), size, show)?;
+    }
+    if plan.cases.contains(&LogCase::Throughput) {
+        throughput(plan, &settings, progress, &mut results)?;
+    }
+    if plan.cases.iter().any(|case| matches!(case, LogCase::Beside | LogCase::Paced)) {
+        let callers = Callers::prepare(programs, rings.path(), &folder, &mut results.notes)?;
+        beside(plan, &callers, progress, &mut results)?;
+    }
+    progress.done();
+    let summary = report::human(plan, &results);
+    let json = report::json(&results);
+    Ok(Report::new("-log", machine, summary, json, &[]).with_raw(report::raw(&results)))
+}
+
+/// Runs what the command line of a hidden verb says: a program that logs.
+///
+/// # Errors
+/// For words that the benchmark does not use; those of logging and of files.
+pub fn run_load(words: &str) -> Result<()> {
+    let value: serde_json::Value = serde_json::from_str(words).map_err(std::io::Error::other)?;
+    if value.get("sink").is_some() {
+        return sinks::play(&value);
+    }
+    if value.get("flood").is_some() {
+        return throughput::play(&value);
+    }
+    load::play(&value)
+}
+
+/// Runs all rows, one after the other in every round.
+fn acs(
+    plan: &LogPlan,
+    settings: &RunSettings<'_>,
+    progress: &Progress<'_>,
+    results: &mut Results,
+) -> Result<()> {
+    let wanted = |row: &Row| plan.rows.is_empty() || plan.rows.contains(&row.number);
+    let rows = rows::all().into_iter().filter(wanted);
+    results.acs = rows.map(|row| RowRuns { row, whole: Vec::new(), each: Vec::new() }).collect();
+    for round in 0..plan.rounds {
+        for runs in &mut results.acs {
+            let row = &runs.row;
+            progress.show(&format!(
+                "row {}, {}, round {}",
+                row.number,
+                row.output.name(),
+                round + 1
+            ));
+            for measures_each in [false, true] {
+                let run = settings
+                    .run(row, measures_each)
+                    .with_context(|| format!("row {}", row.number))?;
+                ensure!(
+                    run.received == run.sent && run.duplicates == 0,
+                    "row {}: {} sent, {} received, {} twice",
+                    row.number,
+                    run.sent,
+                    run.received,
+                    run.duplicates
+                );
+                match measures_each {
+                    true => runs.each.push(run),
+                    false => runs.whole.push(run),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sends records to the central store, at a rate and as fast as possible in every round.
+fn throughput(
+    plan: &LogPlan,
+    settings: &RunSettings<'_>,
+    progress: &Progress<'_>,
+    results: &mut Results,
+) -> Result<()> {
+    for round in 0..plan.rounds {
+        for rate in [Some(throughput::RATE), None] {
+            progress.show(&format!("{} records, round {}", plan.records, round + 1));
+            let run = throughput::run(settings, plan.records, rate)?;
+            ensure!(
+                run.received == run.sent && run.duplicates == 0 && run.lost == 0,
+                "{run:?}: not every record arrived once"
+            );
+            results.throughput_runs.push(run);
+        }
+    }
+    Ok(())
+}
+
+/// Lets all loggers take turns.
+fn beside(
+    plan: &LogPlan,
+    callers: &Callers<'_>,
+    progress: &Progress<'_>,
+    results: &mut Results,
+) -> Result<()> {
+    let size =
+        |turns| Size { rounds: plan.rounds, threads: plan.threads, calls: plan.calls, turns };
+    let show = |case: &str, who: &str, round: usize| {
+        progress.show(&format!("{case}: {who}, round {}", round + 1));
+    };
+    if plan.cases.contains(&LogCase::Beside) {
+        for case in beside::BURSTS {
+            let show = |who: &str, round| show(case.title, who, round);
+            results.beside.extend(callers.measure(case, size(plan.bursts), show)?);
+        }
+    }
+    if plan.cases.contains(&LogCase::Paced) {
+        for case in beside::PACED {
+            let show = |who: &str, round| show(case.name, who, round);
+            results.paced.extend(callers.measure(case, size(plan.pauses), show)?);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! One run of a row: its servers, its client, and the audit where the records end up.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::load::{Client, ClientResult};
+use super::rows::{Output, Row};
+use super::tally::Tally;
+use crate::error::{Context, Result, ensure};
+use crate::programs::text_of;
+
+/// Longest time until a server listens, or ends.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server of whit, ended with the value.
+pub(super) struct Server {
+    name: String,
+    child: Child,
+}
+
+impl Server {
+    /// Starts one; what it says goes into a file of the folder.
+    pub(super) fn start(command: &mut Command, folder: &Path, name: &str) -> Result<Self> {
+        let said = std::fs::File::create(folder.join(name).with_extension("said"))?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said).current_dir(folder);
+        let child = command.spawn().with_context(|| text_of(command))?;
+        Ok(Server { name: text_of(command), child })
+    }
+
+    /// Waits until a file is there; then it can be ended in order, too.
+    pub(super) fn wait_for(&mut self, path: &Path) -> Result<()> {
+        let begin = Instant::now();
+        while !path.exists() {
+            let status = self.child.try_wait()?;
+            ensure!(status.is_none(), "{} has ended", self.name);
+            ensure!(begin.elapsed() < PATIENCE, "{} does not listen", self.name);
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        Ok(())
+    }
+
+    /// Time of CPUs that all its threads have used, in ns.
+    pub(super) fn cpu_ns(&self) -> Result<u64> {
+        let mut sum = 0;
+        for thread in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            // A thread that has ended meanwhile is not missed: servers keep theirs.
+            let Ok(text) = std::fs::read_to_string(thread?.path().join("schedstat")) else {
+                continue;
+            };
+            let ns = text.split(' ').next().and_then(|ns| ns.parse::<u64>().ok());
+            sum += ns.context("schedstat")?;
+        }
+        Ok(sum)
+    }
+
+    /// Ends it in order.
+    pub(super) fn stop(mut self) -> Result<()> {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
+        let status = self.child.wait()?;
+        ensure!(status.success(), "{} ended with {status}", self.name);
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that has ended is no fault.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What one run gave.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Run {
+    pub(super) client: ClientResult,
+    pub(super) threads: u32,
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    pub(super) duplicates: u64,
+}
+
+/// The program, the folders and the size of runs.
+pub(super) struct RunSettings<'a> {
+    pub(super) whit: &'a Path,
+    /// For rings: on a tmpfs.
+    pub(super) rings: &'a Path,
+    /// For spools, stores and output files.
+    pub(super) folder: &'a Path,
+    pub(super) threads: u32,
+    pub(super) calls: u32,
+}
+
+impl RunSettings<'_> {
+    /// A verb of `whit log`.
+    pub(super) fn log(&self, verb: &str) -> Command {
+        let mut command = Command::new(self.whit);
+        command.args(["log", verb]).env_remove("WHIT_LOG_DIRECTORY").env("TZ", "UTC");
+        command
+    }
+
+    pub(super) fn central(&self, folder: &Path, is_oneway: bool) -> Result<Server> {
+        let mut command = self.log("central");
+        // Who does not wait is content when the kernel has the records.
+        let ack = if is_oneway { "os" } else { "disk" };
+        command.args(["--store", "store", "--listen", "./socket", "--ack", ack]);
+        let mut server = Server::start(&mut command, folder, "central")?;
+        server.wait_for(&folder.join("socket"))?;
+        Ok(server)
+    }
+
+    pub(super) fn proxy(&self, folder: &Path, rings: &Path) -> Command {
+        let mut command = self.log("proxy");
+        command.arg("--directory").arg(rings);
+        command.args(["--central", "./socket", "--spool", "spool"]).current_dir(folder);
+        command
+    }
+
+    /// Runs a row once.
+    pub(super) fn run(&self, row: &Row, measures_each: bool) -> Result<Run> {
+        let rings = tempfile::tempdir_in(self.rings)?;
+        let folder = tempfile::tempdir_in(self.folder)?;
+        let folder = folder.path();
+        let central = match row.has_central {
+            true => Some(self.central(folder, row.is_oneway)?),
+            false => None,
+        };
+        let proxy = match row.has_proxy {
+            true => {
+                let mut command = self.proxy(folder, rings.path());
+                let mut proxy = Server::start(&mut command, folder, "proxy")?;
+                proxy.wait_for(&folder.join("spool"))?;
+                Some(proxy)
+            }
+            false => None,
+        };
+        let client = Client {
+            rings: rings.path().to_owned(),
+            result: folder.join("result"),
+            file: folder.join("output"),
+            threads: if row.has_threads { self.threads } else { 1 },
+            calls: self.calls,
+            output: row.output,
+            is_component: row.is_component,
+            measures_each,
+            has_proxy: row.has_proxy,
+            has_central: row.has_central,
+            waits: row.has_central && !row.is_oneway,
+        };
+        let printed = self.run_client(&client)?;
+        let result = ClientResult::parse(&std::fs::read_to_string(&client.result)?)?;
+        let sent = u64::from(client.threads) * u64::from(client.calls);
+        let tally = match proxy {
+            Some(proxy) => {
+                proxy.stop()?;
+                let central = match central {
+                    Some(central) => central,
+                    None => self.central(folder, row.is_oneway)?,
+                };
+                self.delivered(&client, folder, central)?
+            }
+            None => local_tally(&client, &result, &printed)?,
+        };
+        ensure!(tally.strangers == 0, "{} records that nobody has sent", tally.strangers);
+        let (received, duplicates) = (tally.received, tally.duplicates);
+        Ok(Run { client: result, threads: client.threads, sent, received, duplicates })
+    }
+
+    /// Runs a client; gives what it printed.
+    fn run_client(&self, client: &Client) -> Result<String> {
+        let mut command = Command::new(self.whit);
+        command.args(["bench", "log-load"]).arg(client.to_json().to_string());
+        let output = command.env("TZ", "UTC").stdin(Stdio::null()).output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let first = said.lines().next().unwrap_or("no message");
+        ensure!(output.status.success(), "the client ended with {}: {first}", output.status);
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// What a central store has, after the rest of the rings and of the spool was delivered.
+    fn delivered(&self, client: &Client, folder: &Path, central: Server) -> Result<Tally> {
+        let mut rest = self.proxy(folder, &client.rings);
+        crate::programs::run_quietly(rest.arg("--once"))?;
+        central.stop()?;
+        let text = match client.output {
+            Output::File | Output::PlainFile => {
+                let mut export = self.log("export");
+                export.args(["store", "--output"]).arg(&client.file).current_dir(folder);
+                crate::programs::run_quietly(&mut export)?;
+                std::fs::read_to_string(&client.file)?
+            }
+            _ => {
+                let mut query = self.log("query");
+                let output = query.arg("store").current_dir(folder).output()?;
+                String::from_utf8_lossy(&output.stdout).into_owned()
+            }
+        };
+        let mut tally = Tally::new(client.threads.into(), client.calls.into());
+        tally.add_lines(&text);
+        Ok(tally)
+    }
+}
+
+/// What an output of the process itself has.
+fn local_tally(client: &Client, result: &ClientResult, printed: &str) -> Result<Tally> {
+    let mut tally = Tally::new(client.threads.into(), client.calls.into());
+    match client.output {
+        Output::NoOp => return Ok(result.tally.clone()),
+        Output::Stdout | Output::PlainStdout => tally.add_lines(printed),
+        Output::File | Output::PlainFile => {
+            tally.add_lines(&std::fs::read_to_string(&client.file)?);
+        }
+    }
+    Ok(tally)
+}
+
+/// A folder for rings: on a tmpfs, where there is one.
+pub(super) fn ring_folder() -> Result<tempfile::TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("whit-bench-log-");
+    let shared = Path::new("/dev/shm");
+    Ok(if shared.is_dir() { builder.tempdir_in(shared)? } else { builder.tempdir()? })
+}

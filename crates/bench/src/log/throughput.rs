@@ -1,0 +1,146 @@
+//! How many records in a second go from one process through a proxy to the central server and its
+//! disk, and what each of the three costs: at a rate, and as fast as possible.
+//!
+//! A run ends when the store has acknowledged everything.  The audit reads every record of the store:
+//! as many as were sent, each number once.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use logger::{LogConfig, Logger, Tier, attach_thread, log_info};
+use serde_json::{Value, json};
+
+use super::scenario::{RunSettings, Server};
+use crate::error::{Context, Result, ensure};
+use crate::programs::text_of;
+
+/// Records in a second that the first kind of run offers.
+pub(super) const RATE: u64 = 2_000_000;
+/// Longest wait for the acknowledgement of everything.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Between two bursts of a run with a rate.
+const BURST: Duration = Duration::from_millis(1);
+
+/// One run.
+#[derive(Clone, Debug)]
+pub(super) struct ThroughputRun {
+    /// Records in a second that were offered; `None`: as many as possible.
+    pub(super) rate: Option<u64>,
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    pub(super) duplicates: u64,
+    pub(super) lost: u64,
+    /// From the first call to the last, and to the acknowledgement of everything, in s.
+    pub(super) logged_s: f64,
+    pub(super) committed_s: f64,
+    /// CPU of a record, in ns: writer, proxy, central server.
+    pub(super) cpu_ns: [f64; 3],
+    /// Bytes of the store.
+    pub(super) store_bytes: u64,
+}
+
+/// Runs once.
+pub(super) fn run(
+    settings: &RunSettings<'_>,
+    records: u64,
+    rate: Option<u64>,
+) -> Result<ThroughputRun> {
+    let rings = tempfile::tempdir_in(settings.rings)?;
+    let folder = tempfile::tempdir_in(settings.folder)?;
+    let folder = folder.path();
+    let central = settings.central(folder, false)?;
+    let mut proxy = Server::start(&mut settings.proxy(folder, rings.path()), folder, "proxy")?;
+    proxy.wait_for(&folder.join("spool"))?;
+    let before = [proxy.cpu_ns()?, central.cpu_ns()?];
+    let words = json!({
+        "flood": records, "rate": rate, "rings": rings.path().to_string_lossy(),
+    });
+    let mut command = Command::new(settings.whit);
+    command.args(["bench", "log-load"]).arg(words.to_string());
+    let output = command.output().with_context(|| text_of(&command))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.success(), "the writer: {said}");
+    let writer: Value = serde_json::from_slice(&output.stdout).map_err(std::io::Error::other)?;
+    let after = [proxy.cpu_ns()?, central.cpu_ns()?];
+    proxy.stop()?;
+    central.stop()?;
+    let number = |value: &Value, name: &str| value[name].as_f64().context("what the writer says");
+    let each = |ns: u64| ns as f64 / records as f64;
+    let writer_ns = number(&writer, "cpu_ns")? / records as f64;
+    let verified = verify(settings, folder)?;
+    let count = |name: &str| verified[name].as_u64().with_context(|| format!("no {name}"));
+    Ok(ThroughputRun {
+        rate,
+        sent: records,
+        received: received(settings, folder)?,
+        duplicates: count("duplicates")?,
+        lost: count("lost")? + count("dropped")? + count("left_out")?,
+        logged_s: number(&writer, "logged_s")?,
+        committed_s: number(&writer, "committed_s")?,
+        cpu_ns: [writer_ns, each(after[0] - before[0]), each(after[1] - before[1])],
+        store_bytes: bytes_of(&folder.join("store"))?,
+    })
+}
+
+/// Reads every record of the store, and compares numbers.
+fn verify(settings: &RunSettings<'_>, folder: &Path) -> Result<Value> {
+    let mut command = settings.log("verify");
+    let output = command.args(["store", "--deep", "--json"]).current_dir(folder).output()?;
+    Ok(serde_json::from_slice(&output.stdout).map_err(std::io::Error::other)?)
+}
+
+/// Records of the writer in the store.
+fn received(settings: &RunSettings<'_>, folder: &Path) -> Result<u64> {
+    let mut command = settings.log("query");
+    command.args(["store", "--logger", "flood", "--count"]).current_dir(folder);
+    let output = command.output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.trim().parse().ok().with_context(|| format!("{}: {text}", text_of(&command)))
+}
+
+fn bytes_of(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        bytes += entry?.metadata()?.len();
+    }
+    Ok(bytes)
+}
+
+/// The process that logs: prints what it needed.
+pub(super) fn play(value: &Value) -> Result<()> {
+    let records = value["flood"].as_u64().context("no number of records")?;
+    let rate = value["rate"].as_u64();
+    let rings = value["rings"].as_str().context("no rings")?;
+    let failed = |error: logger::Error| crate::Error::Failed(error.to_string());
+    let _logging = logger::start(LogConfig::new(rings, "bench", "flood")).map_err(failed)?;
+    let log = Logger::new("flood").map_err(failed)?;
+    attach_thread();
+    super::load::wait_for_proxy(true)?;
+    let cpu = || rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let (begin, cpu_begin) = (Instant::now(), cpu());
+    let mut number = 0;
+    while number < records {
+        // What is due by now, then a pause.
+        let due = match rate {
+            Some(rate) => (begin.elapsed().as_secs_f64() * rate as f64) as u64,
+            None => records,
+        };
+        for number in number..due.min(records) {
+            log_info!(log, "call {} {} {}", 0_u32, number, number as f64 + 0.5);
+        }
+        number = due.max(number);
+        if rate.is_some() {
+            std::thread::sleep(BURST);
+        }
+    }
+    let logged_s = begin.elapsed().as_secs_f64();
+    let flushed = logger::flush(Tier::Central, PATIENCE);
+    ensure!(flushed.is_safe, "the central store has not acknowledged everything");
+    let (committed_s, cpu_end) = (begin.elapsed().as_secs_f64(), cpu());
+    let cpu_ns =
+        (cpu_end.tv_sec - cpu_begin.tv_sec) * 1_000_000_000 + cpu_end.tv_nsec - cpu_begin.tv_nsec;
+    let said = json!({ "logged_s": logged_s, "committed_s": committed_s, "cpu_ns": cpu_ns });
+    std::io::Write::write_all(&mut std::io::stdout(), said.to_string().as_bytes())?;
+    Ok(())
+}
