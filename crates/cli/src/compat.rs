@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 mod collectl;
+mod makers;
+mod mrtg;
 mod parallel;
 mod rrdtool;
 mod strace;
@@ -24,6 +26,9 @@ pub(crate) struct Incumbent {
 /// Every incumbent.
 pub(crate) static ALL: &[Incumbent] = &[
     Incumbent { name: "collectl", translate: collectl::translate, failure: 2 },
+    Incumbent { name: "cfgmaker", translate: makers::translate_make, failure: 2 },
+    Incumbent { name: "indexmaker", translate: makers::translate_index, failure: 2 },
+    Incumbent { name: "mrtg", translate: mrtg::translate, failure: 2 },
     Incumbent { name: "parallel", translate: parallel::translate, failure: 255 },
     Incumbent { name: "sem", translate: parallel::translate_sem, failure: 255 },
     Incumbent { name: "rrdtool", translate: rrdtool::translate, failure: 1 },

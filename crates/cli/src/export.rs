@@ -52,6 +52,30 @@ pub(crate) fn full_host_name(host: &str) -> Option<String> {
     name?.into_string().ok().filter(|name| !name.is_empty())
 }
 
+/// The files of encrypted connections to the caching daemon: RRDtool has none, so the variables are
+/// named as its own are.
+pub(crate) fn tls_files() -> rrdtool::TlsFiles {
+    let path = |name| {
+        std::env::var_os(name).filter(|value| !value.is_empty()).map(std::path::PathBuf::from)
+    };
+    rrdtool::TlsFiles {
+        authority: path("RRDCACHED_TLS_CA"),
+        certificate: path("RRDCACHED_TLS_CERT"),
+        key: path("RRDCACHED_TLS_KEY"),
+    }
+}
+
+/// The caching daemon of the environment, for `--export rrd`.
+pub(crate) fn caching_daemon() -> view::export::DatabaseDaemon {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let tls = tls_files();
+    view::export::DatabaseDaemon {
+        address: variable("RRDCACHED_ADDRESS").unwrap_or_default(),
+        stripped_folder: variable("RRDCACHED_STRIPPATH"),
+        tls: [tls.authority, tls.certificate, tls.key],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use layout::Frame;

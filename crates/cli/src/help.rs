@@ -127,7 +127,11 @@ Examples:
   whit bench spawn --load true --jobs 1000 --no-rival
   whit bench rrd                         databases, beside RRDtool
   whit bench rrd --case update-files --files 500
-  whit bench rrdcached                   the caching daemon, beside rrdcached";
+  whit bench rrdcached                   the caching daemon, beside rrdcached
+  whit bench poll                        polling, beside MRTG; takes a quarter of an hour
+  whit bench poll --case targets --no-native
+  whit bench log                         logging: ACS's table, and beside spdlog
+  whit bench log --json --row 3";
 
 /// Below the help of `whit link`.
 pub(crate) const LINK: &str = "\
@@ -176,6 +180,22 @@ Examples:
   whit rrd fetch net.rrd AVERAGE --start -1h
   whit link ~/bin                # ~/bin/rrdtool now runs whit rrd";
 
+/// Below the help of `whit log`.
+pub(crate) const LOG: &str = "\
+Programs write their records into rings in shared memory (Rust: crate logger; C and C++: clients/c).
+A record that was written survives the end of its program; what is lost on the way is named.
+
+Examples:
+  whit log central -s /var/lib/whit/log -l /run/whit-log.sock -l 0.0.0.0:4515 --keep 100G
+  whit log proxy -c central.example.org:4515 --secret-file /etc/whit/log.secret
+  whit log proxy --central none -o json:/var/log/whit.json --rotate 100M   # on this host alone
+  whit log proxy -c tls:central.example.org:4516 --tls-ca /etc/whit/ca.pem
+  whit log tail -l WARNING                   # what comes now, from WARNING on
+  whit log tail -c tls:central.example.org:4516 --tls-ca /etc/whit/ca.pem
+  whit log query --from 2026-11-22T20:00 -g 'CONTROL/*' -f acs
+  whit log level 'CONTROL/*' DEBUG           # while the processes run
+  whit log verify                            # sent = received, nothing twice";
+
 /// Below the help of `whit rrdcached`.
 pub(crate) const RRDCACHED: &str = "\
 Clients speak rrdcached's protocol: rrdtool --daemon, collectd, RRDs, HELP in a terminal.
@@ -185,7 +205,54 @@ keeps what waits.  USR1 writes all files and ends, USR2 ends at once.
 Examples:
   whit rrdcached -g -l unix:/run/rrdcached.sock -j /var/lib/rrdcached/journal -b /var/lib/rrd -B
   whit rrdcached -w 30m -z 5m -P FLUSH,FETCH -l 10.0.0.1 -P UPDATE,BATCH --ack disk -l /run/up.sock
+  whit rrdcached -l tls:10.0.0.1 --tls-cert my.pem --tls-key my.key --tls-client-ca ca.pem
   whit link ~/bin                # ~/bin/rrdcached now runs whit rrdcached";
+
+/// Below the help of `whit poll make`.
+pub(crate) const POLL_MAKE: &str = "\
+Examples:
+  whit poll make public@router:::::2 > mrtg.cfg
+                                   a target for each interface, by version 2c
+  whit poll make --global 'WorkDir: /var/www/mrtg' --ifref=name --output mrtg.cfg a b
+                                   two devices, interfaces by their names
+  whit poll make --if-filter '$if_is_ethernet && $if_speed > 1e6' router
+                                   only some interfaces
+
+Options hold for the devices after them.
+Exit codes: 0 done; 2 an error.";
+
+/// Below the help of `whit poll index`.
+pub(crate) const POLL_INDEX: &str = "\
+Examples:
+  whit poll index --output /var/www/mrtg/index.html mrtg.cfg
+  whit poll index --columns 3 --section descr --show week --filter 'name=~router' mrtg.cfg
+
+Exit codes: 0 done; 2 an error.";
+
+/// Below the help of `whit poll pages`.
+pub(crate) const POLL_PAGES: &str = "\
+Examples:
+  whit poll pages mrtg.cfg                  pages of all targets, also of databases
+  whit poll pages --target router_1 mrtg.cfg
+
+Exit codes: 0 done; 1 some pages were not written; 2 an error.";
+
+/// Below the help of `whit poll`.
+pub(crate) const POLL: &str = "\
+Without --daemon, RunAsDaemon and -c one round is made: run it every interval, or let whit stay.
+A daemon reads its files again when one of them changes, or at HUP; TERM and INT end it, USR1 has it
+write out what waits for a recording.
+Exit codes: 0 done, 2 a wrong configuration, 17 already running, 91 some targets are unknown, 92 all.
+
+Examples:
+  whit poll --check /etc/mrtg/mrtg.cfg    # every problem with file and line
+  whit poll /etc/mrtg/mrtg.cfg            # one round
+  whit poll --daemon --logging /var/log/mrtg.log /etc/mrtg/*.cfg
+  whit poll --daemon -f /var/log/whit/poll/ -r 00:00,30 /etc/mrtg/mrtg.cfg
+                                          # recordings, too, for whit play
+  whit poll -c 5 --json /etc/mrtg/mrtg.cfg
+                                          # five rounds, an object a round
+  whit link ~/bin                         # ~/bin/mrtg now runs whit poll";
 
 /// Below the help of `whit record`.
 pub(crate) fn record() -> String {

@@ -20,15 +20,21 @@ mod commands;
 mod compat;
 mod descriptors;
 mod display;
+#[cfg(target_env = "gnu")]
+mod elementary;
+mod end_signals;
 #[cfg(test)]
 mod every_option;
 mod export;
 mod help;
+mod log;
 mod memory;
 mod play;
 mod record;
 mod run;
+mod server_tls;
 mod size_limit;
+mod start;
 mod stderr;
 mod usage;
 mod zone;
@@ -58,10 +64,14 @@ enum Verb {
     Trace(Box<commands::trace::TraceArguments>),
     /// Many jobs at once, by GNU parallel's command line
     Run(Box<commands::run::RunArguments>),
+    /// Poll devices by MRTG's configuration files
+    Poll(Box<commands::poll::PollArguments>),
     /// Round-robin databases, by RRDtool's command line
     Rrd(commands::rrd::RrdArguments),
     /// Collect updates of round-robin databases for many clients, and write them together
     Rrdcached(Box<commands::rrdcached::RrdcachedArguments>),
+    /// Carry log records to a central store without loss, and look at them there
+    Log(Box<commands::log::LogArguments>),
     /// What each kernel file costs to read here, and what is missing
     Doctor(commands::doctor::DoctorArguments),
     /// Repeat the classic overhead tables on this machine, beside the incumbents
@@ -106,21 +116,25 @@ fn main() -> ExitCode {
         Verb::Top(arguments) => commands::top::run(&arguments),
         Verb::Trace(arguments) => commands::trace::run(&arguments),
         Verb::Run(arguments) => commands::run::run(*arguments),
-        Verb::Rrd(arguments) => commands::rrd::run(&arguments),
+        Verb::Rrd(arguments) => commands::rrd::run(arguments),
         Verb::Rrdcached(arguments) => commands::rrdcached::run(*arguments),
+        Verb::Log(arguments) => commands::log::run(*arguments),
+        Verb::Poll(arguments) => commands::poll::run(*arguments),
         Verb::Doctor(arguments) => commands::doctor::run(arguments),
         Verb::Bench(arguments) => commands::bench::run(arguments),
         Verb::Link(arguments) => commands::link::run(&arguments),
         Verb::Generate(arguments) => commands::generate::run(&arguments),
     };
-    match done {
-        Ok(code) => code,
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            stderr::message(usage::in_one_line(&format!("{error:#}")));
-            ExitCode::from(failure)
-        }
+    done.unwrap_or_else(|error| ExitCode::from(failed(&error, failure)))
+}
+
+/// Says why a verb failed, and gives the exit code.
+fn failed(error: &anyhow::Error, failure: u8) -> u8 {
+    if is_broken_pipe(error) {
+        return 0;
     }
+    stderr::message(usage::in_one_line(&format!("{error:#}")));
+    failure
 }
 
 /// Reads a command line.  Incumbents take any abbreviation of a long switch that is not

@@ -214,7 +214,7 @@ pub(crate) fn explain(error: &clap::Error, arguments: &[String]) -> Option<Strin
 /// The verb of a command line.
 fn verb_of(arguments: &[String]) -> Option<&str> {
     let verb = arguments.get(1)?.as_str();
-    ["record", "play", "top", "trace", "doctor", "bench", "link", "run", "rrd", "rrdcached"]
+    ["record", "play", "top", "trace", "doctor", "bench", "link", "run", "rrd", "rrdcached", "log"]
         .contains(&verb)
         .then_some(verb)
 }

@@ -27,6 +27,9 @@ fn named(zones: &Path, name: &str) -> Option<TimeZone> {
         part.starts_with(|first: char| first.is_ascii_alphabetic())
             && part.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-+".contains(letter))
     };
+    if name == "UTC" {
+        return Some(TimeZone::UTC);
+    }
     if std::env::var_os("TZDIR").is_some() || !name.split('/').all(is_part) {
         return None;
     }
@@ -66,6 +69,7 @@ mod tests {
                 assert_eq!(zone.to_offset(at), known.to_offset(at), "{at}");
             }
         }
+        assert_eq!(named(zones, "UTC").unwrap().iana_name(), Some("UTC"));
         for other in ["", "../localtime", "/etc/localtime", ":UTC", "Nowhere", "<+03>-3"] {
             assert!(named(zones, other).is_none(), "{other}");
         }

@@ -10,6 +10,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use testkit::wait_for;
+
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn whit() -> Command {
@@ -49,20 +51,9 @@ fn signal_to(pid: u32, signal: &str) {
     assert!(sent.unwrap().success());
 }
 
-fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "nothing came");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// Sends a line to a socket file; the first line of the answer.
 fn ask(socket: &Path, line: &str) -> String {
-    let mut stream = wait_for(|| UnixStream::connect(socket).ok());
+    let mut stream = wait_for("the socket", || UnixStream::connect(socket).ok());
     stream.write_all(format!("{line}\n").as_bytes()).unwrap();
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer).unwrap();
@@ -119,7 +110,7 @@ fn updates_are_written_when_they_are_due_or_at_the_end() {
     // -w: readings that are older than a second are written with the next one.
     let daemon = Daemon::start(&path, "-b base -l unix:s -w 1 -z 0 -f 2 -t 1 -a 10 -j journal");
     update(1_600_000_001);
-    wait_for(|| (last_update(&path, "base/a.rrd") == "1600000001").then_some(()));
+    wait_for("the update", || (last_update(&path, "base/a.rrd") == "1600000001").then_some(()));
     update(1_600_000_002);
     daemon.end("USR2");
     // -F: everything is written at the end, also with a journal.
@@ -127,15 +118,27 @@ fn updates_are_written_when_they_are_due_or_at_the_end() {
     update(1_600_000_003);
     daemon.end("INT");
     assert_eq!(last_update(&path, "base/a.rrd"), "1600000003");
-    // Without -F the journal keeps it.
+    // Without -F the journal keeps it.  Without -w it waits for an hour there …
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let recent = now.as_secs() - 1_000;
     let daemon = Daemon::start(&path, "-b base -l unix:s -j journal");
-    update(1_600_000_004);
+    update(recent);
     daemon.end("TERM");
     assert_eq!(last_update(&path, "base/a.rrd"), "1600000003");
     let daemon = Daemon::start(&path, "-b base -l unix:s -j journal");
     assert_eq!(ask(&socket, "PENDING a.rrd"), "1 updates pending\n");
+    daemon.end("TERM");
+    // … and is written by the next daemon whose -w is over.
+    let daemon = Daemon::start(&path, "-b base -l unix:s -j journal -w 1200");
+    assert_eq!(ask(&socket, "PENDING a.rrd"), "1 updates pending\n");
+    daemon.end("TERM");
+    let daemon = Daemon::start(&path, "-b base -l unix:s -j journal -w 300");
+    wait_for("the write", || {
+        (last_update(&path, "base/a.rrd") == recent.to_string()).then_some(())
+    });
+    update(recent + 1);
     daemon.end("USR1");
-    assert_eq!(last_update(&path, "base/a.rrd"), "1600000004");
+    assert_eq!(last_update(&path, "base/a.rrd"), (recent + 1).to_string());
 }
 
 #[test]
@@ -181,7 +184,7 @@ fn a_daemon_leaves_writes_its_pid_and_logs() {
     assert!(!second.status.success());
     assert!(String::from_utf8_lossy(&second.stderr).contains("already running"));
     signal_to(pid, "TERM");
-    wait_for(|| (!path.join("pid").exists()).then_some(()));
+    wait_for("the end of the pid file", || (!path.join("pid").exists()).then_some(()));
 }
 
 #[test]

@@ -3,12 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a test ends it")]
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+use testkit::wait_for;
+
 /// The time of the files' start.
 const START: u64 = 1_700_000_000;
 /// Readings of a file.
@@ -36,21 +37,11 @@ fn is_here(program: &str, arguments: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "nothing came");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 impl Side {
     /// Starts rrdcached, or ours.
     fn start(is_ours: bool) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        // collectd writes into no folder whose name begins with a dot.
+        let folder = tempfile::Builder::new().prefix("clients-").tempdir().unwrap();
         let mut command =
             Command::new(if is_ours { env!("CARGO_BIN_EXE_whit") } else { "rrdcached" });
         command.args(is_ours.then_some("rrdcached")).arg("-g").arg("-l");
@@ -65,7 +56,7 @@ impl Side {
         command.env("TZ", "UTC").stdin(Stdio::null()).stdout(Stdio::null());
         let daemon = Process(command.stderr(Stdio::null()).spawn().unwrap());
         let side = Self { folder, _daemon: daemon };
-        wait_for(|| UnixStream::connect(side.path("socket")).ok());
+        wait_for("the daemon's socket", || UnixStream::connect(side.path("socket")).ok());
         side
     }
 
@@ -96,6 +87,16 @@ impl Side {
         let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         let text = text.replace(&self.folder.path().display().to_string(), "FOLDER");
         format!("{text}{}", output.status)
+    }
+
+    /// The lines of an answer.
+    fn ask(&self, line: &str) -> Vec<String> {
+        let mut stream = UnixStream::connect(self.path("socket")).unwrap();
+        stream.write_all(format!("{line}\n").as_bytes()).unwrap();
+        let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+        let first = lines.next().unwrap();
+        let count = first.split(' ').next().unwrap().parse::<usize>().unwrap_or(0);
+        std::iter::once(first).chain(lines.take(count)).collect()
     }
 
     /// A file as XML, without the daemon.
@@ -215,4 +216,68 @@ fn rrdtool_is_answered_the_same() {
     }
     let [theirs, ours] = sides.each_ref().map(|side| std::fs::read(side.path("hour.rrd")).unwrap());
     assert!(theirs == ours, "the files differ");
+}
+
+/// collectd with the plugin that sends to a daemon, as it is installed or as `.ci/run` unpacks it.
+fn collectd() -> Option<[PathBuf; 3]> {
+    let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/collectd");
+    let found = [PathBuf::from("/"), unpacked].into_iter().find_map(|root| {
+        let parts = ["usr/sbin/collectd", "usr/lib/collectd", "usr/share/collectd/types.db"];
+        Some(parts.map(|part| root.join(part)))
+            .filter(|parts| parts.iter().all(|part| part.exists()))
+    })?;
+    is_here(&found[0].display().to_string(), &["-h"]).then_some(found)
+}
+
+#[test]
+fn an_hour_by_collectd_is_the_same() {
+    let Some([program, plugins, types]) = collectd() else {
+        testkit::skip("collectd", "it is neither installed nor in target/collectd");
+        return;
+    };
+    let Some(sides) = Side::both() else { return };
+    let [theirs, ours] = sides.each_ref().map(|side| {
+        let [shown, plugins, types] =
+            [side.folder.path(), &plugins, &types].map(|path| path.display().to_string());
+        // Several threads would send readings in any order, and none may be older than the last.
+        let configuration = format!(
+            "Hostname \"host\"\nFQDNLookup false\nInterval 1\nWriteThreads 1\nBaseDir \"{shown}\"\n\
+             PIDFile \"{shown}/collectd.pid\"\nPluginDir \"{plugins}\"\nTypesDB \"{types}\"\n\
+             LoadPlugin unixsock\n<Plugin unixsock>\nSocketFile \"{shown}/values\"\n</Plugin>\n\
+             LoadPlugin rrdcached\n<Plugin rrdcached>\nDaemonAddress \"unix:{shown}/socket\"\n\
+             DataDir \"{shown}/rrd\"\nCreateFiles true\nCollectStatistics false\n</Plugin>\n"
+        );
+        std::fs::write(side.path("collectd.conf"), configuration).unwrap();
+        let mut command = side.command(&program.display().to_string());
+        command.args(["-f", "-C", "collectd.conf"]).stdout(Stdio::null()).stderr(Stdio::null());
+        let _collectd = Process(command.spawn().unwrap());
+        let stream =
+            wait_for("collectd's socket", || UnixStream::connect(side.path("values")).ok());
+        let mut answers = BufReader::new(stream.try_clone().unwrap());
+        let mut values = &stream;
+        for second in 1..=HOUR {
+            let time = START + second;
+            let line = format!(
+                "PUTVAL host/test/if_octets-x interval=1 {time}:{}:{}\n",
+                second * 7,
+                second
+            );
+            values.write_all(line.as_bytes()).unwrap();
+            let mut answer = String::new();
+            answers.read_line(&mut answer).unwrap();
+            assert!(answer.starts_with("0 "), "{answer}");
+        }
+        // Threads of collectd send them.
+        let file = "rrd/host/test/if_octets-x.rrd";
+        let all = format!("{HOUR} updates pending");
+        let pending = wait_for("all readings", || {
+            Some(side.ask(&format!("PENDING {file}"))).filter(|lines| lines[0] == all)
+        });
+        let pending = pending.join("\n");
+        let flushed = side.ask(&format!("FLUSH {file}"));
+        assert_eq!(flushed.len(), 1, "{flushed:?}");
+        format!("{pending}\n{}", side.dump(file))
+    });
+    assert!(theirs.contains(&format!("<lastupdate>{}", START + HOUR)), "{theirs:.3000}");
+    assert_same(&theirs, &ours);
 }

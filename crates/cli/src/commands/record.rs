@@ -10,10 +10,9 @@ use layout::{Options, Selection};
 use procfs::usage::{Whose, usage};
 use procfs::{Host, SystemClock};
 use recorder::{
-    FileNames, FirstSampleCheck, Intervals, Keep, LiveText, Outputs, PlotOutput, PlotStyle,
-    PlotWriter, Recorder, RecorderSettings, RecordingFile, RecordingOptions, Roll, Rotation,
-    RunFacts, Severity, ViewInput, ensure_directory, gather_facts, local, parse_duration,
-    parse_intervals,
+    FileNames, FileSettings, FirstSampleCheck, Intervals, Keep, LiveText, Outputs, PlotOutput,
+    PlotStyle, PlotWriter, Recorder, RecorderSettings, RecordingOptions, Roll, RunFacts, Severity,
+    ViewInput, ensure_directory, gather_facts, local, parse_duration, parse_intervals,
 };
 use sample::{Cadence, Clock, Meta, Moment, SourceDef, State, Table};
 use sink::{DescriptorSink, LiveAddress, Sink};
@@ -79,7 +78,6 @@ fn record(
     // Loading BPF programs takes most memory: the peak of the whole run.
     memory::give_back_start();
     let (mut recorder, mut outputs) = settings.open(arguments, &mut clock)?;
-    outputs.log(clock.now(), Severity::Information, "Starting");
     let mut signals = Signals::install(arguments.filename.is_some());
     if let Some(parent) = parent.and_then(Option::take) {
         parent.ready();
@@ -353,6 +351,7 @@ impl RecordSettings {
             sending: arguments.address.is_some(),
             writing: arguments.display.plot || arguments.rawtoo,
             full_host_name: self.full_host_name(arguments),
+            daemon: crate::export::caching_daemon(),
         };
         let words: Vec<String> = std::env::args().skip(1).collect();
         let setup =
@@ -385,34 +384,16 @@ impl RecordSettings {
             .map(|text| Roll::parse(text).with_context(|| format!("-r {text}")));
         let roll = roll.transpose()?;
         let keep = arguments.keep.as_deref().map(Keep::parse).transpose().context("--keep")?;
-        // --keep replaces the seven days of -r.
-        let roll = roll.map(|roll| if keep.is_some() { roll.without_days() } else { roll });
-        if arguments.makes_recording() {
-            ensure_directory(&names)?;
-            let options = RecordingOptions {
-                keeps_text: arguments.raw,
-                sync_ns: arguments
-                    .sync
-                    .or(arguments.flush)
-                    .map(|seconds| seconds.saturating_mul(1_000_000_000)),
-                beside_others: false,
-            };
-            let recording = RecordingFile::create(
-                (names.clone(), self.zone.clone()),
-                self.meta.clone(),
-                defs,
-                options,
-                counters.clone(),
-                now,
-            )?;
-            outputs.recording = Some(recording);
-        }
-        let plots =
-            outputs.plots.as_ref().map(|plots| plots.extensions().map(str::to_owned).collect());
-        let names = (names, self.zone.clone());
-        let rotation = Rotation::new(names, roll, keep, plots.unwrap_or_default(), now);
-        outputs.rotation = Some(rotation);
-        Ok(())
+        let recording = arguments.makes_recording().then(|| RecordingOptions {
+            keeps_text: arguments.raw,
+            sync_ns: arguments
+                .sync
+                .or(arguments.flush)
+                .map(|seconds| seconds.saturating_mul(1_000_000_000)),
+            beside_others: false,
+        });
+        let settings = FileSettings { names, recording, roll, keep };
+        Ok(outputs.open_files(settings, &self.meta, defs, counters, now)?)
     }
 }
 

@@ -7,7 +7,6 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Write};
-use std::os::unix::ffi::OsStringExt as _;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -34,15 +33,37 @@ impl RrdArguments {
     /// own options.  `None` for another verb, and for help.
     pub(crate) fn of(words: &[OsString]) -> Option<Self> {
         let (verb, words) = words.get(1..)?.split_first()?;
-        let is_help = words.first().is_none_or(|word| word == "--help" || word == "-h");
-        (verb == "rrd" && !is_help).then(|| Self { words: words.to_vec() })
+        (verb == "rrd" && is_plain(words.first()?)).then(|| Self { words: words.to_vec() })
+    }
+
+    /// The arguments after the verb, as [`RrdArguments::of`].
+    pub(crate) fn after_verb(words: Vec<OsString>) -> Option<Self> {
+        is_plain(words.first()?).then_some(Self { words })
+    }
+
+    /// Whether it reads commands, rather than being one.
+    pub(crate) fn is_pipe(&self) -> bool {
+        self.words.first().is_some_and(|word| word == "-")
     }
 }
 
+/// Whether the first word after the verb does not ask for help.
+fn is_plain(word: &OsString) -> bool {
+    word != "--help" && word != "-h"
+}
+
 /// Runs the verb.
-pub(crate) fn run(arguments: &RrdArguments) -> anyhow::Result<ExitCode> {
-    let text = |word: &OsString| String::from_utf8_lossy(&word.clone().into_vec()).into_owned();
-    let words: Vec<String> = arguments.words.iter().map(text).collect();
+pub(crate) fn run(arguments: RrdArguments) -> anyhow::Result<ExitCode> {
+    code(arguments).map(ExitCode::from)
+}
+
+/// Runs the verb, and gives the exit code.
+pub(crate) fn code(arguments: RrdArguments) -> anyhow::Result<u8> {
+    let text = |word: OsString| match word.into_string() {
+        Ok(text) => text,
+        Err(word) => word.to_string_lossy().into_owned(),
+    };
+    let words: Vec<String> = arguments.words.into_iter().map(text).collect();
     let world = tool();
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let done = match words.as_slice() {
@@ -51,7 +72,7 @@ pub(crate) fn run(arguments: &RrdArguments) -> anyhow::Result<ExitCode> {
             if let Err(error) = std::env::set_current_dir(folder) {
                 let why = rrd::reason(&error);
                 crate::stderr::line(format_args!("ERROR: chdir {folder} {why}"));
-                return Ok(ExitCode::from(error.raw_os_error().unwrap_or(1) as u8));
+                return Ok(error.raw_os_error().unwrap_or(1) as u8);
             }
             return serve(&world, out);
         }
@@ -69,6 +90,8 @@ pub(crate) fn run(arguments: &RrdArguments) -> anyhow::Result<ExitCode> {
         }),
     };
     let flushed = out.flush();
+    // The process ends now, and so does its memory.
+    std::mem::forget((world, words));
     match done {
         Err(Failure::Output(error)) => Err(error.into()),
         Err(error) => {
@@ -76,11 +99,11 @@ pub(crate) fn run(arguments: &RrdArguments) -> anyhow::Result<ExitCode> {
             for line in format!("ERROR: {error}").lines() {
                 crate::stderr::line(line);
             }
-            Ok(ExitCode::from(FAILURE))
+            Ok(FAILURE)
         }
         Ok(()) => {
             flushed?;
-            Ok(ExitCode::SUCCESS)
+            Ok(0)
         }
     }
 }
@@ -99,7 +122,7 @@ fn usage() -> String {
 const DESCRIPTORS_LEFT: u64 = 64;
 
 /// Answers commands from standard input until it ends.
-fn serve(world: &Tool, mut out: BufWriter<io::StdoutLock<'static>>) -> anyhow::Result<ExitCode> {
+fn serve(world: &Tool, mut out: BufWriter<io::StdoutLock<'static>>) -> anyhow::Result<u8> {
     let files_max = descriptors().saturating_sub(DESCRIPTORS_LEFT);
     // Updates for a caching daemon go there one by one.
     let is_direct = world.environment().daemon_address.is_none();
@@ -142,7 +165,9 @@ fn serve(world: &Tool, mut out: BufWriter<io::StdoutLock<'static>>) -> anyhow::R
         }
     }
     out.flush()?;
-    Ok(ExitCode::SUCCESS)
+    // The kernel closes and unmaps thousands of files together at less cost than one by one.
+    std::mem::forget(session);
+    Ok(0)
 }
 
 /// Whether standard input has more, without waiting for it.
@@ -206,7 +231,7 @@ fn cpu_seconds() -> [f64; 2] {
 /// The commands on this machine: its clock, its time zone and RRDtool's variables.
 fn tool() -> Tool {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let mut here = ToolEnvironment::new(now, timespec::CivilZone::new(crate::zone::local()));
+    let mut here = ToolEnvironment::new(now, timespec::CivilZone::found_by(crate::zone::local));
     here.locking = match variable("RRD_LOCKING").as_deref() {
         Some("block") => Locking::Block,
         Some("none") => Locking::None,
@@ -215,6 +240,7 @@ fn tool() -> Tool {
     here.default_font = variable("RRD_DEFAULT_FONT");
     here.daemon_address = variable("RRDCACHED_ADDRESS");
     here.stripped_folder = variable("RRDCACHED_STRIPPATH");
+    here.tls = crate::export::tls_files();
     Tool::new(here)
 }
 

@@ -4,7 +4,6 @@
 //! the log and signals.  `-P`, `-s`, `-m` and `--ack` hold for the `-l` that follow them, so their
 //! places on the command line matter.
 
-mod signals;
 mod sockets;
 mod world;
 
@@ -16,22 +15,30 @@ use clap::{ArgMatches, Args, FromArgMatches};
 use rrdcached::protocol::Permissions;
 use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Limits, PathRules, Purpose, Server};
 
+use crate::end_signals::{self, End};
 use crate::record::daemon::{PidFile, User, leave};
-use signals::End;
-use sockets::{Address, Rights};
+use crate::server_tls::ServerTlsArguments;
+use sockets::{Place, Rights};
+use tls::ServerTls;
 
 /// Exit code of every error, as rrdcached's.
 pub(crate) const FAILURE: u8 = 1;
 
 /// Where clients look without `-l`.
 const DEFAULT_ADDRESS: &str = "unix:/tmp/rrdcached.sock";
+/// The default of `-w` without a journal, and while memory is half full, in seconds.
+const WRITE_SECONDS: i64 = 300;
+/// The default of `-w` with a journal, in seconds: what waits is safe there, and every command shows
+/// it, so a file need not be written for each of its rows.
+const JOURNAL_WRITE_SECONDS: i64 = 3600;
 /// The default of `-p`, unless the daemon stays in the foreground.
 const DEFAULT_PID_FILE: &str = "/run/rrdcached.pid";
 
 /// Options of `whit rrdcached`.
 #[derive(Args)]
 struct Options {
-    /// Listen here: a socket file (`unix:/PATH` or `/PATH`), or HOST, [HOST]:PORT, IPV4:PORT, :PORT
+    /// Listen here: a socket file (`unix:/PATH` or `/PATH`), or HOST, [HOST]:PORT, IPV4:PORT, :PORT;
+    /// the last four also encrypted, with `tls:` in front
     #[arg(short = 'l', long = "listen", value_name = "ADDRESS")]
     listen: Vec<String>,
     /// Listen on port 42217 of all interfaces
@@ -50,9 +57,10 @@ struct Options {
     /// it survives the end of the daemon) or `disk` (when it survives the end of the power)
     #[arg(long = "ack", value_name = "WHEN", value_parser = ["none", "os", "disk"])]
     acknowledge: Vec<String>,
-    /// Write a file when its readings are this old (300, 5m)
-    #[arg(short = 'w', long = "write", value_name = "TIME", default_value = "300", value_parser = duration)]
-    write: i64,
+    /// Write a file when its readings are this old (300, 5m).  Without it 5 minutes; with a journal
+    /// an hour, or 5 minutes while more than half of --mem is used
+    #[arg(short = 'w', long = "write", value_name = "TIME", value_parser = duration)]
+    write: Option<i64>,
     /// Delay each write by up to this, at random
     #[arg(short = 'z', long = "delay", value_name = "TIME", default_value = "0", value_parser = duration)]
     delay: i64,
@@ -111,6 +119,11 @@ struct Options {
     /// Most connections at once
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
     clients: u32,
+    /// Most connections at once of one client: an address of a network, a user of this machine
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    clients_each: u32,
+    #[command(flatten)]
+    tls: ServerTlsArguments,
 }
 
 /// Options and the sockets that they describe.
@@ -176,7 +189,9 @@ fn duration(text: &str) -> Result<i64, String> {
 /// Runs the verb.
 pub(crate) fn run(arguments: RrdcachedArguments) -> anyhow::Result<ExitCode> {
     let RrdcachedArguments { mut options, mut sockets, last } = arguments;
-    let given = sockets::activated(&sockets, &last)?;
+    // Read before the daemon becomes another user.
+    let tls = options.tls.load()?;
+    let given = sockets::activated(&sockets, &last, tls.as_ref())?;
     if sockets.is_empty() && given.is_empty() {
         sockets.push((DEFAULT_ADDRESS.to_owned(), last));
     }
@@ -188,12 +203,12 @@ pub(crate) fn run(arguments: RrdcachedArguments) -> anyhow::Result<ExitCode> {
         *path = std::path::absolute(&*path)?;
     }
     let parent = if options.foreground { None } else { Some(leave()?) };
-    match begin(&options, &sockets, given) {
+    match begin(&options, &sockets, given, tls.as_ref()) {
         Ok((server, held)) => {
             if let Some(parent) = parent {
                 parent.ready();
             }
-            let end = signals::wait()?;
+            let end = end_signals::wait()?;
             server.stop(match end {
                 End::Term => options.flush_at_end,
                 End::Flush => true,
@@ -213,12 +228,13 @@ pub(crate) fn run(arguments: RrdcachedArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn warn(options: &Options) {
-    if options.scan < 2 * options.write {
+    let write = options.write.unwrap_or(WRITE_SECONDS);
+    if options.scan < write.saturating_mul(2) {
         crate::stderr::message(
             "-f should be twice -w at least, so that files are looked at in time",
         );
     }
-    if options.delay > options.write {
+    if options.delay > write {
         crate::stderr::message("-z should not be above -w");
     }
     if options.make_folders && !options.only_base {
@@ -231,19 +247,20 @@ fn begin(
     options: &Options,
     sockets: &[(String, Rights)],
     given: Vec<rrdcached::Listener>,
+    tls: Option<&ServerTls>,
 ) -> anyhow::Result<(Server, Option<PidFile>)> {
-    signals::block()?;
+    end_signals::block()?;
     let mut listeners = given;
     let paths = PathRules::new(&options.base, options.only_base, options.make_folders)?;
     let user = user(options)?;
     // Sockets that systemd gives replace those of -l.
     if listeners.is_empty() {
         for (address, rights) in sockets {
-            listeners.extend(Address::parse(address)?.listen(rights)?);
+            listeners.extend(Place::parse(address)?.listen(rights, tls)?);
         }
     }
     if let Some(address) = &options.metrics {
-        let opened = Address::parse(address)?.listen(&Rights::default())?;
+        let opened = Place::parse(address)?.listen(&Rights::default(), tls)?;
         listeners.extend(opened.into_iter().map(|mut listener| {
             listener.purpose = Purpose::Metrics;
             listener
@@ -268,7 +285,11 @@ fn begin(
         .with_context(|| format!("cannot go to {}", paths.base().display()))?;
     let settings = DaemonSettings {
         paths,
-        write_seconds: options.write,
+        write_seconds: options.write.unwrap_or(match options.journal {
+            Some(_) => JOURNAL_WRITE_SECONDS,
+            None => WRITE_SECONDS,
+        }),
+        crowded_write_seconds: options.write.unwrap_or(WRITE_SECONDS),
         delay_seconds: options.delay,
         scan_seconds: options.scan.max(1),
         writers: usize::from(options.writers),
@@ -277,6 +298,8 @@ fn begin(
         limits: Limits {
             memory_bytes: options.memory << 20,
             connections: usize::try_from(options.clients)?,
+            connections_of_a_client: usize::try_from(options.clients_each)?,
+            ..Limits::default()
         },
     };
     let daemon = CachingDaemon::new(settings, Box::new(world))?;

@@ -6,9 +6,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use view::export::{ExportEntry, ExportSubsystems};
 use view::{ViewClass, ViewEntry};
 
-/// What was chosen.
+/// What was chosen.  `PLOT` is for verbs that show a machine: they have plot format and the exports
+/// of their own switch, too.
 #[derive(Debug, Default)]
-pub(crate) struct FormatArguments {
+pub(crate) struct FormatArguments<const PLOT: bool = true> {
     /// A view of values for programs.
     pub(crate) view: Option<&'static ViewEntry>,
     /// `--fields`: names of fields, for such a view.
@@ -19,11 +20,23 @@ pub(crate) struct FormatArguments {
     export_switch: Option<&'static ExportEntry>,
 }
 
-impl FormatArguments {
+impl FormatArguments<false> {
+    /// The same among all there are.
+    pub(crate) fn among_all(&self) -> FormatArguments {
+        FormatArguments {
+            view: self.view,
+            fields: self.fields.clone(),
+            export: self.export.clone(),
+            export_switch: None,
+        }
+    }
+}
+
+impl<const PLOT: bool> FormatArguments<PLOT> {
     /// As if the view of that name were chosen.
     #[cfg(test)]
     pub(crate) fn of(name: &str) -> Self {
-        FormatArguments { view: view::find(name), ..FormatArguments::default() }
+        FormatArguments { view: view::find(name), ..Self::default() }
     }
 
     /// The export's name and its options.
@@ -77,12 +90,12 @@ pub(super) fn joined(words: impl Iterator<Item = impl std::fmt::Display>, last: 
     }
 }
 
-fn arguments() -> Vec<Arg> {
+fn arguments(has_plot: bool) -> Vec<Arg> {
     let mut all = vec![Arg::new("export").long("export").value_name("NAME,OPTIONS").help(format!(
         "Another program's format: {}, with its options",
         view::export::list_names("or")
     ))];
-    for entry in switched_exports() {
+    for entry in switched_exports().filter(|_| has_plot) {
         all.push(
             Arg::new(entry.name)
                 .long(entry.name)
@@ -97,8 +110,11 @@ fn arguments() -> Vec<Arg> {
             Arg::new(entry.name)
                 .long(entry.name)
                 .action(ArgAction::SetTrue)
-                .conflicts_with_all(["plot", "export"])
-                .conflicts_with_all(switched_exports().map(|export| export.name))
+                .conflicts_with("export")
+                .conflicts_with_all(has_plot.then_some("plot"))
+                .conflicts_with_all(
+                    switched_exports().filter(|_| has_plot).map(|export| export.name),
+                )
                 .conflicts_with_all(others.map(|other| other.name))
                 .conflicts_with_all(entry.conflicts.iter().copied())
                 .help(entry.about),
@@ -118,9 +134,9 @@ fn arguments() -> Vec<Arg> {
     all
 }
 
-impl clap::Args for FormatArguments {
+impl<const PLOT: bool> clap::Args for FormatArguments<PLOT> {
     fn augment_args(command: Command) -> Command {
-        command.args(arguments())
+        command.args(arguments(PLOT))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -128,16 +144,17 @@ impl clap::Args for FormatArguments {
     }
 }
 
-impl clap::FromArgMatches for FormatArguments {
+impl<const PLOT: bool> clap::FromArgMatches for FormatArguments<PLOT> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut chosen = FormatArguments::default();
+        let mut chosen = Self::default();
         chosen.update_from_arg_matches(matches)?;
         Ok(chosen)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         self.view = switched_views().find(|entry| matches.get_flag(entry.name));
-        self.export_switch = switched_exports().find(|entry| matches.get_flag(entry.name));
+        self.export_switch =
+            switched_exports().filter(|_| PLOT).find(|entry| matches.get_flag(entry.name));
         self.export = matches.get_one("export").cloned();
         self.fields = matches.get_many("fields").into_iter().flatten().cloned().collect();
         Ok(())

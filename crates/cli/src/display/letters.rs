@@ -3,6 +3,9 @@
 //! collectl's letters come first: a word of them alone (`nfs`) is letters.  Any other word that is
 //! the name of a source is that source (`disk`, `softirq`), in capitals its instances (`DISK`).
 //! Between commas a word is a name wherever a source is called so (`nfs,cpu`).
+//!
+//! Recordings may have sources that this program does not define: what is shown without `-s` names
+//! them.  A word with `*` stands for all names there that it fits.
 
 use anyhow::{bail, ensure};
 use layout::Selection;
@@ -57,14 +60,14 @@ pub(crate) fn merge(default: &Selection, asked: &str) -> anyhow::Result<Selectio
     );
     ensure!(!asked.is_empty(), "-s: no letters or names");
     if !asked.contains(['+', '-']) {
-        return words(asked, asked, false);
+        return words(asked, asked, false, default);
     }
     let mut merged = default.clone();
     if let Some(part) = part_after(asked, '-') {
-        merged.remove(&words(part, asked, true)?);
+        merged.remove(&words(part, asked, true, default)?);
     }
     if let Some(part) = part_after(asked, '+') {
-        let added = words(part, asked, false)?;
+        let added = words(part, asked, false, default)?;
         // Letters that are there already are added once more, as in collectl.
         added.letters().chars().for_each(|letter| merged.push_letter(letter));
         added.names().for_each(|name| merged.push_name(name));
@@ -72,11 +75,12 @@ pub(crate) fn merge(default: &Selection, asked: &str) -> anyhow::Result<Selectio
     Ok(merged)
 }
 
-/// What `-s` names itself, without the default that `+` adds it to.
+/// What `-s` names itself of the sources of this program, without the default that `+` adds it to.
 pub(crate) fn named(asked: &str) -> Selection {
     let plain = !asked.contains(['+', '-']);
     let part = if plain { Some(asked) } else { part_after(asked, '+') };
-    part.and_then(|part| words(part, asked, false).ok()).unwrap_or_default()
+    let named = part.map(|part| words(part, asked, false, &Selection::default()));
+    named.and_then(Result::ok).unwrap_or_default()
 }
 
 /// The part after the first `sign`, up to the next sign.
@@ -87,7 +91,7 @@ fn part_after(asked: &str, sign: char) -> Option<&str> {
 
 /// Reads the words of `part`, which stands in `asked`.  Taking away what cannot be shown anyway is
 /// fine.
-fn words(part: &str, asked: &str, taken: bool) -> anyhow::Result<Selection> {
+fn words(part: &str, asked: &str, taken: bool, default: &Selection) -> anyhow::Result<Selection> {
     let mut selection = Selection::default();
     let is_list = part.contains(',');
     for word in part.split(',').filter(|word| !word.is_empty()) {
@@ -97,13 +101,45 @@ fn words(part: &str, asked: &str, taken: bool) -> anyhow::Result<Selection> {
             selection.push_name(word);
             continue;
         }
+        if push_recorded(word, default, &mut selection) {
+            continue;
+        }
         for letter in word.chars() {
-            check_letter(letter, word, asked, taken)?;
+            check_letter(letter, word, asked, taken, default)?;
             selection.push_letter(letter);
         }
     }
     ensure!(!selection.is_empty() || taken, "-s {asked}: no letters or names");
     Ok(selection)
+}
+
+/// Adds the names in `default` that a word is or, with `*`, fits and that are no source of this
+/// program; false if there are none.
+fn push_recorded(word: &str, default: &Selection, selection: &mut Selection) -> bool {
+    let before = selection.len();
+    let parts: Vec<&str> = word.split('*').collect();
+    for name in default.names().filter(|name| source::find(name).is_none()) {
+        if fits(&parts, name) {
+            selection.push_name(name);
+        }
+    }
+    selection.len() > before
+}
+
+/// Whether a name is these parts with anything between them.
+fn fits(parts: &[&str], name: &str) -> bool {
+    let Some((first, rest)) = parts.split_first() else { return false };
+    let Some((last, between)) = rest.split_last() else { return *first == name };
+    let Some(mut name) = name.strip_prefix(first).and_then(|name| name.strip_suffix(last)) else {
+        return false;
+    };
+    between.iter().all(|part| match name.split_once(part) {
+        Some((_, after)) => {
+            name = after;
+            true
+        }
+        None => false,
+    })
 }
 
 /// The source that a word names: as it is written, or in capitals.
@@ -119,11 +155,22 @@ fn check_level(word: &str, entry: &Entry) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn check_letter(letter: char, word: &str, asked: &str, taken: bool) -> anyhow::Result<()> {
+/// Most names of a recording's own sources that a message lists.
+const NAMES_LISTED_MAX: usize = 40;
+
+fn check_letter(
+    letter: char,
+    word: &str,
+    asked: &str,
+    taken: bool,
+    default: &Selection,
+) -> anyhow::Result<()> {
     if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == letter) {
         ensure!(taken, "-s {asked}: {why}");
     } else if !known_letters().contains(letter) {
-        let names: Vec<&str> = source::ALL.iter().map(|entry| entry.name).collect();
+        let mut names: Vec<&str> = source::ALL.iter().map(|entry| entry.name).collect();
+        let recorded = default.names().filter(|name| source::find(name).is_none());
+        names.extend(recorded.take(NAMES_LISTED_MAX));
         bail!(
             "-s {asked}: there is no subsystem '{letter}' and no source '{word}'; letters are {}; \
              names are {}",
@@ -154,6 +201,24 @@ mod tests {
         assert_eq!(merged("+Z").unwrap(), "cdnZ");
         assert!(merged("+L").unwrap_err().to_string().contains("Lustre"));
         assert!(merged("c?").unwrap_err().to_string().contains("no subsystem '?'"));
+    }
+
+    #[test]
+    fn names_of_recorded_sources_are_known_there() {
+        let of = |asked: &str| {
+            let recorded = Selection::from(",router,router_2,sbc,disk");
+            merge(&recorded, asked).map(|selection| selection.to_string())
+        };
+        assert_eq!(of("router").unwrap(), ",router");
+        assert_eq!(of("router*").unwrap(), ",router,router_2");
+        assert_eq!(of("*2,sbc").unwrap(), ",router_2,sbc");
+        assert_eq!(of("r*t*_2").unwrap(), ",router_2");
+        assert_eq!(of("-router*").unwrap(), ",sbc,disk");
+        assert_eq!(of("sbc").unwrap(), ",sbc", "what is recorded by its name is not letters");
+        assert_eq!(of("cd").unwrap(), "cd");
+        assert!(of("route?").unwrap_err().to_string().contains("router_2"));
+        assert!(of("x*").is_err());
+        assert!(!fits(&["a", "a"], "a"));
     }
 
     #[test]

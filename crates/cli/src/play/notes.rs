@@ -43,13 +43,19 @@ impl EndsLost {
 impl Presence {
     /// Updates from a frame.
     pub(super) fn note(&mut self, frame: &Frame<'_>) {
-        for track in frame.tracks {
+        for (place, track) in frame.tracks.iter().enumerate() {
             let state = track.current.state;
             if state == State::NotRecorded || !frame.options.subsystems.asks_for(&track.def) {
                 continue;
             }
             let here = state != State::Absent;
-            match self.0.iter_mut().find(|(def, _)| def.name == track.def.name) {
+            // There may be thousands, mostly in the same place at each tick.
+            let is_it = |(def, _): &&mut (Arc<SourceDef>, bool)| def.name == track.def.name;
+            let found = match self.0.get(place) {
+                Some((def, _)) if def.name == track.def.name => self.0.get_mut(place),
+                _ => self.0.iter_mut().find(is_it),
+            };
+            match found {
                 Some((_, present)) => *present |= here,
                 None => self.0.push((track.def.clone(), here)),
             }

@@ -31,7 +31,8 @@ impl FrameConsumer for OneView<'_> {
             let words: Vec<String> = std::env::args().skip(1).collect();
             let setup =
                 Setup { zone: set.zone.clone(), command_line: words.join(" "), playing: true };
-            let setting = view::export::Setting { playing: true, ..Default::default() };
+            let daemon = crate::export::caching_daemon();
+            let setting = view::export::Setting { playing: true, daemon, ..Default::default() };
             let view = self.arguments.display.open_view(set.options, &setup, &setting)?;
             self.view = view.map(|view| (set.zone.clone(), view));
         }

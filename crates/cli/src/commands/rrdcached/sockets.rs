@@ -11,6 +11,7 @@ use anyhow::{Context as _, bail, ensure};
 use rrdcached::protocol::Permissions;
 use rrdcached::{Acknowledge, Listener, Purpose, Socket};
 use rustix::net::{AddressFamily, SocketType, sockopt};
+use tls::ServerTls;
 
 /// The port of rrdcached.
 const PORT: u16 = 42217;
@@ -57,9 +58,10 @@ impl Rights {
         Ok(())
     }
 
-    fn listener(&self, socket: Socket) -> Listener {
+    fn listener(&self, socket: Socket, tls: Option<&ServerTls>) -> Listener {
         let Self { permissions, acknowledge, .. } = *self;
-        Listener { socket, purpose: Purpose::Commands, permissions, acknowledge }
+        let tls = tls.cloned();
+        Listener { socket, purpose: Purpose::Commands, permissions, acknowledge, tls }
     }
 }
 
@@ -107,16 +109,50 @@ impl Address {
             _ => Ok(Self::Network(text.to_owned(), PORT)),
         }
     }
+}
+
+/// An address, and whether it is encrypted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    address: Address,
+    is_encrypted: bool,
+}
+
+impl Place {
+    pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
+        let Some(rest) = text.strip_prefix("tls:") else {
+            return Ok(Self { address: Address::parse(text)?, is_encrypted: false });
+        };
+        let address = Address::parse(rest)?;
+        ensure!(
+            matches!(address, Address::Network(..)),
+            "-l {text}: a socket file is not encrypted: give it a group or a mode (-s, -m)"
+        );
+        Ok(Self { address, is_encrypted: true })
+    }
+
+    /// `tls`, if the place asks for it.
+    fn secured<'a>(&self, tls: Option<&'a ServerTls>) -> anyhow::Result<Option<&'a ServerTls>> {
+        match self.is_encrypted {
+            false => Ok(None),
+            true => tls.map(Some).context("an address with tls: needs --tls-cert and --tls-key"),
+        }
+    }
 
     /// Opens the sockets of the address.
-    pub(super) fn listen(&self, rights: &Rights) -> anyhow::Result<Vec<Listener>> {
-        match self {
-            Self::File(path) => {
+    pub(super) fn listen(
+        &self,
+        rights: &Rights,
+        tls: Option<&ServerTls>,
+    ) -> anyhow::Result<Vec<Listener>> {
+        let tls = self.secured(tls)?;
+        match &self.address {
+            Address::File(path) => {
                 let socket = listen_at(path, rights)
                     .with_context(|| format!("cannot listen at {}", path.display()))?;
-                Ok(vec![rights.listener(Socket::Unix(socket, Some(path.clone())))])
+                Ok(vec![rights.listener(Socket::Unix(socket, Some(path.clone())), None)])
             }
-            Self::Network(host, port) => {
+            Address::Network(host, port) => {
                 let failed = || format!("cannot listen at [{host}]:{port}");
                 let addresses: Vec<SocketAddr> = match host.as_str() {
                     "" => vec![
@@ -132,7 +168,7 @@ impl Address {
                     bail!("no address");
                 }
                 let sockets = opened.into_iter().flatten();
-                Ok(sockets.map(|socket| rights.listener(Socket::Tcp(socket))).collect())
+                Ok(sockets.map(|socket| rights.listener(Socket::Tcp(socket), tls)).collect())
             }
         }
     }
@@ -172,10 +208,11 @@ fn listen_on(address: &SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 /// Sockets that systemd has opened for this process.  One whose address is that of a `-l` has the
-/// rights of that `-l`; the others have those that were given last.
+/// rights of that `-l`, and is encrypted as it says; the others have those that were given last.
 pub(super) fn activated(
     sockets: &[(String, Rights)],
     last: &Rights,
+    tls: Option<&ServerTls>,
 ) -> anyhow::Result<Vec<Listener>> {
     let number = |name: &str| std::env::var(name).ok()?.parse::<i32>().ok();
     let own = i32::try_from(std::process::id()).ok();
@@ -194,9 +231,22 @@ pub(super) fn activated(
             .with_context(|| format!("descriptor {descriptor} of LISTEN_FDS is not open"))?;
         let (socket, address) = given(socket)
             .with_context(|| format!("descriptor {descriptor} of LISTEN_FDS is no socket"))?;
-        let named = sockets.iter().find(|(text, _)| Address::parse(text).ok() == address);
-        let rights = named.map_or(last, |(_, rights)| rights);
-        listeners.push(rights.listener(socket));
+        let mut places = sockets.iter().map(|(text, rights)| (Place::parse(text).ok(), rights));
+        let named = places.find(|(place, _)| {
+            address.is_some() && place.as_ref().map(|place| &place.address) == address.as_ref()
+        });
+        let (tls, rights) = match named {
+            Some((Some(place), rights)) => (place.secured(tls)?, rights),
+            // What is meant to be encrypted must not be plain because of another spelling.
+            _ => match address {
+                Some(Address::Network(host, port)) if tls.is_some() => bail!(
+                    "descriptor {descriptor} of LISTEN_FDS, [{host}]:{port}, is named by no -l: say \
+                     there whether it is encrypted"
+                ),
+                _ => (None, last),
+            },
+        };
+        listeners.push(rights.listener(socket, tls));
     }
     Ok(listeners)
 }

@@ -66,7 +66,7 @@ impl Here {
                 socket.map_or(Log::None, Log::Syslog)
             }
         };
-        let zone = timespec::CivilZone::new(crate::zone::local());
+        let zone = timespec::CivilZone::found_by(crate::zone::local);
         Ok(Self { zone, level, log })
     }
 }
@@ -101,6 +101,11 @@ impl DaemonWorld for Here {
             }
             Log::None => Ok(()),
         };
+    }
+
+    fn boot(&self) -> String {
+        let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        text.trim().to_owned()
     }
 
     fn offset(&self, seconds: i64) -> (i32, String) {

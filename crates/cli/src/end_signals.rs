@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 /// How the daemon ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// INT, TERM: as the options say.
     Term,
     /// USR1: all files are written.
@@ -35,7 +35,7 @@ fn set() -> libc::sigset_t {
 }
 
 /// Blocks the signals in this thread and in those that it starts.
-pub(super) fn block() -> anyhow::Result<()> {
+pub(crate) fn block() -> anyhow::Result<()> {
     let set = set();
     // SAFETY: the set is filled; the old one is not asked for.
     match unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) } {
@@ -45,7 +45,7 @@ pub(super) fn block() -> anyhow::Result<()> {
 }
 
 /// Waits for one of the signals.
-pub(super) fn wait() -> anyhow::Result<End> {
+pub(crate) fn wait() -> anyhow::Result<End> {
     let set = set();
     loop {
         let mut signal = 0;

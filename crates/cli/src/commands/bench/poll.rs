@@ -1,0 +1,108 @@
+//! `whit bench poll`: what polling devices costs.
+
+use std::path::PathBuf;
+
+use bench::poll::{self, PollCase, PollPlan};
+use bench::{Programs, Progress, Report};
+
+use super::{Benchmark, CommonArguments, one_of};
+
+/// Arguments of `whit bench poll`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::BENCH)]
+pub(super) struct BenchPollArguments {
+    /// Only this part (may be repeated)
+    #[arg(long, value_name = "NAME", value_parser = one_of(PollCase::ALL, PollCase::name))]
+    case: Vec<PollCase>,
+
+    /// Targets of MRTG's experiment
+    #[arg(long, value_name = "N", default_value_t = 3_164, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u32).range(1..=24_000))]
+    targets: u32,
+
+    /// The devices that these are on
+    #[arg(long, value_name = "N", default_value_t = 32, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u32).range(1..=250))]
+    hosts: u32,
+
+    /// Rounds of polling of a program that stays
+    #[arg(long, value_name = "N", default_value_t = 6, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    steps: u32,
+
+    /// Seconds between these rounds
+    #[arg(long, value_name = "SECS", default_value_t = 5, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u32).range(1..=300))]
+    interval: u32,
+
+    /// Leave out MRTG's native mode, which takes a minute a round
+    #[arg(long)]
+    no_native: bool,
+
+    /// Simulate the devices of the experiment, too
+    #[arg(long)]
+    simulated: bool,
+
+    /// Simulated devices
+    #[arg(long, value_name = "N", default_value_t = 5_000, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    devices: u32,
+
+    /// Objects that are read of each
+    #[arg(long, value_name = "N", default_value_t = 90, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u32).range(4..=1_000))]
+    objects: u32,
+
+    /// Make the files below this folder, not in the temporary folder
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+impl Benchmark for BenchPollArguments {
+    fn common(&self) -> &CommonArguments {
+        &self.common
+    }
+
+    fn measure(&self, programs: &Programs, progress: &Progress<'_>) -> anyhow::Result<Report> {
+        Ok(poll::run(&self.plan(), programs, progress)?)
+    }
+}
+
+impl BenchPollArguments {
+    fn plan(&self) -> PollPlan {
+        let cases = if self.case.is_empty() { PollCase::ALL.to_vec() } else { self.case.clone() };
+        let folder = self.folder.clone();
+        let (has_native, is_simulated) = (!self.no_native, self.simulated);
+        if self.common.quick {
+            return PollPlan {
+                rounds: 1,
+                cases,
+                targets: 5,
+                hosts: 2,
+                steps: 1,
+                interval_s: 1,
+                has_native,
+                is_simulated,
+                devices: 11,
+                objects: 6,
+                folder,
+            };
+        }
+        PollPlan {
+            rounds: self.common.rounds.into(),
+            cases,
+            targets: self.targets,
+            hosts: self.hosts,
+            steps: self.steps,
+            interval_s: self.interval,
+            has_native,
+            is_simulated,
+            devices: self.devices,
+            objects: self.objects,
+            folder,
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! `whit bench spawn`: what running a job costs.
+
+use bench::spawn::{self, SpawnLoad, SpawnPlan};
+use bench::{Programs, Progress, Report};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use super::{Benchmark, CommonArguments};
+
+/// Arguments of `whit bench spawn`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::BENCH)]
+pub(super) struct BenchSpawnArguments {
+    /// Jobs of a round
+    #[arg(long, value_name = "N", default_value_t = 10_000, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    jobs: u64,
+
+    /// How many run at once: a part of the table each
+    #[arg(short = 'j', long, value_name = "N,N,…", value_delimiter = ',',
+          default_value = "2,100,1000", conflicts_with = "quick",
+          value_parser = clap::value_parser!(u32).range(1..=30_000))]
+    at_once: Vec<u32>,
+
+    /// Only this part (may be repeated)
+    #[arg(long, value_name = "NAME", value_parser = spawn_load())]
+    load: Vec<SpawnLoad>,
+
+    /// Size of the file of --load pipe, in the temporary folder
+    #[arg(long, value_name = "BYTES", default_value_t = 2_000_000_000, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(1_000..))]
+    pipe_bytes: u64,
+
+    /// Without GNU parallel, which takes most of the time
+    #[arg(long)]
+    no_rival: bool,
+
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+impl Benchmark for BenchSpawnArguments {
+    fn common(&self) -> &CommonArguments {
+        &self.common
+    }
+
+    fn measure(&self, programs: &Programs, progress: &Progress<'_>) -> anyhow::Result<Report> {
+        Ok(spawn::run(&self.plan(), programs, progress)?)
+    }
+}
+
+impl BenchSpawnArguments {
+    fn plan(&self) -> SpawnPlan {
+        let mut loads = self.load.clone();
+        if loads.is_empty() {
+            loads = SpawnLoad::ALL.to_vec();
+        }
+        let rival = !self.no_rival;
+        if self.common.quick {
+            return SpawnPlan {
+                rounds: 1,
+                jobs: 20,
+                counted_jobs: Some((4, 8)),
+                at_once: vec![2, 10],
+                loads,
+                rival,
+                pipe_bytes: 1_000_000,
+                sleepers: 20,
+                watched_ms: 200,
+            };
+        }
+        SpawnPlan {
+            rounds: self.common.rounds.into(),
+            jobs: self.jobs,
+            counted_jobs: Some((20, 120)),
+            at_once: self.at_once.iter().map(|number| *number as usize).collect(),
+            loads,
+            rival,
+            pipe_bytes: self.pipe_bytes,
+            sleepers: 1_000,
+            watched_ms: 5_000,
+        }
+    }
+}
+
+/// Parses the name of a load of `whit bench spawn`.
+pub(super) fn spawn_load() -> impl TypedValueParser<Value = SpawnLoad> {
+    let values = SpawnLoad::ALL.map(|load| PossibleValue::new(load.name()).help(load.about()));
+    PossibleValuesParser::new(values).try_map(|name| {
+        SpawnLoad::ALL.into_iter().find(|load| load.name() == name).ok_or("no such load")
+    })
+}

@@ -1,0 +1,262 @@
+//! What asks and sets: `stats`, `level`, `verify`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail};
+use logcarry::audit::Audit;
+use logcarry::frame::{FrameKind, Head};
+use logcarry::handshake::send;
+use logcarry::levels::LevelOrder;
+use logcarry::store::StoreReader;
+use logring::{LEVEL_OFF, LogLevel};
+
+use super::filters::{self, DEFAULT_STORE, FilterArguments};
+use super::reach::{DEFAULT_CENTRAL, ReachArguments};
+
+/// Options of `whit log stats`.
+#[derive(clap::Args)]
+pub(crate) struct StatsArguments {
+    /// Folder of the store
+    #[arg(value_name = "STORE", default_value = DEFAULT_STORE)]
+    store: PathBuf,
+    #[command(flatten)]
+    filter: FilterArguments,
+    /// Ask a running central server for its counters instead
+    #[arg(short = 'c', long, value_name = "ADDRESS")]
+    central: Option<String>,
+    #[command(flatten)]
+    reach: ReachArguments,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Options of `whit log level`.
+#[derive(clap::Args)]
+pub(crate) struct LevelArguments {
+    /// Names of loggers; `*` stands for any text
+    #[arg(value_name = "LOGGER")]
+    logger: String,
+    /// The level: records below it are not made; OFF: none is
+    #[arg(value_name = "LEVEL", value_parser = threshold)]
+    level: u8,
+    /// Only on these hosts; `*` stands for any text
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    host: String,
+    /// Only in these processes, by name or number
+    #[arg(short = 'p', long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    process: String,
+    /// Set the level of local outputs instead of that of the central store
+    #[arg(long)]
+    local: bool,
+    /// The central server: the path of a socket, HOST:PORT or tls:HOST:PORT
+    #[arg(short = 'c', long, value_name = "ADDRESS", default_value = DEFAULT_CENTRAL)]
+    central: String,
+    #[command(flatten)]
+    reach: ReachArguments,
+}
+
+/// Options of `whit log verify`.
+#[derive(clap::Args)]
+pub(crate) struct VerifyArguments {
+    /// Folder of the store
+    #[arg(value_name = "STORE", default_value = DEFAULT_STORE)]
+    store: PathBuf,
+    /// Read every record, not only the tables
+    #[arg(long)]
+    deep: bool,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+fn threshold(text: &str) -> Result<u8, String> {
+    if text.eq_ignore_ascii_case("off") {
+        return Ok(LEVEL_OFF);
+    }
+    filters::level(text).map(LogLevel::number)
+}
+
+/// Runs `whit log stats`.
+pub(crate) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
+    if let Some(central) = &arguments.central {
+        let (mut reader, mut writer) = arguments.reach.connect(central)?;
+        send(&mut writer, Head::plain(FrameKind::Status), &[])?;
+        let mut body = Vec::new();
+        reader.read(&mut body)?.context("the server closed the connection")?;
+        let text = String::from_utf8_lossy(&body).into_owned() + "\n";
+        let shown = if arguments.json { text } else { counters_text(&text)? };
+        crate::stderr::print(&shown)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let filter = arguments.filter.filter()?;
+    let store = &arguments.store;
+    let mut reader = StoreReader::open(store).with_context(|| filters::unreadable(store))?;
+    let mut counts: BTreeMap<(&str, String), u64> = BTreeMap::new();
+    let (mut total, mut scratch) = (0_u64, Vec::new());
+    let flow = reader.visit_all(&|chunk, block| filter.wants_block(chunk, block), &mut |item| {
+        let Some(record) = filter.wanted(item, &mut scratch) else {
+            return ControlFlow::Continue(());
+        };
+        total += 1;
+        let parts = [
+            ("level", record.level().name()),
+            ("host", record.origin.host),
+            ("process", record.origin.process),
+            ("logger", record.logger()),
+        ];
+        for (what, name) in parts {
+            // Nothing is allocated for a name that is counted already.
+            match counts.iter_mut().find(|((one, other), _)| *one == what && other == name) {
+                Some((_, count)) => *count += 1,
+                None => drop(counts.insert((what, name.to_owned()), 1)),
+            }
+        }
+        ControlFlow::Continue(())
+    })?;
+    let _ = flow;
+    let text = match arguments.json {
+        true => stats_json(total, &counts),
+        false => stats_text(total, &counts),
+    };
+    crate::stderr::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A server's counters, a line each.
+fn counters_text(json: &str) -> anyhow::Result<String> {
+    let counters: BTreeMap<String, u64> =
+        serde_json::from_str(json).context("the server's counters are no numbers by name")?;
+    let mut text = String::new();
+    for (name, count) in counters {
+        let _ = writeln!(text, "{count:>12}  {}", name.replace('_', " "));
+    }
+    Ok(text)
+}
+
+fn stats_text(total: u64, counts: &BTreeMap<(&str, String), u64>) -> String {
+    let mut text = format!("{total:>12}  records\n");
+    for ((what, name), count) in counts {
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "{count:>12}  {what} {}", layout::text::escape_message(name));
+    }
+    text
+}
+
+fn stats_json(total: u64, counts: &BTreeMap<(&str, String), u64>) -> String {
+    let mut object = serde_json::Map::new();
+    object.insert("records".to_owned(), total.into());
+    for ((what, name), count) in counts {
+        let group = object.entry((*what).to_owned()).or_insert_with(|| serde_json::json!({}));
+        group[name.as_str()] = (*count).into();
+    }
+    format!("{}\n", serde_json::Value::Object(object))
+}
+
+/// Runs `whit log level`.
+pub(crate) fn level(arguments: &LevelArguments) -> anyhow::Result<ExitCode> {
+    let (mut reader, mut writer) = arguments.reach.connect(&arguments.central)?;
+    let level = Some(arguments.level);
+    let order = LevelOrder {
+        logger: arguments.logger.clone(),
+        host: arguments.host.clone(),
+        process: arguments.process.clone(),
+        central: if arguments.local { None } else { level },
+        local: if arguments.local { level } else { None },
+    };
+    send(&mut writer, Head::plain(FrameKind::SetLevel), &order.encode())?;
+    let (mut body, mut proxies, mut answers, mut loggers) = (Vec::new(), None, 0, 0);
+    while proxies.is_none_or(|proxies| answers < proxies) {
+        let Some(head) = reader.read(&mut body).context("a proxy does not answer")? else {
+            bail!("the server closed the connection");
+        };
+        match (head.kind, head.next) {
+            // The server itself says how many proxies it has.
+            (FrameKind::LevelSet, 1) => proxies = Some(head.count),
+            (FrameKind::LevelSet, _) => {
+                answers += 1;
+                loggers += head.count;
+            }
+            _ => {}
+        }
+    }
+    crate::stderr::print(&format!("{loggers} loggers set, by {answers} proxies\n"))?;
+    Ok(if loggers > 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Runs `whit log verify`.
+pub(crate) fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
+    let store = &arguments.store;
+    let audit = Audit::of(store, arguments.deep).with_context(|| filters::unreadable(store))?;
+    let text = if arguments.json { verify_json(&audit) } else { verify_text(&audit) };
+    crate::stderr::print(&text)?;
+    Ok(if audit.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn verify_text(audit: &Audit) -> String {
+    let mut text = String::new();
+    for (id, stream) in &audit.streams {
+        for (first, next, reason) in &stream.lost {
+            let (process, pid) = (layout::text::escape_message(&stream.process), stream.pid);
+            let (last, why) = (next - 1, reason.text());
+            let _ = writeln!(text, "{id} ({process} {pid}): {first} to {last} lost: {why}");
+        }
+        if stream.duplicates > 0 {
+            let _ = writeln!(text, "{id}: {} records twice", stream.duplicates);
+        }
+    }
+    for (path, from, to) in &audit.damaged {
+        let _ = writeln!(text, "{}: bytes {from} to {to} are damaged", path.display());
+    }
+    for (first, next) in &audit.missing_chunks {
+        let _ = writeln!(text, "commits {first} to {} are missing", next - 1);
+    }
+    let total = audit.total();
+    let _ = writeln!(
+        text,
+        "streams {}, sent {}, here {}, lost {}, twice {}, dropped by their writers {}, \
+         left out for local outputs {}",
+        audit.streams.len(),
+        total.next,
+        total.records,
+        total.lost_count(),
+        total.duplicates,
+        total.dropped,
+        total.left_out
+    );
+    text
+}
+
+fn verify_json(audit: &Audit) -> String {
+    let total = audit.total();
+    let lost: Vec<serde_json::Value> = audit
+        .streams
+        .iter()
+        .flat_map(|(id, stream)| {
+            stream.lost.iter().map(move |(first, next, reason)| {
+                serde_json::json!({
+                    "stream": id.to_string(), "process": stream.process, "pid": stream.pid,
+                    "first": first, "last": next - 1, "reason": reason.text(),
+                })
+            })
+        })
+        .collect();
+    let damaged: Vec<serde_json::Value> = audit
+        .damaged
+        .iter()
+        .map(|(path, from, to)| {
+            serde_json::json!({"file": path.to_string_lossy(), "from": from, "to": to})
+        })
+        .collect();
+    let object = serde_json::json!({
+        "streams": audit.streams.len(), "sent": total.next, "received": total.records,
+        "lost": total.lost_count(), "duplicates": total.duplicates, "dropped": total.dropped,
+        "left_out": total.left_out,
+        "whole": audit.is_whole(), "gaps": lost, "damaged": damaged,
+    });
+    format!("{object}\n")
+}

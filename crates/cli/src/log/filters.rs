@@ -1,0 +1,145 @@
+//! Options that several parts of `whit log` share: which records, in which form.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use logcarry::query::Filter;
+use logdrain::{LogZone, RecordFormat, TextFormat, parse_time};
+use logring::LogLevel;
+
+/// Which records.
+#[derive(clap::Args, Clone)]
+pub(crate) struct FilterArguments {
+    /// Records of this level and above: TRACE, DELOUSE, DEBUG, INFO, NOTICE, WARNING, ERROR, ...
+    #[arg(short = 'l', long, value_name = "LEVEL", value_parser = level)]
+    level: Option<LogLevel>,
+    /// Records of these loggers; `*` stands for any text
+    #[arg(short = 'g', long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    logger: String,
+    /// Records of these hosts; `*` stands for any text
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    host: String,
+    /// Records of these processes, by name (`*` stands for any text) or number
+    #[arg(short = 'p', long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    process: String,
+    /// Records from this time on: 2026-11-22T20:00, with Z or +01:00, or @SECONDS since 1970
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
+    /// Records before this time
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Records whose message contains this text
+    #[arg(short = 't', long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    text: String,
+    /// Records whose message fits this regular expression
+    #[arg(short = 'e', long, value_name = "REGEX")]
+    regex: Option<String>,
+    /// Also show records about clocks, and threads that begin and end
+    #[arg(short = 'a', long)]
+    all: bool,
+}
+
+/// In which form records are shown.
+#[derive(clap::Args, Clone)]
+pub(crate) struct FormatArguments {
+    /// The form: lines of text, JSON or CSV, ACS's XML, or syslog messages (RFC 5424)
+    #[arg(short = 'f', long, value_name = "FORM", default_value = "text",
+        value_parser = ["text", "json", "csv", "acs", "syslog"])]
+    format: String,
+    /// Colours of levels in text: on a terminal, always or never
+    #[arg(long, value_name = "WHEN", default_value = "auto",
+        value_parser = ["auto", "always", "never"])]
+    color: String,
+    #[command(flatten)]
+    zone: ZoneArguments,
+}
+
+/// In which zone times are shown.
+#[derive(clap::Args, Clone)]
+pub(crate) struct ZoneArguments {
+    /// Times of text in UTC, not in the local zone
+    #[arg(short = 'u', long)]
+    utc: bool,
+}
+
+impl ZoneArguments {
+    pub(crate) fn zone(&self) -> LogZone {
+        if self.utc { LogZone::default() } else { local_zone() }
+    }
+}
+
+/// Reads a level, by name or number.
+pub(crate) fn level(text: &str) -> Result<LogLevel, String> {
+    LogLevel::parse(text).ok_or_else(|| {
+        let names: Vec<&str> = LogLevel::ALL.iter().map(|level| level.name()).collect();
+        format!("give one of {}", names.join(", "))
+    })
+}
+
+impl FilterArguments {
+    pub(crate) fn filter(&self) -> anyhow::Result<Filter> {
+        let zone = local_zone();
+        let time = |text: &Option<String>| -> anyhow::Result<Option<u64>> {
+            let Some(text) = text else { return Ok(None) };
+            let time = parse_time(text, zone);
+            Ok(Some(time.with_context(|| {
+                format!("{text}: no time: give 2026-11-22T20:00:00, or @SECONDS since 1970")
+            })?))
+        };
+        let regex = self.regex.as_deref().map(regex::bytes::Regex::new);
+        Ok(Filter {
+            level: self.level,
+            logger: self.logger.clone(),
+            host: self.host.clone(),
+            process: self.process.clone(),
+            from_ns: time(&self.from)?,
+            until_ns: time(&self.until)?,
+            text: self.text.clone(),
+            regex: regex.transpose().context("--regex")?,
+            all_kinds: self.all,
+        })
+    }
+}
+
+impl FormatArguments {
+    /// The form, for an output that is a terminal or not.
+    pub(crate) fn format(&self, is_terminal: bool) -> Box<dyn RecordFormat> {
+        let has_colors = match self.color.as_str() {
+            "always" => true,
+            "never" => false,
+            _ => is_terminal && std::env::var_os("NO_COLOR").is_none(),
+        };
+        let zone = self.zone.zone();
+        logdrain::format_named(&self.format, has_colors, zone)
+            .unwrap_or_else(|| Box::new(TextFormat::new(has_colors, zone)))
+    }
+}
+
+/// How far local time is from UTC, now.
+fn local_zone() -> LogZone {
+    let now = jiff::Timestamp::now();
+    LogZone { offset_seconds: crate::zone::local().to_offset(now).seconds() }
+}
+
+/// Where rings are, unless told otherwise.
+pub(crate) fn default_directory() -> PathBuf {
+    std::env::var_os("WHIT_LOG_DIRECTORY").map_or_else(
+        || PathBuf::from(format!("/dev/shm/whit-log-{}", rustix::process::getuid().as_raw())),
+        PathBuf::from,
+    )
+}
+
+/// Where the store is, unless told otherwise.
+pub(crate) const DEFAULT_STORE: &str = "/var/lib/whit/log";
+
+/// What is said of a store that cannot be read.
+pub(super) fn unreadable(store: &Path) -> String {
+    let path = store.display();
+    match store.exists() {
+        true => format!("cannot read {path}"),
+        false => format!(
+            "no store is at {path}: name its folder; tail, query and stats ask a central server \
+             instead, by --central ADDRESS"
+        ),
+    }
+}

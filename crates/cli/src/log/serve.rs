@@ -1,0 +1,243 @@
+//! `whit log proxy` and `whit log central`: both end by TERM or INT, and lose nothing by KILL.
+
+use std::io::{self, IsTerminal as _};
+use std::os::fd::AsFd as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use logcarry::address::LogAddress;
+use logcarry::auth;
+use logcarry::central::{AdmissionLimits, Central, CentralSettings};
+use logcarry::proxy::{Proxy, ProxySettings, ProxyWaker};
+use logcarry::spool::Spool;
+use logcarry::store::{Retention, Store, StoreSettings};
+use logdrain::{FileRotation, LogOutputOptions, open_output};
+
+use super::filters::{DEFAULT_STORE, ZoneArguments, default_directory};
+use super::reach::{DEFAULT_CENTRAL, ReachArguments, address, secret};
+use crate::end_signals;
+use crate::server_tls::ServerTlsArguments;
+
+/// Where the spool is, unless told otherwise.
+const DEFAULT_SPOOL: &str = "/var/spool/whit/log";
+
+/// Options of `whit log proxy`.
+#[derive(clap::Args)]
+pub(crate) struct ProxyArguments {
+    /// Folders of rings (default: $WHIT_LOG_DIRECTORY, or /dev/shm/whit-log-UID)
+    #[arg(short = 'd', long, value_name = "FOLDER")]
+    directory: Vec<PathBuf>,
+    /// The central server: the path of a socket, HOST:PORT or tls:HOST:PORT; `none`: only the outputs
+    /// of -o, and no spool
+    #[arg(short = 'c', long, value_name = "ADDRESS", default_value = DEFAULT_CENTRAL)]
+    central: String,
+    /// Write records on this machine too, as far as local levels let them through: text:, json:, csv:
+    /// or acs: and a file, or - for standard output; syslog: and a socket, HOST:PORT or
+    /// tcp:HOST:PORT; none (may be repeated)
+    #[arg(short = 'o', long, value_name = "FORM:TARGET")]
+    output: Vec<String>,
+    /// Begin the next file of an output after so many bytes
+    #[arg(long, value_name = "SIZE", value_parser = logdrain::parse_size, requires = "output")]
+    rotate: Option<u64>,
+    /// Files that are kept beside the one that is written: FILE.1 is the newest
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "rotate")]
+    keep: u32,
+    #[command(flatten)]
+    zone: ZoneArguments,
+    /// Folder for what is not acknowledged yet
+    #[arg(short = 's', long, value_name = "FOLDER", default_value = DEFAULT_SPOOL)]
+    spool: PathBuf,
+    /// Most bytes of the spool; then rings are not freed, and writers do what their policy says
+    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = logdrain::parse_size)]
+    quota: u64,
+    #[command(flatten)]
+    reach: ReachArguments,
+    /// Longest pause between two looks at the rings.  After 100 ms without a record a pause may last a
+    /// second: the next record ends it, as errors and a flush always do
+    #[arg(long, value_name = "SPAN", default_value = "10ms", value_parser = logdrain::parse_span)]
+    idle: Duration,
+    /// Wait until the disk has what has been unacknowledged for this long; 0: never
+    #[arg(long, value_name = "SPAN", default_value = "50ms", value_parser = logdrain::parse_span)]
+    sync: Duration,
+    /// Read what there is, send it, and end once it is committed, or in the outputs without a central
+    /// server
+    #[arg(long)]
+    once: bool,
+}
+
+/// Options of `whit log central`.
+#[derive(clap::Args)]
+pub(crate) struct CentralArguments {
+    /// Folder of the store
+    #[arg(short = 's', long, value_name = "FOLDER", default_value = DEFAULT_STORE)]
+    store: PathBuf,
+    /// Listen here: the path of a socket, HOST:PORT or tls:HOST:PORT; may be given several times
+    #[arg(short = 'l', long, value_name = "ADDRESS", default_value = DEFAULT_CENTRAL)]
+    listen: Vec<String>,
+    /// File with the secret that clients must know
+    #[arg(long, value_name = "FILE")]
+    secret_file: Option<PathBuf>,
+    #[command(flatten)]
+    tls: ServerTlsArguments,
+    /// When records are acknowledged: once received (`none`), written (`os`), or on disk (`disk`)
+    #[arg(long, value_name = "WHEN", default_value = "disk", value_parser = ["none", "os", "disk"])]
+    ack: String,
+    /// How long a commit waits for more records, if there are few
+    #[arg(long, value_name = "SPAN", default_value = "5ms", value_parser = logdrain::parse_span)]
+    delay: Duration,
+    /// Bytes after which a segment of the store is closed
+    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = logdrain::parse_size)]
+    segment: u64,
+    /// Most bytes of the store: the oldest segments are removed
+    #[arg(long, value_name = "SIZE", value_parser = logdrain::parse_size)]
+    keep: Option<u64>,
+    /// Age of a segment's newest record at which it is removed: 90d
+    #[arg(long, value_name = "SPAN", value_parser = logdrain::parse_span)]
+    keep_for: Option<Duration>,
+}
+
+/// Set by TERM and INT, after which `then` is called.  They must be blocked.
+fn stop_flag(then: impl FnOnce() + Send + 'static) -> anyhow::Result<Arc<AtomicBool>> {
+    let is_stopping = Arc::new(AtomicBool::new(false));
+    let flag = is_stopping.clone();
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        // If signals cannot be waited for, only KILL ends the program, which loses nothing.
+        let _ = end_signals::wait();
+        flag.store(true, Ordering::Release);
+        then();
+    })?;
+    Ok(is_stopping)
+}
+
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Runs `whit log proxy`.
+pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
+    end_signals::block()?;
+    logring::wake_without_preempting();
+    let folders = match arguments.directory.is_empty() {
+        true => vec![default_directory()],
+        false => arguments.directory.clone(),
+    };
+    let central = match arguments.central.as_str() {
+        "none" => None,
+        text => Some(address(text)?),
+    };
+    if central.is_none() && arguments.output.is_empty() {
+        bail!("--central none: give an output with -o, if only `none`");
+    }
+    let spool = match central {
+        Some(_) => Spool::open(&arguments.spool, arguments.quota, auth::random()?)
+            .context("cannot use the spool: choose another folder with --spool")?,
+        None => Spool::none(auth::random()?),
+    };
+    let settings = ProxySettings {
+        folders,
+        secret: arguments.reach.secret()?,
+        tls: central.as_ref().map(|to| arguments.reach.tls(to)).transpose()?.flatten(),
+        central,
+        host: host_name(),
+        idle: arguments.idle,
+        sync: (!arguments.sync.is_zero()).then_some(arguments.sync),
+    };
+    let mut proxy = Proxy::new(settings, spool);
+    let stdout = io::stdout();
+    let options = LogOutputOptions {
+        stdout: stdout.as_fd(),
+        has_colors: stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+        zone: arguments.zone.zone(),
+        rotation: FileRotation { bytes_max: arguments.rotate, keep: arguments.keep },
+    };
+    for name in &arguments.output {
+        let sink = open_output(name, &options).with_context(|| format!("--output {name}"))?;
+        proxy.add_output(name, sink);
+    }
+    let waker = proxy.waker();
+    let is_stopping = stop_flag(move || waker.iter().for_each(ProxyWaker::wake))?;
+    let mut pause = Duration::ZERO;
+    while !is_stopping.load(Ordering::Acquire) {
+        let worked = proxy.round();
+        for message in proxy.take_messages() {
+            crate::stderr::message(message);
+        }
+        if worked {
+            pause = Duration::ZERO;
+            continue;
+        }
+        if arguments.once && proxy.is_all_committed() {
+            break;
+        }
+        pause = (pause * 2).clamp(Duration::from_micros(200), arguments.idle);
+        proxy.wait(pause);
+    }
+    proxy.end();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs `whit log central`.
+pub(crate) fn central(arguments: &CentralArguments) -> anyhow::Result<ExitCode> {
+    end_signals::block()?;
+    logring::wake_without_preempting();
+    let main = std::thread::current();
+    let is_stopping = stop_flag(move || main.unpark())?;
+    let settings = StoreSettings {
+        segment_bytes: arguments.segment,
+        sync: arguments.ack == "disk",
+        ..StoreSettings::default()
+    };
+    let (store, recovery) = Store::open(&arguments.store, settings, auth::random()?)
+        .context("cannot use the store: choose another folder with --store")?;
+    if recovery.cut_bytes > 0 {
+        let bytes = recovery.cut_bytes;
+        crate::stderr::message(format_args!("{bytes} bytes of a torn commit were cut"));
+    }
+    for (path, from, to) in &recovery.damaged {
+        let path = path.display();
+        crate::stderr::message(format_args!("{path}: bytes {from} to {to} are damaged"));
+    }
+    let tls = arguments.tls.load()?;
+    let mut listeners = Vec::new();
+    let mut sockets = Vec::new();
+    for text in &arguments.listen {
+        let address = address(text)?;
+        if tls.is_none() && matches!(address, LogAddress::Tls(_)) {
+            bail!("{address}: an address with tls: needs --tls-cert and --tls-key");
+        }
+        let listener = address.listen(tls.as_ref());
+        let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+        if let Some(port) = listener.port()? {
+            crate::stderr::message(format_args!("listening on port {port}"));
+        }
+        if let LogAddress::Unix(path) = address {
+            sockets.push(path);
+        }
+        listeners.push(listener);
+    }
+    let settings = CentralSettings {
+        secret: secret(arguments.secret_file.as_ref())?,
+        delay: arguments.delay,
+        retention: Retention {
+            bytes_max: arguments.keep,
+            age_ns_max: arguments.keep_for.map(|age| age.as_nanos() as u64),
+        },
+        limits: AdmissionLimits::default(),
+        host: host_name(),
+        acks_on_receipt: arguments.ack == "none",
+    };
+    let central = Central::start(store, &recovery, listeners, settings)?;
+    while !is_stopping.load(Ordering::Acquire) {
+        std::thread::park_timeout(Duration::from_millis(500));
+        central.take_messages().iter().for_each(crate::stderr::message);
+    }
+    central.stop();
+    for socket in sockets {
+        let _ = std::fs::remove_file(socket);
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,151 @@
+//! `--export rrd` through the caching daemon: the same files as written directly.
+#![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
+
+use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+fn whit() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    command.stdin(Stdio::null()).env("TZ", "UTC").env_remove("RRDCACHED_ADDRESS");
+    command
+}
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {} {complaint}", output.status);
+    output
+}
+
+struct Daemon(Child, PathBuf);
+
+impl Daemon {
+    fn start(folder: &Path) -> Self {
+        let socket = folder.join("socket");
+        let mut command = whit();
+        command.args(["rrdcached", "-g", "-F", "-b", ".", "-B", "-R", "-j", "journal", "-l"]);
+        command.arg(&socket).current_dir(folder).stderr(Stdio::null());
+        let daemon = Self(command.spawn().unwrap(), socket);
+        testkit::wait_for("the daemon", || UnixStream::connect(&daemon.1).ok());
+        daemon
+    }
+
+    fn address(&self) -> String {
+        format!("unix:{}", self.1.display())
+    }
+
+    /// Ends it; it writes all files.
+    fn end(mut self) {
+        let pid = self.0.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The dumps of the databases below a folder, by their names.
+fn dumps(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let dump = run(whit().args(["rrd", "dump"]).arg(&path)).stdout;
+            let name = path.strip_prefix(folder).unwrap().display().to_string();
+            found.insert(name, String::from_utf8(dump).unwrap());
+        }
+    }
+    found
+}
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap();
+    (folder, path)
+}
+
+#[test]
+fn the_daemon_writes_the_same_files() {
+    let (_held, path) = folder();
+    run(whit().args(["record", "-i1", "-c4", "-scdmnCDN", "-f"]).arg(path.join("x")));
+    let entries = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
+    let recording = entries.into_iter().find(|path| path.extension().is_some_and(|e| e == "whit"));
+    let recording = recording.unwrap();
+    let play = |export: &str| {
+        run(whit().arg("play").arg(&recording).args(["--export", export]).current_dir(&path))
+    };
+    let (direct, through) = (path.join("direct"), path.join("through"));
+    play(&format!("rrd,{}", direct.display()));
+    let daemon = Daemon::start(&path);
+    play(&format!("rrd,{},daemon={}", through.display(), daemon.address()));
+    // What the files have already changes nothing.
+    let again = play(&format!("rrd,{},daemon={}", through.display(), daemon.address()));
+    let said = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(said.contains("rows are not newer than the files"), "{said}");
+    daemon.end();
+    let (direct, through) = (dumps(&direct), dumps(&through));
+    assert!(direct.len() > 4, "{:?}", direct.keys());
+    assert_eq!(direct.keys().collect::<Vec<_>>(), through.keys().collect::<Vec<_>>());
+    for (name, dump) in &direct {
+        let pairs = words(dump).zip(words(&through[name]));
+        let other = pairs.enumerate().find(|(_, (one, other))| !is_alike(one, other));
+        assert_eq!(other, None, "{name}");
+        assert_eq!(words(dump).count(), words(&through[name]).count(), "{name}");
+    }
+}
+
+fn words(dump: &str) -> impl Iterator<Item = &str> {
+    dump.split(|c: char| c.is_whitespace() || "<>".contains(c)).filter(|word| !word.is_empty())
+}
+
+/// Whether two words are equal, or values as `1.9999900000e-02` of which only the last digit differs:
+/// the daemon gets texts, and RRDtool's rules for reading them lose the last bit of some.
+fn is_alike(one: &str, other: &str) -> bool {
+    let value = |word: &str| word.contains('e').then(|| word.parse::<f64>().ok()).flatten();
+    match (value(one), value(other)) {
+        (Some(one), Some(other)) => (one - other).abs() <= one.abs() * 1.5e-10,
+        _ => one == other,
+    }
+}
+
+#[test]
+fn a_recorder_takes_the_daemon_of_the_environment_and_goes_on_without_it() {
+    let (_held, path) = folder();
+    let daemon = Daemon::start(&path);
+    let record = |export: &str, address: &str| {
+        let mut command = whit();
+        command.args(["record", "-i1", "-c3", "-scm", "--export", export]);
+        run(command.env("RRDCACHED_ADDRESS", address))
+    };
+    let export = format!("rrd,{}/db", path.display());
+    record(&export, &daemon.address());
+    // The rows are with the daemon, not in the file.
+    let last = |file: &str| {
+        let done = run(whit().args(["rrd", "last"]).arg(path.join(file)));
+        String::from_utf8(done.stdout).unwrap().trim().parse::<i64>().unwrap()
+    };
+    let begun = last("db/cpu.rrd");
+    let address = daemon.address();
+    daemon.end();
+    assert!(last("db/cpu.rrd") > begun);
+    // A daemon that is not there is reported, and the recording goes on.
+    let done = record(&export, &address);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(said.contains("Unable to connect to rrdcached"), "{said}");
+    assert!(said.contains("rows could not be written"), "{said}");
+    // daemon= writes directly whatever the environment says.
+    record(&format!("rrd,{}/own,daemon=", path.display()), &address);
+    assert!(path.join("own/cpu.rrd").exists());
+}

@@ -1,0 +1,227 @@
+//! `whit log` as users call it: a program that logs, proxy, central server, and what shows records.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod log_common;
+
+use std::io::BufRead as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use log_common::{
+    Running, command, end, folder, play_writer, start, start_writer, text, whit, write,
+};
+
+#[test]
+fn writer() {
+    play_writer();
+}
+
+/// A folder whose `store` has the five records.
+fn with_store() -> tempfile::TempDir {
+    let folder = folder();
+    let here = folder.path();
+    let central = start(here, "central --store store --listen ./socket");
+    write(&here.join("rings"));
+    let sent = whit(here, "proxy --directory rings --central ./socket --spool spool --once");
+    assert!(sent.status.success(), "{sent:?}");
+    end(central);
+    folder
+}
+
+fn lines(text: &str) -> usize {
+    text.lines().count()
+}
+
+#[test]
+fn filters_choose_the_same_records_everywhere() {
+    let folder = with_store();
+    let here = folder.path();
+    for (filter, expected) in [
+        ("--level INFO", 5),
+        ("--level ERROR", 2),
+        ("--logger a.one", 3),
+        ("--logger *two", 2),
+        ("--host hostx", 5),
+        ("--host other", 0),
+        ("--process writer*", 5),
+        ("--process 1", 0),
+        ("--from 2020-01-01", 5),
+        ("--from @4000000000", 0),
+        ("--until @4000000000", 5),
+        ("--until 2020-01-01T00:00:00Z", 0),
+        ("--text trouble", 2),
+        ("--regex [01]$", 2),
+    ] {
+        let count = text(&whit(here, &format!("query store --count {filter}")));
+        assert_eq!(count.trim(), expected.to_string(), "{filter}");
+        let tail = whit(here, &format!("tail store --no-follow --lines 99 {filter}"));
+        assert_eq!(lines(&text(&tail)), expected, "{filter}");
+        whit(here, &format!("export store --output exported {filter}"));
+        let exported = std::fs::read_to_string(here.join("exported")).unwrap();
+        assert_eq!(lines(&exported), expected, "{filter}");
+        std::fs::remove_file(here.join("exported")).unwrap();
+        let stats = text(&whit(here, &format!("stats store --json {filter}")));
+        assert!(stats.starts_with(&format!("{{\"records\":{expected}")), "{filter}: {stats}");
+    }
+    // Records about threads and clocks come on top.
+    let all: usize = text(&whit(here, "query store --count --all")).trim().parse().unwrap();
+    assert!(all > 5);
+    assert_eq!(lines(&text(&whit(here, "tail store --no-follow -n 99 --all"))), all);
+    whit(here, "export store -o exported --all");
+    assert_eq!(lines(&std::fs::read_to_string(here.join("exported")).unwrap()), all);
+    assert!(text(&whit(here, "stats store --json --all")).contains(&format!(":{all},")));
+    let said = whit(here, "stats elsewhere");
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(said.contains("no store is at elsewhere: name its folder"), "{said}");
+    assert_eq!(lines(&text(&whit(here, "query store --limit 2"))), 2);
+    assert_eq!(whit(here, "query store --logger none").status.code(), Some(1));
+    for deep in ["", " --deep"] {
+        let verified = whit(here, &format!("verify store --json{deep}"));
+        assert!(text(&verified).contains("\"lost\":0,\"duplicates\":0"), "{verified:?}");
+        assert!(verified.status.success());
+    }
+}
+
+#[test]
+fn forms_colors_and_zones() {
+    let folder = with_store();
+    let here = folder.path();
+    write(&here.join("rings"));
+    let run = |verb: &str, options: &str| match verb {
+        "query" => text(&whit(here, &format!("query store {options}"))),
+        "tail" => text(&whit(here, &format!("tail store --no-follow {options}"))),
+        "recover" => text(&whit(here, &format!("recover rings {options}"))),
+        _ => {
+            whit(here, &format!("export store -o exported {options}"));
+            let text = std::fs::read_to_string(here.join("exported")).unwrap();
+            std::fs::remove_file(here.join("exported")).unwrap();
+            text
+        }
+    };
+    for verb in ["query", "tail", "export"] {
+        assert!(run(verb, "--format json").starts_with("{\"time\":\""), "{verb}");
+        assert!(run(verb, "--format acs").starts_with("<Info TimeStamp=\""), "{verb}");
+        assert!(run(verb, "--format csv").starts_with("time,level,"), "{verb}");
+        assert!(run(verb, "--format syslog").starts_with("<14>1 "), "{verb}");
+        assert!(run(verb, "--color always").contains("\x1b[31m"), "{verb}");
+        assert!(!run(verb, "--color auto").contains('\x1b'), "{verb}");
+        assert!(run(verb, "--color never").contains("+05:00 INFO"), "{verb}");
+        assert!(run(verb, "--utc").contains("Z INFO"), "{verb}");
+    }
+    // Looking does not take the records away; only removing does.
+    let head = "{\"time\":\"";
+    let plain = run("recover", "--utc --color always --format text");
+    assert_eq!((lines(&plain), plain.matches("Z INFO").count()), (5, 3));
+    assert!(plain.contains("\x1b[31m"), "{plain}");
+    assert!(!here.join("rings").read_dir().unwrap().all(|one| one.is_err()));
+    write(&here.join("rings"));
+    assert!(run("recover", "--format json --remove").starts_with(head));
+    let left = here.join("rings").read_dir().unwrap();
+    let left: Vec<PathBuf> = left.map(|one| one.unwrap().path()).collect();
+    assert!(left.iter().all(|path| path.extension().is_none()), "{left:?}");
+}
+
+#[test]
+fn servers_and_their_options() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder();
+    let here = folder.path();
+    for (name, secret) in [("secret", "one"), ("wrong", "other")] {
+        std::fs::write(here.join(name), secret).unwrap();
+        let mode = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(here.join(name), mode).unwrap();
+    }
+    let settings = "central --store store --listen ./socket --secret-file secret --ack os \
+                    --segment 1K";
+    for round in 0..3 {
+        let central = start(here, &format!("{settings} --delay 300ms"));
+        let mut writer = start_writer(&here.join("rings"), 60);
+        let proxy = "proxy --directory rings --central ./socket --spool spool --idle 5ms";
+        let begin = Instant::now();
+        let running = start(here, &format!("{proxy} --secret-file secret --sync 10ms"));
+        let ask = |words: &str| {
+            let words = format!("{words} --central ./socket --secret-file secret");
+            text(&whit(here, &words))
+        };
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let counters = || ask("stats --json");
+        while !counters().contains("\"connections\":2") || counters().contains("{\"records\":0") {
+            assert!(Instant::now() < deadline, "{}", counters());
+        }
+        assert!(begin.elapsed() > Duration::from_millis(200), "a commit waits for more");
+        let set = ask("level a.* OFF --host host* --process writerx");
+        // Later there are also files of writers that have ended.
+        assert!(round > 0 || set == "1 loggers set, by 1 proxies\n", "{set}");
+        assert!(!set.starts_with('0'), "{set}");
+        assert!(!ask("level * DEBUG --local").starts_with('0'));
+        assert_eq!(ask("level * DEBUG --host other"), "0 loggers set, by 1 proxies\n");
+        writer.0.kill().unwrap();
+        drop(running);
+        let refused = start(here, &format!("{proxy} --secret-file wrong"));
+        std::thread::sleep(Duration::from_millis(100));
+        drop(refused);
+        end(central);
+    }
+    let segments = || here.join("store").read_dir().unwrap().count() - 1;
+    assert!(segments() > 1, "--segment");
+    end(start(here, &format!("{settings} --keep-for 90d --keep 1G")));
+    assert!(segments() > 1);
+    end(start(here, &format!("{settings} --keep 1")));
+    assert_eq!(segments(), 1, "--keep");
+    let aged = start(here, &format!("{settings} --keep-for 0s"));
+    end(aged);
+    assert_eq!(segments(), 1, "--keep-for");
+    write(&here.join("rings"));
+    let mut full = command(here, "proxy --directory rings --spool small --quota 100");
+    let mut full = Running(full.stderr(Stdio::piped()).spawn().unwrap());
+    let mut said = String::new();
+    std::io::BufReader::new(full.0.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains("quota of 100 bytes"), "{said}");
+}
+
+/// Outputs of the proxy itself, beside a central server and without one.
+#[test]
+fn outputs_of_the_proxy() {
+    let folder = folder();
+    let here = folder.path();
+    write(&here.join("rings"));
+    let local = "proxy --directory rings --central none --once";
+    let said = whit(here, &format!("{local} --utc -o text:- -o json:json -o acs:xml -o none"));
+    assert!(said.status.success(), "{said:?}");
+    assert_eq!((lines(&text(&said)), text(&said).matches("Z INFO").count()), (5, 3));
+    let file = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
+    assert_eq!((lines(&file("json")), file("json").matches("\"level\":\"ERROR\"").count()), (5, 2));
+    assert_eq!(file("xml").matches("<Info TimeStamp=").count(), 3);
+    // Each round writes at once; 300 bytes are less than what a writer writes.
+    for _ in 0..4 {
+        write(&here.join("rings"));
+        let rotated = format!("{local} --output text:log --rotate 300 --keep 2");
+        assert!(whit(here, &rotated).status.success());
+    }
+    assert_eq!([1, 2, 3].map(|n| here.join(format!("log.{n}")).exists()), [true, true, false]);
+    assert!(file("log.1").contains("+05:00 ERROR"), "{}", file("log.1"));
+    // A socket of syslog, beside a central server.
+    let socket = std::os::unix::net::UnixDatagram::bind(here.join("syslog")).unwrap();
+    let central = start(here, "central --store store --listen ./socket");
+    write(&here.join("others"));
+    let beside = "proxy --directory others --central ./socket --spool spool --once";
+    assert!(whit(here, &format!("{beside} -o syslog:./syslog")).status.success());
+    let mut message = [0; 2048];
+    let count = socket.recv(&mut message).unwrap();
+    assert!(message[..count].starts_with(b"<14>1 "), "{:?}", &message[..count]);
+    end(central);
+    assert_eq!(text(&whit(here, "query store --count")).trim(), "5");
+    for (wrong, why) in [
+        ("--central none", "give an output with -o"),
+        ("-o json", "give a form and a target"),
+        ("-o xml:file", "xml is no form"),
+        ("-o text:", "give a form and a target"),
+        ("-o syslog:./nobody", "--output syslog:./nobody"),
+    ] {
+        let said = whit(here, &format!("proxy --directory rings --spool spool {wrong}"));
+        assert!(!said.status.success());
+        let said = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(said.contains(why), "{said}");
+    }
+}

@@ -1,0 +1,103 @@
+//! What tests of `whit log` share: a program that logs (this one, started again), and how `whit`
+//! is run.
+#![allow(dead_code, clippy::unwrap_used, reason = "shared by tests, of which each uses a part")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use logring::ArgumentType;
+use logring::writer::{self, RingSettings, SiteDescription};
+
+/// What this program is to do when it is started again: `FOLDER|SECONDS`.
+const WRITER: &str = "WHIT_LOG_TEST_WRITER";
+
+/// Writes three records of `a.one` with level INFO and two of `b.two` with level ERROR.
+pub(crate) fn play_writer() {
+    let Ok(role) = std::env::var(WRITER) else { return };
+    let (folder, seconds) = role.split_once('|').unwrap();
+    writer::start(RingSettings::new(PathBuf::from(folder), "hostx", "writerx")).unwrap();
+    for (logger, level, format, count) in
+        [("a.one", 4, "number {} of one", 3_u64), ("b.two", 8, "trouble {}", 2)]
+    {
+        let logger = writer::logger_id(logger).unwrap();
+        let context = writer::context_id(logger, &[]).unwrap();
+        let site = SiteDescription {
+            file: "x.rs",
+            line: 7,
+            routine: "run",
+            level,
+            format,
+            format_kind: 1,
+            role: 0,
+            types: &[ArgumentType::Unsigned as u8],
+        };
+        let site = writer::site_id(&site).unwrap();
+        for number in 0..count {
+            writer::write(level, site, context, &(number,));
+        }
+    }
+    std::thread::sleep(Duration::from_secs(seconds.parse().unwrap()));
+}
+
+pub(crate) struct Running(pub(crate) Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+pub(crate) fn start_writer(folder: &Path, seconds: u64) -> Running {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "writer"]).stdout(Stdio::null());
+    command.env(WRITER, format!("{}|{seconds}", folder.display()));
+    Running(command.spawn().unwrap())
+}
+
+pub(crate) fn write(folder: &Path) {
+    assert!(start_writer(folder, 0).0.wait().unwrap().success());
+}
+
+/// Runs `whit log WORDS`, in a folder.
+pub(crate) fn whit(folder: &Path, words: &str) -> Output {
+    command(folder, words).output().unwrap()
+}
+
+pub(crate) fn command(folder: &Path, words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    command.arg("log").args(words.split_whitespace()).current_dir(folder);
+    command.env("TZ", "Asia/Karachi").env_remove("NO_COLOR");
+    command
+}
+
+pub(crate) fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub(crate) fn start(folder: &Path, words: &str) -> Running {
+    let process = Running(command(folder, words).spawn().unwrap());
+    if words.starts_with("central") {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !folder.join("socket").exists() {
+            assert!(Instant::now() < deadline, "{words}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    process
+}
+
+/// Ends a server in order.
+pub(crate) fn end(mut process: Running) {
+    let pid = process.0.id().to_string();
+    assert!(Command::new("kill").arg(&pid).status().unwrap().success());
+    assert!(process.0.wait().unwrap().success());
+}
+
+/// A folder with `rings`.
+pub(crate) fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    std::fs::create_dir(folder.path().join("rings")).unwrap();
+    folder
+}
