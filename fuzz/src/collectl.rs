@@ -8,7 +8,7 @@ use std::sync::Arc;
 use procfs::Host;
 use recording::collectl::CollectlReader;
 use sample::{Clock, Moment, Snapshot, State, Wake};
-use source::{SourceContext, Sampler};
+use source::{Sampler, SourceContext};
 
 use crate::show::Show;
 

@@ -18,6 +18,10 @@ impl DaemonWorld for Still {
 
     fn log(&self, _: bool, _: &str) {}
 
+    fn boot(&self) -> String {
+        String::new()
+    }
+
     fn offset(&self, _: i64) -> (i32, String) {
         (0, "UTC".to_owned())
     }
@@ -34,6 +38,7 @@ static DAEMON: LazyLock<Arc<CachingDaemon>> = LazyLock::new(|| {
     let settings = DaemonSettings {
         paths: PathRules::new(&folder, true, false).expect("rules"),
         write_seconds: 300,
+        crowded_write_seconds: 300,
         delay_seconds: 0,
         scan_seconds: 3600,
         writers: 1,

@@ -10,7 +10,9 @@
 pub mod collectl;
 pub mod daemon;
 pub mod jobs;
+pub mod logs;
 pub mod machines;
+pub mod network;
 pub mod parsers;
 pub mod rrd;
 mod show;
@@ -27,6 +29,14 @@ pub type Target = fn(&[u8]);
 pub const TARGETS: &[(&str, Target)] = &[
     ("collectl_gzip", collectl::collectl_gzip),
     ("collectl_plain", collectl::collectl_plain),
+    ("log_frame", logs::log_frame),
+    ("log_handshake", logs::log_handshake),
+    ("log_host", logs::log_host),
+    ("log_process", logs::log_process),
+    ("log_record", logs::log_record),
+    ("log_ring", logs::log_ring),
+    ("log_spool", logs::log_spool),
+    ("log_store", logs::log_store),
     ("proc_stat", proc_stat),
     ("procfs", parsers::procfs),
     ("recording_columns", recording_columns),
@@ -46,35 +56,43 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("run_options", jobs::run_options),
     ("run_pipe", jobs::run_pipe),
     ("run_template", jobs::run_template),
+    ("snmp_message", network::snmp_message),
+    ("snmp_session", network::snmp_session),
     ("sources", machines::sources),
 ];
 
 /// A source with one row.
-pub static SINGLE: LazyLock<Arc<SourceDef>> = LazyLock::new(|| { Arc::new(SourceDef {
-    name: "single".into(),
-    about: "One row".into(),
-    letters: "c".into(),
-    instance: vec![].into(),
-    fields: vec![
-        Field::counter("a", Unit::Ticks, "A counter"),
-        Field::gauge("b", Unit::Count, "A level"),
-    ].into(),
-    cadence: Cadence::First,
-}) });
+pub static SINGLE: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+    Arc::new(SourceDef {
+        name: "single".into(),
+        about: "One row".into(),
+        letters: "c".into(),
+        instance: vec![].into(),
+        fields: vec![
+            Field::counter("a", Unit::Ticks, "A counter"),
+            Field::gauge("b", Unit::Count, "A level"),
+        ]
+        .into(),
+        cadence: Cadence::First,
+    })
+});
 
 /// A source with instances and texts.
-pub static MANY: LazyLock<Arc<SourceDef>> = LazyLock::new(|| { Arc::new(SourceDef {
-    name: "many".into(),
-    about: "Many rows".into(),
-    letters: "d".into(),
-    instance: vec!["device".into()].into(),
-    fields: vec![
-        Field::counter("a", Unit::Count, "A counter"),
-        Field::text("b", "A text"),
-        Field::gauge("c", Unit::Count, "A level"),
-    ].into(),
-    cadence: Cadence::First,
-}) });
+pub static MANY: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+    Arc::new(SourceDef {
+        name: "many".into(),
+        about: "Many rows".into(),
+        letters: "d".into(),
+        instance: vec!["device".into()].into(),
+        fields: vec![
+            Field::counter("a", Unit::Count, "A counter"),
+            Field::text("b", "A text"),
+            Field::gauge("c", Unit::Count, "A level"),
+        ]
+        .into(),
+        cadence: Cadence::First,
+    })
+});
 
 /// The sources of the recordings that targets build.
 pub static DEFS: LazyLock<Vec<Arc<SourceDef>>> =

@@ -57,8 +57,7 @@ impl Scratch {
     /// Runs a command on the file; whether it was done.
     fn run(&self, line: &str) -> bool {
         let name = self.0.display().to_string();
-        let words: Vec<String> =
-            line.split(' ').map(|word| word.replace("FILE", &name)).collect();
+        let words: Vec<String> = line.split(' ').map(|word| word.replace("FILE", &name)).collect();
         self.run_words(&words)
     }
 

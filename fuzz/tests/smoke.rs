@@ -67,6 +67,9 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
         "collectl_plain" => seeds.extend(collectls()),
         "collectl_gzip" => seeds.extend(collectls().iter().map(|file| unpacked(file))),
         "sources" => seeds.extend(whit_fuzz::machines::seeds()),
+        "snmp_message" => seeds.extend(whit_fuzz::network::seeds()),
+        name if name.starts_with("log_") => seeds.extend(whit_fuzz::logs::seeds(name)),
+        "snmp_session" => seeds.extend(whit_fuzz::network::session_seeds()),
         name if name.starts_with("rrd_") => seeds.extend(whit_fuzz::rrd::seeds(name)),
         name => seeds.extend(whit_fuzz::jobs::seeds(name)),
     }
@@ -245,7 +248,7 @@ fn seeds_reach_parsers_sources_and_intervals() {
         // These ask the system itself, or whit: a host in memory has nothing for them.
         let is_text = !matches!(
             name,
-            "exit" | "filesystem" | "job" | "process_total" | "syscall" | "whit"
+            "exit" | "filesystem" | "job" | "log" | "process_total" | "syscall" | "whit"
         );
         assert!(names.contains(&name) || !is_text, "no machine for the source {name}");
     }
