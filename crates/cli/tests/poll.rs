@@ -265,7 +265,6 @@ impl Drop for Daemon {
 
 #[test]
 fn thresholds_are_looked_at_through_our_caching_daemon() {
-    use std::os::unix::fs::PermissionsExt as _;
     let site = Site::new("LogFormat: rrdtool");
     let (socket, note) = (site.path("socket"), site.path("note"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
@@ -274,8 +273,7 @@ fn thresholds_are_looked_at_through_our_caching_daemon() {
     let _daemon = Daemon(command.spawn().expect("whit runs"));
     wait_until("the daemon", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
     let script = "#!/bin/sh\necho \"$@\" >>\"$0s\"\n";
-    std::fs::write(&note, script).expect("written");
-    std::fs::set_permissions(&note, std::fs::Permissions::from_mode(0o755)).expect("changed");
+    testkit::write_program(&note, script).expect("written");
     let [socket, program] = [&socket, &note].map(|path| path.display().to_string());
     let config = |bound: u32| {
         site.write_config(&format!(

@@ -67,12 +67,10 @@ fn a_way_that_needs_a_capability_is_an_error_that_names_it() {
         testkit::skip("another user", "only root can become one");
         return;
     }
-    // Others may execute neither the folder of the build nor that of root: start it from here.
-    let binary = std::fs::File::open(env!("CARGO_BIN_EXE_whit")).unwrap();
-    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&binary));
+    // Others may execute neither the folder of the build nor that of root: they get a copy.
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("whit");
-    std::fs::copy(path, &copy).unwrap();
+    testkit::write_program(&copy, std::fs::read(env!("CARGO_BIN_EXE_whit")).unwrap()).unwrap();
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open).unwrap();
     let mut command = std::process::Command::new(&copy);

@@ -5,7 +5,6 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "all of it is tests, helpers too")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -27,8 +26,8 @@ impl Place {
         fs::create_dir(place.path("bin")).unwrap();
         fs::create_dir(place.path("home")).unwrap();
         let hold = place.path("bin/hold");
-        fs::write(&hold, "#!/bin/sh\nuntil [ -e \"$1\" ]; do sleep 0.05; done\n").unwrap();
-        fs::set_permissions(&hold, fs::Permissions::from_mode(0o755)).unwrap();
+        let script = "#!/bin/sh\nuntil [ -e \"$1\" ]; do sleep 0.05; done\n";
+        testkit::write_program(&hold, script).unwrap();
         // parallel tells nobody to cite it then.
         fs::write(place.path("home/will-cite"), "").unwrap();
         place

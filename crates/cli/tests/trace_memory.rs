@@ -112,9 +112,7 @@ fn what_execve_is_given_need_not_be_resident() {
         // One that fails leaves the old memory.  The kernel reads the arguments only if it finds the
         // file.
         let garbage = folder.path().join("garbage");
-        std::fs::write(&garbage, "no program").unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(&garbage, mode).unwrap();
+        testkit::write_program(&garbage, "no program").unwrap();
         let failing = program(garbage.to_str().unwrap());
         for more in [&[][..], &["-Z"]] {
             let shown = compare(way, &[&of_execve, more].concat(), &[failing.to_str().unwrap()]);
@@ -127,9 +125,7 @@ fn what_execve_is_given_need_not_be_resident() {
 fn what_a_script_is_given_is_what_execve_was_given() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("script");
-    std::fs::write(&script, "#!/bin/sh -e\nexit 0\n").unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&script, mode).unwrap();
+    testkit::write_program(&script, "#!/bin/sh -e\nexit 0\n").unwrap();
     let path = format!("-DPATH=\"{}\"", script.display());
     for way in ways() {
         let begin = compiled("execve.S", &["-nostdlib", "-static", &path], folder.path());

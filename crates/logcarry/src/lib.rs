@@ -27,6 +27,7 @@ pub mod fuzzing;
 pub mod handshake;
 mod identity;
 pub mod levels;
+mod lock;
 mod own;
 pub mod proxy;
 pub mod query;

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use crate::bytes::u32_at;
 use crate::frame::{self, FrameKind, HEAD_BYTES, Head, StreamMark};
 use crate::identity::{ProcessId, StreamId};
+use crate::lock::{LockError, lock_folder};
 use crate::store::GapReason;
 
 /// A segment begins so.
@@ -638,14 +639,8 @@ fn list(folder: &Path) -> io::Result<Vec<u64>> {
 }
 
 fn lock(folder: &Path) -> Result<File, SpoolError> {
-    let path = folder.join("lock");
-    let fail = |source| SpoolError::Io { path: path.clone(), source };
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    let file = options.open(&path).map_err(fail)?;
-    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(SpoolError::InUse(folder.to_owned())),
-        Err(error) => Err(fail(error.into())),
-    }
+    lock_folder(folder, 0o600).map_err(|error| match error {
+        LockError::InUse => SpoolError::InUse(folder.to_owned()),
+        LockError::Io(path, source) => SpoolError::Io { path, source },
+    })
 }

@@ -30,6 +30,7 @@ pub use retention::Retention;
 pub(crate) use state::DICTIONARY_BYTES_MAX;
 
 use crate::identity::{DICTIONARY, ProcessId, ProcessInfo, StreamId};
+use crate::lock::{LockError, lock_folder};
 use batch::{Builder, Merge};
 use segment::{Segment, SegmentHead};
 use state::{State, StreamState};
@@ -553,16 +554,10 @@ impl<'a> Loggers<'a> {
 }
 
 fn lock(folder: &Path) -> Result<File, StoreError> {
-    let path = folder.join("lock");
-    let fail = |source| StoreError::Io { path: path.clone(), source };
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o640);
-    let file = options.open(&path).map_err(fail)?;
-    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::InUse(folder.to_owned())),
-        Err(error) => Err(fail(error.into())),
-    }
+    lock_folder(folder, 0o640).map_err(|error| match error {
+        LockError::InUse => StoreError::InUse(folder.to_owned()),
+        LockError::Io(path, source) => StoreError::Io { path, source },
+    })
 }
 
 #[cfg(test)]

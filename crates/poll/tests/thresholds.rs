@@ -76,9 +76,7 @@ fn write_program(folder: &Path) -> std::path::PathBuf {
         "#!/bin/sh\nprintf '%s|' \"$THRESH_DESC\" \"$HWTHRESH_DESC\" \"$@\" >>{0}\necho >>{0}\n",
         calls.display()
     );
-    fs::write(&path, text).expect("written");
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&path, mode).expect("executable");
+    testkit::write_program(&path, text).expect("written");
     path
 }
 

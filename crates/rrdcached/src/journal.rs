@@ -16,6 +16,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use rrd::header::Time;
 use rustix::fs::{FlockOperation, flock};
@@ -306,6 +307,19 @@ pub struct Journal {
     rotations: AtomicU64,
 }
 
+/// Locks the file of the folder.  Between `fork` and `execve` a child shares the descriptors of its
+/// parent, and so its locks: one that was just released may be held a little longer.
+fn take(held: &File) -> rustix::io::Result<()> {
+    let mut tries = 40;
+    loop {
+        match flock(held, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) if tries > 0 => tries -= 1,
+            done => return done,
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 impl Journal {
     /// Opens the journal in a folder and begins a new segment.
     ///
@@ -317,8 +331,7 @@ impl Journal {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600);
         let held = options.open(folder.join(LOCK_NAME)).map_err(refused)?;
-        flock(&held, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| JournalError::Taken(folder.to_owned()))?;
+        take(&held).map_err(|_| JournalError::Taken(folder.to_owned()))?;
         let found = find(folder)?;
         let number = found.segments.last().map_or(0, |(number, _)| *number) + 1;
         let segment = Segment::create(folder, number).map_err(refused)?;

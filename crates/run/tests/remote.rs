@@ -37,8 +37,7 @@ impl World {
              : > over; exit $code; }}\nexit ${{PIPESTATUS[1]}}\n",
             folder.path().display()
         );
-        fs::write(&program, script).expect("a script");
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a mode");
+        testkit::write_program(&program, script).expect("a script");
         let program = vec![program.into_os_string().into_encoded_bytes()];
         let login = Login::parse("me@host:2222").expect("a login");
         let HostAddress::Remote(ssh) = login.address else { panic!("a host") };

@@ -1,6 +1,6 @@
 //! What tests share: fake kernel trees, a simulated clock, a counting allocator, numbers from a
-//! seed, certificates, a port that refuses, RRDtool's caching daemon, net-snmp's agent, waiting, and the
-//! one way to skip a test.
+//! seed, certificates, a port that refuses, programs to start, RRDtool's caching daemon, net-snmp's
+//! agent, waiting, and the one way to skip a test.
 //!
 //! Prints only skips.
 //!
@@ -12,6 +12,7 @@ mod certificates;
 pub mod clock;
 mod closed_port;
 pub mod fake;
+mod program;
 mod random;
 mod rrdcached;
 mod skip;
@@ -24,6 +25,7 @@ pub use certificates::{Authority, CertificateFiles};
 pub use clock::{Event, SimClock};
 pub use closed_port::ClosedPort;
 pub use fake::{FakeHost, as_nobody};
+pub use program::write_program;
 pub use random::Random;
 pub use rrdcached::Rrdcached;
 pub use skip::{LEDGER, is_installed, skip, skip_refused};

@@ -6,7 +6,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot run must fail")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,9 +24,10 @@ fn prepare(folder: &Path) {
     let write = |name: &str, text: &str| {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
         if text.starts_with("#!") {
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            testkit::write_program(&path, text).unwrap();
+        } else {
+            fs::write(&path, text).unwrap();
         }
     };
     write("values", "a\nb\n");

@@ -1,7 +1,6 @@
 //! A folder for here, one for each host, and the script that leads there in the place of ssh.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -27,8 +26,8 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("here")).unwrap();
         let program = folder.path().join("ssh");
-        fs::write(&program, SSH.replace("FOLDER", folder.path().to_str().unwrap())).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let script = SSH.replace("FOLDER", folder.path().to_str().unwrap());
+        testkit::write_program(&program, script).unwrap();
         World(folder)
     }
 

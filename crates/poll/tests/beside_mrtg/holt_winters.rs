@@ -36,13 +36,11 @@ fn config(more: &str) -> String {
 
 /// A program that notes its arguments and its environment.
 pub(crate) fn write_note(site: &Site) {
-    use std::os::unix::fs::PermissionsExt as _;
     for side in ["mrtg", "whit"] {
         let path = site.path(side).join("note");
         let script =
             "#!/bin/sh\necho \"$@ ($THRESH_DESC, $HWTHRESH_DESC)\" >>\"$(dirname \"$0\")/notes\"\n";
-        std::fs::write(&path, script).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        testkit::write_program(&path, script).unwrap();
         std::fs::create_dir_all(site.path(side).join("state")).unwrap();
     }
 }
