@@ -9,6 +9,7 @@
 mod batch;
 mod chunk;
 mod newest;
+mod open_segment;
 mod reader;
 mod retention;
 pub(crate) mod segment;
@@ -17,7 +18,7 @@ mod state;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 pub(crate) use batch::split_block;
@@ -32,6 +33,7 @@ pub(crate) use state::DICTIONARY_BYTES_MAX;
 use crate::identity::{DICTIONARY, ProcessId, ProcessInfo, StreamId};
 use crate::lock::{LockError, lock_folder};
 use batch::{Builder, Merge};
+use open_segment::OpenSegment;
 use segment::{Segment, SegmentHead};
 use state::{State, StreamState};
 
@@ -90,25 +92,6 @@ pub struct Store {
     builder: Builder,
     buffer: Vec<u8>,
 }
-
-struct OpenSegment {
-    file: File,
-    path: PathBuf,
-    bytes: u64,
-    /// The last bytes of the file, as far as the disk may not have them.
-    unsynced: Vec<u8>,
-    /// A sync has failed: the system may take what it could not write for written.
-    has_failed: bool,
-}
-
-impl OpenSegment {
-    fn new(file: File, path: PathBuf, bytes: u64) -> Self {
-        OpenSegment { file, path, bytes, unsynced: Vec::new(), has_failed: false }
-    }
-}
-
-/// Bytes that are written and not synced, from which on nothing is written before a sync has ended.
-const UNSYNCED_MAX: usize = 8 << 20;
 
 impl Store {
     /// Opens a store, making it if there is none; gives what was wrong with it.
@@ -213,7 +196,7 @@ impl Store {
         if self.settings.sync {
             file.sync_data().map_err(|e| self.error(&path, e))?;
         }
-        self.segment = Some(OpenSegment::new(file, path, bytes));
+        self.segment = Some(OpenSegment::new(file, path, bytes, self.settings.sync));
         Ok(())
     }
 
@@ -265,14 +248,14 @@ impl Store {
     }
 
     fn is_segment_full(&self) -> bool {
-        self.segment.as_ref().is_none_or(|open| open.bytes >= self.settings.segment_bytes)
+        self.segment.as_ref().is_none_or(|open| open.bytes() >= self.settings.segment_bytes)
     }
 
     /// Whether a batch can be written while a sync is under way.
     #[must_use]
     pub fn has_room_beside_sync(&self) -> bool {
-        let waiting = self.segment.as_ref().map_or(0, |open| open.unsynced.len());
-        !self.is_segment_full() && waiting < UNSYNCED_MAX
+        let has_room = self.segment.as_ref().is_none_or(OpenSegment::has_room_beside_sync);
+        has_room && !self.is_segment_full()
     }
 
     /// Waits until the disk has everything that was written.
@@ -280,18 +263,7 @@ impl Store {
     /// # Errors
     /// If the disk does not take it; then it may be tried again.
     pub fn sync(&mut self) -> Result<(), StoreError> {
-        let Some(open) = self.segment.as_mut().filter(|open| !open.unsynced.is_empty()) else {
-            return Ok(());
-        };
-        let from = open.bytes - open.unsynced.len() as u64;
-        let again = if open.has_failed { open.unsynced.as_slice() } else { &[] };
-        let done = open.file.write_all_at(again, from).and_then(|()| open.file.sync_data());
-        open.has_failed = done.is_err();
-        if let Err(source) = done {
-            return Err(StoreError::Io { path: open.path.clone(), source });
-        }
-        open.unsynced.clear();
-        Ok(())
+        self.segment.as_mut().map_or(Ok(()), OpenSegment::sync)
     }
 
     /// The file that another thread is to sync, and how many bytes of it are written; `None`: the disk
@@ -300,11 +272,7 @@ impl Store {
     /// # Errors
     /// If the system has no descriptor for it.
     pub fn begin_sync(&self) -> Result<Option<(File, u64)>, StoreError> {
-        let Some(open) = self.segment.as_ref().filter(|open| !open.unsynced.is_empty()) else {
-            return Ok(None);
-        };
-        let file = open.file.try_clone().map_err(|e| self.error(&open.path, e))?;
-        Ok(Some((file, open.bytes)))
+        self.segment.as_ref().map_or(Ok(None), OpenSegment::begin_sync)
     }
 
     /// Takes the end of a sync, which was about so many bytes: the batches that they hold are safe.
@@ -313,14 +281,7 @@ impl Store {
     /// If it failed: call [`Store::sync`], until that succeeds.
     pub fn end_sync(&mut self, bytes: u64, result: io::Result<()>) -> Result<(), StoreError> {
         // No segment is begun while a sync is under way.
-        let Some(open) = &mut self.segment else { return Ok(()) };
-        if let Err(source) = result {
-            open.has_failed = true;
-            return Err(StoreError::Io { path: open.path.clone(), source });
-        }
-        let later = usize::try_from(open.bytes.saturating_sub(bytes)).unwrap_or(usize::MAX);
-        open.unsynced.drain(..open.unsynced.len().saturating_sub(later));
-        Ok(())
+        self.segment.as_mut().map_or(Ok(()), |open| open.end_sync(bytes, result))
     }
 
     fn write_batch(&mut self, batch: &CommitBatch, now_ns: u64) -> Result<(), StoreError> {
@@ -340,7 +301,9 @@ impl Store {
         chunk.encode(&mut self.buffer);
         self.buffer.extend_from_slice(&dictionaries);
         self.buffer.extend_from_slice(&self.builder.bodies);
-        self.append()?;
+        if let Some(open) = &mut self.segment {
+            open.append(&self.buffer)?;
+        }
         self.take_over(&chunk);
         Ok(())
     }
@@ -422,22 +385,6 @@ impl Store {
         }
     }
 
-    /// Appends the buffer to the segment.
-    fn append(&mut self) -> Result<(), StoreError> {
-        let Some(open) = &mut self.segment else { return Ok(()) };
-        if let Err(source) = open.file.write_all_at(&self.buffer, open.bytes) {
-            // What was written of it is cut; if that fails too, the next start cuts it.
-            let _ = open.file.set_len(open.bytes);
-            let path = open.path.clone();
-            return Err(StoreError::Io { path, source });
-        }
-        open.bytes += self.buffer.len() as u64;
-        if self.settings.sync {
-            open.unsynced.extend_from_slice(&self.buffer);
-        }
-        Ok(())
-    }
-
     /// Notes that a chunk is written.
     fn take_over(&mut self, chunk: &Chunk) {
         self.state.next_chunk = chunk.number.saturating_add(1);
@@ -471,17 +418,20 @@ impl Store {
         for part in &chunk.processes {
             self.buffer.extend_from_slice(&self.state.processes[&part.info.id].dictionary);
         }
-        let last = self.segment.replace(OpenSegment::new(file, path.clone(), 0));
-        if let Err(error) = self.append().and_then(|()| self.sync()) {
-            self.segment = last;
+        let mut open = OpenSegment::new(file, path.clone(), 0, self.settings.sync);
+        let written = open.append(&self.buffer).and_then(|()| open.sync());
+        let has_name = || match self.settings.sync {
+            true => File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(fail),
+            false => Ok(()),
+        };
+        if let Err(error) = written.and_then(|()| has_name()) {
+            // The same number is tried again.
             let _ = std::fs::remove_file(&path);
             return Err(error);
         }
+        self.segment = Some(open);
         self.next_segment += 1;
         self.take_over(&chunk);
-        if self.settings.sync {
-            File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(fail)?;
-        }
         Ok(())
     }
 
@@ -597,19 +547,10 @@ mod tests {
         store.write(&batch(&mut log, "two"), 2).unwrap();
         assert_eq!(shown(folder), 2);
         store.end_sync(bytes, file.sync_data()).unwrap();
-        // The second is for the next sync; a failed one is made good by writing it again.
-        let (file, bytes) = store.begin_sync().unwrap().unwrap();
-        let path = segment::path_of(folder, 0);
-        let whole = std::fs::read(&path).unwrap();
-        let unsynced = store.segment.as_ref().unwrap().unsynced.len();
-        assert!(whole.len() > unsynced && unsynced > 0);
-        file.set_len((whole.len() - unsynced) as u64).unwrap();
-        assert!(store.end_sync(bytes, Err(io::Error::other("the disk"))).is_err());
-        store.sync().unwrap();
-        assert!(store.begin_sync().unwrap().is_none());
-        assert_eq!(std::fs::read(&path).unwrap(), whole);
+        assert!(store.begin_sync().unwrap().is_some());
         store.write(&batch(&mut log, "three"), 3).unwrap();
         store.sync().unwrap();
+        assert!(store.begin_sync().unwrap().is_none());
         drop(store);
         assert_eq!(shown(folder), 3);
     }

@@ -286,14 +286,8 @@ impl Drain {
                 continue;
             }
             self.counters.records += 1;
-            let origin = RecordOrigin {
-                host: &header.host_name,
-                process: &header.process_name,
-                pid: header.pid,
-                thread: &ring.thread,
-                tid: ring.tid,
-                ring: ring.reader.header().number,
-            };
+            let number = ring.reader.header().number;
+            let origin = RecordOrigin::of(header, &ring.thread, ring.tid, number);
             sink.write(&LogRecord::new(&record, process.dictionary(), origin, time_ns))?;
         }
         if ring.time_ns.is_none() {

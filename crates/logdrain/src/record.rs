@@ -1,6 +1,8 @@
 //! A record joined with what its numbers mean.
 
-use logring::{ArgumentType, Dictionary, LogContext, LogLevel, LogValue, RingRecord, Site};
+use logring::{
+    ArgumentType, Dictionary, LogContext, LogLevel, LogValue, ProcessHeader, RingRecord, Site,
+};
 
 /// Where a record comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,6 +19,15 @@ pub struct RecordOrigin<'a> {
     pub tid: u32,
     /// Number of the ring.
     pub ring: u32,
+}
+
+impl<'a> RecordOrigin<'a> {
+    /// A thread of a process, by its name and number, and the ring that it writes.
+    #[must_use]
+    pub fn of(header: &'a ProcessHeader, thread: &'a str, tid: u32, ring: u32) -> Self {
+        let (host, process) = (header.host_name.as_str(), header.process_name.as_str());
+        RecordOrigin { host, process, pid: header.pid, thread, tid, ring }
+    }
 }
 
 /// A record, and all that is known of it.

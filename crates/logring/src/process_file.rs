@@ -171,6 +171,27 @@ pub(crate) fn open_regular(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
+/// The first page of a file that is of this kind and version; `version_at` is where its version is.
+pub(crate) fn read_head(
+    file: &File,
+    path: &Path,
+    expected: &'static str,
+    magic: &[u8; 8],
+    version_at: usize,
+) -> Result<Vec<u8>, Error> {
+    let what = || path.display().to_string();
+    let mut head = vec![0; PAGE];
+    let length = system::read_upto(file, &mut head, 0).map_err(|e| Error::io(what(), e))?;
+    if length < PAGE || head[..8] != *magic {
+        return Err(Error::Magic { what: what(), expected });
+    }
+    let version = u32_at(&head, version_at);
+    if version != abi::VERSION {
+        return Err(Error::Version { what: what(), version });
+    }
+    Ok(head)
+}
+
 impl ProcessFile {
     /// Opens a process's file.
     ///
@@ -185,16 +206,7 @@ impl ProcessFile {
     /// # Errors
     /// As [`ProcessFile::open`].
     pub fn from_file(file: File, path: &Path) -> Result<Self, Error> {
-        let what = || path.display().to_string();
-        let mut head = vec![0; PAGE];
-        let length = system::read_upto(&file, &mut head, 0).map_err(|e| Error::io(what(), e))?;
-        if length < PAGE || head[..8] != abi::PROCESS_MAGIC {
-            return Err(Error::Magic { what: what(), expected: "process" });
-        }
-        let version = u32_at(&head, process::VERSION);
-        if version != abi::VERSION {
-            return Err(Error::Version { what: what(), version });
-        }
+        let head = read_head(&file, path, "process", &abi::PROCESS_MAGIC, process::VERSION)?;
         let stamp_hz = u64_at(&head, process::STAMP_HZ);
         let header = ProcessHeader {
             process_id: id_at(&head, process::PROCESS_ID),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::abi::{self, PAGE, RECORD_BYTES_MAX, doorbell, ring};
 use crate::bytes::{id_at, text_at, u32_at, u64_at};
 use crate::error::{Error, Fault};
-use crate::process_file::{open_regular, read_counts};
+use crate::process_file::{open_regular, read_counts, read_head};
 use crate::record::RecordIterator;
 use crate::system::{self, FutexPage};
 
@@ -196,15 +196,7 @@ impl RingReader {
     /// As [`RingReader::open`].
     pub fn from_file(file: File, path: &Path) -> Result<Self, Error> {
         let what = || path.display().to_string();
-        let mut head = vec![0; PAGE];
-        let length = system::read_upto(&file, &mut head, 0).map_err(|e| Error::io(what(), e))?;
-        if length < PAGE || head[..8] != abi::RING_MAGIC {
-            return Err(Error::Magic { what: what(), expected: "ring" });
-        }
-        let version = u32_at(&head, ring::VERSION);
-        if version != abi::VERSION {
-            return Err(Error::Version { what: what(), version });
-        }
+        let head = read_head(&file, path, "ring", &abi::RING_MAGIC, ring::VERSION)?;
         let capacity_bytes = u64_at(&head, ring::CAPACITY);
         let is_possible = capacity_bytes.is_power_of_two()
             && (ring::CAPACITY_MIN..=ring::CAPACITY_MAX).contains(&capacity_bytes);

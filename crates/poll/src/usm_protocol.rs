@@ -1,4 +1,5 @@
-//! Names of the protocols of SNMP's version 3, as `SnmpOptions` and cfgmaker's options write them.
+//! Names of the protocols and keys of SNMP's version 3, as `SnmpOptions` and cfgmaker's options write
+//! them.
 
 use snmp::{AuthenticationProtocol, PrivacyProtocol};
 
@@ -25,4 +26,29 @@ pub(crate) fn privacy_protocol(name: &str) -> Option<PrivacyProtocol> {
         "aes256" | "aescfb256" => PrivacyProtocol::Aes256,
         _ => return None,
     })
+}
+
+/// The bytes of a key or an engine id: pairs of hexadecimal digits, with or without `0x` before them.
+pub(crate) fn hexadecimal(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    digits.chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hexadecimal;
+
+    #[test]
+    fn keys_are_pairs_of_hexadecimal_digits() {
+        assert_eq!(hexadecimal("0x00fF10"), Some(vec![0, 0xff, 0x10]));
+        assert_eq!(hexadecimal("a1"), Some(vec![0xa1]));
+        assert_eq!(hexadecimal(""), Some(vec![]));
+        for wrong in ["a", "+a", "0xg0", "0x0x00", "ä", " a"] {
+            assert_eq!(hexadecimal(wrong), None, "{wrong}");
+        }
+    }
 }

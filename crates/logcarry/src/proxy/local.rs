@@ -155,14 +155,7 @@ impl LocalOutputs {
                 ring.thread = String::from_utf8_lossy(name).into_owned();
             }
             if levels.wants(&record, file) {
-                let origin = RecordOrigin {
-                    host: &header.host_name,
-                    process: &header.process_name,
-                    pid: header.pid,
-                    thread: &ring.thread,
-                    tid: ring.tid,
-                    ring: ring.stream.ring,
-                };
+                let origin = RecordOrigin::of(header, &ring.thread, ring.tid, ring.stream.ring);
                 self.write(&LogRecord::new(&record, file.dictionary(), origin, record.stamp));
             }
             if !records.advance() {

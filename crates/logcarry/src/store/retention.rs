@@ -4,8 +4,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::store::Store;
 use crate::store::segment::{self, Piece, Segment};
+use crate::store::{OpenSegment, Store};
 
 /// What a store keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Store {
             let path = segment::path_of(self.folder(), number);
             sizes.push((path.metadata()?.len(), path));
         }
-        let newest = self.segment.as_ref().map_or(0, |open| open.bytes);
+        let newest = self.segment.as_ref().map_or(0, OpenSegment::bytes);
         let mut total = sizes.iter().map(|(bytes, _)| bytes).sum::<u64>() + newest;
         let mut removed = Vec::new();
         for (bytes, path) in sizes {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use snmp::{DeviceSettings, KeyExtension, Security, UsmSecret, UsmUser, Version};
 
 use crate::device::{Device, SnmpOptions, SnmpVersion};
-use crate::usm_protocol::{authentication_protocol, privacy_protocol};
+use crate::usm_protocol::{authentication_protocol, hexadecimal, privacy_protocol};
 
 /// The address of a device.
 pub(super) fn address(device: &Device) -> Result<SocketAddr, String> {
@@ -58,7 +58,10 @@ fn user(options: &SnmpOptions) -> Result<UsmUser, String> {
     let text = |error: snmp::UsmUserError| error.to_string();
     let mut user = UsmUser::new(name.as_bytes()).map_err(text)?;
     let secret = |key: &Option<String>, password: &Option<String>| match (key, password) {
-        (Some(key), _) => Ok(Some(UsmSecret::LocalizedKey(hexadecimal(key)?))),
+        (Some(key), _) => {
+            let key = hexadecimal(key).ok_or("a key is not of hexadecimal digits")?;
+            Ok(Some(UsmSecret::LocalizedKey(key)))
+        }
         (None, Some(password)) => Ok(Some(UsmSecret::Password(password.clone().into_bytes()))),
         (None, None) => Ok::<_, String>(None),
     };
@@ -76,19 +79,9 @@ fn user(options: &SnmpOptions) -> Result<UsmUser, String> {
         user = user.with_privacy(protocol, KeyExtension::Blumenthal, found).map_err(text)?;
     }
     user.context_name = options.context_name.clone().unwrap_or_default().into_bytes();
-    user.context_engine_id = options.context_engine_id.as_deref().map(hexadecimal).transpose()?;
-    Ok(user)
-}
-
-fn hexadecimal(text: &str) -> Result<Vec<u8>, String> {
-    let wrong = || "a key is not of hexadecimal digits".to_owned();
-    let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
-    if !digits.len().is_multiple_of(2) {
-        return Err(wrong());
+    if let Some(engine_id) = &options.context_engine_id {
+        let bytes = hexadecimal(engine_id).ok_or("a context engine id has hexadecimal digits")?;
+        user.context_engine_id = Some(bytes);
     }
-    let pairs = digits.chunks_exact(2).map(|pair| {
-        let pair = std::str::from_utf8(pair).ok().filter(|pair| !pair.starts_with('+'));
-        pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()).ok_or_else(wrong)
-    });
-    pairs.collect()
+    Ok(user)
 }

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use snmp::{DeviceSettings, KeyExtension, Security, UsmSecret, UsmUser, Version};
 
 use super::{DeviceRequest, MakeError};
-use crate::usm_protocol::{authentication_protocol, privacy_protocol};
+use crate::usm_protocol::{authentication_protocol, hexadecimal, privacy_protocol};
 
 impl DeviceRequest {
     /// The settings of an SNMP session for it.  Asks the resolver for its address.
@@ -86,20 +86,11 @@ impl DeviceRequest {
             user = user.with_privacy(protocol, KeyExtension::default(), secret).map_err(wrong)?;
         }
         if let Some(engine) = value("contextengineid") {
-            let bytes = hexadecimal(engine.trim_start_matches("0x"));
-            let bytes =
-                bytes.ok_or_else(|| refused("contextengineid", "wants hexadecimal digits"))?;
+            let bytes = hexadecimal(engine)
+                .ok_or_else(|| refused("contextengineid", "wants hexadecimal digits"))?;
             user.context_engine_id = Some(bytes);
         }
         user.context_name = value("contextname").unwrap_or_default().as_bytes().to_vec();
         Ok(user)
     }
-}
-
-fn hexadecimal(text: &str) -> Option<Vec<u8>> {
-    let text = text.trim_start_matches("0x");
-    if !text.is_ascii() || !text.len().is_multiple_of(2) {
-        return None;
-    }
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
 }
