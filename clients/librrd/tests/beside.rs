@@ -333,12 +333,16 @@ fn collectd_records_the_same_files() {
         let mut command = sides.command(&program, is_ours);
         command.args(["-f", "-C", "collectd.conf"]).stdout(Stdio::null()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
+        let file = folder.join("rrd/host/load/load.rrd");
         // Long enough for two readings; the end writes what waits.
+        let begun = std::time::Instant::now();
+        while !file.exists() && begun.elapsed() < Duration::from_secs(30) {
+            std::thread::sleep(Duration::from_millis(100));
+        }
         std::thread::sleep(Duration::from_secs(3));
         let stopped = Command::new("kill").arg(child.id().to_string()).status();
         assert!(stopped.unwrap().success());
         let said = String::from_utf8_lossy(&child.wait_with_output().unwrap().stderr).into_owned();
-        let file = folder.join("rrd/host/load/load.rrd");
         let output = sides.command("rrdtool", false).arg("info").arg(&file).output().unwrap();
         let info = String::from_utf8_lossy(&output.stdout).into_owned();
         let reading = info.lines().find(|line| line.starts_with("ds[shortterm].last_ds"));

@@ -45,11 +45,11 @@ impl Drop for Ended {
     }
 }
 
-/// Waits until `is_so`, for ten seconds at most.
+/// Waits until `is_so`, for a minute at most.
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + Duration::from_secs(60);
     while !is_so() {
-        assert!(Instant::now() < until, "{what}: not within ten seconds");
+        assert!(Instant::now() < until, "{what}: not within a minute");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -119,7 +119,7 @@ fn a_job_that_ignores_term_is_killed_and_takes_its_children_along() {
     let folder = tempfile::tempdir().unwrap();
     let (job, child) = (folder.path().join("job"), folder.path().join("child"));
     let script = format!(
-        "trap '' TERM; echo $$ > {}; (trap '' TERM; sleep 30) & echo $! > {}; wait; sleep 30; {{}}",
+        "trap '' TERM; echo $$ > {}; (trap '' TERM; sleep 60) & echo $! > {}; wait; sleep 60; {{}}",
         job.display(),
         child.display()
     );
@@ -127,7 +127,7 @@ fn a_job_that_ignores_term_is_killed_and_takes_its_children_along() {
     let output =
         run(&["--timeout", "0.3", "--term-seq", "TERM,200,KILL,50", &script, ":::", "true"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(begun.elapsed() < Duration::from_secs(50));
     wait_until("the job is gone", || !lives(&job));
     wait_until("its child is gone", || !lives(&child));
 }
@@ -262,7 +262,7 @@ fn what_has_to_be_read_before_the_first_job_can_be_interrupted() {
         let mut command = whit(&[option.as_slice(), &["echo"]].concat());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = Ended(command.spawn().expect("whit starts"));
-        let until = Instant::now() + Duration::from_secs(10);
+        let until = Instant::now() + Duration::from_secs(60);
         while child.0.try_wait().expect("a child").is_none() {
             assert!(Instant::now() < until, "{option:?}: it does not hear");
             // SAFETY: plain system call.

@@ -28,18 +28,18 @@ fn files(folder: &Path) -> Vec<String> {
 fn one_term_ends_the_jobs_and_the_runner() {
     let folder = folder();
     let words =
-        ["-j2", "trap 'echo {} >> ended; exit' TERM; touch begun.{}; sleep 30 & wait", ":::"];
+        ["-j2", "trap 'echo {} >> ended; exit' TERM; touch begun.{}; sleep 60 & wait", ":::"];
     let mut child = start(&[&words[..], &["1", "2", "3"]].concat(), folder.path(), b"");
     let begun = Instant::now();
     while !(folder.path().join("begun.1").exists() && folder.path().join("begun.2").exists()) {
-        assert!(begun.elapsed() < Duration::from_secs(10), "no job has begun");
+        assert!(begun.elapsed() < Duration::from_secs(60), "no job has begun");
         std::thread::sleep(Duration::from_millis(10));
     }
     let killed = Instant::now();
     let killer = Command::new("kill").arg(child.id().to_string()).status().expect("kill");
     assert!(killer.success());
     let status = child.wait().expect("whit ends");
-    assert!(killed.elapsed() < Duration::from_secs(10), "one TERM was not enough");
+    assert!(killed.elapsed() < Duration::from_secs(50), "one TERM was not enough");
     assert_eq!(status.signal(), Some(libc::SIGTERM));
     let mut ended: Vec<String> = fs::read_to_string(folder.path().join("ended"))
         .expect("jobs have got the signal")

@@ -261,7 +261,7 @@ fn a_killed_holder_gives_its_slot_back() {
     let began = Instant::now();
     holder.kill();
     assert_eq!(waiter.code(), Some(7));
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     assert!(!place.path("home/semaphores/id-x").exists());
 }
 

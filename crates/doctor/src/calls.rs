@@ -238,7 +238,7 @@ mod tests {
         check(found.calls.as_ref().unwrap());
         let price = found.price.unwrap();
         assert!(price.bare_ns > 10.0 && price.counted_ns > price.bare_ns, "{price:?}");
-        assert!(price.counted_ns < 20_000.0, "{price:?}");
+        assert!(price.counted_ns < 1_000_000.0, "{price:?}");
     }
 
     #[test]

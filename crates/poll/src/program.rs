@@ -248,8 +248,8 @@ mod tests {
             shell("head -c 1000000 /dev/zero"),
         ];
         let begin = Instant::now();
-        let results = run_all(&calls, &[b"PATH=/usr/bin:/bin".to_vec()], Duration::from_secs(1));
-        assert!(begin.elapsed() < Duration::from_secs(5));
+        let results = run_all(&calls, &[b"PATH=/usr/bin:/bin".to_vec()], Duration::from_secs(3));
+        assert!(begin.elapsed() < Duration::from_secs(25));
         let text = |place: usize| results[place].as_ref().map(|text| String::from_utf8_lossy(text));
         assert_eq!(text(0).expect("done"), "b c\n2\n");
         assert!(matches!(results[1], Err(ProgramError::Timeout(_))), "{:?}", results[1]);

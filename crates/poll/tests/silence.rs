@@ -1,6 +1,6 @@
 //! Devices that do not answer: what they cost a round, how they rest, and that nobody else waits.
 //!
-//! Bounds are wide: the machine may be busy.
+//! Bounds are wide, as the machine may be busy, and a check that was disturbed is made again.
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
@@ -56,6 +56,10 @@ fn is_between(time: Duration, from: f64, to: f64) -> bool {
 #[test]
 fn a_dead_device_costs_its_configured_waits_once() {
     let _alone = alone();
+    testkit::undisturbed(dead_devices);
+}
+
+fn dead_devices() {
     for interfaces in [1, 20, 300] {
         let agent = start(2, interfaces, |_, device| device.faults.is_dead = true);
         let config = config(&agent, 2, interfaces, 300);
@@ -87,6 +91,10 @@ fn a_dead_device_costs_its_configured_waits_once() {
 #[test]
 fn a_silent_device_rests_and_short_rounds_do_not_wait_for_it() {
     let _alone = alone();
+    testkit::undisturbed(silent_devices);
+}
+
+fn silent_devices() {
     let agent = start(10, 4, |_, _| {});
     let config = config(&agent, 10, 4, 1);
     let mut asker = MergingAsker::new(5, now_ns);
@@ -109,7 +117,6 @@ fn a_silent_device_rests_and_short_rounds_do_not_wait_for_it() {
             asked_in.push(round);
         }
     }
-    println!("asked in {asked_in:?}, longest {longest:?}");
     // A tenth of the interval, not the 0.2 s of a try.
     assert!(longest < Duration::from_millis(180), "{longest:?}");
     // After 1, 2, 4 … 30 s: what is not answered in its round counts in the next.
@@ -127,6 +134,10 @@ fn a_silent_device_rests_and_short_rounds_do_not_wait_for_it() {
 #[test]
 fn a_slow_device_is_there_in_the_round_after_it_was_away() {
     let _alone = alone();
+    testkit::undisturbed(a_slow_device);
+}
+
+fn a_slow_device() {
     let agent = start(2, 4, |index, device| device.faults.is_dead = index == 0);
     let config = config(&agent, 2, 4, 1);
     let mut asker = MergingAsker::new(5, now_ns);
@@ -147,13 +158,16 @@ fn a_slow_device_is_there_in_the_round_after_it_was_away() {
 #[test]
 fn a_device_that_is_silent_to_large_requests_is_not_taken_for_dead() {
     let _alone = alone();
+    testkit::undisturbed(a_device_of_small_answers);
+}
+
+fn a_device_of_small_answers() {
     let agent = start(2, 30, |_, device| device.faults.silent_above = 9);
     let config = config(&agent, 2, 30, 300);
     let mut asker = MergingAsker::new(5, now_ns);
     for round in 0..4 {
         let (known, time, said) = timed(&mut asker, &config);
         assert_eq!(known, 60, "{round}: {said:?}");
-        println!("round {round}: {time:?}");
         assert!(round == 0 || time < Duration::from_millis(900), "{round}: {time:?}");
         pass(300_000_000_000);
     }

@@ -220,7 +220,7 @@ fn a_mail_says_what_was_broken() {
         ThresholdCheck { global: &global, target: &target, config_name: "x", current, failures };
     let (actions, _) = check.run();
     let [ThresholdAction::Mail(mail)] = &actions[..] else { panic!("{actions:?}") };
-    send(mail, "localhost", Duration::from_secs(5)).expect("sent");
+    send(mail, "localhost", Duration::from_secs(60)).expect("sent");
     let said = server.join().expect("a dialogue");
     let expected = [
         "EHLO localhost",
@@ -270,15 +270,16 @@ fn a_server_that_refuses_is_named() {
         let (mut stream, _) = listener.accept().expect("a client");
         stream.write_all(b"554 not here\r\n").expect("an answer");
     });
-    let mail = poll::threshold::Mail {
+    let mail = |port: u16| poll::threshold::Mail {
         servers: vec![format!("127.0.0.1:{port}")],
         sender: "a@b".to_owned(),
         receivers: vec!["c@d".to_owned()],
         message: String::new(),
     };
-    let error = send(&mail, "localhost", Duration::from_secs(5)).expect_err("refused");
+    let error = send(&mail(port), "localhost", Duration::from_secs(60)).expect_err("refused");
     assert!(error.to_string().contains("554 not here"), "{error}");
     server.join().expect("a server");
-    let error = send(&mail, "localhost", Duration::from_secs(5)).expect_err("gone");
+    let closed = testkit::ClosedPort::bind().expect("a port");
+    let error = send(&mail(closed.port()), "localhost", Duration::from_secs(60)).expect_err("gone");
     assert!(error.to_string().contains("cannot reach"), "{error}");
 }

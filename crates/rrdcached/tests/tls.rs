@@ -175,7 +175,7 @@ fn a_handshake_that_does_not_end_is_dropped() {
     let ours = Authority::new(&path, "ours");
     let own = ours.sign("server", &["127.0.0.1"], false);
     let mut settings = settings(&path);
-    settings.limits.handshake_seconds = 3;
+    settings.limits.handshake_seconds = 6;
     let (server, address) = start(settings, &own, Some(&ours));
     let plain = address.strip_prefix("tls:").expect("prefix");
     let begun = Instant::now();
@@ -195,22 +195,22 @@ fn a_handshake_that_does_not_end_is_dropped() {
     });
     let mut garbage = TcpStream::connect(plain).expect("connection");
     let _ = garbage.write_all(&[0x47; 100_000]);
-    let _ = garbage.set_read_timeout(Some(Duration::from_secs(2)));
+    let _ = garbage.set_read_timeout(Some(Duration::from_secs(5)));
     let _ = garbage.read_to_end(&mut Vec::new());
-    assert!(begun.elapsed() < Duration::from_secs(2), "garbage is not refused at once");
+    assert!(begun.elapsed() < Duration::from_secs(5), "garbage is not refused at once");
     let client_files = ours.sign("client", &[], false);
     let good =
         Client::connect(&address, None, &files(&ours, Some(&client_files))).expect("connection");
     good.ping().expect("PONG");
     let mut bytes = [0; 10];
     for mut stream in silent.iter().chain([&slow]) {
-        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("timeout");
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("timeout");
         // The end, or a reset.
         assert!(!stream.read(&mut bytes).is_ok_and(|count| count > 0));
         let waited = begun.elapsed();
-        assert!(waited < Duration::from_secs(8), "dropped after {waited:?}");
+        assert!(waited < Duration::from_secs(30), "dropped after {waited:?}");
     }
-    assert!(begun.elapsed() >= Duration::from_millis(2900), "dropped after {:?}", begun.elapsed());
+    assert!(begun.elapsed() >= Duration::from_millis(5900), "dropped after {:?}", begun.elapsed());
     let _ = slow.shutdown(std::net::Shutdown::Both);
     dripping.join().expect("thread");
     good.ping().expect("PONG");

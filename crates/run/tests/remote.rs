@@ -243,7 +243,7 @@ fn a_tied_job_ends_by_itself_with_its_code() {
         .expect("ssh");
     // The pipe is held until the host's side is over; only the fake ssh's `cat` waits for its end.
     let held = child.stdin.take();
-    let over = wait_for(Duration::from_secs(5), || world.there("over").exists().then_some(()));
+    let over = wait_for(Duration::from_secs(30), || world.there("over").exists().then_some(()));
     assert!(over.is_some(), "the job does not end while its pipe is held");
     drop(held);
     let output = child.wait_with_output().expect("ended");
@@ -254,7 +254,7 @@ fn a_tied_job_ends_by_itself_with_its_code() {
 fn a_tied_job_ends_with_its_connection() {
     let world = World::new();
     for stubborn in ["", "trap '' TERM; "] {
-        let command = format!("{stubborn}echo $$ > pid; sleep 60 & wait; sleep 60");
+        let command = format!("{stubborn}echo $$ > pid; sleep 300 & wait; sleep 300");
         let tied = Job { stdin: RemoteStdin::Alive, ..job(&command) };
         let mut child = world
             .command(&tied.words(&world.connection, &world.ssh))
@@ -265,7 +265,7 @@ fn a_tied_job_ends_with_its_connection() {
             .spawn()
             .expect("ssh");
         let file = world.there("pid");
-        let pid = wait_for(Duration::from_secs(5), || {
+        let pid = wait_for(Duration::from_secs(30), || {
             fs::read_to_string(&file).ok().filter(|text| text.ends_with('\n'))
         })
         .expect("the job says who it is");
@@ -274,7 +274,7 @@ fn a_tied_job_ends_with_its_connection() {
         unsafe { libc::kill(-child.id().cast_signed(), libc::SIGKILL) };
         child.wait().expect("ended");
         let process = Path::new("/proc").join(pid.trim());
-        let gone = wait_for(Duration::from_secs(5), || (!process.exists()).then_some(()));
+        let gone = wait_for(Duration::from_secs(30), || (!process.exists()).then_some(()));
         assert!(gone.is_some(), "the job outlives its connection ({stubborn:?})");
     }
 }

@@ -30,4 +30,4 @@ pub use random::Random;
 pub use rrdcached::Rrdcached;
 pub use skip::{LEDGER, is_installed, skip, skip_refused};
 pub use snmpd::Snmpd;
-pub use wait::wait_for;
+pub use wait::{undisturbed, wait_for};

@@ -326,14 +326,17 @@ fn processes_that_run_already_are_watched_and_let_go() {
     let mut shell = background(&["sh", "-c", "while :; do sleep 0.05; done"]);
     let pid = shell.0.id() as i32;
     let settings = KernelSettings::new(FollowScope::Tree);
+    let begin = Instant::now();
     let Some(mut engine) = opened(KernelEngine::attach(&[pid], &settings)) else { return };
     let seen = run_for(&mut engine, Duration::from_millis(600));
+    let watched = begin.elapsed();
     // It was waiting when we came.
     let first = seen.iter().find(|event| event.thread == pid).unwrap();
     let EventKind::Exit { call, wall_ns, .. } = first.what else { panic!("{first:?}") };
     // For its child, or, for a moment, until that had begun its program.
     assert!(["wait4", "vfork"].contains(&&*call.id.name()), "{first:?}");
-    assert!(wall_ns < 60_000_000, "{first:?}");
+    // No longer than we watched.
+    assert!(u128::from(wall_ns) < watched.as_nanos(), "{first:?}");
     check_order(&seen.into_iter().filter(|event| event.thread == pid).collect::<Vec<_>>());
     engine.detach().unwrap();
     assert_eq!(run_for(&mut engine, Duration::from_millis(200)), []);
@@ -377,7 +380,7 @@ fn only_failures_and_only_slow_calls() {
         panic!("{what:?}")
     };
     assert!(enter == call && call.id.name() == "clock_nanosleep");
-    assert!(wall_ns > 100_000_000 && cpu_ns.unwrap() < 5_000_000);
+    assert!(wall_ns > 100_000_000 && cpu_ns.unwrap() < 50_000_000);
 
     let settings = KernelSettings { successes_only: true, ..settings };
     let mut engine = start(&["cat", "/nowhere"], &settings).unwrap();

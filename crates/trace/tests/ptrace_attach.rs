@@ -73,7 +73,7 @@ fn a_running_process_is_taken_hold_of_and_let_go() {
         );
         let begin = Instant::now();
         engine.detach().unwrap();
-        assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+        assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
         assert_eq!(sleeper.tracer(), "0");
         let nothing = engine.run(None, &mut |event, _| panic!("{event:?}")).unwrap();
         assert_eq!(nothing, RunResult::Ended);

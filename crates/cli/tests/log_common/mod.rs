@@ -79,7 +79,7 @@ pub(crate) fn text(output: &Output) -> String {
 pub(crate) fn start(folder: &Path, words: &str) -> Running {
     let process = Running(command(folder, words).spawn().unwrap());
     if words.starts_with("central") {
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_secs(60);
         while !folder.join("socket").exists() {
             assert!(Instant::now() < deadline, "{words}");
             std::thread::sleep(Duration::from_millis(5));

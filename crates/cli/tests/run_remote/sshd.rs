@@ -49,7 +49,7 @@ pub(crate) fn sshd(folder: &Path) -> Result<(Sshd, u16), String> {
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(fs::File::create(folder.join("sshd.log")).map_err(|error| error.to_string())?);
     let mut sshd = Sshd(command.spawn().map_err(|error| error.to_string())?);
-    let until = Instant::now() + Duration::from_secs(5);
+    let until = Instant::now() + Duration::from_secs(30);
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
         let is_gone = !matches!(sshd.0.try_wait(), Ok(None));
         if is_gone || Instant::now() > until {
@@ -107,11 +107,11 @@ fn a_real_sshd_runs_jobs_and_ends_them_with_their_connection() {
 
     let pid_file = world.path("pid");
     let job = format!("echo $$ > {}; sleep 60; :", pid_file.display());
-    let line = ["--ssh", &ssh, "-S", &login, "--timeout", "2", &job, ":::", "1"];
+    let line = ["--ssh", &ssh, "-S", &login, "--timeout", "5", &job, ":::", "1"];
     assert_eq!(world.whit(&line).status.code(), Some(1));
     let pid = fs::read_to_string(&pid_file).unwrap();
     let there = PathBuf::from(format!("/proc/{}", pid.trim()));
-    let until = Instant::now() + Duration::from_secs(5);
+    let until = Instant::now() + Duration::from_secs(30);
     while there.exists() {
         assert!(Instant::now() < until, "the job outlives its connection");
         thread::sleep(Duration::from_millis(20));

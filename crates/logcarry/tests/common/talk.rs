@@ -109,7 +109,7 @@ pub(crate) struct Client {
 }
 
 /// How long a client may take to say what is expected of it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Client {
     pub(crate) fn start(mut command: Command) -> Self {
