@@ -16,7 +16,8 @@ use logring::{ConsumerState, Error, Tier, clock, writer};
 pub struct LocalOptions {
     /// How old a record must be before it is written, so that threads are in order.
     pub horizon: Duration,
-    /// Longest pause when nothing is logged.
+    /// Longest pause when little is logged.  After 100 ms without a record the next one wakes the thread,
+    /// which else looks once a second: at levels and clocks.
     pub idle: Duration,
     /// Remove the process's files at the end, if all was written.
     pub removes_files: bool,
@@ -34,6 +35,12 @@ impl Default for LocalOptions {
 
 /// Between two looks at levels and clocks.
 const SECOND_NS: u64 = 1_000_000_000;
+/// The first pause after there was something to write.
+const PAUSE_NS_MIN: u64 = 200_000;
+/// The pause after an output has failed.
+const FAILURE_PAUSE_NS: u64 = 200_000_000;
+/// After so long without a record the next one is asked to wake the thread.
+const QUIET_NS: u64 = 100_000_000;
 
 /// The thread; at its drop it writes what is left, and ends.
 #[derive(Debug)]
@@ -63,6 +70,7 @@ impl LocalOutput {
             rings: 0,
             looked_ns: 0,
             state: ConsumerState::None,
+            worked_ns: clock::boottime_ns(),
             options,
         };
         let builder = std::thread::Builder::new().name("log-output".to_owned());
@@ -78,6 +86,7 @@ impl LocalOutput {
 
     fn end(&mut self) -> DrainCounters {
         self.is_over.store(true, Ordering::Release);
+        writer::wake_local();
         self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
 }
@@ -119,22 +128,33 @@ struct Worker {
     rings: u32,
     looked_ns: u64,
     state: ConsumerState,
+    /// When there last was a record, or something woke the thread.
+    worked_ns: u64,
     options: LocalOptions,
 }
 
 impl Worker {
     fn run(&mut self, is_over: &AtomicBool) -> DrainCounters {
         logring::wake_without_preempting();
-        let mut pause = Duration::from_micros(200);
+        let mut pause_ns = PAUSE_NS_MIN;
+        let mut wakes = writer::local_wakes();
         while !is_over.load(Ordering::Acquire) {
-            let horizon_ns = u64::try_from(self.options.horizon.as_nanos()).unwrap_or(0);
+            let horizon_ns = nanoseconds(self.options.horizon);
             let count = self.round(clock::realtime_ns().saturating_sub(horizon_ns));
-            pause = match count {
-                Ok(0) => (pause * 2).min(self.options.idle),
-                Ok(_) => Duration::from_micros(200),
-                Err(_) => Duration::from_millis(200),
-            };
-            std::thread::sleep(pause);
+            let now_ns = clock::boottime_ns();
+            let seen = std::mem::replace(&mut wakes, writer::local_wakes());
+            if matches!(count, Ok(1..)) || wakes != seen {
+                (self.worked_ns, pause_ns) = (now_ns, PAUSE_NS_MIN);
+            } else {
+                pause_ns = (pause_ns * 2).min(nanoseconds(self.options.idle));
+            }
+            if count.is_err() {
+                self.sleep_through(FAILURE_PAUSE_NS, is_over);
+            } else if now_ns.saturating_sub(self.worked_ns) >= QUIET_NS && self.will_wake() {
+                writer::wait_for_local_wake(wakes, SECOND_NS);
+            } else {
+                writer::wait_for_local_wake(wakes, pause_ns);
+            }
         }
         let is_done = self.round(u64::MAX).is_ok();
         let removes = is_done && self.options.removes_files;
@@ -145,6 +165,30 @@ impl Worker {
             drop(std::fs::remove_file(process.path()));
         }
         self.drain.counters()
+    }
+
+    /// Sleeps, whatever is logged, unless the output is to end.
+    fn sleep_through(&self, sleep_ns: u64, is_over: &AtomicBool) {
+        let until_ns = clock::boottime_ns() + sleep_ns;
+        while !is_over.load(Ordering::Acquire) {
+            let left_ns = until_ns.saturating_sub(clock::boottime_ns());
+            if left_ns == 0 {
+                break;
+            }
+            writer::wait_for_local_wake(writer::local_wakes(), left_ns);
+        }
+    }
+
+    /// Whether the next record wakes this thread.  If not, it is asked to; the look after the next
+    /// sleep finds what came before the writers saw that.
+    fn will_wake(&mut self) -> bool {
+        self.drain.processes().all(|process| {
+            let will_wake = process.will_wake();
+            if matches!(will_wake, Ok(false)) {
+                let _ = process.ask_to_wake();
+            }
+            will_wake.unwrap_or(false)
+        })
     }
 
     /// Drains what is older than a horizon.
@@ -214,4 +258,8 @@ impl Worker {
             let _ = process.set_state(state, failure, message);
         }
     }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -43,6 +43,7 @@ fn child() {
         "file" => file(&folder),
         "threads" => threads(&folder),
         "broken" => broken(),
+        "quiet" => quiet(),
         "log" => facade(),
         "tracing" => tracing_layer(),
         other => panic!("{other}"),
@@ -144,6 +145,61 @@ fn broken() {
     drop((output, watch));
 }
 
+/// Says when it was given a record.
+struct Given(std::sync::mpsc::Sender<Instant>);
+
+impl LogSink for Given {
+    fn write(&mut self, _: &LogRecord<'_>) -> std::io::Result<()> {
+        self.0.send(Instant::now()).map_err(std::io::Error::other)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// How often the output's thread has slept.
+fn sleeps() -> u64 {
+    let of_output = |task: std::fs::DirEntry| {
+        let name = std::fs::read_to_string(task.path().join("comm")).ok()?;
+        let status = std::fs::read_to_string(task.path().join("status")).ok()?;
+        let count =
+            status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+        (name.trim() == "log-output").then(|| count.trim().parse().unwrap())
+    };
+    let mut tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    tasks.find_map(|task| of_output(task.unwrap())).expect("a thread")
+}
+
+/// Without records the output looks once a second, and the next record wakes it, as a flush and the
+/// end do.
+fn quiet() {
+    let log = Logger::new("quiet").unwrap();
+    let (sender, given) = std::sync::mpsc::channel();
+    let output = LocalOutput::start(Box::new(Given(sender)), LocalOptions::default()).unwrap();
+    testkit::undisturbed(|| {
+        log_info!(log, "{}", 1);
+        given.recv_timeout(Duration::from_secs(60)).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        let before = sleeps();
+        std::thread::sleep(Duration::from_millis(2_000));
+        let looks = sleeps() - before;
+        // Two or three; with pauses of 20 ms they would be a hundred.
+        assert!(looks <= 10, "{looks} looks in two seconds");
+        // Just after a look the next one is a second away.
+        let looked = sleeps();
+        testkit::wait_for("a look", || (sleeps() != looked).then_some(()));
+        let logged = Instant::now();
+        log_info!(log, "{}", 2);
+        let delay = given.recv_timeout(Duration::from_secs(60)).unwrap() - logged;
+        assert!(delay < Duration::from_millis(500), "{delay:?}");
+    });
+    let begin = Instant::now();
+    std::thread::sleep(Duration::from_millis(300));
+    drop(output);
+    assert!(begin.elapsed() < Duration::from_secs(30));
+}
+
 fn facade() {
     LogAdapter::install().unwrap();
     Logger::new("quiet").unwrap().set_levels(6, 6);
@@ -193,6 +249,11 @@ fn ten_threads_lose_nothing_to_a_slow_output() {
 #[test]
 fn an_output_that_fails_is_told_of() {
     run("broken", folder().path());
+}
+
+#[test]
+fn a_quiet_output_sleeps_until_the_next_record() {
+    run("quiet", folder().path());
 }
 
 #[test]

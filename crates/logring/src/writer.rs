@@ -4,6 +4,7 @@
 //! * `state` is what a thread keeps, and how a record is stored; `thread` is a call's way there;
 //! * `full` is what happens when there is no room;
 //! * `throttle` limits the records of a second;
+//! * `local_wake` is what a consumer in the process sleeps on;
 //! * `process` makes and keeps the files, the dictionary and the table of rings; it notices a fork;
 //! * `files` creates and maps files; `argument` says how values are stored.
 //!
@@ -15,6 +16,7 @@ mod argument;
 mod files;
 mod flush;
 mod full;
+mod local_wake;
 mod process;
 mod settings;
 mod state;
@@ -27,6 +29,7 @@ pub use argument::{
 pub use flush::{
     ConsumerStatus, FlushResult, consumer_status, flush, wait_for_status, wake_status_waiters,
 };
+pub use local_wake::{local_wakes, wait_for_local_wake, wake_local};
 pub use process::{
     SiteDescription, combined_context, context_id, count_dropped, is_started, level_bytes,
     local_files, logger_id, set_levels, site_id, stamp_of_boottime, text_id,

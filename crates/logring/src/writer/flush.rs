@@ -35,7 +35,7 @@ pub fn flush(tier: Tier, timeout_ns: u64) -> FlushResult {
     ring_positions(process, |number, written, _| wanted.push((number, written)));
     let asked = half(process, process::FLUSH_WANTED);
     asked.fetch_max((tier as u32).to_le(), Ordering::AcqRel);
-    process.ring_doorbell();
+    process.wake_consumers();
     let begin = clock::boottime_ns();
     let result = loop {
         let sequence = half(process, process::STATUS + status::SEQUENCE).load(Ordering::Acquire);

@@ -231,7 +231,7 @@ impl Process {
                 state.stalled.set(state.read.get() + 1);
                 return false;
             }
-            self.ring_doorbell();
+            self.wake_consumers();
             let seen = half(state, ring::MARKS);
             #[allow(clippy::cast_possible_truncation, reason = "a futex is the low half")]
             let expected = state.read.get() as u32;

@@ -259,8 +259,9 @@ impl Process {
         }
     }
 
-    /// Wakes the consumers that sleep.
-    pub(super) fn ring_doorbell(&self) {
+    /// Wakes the consumers that sleep, in this process and in others.
+    pub(super) fn wake_consumers(&self) {
+        super::local_wake::wake_local();
         if self.doorbell.is_null() {
             return;
         }

@@ -133,7 +133,7 @@ pub fn write_suppressed(level: u8, site: u32, context: u32, count: u64, stamps: 
 fn wake() {
     if let Some(process) = Process::get() {
         clear_sleeper();
-        process.ring_doorbell();
+        process.wake_consumers();
     }
 }
 
