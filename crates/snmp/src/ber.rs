@@ -72,9 +72,6 @@ pub enum DecodeCause {
     /// A value that has another length than its type.
     #[error("{0} bytes where the type has another length")]
     ValueLength(usize),
-    /// A type that SNMP has not.
-    #[error("unknown type {0:#04x}")]
-    UnknownType(u8),
     /// No PDU, or one that is not read here.
     #[error("unknown PDU {0:#04x}")]
     UnknownPdu(u8),
@@ -222,31 +219,22 @@ impl<'a> Reader<'a> {
         Ok(self.bytes.iter().fold(sign, |sum, byte| sum << 8 | i64::from(*byte)))
     }
 
-    /// The whole content as a number of `bits` bits that is never negative.
+    /// The whole content as a number that is never negative.
     ///
-    /// Agents that leave out the zero before a first bit are understood: as with net-snmp, a
-    /// negative number is taken modulo 2 to the `bits`.
+    /// Agents that leave out the zero before a first bit are understood: the bytes are a number
+    /// without a sign, as they are to MRTG's library and to net-snmp.  Zeros before are skipped.
     #[inline]
-    pub(crate) fn unsigned(&self, bits: u32) -> Result<u64, DecodeError> {
-        if let [0, rest @ ..] = self.bytes
-            && rest.len() == 8
-        {
-            let number = rest.iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
-            return if bits == 64 || number >> bits == 0 {
-                Ok(number)
-            } else {
-                Err(self.error(DecodeCause::NumberRange))
-            };
+    pub(crate) fn unsigned(&self) -> Result<u64, DecodeError> {
+        let length = self.bytes.len();
+        let zeros = match self.bytes {
+            [0, ..] if length > 8 => self.bytes.iter().take_while(|byte| **byte == 0).count(),
+            _ => 0,
+        };
+        if length == 0 || length - zeros > 8 {
+            return Err(self.error(DecodeCause::NumberLength(length)));
         }
-        let number = self.signed()?;
-        if bits == 64 {
-            return Ok(number.cast_unsigned());
-        }
-        let half = 1_i64 << (bits - 1);
-        match number {
-            _ if number >= 2 * half || number < -half => Err(self.error(DecodeCause::NumberRange)),
-            _ => Ok(number.cast_unsigned() & (u64::MAX >> (64 - bits))),
-        }
+        let significant = &self.bytes[zeros..];
+        Ok(significant.iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte)))
     }
 }
 
@@ -377,17 +365,26 @@ mod tests {
         }
         let most = [0x46, 9, 0, 255, 255, 255, 255, 255, 255, 255, 255];
         assert_eq!(encoded(|encoder| encoder.unsigned(0x46, u64::MAX)), most);
-        assert_eq!(Reader::new(&most[2..], 0).unsigned(64), Ok(u64::MAX));
+        assert_eq!(Reader::new(&most[2..], 0).unsigned(), Ok(u64::MAX));
     }
 
     #[test]
-    fn a_missing_zero_before_a_first_bit_is_understood() {
-        assert_eq!(Reader::new(&[0xf0, 0, 0, 0], 0).unsigned(32), Ok(0xf000_0000));
-        assert_eq!(Reader::new(&[0, 0xf0, 0, 0, 0], 0).unsigned(32), Ok(0xf000_0000));
-        assert_eq!(Reader::new(&[0xff], 0).unsigned(32), Ok(0xffff_ffff));
-        assert_eq!(Reader::new(&[0xff; 8], 0).unsigned(64), Ok(u64::MAX));
-        for wrong in [&[1, 0, 0, 0, 0][..], &[], &[0; 10], &[0, 0, 0, 0, 1, 0, 0, 0, 0]] {
-            assert!(Reader::new(wrong, 0).unsigned(32).is_err(), "{wrong:?}");
+    fn zeros_before_a_number_may_be_missing_or_many() {
+        let number = |bytes: &[u8]| Reader::new(bytes, 0).unsigned();
+        for (bytes, expected) in [
+            (&[0xc8][..], 200),
+            (&[0, 0xc8], 200),
+            (&[0xff, 0x7f], 0xff7f),
+            (&[0xf0, 0, 0, 0], 0xf000_0000),
+            (&[0, 0xf0, 0, 0, 0], 0xf000_0000),
+            (&[0xff; 8], u64::MAX),
+            (&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7], 7),
+            (&[0; 9], 0),
+        ] {
+            assert_eq!(number(bytes), Ok(expected), "{bytes:?}");
+        }
+        for wrong in [&[][..], &[1, 0, 0, 0, 0, 0, 0, 0, 0], &[0, 1, 0, 0, 0, 0, 0, 0, 0, 0]] {
+            assert!(number(wrong).is_err(), "{wrong:?}");
         }
     }
 

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use crate::ber::{DecodeCause, DecodeError, Encoder, Reader, tag};
+use crate::ber::{DecodeError, Encoder, Reader, tag};
 use crate::oid::OidRef;
 
 mod application {
@@ -45,9 +45,10 @@ pub enum SnmpValue<'a> {
     ObjectIdentifier(OidRef<'a>),
     /// `IpAddress`.
     IpAddress(Ipv4Addr),
-    /// `Counter32`: grows and begins again after 2^32 - 1.
+    /// `Counter32`: grows and begins again after 2^32 - 1.  One of more bits is read as
+    /// [`Self::Counter64`].
     Counter32(u32),
-    /// `Gauge32`, `Unsigned32`.
+    /// `Gauge32`, `Unsigned32`.  One of more bits is read as [`Self::Unsigned64`].
     Gauge32(u32),
     /// `TimeTicks`, in hundredths of a second.
     TimeTicks(u32),
@@ -71,39 +72,47 @@ pub enum SnmpValue<'a> {
     NoSuchInstance,
     /// Nothing follows, or only what may not be read.
     EndOfMibView,
+    /// A type that SNMP has not, or a length that its type has not: the tag and the bytes.
+    Unreadable(u8, &'a [u8]),
 }
 
 impl<'a> SnmpValue<'a> {
-    /// Reads the next element.
+    /// Reads the next element.  What its type does not allow is [`Self::Unreadable`]: an answer has
+    /// the values of many objects, and one that is wrong must not cost the others.
     #[inline]
     pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        let before = *reader;
         let (tag, content) = reader.element()?;
+        Ok(Self::of_content(tag, &content).unwrap_or(Self::Unreadable(tag, content.rest())))
+    }
+
+    /// A value that its type allows; one without a value may have content, which means nothing.
+    #[inline]
+    fn of_content(tag: u8, content: &Reader<'a>) -> Option<Self> {
         let bytes = content.rest();
-        let unsigned32 = || content.unsigned(32).map(|number| number as u32);
-        let exception = |value| match bytes {
-            [] => Ok(value),
-            _ => Err(content.error(DecodeCause::ValueLength(bytes.len()))),
-        };
-        Ok(match tag {
-            tag::INTEGER => Self::Integer(content.signed()?),
+        let unsigned = || content.unsigned().ok();
+        Some(match tag {
+            tag::INTEGER => Self::Integer(content.signed().ok()?),
             tag::OCTET_STRING | BIT_STRING => Self::OctetString(bytes),
-            tag::NULL => exception(Self::Null)?,
-            tag::OBJECT_IDENTIFIER => Self::ObjectIdentifier(OidRef::of_content(&content)?),
-            IP_ADDRESS => match <[u8; 4]>::try_from(bytes) {
-                Ok(bytes) => Self::IpAddress(bytes.into()),
-                Err(_) => return Err(content.error(DecodeCause::ValueLength(bytes.len()))),
-            },
-            COUNTER32 => Self::Counter32(unsigned32()?),
-            GAUGE32 | UINTEGER32 => Self::Gauge32(unsigned32()?),
-            TIME_TICKS => Self::TimeTicks(unsigned32()?),
-            OPAQUE => Self::of_opaque(&content),
+            tag::NULL => Self::Null,
+            tag::OBJECT_IDENTIFIER => Self::ObjectIdentifier(OidRef::of_content(content).ok()?),
+            IP_ADDRESS => Self::IpAddress(<[u8; 4]>::try_from(bytes).ok()?.into()),
+            // Agents that send more than 32 bits are read.
+            COUNTER32 => {
+                let number = unsigned()?;
+                u32::try_from(number).map_or(Self::Counter64(number), Self::Counter32)
+            }
+            GAUGE32 | UINTEGER32 => {
+                let number = unsigned()?;
+                u32::try_from(number).map_or(Self::Unsigned64(number), Self::Gauge32)
+            }
+            TIME_TICKS => Self::TimeTicks(unsigned()?.try_into().ok()?),
+            OPAQUE => Self::of_opaque(content),
             NSAP_ADDRESS => Self::NsapAddress(bytes),
-            COUNTER64 => Self::Counter64(content.unsigned(64)?),
-            NO_SUCH_OBJECT => exception(Self::NoSuchObject)?,
-            NO_SUCH_INSTANCE => exception(Self::NoSuchInstance)?,
-            END_OF_MIB_VIEW => exception(Self::EndOfMibView)?,
-            other => return Err(before.error(DecodeCause::UnknownType(other))),
+            COUNTER64 => Self::Counter64(unsigned()?),
+            NO_SUCH_OBJECT => Self::NoSuchObject,
+            NO_SUCH_INSTANCE => Self::NoSuchInstance,
+            END_OF_MIB_VIEW => Self::EndOfMibView,
+            _ => return None,
         })
     }
 
@@ -119,14 +128,14 @@ impl<'a> SnmpValue<'a> {
         let number = Reader::new(inside, 0);
         let value = match (kind, inside.len()) {
             (OPAQUE_FLOAT, 4) => {
-                number.unsigned(32).ok().map(|bits| Self::Float(f32::from_bits(bits as u32)))
+                number.unsigned().ok().map(|bits| Self::Float(f32::from_bits(bits as u32)))
             }
             (OPAQUE_DOUBLE, 8) => {
-                number.unsigned(64).ok().map(|bits| Self::Double(f64::from_bits(bits)))
+                number.unsigned().ok().map(|bits| Self::Double(f64::from_bits(bits)))
             }
             (OPAQUE_I64, _) => number.signed().ok().map(Self::Integer64),
-            (OPAQUE_U64, _) => number.unsigned(64).ok().map(Self::Unsigned64),
-            (OPAQUE_COUNTER64, _) => number.unsigned(64).ok().map(Self::Counter64),
+            (OPAQUE_U64, _) => number.unsigned().ok().map(Self::Unsigned64),
+            (OPAQUE_COUNTER64, _) => number.unsigned().ok().map(Self::Counter64),
             _ => None,
         };
         value.unwrap_or(Self::Opaque(bytes))
@@ -160,6 +169,7 @@ impl<'a> SnmpValue<'a> {
             Self::NoSuchObject => encoder.element(NO_SUCH_OBJECT, &[]),
             Self::NoSuchInstance => encoder.element(NO_SUCH_INSTANCE, &[]),
             Self::EndOfMibView => encoder.element(END_OF_MIB_VIEW, &[]),
+            Self::Unreadable(tag, bytes) => encoder.element(tag, bytes),
         }
     }
 
@@ -221,6 +231,10 @@ impl fmt::Display for SnmpValue<'_> {
             Self::NoSuchObject => f.write_str("no such object"),
             Self::NoSuchInstance => f.write_str("no such instance"),
             Self::EndOfMibView => f.write_str("end of the MIB view"),
+            Self::Unreadable(tag, bytes) => {
+                write!(f, "type {tag:#04x}: ")?;
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
         }
     }
 }
@@ -228,6 +242,7 @@ impl fmt::Display for SnmpValue<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ber::DecodeCause;
 
     fn encoded(value: SnmpValue<'_>) -> Vec<u8> {
         let mut buffer = [0; 100];
@@ -265,6 +280,7 @@ mod tests {
             SnmpValue::NoSuchObject,
             SnmpValue::NoSuchInstance,
             SnmpValue::EndOfMibView,
+            SnmpValue::Unreadable(0xc0, &[1, 2]),
         ] {
             assert_eq!(decoded(&encoded(value)), Ok(value));
         }
@@ -273,14 +289,41 @@ mod tests {
     }
 
     #[test]
-    fn what_no_type_allows_is_refused() {
-        assert_eq!(decoded(&[0x40, 3, 1, 2, 3]), Err(DecodeCause::ValueLength(3)));
-        assert_eq!(decoded(&[5, 1, 0]), Err(DecodeCause::ValueLength(1)));
-        assert_eq!(decoded(&[0x82, 1, 0]), Err(DecodeCause::ValueLength(1)));
-        assert_eq!(decoded(&[2, 0]), Err(DecodeCause::NumberLength(0)));
-        assert_eq!(decoded(&[2, 9, 0, 0, 0, 0, 0, 0, 0, 0, 1]), Err(DecodeCause::NumberLength(9)));
-        assert_eq!(decoded(&[0x41, 5, 1, 0, 0, 0, 0]), Err(DecodeCause::NumberRange));
-        assert_eq!(decoded(&[0x30, 0]), Err(DecodeCause::UnknownType(0x30)));
+    fn what_no_type_allows_is_kept_as_its_bytes() {
+        for bytes in [
+            &[0x40, 3, 1, 2, 3][..],
+            &[0x40, 0],
+            &[2, 0],
+            &[2, 9, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+            &[0x41, 0],
+            &[0x43, 5, 1, 0, 0, 0, 0],
+            &[0x46, 9, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+            &[6, 2, 0x2b, 0x86],
+            &[6, 6, 0x2b, 0x90, 0x80, 0x80, 0x80, 0],
+            &[0x30, 0],
+            &[0x24, 3, 4, 1, 7],
+            &[0x83, 0],
+            &[0xc0, 1, 7],
+        ] {
+            let value = SnmpValue::Unreadable(bytes[0], &bytes[2..]);
+            assert_eq!(decoded(bytes), Ok(value));
+            assert_eq!(encoded(value), bytes);
+            assert_eq!((value.as_integer(), value.as_octets()), (None, None));
+        }
+        let text = SnmpValue::Unreadable(0xc0, &[1, 0xab]).to_string();
+        assert_eq!(text, "type 0xc0: 01ab");
+    }
+
+    #[test]
+    fn what_agents_send_besides_the_standard_is_read() {
         assert_eq!(decoded(&[0x47, 1, 9]), Ok(SnmpValue::Gauge32(9)));
+        assert_eq!(decoded(&[0x42, 1, 200]), Ok(SnmpValue::Gauge32(200)));
+        assert_eq!(decoded(&[0x46, 1, 200]), Ok(SnmpValue::Counter64(200)));
+        let wide = [0x41, 5, 1, 0, 0, 0, 2];
+        assert_eq!(decoded(&wide), Ok(SnmpValue::Counter64(0x1_0000_0002)));
+        let wide = [0x42, 5, 1, 0, 0, 0, 2];
+        assert_eq!(decoded(&wide), Ok(SnmpValue::Unsigned64(0x1_0000_0002)));
+        assert_eq!(decoded(&[5, 1, 0]), Ok(SnmpValue::Null));
+        assert_eq!(decoded(&[0x80, 1, 0]), Ok(SnmpValue::NoSuchObject));
     }
 }
