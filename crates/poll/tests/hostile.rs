@@ -34,6 +34,8 @@ enum Nonsense {
     Error(i32, i32),
     OtherKind,
     OtherCommunity,
+    /// Every value whose object ends with 7 has a type that SNMP has not.
+    UnknownType,
 }
 
 use Nonsense::*;
@@ -109,12 +111,14 @@ fn answers(nonsense: Nonsense, bytes: &[u8], random: &mut Random) -> Vec<Vec<u8>
         }
         OtherKind => head.kind = PduKind::GetNext,
         OtherCommunity => community.community = b"private",
-        Truncated | Flipped | Twice => {}
+        Truncated | Flipped | Twice | UnknownType => {}
     }
-    let varbinds: Vec<Varbind<'_>> = oids
-        .iter()
-        .map(|oid| Varbind { oid: oid.as_ref(), value: long.unwrap_or_else(|| value(oid)) })
-        .collect();
+    let value = |oid: &Oid| match value(oid) {
+        SnmpValue::Counter32(7) if nonsense == UnknownType => SnmpValue::Unreadable(0xc0, &[7]),
+        value => long.unwrap_or(value),
+    };
+    let varbinds: Vec<Varbind<'_>> =
+        oids.iter().map(|oid| Varbind { oid: oid.as_ref(), value: value(oid) }).collect();
     let mut buffer = vec![0; 65_507];
     let Ok(start) = community.encode(&mut buffer, &head, varbinds.into_iter()) else {
         return Vec::new();
@@ -234,5 +238,33 @@ fn a_round_goes_on_beside_devices_that_answer_nonsense() {
             let is_named = said.iter().any(|line| line.starts_with(nonsense));
             assert!(round > 0 || is_named, "{nonsense}: {said:#?}");
         }
+    }
+}
+
+#[test]
+fn a_value_of_no_type_costs_no_other_value() {
+    let hostile = Hostile::start(UnknownType);
+    let mut config = Config::default();
+    config.global.interval_s = 300;
+    for version in [SnmpVersion::V1, SnmpVersion::V2c] {
+        let mut asked = device(hostile.address, version);
+        // However busy the machine is.
+        asked.timeout_s = 10.0;
+        config.devices.push(asked);
+        for interface in 1..=30 {
+            let selector = InterfaceSelector::Number(interface);
+            config.queries.push(query(config.devices.len() - 1, &selector));
+        }
+    }
+    let begun = Instant::now();
+    let (answers, _) = ask(&mut MergingAsker::new(1, now_ns), &config);
+    // Nothing was asked again.
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    for (answer, interface) in answers.iter().zip((1..=30_u32).cycle()) {
+        let expected = match interface {
+            7 => "#<unprintable BER type 0xc0>".to_owned(),
+            _ => interface.to_string(),
+        };
+        assert_eq!(answer.values, [Some(expected.clone().into()), Some(expected.into())]);
     }
 }

@@ -135,9 +135,17 @@ pub(super) fn text(value: &SnmpValue<'_>) -> Option<Vec<u8>> {
         SnmpValue::TimeTicks(ticks) => Some(time_ticks(*ticks).into_bytes()),
         SnmpValue::OctetString(bytes) => Some(bytes.to_vec()),
         SnmpValue::Null => None,
+        // Their bytes in hexadecimal could be digits alone, and would be taken for a number.
+        SnmpValue::Opaque(_) => Some(unprintable(0x44)),
+        SnmpValue::NsapAddress(_) => Some(unprintable(0x45)),
+        SnmpValue::Unreadable(tag, _) => Some(unprintable(*tag)),
         value if value.is_exception() => None,
         other => Some(other.to_string().into_bytes()),
     }
+}
+
+fn unprintable(tag: u8) -> Vec<u8> {
+    format!("#<unprintable BER type {tag:#x}>").into_bytes()
 }
 
 /// `3 days, 4:05:06`.
@@ -149,5 +157,24 @@ pub(super) fn time_ticks(ticks: u32) -> String {
         0 => clock,
         1 => format!("1 day, {clock}"),
         _ => format!("{days} days, {clock}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_without_a_meaning_are_no_number() {
+        let printed = |value| text(&value).map(|text| String::from_utf8(text).unwrap());
+        for (value, tag) in [
+            (SnmpValue::Opaque(&[1, 2, 3, 4]), "0x44"),
+            (SnmpValue::NsapAddress(&[0x12]), "0x45"),
+            (SnmpValue::Unreadable(0xa, &[3]), "0xa"),
+        ] {
+            assert_eq!(printed(value), Some(format!("#<unprintable BER type {tag}>")));
+        }
+        assert_eq!(printed(SnmpValue::Float(2.5)).as_deref(), Some("2.5"));
+        assert_eq!(printed(SnmpValue::NoSuchObject), None);
     }
 }
