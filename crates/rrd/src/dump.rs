@@ -159,11 +159,17 @@ fn push_archive(out: &mut String, header: &RrdHeader, index: usize) {
     out.push_str("\t\t</cdp_prep>\n");
 }
 
+/// A line with a parameter of an archive.  Not a number is written in small letters here.
+fn push_parameter(out: &mut String, name: &str, value: f64) {
+    match value.is_nan() {
+        true => out.push_str(&format!("\t\t<{name}>nan</{name}>")),
+        false => push_element(out, "\t\t", name, value),
+    }
+    out.push('\n');
+}
+
 fn push_parameters(out: &mut String, version: u8, archive: &Archive) {
-    let mut double = |name: &str, place: usize| {
-        push_element(out, "\t\t", name, archive.double(place));
-        out.push('\n');
-    };
+    let mut double = |name: &str, place: usize| push_parameter(out, name, archive.double(place));
     match archive.function {
         ConsolidationFunction::HwPredict | ConsolidationFunction::MhwPredict => {
             double("hw_alpha", archive_value::ALPHA);
@@ -175,8 +181,7 @@ fn push_parameters(out: &mut String, version: u8, archive: &Archive) {
             out.push_str(&format!("\t\t<seasonal_smooth_idx>{row}</seasonal_smooth_idx>\n"));
             if version >= 4 {
                 let window = archive.double(archive_value::SMOOTHING_WINDOW);
-                push_element(out, "\t\t", "smoothing_window", window);
-                out.push('\n');
+                push_parameter(out, "smoothing_window", window);
             }
         }
         ConsolidationFunction::Failures => {

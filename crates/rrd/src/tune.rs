@@ -45,12 +45,18 @@ pub fn change(image: &mut Image, letter: char, value: &str) -> Result<()> {
     }
 }
 
-/// Splits `name:rest`; the name is cut as files keep it.
-fn named(text: &str) -> Option<(&str, &str)> {
+/// The name of a source at the begin of a text, and the text after it.  Longer names are cut as
+/// files keep them, so that what is left begins with the rest of the name.
+fn leading_name(text: &str) -> Option<(&str, &str)> {
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let length = text.bytes().take(NAME_BYTES_MAX).take_while(is_name).count();
-    let (name, rest) = text.split_at(length);
-    Some((name, rest.strip_prefix(':')?)).filter(|_| length > 0)
+    (length > 0).then(|| text.split_at(length))
+}
+
+/// Splits `name:rest`.
+fn named(text: &str) -> Option<(&str, &str)> {
+    let (name, rest) = leading_name(text)?;
+    Some((name, rest.strip_prefix(':')?))
 }
 
 fn source_index(header: &RrdHeader, name: &str) -> Result<usize> {
@@ -58,8 +64,10 @@ fn source_index(header: &RrdHeader, name: &str) -> Result<usize> {
 }
 
 fn heartbeat(header: &mut RrdHeader, text: &str) -> Result<()> {
-    let given = named(text).filter(|(_, rest)| {
-        rest.trim_start_matches(['-', '+']).starts_with(|first: char| first.is_ascii_digit())
+    let given = named(text).filter(|(_, seconds)| {
+        let seconds = seconds.trim_ascii_start();
+        let digits = seconds.strip_prefix(['-', '+']).unwrap_or(seconds);
+        digits.starts_with(|first: char| first.is_ascii_digit())
     });
     let (name, seconds) = given.ok_or_else(|| refuse!("invalid arguments for heartbeat"))?;
     let index = source_index(header, name)?;
@@ -67,25 +75,40 @@ fn heartbeat(header: &mut RrdHeader, text: &str) -> Result<()> {
     Ok(())
 }
 
+/// Longest text of a limit; RRDtool does not look at what follows it.
+const LIMIT_BYTES_MAX: usize = 40;
+
 fn limit(header: &mut RrdHeader, text: &str, place: usize, which: &str) -> Result<()> {
     let invalid = || refuse!("invalid arguments for {which} ds value");
-    let (name, number) = named(text).ok_or_else(invalid)?;
-    let limit = match number {
+    let (name, rest) = named(text).ok_or_else(invalid)?;
+    // Nor does it look at what follows the last character that a limit may have: `5x` is 5.
+    let is_limit = |byte: &u8| byte.is_ascii_digit() || b"U.e+-".contains(byte);
+    let length = rest.bytes().take(LIMIT_BYTES_MAX).take_while(is_limit).count();
+    let limit = match &rest[..length] {
         "U" => UNKNOWN,
-        _ => number::parse(number.as_bytes()).map_err(|_| invalid())?,
+        number => number::parse(number.as_bytes()).map_err(|_| invalid())?,
     };
     let index = source_index(header, name)?;
     header.sources[index].values[place] = limit.to_bits();
     Ok(())
 }
 
+/// Longest name of a type; RRDtool does not look at what follows it.
+const KIND_BYTES_MAX: usize = 19;
+
 fn kind(header: &mut RrdHeader, text: &str) -> Result<()> {
-    let (name, kind) =
-        named(text).ok_or_else(|| refuse!("invalid arguments for data source type"))?;
+    let invalid = || refuse!("invalid arguments for data source type");
+    let (name, rest) = named(text).ok_or_else(invalid)?;
+    let length = rest.bytes().take(KIND_BYTES_MAX).take_while(u8::is_ascii_uppercase).count();
+    let kind = Some(&rest[..length]).filter(|kind| !kind.is_empty()).ok_or_else(invalid)?;
     let index = source_index(header, name)?;
     let unknown = || refuse!("unknown data acquisition function '{kind}'");
     let kind = SourceKind::of(kind).ok_or_else(unknown)?;
     let was = header.sources[index].kind;
+    if kind == was {
+        // Its last reading still counts.
+        return Ok(());
+    }
     if kind == SourceKind::Compute || was == SourceKind::Compute {
         return Err(refuse!("a data source cannot be made a computed one, or one into another"));
     }
@@ -95,20 +118,27 @@ fn kind(header: &mut RrdHeader, text: &str) -> Result<()> {
 }
 
 fn rename(header: &mut RrdHeader, text: &str) -> Result<()> {
-    let names = named(text)
-        .map(|(old, new)| (old, named(&format!("{new}:")).map(|(new, _)| new.len()), new));
-    let Some((old, length, new)) = names else {
-        return Err(refuse!("invalid arguments for data source type"));
-    };
-    let length = length.unwrap_or_else(|| new.len().min(NAME_BYTES_MAX));
-    let new = new.get(..length).unwrap_or(new).to_owned();
+    let names = named(text).and_then(|(old, rest)| Some((old, leading_name(rest)?.0)));
+    let (old, new) = names.ok_or_else(|| refuse!("invalid arguments for data source type"))?;
     let index = source_index(header, old)?;
-    header.sources[index].name = new;
+    new.clone_into(&mut header.sources[index].name);
     Ok(())
 }
 
 /// Sets a parameter of all archives of some functions.
 fn set_all(
+    header: &mut RrdHeader,
+    is_meant: impl Fn(ConsolidationFunction) -> bool,
+    place: usize,
+    number: f64,
+    what: &str,
+) -> Result<()> {
+    // RRDtool's `nan` has no sign.
+    let number = if number.is_nan() { f64::NAN } else { number };
+    set_all_bits(header, is_meant, place, number.to_bits(), what)
+}
+
+fn set_all_bits(
     header: &mut RrdHeader,
     is_meant: impl Fn(ConsolidationFunction) -> bool,
     place: usize,
@@ -135,17 +165,19 @@ const DELTA_MIN: f64 = 0.1;
 
 fn delta(header: &mut RrdHeader, text: &str, place: usize) -> Result<()> {
     // A text that is no number at all is taken for 0, but 0 itself is too small.
-    let number = match number::parse(text.as_bytes()) {
-        Ok(number) if number < DELTA_MIN => {
-            return Err(refuse!("Parameter specified is too small"));
-        }
-        Ok(number) => number,
-        Err(NumberError::Tail { .. }) => {
-            return Err(refuse!("Unable to parse parameter in set_deltaarg"));
-        }
-        Err(_) => 0.0,
+    let parsed = number::parse(text.as_bytes());
+    let number = match &parsed {
+        Ok(number) => *number,
+        Err(NumberError::Tail { .. }) => number::parse_prefix(text.as_bytes()).0,
+        Err(_) => return set_all(header, is_failures, place, 0.0, "Failures"),
     };
-    set_all(header, is_failures, place, number.to_bits(), "Failures")
+    if number < DELTA_MIN {
+        return Err(refuse!("Parameter specified is too small"));
+    }
+    if parsed.is_err() {
+        return Err(refuse!("Unable to parse parameter in set_deltaarg"));
+    }
+    set_all(header, is_failures, place, number, "Failures")
 }
 
 fn window(header: &mut RrdHeader, text: &str, place: usize) -> Result<()> {
@@ -153,7 +185,7 @@ fn window(header: &mut RrdHeader, text: &str, place: usize) -> Result<()> {
     if !(1..=FAILURES_WINDOW_MAX as i64).contains(&number) {
         return Err(refuse!("Parameter must be between 1 and {FAILURES_WINDOW_MAX}"));
     }
-    set_all(header, is_failures, place, number as u64, "Failures")?;
+    set_all_bits(header, is_failures, place, number as u64, "Failures")?;
     // The window begins anew.
     let sources = header.sources.len().max(1);
     for (at, values) in header.consolidation.iter_mut().enumerate() {
@@ -172,7 +204,7 @@ fn share(
     if number <= 0.0 || number >= 1.0 {
         return Err(refuse!("Holt-Winters parameter must be between 0 and 1"));
     }
-    set_all(header, is_meant, place, number.to_bits(), "Holt-Winters")
+    set_all(header, is_meant, place, number, "Holt-Winters")
 }
 
 /// A number; what follows it is left out.
@@ -196,13 +228,15 @@ fn smoothing(header: &mut RrdHeader, text: &str, letter: char) -> Result<()> {
         return Err(refuse!("Holt-Winters parameter must be between 0 and 1"));
     }
     let place = archive_value::SMOOTHING_WINDOW;
-    set_all(header, |one| one == function, place, number.to_bits(), "Holt-Winters")?;
+    set_all(header, |one| one == function, place, number, "Holt-Winters")?;
     // Older versions do not have the parameter.
     header.version = header.version.max(4);
     Ok(())
 }
 
-fn forget_forecast(image: &mut Image, name: &str) -> Result<()> {
+fn forget_forecast(image: &mut Image, text: &str) -> Result<()> {
+    let (name, _) =
+        leading_name(text).ok_or_else(|| refuse!("invalid argument for aberrant-reset"))?;
     let index = source_index(&image.header, name)?;
     let sources = image.header.sources.len();
     for season in holt_winters::reset(&mut image.header, index) {
