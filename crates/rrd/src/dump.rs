@@ -7,6 +7,7 @@ use crate::header::{
     Archive, ConsolidationFunction, RrdHeader, SourceKind, Values, archive_value,
     consolidation_value, primary_value,
 };
+use crate::holt_winters;
 use crate::info::history;
 use crate::number::push_dumped;
 
@@ -42,6 +43,7 @@ pub fn dump<E: From<crate::Error>>(
     mut write: impl FnMut(&str) -> Result<(), E>,
 ) -> Result<(), E> {
     let header = file.header();
+    holt_winters::check_windows(header)?;
     let mut out = String::with_capacity(PIECE_BYTES + 4096);
     push_heading(&mut out, heading);
     let mut clock = Clock::new(zone);

@@ -137,6 +137,21 @@ pub(crate) fn check(header: &RrdHeader) -> Result<()> {
     Ok(())
 }
 
+/// Bytes that the state has for the violations of a window.
+const VIOLATIONS_BYTES: usize = 80;
+
+/// Refuses windows for which the state has no room; RRDtool would use memory that is not its own.
+pub(crate) fn check_windows(header: &RrdHeader) -> Result<()> {
+    for (index, archive) in header.archives.iter().enumerate() {
+        let window = archive.values[archive_value::WINDOW];
+        let is_failures = archive.function == ConsolidationFunction::Failures;
+        if is_failures && window > VIOLATIONS_BYTES as u64 {
+            return Err(refuse!("rra {index} (FAILURES) has a window of {window} rows"));
+        }
+    }
+    Ok(())
+}
+
 /// One step of one archive and source.
 pub(crate) struct Step<'a> {
     pub(crate) header: &'a mut RrdHeader,
@@ -335,15 +350,15 @@ impl Step<'_> {
 }
 
 /// The violations of the latest rows, newest first; they share the memory of the other values.
-pub(crate) fn violations(values: &Values) -> [u8; 80] {
-    let mut bytes = [0; 80];
+pub(crate) fn violations(values: &Values) -> [u8; VIOLATIONS_BYTES] {
+    let mut bytes = [0; VIOLATIONS_BYTES];
     for (slot, value) in bytes.chunks_exact_mut(8).zip(values) {
         slot.copy_from_slice(&value.to_le_bytes());
     }
     bytes
 }
 
-fn set_violations(values: &mut Values, bytes: &[u8; 80]) {
+fn set_violations(values: &mut Values, bytes: &[u8; VIOLATIONS_BYTES]) {
     for (value, slot) in values.iter_mut().zip(bytes.chunks_exact(8)) {
         let mut word = [0; 8];
         word.copy_from_slice(slot);

@@ -186,6 +186,7 @@ fn window(header: &mut RrdHeader, text: &str, place: usize) -> Result<()> {
         return Err(refuse!("Parameter must be between 1 and {FAILURES_WINDOW_MAX}"));
     }
     set_all_bits(header, is_failures, place, number as u64, "Failures")?;
+    holt_winters::check_windows(header)?;
     // The window begins anew.
     let sources = header.sources.len().max(1);
     for (at, values) in header.consolidation.iter_mut().enumerate() {
@@ -238,6 +239,7 @@ fn forget_forecast(image: &mut Image, text: &str) -> Result<()> {
     let (name, _) =
         leading_name(text).ok_or_else(|| refuse!("invalid argument for aberrant-reset"))?;
     let index = source_index(&image.header, name)?;
+    holt_winters::check_windows(&image.header)?;
     let sources = image.header.sources.len();
     for season in holt_winters::reset(&mut image.header, index) {
         let cells = image.cells[season].iter_mut().skip(index).step_by(sources);

@@ -10,10 +10,13 @@ use std::path::Path;
 
 use rrd::check;
 use rrd::create::{Options, create};
+use rrd::dump::{Heading, LocalZone, dump};
 use rrd::header::{Time, archive_value, primary_value};
 use rrd::image::Image;
 use rrd::repair::{self, Repaired, repair_bytes};
+use rrd::tune;
 use rrd::update::{Moments, update};
+use rrd::{Access, File};
 
 use oracle::{Random, name, ours, setting, words};
 
@@ -21,6 +24,12 @@ use oracle::{Random, name, ours, setting, words};
 const NOW: i64 = 1_700_000_000;
 
 struct Unknown;
+
+impl LocalZone for Unknown {
+    fn offset(&self, _seconds: i64) -> (i32, String) {
+        (0, "UTC".to_owned())
+    }
+}
 
 impl Moments for Unknown {
     fn now(&self) -> Time {
@@ -268,4 +277,28 @@ fn a_lost_step_has_to_be_given() {
         let repaired = repair_bytes(bytes, NOW, &given).expect("mended");
         assert_sound(&repaired, path, "a given step");
     });
+}
+
+/// RRDtool walks over the memory behind the state of such a window.
+#[test]
+fn a_window_without_room_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("window.rrd");
+    let options = Options { start: Some(1_000_000_000), ..Options::default() };
+    create(&path, &options, &["DS:x:GAUGE:600:U:U", "RRA:HWPREDICT:60:0.1:0.003:12"], NOW).unwrap();
+    let mut image = Image::of(&File::open(&path, Access::Read).unwrap()).unwrap();
+    let failures = image.header.archives.len() - 1;
+    for (window, fits) in [(80, true), (81, false), (50_000, false), (u64::MAX, false)] {
+        image.header.archives[failures].values[archive_value::WINDOW] = window;
+        image.write(&path).unwrap();
+        let file = File::open(&path, Access::Read).unwrap();
+        let dumped = dump::<rrd::Error>(&file, Heading::None, &Unknown, |_| Ok(()));
+        assert_eq!(dumped.is_ok(), fits, "{window}");
+        for (letter, value) in [('b', "x"), ('f', "3")] {
+            let changed = tune::change(&mut image.clone(), letter, value);
+            assert_eq!(changed.is_ok(), fits, "{letter} {window}");
+        }
+        // A new length mends it.
+        tune::change(&mut image.clone(), 'w', "9").unwrap();
+    }
 }
