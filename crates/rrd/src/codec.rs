@@ -22,6 +22,13 @@ pub(crate) const VERSION_MAX: u8 = 5;
 /// thousand million years, in seconds.
 pub(crate) const TIME_MAX: i64 = 1 << 55;
 
+/// Whether the times of an archive's rows can be counted with.
+pub(crate) fn is_bounded(rows: u64, steps_per_row: u64, step_seconds: u64) -> bool {
+    let row_seconds = step_seconds.checked_mul(steps_per_row);
+    let row_seconds = row_seconds.filter(|seconds| *seconds <= TIME_MAX as u64);
+    row_seconds.and_then(|seconds| seconds.checked_mul(rows)).is_some_and(|all| all <= 1 << 61)
+}
+
 /// What the first bytes of a file say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
@@ -258,10 +265,7 @@ impl Reader<'_> {
         if steps_per_row == 0 {
             return Err(self.damaged("an archive of 0 steps per row", steps_at));
         }
-        let row_seconds = step_seconds.checked_mul(steps_per_row);
-        let is_bounded = row_seconds.filter(|seconds| *seconds <= TIME_MAX as u64);
-        if is_bounded.and_then(|seconds| seconds.checked_mul(rows)).is_none_or(|all| all > 1 << 61)
-        {
+        if !is_bounded(rows, steps_per_row, step_seconds) {
             let what = format!("{rows} rows of {steps_per_row} steps of {step_seconds} s");
             return Err(self.damaged(what, rows_at));
         }

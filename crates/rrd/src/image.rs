@@ -13,7 +13,7 @@ use crate::codec;
 use crate::error::{Error, Result, refuse};
 use crate::file::{Access, File};
 use crate::header::{
-    ConsolidationFunction, Primary, RrdHeader, Values, consolidation_value, primary_value,
+    Archive, ConsolidationFunction, Primary, RrdHeader, Values, consolidation_value, primary_value,
 };
 use crate::holt_winters;
 use crate::layout::READING_BYTES;
@@ -86,9 +86,17 @@ impl Image {
 }
 
 fn check_size(header: &RrdHeader) -> Result<()> {
-    match header.cells() > CELLS_MAX {
-        true => Err(refuse!("{} values are more than fit into memory", header.cells())),
-        false => Ok(()),
+    if header.cells() > CELLS_MAX {
+        return Err(refuse!("{} values are more than fit into memory", header.cells()));
+    }
+    // What is written must be readable.
+    let step = header.step_seconds;
+    let is_too_long = |one: &&Archive| !codec::is_bounded(one.rows, one.steps_per_row, step);
+    match header.archives.iter().find(is_too_long) {
+        Some(Archive { rows, steps_per_row, .. }) => {
+            Err(refuse!("{rows} rows of {steps_per_row} steps of {step} s are too long a time"))
+        }
+        None => Ok(()),
     }
 }
 

@@ -302,3 +302,20 @@ fn a_window_without_room_is_refused() {
         tune::change(&mut image.clone(), 'w', "9").unwrap();
     }
 }
+
+#[test]
+fn a_file_that_could_not_be_read_is_not_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.rrd");
+    for (step_seconds, archive) in [
+        (u64::MAX, "RRA:AVERAGE:0.5:1:10"),
+        (1, "RRA:AVERAGE:0.5:99999999999999999999:10"),
+        (1 << 50, "RRA:AVERAGE:0.5:1:100000"),
+    ] {
+        let options = Options { step_seconds: Some(step_seconds), ..Options::default() };
+        let made = create(&path, &options, &["DS:x:GAUGE:600:U:U", archive], NOW);
+        let text = made.unwrap_err().to_string();
+        assert!(text.ends_with("are too long a time"), "{text}");
+        assert!(!path.exists());
+    }
+}
