@@ -303,7 +303,7 @@ fn fetch_request(
         Some(text) => scaled_duration(text, 1).map_err(|error| refuse!("resolution: {error}"))?,
     };
     let (start, end) = (parsed.value('s').unwrap_or("end-24h"), parsed.value('e').unwrap_or("now"));
-    let (mut start, end) = world.period(start, end).map_err(|error| refuse!("{error}"))?;
+    let (mut start, mut end) = world.period(start, end).map_err(|error| refuse!("{error}"))?;
     if start < FIRST_SECONDS {
         return Err(refuse!("the first entry to fetch should be after 1980 ({start})"));
     }
@@ -311,7 +311,10 @@ fn fetch_request(
         return Err(refuse!("start ({start}) should be less than end ({end})"));
     }
     if parsed.has('a') {
-        start -= start % i64::try_from(step_seconds).unwrap_or(i64::MAX);
+        // Both ends move, so that the period keeps its length.
+        let beyond = start % i64::try_from(step_seconds).unwrap_or(i64::MAX);
+        start -= beyond;
+        end -= beyond;
     }
     let [file, function, ..] = parsed.words.as_slice() else {
         return Err(refuse!("Usage: rrdtool fetch <file> <CF> [options]"));
