@@ -425,12 +425,9 @@ pub fn scaled_duration(text: &str, divisor: u64) -> Result<u64, &'static str> {
         return Err(NOT_A_NUMBER);
     }
     let value: u64 = number.parse().unwrap_or(u64::MAX);
-    if value == 0 {
-        return Err("value must be positive");
-    }
     // What follows the unit is not looked at.
     let unit = match suffix.bytes().next() {
-        None => return Ok(value),
+        None => 0,
         Some(b's') => 1,
         Some(b'm') => 60,
         Some(b'h') => 3600,
@@ -440,6 +437,11 @@ pub fn scaled_duration(text: &str, divisor: u64) -> Result<u64, &'static str> {
         Some(b'y') => 366 * 86_400,
         Some(_) => return Err("value has trailing garbage"),
     };
+    match (value, unit) {
+        (0, _) => return Err("value must be positive"),
+        (_, 0) => return Ok(value),
+        _ => {}
+    }
     let seconds = value.saturating_mul(unit);
     if divisor == 0 || seconds % divisor != 0 {
         return Err("value would truncate when scaled");
