@@ -113,6 +113,20 @@ fn links_that_lead_out_of_the_base_folder_are_refused_by_every_command() {
         }
     }
     assert!(client.ask("LIST /up").contains("Permission denied"));
+    // Links that lead out of the folder are not shown, those within are.
+    std::fs::create_dir(path.join("base/sub")).expect("folder");
+    std::os::unix::fs::symlink("../inside.rrd", path.join("base/sub/also.rrd")).expect("link");
+    std::fs::write(path.join("base/text"), "").expect("file");
+    for (line, expected) in [
+        ("LIST /", vec!["in.rrd", "inside.rrd", "sub"]),
+        ("LIST RECURSIVE /", vec!["in.rrd", "inside.rrd", "sub/also.rrd"]),
+    ] {
+        let answer = client.ask(line);
+        let mut names: Vec<&str> = answer.lines().skip(1).collect();
+        names.sort_unstable();
+        assert_eq!(names, expected, "{line}");
+    }
+    assert!(client.ask("LIST /text").contains("Not a directory"));
     let create = client.ask(&format!("CREATE up/new/x.rrd {}", GAUGE.join(" ")));
     assert!(create.contains("Permission denied"), "{create}");
     assert!(!path.join("new").exists());

@@ -344,9 +344,9 @@ impl ClientSession {
         if real.is_ok() && !is_allowed {
             return Err(format!("List {text}: Permission denied").into());
         }
-        // Only what is there: a pattern could lead out of the folder through a link.
+        // Only what is there: a pattern could lead out of the folder, as a link could.
         let names = real
-            .and_then(|_| rrd::list::list(path, is_recursive))
+            .and_then(|_| rrd::list::list_within(paths.base(), path, is_recursive))
             .map_err(|error| format!("List {text}: {}", rrd::reason(&error)))?;
         self.answer_lines("RRDs", &names);
         Ok(())
