@@ -160,9 +160,9 @@ impl GraphCommand {
         Ok(GraphResult { facts, size, file: Some(file) })
     }
 
-    /// The text of `--imginfo` for a picture of some size.
+    /// The text of `--imginfo` for a picture of some size; an empty one is none.
     fn image_info(&self, width: i64, height: i64) -> Option<(String, Fact)> {
-        let format = self.settings.image_info.as_ref()?;
+        let format = self.settings.image_info.as_ref().filter(|format| !format.is_empty())?;
         let zoomed = |pixels: i64| (self.settings.zoom * pixels as f64) as i64;
         let text = image_info(format, &self.file_name, zoomed(width), zoomed(height));
         Some(("image_info".to_owned(), Fact::Text(text)))

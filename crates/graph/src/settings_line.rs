@@ -464,8 +464,12 @@ fn x_grid(value: &str) -> Result<XGrid, SettingsError> {
     Ok(XGrid::Given(grid))
 }
 
-/// The format of `--imginfo` must take a name and two numbers.
+/// The format of `--imginfo` must take a name and two numbers, if there is one.
 fn check_image_info(format: &str) -> Result<(), SettingsError> {
+    // An empty text prints nothing in place of the size.
+    if format.is_empty() {
+        return Ok(());
+    }
     let mut rest = format.replace("%%", "");
     let fits = ["%s", "%lu", "%lu"].iter().all(|wanted| match rest.split_once('%') {
         Some((_, after)) if format!("%{after}").starts_with(wanted) => {
