@@ -32,7 +32,10 @@ fn mark<'a>(
     printed: &[Option<String>],
 ) -> Option<Mark<'a>> {
     let mark = match element {
-        Element::Comment(text) => plain(MarkKind::Text, text.clone()),
+        // A column of a table stands in the legend of a graph too.
+        Element::Comment(text) | Element::XPort { legend: text, .. } => {
+            plain(MarkKind::Text, text.clone())
+        }
         Element::Print(print) if print.is_in_graph => {
             plain(MarkKind::Printed, printed.get(index).cloned().flatten().unwrap_or_default())
         }
