@@ -95,8 +95,8 @@ pub(crate) fn code(arguments: RrdArguments) -> anyhow::Result<u8> {
     match done {
         Err(Failure::Output(error)) => Err(error.into()),
         Err(error) => {
-            // The usage of `dump` has several lines.
-            for line in format!("ERROR: {error}").lines() {
+            // The usage of `dump` has several lines, and some of RRDtool's texts end in a line break.
+            for line in format!("ERROR: {error}").split('\n') {
                 crate::stderr::line(line);
             }
             Ok(FAILURE)
