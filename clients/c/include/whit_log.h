@@ -60,7 +60,8 @@ enum {
     WHIT_LOG_BOOL = 4,
     WHIT_LOG_CHAR = 5,
     WHIT_LOG_TEXT = 6,
-    WHIT_LOG_POINTER = 8
+    WHIT_LOG_POINTER = 8,
+    WHIT_LOG_FLOAT32 = 13 /* stored as WHIT_LOG_FLOAT; shown with as many digits as a float needs */
 };
 
 /* How a program logs; whit_log_defaults fills it. */
@@ -169,7 +170,7 @@ typedef struct whit_log_site {
     const uint8_t *types;
     uint8_t level;
     uint8_t count;
-    uint8_t format_kind; /* 1 {}, 2 printf */
+    uint8_t format_kind; /* 2 printf, 4 {} of C++ */
     uint8_t role;
 } whit_log_site;
 

@@ -65,9 +65,12 @@ template <class T> constexpr uint8_t type_of()
     else if constexpr (std::is_same_v<U, char>) return WHIT_LOG_CHAR;
     else if constexpr (std::is_enum_v<U>) return type_of<std::underlying_type_t<U>>();
     else if constexpr (std::is_integral_v<U>) return std::is_signed_v<U> ? WHIT_LOG_SIGNED : WHIT_LOG_UNSIGNED;
+    else if constexpr (std::is_same_v<U, float>) return WHIT_LOG_FLOAT32;
     else if constexpr (std::is_floating_point_v<U>) return WHIT_LOG_FLOAT;
+    // It would convert to a text without an end.
+    else if constexpr (std::is_null_pointer_v<U>) return WHIT_LOG_POINTER;
     else if constexpr (std::is_convertible_v<const U &, std::string_view>) return WHIT_LOG_TEXT;
-    else if constexpr (std::is_pointer_v<U> || std::is_null_pointer_v<U>) return WHIT_LOG_POINTER;
+    else if constexpr (std::is_pointer_v<U>) return WHIT_LOG_POINTER;
     else return 0;
 }
 
@@ -83,7 +86,7 @@ template <class T> WHIT_LOG_INLINE whit_log_value value_of(const T &argument)
             std::string_view view(argument);
             return whit_log_of_bytes(view.data(), view.size());
         }
-    } else if constexpr (type == WHIT_LOG_FLOAT) {
+    } else if constexpr (type == WHIT_LOG_FLOAT || type == WHIT_LOG_FLOAT32) {
         return whit_log_of_float(static_cast<double>(argument));
     } else if constexpr (type == WHIT_LOG_POINTER) {
         whit_log_value value = {reinterpret_cast<uint64_t>(static_cast<const void *>(argument)), nullptr, 0, type};
@@ -152,7 +155,7 @@ template <uint8_t Level, class Place, class... T>
 WHIT_LOG_INLINE void call(Place, const whit_log_logger *logger, const char *routine, const T &...arguments)
 {
     static whit_log_site site = {0, Place::line(), Place::file(), nullptr, Place::format(), Types<T...>::list,
-                                 Level, sizeof...(T), 1, 0};
+                                 Level, sizeof...(T), 4, 0};
     static_assert(sizeof...(T) <= 16, "a log call takes up to 16 arguments");
     static_assert(placeholders(Place::format()) >= 0, "a log format has {} or {:...} only");
     static_assert(placeholders(Place::format()) == static_cast<int>(sizeof...(T)),

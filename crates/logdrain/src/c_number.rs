@@ -14,10 +14,12 @@ pub(crate) struct CSpec {
     pub(crate) plus: bool,
     pub(crate) space: bool,
     pub(crate) alternate: bool,
+    /// Bits of the type that an integer's length modifier names; 32 without one.
+    pub(crate) length_bits: u8,
 }
 
 impl CSpec {
-    fn put_sign(&self, out: &mut Vec<u8>, is_negative: bool) {
+    pub(crate) fn put_sign(&self, out: &mut Vec<u8>, is_negative: bool) {
         if is_negative {
             out.push(b'-');
         } else if self.plus {
@@ -28,9 +30,29 @@ impl CSpec {
     }
 }
 
+/// The number that C takes an integer for, by its length modifier: one that is narrower than the
+/// modifier's type cannot show, one that is wider loses its upper bits.
+///
+/// Without a modifier C leaves undefined what becomes of a number that is wider than an `int`: it is
+/// shown whole.
+pub(crate) fn as_c_sees(number: i128, spec: &CSpec) -> i128 {
+    let is_signed = matches!(spec.letter, b'd' | b'i');
+    let is_int = (i128::from(i32::MIN)..=i128::from(u32::MAX)).contains(&number);
+    match (spec.length_bits, is_signed) {
+        (8, true) => i128::from(number as i8),
+        (8, false) => i128::from(number as u8),
+        (16, true) => i128::from(number as i16),
+        (16, false) => i128::from(number as u16),
+        (32, true) if is_int => i128::from(number as i32),
+        (32, false) if is_int => i128::from(number as u32),
+        (_, true) => i128::from(number as i64),
+        (_, false) => i128::from(number as u64),
+    }
+}
+
 /// Appends an integer.
 pub(crate) fn put_c_integer(out: &mut Vec<u8>, number: i128, spec: &CSpec) {
-    // Other bases show the bits, as of a u64.
+    let number = as_c_sees(number, spec);
     let bits = number as u64;
     if !matches!(spec.letter, b'x' | b'X' | b'o' | b'u') {
         spec.put_sign(out, number < 0);

@@ -11,6 +11,7 @@
 mod acs_xml;
 mod c_number;
 mod constant;
+mod cpp;
 mod csv;
 mod drain;
 mod format;

@@ -3,18 +3,32 @@
 //! A format that does not fit its arguments loses nothing: what has no place is appended, what has
 //! no argument stays as it is.
 
+use std::fmt::{Debug, Display, LowerExp, UpperExp};
 use std::io::Write as _;
 
 use logring::abi::kind;
-use logring::{FormatKind, LogValue, RingNotice, SiteRole};
+use logring::{ArgumentType, FormatKind, LogValue, RingNotice, SiteRole};
 
 use crate::c_number::{CSpec, put_c_float, put_c_integer};
+use crate::cpp::{columns, cut, put_cpp_float, put_cpp_integer};
 use crate::number::{put_float, put_signed, put_unsigned};
 use crate::plain::is_plain;
 use crate::record::LogRecord;
 
 /// Widths and precisions beyond this are cut: a format may come from anyone.
 const WIDTH_MAX: usize = 4096;
+
+/// Whose formats a value is written by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Language {
+    #[default]
+    Rust,
+    Cpp,
+    C,
+}
+
+/// An argument, and what it was in the program.
+type Argument<'a> = (LogValue<'a>, ArgumentType);
 
 /// How a value is to be written.
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,8 +45,11 @@ struct Spec {
     precision: Option<usize>,
     /// `x`, `e`, `?`, ... or 0.
     letter: u8,
-    /// The format is C's.
-    is_c: bool,
+    /// Of Rust's `{:x?}`: `x` or `X`, else 0.
+    debug_base: u8,
+    language: Language,
+    /// Bits of the type that a length modifier of C names; 32 without one.
+    length_bits: u8,
 }
 
 /// What a value is filled up with.
@@ -49,7 +66,7 @@ enum Padding {
 }
 
 impl Spec {
-    /// The part of it that is about numbers of C.
+    /// The part of it that is about numbers of C and C++.
     fn of_c(&self) -> CSpec {
         CSpec {
             letter: self.letter,
@@ -57,12 +74,22 @@ impl Spec {
             plus: self.plus,
             space: self.space,
             alternate: self.alternate,
+            length_bits: self.length_bits,
         }
+    }
+
+    fn is_c(&self) -> bool {
+        self.language == Language::C
+    }
+
+    fn is_cpp(&self) -> bool {
+        self.language == Language::Cpp
     }
 
     /// What a text is filled up with.
     fn of_text(&self) -> Padding {
-        if self.letter == b'?' && !self.is_c { Padding::None } else { Padding::Text }
+        let is_debug = self.letter == b'?' && self.language == Language::Rust;
+        if is_debug { Padding::None } else { Padding::Text }
     }
 }
 
@@ -114,6 +141,8 @@ pub(crate) fn write_plain_message(
         LogValue::Interned(number) => {
             is_plain(record.dictionary.text(*number).unwrap_or_default(), &is_special)
         }
+        // Of C++ it may be a byte of a character.
+        LogValue::Char('\u{80}'..) if site.format_kind == FormatKind::Cpp => false,
         LogValue::Char(c) => is_plain(c.encode_utf8(&mut [0; 4]).as_bytes(), &is_special),
         LogValue::Bytes(_) => false,
         _ => true,
@@ -147,10 +176,12 @@ fn write_site_message<'a>(
         out.extend_from_slice(b": ");
     }
     let format = site.format.as_bytes();
-    let mut writer = Message { out, record, arguments, next: 0, used: 0 };
+    let types = &site.types[site.types.len().saturating_sub(arguments.len())..];
+    let mut writer = Message { out, record, arguments, types, next: 0, used: 0 };
     match site.format_kind {
         FormatKind::Plain => writer.out.extend_from_slice(format),
-        FormatKind::Braces => writer.braces(format),
+        FormatKind::Braces => writer.braces(format, Language::Rust),
+        FormatKind::Cpp => writer.braces(format, Language::Cpp),
         FormatKind::Printf => writer.printf(format),
     }
     writer.append_unused();
@@ -204,6 +235,7 @@ struct Message<'m, 'a> {
     out: &'m mut Vec<u8>,
     record: &'m LogRecord<'a>,
     arguments: &'m [LogValue<'a>],
+    types: &'m [ArgumentType],
     /// The next argument, where the format does not say which.
     next: usize,
     /// A bit for each argument that was written.
@@ -211,13 +243,13 @@ struct Message<'m, 'a> {
 }
 
 impl<'a> Message<'_, 'a> {
-    fn argument(&mut self, number: usize) -> Option<LogValue<'a>> {
+    fn argument(&mut self, number: usize) -> Option<Argument<'a>> {
         let value = *self.arguments.get(number)?;
         self.used |= 1 << number.min(31);
-        Some(value)
+        Some((value, *self.types.get(number)?))
     }
 
-    fn take(&mut self) -> Option<LogValue<'a>> {
+    fn take(&mut self) -> Option<Argument<'a>> {
         let value = self.argument(self.next);
         self.next += 1;
         value
@@ -228,14 +260,16 @@ impl<'a> Message<'_, 'a> {
         for number in 0..self.arguments.len() {
             if self.used & (1 << number.min(31)) == 0 {
                 self.out.push(b' ');
-                let value = self.arguments[number];
-                self.put(value, &Spec::default());
+                if let Some(value) = self.argument(number) {
+                    self.put(value, &Spec::default());
+                }
             }
         }
     }
 
     /// `{}`, `{0:>8}`, `{name:?}`; `{{` and `}}` are braces.
-    fn braces(&mut self, mut format: &[u8]) {
+    fn braces(&mut self, mut format: &[u8], language: Language) {
+        let plain = Spec { language, ..Spec::default() };
         while let Some(at) = format.iter().position(|byte| matches!(byte, b'{' | b'}')) {
             self.out.extend_from_slice(&format[..at]);
             let brace = format[at];
@@ -245,19 +279,19 @@ impl<'a> Message<'_, 'a> {
                 format = format.strip_prefix(&[brace]).unwrap_or(format);
                 continue;
             }
-            let Some(end) = format.iter().position(|byte| *byte == b'}') else {
+            let Some(end) = end_of_place(format, language) else {
                 self.out.push(b'{');
                 continue;
             };
             let place = &format[..end];
             format = &format[end + 1..];
             if place.is_empty() {
-                self.put_next(place, &Spec::default());
+                self.put_next(place, &plain);
                 continue;
             }
             let (name, spec) = match place.iter().position(|byte| *byte == b':') {
-                Some(colon) => (&place[..colon], brace_spec(&place[colon + 1..])),
-                None => (place, Spec::default()),
+                Some(colon) => (&place[..colon], brace_spec(&place[colon + 1..], language)),
+                None => (place, plain),
             };
             match std::str::from_utf8(name).ok().and_then(|name| name.parse::<usize>().ok()) {
                 Some(number) => match self.argument(number) {
@@ -296,13 +330,19 @@ impl<'a> Message<'_, 'a> {
                 continue;
             }
             let before = self.next;
+            let number = take_place(&mut format);
             let Some((spec, rest)) = self.printf_spec(format) else {
-                self.out.push(b'%');
+                self.next = before;
+                self.out.extend_from_slice(&place[..place.len() - format.len()]);
                 continue;
             };
             let length = place.len() - rest.len();
             format = rest;
-            match self.take() {
+            let value = match number {
+                Some(number) => self.argument(number),
+                None => self.take(),
+            };
+            match value {
                 Some(value) => self.put(value, &spec),
                 None => {
                     self.next = before;
@@ -314,7 +354,8 @@ impl<'a> Message<'_, 'a> {
     }
 
     fn printf_spec<'f>(&mut self, mut format: &'f [u8]) -> Option<(Spec, &'f [u8])> {
-        let mut spec = Spec { is_c: true, align: b'>', ..Spec::default() };
+        let mut spec =
+            Spec { language: Language::C, align: b'>', length_bits: 32, ..Spec::default() };
         while let Some((flag, rest)) = format.split_first() {
             match flag {
                 b'-' => spec.align = b'<',
@@ -330,7 +371,7 @@ impl<'a> Message<'_, 'a> {
         spec.width = match format.strip_prefix(b"*") {
             Some(rest) => {
                 format = rest;
-                let width = self.star();
+                let width = self.star(&mut format);
                 if width < 0 {
                     spec.align = b'<';
                 }
@@ -343,33 +384,43 @@ impl<'a> Message<'_, 'a> {
             spec.precision = match format.strip_prefix(b"*") {
                 Some(rest) => {
                     format = rest;
-                    usize::try_from(self.star()).ok()
+                    usize::try_from(self.star(&mut format)).ok()
                 }
                 None => Some(take_number(&mut format).unwrap_or(0)),
             };
         }
         spec.zero &= spec.align == b'>';
-        while let Some((b'h' | b'l' | b'j' | b'z' | b't' | b'L' | b'q', rest)) =
+        while let Some((length @ (b'h' | b'l' | b'j' | b'z' | b't' | b'L' | b'q'), rest)) =
             format.split_first()
         {
+            spec.length_bits = match (length, spec.length_bits) {
+                (b'h', 16) => 8,
+                (b'h', _) => 16,
+                _ => 64,
+            };
             format = rest;
         }
         let (letter, rest) = format.split_first()?;
         spec.letter = *letter;
-        b"diouxXeEfFgGaAcspm".contains(letter).then_some((spec, rest))
+        // `%m` takes no argument, but an `errno` that no record has: it stays as it is.
+        b"diouxXeEfFgGaAcsp".contains(letter).then_some((spec, rest))
     }
 
     /// A width or precision that is an argument.
-    fn star(&mut self) -> i64 {
-        match self.take() {
-            Some(LogValue::Signed(number)) => number,
-            Some(LogValue::Unsigned(number)) => i64::try_from(number).unwrap_or(i64::MAX),
+    fn star(&mut self, format: &mut &[u8]) -> i64 {
+        let value = match take_place(format) {
+            Some(number) => self.argument(number),
+            None => self.take(),
+        };
+        match value {
+            Some((LogValue::Signed(number), _)) => number,
+            Some((LogValue::Unsigned(number), _)) => i64::try_from(number).unwrap_or(i64::MAX),
             _ => 0,
         }
     }
 
     /// Appends a value.
-    fn put(&mut self, value: LogValue<'a>, spec: &Spec) {
+    fn put(&mut self, (value, kind): Argument<'a>, spec: &Spec) {
         let is_plain = spec.width == 0
             && spec.precision.is_none()
             && !spec.plus
@@ -377,47 +428,65 @@ impl<'a> Message<'_, 'a> {
             && !spec.alternate;
         let is_plain_letter = matches!(spec.letter, 0 | b'd' | b'i' | b'u' | b's');
         if is_plain && is_plain_letter {
+            // What every length modifier and sign leaves as it is.
+            let is_small = |number: u64| !spec.is_c() || number < 0x80;
+            let is_int = |number: i64| {
+                !spec.is_c()
+                    || (spec.length_bits == 32 && number >= 0 && i32::try_from(number).is_ok())
+            };
             match value {
-                LogValue::Signed(number) if spec.letter != b'u' => {
+                LogValue::Signed(number) if is_int(number) => {
                     return put_signed(self.out, number);
                 }
-                LogValue::Unsigned(number) => return put_unsigned(self.out, number),
-                LogValue::Float(number) => return put_float(self.out, number),
+                LogValue::Unsigned(number) if is_small(number) => {
+                    return put_unsigned(self.out, number);
+                }
+                LogValue::Float(number) if kind == ArgumentType::Float && !spec.is_cpp() => {
+                    return put_float(self.out, number);
+                }
                 LogValue::Text(text) => return self.out.extend_from_slice(text),
                 _ => {}
             }
         }
         let start = self.out.len();
-        let padding = self.put_body(value, spec);
+        let padding = self.put_body(value, kind, spec);
         self.pad(start, spec, padding);
     }
 
     /// Appends a value without padding; gives what padding it takes.
-    fn put_body(&mut self, value: LogValue<'a>, spec: &Spec) -> Padding {
+    fn put_body(&mut self, value: LogValue<'a>, kind: ArgumentType, spec: &Spec) -> Padding {
         match value {
-            LogValue::Signed(number) => self.put_integer(i128::from(number), spec),
-            LogValue::Unsigned(number) => self.put_integer(i128::from(number), spec),
-            LogValue::Float(number) => {
-                if self.put_float(number, spec) {
-                    Padding::Zeros
-                } else {
-                    Padding::Number
-                }
-            }
+            LogValue::Signed(number) => self.put_integer(i128::from(number), kind, spec),
+            LogValue::Unsigned(number) => self.put_integer(i128::from(number), kind, spec),
+            LogValue::Float(number) => self.put_float(number, kind, spec),
             LogValue::Bool(is) if matches!(spec.letter, 0 | b'?' | b's') => {
-                self.out.extend_from_slice(if is { b"true" } else { b"false" });
+                let text: &[u8] = if is { b"true" } else { b"false" };
+                // Rust cuts it like a text.
+                let most = spec.precision.filter(|_| spec.language == Language::Rust);
+                self.out.extend_from_slice(&text[..text.len().min(most.unwrap_or(usize::MAX))]);
                 Padding::Text
             }
-            LogValue::Bool(is) => self.put_integer(i128::from(is), spec),
+            LogValue::Bool(is) => self.put_integer(i128::from(is), kind, spec),
+            // A char of C++ is a byte: several may be the bytes of one character.
+            LogValue::Char(c @ '\u{80}'..='\u{ff}')
+                if spec.is_cpp() && matches!(spec.letter, 0 | b'c') =>
+            {
+                self.out.push(c as u8);
+                Padding::Text
+            }
             LogValue::Char(c) if matches!(spec.letter, 0 | b'?' | b'c' | b's') => {
                 if spec.letter == b'?' {
                     let _ = write!(self.out, "{c:?}");
-                } else {
+                } else if spec.language != Language::Rust || spec.precision != Some(0) {
                     self.out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
                 }
                 spec.of_text()
             }
-            LogValue::Char(c) => self.put_integer(i128::from(u32::from(c)), spec),
+            // C++ shows the number of a signed char.
+            LogValue::Char(c @ '\u{80}'..='\u{ff}') if spec.is_cpp() => {
+                self.put_integer(i128::from(u32::from(c)) - 256, kind, spec)
+            }
+            LogValue::Char(c) => self.put_integer(i128::from(u32::from(c)), kind, spec),
             LogValue::Text(text) => {
                 self.put_text(text, spec);
                 spec.of_text()
@@ -431,13 +500,13 @@ impl<'a> Message<'_, 'a> {
                 }
                 spec.of_text()
             }
-            LogValue::Pointer(0) if spec.is_c => {
+            LogValue::Pointer(0) if spec.is_c() => {
                 self.out.extend_from_slice(b"(nil)");
                 spec.of_text()
             }
             LogValue::Pointer(address) => {
                 let _ = write!(self.out, "{address:#x}");
-                spec.of_text()
+                if spec.is_cpp() { Padding::Number } else { spec.of_text() }
             }
             LogValue::Bytes(bytes) => {
                 for byte in bytes {
@@ -455,9 +524,12 @@ impl<'a> Message<'_, 'a> {
         }
         match spec.precision {
             // C counts bytes, Rust characters.
-            Some(most) if spec.is_c => self.out.extend_from_slice(&text[..text.len().min(most)]),
+            Some(most) if spec.is_c() => self.out.extend_from_slice(&text[..text.len().min(most)]),
             Some(most) => {
                 let text = String::from_utf8_lossy(text);
+                if spec.is_cpp() {
+                    return self.out.extend_from_slice(cut(&text, most).as_bytes());
+                }
                 let end = text.char_indices().nth(most).map_or(text.len(), |(at, _)| at);
                 self.out.extend_from_slice(&text.as_bytes()[..end]);
             }
@@ -465,31 +537,47 @@ impl<'a> Message<'_, 'a> {
         }
     }
 
-    fn put_integer(&mut self, number: i128, spec: &Spec) -> Padding {
+    fn put_integer(&mut self, number: i128, kind: ArgumentType, spec: &Spec) -> Padding {
+        if spec.letter == b'c' && (spec.is_cpp() || (spec.is_c() && spec.length_bits == 32)) {
+            // A byte: several may be the bytes of one character.
+            self.out.push(number as u8);
+            return Padding::Text;
+        }
         if spec.letter == b'c' {
             let c = u32::try_from(number).ok().and_then(char::from_u32).unwrap_or('\u{fffd}');
             self.out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
             return Padding::Text;
         }
-        if spec.is_c {
-            if b"eEfFgGaA".contains(&spec.letter) {
-                let has_zeros = self.put_float(number as f64, spec);
-                return if has_zeros { Padding::Zeros } else { Padding::Number };
+        let is_float = b"eEfFgGaA".contains(&spec.letter);
+        match spec.language {
+            Language::C | Language::Cpp if is_float => {
+                return self.put_float(number as f64, kind, spec);
             }
-            if spec.letter != b'p' {
+            Language::C if spec.letter != b'p' => {
                 put_c_integer(self.out, number, &spec.of_c());
                 return if spec.precision.is_some() { Padding::Number } else { Padding::Zeros };
             }
+            Language::Cpp => {
+                put_cpp_integer(self.out, number, &spec.of_c());
+                return Padding::Zeros;
+            }
+            _ => {}
         }
-        // Other bases show the bits, as of a u64.
-        let bits = number as u64;
-        let is_decimal = !matches!(spec.letter, b'x' | b'X' | b'o' | b'b' | b'B' | b'p' | b'u');
+        let letter = if spec.debug_base == 0 { spec.letter } else { spec.debug_base };
+        // Other bases show the bits of the type.
+        let bits = match kind {
+            ArgumentType::Signed8 => u64::from(number as u8),
+            ArgumentType::Signed16 => u64::from(number as u16),
+            ArgumentType::Signed32 => u64::from(number as u32),
+            _ => number as u64,
+        };
+        let is_decimal = !matches!(letter, b'x' | b'X' | b'o' | b'b' | b'B' | b'p' | b'u');
         if is_decimal && number < 0 {
             self.out.push(b'-');
-        } else if is_decimal && spec.plus {
+        } else if spec.plus {
             self.out.push(b'+');
         }
-        match spec.letter {
+        match letter {
             b'p' => self.out.extend_from_slice(b"0x"),
             b'x' | b'X' if spec.alternate => self.out.extend_from_slice(b"0x"),
             b'o' if spec.alternate => self.out.extend_from_slice(b"0o"),
@@ -498,7 +586,7 @@ impl<'a> Message<'_, 'a> {
         }
         let precision = spec.precision.map(|precision| precision.min(WIDTH_MAX));
         let size = number.unsigned_abs();
-        let _ = match (spec.letter, precision) {
+        let _ = match (letter, precision) {
             (b'e', None) => write!(self.out, "{size:e}"),
             (b'e', Some(precision)) => write!(self.out, "{size:.precision$e}"),
             (b'E', None) => write!(self.out, "{size:E}"),
@@ -519,26 +607,25 @@ impl<'a> Message<'_, 'a> {
         }
     }
 
-    /// Whether zeros may be put in front of it.
-    fn put_float(&mut self, number: f64, spec: &Spec) -> bool {
+    /// Appends a float without padding; gives what padding it takes.
+    fn put_float(&mut self, number: f64, kind: ArgumentType, spec: &Spec) -> Padding {
+        let is_of_32_bits = kind == ArgumentType::Float32;
         // A float that C has as an integer is shown as what it is.
-        if spec.is_c && b"eEfFgGaA".contains(&spec.letter) {
-            return put_c_float(self.out, number, &spec.of_c());
-        }
-        if spec.plus && !number.is_sign_negative() && !number.is_nan() {
-            self.out.push(b'+');
-        }
-        let precision = spec.precision.map(|precision| precision.min(WIDTH_MAX));
-        let _ = match (spec.letter, precision) {
-            (b'e', None) => write!(self.out, "{number:e}"),
-            (b'e', Some(precision)) => write!(self.out, "{number:.precision$e}"),
-            (b'E', None) => write!(self.out, "{number:E}"),
-            (b'E', Some(precision)) => write!(self.out, "{number:.precision$E}"),
-            (b'?', None) => write!(self.out, "{number:?}"),
-            (_, Some(precision)) => write!(self.out, "{number:.precision$}"),
-            (_, None) => write!(self.out, "{number}"),
+        let takes_zeros = if spec.is_c() && b"eEfFgGaA".contains(&spec.letter) {
+            put_c_float(self.out, number, &spec.of_c())
+        } else if spec.is_cpp() {
+            put_cpp_float(self.out, number, is_of_32_bits, &spec.of_c())
+        } else {
+            if spec.plus && !number.is_sign_negative() && !number.is_nan() {
+                self.out.push(b'+');
+            }
+            match is_of_32_bits {
+                true => put_rust_float(self.out, number as f32, spec),
+                false => put_rust_float(self.out, number, spec),
+            }
+            true
         };
-        true
+        if takes_zeros { Padding::Zeros } else { Padding::Number }
     }
 
     /// Fills what was appended since `start` up to the width.
@@ -549,7 +636,8 @@ impl<'a> Message<'_, 'a> {
         }
         let text = &self.out[start..];
         let length = match std::str::from_utf8(text) {
-            Ok(text) if !spec.is_c => text.chars().count(),
+            Ok(text) if spec.is_cpp() => text.chars().map(columns).sum(),
+            Ok(text) if !spec.is_c() => text.chars().count(),
             _ => text.len(),
         };
         let missing = width.saturating_sub(length);
@@ -558,7 +646,7 @@ impl<'a> Message<'_, 'a> {
             let mut at = start;
             at += usize::from(matches!(self.out.get(at), Some(b'-' | b'+' | b' ')));
             if self.out.get(at) == Some(&b'0')
-                && matches!(self.out.get(at + 1), Some(b'x' | b'X' | b'o' | b'b'))
+                && matches!(self.out.get(at + 1), Some(b'x' | b'X' | b'o' | b'b' | b'B'))
             {
                 at += 2;
             }
@@ -582,9 +670,49 @@ impl<'a> Message<'_, 'a> {
     }
 }
 
+/// Appends a float without its plus sign, as Rust does.
+fn put_rust_float<T: Display + Debug + LowerExp + UpperExp>(
+    out: &mut Vec<u8>,
+    number: T,
+    spec: &Spec,
+) {
+    let precision = spec.precision.map(|precision| precision.min(WIDTH_MAX));
+    let _ = match (spec.letter, precision) {
+        (b'e', None) => write!(out, "{number:e}"),
+        (b'e', Some(precision)) => write!(out, "{number:.precision$e}"),
+        (b'E', None) => write!(out, "{number:E}"),
+        (b'E', Some(precision)) => write!(out, "{number:.precision$E}"),
+        (b'?', None) => write!(out, "{number:?}"),
+        (_, Some(precision)) => write!(out, "{number:.precision$}"),
+        (_, None) => write!(out, "{number}"),
+    };
+}
+
+/// Where the `}` of a place is.  In Rust a brace may be what fills it up: `{:}<8}`.
+fn end_of_place(format: &[u8], language: Language) -> Option<usize> {
+    let end = format.iter().position(|byte| *byte == b'}')?;
+    let is_fill = language == Language::Rust
+        && format[..end].last() == Some(&b':')
+        && !format[..end - 1].contains(&b':')
+        && matches!(format.get(end + 1), Some(b'<' | b'>' | b'^'));
+    if !is_fill {
+        return Some(end);
+    }
+    let rest = &format[end + 1..];
+    Some(end + 1 + rest.iter().position(|byte| *byte == b'}')?)
+}
+
+/// Reads C's `2$`: the number of an argument, from 0.
+fn take_place(format: &mut &[u8]) -> Option<usize> {
+    let mut rest = *format;
+    let number = take_number(&mut rest)?.checked_sub(1)?;
+    *format = rest.strip_prefix(b"$")?;
+    Some(number)
+}
+
 /// Reads what stands behind the colon of `{:…}`.
-fn brace_spec(mut text: &[u8]) -> Spec {
-    let mut spec = Spec::default();
+fn brace_spec(mut text: &[u8], language: Language) -> Spec {
+    let mut spec = Spec { language, ..Spec::default() };
     let whole = std::str::from_utf8(text).unwrap_or_default();
     let mut characters = whole.chars();
     if let (Some(fill), [align @ (b'<' | b'>' | b'^'), rest @ ..]) =
@@ -597,9 +725,11 @@ fn brace_spec(mut text: &[u8]) -> Spec {
     while let Some((flag, rest)) = text.split_first() {
         match flag {
             b'+' => spec.plus = true,
+            b' ' if language == Language::Cpp => spec.space = true,
             b'-' => {}
             b'#' => spec.alternate = true,
-            b'0' => spec.zero = true,
+            // C++ fills up with zeros only if nothing says where the value stands.
+            b'0' => spec.zero = language != Language::Cpp || spec.align == 0,
             _ => break,
         }
         text = rest;
@@ -610,14 +740,20 @@ fn brace_spec(mut text: &[u8]) -> Spec {
         spec.precision = take_number(&mut text);
     }
     spec.letter = text.first().copied().unwrap_or(0);
+    if let (Language::Rust, [base @ (b'x' | b'X'), b'?', ..]) = (language, text) {
+        (spec.letter, spec.debug_base) = (b'?', *base);
+    }
     spec
 }
 
+/// Reads a number; one that is too large for any use becomes the largest.
 fn take_number(text: &mut &[u8]) -> Option<usize> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, rest) = text.split_at(digits);
     *text = rest;
-    std::str::from_utf8(number).ok()?.parse::<usize>().ok().map(|number| number.min(WIDTH_MAX))
+    let add =
+        |sum: usize, digit: &u8| sum.saturating_mul(10).saturating_add(usize::from(digit - b'0'));
+    (digits > 0).then(|| number.iter().fold(0, add))
 }
 
 #[cfg(test)]

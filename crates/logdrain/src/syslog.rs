@@ -8,7 +8,7 @@ use crate::message::{is_plain_format, write_message, write_plain_message};
 use crate::number::put_unsigned;
 use crate::plain::{is_beyond_ascii, is_plain};
 use crate::record::LogRecord;
-use crate::text::{is_control, put_value, put_visible};
+use crate::text::{may_be_control, put_value, put_visible};
 use crate::time::{LogZone, TimeText};
 
 /// The name of our structured data, under the number that RFC 5612 gives to examples: a name of an
@@ -62,7 +62,7 @@ impl RecordFormat for SyslogFormat {
             }
         }
         out.extend_from_slice(b"] ");
-        if !(constant.has_plain_format && write_plain_message(out, record, is_control)) {
+        if !(constant.has_plain_format && write_plain_message(out, record, may_be_control)) {
             self.scratch.clear();
             write_message(&mut self.scratch, record);
             put_visible(out, &self.scratch);
@@ -95,7 +95,7 @@ fn put_constant(part: &mut ConstantPart, record: &LogRecord<'_>) {
         put_parameter(out, name.as_bytes(), value.as_bytes());
     }
     let format = record.site.map_or("", |site| &site.format);
-    part.has_plain_format = is_plain_format(format, is_control);
+    part.has_plain_format = is_plain_format(format, may_be_control);
 }
 
 /// Appends a name of printable ASCII and a space; `-` if there is none.
@@ -131,7 +131,7 @@ fn put_parameter(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
 /// Appends a value and the mark behind it.
 fn put_parameter_value(out: &mut Vec<u8>, value: &[u8]) {
     let is_special = |byte: u8| {
-        (byte < 0x20) | (byte == 0x7f) | (byte == b'"') | (byte == b'\\') | (byte == b']')
+        may_be_control(byte) | (byte == b'\t') | (byte == b'"') | (byte == b'\\') | (byte == b']')
     };
     if is_plain(value, is_special) {
         out.extend_from_slice(value);

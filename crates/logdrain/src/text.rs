@@ -63,7 +63,7 @@ impl RecordFormat for TextFormat {
         self.time.put_zone(out);
         let constant = self.constant.get(record, |part| put_constant(part, record));
         out.extend_from_slice(&constant.text);
-        if !(constant.has_plain_format && write_plain_message(out, record, is_control)) {
+        if !(constant.has_plain_format && write_plain_message(out, record, may_be_control)) {
             self.scratch.clear();
             write_message(&mut self.scratch, record);
             put_visible(out, &self.scratch);
@@ -105,7 +105,7 @@ fn put_constant(part: &mut ConstantPart, record: &LogRecord<'_>) {
     }
     out.push(b' ');
     let format = record.site.map_or("", |site| &site.format);
-    part.has_plain_format = is_plain_format(format, is_control);
+    part.has_plain_format = is_plain_format(format, may_be_control);
 }
 
 fn put_pair(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
@@ -144,17 +144,29 @@ pub(crate) fn is_control(byte: u8) -> bool {
     ((byte < 0x20) & (byte != b'\t')) | (byte == 0x7f)
 }
 
+/// So, and the first byte of U+0080 to U+009F in UTF-8, which a terminal obeys too.
+#[inline]
+pub(crate) fn may_be_control(byte: u8) -> bool {
+    is_control(byte) | (byte == 0xC2)
+}
+
 /// Appends text in which control characters are visible: a message cannot end its line, or tell a
 /// terminal what to do.
 pub(crate) fn put_visible(out: &mut Vec<u8>, text: &[u8]) {
-    if is_plain(text, is_control) {
+    if is_plain(text, may_be_control) {
         return out.extend_from_slice(text);
     }
+    let mut before = 0;
     for byte in text {
+        let is_c1 = before == 0xC2 && matches!(byte, 0x80..=0x9F);
+        before = *byte;
+        if is_c1 {
+            out.pop();
+        }
         match byte {
             b'\n' => out.extend_from_slice(b"\\n"),
             b'\r' => out.extend_from_slice(b"\\r"),
-            byte if is_control(*byte) => {
+            byte if is_c1 || is_control(*byte) => {
                 let digits = b"0123456789abcdef";
                 out.extend_from_slice(b"\\x");
                 out.push(digits[usize::from(byte >> 4)]);

@@ -699,3 +699,39 @@ fn a_record_is_the_same_behind_all_others() {
         }
     }
 }
+
+#[test]
+fn control_characters_beyond_ascii_are_visible_in_lines() {
+    let text = "a\u{9b}31m\u{85}b\u{a0}ü\u{c2}\u{1b}[0m";
+    let seen = "a\\x9b31m\\x85b\u{a0}ü\u{c2}\\x1b[0m";
+    let in_value = Call {
+        format: "{}".to_owned(),
+        format_kind: 1,
+        level: 4,
+        arguments: vec![Value::Text(text.to_owned())],
+        ..Call::default()
+    };
+    let in_format =
+        Call { format: text.to_owned(), format_kind: 3, arguments: vec![], ..in_value.clone() };
+    // C++ may store the bytes of a character one by one.
+    let in_bytes = Call {
+        format: "{}{}".to_owned(),
+        format_kind: 4,
+        arguments: vec![Value::Char('\u{c2}'), Value::Char('\u{9b}')],
+        ..in_value.clone()
+    };
+    for (call, expected) in [(in_value, seen), (in_format, seen), (in_bytes, "\\x9b")] {
+        with_record(&call, |record| {
+            let mut lines: [Box<dyn RecordFormat>; 2] = [
+                Box::new(TextFormat::new(false, logdrain::LogZone::default())),
+                Box::new(SyslogFormat::new(1)),
+            ];
+            for format in &mut lines {
+                let mut out = Vec::new();
+                format.put(&mut out, record);
+                let line = String::from_utf8(out).unwrap();
+                assert!(line.ends_with(&format!(" {expected}\n")), "{line:?}");
+            }
+        });
+    }
+}

@@ -153,7 +153,14 @@ pub const fn check_format(format: &str) {
                     !is_name || byte.is_ascii_digit(),
                     "a log format takes no names: write {{}} and pass the value"
                 );
-                assert!(byte != b'$' && byte != b'*', "a log format takes no width from a value");
+                // Right behind the colon it may be what fills the value up: `{:*^9}`.
+                let is_fill = bytes[inner - 1] == b':'
+                    && inner + 1 < bytes.len()
+                    && matches!(bytes[inner + 1], b'<' | b'>' | b'^');
+                assert!(
+                    is_fill || (byte != b'$' && byte != b'*'),
+                    "a log format takes no width from a value"
+                );
                 inner += 1;
             }
             at = inner;

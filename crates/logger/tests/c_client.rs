@@ -109,7 +109,7 @@ fn what_cpp_writes_is_read() {
     assert!(found.faults.is_empty() && found.missing == 0, "{found:?}");
     let all = of(&found, "{} {} {} {} {} {} {} {}")[0];
     assert_eq!(all.values, ["-1", "2", "2.5", "true", "x", "text", "owned", "view"]);
-    assert_eq!((all.level, all.format_kind), (Some(LogLevel::Error), FormatKind::Braces));
+    assert_eq!((all.level, all.format_kind), (Some(LogLevel::Error), FormatKind::Cpp));
     assert_eq!(of(&found, "{} {{}} {:>6}")[0].values, ["-3", "literal"]);
     let generic: Vec<&str> =
         of(&found, "generic {}").iter().map(|one| one.values[0].as_str()).collect();

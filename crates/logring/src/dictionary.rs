@@ -13,12 +13,14 @@ use crate::record::ArgumentType;
 /// How a format is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FormatKind {
-    /// `{}`, as of Rust and C++.
+    /// `{}`, as of Rust.
     Braces,
     /// `%d`, as of C.
     Printf,
     /// The message is the text itself, without placeholders.
     Plain,
+    /// `{}`, as of C++20.
+    Cpp,
 }
 
 /// What a call site marks, beside its message.
@@ -191,6 +193,7 @@ fn read_site(payload: &[u8]) -> Option<Site> {
             1 => FormatKind::Braces,
             2 => FormatKind::Printf,
             3 => FormatKind::Plain,
+            4 => FormatKind::Cpp,
             _ => return None,
         },
         role: match head[7] {

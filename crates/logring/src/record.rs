@@ -30,6 +30,14 @@ pub enum ArgumentType {
     Pointer = 8,
     /// Bytes that are no text.
     Bytes = 9,
+    /// A signed integer of 8 bits, stored as one of 64: its bits are shown as eight.
+    Signed8 = 10,
+    /// A signed integer of 16 bits, stored as one of 64.
+    Signed16 = 11,
+    /// A signed integer of 32 bits, stored as one of 64.
+    Signed32 = 12,
+    /// A float of 32 bits, stored as one of 64: its shortest text is that of 32.
+    Float32 = 13,
 }
 
 impl ArgumentType {
@@ -46,6 +54,10 @@ impl ArgumentType {
             7 => ArgumentType::Interned,
             8 => ArgumentType::Pointer,
             9 => ArgumentType::Bytes,
+            10 => ArgumentType::Signed8,
+            11 => ArgumentType::Signed16,
+            12 => ArgumentType::Signed32,
+            13 => ArgumentType::Float32,
             _ => return None,
         })
     }
@@ -92,8 +104,11 @@ impl<'a> LogValue<'a> {
         #[allow(clippy::cast_possible_truncation, reason = "the low half is what was written")]
         let low = word as u32;
         let value = match kind {
-            ArgumentType::Signed => LogValue::Signed(word.cast_signed()),
-            ArgumentType::Float => LogValue::Float(f64::from_bits(word)),
+            ArgumentType::Signed
+            | ArgumentType::Signed8
+            | ArgumentType::Signed16
+            | ArgumentType::Signed32 => LogValue::Signed(word.cast_signed()),
+            ArgumentType::Float | ArgumentType::Float32 => LogValue::Float(f64::from_bits(word)),
             ArgumentType::Bool => LogValue::Bool(word != 0),
             ArgumentType::Char => LogValue::Char(char::from_u32(low).unwrap_or('\u{fffd}')),
             ArgumentType::Interned => LogValue::Interned(low),

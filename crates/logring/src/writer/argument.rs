@@ -49,9 +49,9 @@ macro_rules! words {
 }
 
 words! {
-    i8, Signed, value => i64::from(value).cast_unsigned();
-    i16, Signed, value => i64::from(value).cast_unsigned();
-    i32, Signed, value => i64::from(value).cast_unsigned();
+    i8, Signed8, value => i64::from(value).cast_unsigned();
+    i16, Signed16, value => i64::from(value).cast_unsigned();
+    i32, Signed32, value => i64::from(value).cast_unsigned();
     i64, Signed, value => value.cast_unsigned();
     isize, Signed, value => (value as i64).cast_unsigned();
     u8, Unsigned, value => u64::from(value);
@@ -59,7 +59,7 @@ words! {
     u32, Unsigned, value => u64::from(value);
     u64, Unsigned, value => value;
     usize, Unsigned, value => value as u64;
-    f32, Float, value => f64::from(value).to_bits();
+    f32, Float32, value => f64::from(value).to_bits();
     f64, Float, value => value.to_bits();
     bool, Bool, value => u64::from(value);
     char, Char, value => u64::from(u32::from(value));
