@@ -333,11 +333,12 @@ fn cpp_case(random: &mut Random) -> String {
         if is_signed && random.below(3) == 0 {
             spec.push_str(random.one_of(&["+", "-", " "]));
         }
-        if random.below(4) == 0 && (!is_float || !letter.is_empty()) {
+        if random.below(4) == 0 && (!is_float || !matches!(letter, "" | "g" | "G")) {
             spec.push('#');
         }
-        // {fmt} 9 takes the zeros beside an alignment too, against the standard.
-        if !has_align && random.below(4) == 0 {
+        // {fmt} 9 takes the zeros beside an alignment too, against the standard, and puts them before
+        // the `0x` of `a`.
+        if !has_align && !matches!(letter, "a" | "A") && random.below(4) == 0 {
             spec.push('0');
         }
     }
