@@ -22,6 +22,7 @@ mod output;
 mod plain;
 mod record;
 mod sink;
+mod spec;
 mod syslog;
 mod syslog_sink;
 mod text;

@@ -9,89 +9,17 @@ use std::io::Write as _;
 use logring::abi::kind;
 use logring::{ArgumentType, FormatKind, LogValue, RingNotice, SiteRole};
 
-use crate::c_number::{CSpec, put_c_float, put_c_integer};
+use crate::c_number::{put_c_float, put_c_integer};
 use crate::cpp::{columns, cut, put_cpp_float, put_cpp_integer};
 use crate::number::{put_float, put_signed, put_unsigned};
 use crate::plain::is_plain;
 use crate::record::LogRecord;
-
-/// Widths and precisions beyond this are cut: a format may come from anyone.
-const WIDTH_MAX: usize = 4096;
-
-/// Whose formats a value is written by.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Language {
-    #[default]
-    Rust,
-    Cpp,
-    C,
-}
+use crate::spec::{
+    Language, Padding, Spec, WIDTH_MAX, brace_spec, end_of_place, take_number, take_place,
+};
 
 /// An argument, and what it was in the program.
 type Argument<'a> = (LogValue<'a>, ArgumentType);
-
-/// How a value is to be written.
-#[derive(Debug, Clone, Copy, Default)]
-struct Spec {
-    /// What fills up to the width.
-    fill: Option<char>,
-    /// `<`, `>`, `^`, or 0: by the type.
-    align: u8,
-    plus: bool,
-    space: bool,
-    alternate: bool,
-    zero: bool,
-    width: usize,
-    precision: Option<usize>,
-    /// `x`, `e`, `?`, ... or 0.
-    letter: u8,
-    /// Of Rust's `{:x?}`: `x` or `X`, else 0.
-    debug_base: u8,
-    language: Language,
-    /// Bits of the type that a length modifier of C names; 32 without one.
-    length_bits: u8,
-}
-
-/// What a value is filled up with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Padding {
-    /// Nothing: Rust's `{:?}` of a text has no width.
-    None,
-    /// It stands on the left if the format does not say.
-    Text,
-    /// It stands on the right.
-    Number,
-    /// So, and zeros may be put in front.
-    Zeros,
-}
-
-impl Spec {
-    /// The part of it that is about numbers of C and C++.
-    fn of_c(&self) -> CSpec {
-        CSpec {
-            letter: self.letter,
-            precision: self.precision.map(|precision| precision.min(WIDTH_MAX)),
-            plus: self.plus,
-            space: self.space,
-            alternate: self.alternate,
-            length_bits: self.length_bits,
-        }
-    }
-
-    fn is_c(&self) -> bool {
-        self.language == Language::C
-    }
-
-    fn is_cpp(&self) -> bool {
-        self.language == Language::Cpp
-    }
-
-    /// What a text is filled up with.
-    fn of_text(&self) -> Padding {
-        let is_debug = self.letter == b'?' && self.language == Language::Rust;
-        if is_debug { Padding::None } else { Padding::Text }
-    }
-}
 
 /// Appends the message of a record.
 pub fn write_message(out: &mut Vec<u8>, record: &LogRecord<'_>) {
@@ -686,74 +614,6 @@ fn put_rust_float<T: Display + Debug + LowerExp + UpperExp>(
         (_, Some(precision)) => write!(out, "{number:.precision$}"),
         (_, None) => write!(out, "{number}"),
     };
-}
-
-/// Where the `}` of a place is.  In Rust a brace may be what fills it up: `{:}<8}`.
-fn end_of_place(format: &[u8], language: Language) -> Option<usize> {
-    let end = format.iter().position(|byte| *byte == b'}')?;
-    let is_fill = language == Language::Rust
-        && format[..end].last() == Some(&b':')
-        && !format[..end - 1].contains(&b':')
-        && matches!(format.get(end + 1), Some(b'<' | b'>' | b'^'));
-    if !is_fill {
-        return Some(end);
-    }
-    let rest = &format[end + 1..];
-    Some(end + 1 + rest.iter().position(|byte| *byte == b'}')?)
-}
-
-/// Reads C's `2$`: the number of an argument, from 0.
-fn take_place(format: &mut &[u8]) -> Option<usize> {
-    let mut rest = *format;
-    let number = take_number(&mut rest)?.checked_sub(1)?;
-    *format = rest.strip_prefix(b"$")?;
-    Some(number)
-}
-
-/// Reads what stands behind the colon of `{:…}`.
-fn brace_spec(mut text: &[u8], language: Language) -> Spec {
-    let mut spec = Spec { language, ..Spec::default() };
-    let whole = std::str::from_utf8(text).unwrap_or_default();
-    let mut characters = whole.chars();
-    if let (Some(fill), [align @ (b'<' | b'>' | b'^'), rest @ ..]) =
-        (characters.next(), characters.as_str().as_bytes())
-    {
-        (spec.fill, spec.align, text) = (Some(fill), *align, rest);
-    } else if let [align @ (b'<' | b'>' | b'^'), rest @ ..] = text {
-        (spec.align, text) = (*align, rest);
-    }
-    while let Some((flag, rest)) = text.split_first() {
-        match flag {
-            b'+' => spec.plus = true,
-            b' ' if language == Language::Cpp => spec.space = true,
-            b'-' => {}
-            b'#' => spec.alternate = true,
-            // C++ fills up with zeros only if nothing says where the value stands.
-            b'0' => spec.zero = language != Language::Cpp || spec.align == 0,
-            _ => break,
-        }
-        text = rest;
-    }
-    spec.width = take_number(&mut text).unwrap_or(0);
-    if let Some(rest) = text.strip_prefix(b".") {
-        text = rest;
-        spec.precision = take_number(&mut text);
-    }
-    spec.letter = text.first().copied().unwrap_or(0);
-    if let (Language::Rust, [base @ (b'x' | b'X'), b'?', ..]) = (language, text) {
-        (spec.letter, spec.debug_base) = (b'?', *base);
-    }
-    spec
-}
-
-/// Reads a number; one that is too large for any use becomes the largest.
-fn take_number(text: &mut &[u8]) -> Option<usize> {
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (number, rest) = text.split_at(digits);
-    *text = rest;
-    let add =
-        |sum: usize, digit: &u8| sum.saturating_mul(10).saturating_add(usize::from(digit - b'0'));
-    (digits > 0).then(|| number.iter().fold(0, add))
 }
 
 #[cfg(test)]
