@@ -171,12 +171,14 @@ struct Message<'m, 'a> {
 }
 
 impl<'a> Message<'_, 'a> {
+    #[inline]
     fn argument(&mut self, number: usize) -> Option<Argument<'a>> {
         let value = *self.arguments.get(number)?;
         self.used |= 1 << number.min(31);
         Some((value, *self.types.get(number)?))
     }
 
+    #[inline]
     fn take(&mut self) -> Option<Argument<'a>> {
         let value = self.argument(self.next);
         self.next += 1;
@@ -207,16 +209,18 @@ impl<'a> Message<'_, 'a> {
                 format = format.strip_prefix(&[brace]).unwrap_or(format);
                 continue;
             }
+            // Nearly all places are empty.
+            if let [b'}', rest @ ..] = format {
+                format = rest;
+                self.put_next(b"", &plain);
+                continue;
+            }
             let Some(end) = end_of_place(format, language) else {
                 self.out.push(b'{');
                 continue;
             };
             let place = &format[..end];
             format = &format[end + 1..];
-            if place.is_empty() {
-                self.put_next(place, &plain);
-                continue;
-            }
             let (name, spec) = match place.iter().position(|byte| *byte == b':') {
                 Some(colon) => (&place[..colon], brace_spec(&place[colon + 1..], language)),
                 None => (place, plain),
@@ -233,6 +237,7 @@ impl<'a> Message<'_, 'a> {
         self.out.extend_from_slice(format);
     }
 
+    #[inline]
     fn put_next(&mut self, place: &[u8], spec: &Spec) {
         match self.take() {
             Some(value) => self.put(value, spec),
@@ -348,6 +353,7 @@ impl<'a> Message<'_, 'a> {
     }
 
     /// Appends a value.
+    #[inline]
     fn put(&mut self, (value, kind): Argument<'a>, spec: &Spec) {
         let is_plain = spec.width == 0
             && spec.precision.is_none()
@@ -376,6 +382,11 @@ impl<'a> Message<'_, 'a> {
                 _ => {}
             }
         }
+        self.put_padded(value, kind, spec);
+    }
+
+    #[inline(never)]
+    fn put_padded(&mut self, value: LogValue<'a>, kind: ArgumentType, spec: &Spec) {
         let start = self.out.len();
         let padding = self.put_body(value, kind, spec);
         self.pad(start, spec, padding);
