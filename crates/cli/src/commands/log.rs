@@ -42,11 +42,11 @@ pub(crate) fn run(arguments: LogArguments) -> anyhow::Result<ExitCode> {
         Action::Proxy(arguments) => serve::proxy(&arguments),
         Action::Central(arguments) => serve::central(&arguments),
         Action::Recover(arguments) => show::recover(&arguments),
-        Action::Tail(arguments) => match &arguments.central {
+        Action::Tail(arguments) => match &arguments.records.central {
             Some(central) => remote::tail(&arguments, central),
             None => show::tail(&arguments),
         },
-        Action::Query(arguments) => match &arguments.central {
+        Action::Query(arguments) => match &arguments.records.central {
             Some(central) => remote::query(&arguments, central),
             None => show::query(&arguments),
         },

@@ -21,14 +21,14 @@ fn complain(damaged: &[String]) {
 /// Runs `whit log query --central`.
 pub(crate) fn query(arguments: &QueryArguments, central: &str) -> anyhow::Result<ExitCode> {
     let query = RemoteQuery {
-        filter: arguments.filter.filter()?,
+        filter: arguments.records.filter.filter()?,
         limit: arguments.limit.unwrap_or(0),
         counts: arguments.count,
         ..RemoteQuery::default()
     };
-    let mut answer = ask(&arguments.reach, central, &query)?;
+    let mut answer = ask(&arguments.records.reach, central, &query)?;
     let stdout = io::stdout();
-    let format = arguments.format.format(stdout.is_terminal());
+    let format = arguments.records.format.format(stdout.is_terminal());
     let mut printer = Printer::new(format, query.filter.clone(), stdout.lock());
     loop {
         match answer.next(&mut |item| printer.show(item))? {
@@ -50,14 +50,14 @@ pub(crate) fn query(arguments: &QueryArguments, central: &str) -> anyhow::Result
 /// Runs `whit log tail --central`.
 pub(crate) fn tail(arguments: &TailArguments, central: &str) -> anyhow::Result<ExitCode> {
     let query = RemoteQuery {
-        filter: arguments.filter.filter()?,
+        filter: arguments.records.filter.filter()?,
         newest: Some(u32::try_from(arguments.lines).unwrap_or(u32::MAX)),
         follows: !arguments.no_follow,
         ..RemoteQuery::default()
     };
-    let mut answer = ask(&arguments.reach, central, &query)?;
+    let mut answer = ask(&arguments.records.reach, central, &query)?;
     let stdout = io::stdout();
-    let format = arguments.format.format(stdout.is_terminal());
+    let format = arguments.records.format.format(stdout.is_terminal());
     let mut printer = Printer::new(format, query.filter.clone(), stdout.lock());
     let mut newest = Newest::new(arguments.lines);
     loop {

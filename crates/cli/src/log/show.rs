@@ -20,9 +20,9 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Bytes of output that are written at once.
 const OUT_BYTES: usize = 64 << 10;
 
-/// Options of `whit log query`.
+/// Which records are shown, where they are, and how: of `tail` and `query`.
 #[derive(clap::Args)]
-pub(crate) struct QueryArguments {
+pub(crate) struct RecordsArguments {
     /// Folder of the store
     #[arg(value_name = "STORE", default_value = DEFAULT_STORE)]
     store: PathBuf,
@@ -36,6 +36,13 @@ pub(crate) struct QueryArguments {
     pub(super) filter: FilterArguments,
     #[command(flatten)]
     pub(super) format: FormatArguments,
+}
+
+/// Options of `whit log query`.
+#[derive(clap::Args)]
+pub(crate) struct QueryArguments {
+    #[command(flatten)]
+    pub(crate) records: RecordsArguments,
     /// Show this many records at most
     #[arg(short = 'n', long, value_name = "N")]
     pub(super) limit: Option<u64>,
@@ -62,19 +69,8 @@ pub(crate) struct ExportArguments {
 /// Options of `whit log tail`.
 #[derive(clap::Args)]
 pub(crate) struct TailArguments {
-    /// Folder of the store
-    #[arg(value_name = "STORE", default_value = DEFAULT_STORE)]
-    store: PathBuf,
-    /// Ask the central server at this address, not a store on this machine: the path of a socket,
-    /// HOST:PORT or tls:HOST:PORT
-    #[arg(short = 'c', long, value_name = "ADDRESS", conflicts_with = "store")]
-    pub(crate) central: Option<String>,
     #[command(flatten)]
-    pub(super) reach: ReachArguments,
-    #[command(flatten)]
-    pub(super) filter: FilterArguments,
-    #[command(flatten)]
-    pub(super) format: FormatArguments,
+    pub(crate) records: RecordsArguments,
     /// Begin with this many of the newest records
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     pub(super) lines: usize,
@@ -198,15 +194,15 @@ pub(super) fn found(count: u64) -> ExitCode {
 
 /// Runs `whit log query`.
 pub(crate) fn query(arguments: &QueryArguments) -> anyhow::Result<ExitCode> {
-    let filter = arguments.filter.filter()?;
+    let filter = arguments.records.filter.filter()?;
     let stdout = io::stdout();
-    let format = arguments.format.format(stdout.is_terminal());
-    let mut reader = open(&arguments.store)?;
+    let format = arguments.records.format.format(stdout.is_terminal());
+    let mut reader = open(&arguments.records.store)?;
     let wanted = filter.clone();
     let limit = arguments.limit.unwrap_or(u64::MAX);
     let mut printer = Printer::new(format, filter, stdout.lock());
     let mut count = 0_u64;
-    let flow = reader.visit_all(&|chunk, block| wanted.wants_block(chunk, block), &mut |item| {
+    let _ = reader.visit_all(&|chunk, block| wanted.wants_block(chunk, block), &mut |item| {
         if arguments.count {
             count += u64::from(printer.filter.wanted(item, &mut printer.scratch).is_some());
             return ControlFlow::Continue(());
@@ -216,7 +212,6 @@ pub(crate) fn query(arguments: &QueryArguments) -> anyhow::Result<ExitCode> {
         }
         printer.show(item)
     })?;
-    let _ = flow;
     complain(&reader);
     if arguments.count {
         crate::stderr::print(&format!("{count}\n"))?;
@@ -234,10 +229,9 @@ pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     let file = file.with_context(|| format!("cannot write {}", path.display()))?;
     let wanted = filter.clone();
     let mut printer = Printer::new(arguments.format.format(false), filter, file);
-    let flow = reader.visit_all(&|chunk, block| wanted.wants_block(chunk, block), &mut |item| {
+    let _ = reader.visit_all(&|chunk, block| wanted.wants_block(chunk, block), &mut |item| {
         printer.show(item)
     })?;
-    let _ = flow;
     complain(&reader);
     let shown = printer.finish().with_context(|| format!("cannot write {}", path.display()))?;
     Ok(found(shown))
@@ -245,10 +239,10 @@ pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
 
 /// Runs `whit log tail`.
 pub(crate) fn tail(arguments: &TailArguments) -> anyhow::Result<ExitCode> {
-    let filter = arguments.filter.filter()?;
+    let filter = arguments.records.filter.filter()?;
     let stdout = io::stdout();
-    let format = arguments.format.format(stdout.is_terminal());
-    let mut reader = open(&arguments.store)?;
+    let format = arguments.records.format.format(stdout.is_terminal());
+    let mut reader = open(&arguments.records.store)?;
     let wanted = filter.clone();
     let wants =
         |chunk: &Chunk, block: &logcarry::store::BlockIndex| wanted.wants_block(chunk, block);
@@ -256,11 +250,10 @@ pub(crate) fn tail(arguments: &TailArguments) -> anyhow::Result<ExitCode> {
     let mut newest = Newest::new(arguments.lines);
     let (chosen, mut scratch) = (wanted.clone(), Vec::new());
     let mut is_wanted = |item: &Item<'_>| chosen.wanted(item, &mut scratch).is_some();
-    let flow = reader.visit_newest(arguments.lines, &wants, &mut is_wanted, &mut |item| {
+    let _ = reader.visit_newest(arguments.lines, &wants, &mut is_wanted, &mut |item| {
         newest.add(&mut printer, item);
         ControlFlow::Continue(())
     })?;
-    let _ = flow;
     newest.show(&mut printer);
     if arguments.no_follow {
         complain(&reader);
