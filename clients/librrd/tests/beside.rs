@@ -302,20 +302,9 @@ fn the_daemon_rrdcached_gives_the_same() {
     assert_same(&outputs[0], &outputs[1]);
 }
 
-/// collectd, as it is installed or as `.ci/run` unpacks it.
-fn collectd() -> Option<[PathBuf; 3]> {
-    let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/collectd");
-    let found = [PathBuf::from("/"), unpacked].into_iter().find_map(|root| {
-        let parts = ["usr/sbin/collectd", "usr/lib/collectd", "usr/share/collectd/types.db"];
-        Some(parts.map(|part| root.join(part)))
-            .filter(|parts| parts.iter().all(|part| part.exists()))
-    })?;
-    is_here(&found[0].display().to_string(), &["-h"]).then_some(found)
-}
-
 #[test]
 fn collectd_records_the_same_files() {
-    let Some([program, plugins, types]) = collectd() else {
+    let Some([program, plugins, types]) = testkit::collectd() else {
         testkit::skip("collectd", "it is neither installed nor in target/collectd");
         return;
     };

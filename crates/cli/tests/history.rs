@@ -4,38 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-fn whit() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-    command.stdin(Stdio::null()).env("TZ", "UTC");
-    command
-}
+use history_common::{databases, recording_in, run, whit};
 
-fn run(command: &mut Command) -> Output {
-    let output = command.output().unwrap();
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {} {complaint}", output.status);
-    output
-}
-
-/// The databases of a folder by their names below it.
-fn databases(folder: &Path) -> BTreeMap<String, PathBuf> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in std::fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(folder).unwrap().display().to_string();
-                found.insert(name, path);
-            }
-        }
-    }
-    found
-}
+mod history_common;
 
 /// Rows of a fetch that have values: by their times, a value for each data source.
 type Rows = BTreeMap<i64, Vec<Option<f64>>>;
@@ -61,13 +34,6 @@ fn fetch(program: &mut Command, file: &Path, function: &str, from: i64) -> (Vec<
 
 fn rrd(file: &Path, function: &str, from: i64) -> (Vec<String>, Rows) {
     fetch(whit().arg("rrd"), file, function, from)
-}
-
-/// The recording of a folder.
-fn recording_in(folder: &Path) -> PathBuf {
-    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let is_recording = |path: &PathBuf| path.extension().is_some_and(|end| end == "whit");
-    paths.into_iter().find(is_recording).unwrap()
 }
 
 fn close(one: f64, other: f64) -> bool {
@@ -196,15 +162,6 @@ fn programs_read_and_draw(live: &BTreeMap<String, PathBuf>) {
     }
 }
 
-/// Waits until something is so.
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 #[test]
 fn killed_and_begun_again_it_continues_its_files() {
     let folder = tempfile::tempdir().unwrap();
@@ -212,12 +169,12 @@ fn killed_and_begun_again_it_continues_its_files() {
     let export = format!("rrd,{},batch=1", folder.path().display());
     let record = || whit().args(["record", "-sc", "-i1", "--export", &export]).spawn().unwrap();
     let mut first = record();
-    wait_for("two rows", || cpu.exists() && rrd(&cpu, "AVERAGE", -60).1.len() >= 2);
+    testkit::wait_until("two rows", || cpu.exists() && rrd(&cpu, "AVERAGE", -60).1.len() >= 2);
     first.kill().unwrap();
     first.wait().unwrap();
     let before = rrd(&cpu, "AVERAGE", -60).1;
     let mut second = record();
-    wait_for("two more", || rrd(&cpu, "AVERAGE", -60).1.len() >= before.len() + 2);
+    testkit::wait_until("two more", || rrd(&cpu, "AVERAGE", -60).1.len() >= before.len() + 2);
     // TERM writes what waits.
     let pid = rustix::process::Pid::from_child(&second);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
@@ -241,7 +198,7 @@ fn a_signal_writes_what_waits() {
     let pid = rustix::process::Pid::from_child(&recorder);
     std::thread::sleep(Duration::from_secs(3));
     assert!(!cpu.exists());
-    wait_for("the file", || {
+    testkit::wait_until("the file", || {
         rustix::process::kill_process(pid, rustix::process::Signal::USR1).unwrap();
         std::thread::sleep(Duration::from_millis(200));
         cpu.exists()

@@ -4,20 +4,11 @@
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 
-fn whit() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-    command.stdin(Stdio::null()).env("TZ", "UTC").env_remove("RRDCACHED_ADDRESS");
-    command
-}
+use history_common::{databases, recording_in, run, whit};
 
-fn run(command: &mut Command) -> Output {
-    let output = command.output().unwrap();
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {} {complaint}", output.status);
-    output
-}
+mod history_common;
 
 struct Daemon(Child, PathBuf);
 
@@ -53,21 +44,9 @@ impl Drop for Daemon {
 
 /// The dumps of the databases below a folder, by their names.
 fn dumps(folder: &Path) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in std::fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let dump = run(whit().args(["rrd", "dump"]).arg(&path)).stdout;
-            let name = path.strip_prefix(folder).unwrap().display().to_string();
-            found.insert(name, String::from_utf8(dump).unwrap());
-        }
-    }
-    found
+    let dump = |path: &PathBuf| run(whit().args(["rrd", "dump"]).arg(path)).stdout;
+    let text = |path: &PathBuf| String::from_utf8(dump(path)).unwrap();
+    databases(folder).into_iter().map(|(name, path)| (name, text(&path))).collect()
 }
 
 fn folder() -> (tempfile::TempDir, PathBuf) {
@@ -80,9 +59,7 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
 fn the_daemon_writes_the_same_files() {
     let (_held, path) = folder();
     run(whit().args(["record", "-i1", "-c4", "-scdmnCDN", "-f"]).arg(path.join("x")));
-    let entries = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
-    let recording = entries.into_iter().find(|path| path.extension().is_some_and(|e| e == "whit"));
-    let recording = recording.unwrap();
+    let recording = recording_in(&path);
     let play = |export: &str| {
         run(whit().arg("play").arg(&recording).args(["--export", export]).current_dir(&path))
     };

@@ -26,18 +26,6 @@ fn recordings(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Waits until `is_so` gives something.
-fn wait_for<T>(what: &str, is_so: impl Fn() -> Option<T>) -> T {
-    let start = Instant::now();
-    loop {
-        if let Some(found) = is_so() {
-            return found;
-        }
-        assert!(start.elapsed() < Duration::from_secs(60), "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// A recorder and its first recording, which has samples.
 fn recorder(folder: &Path, interval: &str) -> (Child, PathBuf) {
     let to = format!("{}/", folder.display());
@@ -45,9 +33,9 @@ fn recorder(folder: &Path, interval: &str) -> (Child, PathBuf) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let path = wait_for("a recording", || recordings(folder).first().cloned());
+    let path = testkit::wait_for("a recording", || recordings(folder).first().cloned());
     let first = || std::fs::metadata(&path).ok().filter(|facts| facts.len() > 1_000);
-    wait_for("samples", || first().map(|facts| facts.len()));
+    testkit::wait_for("samples", || first().map(|facts| facts.len()));
     // A few samples more.
     std::thread::sleep(Duration::from_millis(500));
     (child, path)
@@ -71,8 +59,8 @@ fn a_recorder_whose_file_is_deleted_or_cut_begins_another() {
                 std::fs::remove_file(&path).unwrap();
             }
             let begun = || recordings(folder.path()).into_iter().find(|other| *other != path);
-            let next = wait_for("another recording", begun);
-            wait_for("samples in it", || {
+            let next = testkit::wait_for("another recording", begun);
+            testkit::wait_for("samples in it", || {
                 let shown = whit(&["play", next.to_str()?, "--csv"]).output().ok()?;
                 (text(&shown.stdout).lines().count() > 20).then_some(())
             });
@@ -252,7 +240,7 @@ fn plot_files_that_are_deleted_or_cut_are_begun_again() {
             let words = ["record", "-sc", "-i0.1", "--quiet", "-P", &letters, "-F0", "-f", &to];
             let child = whit(&words).stderr(Stdio::piped()).spawn().unwrap();
             let here = || plot_files(Path::new(&to)).first().cloned();
-            let path = wait_for("a plot file", here);
+            let path = testkit::wait_for("a plot file", here);
             // Complete lines, below a heading.
             let lines = || {
                 let file = std::fs::File::open(&path).ok()?;
@@ -266,13 +254,13 @@ fn plot_files_that_are_deleted_or_cut_are_begun_again() {
                 let below = lines.rsplit_once("#Date")?.1.lines().count();
                 (below > 5).then_some(lines)
             };
-            wait_for("lines", lines);
+            testkit::wait_for("lines", lines);
             if what == "deleted" {
                 std::fs::remove_dir_all(&to).unwrap();
             } else {
                 std::fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
             }
-            wait_for("lines again", lines);
+            testkit::wait_for("lines again", lines);
             let output = end(child);
             let error = text(&output.stderr);
             assert!(output.status.success(), "{error}");

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
 
 use testkit::{is_installed, skip};
 
@@ -44,14 +43,6 @@ impl Site {
 
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]
@@ -155,7 +146,7 @@ fn a_daemon_polls_until_it_is_stopped_and_reads_changes() {
     let output = site.whit(&["--daemon", "--debug=log", &options[0], &options[1]]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let log_text = || std::fs::read_to_string(&log).unwrap_or_default();
-    wait_until("two rounds", || log_text().matches("--log: a ").count() >= 2);
+    testkit::wait_until("two rounds", || log_text().matches("--log: a ").count() >= 2);
     let second = site.whit(&[
         &format!("--lock-file={}", site.path("other").display()),
         "--daemon",
@@ -165,7 +156,7 @@ fn a_daemon_polls_until_it_is_stopped_and_reads_changes() {
     site.write_config(
         "LogFormat: rrdtool\nInterval: 0:01\nMaxBytes[new]: 9\nTitle[new]: x\nTarget[new]: `echo 7; echo 8`",
     );
-    wait_until("the new target", || log_text().contains("--log: new "));
+    testkit::wait_until("the new target", || log_text().contains("--log: new "));
     assert!(log_text().contains("was read again: 3 targets"), "{}", log_text());
     // Each target once a round: two lines of one second would be doubled targets.
     for line in log_text().lines().filter(|line| line.contains("--log: a ")) {
@@ -173,11 +164,13 @@ fn a_daemon_polls_until_it_is_stopped_and_reads_changes() {
         assert_eq!(log_text().matches(value).count(), 1, "{value}");
     }
     site.write_config("Nonsense: 1");
-    wait_until("the refusal", || log_text().contains("the configuration of before holds"));
+    testkit::wait_until("the refusal", || log_text().contains("the configuration of before holds"));
     let pid = std::fs::read_to_string(&pid_file).expect("a pid file").trim().to_owned();
     let killed = Command::new("kill").arg(&pid).status().expect("kill runs");
     assert!(killed.success());
-    wait_until("the end", || !Path::new("/proc").join(&pid).exists() && !pid_file.exists());
+    testkit::wait_until("the end", || {
+        !Path::new("/proc").join(&pid).exists() && !pid_file.exists()
+    });
 }
 
 #[test]
@@ -271,7 +264,7 @@ fn thresholds_are_looked_at_through_our_caching_daemon() {
     command.args(["rrdcached", "-g", "-l"]).arg(&socket).arg("-p").arg(site.path("pid"));
     command.arg("-b").arg(site.path("data")).stdout(std::process::Stdio::null());
     let _daemon = Daemon(command.spawn().expect("whit runs"));
-    wait_until("the daemon", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
+    testkit::wait_until("the daemon", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
     let script = "#!/bin/sh\necho \"$@\" >>\"$0s\"\n";
     testkit::write_program(&note, script).expect("written");
     let [socket, program] = [&socket, &note].map(|path| path.display().to_string());

@@ -68,19 +68,10 @@ fn signal(child: &Child, signal: rustix::process::Signal) {
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
-/// Waits until `done` holds.
-fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !done() {
-        assert!(start.elapsed() < PATIENCE, "waited too long until {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
 /// Waits until a file has been seen to grow so many times: each time is a sample at least.
 fn wait_until_grown(path: &Path, times: usize) {
     let (mut length, mut grown) = (0, 0);
-    wait_until("the recording grows", || {
+    testkit::wait_until("the recording grows", || {
         let now = path.metadata().map_or(0, |metadata| metadata.len());
         grown += usize::from(now > length);
         length = now.max(length);
@@ -90,7 +81,7 @@ fn wait_until_grown(path: &Path, times: usize) {
 
 fn wait_for_end(child: &mut Child) -> std::process::ExitStatus {
     let mut status = None;
-    wait_until("the recorder ends", || {
+    testkit::wait_until("the recorder ends", || {
         status = child.try_wait().unwrap();
         status.is_some()
     });
@@ -172,7 +163,7 @@ fn two_hundred_kills_lose_nothing() {
         let random_us = random(&mut state) % 40_000;
         // Two of three are killed while they write, one perhaps before there is a file.
         if round % 3 < 2 {
-            wait_until("there is a file", || {
+            testkit::wait_until("there is a file", || {
                 let path = Path::new(place);
                 path.is_dir() && !recordings(path).is_empty()
             });
@@ -234,17 +225,17 @@ fn signals_stop_reopen_and_flush_within_a_long_interval() {
     let place = folder.path().to_str().unwrap();
     // The first sample is at a whole second; then nothing for an hour.
     let mut child = start(whit(&["-sc", "-i3600", "-m", "-f", place]).stderr(Stdio::null()));
-    wait_until("it records", || !recordings(folder.path()).is_empty());
+    testkit::wait_until("it records", || !recordings(folder.path()).is_empty());
     let log = || {
         let entries = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
         let log = entries.filter(|path| path.extension().is_some_and(|e| e == "log")).last();
         log.map(|path| std::fs::read_to_string(path).unwrap()).unwrap_or_default()
     };
-    wait_until("handlers are there", || log().contains("Starting"));
+    testkit::wait_until("handlers are there", || log().contains("Starting"));
     signal(&child, Signal::USR1);
-    wait_until("it has flushed", || log().contains("USR1"));
+    testkit::wait_until("it has flushed", || log().contains("USR1"));
     signal(&child, Signal::HUP);
-    wait_until("it has rolled", || recordings(folder.path()).len() == 2);
+    testkit::wait_until("it has rolled", || recordings(folder.path()).len() == 2);
     signal(&child, Signal::TERM);
     assert!(wait_for_end(&mut child).success());
     for path in recordings(folder.path()) {
@@ -292,9 +283,9 @@ fn the_second_recorder_of_a_file_is_refused_with_the_pid_of_the_first() {
         let place = folder.path().to_str().unwrap();
         let begin = || start(whit(&["-sc", "-i0.05", "-f", place]).stderr(Stdio::piped()));
         let (mut one, mut other) = (begin(), begin());
-        wait_until("a file is made", || !recordings(folder.path()).is_empty());
+        testkit::wait_until("a file is made", || !recordings(folder.path()).is_empty());
         let mut refused = None;
-        wait_until("one is refused, or both record", || {
+        testkit::wait_until("one is refused, or both record", || {
             refused =
                 [&mut one, &mut other].iter_mut().position(|c| c.try_wait().unwrap().is_some());
             refused.is_some() || recordings(folder.path()).len() == 2
@@ -349,7 +340,7 @@ fn a_full_disk_is_told_once_survived_and_counted() {
     let place = disk.0.to_str().unwrap();
     let filler = disk.0.join("filler");
     let mut child = start(whit(&["-scdnmw", "-i0.001", "-f", place]).stderr(Stdio::piped()));
-    wait_until("there is a file", || !recordings(&disk.0).is_empty());
+    testkit::wait_until("there is a file", || !recordings(&disk.0).is_empty());
     let recording = recordings(&disk.0).remove(0);
     wait_until_grown(&recording, 20);
     // Everything that is left, however little.
@@ -474,7 +465,7 @@ fn clients_come_and_go_at_a_server() {
     let mut child = start(&mut whit(&["-sc", "-i0.02", "-A", &address]));
     for _ in 0..3 {
         let mut client = None;
-        wait_until("it listens", || {
+        testkit::wait_until("it listens", || {
             client = TcpStream::connect(("127.0.0.1", free)).ok();
             client.is_some()
         });
@@ -512,9 +503,9 @@ fn a_daemon_reports_its_start_and_holds_its_pid_file() {
     let raw = pid.trim().parse().unwrap();
     let pid = rustix::process::Pid::from_raw(raw).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    wait_until("it is gone", || !path.exists());
+    testkit::wait_until("it is gone", || !path.exists());
     let recording = &recordings(folder.path())[0];
-    wait_until("it is closed", || !read(recording).damage.not_closed);
+    testkit::wait_until("it is closed", || !read(recording).damage.not_closed);
 }
 
 /// System calls a sample, counted from outside: the difference of two runs of other lengths, so
@@ -569,7 +560,7 @@ fn memory_stays_small() {
     let folder = folder();
     let place = folder.path().to_str().unwrap();
     let mut child = start(&mut whit(&["--all", "-i0.001", "-f", place]));
-    wait_until("there is a file", || !recordings(folder.path()).is_empty());
+    testkit::wait_until("there is a file", || !recordings(folder.path()).is_empty());
     // Enough for blocks to be closed and compressed.
     wait_until_grown(&recordings(folder.path())[0], 300);
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();

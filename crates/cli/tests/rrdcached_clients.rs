@@ -218,20 +218,9 @@ fn rrdtool_is_answered_the_same() {
     assert!(theirs == ours, "the files differ");
 }
 
-/// collectd with the plugin that sends to a daemon, as it is installed or as `.ci/run` unpacks it.
-fn collectd() -> Option<[PathBuf; 3]> {
-    let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/collectd");
-    let found = [PathBuf::from("/"), unpacked].into_iter().find_map(|root| {
-        let parts = ["usr/sbin/collectd", "usr/lib/collectd", "usr/share/collectd/types.db"];
-        Some(parts.map(|part| root.join(part)))
-            .filter(|parts| parts.iter().all(|part| part.exists()))
-    })?;
-    is_here(&found[0].display().to_string(), &["-h"]).then_some(found)
-}
-
 #[test]
 fn an_hour_by_collectd_is_the_same() {
-    let Some([program, plugins, types]) = collectd() else {
+    let Some([program, plugins, types]) = testkit::collectd() else {
         testkit::skip("collectd", "it is neither installed nor in target/collectd");
         return;
     };

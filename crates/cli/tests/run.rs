@@ -45,15 +45,6 @@ impl Drop for Ended {
     }
 }
 
-/// Waits until `is_so`, for a minute at most.
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < until, "{what}: not within a minute");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// The process whose number a file holds, if it is there and no zombie.
 fn lives(pid_file: &Path) -> bool {
     let Ok(pid) = std::fs::read_to_string(pid_file) else { return false };
@@ -128,8 +119,8 @@ fn a_job_that_ignores_term_is_killed_and_takes_its_children_along() {
         run(&["--timeout", "0.3", "--term-seq", "TERM,200,KILL,50", &script, ":::", "true"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(begun.elapsed() < Duration::from_secs(50));
-    wait_until("the job is gone", || !lives(&job));
-    wait_until("its child is gone", || !lives(&child));
+    testkit::wait_until("the job is gone", || !lives(&job));
+    testkit::wait_until("its child is gone", || !lives(&child));
 }
 
 #[test]
@@ -142,7 +133,7 @@ fn killed_it_leaves_no_file() {
     let mut command = whit(&["-j2", &script, ":::", "1", "2"]);
     command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null());
     let mut runner = Ended(command.spawn().unwrap());
-    wait_until("a job runs", || mark.exists());
+    testkit::wait_until("a job runs", || mark.exists());
     runner.0.kill().unwrap();
     runner.0.wait().unwrap();
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
@@ -316,7 +307,7 @@ fn jobs_stop_and_go_on_with_the_runner() {
     // A group of its own, which is not left alone: its parent is not in it.
     command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
     let runner = Ended(command.spawn().expect("whit starts"));
-    wait_until("the job runs", || lives(&file));
+    testkit::wait_until("the job runs", || lives(&file));
     let state = |pid: &str| {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap();
         stat.rsplit(") ").next().and_then(|rest| rest.chars().next())
@@ -326,13 +317,13 @@ fn jobs_stop_and_go_on_with_the_runner() {
     // SAFETY: plain system calls on a child of ours.
     let send = |signal| unsafe { libc::kill(runner_pid.cast_signed(), signal) };
     send(libc::SIGTSTP);
-    wait_until("both are stopped", || {
+    testkit::wait_until("both are stopped", || {
         [&job, &runner_pid.to_string()].iter().all(|pid| state(pid) == Some('T'))
     });
     send(libc::SIGCONT);
-    wait_until("both go on", || {
+    testkit::wait_until("both go on", || {
         [&job, &runner_pid.to_string()].iter().all(|pid| state(pid) == Some('S'))
     });
     send(libc::SIGINT);
-    wait_until("the job is ended", || !lives(&file));
+    testkit::wait_until("the job is ended", || !lives(&file));
 }

@@ -1,6 +1,6 @@
 //! What tests share: fake kernel trees, a simulated clock, a counting allocator, numbers from a
-//! seed, certificates, a port that refuses, programs to start, RRDtool's caching daemon, net-snmp's
-//! agent, waiting, and the one way to skip a test.
+//! seed, certificates, a port that refuses, programs to start, collectd, RRDtool's caching daemon,
+//! net-snmp's agent, waiting, and the one way to skip a test.
 //!
 //! Prints only skips.
 //!
@@ -11,6 +11,7 @@ pub mod alloc;
 mod certificates;
 pub mod clock;
 mod closed_port;
+mod collectd;
 pub mod fake;
 mod program;
 mod random;
@@ -24,10 +25,11 @@ pub use alloc::{Allocations, CountingAllocator, allocations_of, live_bytes};
 pub use certificates::{Authority, CertificateFiles};
 pub use clock::{Event, SimClock};
 pub use closed_port::ClosedPort;
+pub use collectd::collectd;
 pub use fake::{FakeHost, as_nobody};
 pub use program::write_program;
 pub use random::Random;
 pub use rrdcached::Rrdcached;
 pub use skip::{LEDGER, is_installed, skip, skip_refused};
 pub use snmpd::Snmpd;
-pub use wait::{undisturbed, wait_for};
+pub use wait::{undisturbed, wait_for, wait_until};

@@ -21,6 +21,14 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Looks until something is so, for 60 s at most.
+///
+/// # Panics
+/// If it was not so in that time; `what` says what was waited for.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    wait_for(what, || is_so().then_some(()));
+}
+
 /// How often a measurement of time is tried.
 const TRIES: u32 = 5;
 
