@@ -385,6 +385,7 @@ impl<'a> Message<'_, 'a> {
         self.put_padded(value, kind, spec);
     }
 
+    /// Appends a value, filled up to its width.
     #[inline(never)]
     fn put_padded(&mut self, value: LogValue<'a>, kind: ArgumentType, spec: &Spec) {
         let start = self.out.len();

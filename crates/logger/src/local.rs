@@ -170,12 +170,13 @@ impl Worker {
     /// Sleeps, whatever is logged, unless the output is to end.
     fn sleep_through(&self, sleep_ns: u64, is_over: &AtomicBool) {
         let until_ns = clock::boottime_ns() + sleep_ns;
-        while !is_over.load(Ordering::Acquire) {
+        loop {
+            let wakes = writer::local_wakes();
             let left_ns = until_ns.saturating_sub(clock::boottime_ns());
-            if left_ns == 0 {
+            if left_ns == 0 || is_over.load(Ordering::Acquire) {
                 break;
             }
-            writer::wait_for_local_wake(writer::local_wakes(), left_ns);
+            writer::wait_for_local_wake(wakes, left_ns);
         }
     }
 

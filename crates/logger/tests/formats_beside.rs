@@ -12,7 +12,10 @@ use std::process::Command;
 use logdrain::{LogRecord, RecordOrigin, write_message};
 use logger::{LogConfig, LogLevel, Logger, log_info};
 use logring::{Batch, ProcessFile, RingDirectory, RingReader, abi};
+use reading::folder;
 use testkit::Random;
+
+mod reading;
 
 /// The messages in a folder of one thread, in their order.
 fn messages(folder: &Path) -> Vec<Vec<u8>> {
@@ -38,10 +41,6 @@ fn messages(folder: &Path) -> Vec<Vec<u8>> {
         }
     }
     found
-}
-
-fn folder() -> tempfile::TempDir {
-    tempfile::Builder::new().prefix("whit-log-test-").tempdir_in("/dev/shm").unwrap()
 }
 
 fn seed() -> u64 {

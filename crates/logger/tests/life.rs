@@ -20,7 +20,10 @@ use logger::{
     log_error, log_info, log_limited, log_warning, stop_watch, trace_scope,
 };
 use logring::{Batch, Doorbell, ProcessFile, RingDirectory, SiteRole, abi};
-use reading::{Found, Read, assert_throttled, folder, numbers, read_folder, read_more, read_ring};
+use reading::{
+    Found, Read, assert_all_completed, assert_throttled, folder, numbers, read_folder, read_more,
+    read_ring,
+};
 
 mod reading;
 
@@ -527,14 +530,7 @@ fn what_was_completed_before_a_kill_is_found_once() {
         std::thread::sleep(Duration::from_micros(random.below(20_000)));
         child.kill().unwrap();
         child.wait().unwrap();
-        let note = std::fs::read(folder.path().join("completed")).unwrap();
-        let completed = u64::from_le_bytes(note.try_into().unwrap());
-        let found = read_folder(folder.path());
-        assert_eq!((found.missing, found.faults.len()), (0, 0), "round {round}");
-        let numbers = numbers(&found);
-        assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "round {round}");
-        let count = numbers.len() as u64;
-        assert!(count == completed || count == completed + 1, "round {round}: {count} {completed}");
+        assert_all_completed(folder.path(), round);
     }
 }
 

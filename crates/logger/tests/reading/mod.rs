@@ -190,3 +190,16 @@ pub(crate) fn assert_throttled(folder: &Path) {
     // A child that left by `_exit` had no time to say it: its file does.
     assert!((parent..=total).contains(&found.suppressed), "{} {parent}", found.suppressed);
 }
+
+/// Checks what a program left that logged 0, 1, 2 ... until it was killed: all that it had noted as
+/// completed in the file `completed`, and at most one more.
+pub(crate) fn assert_all_completed(folder: &Path, round: u32) {
+    let note = std::fs::read(folder.join("completed")).unwrap();
+    let completed = u64::from_le_bytes(note.try_into().unwrap());
+    let found = read_folder(folder);
+    assert_eq!((found.missing, found.faults.len()), (0, 0), "round {round}");
+    let numbers = numbers(&found);
+    assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "round {round}");
+    let count = numbers.len() as u64;
+    assert!(count == completed || count == completed + 1, "round {round}: {count} {completed}");
+}

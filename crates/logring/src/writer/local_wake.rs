@@ -2,7 +2,7 @@
 //!
 //! A number of the process, not of its files: those who log wake the consumers of other processes by
 //! the doorbell of the folder.  A wake-up costs those who log a system call, if the consumer sleeps
-//! for long; else one load, on ways that are slow anyway.
+//! for long; else an addition and a load, on ways that are slow anyway.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
