@@ -11,10 +11,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use beside_collectl::has_collectl;
+use crate::beside_collectl::has_collectl;
 
 #[allow(dead_code, reason = "shared with tests that need more of it")]
-mod beside_collectl;
 
 const WHIT: &str = env!("CARGO_BIN_EXE_whit");
 

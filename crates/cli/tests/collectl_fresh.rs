@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use beside_collectl::{BRIEF, PLOT, VERBOSE, Wanted, all_wanted, first_difference, has_collectl};
-
-mod beside_collectl;
+use crate::beside_collectl::{
+    BRIEF, PLOT, VERBOSE, Wanted, all_wanted, first_difference, has_collectl,
+};
 
 /// What is asked for, and what is if collectl refuses that: slabs need root, sensors a program,
 /// InfiniBand an adapter.

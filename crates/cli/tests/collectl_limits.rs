@@ -10,10 +10,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use beside_collectl::has_collectl;
+use crate::beside_collectl::has_collectl;
 
 #[allow(dead_code, reason = "shared with tests that need more of it")]
-mod beside_collectl;
 
 fn recordings(pattern: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings").join(pattern)

@@ -8,7 +8,7 @@
 //! Cost: collectl needs a quarter of a second for each case.  The usual run takes every subsystem
 //! in every format; `WHIT_COLLECTL=all` adds every switch; `WHIT_COLLECTL=dn` takes all cases that
 //! show nothing but these letters.  A table of what is equal is printed
-//! (`cargo test -p cli --test collectl_play -- --nocapture`).
+//! (`cargo test -p cli --test all -- collectl_play --nocapture`).
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the table is the purpose")]
 
 use std::hash::{Hash, Hasher};
@@ -17,9 +17,9 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use beside_collectl::{BRIEF, PLOT, VERBOSE, Wanted, all_wanted, first_difference, has_collectl};
-
-mod beside_collectl;
+use crate::beside_collectl::{
+    BRIEF, PLOT, VERBOSE, Wanted, all_wanted, first_difference, has_collectl,
+};
 
 /// Where each difference is explained.
 const EXPLAINED: &str = include_str!("../../../docs/differences-collectl.md");

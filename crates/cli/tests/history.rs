@@ -3,12 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use history_common::{databases, recording_in, run, whit};
-
-mod history_common;
+use crate::history_common::{databases, recording_in, run, whit};
 
 /// Rows of a fetch that have values: by their times, a value for each data source.
 type Rows = BTreeMap<i64, Vec<Option<f64>>>;

@@ -6,9 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use history_common::{databases, recording_in, run, whit};
-
-mod history_common;
+use crate::history_common::{databases, recording_in, run, whit};
 
 struct Daemon(Child, PathBuf);
 

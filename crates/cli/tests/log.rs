@@ -1,21 +1,12 @@
 //! `whit log` as users call it: a program that logs, proxy, central server, and what shows records.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod log_common;
-
 use std::io::BufRead as _;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use log_common::{
-    Running, command, end, folder, play_writer, start, start_writer, text, whit, write,
-};
-
-#[test]
-fn writer() {
-    play_writer();
-}
+use crate::log_common::{Running, command, end, folder, start, start_writer, text, whit, write};
 
 /// A folder whose `store` has the five records.
 fn with_store() -> tempfile::TempDir {

@@ -1,20 +1,13 @@
 //! `whit log` from another machine: over TLS, and what a new user meets when something is wrong.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod log_common;
-
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use log_common::{Running, command, end, folder, play_writer, text, whit, write};
+use crate::log_common::{Running, command, end, folder, text, whit, write};
 use testkit::Authority;
-
-#[test]
-fn writer() {
-    play_writer();
-}
 
 /// Starts a central server on a port of its own: `PORT` in its words.  Gives the port.
 fn serve(here: &Path, words: &str) -> (Running, u16) {

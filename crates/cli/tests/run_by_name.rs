@@ -4,9 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-mod beside_parallel;
-
-use beside_parallel::{has_parallel, lines, ours, same, start};
+use crate::beside_parallel::{has_parallel, lines, ours, same, start};
 
 #[test]
 fn blocks_by_name_are_those_of_parallel() {
@@ -46,7 +44,7 @@ fn the_joblog_is_that_of_parallel() {
         &["-k", "--pipe-part", "-a", "file", "--cat", "--block", "2k", "--joblog", "log", "cat {}"],
     ];
     for words in forms {
-        beside_parallel::same_joblog(words, folder.path(), &lines(1000));
+        crate::beside_parallel::same_joblog(words, folder.path(), &lines(1000));
     }
 }
 

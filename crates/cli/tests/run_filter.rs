@@ -1,8 +1,6 @@
 //! `whit run --filter` beside the installed `parallel`.
 
-mod beside_parallel;
-
-use beside_parallel::{has_parallel, ours, same, same_joblog};
+use crate::beside_parallel::{has_parallel, ours, same, same_joblog};
 
 #[test]
 fn jobs_are_left_out_as_by_parallel() {

@@ -1,14 +1,12 @@
 //! `whit run` beside the installed `parallel`: options and templates whose meaning is parallel's.
 
-mod beside_parallel;
-
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use beside_parallel::{has_parallel, lines, ours, run, same, start, theirs};
+use crate::beside_parallel::{has_parallel, lines, ours, run, same, start, theirs};
 
 /// A folder for one test.
 fn folder() -> tempfile::TempDir {

@@ -5,9 +5,7 @@
 use std::fs;
 use std::process::Command;
 
-mod beside_parallel;
-
-use beside_parallel::{has_parallel, lines, ours, run, same, same_joblog};
+use crate::beside_parallel::{has_parallel, lines, ours, run, same, same_joblog};
 
 #[test]
 fn jobs_get_the_blocks_that_parallel_gives_them() {

@@ -2,9 +2,7 @@
 
 use std::fs;
 
-mod beside_parallel;
-
-use beside_parallel::{has_parallel, lines, ours, same, same_joblog};
+use crate::beside_parallel::{has_parallel, lines, ours, same, same_joblog};
 
 #[test]
 fn every_job_is_given_all_as_by_parallel() {
@@ -63,6 +61,6 @@ fn what_comes_by_and_by_is_passed_on_at_once() {
     );
     let mut command = std::process::Command::new("sh");
     command.args(["-c", &script]);
-    let output = beside_parallel::run(command, folder.path(), b"");
+    let output = crate::beside_parallel::run(command, folder.path(), b"");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "b\nb\n");
 }

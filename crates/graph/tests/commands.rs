@@ -234,7 +234,7 @@ const GALLERY: &[&str] = &[
     "smokeping-tick",
 ];
 
-/// Draws the gallery anew: `cargo test -p graph --test commands -- --ignored gallery`.
+/// Draws the gallery anew: `cargo test -p graph --test all -- --ignored commands::gallery`.
 #[test]
 #[ignore = "writes docs/gallery"]
 fn gallery() {
@@ -251,7 +251,7 @@ fn gallery() {
     let mut page = "# Graphs of whit and of RRDtool\n\n\
         The same command lines, drawn by whit and by RRDtool 1.7.2. The commands are in \
         [crates/graph/tests/commands](../../crates/graph/tests/commands).\n\
-        `cargo test -p graph --test commands -- --ignored gallery` draws them anew.\n"
+        `cargo test -p graph --test all -- --ignored commands::gallery` draws them anew.\n"
         .to_owned();
     for (name, arguments) in
         commands().into_iter().filter(|(name, _)| GALLERY.contains(&name.as_str()))

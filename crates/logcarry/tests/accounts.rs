@@ -6,31 +6,27 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
-mod common;
-
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use common::talk::{Client, play_client, rust_client, rust_client_as, start_central, start_proxy};
-use common::{Folders, ROLE, drain, folders, play_role};
+use crate::common::talk::{Client, rust_client, rust_client_as, start_central, start_proxy};
+use crate::common::{Folders, drain, folders, in_role};
 use logcarry::audit::Audit;
 use logcarry::store::{GapReason, StoreReader};
 use logring::abi::{kind, ring};
 use logring::{LogValue, RingDirectory, RingNotice, RingReader, Tier};
 
-#[test]
-fn role() {
-    let role = std::env::var(ROLE).unwrap_or_default();
-    match role.split('|').collect::<Vec<_>>().as_slice() {
+/// Plays a role that only the tests of this file have; gives whether it is one of them.
+pub(crate) fn play(role: &[&str]) -> bool {
+    match role {
         ["full", folder, spool, socket] => {
             let [folder, spool, socket] = [folder, spool, socket].map(Path::new);
             run_full_proxy(folder, spool, socket);
         }
-        role if play_client(role) => {}
-        _ => play_role(),
+        _ => return false,
     }
+    true
 }
 
 /// Bytes of the disk of the spool, and of a file that fills a part of it.
@@ -62,7 +58,7 @@ fn run_full_proxy(folder: &Path, spool: &Path, socket: &Path) {
         std::io::stdin().read_line(&mut line).unwrap();
         std::fs::remove_file(other).unwrap();
     });
-    let mut proxy = common::proxy(folder, spool, socket);
+    let mut proxy = crate::common::proxy(folder, spool, socket);
     loop {
         if !proxy.round() {
             proxy.wait(std::time::Duration::from_millis(2));
@@ -74,9 +70,7 @@ fn run_full_proxy(folder: &Path, spool: &Path, socket: &Path) {
 fn start_full_proxy(folders: &Folders) -> Option<Client> {
     let Folders { rings, spool, socket, .. } = folders;
     let role = format!("full|{}|{}|{}", rings.display(), spool.display(), socket.display());
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "role", "--nocapture", "--test-threads=1"]).env(ROLE, role);
-    let proxy = Client::start(command);
+    let proxy = Client::start(in_role(&role));
     let said = proxy.next_line();
     if said.starts_with("refused") {
         testkit::skip("a spool on a disk that is full", &said);
@@ -194,8 +188,8 @@ fn what_a_killed_writer_could_not_say_itself_is_named() {
     let mut client = rust_client_as("drop", &folders.rings);
     client.ask("log 10000", "logged");
     drop(client);
-    let central = common::central(&folders.store, &folders.socket);
-    let mut proxy = common::proxy(&folders.rings, &folders.spool, &folders.socket);
+    let central = crate::common::central(&folders.store, &folders.socket);
+    let mut proxy = crate::common::proxy(&folders.rings, &folders.spool, &folders.socket);
     drain(&mut proxy, &folders.rings);
     central.stop();
     let total = audit(&folders.store, &[]);
@@ -276,8 +270,8 @@ fn damage_at_the_end_of_a_dead_writers_ring_is_said() {
     let victim = batch.records().nth(90).unwrap().unwrap();
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.write_all_at(&[0], (ring::DATA + victim.offset + 2) as u64).unwrap();
-    let central = common::central(&folders.store, &folders.socket);
-    let mut proxy = common::proxy(&folders.rings, &folders.spool, &folders.socket);
+    let central = crate::common::central(&folders.store, &folders.socket);
+    let mut proxy = crate::common::proxy(&folders.rings, &folders.spool, &folders.socket);
     drain(&mut proxy, &folders.rings);
     assert!(proxy.take_messages().iter().any(|text| text.contains("no kind")));
     central.stop();
@@ -292,8 +286,8 @@ fn a_ring_that_is_cut_is_said_once() {
     let mut client = rust_client(&folders.rings);
     client.ask("log 100", "logged");
     let (path, _) = only_ring(&folders.rings);
-    let central = common::central(&folders.store, &folders.socket);
-    let mut proxy = common::proxy(&folders.rings, &folders.spool, &folders.socket);
+    let central = crate::common::central(&folders.store, &folders.socket);
+    let mut proxy = crate::common::proxy(&folders.rings, &folders.spool, &folders.socket);
     while proxy.counters().records < 100 {
         if !proxy.round() {
             proxy.wait(std::time::Duration::from_millis(1));

@@ -7,8 +7,6 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::ops::ControlFlow;
@@ -19,9 +17,8 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::{
-    Folders, ROLE, Running, c_program, central, drain, folders, held, limit_files, play_role,
-    proxy, pump, start,
+use crate::common::{
+    Folders, Running, c_program, central, drain, folders, held, limit_files, proxy, pump, start,
 };
 use logcarry::address::LogAddress;
 use logcarry::audit::Audit;
@@ -44,11 +41,9 @@ const CALLS: u64 = 5_000;
 /// Calls of each level of a burst.
 const BURST: u64 = 3_000;
 
-#[test]
-fn role() {
-    let Ok(role) = std::env::var(ROLE) else { return };
-    let words: Vec<&str> = role.split('|').collect();
-    match words.as_slice() {
+/// Plays a role that only the tests of this file have; gives whether it is one of them.
+pub(crate) fn play(role: &[&str]) -> bool {
+    match role {
         ["die", folder, how] => log_and_die(&begin(folder), how),
         ["burst", folder] => burst(begin(folder)),
         ["rich", folder] => rich(&begin(folder)),
@@ -59,8 +54,9 @@ fn role() {
             let log = Logger::new("throttled").unwrap();
             (0..CALLS).for_each(|number| log_info!(log, "{}", number));
         }
-        _ => play_role(),
+        _ => return false,
     }
+    true
 }
 
 /// Starts logging with the defaults.

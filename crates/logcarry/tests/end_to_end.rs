@@ -2,14 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
-use common::{central, drain, folders, held, play_role, proxy, start};
-
-#[test]
-fn role() {
-    play_role();
-}
+use crate::common::{central, drain, folders, held, proxy, start};
 
 #[test]
 fn what_four_threads_wrote_is_in_the_store_once_and_in_order() {

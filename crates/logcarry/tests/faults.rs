@@ -3,22 +3,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use common::{Folders, Running, central, drain, folders, held, play_role, proxy, start};
+use crate::common::{Folders, Running, central, drain, folders, held, proxy, start};
 use logcarry::audit::Audit;
 use logcarry::frame::{FrameKind, Head};
 use logcarry::proxy::Proxy;
 use logcarry::store::GapReason;
-
-#[test]
-fn role() {
-    play_role();
-}
 
 /// Writes records and waits for the writer's end, while the proxy reads.
 fn write(folders: &Folders, proxy: &mut Proxy, threads: u64, count: u64) {

@@ -3,14 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-use common::talk::{play_any_role, rust_client};
-use common::{Folders, Running, drain, folders, held, proxy, settings, start};
+use crate::common::talk::rust_client;
+use crate::common::{Folders, Running, drain, folders, held, proxy, settings, start};
 use logcarry::address::LogAddress;
 use logcarry::audit::Audit;
 use logcarry::central::{AdmissionLimits, Central, CentralSettings};
@@ -21,11 +19,6 @@ use logcarry::spool::Spool;
 use logcarry::store::{Retention, Store, StoreSettings};
 use logcarry::{ProcessId, StreamId};
 use logring::{RingDirectory, RingReader, Tier, abi};
-
-#[test]
-fn role() {
-    play_any_role();
-}
 
 fn serve(folders: &Folders, limits: AdmissionLimits, retention: Retention) -> Central {
     let id = logcarry::auth::random().unwrap();
@@ -255,7 +248,7 @@ fn a_proxy_gives_up_a_server_that_makes_no_sense_and_loses_nothing() {
     }
     drop(listener);
     std::fs::remove_file(&folders.socket).unwrap();
-    let central = common::central(&folders.store, &folders.socket);
+    let central = crate::common::central(&folders.store, &folders.socket);
     let deadline = Instant::now() + Duration::from_secs(20);
     while writer.0.try_wait().unwrap().is_none() {
         if !proxy.round() {
@@ -274,11 +267,11 @@ fn a_proxy_gives_up_a_server_that_makes_no_sense_and_loses_nothing() {
 fn damage_without_a_record_behind_it_gives_its_room_back() {
     use std::os::unix::fs::FileExt as _;
     let folders = folders();
-    let central = common::central(&folders.store, &folders.socket);
+    let central = crate::common::central(&folders.store, &folders.socket);
     let mut proxy = proxy(&folders.rings, &folders.spool, &folders.socket);
     let mut client = rust_client(&folders.rings);
     client.ask("log 5", "logged");
-    common::pump(&mut proxy, "five records", |proxy| proxy.counters().records >= 5);
+    crate::common::pump(&mut proxy, "five records", |proxy| proxy.counters().records >= 5);
     let found = RingDirectory::scan(&folders.rings).unwrap();
     let mut rings = found.rings.iter().map(|path| RingReader::open(path).unwrap());
     let ring = rings.find(|ring| !ring.header().is_shared).unwrap();
@@ -287,9 +280,11 @@ fn damage_without_a_record_behind_it_gives_its_room_back() {
     client.ask("log 5", "logged");
     let file = std::fs::OpenOptions::new().write(true).open(ring.path()).unwrap();
     file.write_all_at(&[0; 8], abi::ring::DATA as u64 + before.position).unwrap();
-    common::pump(&mut proxy, "the room of five records", |_| read().position > before.position);
+    crate::common::pump(&mut proxy, "the room of five records", |_| {
+        read().position > before.position
+    });
     client.ask("log 5", "logged");
-    common::pump(&mut proxy, "five more", |proxy| proxy.counters().records >= 10);
+    crate::common::pump(&mut proxy, "five more", |proxy| proxy.counters().records >= 10);
     client.end();
     drain(&mut proxy, &folders.rings);
     let counters = central.counters();

@@ -6,24 +6,17 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{
-    Folders, Running, c_program, central, drain, folders, held, play_role, proxy, sequences,
-    sequences_of, start,
+use crate::common::{
+    Folders, Running, c_program, central, drain, folders, held, proxy, sequences, sequences_of,
+    start,
 };
 use logcarry::audit::Audit;
 use logcarry::{ProcessId, StreamId};
 use testkit::Random;
-
-#[test]
-fn role() {
-    play_role();
-}
 
 fn kills() -> u64 {
     std::env::var("WHIT_LOG_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
@@ -172,7 +165,7 @@ fn killed_proxies_and_central_servers_lose_nothing_and_send_nothing_twice() {
     drop(storing);
     // Rings that were outgrown are gone already.
     let sent = sequences(&folders.rings);
-    let central = common::central(&folders.store, &folders.socket);
+    let central = crate::common::central(&folders.store, &folders.socket);
     drain(&mut proxy(&folders.rings, &folders.spool, &folders.socket), &folders.rings);
     central.stop();
     let records = assert_sent(&folders, &sent, seed);

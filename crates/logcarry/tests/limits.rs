@@ -4,8 +4,6 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt as _;
@@ -13,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::talk::{Client, PATIENCE, play_client, rust_client, start_proxy};
-use common::{
-    Folders, ROLE, Running, c_program, central, drain, folders, held, play_role, proxy, pump, start,
+use crate::common::talk::{Client, PATIENCE, rust_client, start_proxy};
+use crate::common::{
+    Folders, Running, c_program, central, drain, folders, held, in_role, proxy, pump, start,
 };
 use logcarry::StreamId;
 use logcarry::address::LogAddress;
@@ -28,15 +26,14 @@ use logger::{LogConfig, Logger, log_info};
 use logring::abi::{FLAG_CUT, kind};
 use logring::{ClockPair, LogValue, ProcessFile, RingDirectory};
 
-#[test]
-fn role() {
-    let role = std::env::var(ROLE).unwrap_or_default();
-    match role.split('|').collect::<Vec<_>>().as_slice() {
+/// Plays a role that only the tests of this file have; gives whether it is one of them.
+pub(crate) fn play(role: &[&str]) -> bool {
+    match role {
         ["small", store, socket, copy] => run_small(Path::new(store), Path::new(socket), copy),
         ["sizes", folder] => write_sizes(folder),
-        role if play_client(role) => {}
-        _ => play_role(),
+        _ => return false,
     }
+    true
 }
 
 /// The only process file of a folder.
@@ -250,9 +247,7 @@ fn a_full_disk_at_the_central_server_holds_acknowledgements_back() {
     let copy = folders.all.path().join("copy");
     let Folders { store, socket, .. } = &folders;
     let role = format!("small|{}|{}|{}", store.display(), socket.display(), copy.display());
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "role", "--nocapture", "--test-threads=1"]).env(ROLE, role);
-    let mut central = Client::start(command);
+    let mut central = Client::start(in_role(&role));
     let said = central.next_line();
     if said.starts_with("refused") {
         testkit::skip("a store on a disk that is full", &said);

@@ -6,24 +6,16 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
-mod common;
-
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{
-    Folders, Running, central, drain, folders, held, limit_files, play_role, proxy, sequences,
-    start,
+use crate::common::{
+    Folders, Running, central, drain, folders, held, limit_files, proxy, sequences, start,
 };
 use logcarry::audit::Audit;
 use logcarry::proxy::Proxy;
 use testkit::Random;
-
-#[test]
-fn role() {
-    play_role();
-}
 
 fn setting(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)

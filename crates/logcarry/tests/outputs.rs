@@ -3,8 +3,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -12,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::talk::{Client, c_client, play_client, rust_client};
-use common::{Folders, ROLE, Running, drain, folders, play_role, start};
+use crate::common::talk::{Client, c_client, rust_client};
+use crate::common::{Folders, ROLE, Running, drain, folders, start};
 use logcarry::audit::Audit;
 use logcarry::proxy::Proxy;
 use logcarry::spool::Spool;
@@ -23,27 +21,21 @@ use logdrain::{
 };
 use logring::LogLevel;
 
-#[test]
-fn role() {
-    let role = std::env::var(ROLE).unwrap_or_default();
-    match role.split('|').collect::<Vec<_>>().as_slice() {
-        ["outputs", folder, file] => {
-            let mut proxy = without_central(Path::new(folder));
-            proxy.add_output("file", file_sink(Path::new(file), Box::<JsonFormat>::default()));
-            loop {
-                if !proxy.round() {
-                    proxy.wait(Duration::from_millis(2));
-                }
-            }
+/// Plays a role that only the tests of this file have; gives whether it is one of them.
+pub(crate) fn play(role: &[&str]) -> bool {
+    let ["outputs", folder, file] = role else { return false };
+    let mut proxy = without_central(Path::new(folder));
+    proxy.add_output("file", file_sink(Path::new(file), Box::<JsonFormat>::default()));
+    loop {
+        if !proxy.round() {
+            proxy.wait(Duration::from_millis(2));
         }
-        role if play_client(role) => {}
-        _ => play_role(),
     }
 }
 
 /// A proxy that has only outputs of its own.
 fn without_central(rings: &Path) -> Proxy {
-    let mut settings = common::settings(rings, Path::new("nowhere"));
+    let mut settings = crate::common::settings(rings, Path::new("nowhere"));
     settings.central = None;
     Proxy::new(settings, Spool::none([1; 16]))
 }
@@ -112,10 +104,10 @@ fn counts(debug: usize, info: usize) -> BTreeMap<String, usize> {
 /// What only the local level lets through is not sent; what the central level let through when it was
 /// made is, whatever the level is when it is read.
 fn goes_where_its_levels_say(folders: &Folders, mut client: Client) {
-    let central = common::central(&folders.store, &folders.socket);
+    let central = crate::common::central(&folders.store, &folders.socket);
     let file = folders.all.path().join("file");
     let start = || {
-        let mut proxy = common::proxy(&folders.rings, &folders.spool, &folders.socket);
+        let mut proxy = crate::common::proxy(&folders.rings, &folders.spool, &folders.socket);
         proxy.add_output("file", file_sink(&file, Box::<JsonFormat>::default()));
         background(proxy)
     };
@@ -214,7 +206,7 @@ fn threads_are_in_the_order_of_time() {
         proxy.add_output("file", file_sink(&file, Box::<JsonFormat>::default()));
         let proxy = background(proxy);
         let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "threads_are_in_the_order_of_time", "--nocapture"]);
+        command.args(["--exact", "outputs::threads_are_in_the_order_of_time", "--nocapture"]);
         command.env(ROLE, folders.rings.display().to_string());
         assert!(command.output().unwrap().status.success());
         let mut proxy = proxy.stop();
@@ -320,9 +312,9 @@ fn rings_wait_for_an_output_that_is_all_there_is() {
 #[test]
 fn an_output_that_fails_does_not_hold_the_central_server_up() {
     let folders = folders();
-    let central = common::central(&folders.store, &folders.socket);
+    let central = crate::common::central(&folders.store, &folders.socket);
     let sink = Faulty::default();
-    let mut proxy = common::proxy(&folders.rings, &folders.spool, &folders.socket);
+    let mut proxy = crate::common::proxy(&folders.rings, &folders.spool, &folders.socket);
     proxy.add_output("faulty", Box::new(sink.clone()));
     let proxy = background(proxy);
     let mut client = rust_client(&folders.rings);

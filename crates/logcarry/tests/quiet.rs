@@ -2,26 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::time::{Duration, Instant};
 
 use logcarry::proxy::Proxy;
 use logcarry::spool::Spool;
 
-use common::talk::{Client, c_client, play_any_role, rust_client};
-use common::{central, folders, settings};
+use crate::common::talk::{Client, c_client, rust_client};
+use crate::common::{central, folders, settings};
 
 /// Between two looks at rings that may not ring.
 const IDLE: Duration = Duration::from_millis(20);
 /// Longer than such a look on a busy machine, shorter than the sleep of a quiet proxy.
 const LONG: Duration = Duration::from_millis(700);
 const TURNS: u32 = 5;
-
-#[test]
-fn role() {
-    play_any_role();
-}
 
 /// Runs a proxy until it has slept long.
 fn run_until_quiet(proxy: &mut Proxy) {
@@ -38,7 +31,7 @@ fn run_until_quiet(proxy: &mut Proxy) {
     }
 }
 
-fn try_client(start: impl FnOnce(&common::Folders) -> Option<Client>) {
+fn try_client(start: impl FnOnce(&crate::common::Folders) -> Option<Client>) {
     let folders = folders();
     let central = central(&folders.store, &folders.socket);
     let spool = Spool::open(&folders.spool, 1 << 30, logcarry::auth::random().unwrap()).unwrap();

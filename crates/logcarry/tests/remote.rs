@@ -3,15 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
-mod common;
-
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use common::{Folders, ROLE, Running, central, drain, folders, play_role, proxy, start};
+use crate::common::{Folders, Running, central, drain, folders, proxy, start};
 use logcarry::address::LogAddress;
 use logcarry::central::Central;
 use logcarry::frame::{FrameKind, Head};
@@ -22,14 +20,13 @@ use logcarry::remote::{RemoteAnswer, RemotePart, RemoteQuery};
 use logcarry::store::{Item, StoreReader};
 use logger::{LogConfig, LogLevel, Logger, log_debug, log_info};
 
-#[test]
-fn role() {
-    let Ok(role) = std::env::var(ROLE) else { return };
-    let words: Vec<&str> = role.split('|').collect();
-    match words.as_slice() {
+/// Plays a role that only the tests of this file have; gives whether it is one of them.
+pub(crate) fn play(role: &[&str]) -> bool {
+    match role {
         ["tick", folder, pause_ms] => tick(Path::new(folder), pause_ms.parse().unwrap()),
-        _ => play_role(),
+        _ => return false,
     }
+    true
 }
 
 /// Logs the time, at levels DEBUG and INFO in turn, until it is killed.  DEBUG is off at first.

@@ -5,27 +5,24 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
-mod common;
-
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use common::talk::{Client, c_client, play_client, rust_client, start_central, start_proxy};
-use common::{Folders, ROLE, Running, folders, play_role, start};
+use crate::common::talk::{Client, c_client, rust_client, start_central, start_proxy};
+use crate::common::{Folders, Running, folders, start};
 use logcarry::frame::{FrameKind, Head};
 
-#[test]
-fn role() {
-    let role = std::env::var(ROLE).unwrap_or_default();
-    match role.split('|').collect::<Vec<_>>().as_slice() {
+/// Plays a role that only the tests of this file have; gives whether it is one of them.
+pub(crate) fn play(role: &[&str]) -> bool {
+    match role {
         ["sleepy", folder, spool, socket] => {
             let [folder, spool, socket] = [folder, spool, socket].map(Path::new);
-            run_sleepy_proxy(common::proxy(folder, spool, socket));
+            run_sleepy_proxy(crate::common::proxy(folder, spool, socket));
         }
-        role if play_client(role) => {}
-        _ => play_role(),
+        _ => return false,
     }
+    true
 }
 
 /// A proxy that looks at nothing by itself for a minute.
@@ -41,8 +38,8 @@ fn run_sleepy_proxy(mut proxy: logcarry::proxy::Proxy) {
 #[test]
 fn a_proxy_without_work_sleeps() {
     let folders = folders();
-    let central = common::central(&folders.store, &folders.socket);
-    let mut proxy = common::proxy(&folders.rings, &folders.spool, &folders.socket);
+    let central = crate::common::central(&folders.store, &folders.socket);
+    let mut proxy = crate::common::proxy(&folders.rings, &folders.spool, &folders.socket);
     let mut rounds = |ms: u64| {
         let (begin, mut count) = (Instant::now(), 0);
         while begin.elapsed() < Duration::from_millis(ms) {

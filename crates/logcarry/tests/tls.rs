@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{Folders, Running, drain, folders, held, play_role, settings, start};
+use crate::common::{Folders, Running, drain, folders, held, settings, start};
 use logcarry::address::LogAddress;
 use logcarry::central::{AdmissionLimits, Central, CentralSettings};
 use logcarry::handshake::{Hello, PeerRole, greet_server};
@@ -16,11 +14,6 @@ use logcarry::spool::Spool;
 use logcarry::store::{Retention, Store, StoreSettings};
 use testkit::Authority;
 use tls::{ClientTls, ServerTls};
-
-#[test]
-fn role() {
-    play_role();
-}
 
 /// A server on a port of its own; its address.
 fn serve(folders: &Folders, tls: Option<&ServerTls>, secret: Option<&[u8]>) -> (Central, String) {

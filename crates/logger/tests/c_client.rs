@@ -10,14 +10,12 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use logger::LogLevel;
-use logring::{FormatKind, ProcessFile, RingDirectory, RingReader, abi};
-use reading::{
+use crate::reading::{
     Found, Read, assert_all_completed, assert_throttled, folder, numbers, read_folder, read_more,
     read_ring,
 };
-
-mod reading;
+use logger::LogLevel;
+use logring::{FormatKind, ProcessFile, RingDirectory, RingReader, abi};
 
 fn client() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/c")

@@ -9,13 +9,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use crate::reading::folder;
 use logdrain::{LogRecord, RecordOrigin, write_message};
 use logger::{LogConfig, LogLevel, Logger, log_info};
 use logring::{Batch, ProcessFile, RingDirectory, RingReader, abi};
-use reading::folder;
 use testkit::Random;
-
-mod reading;
 
 /// The messages in a folder of one thread, in their order.
 fn messages(folder: &Path) -> Vec<Vec<u8>> {

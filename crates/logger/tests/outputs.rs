@@ -8,22 +8,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::reading::{Read, folder, read_folder};
 use logdrain::{FileRotation, FileSink, LogRecord, LogSink, LogZone, TextFormat};
 use logger::{
     ConsumerState, LocalOptions, LocalOutput, LogAdapter, LogConfig, Logger, Tier, TracingLayer,
     log_info, log_notice, log_warning,
 };
-use reading::{Read, folder, read_folder};
 use tracing_subscriber::layer::SubscriberExt as _;
-
-mod reading;
 
 const ROLE: &str = "WHIT_LOG_ROLE";
 const FOLDER: &str = "WHIT_LOG_FOLDER";
 
 fn run(role: &str, folder: &Path) {
     let done = Command::new(std::env::current_exe().unwrap())
-        .args(["child", "--exact", "--nocapture", "--test-threads=1"])
+        .args(["outputs::child", "--exact", "--nocapture", "--test-threads=1"])
         .env(ROLE, role)
         .env(FOLDER, folder)
         .output()

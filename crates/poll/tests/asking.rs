@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::common::{IN, ask, device, is_full, now_ns, query, start};
 use agent::{Agent, Mib, MibObject, MibValue};
-use common::{IN, ask, device, is_full, now_ns, query, start};
 use poll::ask::MergingAsker;
 use poll::round::Asker as _;
 use poll::{

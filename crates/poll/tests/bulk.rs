@@ -3,12 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::{ask, device, is_full, now_ns, query, start};
 use agent::{Agent, AgentDevice, AgentFaults, AgentThread, Mib, MibValue};
-use common::{ask, device, is_full, now_ns, query, start};
 use poll::ask::MergingAsker;
 use poll::{Config, InterfaceSelector, SnmpOptions, SnmpVersion};
 use snmp::{

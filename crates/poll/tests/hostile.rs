@@ -3,15 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
-mod common;
-
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use common::{ask, device, is_full, now_ns, query, start};
+use crate::common::{ask, device, is_full, now_ns, query, start};
 use poll::ask::MergingAsker;
 use poll::{Config, InterfaceSelector, SnmpVersion};
 use snmp::{CommunityMessage, ErrorStatus, Oid, PduHead, PduKind, SnmpValue, Varbind};

@@ -5,14 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::{ZONE, pixels, target, write_log};
 use jiff::tz::TimeZone;
 use poll::log_file::{LogFiles, LogReading};
 use poll::pages::{DeviceFacts, PagePeriod, PageWriter, Redraw};
 use poll::{Decimal, Global, LegendColour, Periods, PollTarget, Reading};
-use support::{ZONE, pixels, target, write_log};
 use testkit::Random;
-
-mod support;
 
 /// Targets, and the lines of a configuration that say the same.
 fn targets() -> Vec<(PollTarget, String)> {

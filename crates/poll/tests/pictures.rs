@@ -4,15 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::{ZONE, pixels, target, write_log};
 use jiff::tz::TimeZone;
 use poll::log_file::LogFiles;
 use poll::pages::{PagePeriod, Summary, draw};
 use poll::{Periods, PollTarget, TargetOptions};
-use support::{ZONE, pixels, target, write_log};
 use testkit::Random;
-
-#[path = "support/mod.rs"]
-mod support;
 
 /// The arguments that MRTG gives `rateup` for a target's picture.
 fn arguments(target: &PollTarget, period: PagePeriod) -> Vec<String> {

@@ -4,15 +4,13 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::common::{now_ns, pass};
 use agent::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
-use common::{now_ns, pass};
 use poll::ask::MergingAsker;
 use poll::round::{RoundSettings, Rounds};
 use poll::{Config, LoadEnvironment};

@@ -4,12 +4,10 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
-mod common;
-
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::common::{now_ns, pass};
 use agent::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
-use common::{now_ns, pass};
 use poll::ask::MergingAsker;
 use poll::log_file::LogFiles;
 use poll::round::{RoundReport, RoundSettings, Rounds};

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::now_ns;
+use crate::common::now_ns;
 use poll::ask::MergingAsker;
 use poll::round::{RoundSettings, Rounds};
 use poll::{Config, LoadEnvironment};

@@ -4,13 +4,11 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
-mod common;
-
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::common::{ask, device, is_full, now_ns, pass, query, start};
 use agent::{Agent, AgentThread};
-use common::{ask, device, is_full, now_ns, pass, query, start};
 use poll::ask::MergingAsker;
 use poll::{Config, InterfaceSelector, SnmpVersion};
 

@@ -8,14 +8,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::support::target;
 use poll::log_file::{LogFiles, LogReading};
 use poll::pages::{PageWriter, Redraw};
 use poll::threshold::{ThresholdAction, ThresholdCheck, ThresholdProgram, send};
 use poll::{Decimal, Global, PollTarget, Reading, ThresholdRules};
-use support::target;
 use testkit::Random;
-
-mod support;
 
 const TARGETS: usize = 6;
 

@@ -12,9 +12,6 @@ use std::sync::LazyLock;
 use recording::{Compression, Storage, Writer, WriterOptions};
 use sample::{Cadence, Field, Meta, Snapshot, SourceDef, State, Unit};
 
-#[global_allocator]
-static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;
-
 static DISK: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
     Arc::new(SourceDef {
         name: "disk".into(),

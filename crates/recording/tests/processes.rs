@@ -7,9 +7,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[allow(dead_code, reason = "shared with the other tests")]
-#[path = "recording/support.rs"]
-mod support;
-
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::FileExt;
@@ -20,7 +17,9 @@ use std::time::Duration;
 use recording::{ReadOutcome, Reader, Writer, WriterOptions};
 use sample::Snapshot;
 
-use support::{DEFS, Random, difference, machine, machine_sample, meta, read_all};
+use crate::recording::support::{
+    DEFS, Random, difference, machine, machine_sample, meta, read_all,
+};
 
 /// Says to the test that it is to be the recorder, and where.
 const FOLDER: &str = "WHIT_TEST_KILLED_IN";
@@ -50,7 +49,7 @@ fn a_killed_recorder_leaves_every_sample_it_took() {
     for kill in 0..KILLS {
         let folder = tempfile::tempdir().unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "a_killed_recorder_leaves_every_sample_it_took"])
+            .args(["--exact", "processes::a_killed_recorder_leaves_every_sample_it_took"])
             .env(FOLDER, folder.path())
             .stdout(Stdio::null())
             .spawn()

@@ -1,15 +1,13 @@
 //! Files of other machines, built byte by byte from the layouts, become this machine's; files with
 //! another step are what `rrdtool create --source` makes of them.
 
-mod oracle;
-
 use std::path::Path;
 
 use rrd::header::{ConsolidationFunction, RrdHeader, SourceKind};
 use rrd::image::Image;
 use rrd::{FileLayout, LAYOUTS, X86_64};
 
-use oracle::{Random, Theirs, assert_same_text, filled, name, ours, setting, words};
+use crate::oracle::{Random, Theirs, assert_same_text, filled, name, ours, setting, words};
 
 /// Writes the structures of RRDtool as a compiler of another machine lays them out.  It shares no
 /// code with the crate: alignment is counted while fields are written.

@@ -4,8 +4,6 @@
 
 #![allow(clippy::print_stdout, reason = "the seed")]
 
-mod oracle;
-
 use std::path::Path;
 
 use rrd::check;
@@ -18,7 +16,7 @@ use rrd::tune;
 use rrd::update::{Moments, update};
 use rrd::{Access, File};
 
-use oracle::{Random, name, ours, setting, words};
+use crate::oracle::{Random, name, ours, setting, words};
 
 /// Later than all updates.
 const NOW: i64 = 1_700_000_000;

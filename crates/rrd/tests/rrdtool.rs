@@ -2,11 +2,9 @@
 //!
 //! Updates are random; the seed is printed and `RRD_SEED` sets it.  `RRD_UPDATES` sets their number.
 
-mod oracle;
-
 use std::path::{Path, PathBuf};
 
-use oracle::{Random, Theirs, assert_same_text, filled, name, ours, setting, shown, words};
+use crate::oracle::{Random, Theirs, assert_same_text, filled, name, ours, setting, shown, words};
 
 /// Definitions of a random file.
 fn definitions(random: &mut Random, start: i64) -> (Vec<String>, Vec<&'static str>) {

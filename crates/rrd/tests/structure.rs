@@ -5,13 +5,11 @@
 
 #![allow(clippy::print_stdout, reason = "the seed")]
 
-mod oracle;
-
 use std::path::{Path, PathBuf};
 
 use rrd::image::Image;
 
-use oracle::{Random, Theirs, name, ours, setting, words};
+use crate::oracle::{Random, Theirs, name, ours, setting, words};
 
 /// The first update of every file.
 const START: i64 = 1_000_000_000;

@@ -1,12 +1,10 @@
 //! The same commands to this daemon and to the installed rrdcached: answers and files must be the
 //! same to the byte, except where `docs/rrdcached.md` says otherwise.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::{Chance, Client, Incumbent, folder, seed, settings, start};
+use crate::common::{Chance, Client, Incumbent, folder, seed, settings, start};
 use rrdcached::Acknowledge;
 
 /// Files of both daemons: copies, because new files begin at a random row.

@@ -1,8 +1,6 @@
 //! Nothing that was acknowledged is lost: `kill -9` under load, a journal cut at every byte, damaged
 //! journals, journals of rrdcached.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -11,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use common::{
+use crate::common::{
     Chance, Client, GAUGE, Incumbent, PATIENCE, folder, make, rows, seed, settings, start,
 };
 use rrdcached::Acknowledge;
@@ -42,7 +40,7 @@ struct KilledDaemon(Child);
 impl KilledDaemon {
     fn start(path: &Path) -> Self {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.args(["--exact", "as_a_daemon"]).env(DAEMON, path);
+        command.args(["--exact", "durability::as_a_daemon"]).env(DAEMON, path);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().expect("a daemon");
         let daemon = Self(child);
@@ -398,7 +396,7 @@ fn an_answer_follows_the_sync_of_its_reading() {
     let mut command = Command::new("strace");
     command.args(["-f", "-e", "trace=pwrite64,fdatasync,write,sendto", "-o"]).arg(&log);
     command.arg(std::env::current_exe().expect("this program"));
-    command.args(["--exact", "as_a_daemon_of_disks"]).env(DAEMON, &path);
+    command.args(["--exact", "durability::as_a_daemon_of_disks"]).env(DAEMON, &path);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("strace");
     let end = Instant::now() + PATIENCE;

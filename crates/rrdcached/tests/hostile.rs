@@ -1,12 +1,10 @@
 //! Clients that send garbage, leave in the middle, do not read, or are many.
 
-mod common;
-
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use common::{Chance, Client, GAUGE, folder, make, rows, seed, settings, start};
+use crate::common::{Chance, Client, GAUGE, folder, make, rows, seed, settings, start};
 use rrdcached::Acknowledge;
 
 /// Memory of this process in use, in KiB.

@@ -7,8 +7,6 @@
 //! file system is not flushed.  Before that, single pages of random files are written, so that the
 //! disk has any of them in any order.  The next mount recovers.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::fd::AsRawFd as _;
@@ -19,7 +17,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Chance, Client, PATIENCE, rows, seed, settings, start};
+use crate::common::{Chance, Client, PATIENCE, rows, seed, settings, start};
 use rrdcached::Acknowledge;
 
 /// Names the folder in which this program, started again, is a daemon.
@@ -57,7 +55,7 @@ struct Daemon(Child);
 impl Daemon {
     fn start(path: &Path, boot: usize) -> Self {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.args(["--exact", "as_a_daemon"]).env(DAEMON, path);
+        command.args(["--exact", "power_loss::as_a_daemon"]).env(DAEMON, path);
         command.env("WHIT_TEST_BOOT", format!("boot {boot}"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let daemon = Self(command.spawn().expect("a daemon"));
@@ -263,7 +261,8 @@ fn in_a_namespace() {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private", "--"]);
     command.arg(std::env::current_exe().expect("this program"));
-    command.args(["--exact", "the_end_of_the_power_loses_nothing_that_was_acknowledged"]);
+    command
+        .args(["--exact", "power_loss::the_end_of_the_power_loses_nothing_that_was_acknowledged"]);
     command.arg("--nocapture").env(INNER, folder.path());
     let done = match command.output() {
         Ok(done) => done,

@@ -1,12 +1,10 @@
 //! What this daemon promises beyond rrdcached: values checked when they come, failed writes kept,
 //! names resolved, pending readings seen.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use common::{Client, GAUGE, Here, folder, make, rows, settings, start, start_with};
+use crate::common::{Client, GAUGE, Here, folder, make, rows, settings, start, start_with};
 use rrdcached::{Acknowledge, DaemonWorld};
 
 #[test]
@@ -182,7 +180,7 @@ fn old_segments_of_the_journal_go_although_a_file_is_suspended() {
         names
     };
     let first = segments();
-    let end = std::time::Instant::now() + common::PATIENCE;
+    let end = std::time::Instant::now() + crate::common::PATIENCE;
     while segments().contains(&first[0]) {
         assert!(std::time::Instant::now() < end, "{:?}", segments());
         std::thread::sleep(std::time::Duration::from_millis(50));

@@ -1,14 +1,12 @@
 //! Encrypted connections: who is let in, who is not and what it is told, and clients that do not end
 //! what they began.
 
-mod common;
-
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{GAUGE, Here, folder, make, rows, settings};
+use crate::common::{GAUGE, Here, folder, make, rows, settings};
 use rrdcached::protocol::Permissions;
 use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Listener, Purpose, Server, Socket};
 use rrdclient::{Client, ClientError, TlsFiles};

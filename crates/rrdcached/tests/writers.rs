@@ -1,11 +1,9 @@
 //! Several machines that write to one daemon: writers on addresses of their own, over TCP and TLS.
 
-mod common;
-
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 
-use common::{GAUGE, Here, folder, make, rows, settings};
+use crate::common::{GAUGE, Here, folder, make, rows, settings};
 use rrdcached::protocol::Permissions;
 use rrdcached::{Acknowledge, CachingDaemon, Listener, Purpose, Server, Socket};
 use rrdclient::{Client, TlsFiles};

@@ -1,7 +1,7 @@
 //! Input and packing against the installed `parallel`: what it prints with `--dry-run` is what our
 //! records, put into the same template, must give.  Each start of it takes tenths of a second: a
 //! few lines of commands are tried at each run, and any number of random ones on demand
-//! (`cargo test -p run --test input -- --ignored`; `SEED` and `COUNT` may be set).  Where it is not
+//! (`cargo test -p run --test all -- --ignored input`; `SEED` and `COUNT` may be set).  Where it is not
 //! installed, these tests say so and pass.
 
 use std::io::Write as _;
@@ -15,9 +15,7 @@ use template::quote::Shell;
 use template::{Context, Packing, Syntax, Template, Values};
 use testkit::Random;
 
-use beside_parallel::parallel;
-
-mod beside_parallel;
+use crate::beside_parallel::parallel;
 
 type Bytes = Vec<u8>;
 

@@ -1,6 +1,6 @@
 //! Blocks of a stream and parts of a file against those of the installed `parallel`: each job
 //! writes what it got and a mark behind it.  A few are tried at each run, and any number of random
-//! ones on demand (`cargo test -p run --test pipe -- --ignored`; `SEED` and `COUNT` may be set).
+//! ones on demand (`cargo test -p run --test all -- --ignored pipe`; `SEED` and `COUNT` may be set).
 //! Where it is not installed, these tests say so and pass.
 
 use std::io::Write as _;
@@ -8,9 +8,7 @@ use std::io::Write as _;
 use run::pipe::{BlockSize, Cutter, PipeHeader, PipeOptions, parts, unescape};
 use testkit::Random;
 
-use beside_parallel::parallel;
-
-mod beside_parallel;
+use crate::beside_parallel::parallel;
 
 /// What ends each job's input in what is compared; no text of these tests holds it.
 const MARK: u8 = 1;

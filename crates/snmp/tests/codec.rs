@@ -9,10 +9,7 @@ use snmp::{
     CommunityHead, CommunityMessage, DecodeCause, EncodeError, ErrorStatus, Oid, PduHead, PduKind,
     SnmpValue, Varbind, Version, peek_version,
 };
-use testkit::{CountingAllocator, allocations_of};
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
+use testkit::allocations_of;
 
 /// A value that owns its bytes.
 #[derive(Clone, Debug)]

@@ -3,22 +3,17 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
-mod common;
-
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use common::{Reply, SimSocket};
+use crate::common::{Reply, SimSocket};
 use snmp::{
     Asked, CommunityMessage, DeviceSettings, KernelSocket, NextPoll, Oid, PduHead, PduKind,
     Refusal, RequestError, Security, SnmpSession, SnmpValue, SubmitError, Varbind, Version,
     any_local_address,
 };
-use testkit::{CountingAllocator, Snmpd, allocations_of};
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
+use testkit::{Snmpd, allocations_of};
 
 /// By device and token, the value or the error.
 type Results = HashMap<(usize, u64), Result<i128, RequestError>>;

@@ -11,10 +11,7 @@ use snmp::{
     ScopedHead, Security, SnmpSession, SnmpValue, UsmReport, UsmSecret, UsmUser, V3Flags, V3Head,
     V3Message, Varbind, any_local_address,
 };
-use testkit::{CountingAllocator, Snmpd, allocations_of};
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
+use testkit::{Snmpd, allocations_of};
 
 const PASSWORDS: [&str; 2] = ["authentication word", "privacy word"];
 

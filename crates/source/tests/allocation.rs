@@ -8,10 +8,7 @@ use source::{
     CounterMethod, Entry, JobCounters, ProcessMethod, ProcessOptions, RecordFilter,
     RecorderCounters, Sampler, SharedState, SourceContext,
 };
-use testkit::{CountingAllocator, allocations_of};
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
+use testkit::allocations_of;
 
 /// Samples that may allocate: the first sight of files, rows and texts.
 const WARM: usize = 10;

@@ -53,7 +53,7 @@ fn agrees_with_the_process_that_waits_for_it() {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report");
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child", "--test-threads=1"]).env(REPORT, &report);
+    command.args(["--exact", "own_cost::child", "--test-threads=1"]).env(REPORT, &report);
     command.stdout(Stdio::null());
     let outside = cpu_us_of(&mut command);
     let inside: u64 = std::fs::read_to_string(&report).unwrap().parse().unwrap();

@@ -42,7 +42,7 @@ fn child() {
 
 fn run_child() {
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "child", "--test-threads=1"]).env(CHILD, "1");
+    child.args(["--exact", "syscall::child", "--test-threads=1"]).env(CHILD, "1");
     let status = child.stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap();
     assert!(status.success());
 }

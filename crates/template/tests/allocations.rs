@@ -4,10 +4,7 @@
 
 use template::quote::Shell;
 use template::{Context, Packing, Record, Syntax, Template, Values};
-use testkit::{CountingAllocator, allocations_of};
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
+use testkit::allocations_of;
 
 fn check(words: &[&str], syntax: &Syntax, packing: Packing, with_words: bool) {
     let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();

@@ -8,9 +8,7 @@
 use template::quote::Shell;
 use template::{Context, Packing, Record, Syntax, Template, Values};
 
-use beside_parallel::parallel;
-
-mod beside_parallel;
+use crate::beside_parallel::parallel;
 
 /// What `parallel` prints, or `None` where there is none.
 fn theirs(arguments: &[&[u8]], input: &[u8]) -> Option<Vec<u8>> {

@@ -10,22 +10,22 @@ use super::tree::Tree;
 pub(super) fn check(tree: &Tree, complaints: &mut Complaints) {
     let mut declared: BTreeSet<PathBuf> = BTreeSet::new();
     for (file, text) in tree.ending(".rs") {
-        declare(file, text, &mut declared);
+        declare(file, text, tree, &mut declared);
     }
     for (file, text) in tree.ending(".rs") {
         let path = Path::new(file);
         if file.starts_with("xtask/newcomer/") {
             continue;
         }
-        if !is_target(file) && !declared.contains(path) {
+        if !is_target(file, tree) && !declared.contains(path) {
             complaints.push(format!("{file}: no `mod` names it, so nothing compiles it"));
         }
-        if is_test(file) && !declared.contains(path) && !has_tests(file, text, tree) {
+        if is_target(file, tree) && is_test(file) && !has_tests(file, text, tree) {
             complaints.push(format!("{file}: there is no test in it"));
         }
     }
     for (file, text) in tree.ending("Cargo.toml") {
-        for word in ["autotests", "autobins", "autobenches", "autoexamples"] {
+        for word in ["autobins", "autobenches", "autoexamples"] {
             if text.contains(&format!("{word} = false")) {
                 complaints.push(format!("{file}: `{word} = false`: files would be forgotten"));
             }
@@ -34,11 +34,11 @@ pub(super) fn check(tree: &Tree, complaints: &mut Complaints) {
 }
 
 /// Notes the files that a file's `mod` lines name.
-fn declare(file: &str, text: &str, declared: &mut BTreeSet<PathBuf>) {
+fn declare(file: &str, text: &str, tree: &Tree, declared: &mut BTreeSet<PathBuf>) {
     let path = Path::new(file);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let folder = path.parent().unwrap_or(Path::new(""));
-    let is_root = is_target(file) || stem == "mod";
+    let is_root = is_target(file, tree) || stem == "mod";
     let base = if is_root { folder.to_owned() } else { folder.join(&stem) };
     for line in rust::code(text).lines() {
         let line = line.trim_start();
@@ -58,9 +58,17 @@ fn declare(file: &str, text: &str, declared: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// Whether cargo finds a file by its place in the package.
-fn is_target(file: &str) -> bool {
+/// Whether a file is the root of a crate: by its place in the package, or, if the package lists its
+/// tests (`autotests = false`), because it is listed.
+fn is_target(file: &str, tree: &Tree) -> bool {
     let words: Vec<&str> = file.split('/').collect();
+    if let [base, package, "tests", ..] = words.as_slice() {
+        let manifest = tree.text(&format!("{base}/{package}/Cargo.toml")).unwrap_or_default();
+        if manifest.contains("autotests = false") {
+            let inner = file.splitn(3, '/').last().unwrap_or_default();
+            return manifest.contains(&format!("path = \"{inner}\""));
+        }
+    }
     let (["crates", _, inner @ ..] | ["xtask" | "fuzz", inner @ ..]) = words.as_slice() else {
         return true;
     };
@@ -80,11 +88,14 @@ fn is_test(file: &str) -> bool {
     matches!(words.as_slice(), ["crates", _, "tests", _] | ["crates", _, "tests", _, "main.rs"])
 }
 
-/// Whether an integration test has a test, in its file or in its folder.
+/// Whether an integration test has a test: in its file, or below the folder of its modules.
 fn has_tests(file: &str, text: &str, tree: &Tree) -> bool {
     let has = |text: &str| text.contains("#[test]") || text.contains("proptest!");
-    let folder = file.strip_suffix("main.rs").or(file.strip_suffix(".rs")).unwrap_or(file);
-    has(text) || tree.ending(".rs").any(|(other, text)| other.starts_with(folder) && has(text))
+    let declares = rust::code(text).lines().any(|line| line.starts_with("mod "));
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    has(text)
+        || declares
+            && tree.ending(".rs").any(|(other, text)| other.starts_with(folder) && has(text))
 }
 
 #[cfg(test)]
@@ -105,6 +116,10 @@ mod tests {
             ("crates/x/tests/many/main.rs", "mod one;"),
             ("crates/x/tests/many/one.rs", "#[test] fn f() {}"),
             ("crates/x/tests/many/two.rs", "#[test] fn f() {}"),
+            ("crates/y/Cargo.toml", "autotests = false\n[[test]]\npath = \"tests/all.rs\""),
+            ("crates/y/tests/all.rs", "mod listed;"),
+            ("crates/y/tests/listed.rs", "#[test] fn f() {}"),
+            ("crates/y/tests/unlisted.rs", "#[test] fn f() {}"),
         ]);
         let mut complaints = Vec::new();
         check(&tree, &mut complaints);
@@ -115,7 +130,8 @@ mod tests {
                 "crates/x/src/forgotten.rs",
                 "crates/x/src/a/tests/forgotten.rs",
                 "crates/x/tests/none.rs",
-                "crates/x/tests/many/two.rs"
+                "crates/x/tests/many/two.rs",
+                "crates/y/tests/unlisted.rs"
             ]
         );
     }

@@ -12,8 +12,10 @@ use logring::writer::{self, RingSettings, SiteDescription};
 /// What this program is to do when it is started again: `FOLDER|SECONDS`.
 const WRITER: &str = "WHIT_LOG_TEST_WRITER";
 
-/// Writes three records of `a.one` with level INFO and two of `b.two` with level ERROR.
-pub(crate) fn play_writer() {
+/// Not a test: a process that writes three records of `a.one` with level INFO and two of `b.two` with
+/// level ERROR.
+#[test]
+fn writer() {
     let Ok(role) = std::env::var(WRITER) else { return };
     let (folder, seconds) = role.split_once('|').unwrap();
     writer::start(RingSettings::new(PathBuf::from(folder), "hostx", "writerx")).unwrap();
@@ -51,7 +53,7 @@ impl Drop for Running {
 
 pub(crate) fn start_writer(folder: &Path, seconds: u64) -> Running {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "writer"]).stdout(Stdio::null());
+    command.args(["--exact", "log_common::writer"]).stdout(Stdio::null());
     command.env(WRITER, format!("{}|{seconds}", folder.display()));
     Running(command.spawn().unwrap())
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::world::{World, has_parallel, text};
+use crate::run_remote::world::{World, has_parallel, text};
 
 #[test]
 fn hosts_that_let_nobody_in_are_left_out() {

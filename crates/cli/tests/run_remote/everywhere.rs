@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::world::{World, text};
+use crate::run_remote::world::{World, text};
 
 #[test]
 fn every_host_runs_all_jobs_as_with_parallel() {

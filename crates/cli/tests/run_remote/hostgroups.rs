@@ -1,6 +1,6 @@
 //! `--hostgroups`.
 
-use crate::world::{World, has_parallel, text};
+use crate::run_remote::world::{World, has_parallel, text};
 
 #[test]
 fn values_choose_their_hosts_as_with_parallel() {

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use crate::world::{World, has_parallel, text};
+use crate::run_remote::world::{World, has_parallel, text};
 
 #[test]
 fn files_of_logins_are_found_as_with_parallel() {

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::world::{World, text};
+use crate::run_remote::world::{World, text};
 
 /// An sshd that ends with the test.
 pub(crate) struct Sshd(Child);

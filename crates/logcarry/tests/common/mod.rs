@@ -39,11 +39,9 @@ pub(crate) fn pump(proxy: &mut Proxy, what: &str, mut is_so: impl FnMut(&mut Pro
     }
 }
 
-/// The sub-process's part of a test: to be called by a test named `role`.
-pub(crate) fn play_role() {
-    let Ok(role) = std::env::var(ROLE) else { return };
-    let words: Vec<&str> = role.split('|').collect();
-    match words.as_slice() {
+/// Plays a writer, a proxy or a central server; gives whether the role is one of these.
+pub(crate) fn play(role: &[&str]) -> bool {
+    match role {
         ["write", folder, threads, count] => {
             write(Path::new(folder), threads.parse().unwrap(), count.parse().unwrap());
         }
@@ -51,8 +49,16 @@ pub(crate) fn play_role() {
             run_proxy(Path::new(folder), Path::new(spool), Path::new(socket));
         }
         ["central", store, socket] => run_central(Path::new(store), Path::new(socket)),
-        other => panic!("{other:?}"),
+        _ => return false,
     }
+    true
+}
+
+/// This test program, to be started again in a role.
+pub(crate) fn in_role(role: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "role", "--nocapture", "--test-threads=1"]).env(ROLE, role);
+    command
 }
 
 /// Starts this test program again, in a role.

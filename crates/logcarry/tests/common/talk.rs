@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use logger::{FullPolicy, LogConfig, LogLevel, Logger, Tier, log_debug, log_info, log_sync};
 
-use super::{Folders, ROLE, Running, start};
+use super::{Folders, Running, start};
 
-/// Plays the part of a client, if it is one's.
+/// Plays a client that does what its standard input says; gives whether the role is one.
 pub(crate) fn play_client(role: &[&str]) -> bool {
     match role {
         ["client", folder] => talk(Path::new(folder), None),
@@ -20,14 +20,6 @@ pub(crate) fn play_client(role: &[&str]) -> bool {
         _ => return false,
     }
     true
-}
-
-/// Plays the part of a client, or another: to be called by a test named `role`.
-pub(crate) fn play_any_role() {
-    let role = std::env::var(ROLE).unwrap_or_default();
-    if !play_client(&role.split('|').collect::<Vec<_>>()) {
-        super::play_role();
-    }
 }
 
 pub(crate) fn tier(number: &str) -> Tier {
@@ -206,10 +198,7 @@ pub(crate) fn rust_client(folder: &Path) -> Client {
 
 /// A client in a role: `drop` and `overwrite` have rings of 64 KiB that do not grow.
 pub(crate) fn rust_client_as(role: &str, folder: &Path) -> Client {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "role", "--nocapture", "--test-threads=1"]);
-    command.env(ROLE, format!("{role}|{}", folder.display()));
-    Client::start(command)
+    Client::start(super::in_role(&format!("{role}|{}", folder.display())))
 }
 
 pub(crate) fn c_client(folders: &Folders) -> Option<Client> {

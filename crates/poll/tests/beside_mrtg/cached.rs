@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::site::{BEGIN_S, Site};
+use crate::beside_mrtg::site::{BEGIN_S, Site};
 
 /// A daemon that ends with the test.
 pub(crate) struct Daemon(Child);

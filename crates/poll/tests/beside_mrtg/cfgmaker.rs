@@ -4,8 +4,8 @@ use std::process::Command;
 
 use testkit::Snmpd;
 
-use crate::rounds::{pass_lines, write_values};
-use crate::site::{BEGIN_S, Site};
+use crate::beside_mrtg::rounds::{pass_lines, write_values};
+use crate::beside_mrtg::site::{BEGIN_S, Site};
 
 #[test]
 fn configurations_of_cfgmaker_are_polled() {

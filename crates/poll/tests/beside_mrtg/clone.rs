@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::site::{BEGIN_S, Site};
+use crate::beside_mrtg::site::{BEGIN_S, Site};
 
 #[test]
 fn clones_are_those_of_mrtg() {

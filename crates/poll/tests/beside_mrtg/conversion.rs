@@ -3,7 +3,7 @@
 //! MRTG gives the averages of five minutes the time of the step after theirs, and leaves out the
 //! newest; and it mixes steps unless the last update was at a multiple of five minutes.
 
-use crate::site::Site;
+use crate::beside_mrtg::site::Site;
 
 /// The first reading, at a multiple of five minutes.
 const BEGIN_S: i64 = 1_700_000_100;

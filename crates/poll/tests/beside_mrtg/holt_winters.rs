@@ -3,8 +3,8 @@
 
 use std::process::Command;
 
-use crate::cached;
-use crate::site::{BEGIN_S, Site, assert_lines};
+use crate::beside_mrtg::cached;
+use crate::beside_mrtg::site::{BEGIN_S, Site, assert_lines};
 
 /// They follow the eight archives that each database has.
 const ARCHIVES: &str = "RRA:HWPREDICT:100:0.5:0.1:10:10 RRA:SEASONAL:10:0.5:9 RRA:DEVSEASONAL:10:0.5:9 \

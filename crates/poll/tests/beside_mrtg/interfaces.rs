@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use poll::ask::{InterfaceCache, InterfaceCacheFile};
 
-use crate::site::{BEGIN_S, Site, assert_lines, now_ns};
+use crate::beside_mrtg::site::{BEGIN_S, Site, assert_lines, now_ns};
 
 fn start() -> AgentThread {
     let mut agents = Agent::bind(0).unwrap();

@@ -8,7 +8,7 @@ use agent::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use snmp::Oid;
 use testkit::{Random, Snmpd};
 
-use crate::site::{BEGIN_S, Site, now_ns};
+use crate::beside_mrtg::site::{BEGIN_S, Site, now_ns};
 
 const SEED: u64 = 14;
 

@@ -5,9 +5,9 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use crate::cached;
-use crate::holt_winters::{set, write_note};
-use crate::site::{BEGIN_S, Site};
+use crate::beside_mrtg::cached;
+use crate::beside_mrtg::holt_winters::{set, write_note};
+use crate::beside_mrtg::site::{BEGIN_S, Site};
 
 /// Net::SMTP knows no other port than 25.
 const SERVER: &str = "127.77.0.25";

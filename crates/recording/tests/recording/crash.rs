@@ -6,7 +6,7 @@ use std::path::Path;
 use recording::{Compression, ReadOutcome, Reader, Writer, WriterOptions, repair};
 use sample::Snapshot;
 
-use crate::support::{
+use crate::recording::support::{
     DEFS, Memory, Random, Step, apply, assert_same, machine, memory_writer, read_all, reader,
     recorded,
 };

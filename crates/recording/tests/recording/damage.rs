@@ -3,7 +3,7 @@
 use recording::{Compression, Reader, WriterOptions};
 use std::path::Path;
 
-use crate::support::{
+use crate::recording::support::{
     DEFS, Memory, Random, assert_same, difference, machine, memory_writer, read_all, reader,
     recorded,
 };

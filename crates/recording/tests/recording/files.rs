@@ -5,7 +5,7 @@ use sample::{Cadence, Field, Snapshot, SourceDef, Unit};
 use std::sync::Arc;
 use std::sync::LazyLock;
 
-use crate::support::{
+use crate::recording::support::{
     DEFS, Memory, assert_same, difference, machine, memory_writer, meta, read_all, reader, recorded,
 };
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use recording::{Compression, ReadOutcome, Reader, Writer, WriterOptions};
 use sample::{Cadence, Field, Snapshot, SourceDef, State, Unit};
 
-use crate::support::{Memory, Random, SINGLE, meta};
+use crate::recording::support::{Memory, Random, SINGLE, meta};
 
 /// Processes at the start, how many of them change, come and go at each sample.
 const PROCESSES: u64 = 1_000;

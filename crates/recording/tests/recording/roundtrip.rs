@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use recording::{Compression, ReadOutcome, WriterOptions};
 use sample::{Gap, Snapshot, State};
 
-use crate::support::{DEFS, assert_same, machine, read_all, reader, recorded};
+use crate::recording::support::{DEFS, assert_same, machine, read_all, reader, recorded};
 
 fn options(compression: Compression, block_samples: u32) -> WriterOptions {
     WriterOptions { compression, block_samples, ..WriterOptions::default() }

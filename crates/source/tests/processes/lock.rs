@@ -9,7 +9,7 @@ use sample::State;
 use source::ProcessMethod::Proc;
 use source::ProcessOptions;
 
-use crate::{Kept, LOCK_HOLDERS, open_method};
+use crate::processes::{Kept, LOCK_HOLDERS, open_method};
 
 /// A process that holds the lock of its memory nearly all the time, for 100 ms or so at once: it
 /// changes the protection of 16 GiB, all of which are the one page of zeros.  It takes another name

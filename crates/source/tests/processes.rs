@@ -631,8 +631,10 @@ fn under(before: &str) -> Option<String> {
     );
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path(), mode).unwrap();
-    let script =
-        format!("{before} {} --ignored --exact --nocapture what_is_read_here 2>&1", copy.display());
+    let script = format!(
+        "{before} {} --ignored --exact --nocapture processes::what_is_read_here 2>&1",
+        copy.display()
+    );
     let out = Command::new("sh").args(["-c", &script]).output().unwrap();
     let out = String::from_utf8_lossy(&out.stdout).into_owned();
     let told = out.lines().find(|line| line.contains("told: ")).map(str::to_owned);

@@ -26,7 +26,7 @@ fn theirs(folder: &Path, names: &[String]) -> Vec<String> {
     let list = folder.join("list");
     std::fs::write(&list, names.join("\n")).unwrap();
     let output = Command::new("perl")
-        .args(["-e", include_str!("read.pl")])
+        .args(["-e", include_str!("meaning/read.pl")])
         .stdin(std::fs::File::open(&list).unwrap())
         .env("LANG", "C")
         .env("LC_ALL", "C")

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod support;
+pub(crate) mod support;
 
 mod crash;
 mod damage;

@@ -1,0 +1,6 @@
+//! The tests of `graph` that can share a process, in one program: it is linked once.
+
+mod commands;
+mod description;
+mod differential;
+mod options;

@@ -1,0 +1,37 @@
+//! The tests of `logcarry` that can share a process, in one program: it is linked once.
+//!
+//! Writers, proxies and central servers that must be processes of their own are this program, started
+//! again in a role.
+
+mod accounts;
+mod acs_losses;
+mod common;
+mod end_to_end;
+mod faults;
+mod hostile;
+mod kills;
+mod limits;
+mod long_faults;
+mod outputs;
+mod quiet;
+mod remote;
+mod status;
+mod tls;
+
+/// Not a test: what this program does when it is started again in a role.
+#[test]
+fn role() {
+    let Ok(role) = std::env::var(common::ROLE) else { return };
+    let words: Vec<&str> = role.split('|').collect();
+    let plays = [
+        common::play,
+        common::talk::play_client,
+        accounts::play,
+        acs_losses::play,
+        limits::play,
+        outputs::play,
+        remote::play,
+        status::play,
+    ];
+    assert!(plays.iter().any(|play| play(&words)), "{role}: no such role");
+}

@@ -1,0 +1,22 @@
+//! The tests of `poll` that can share a process, in one program: it is linked once.
+
+mod accepts;
+mod arithmetic;
+mod asking;
+mod beside_mrtg;
+mod bulk;
+mod common;
+mod hostile;
+mod index;
+mod log_file;
+mod make;
+mod meaning;
+mod open_databases;
+mod pages;
+mod pictures;
+mod renumbered;
+mod restarts;
+mod router_objects;
+mod silence;
+mod support;
+mod thresholds;

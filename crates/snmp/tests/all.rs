@@ -1,0 +1,11 @@
+//! The tests of `snmp` that can share a process, in one program: it is linked once.
+
+mod codec;
+mod common;
+mod net_snmp;
+mod session;
+mod usm;
+
+/// Tests count the allocations of their own thread.
+#[global_allocator]
+static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;
