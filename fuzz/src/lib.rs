@@ -1,11 +1,11 @@
 //! Fuzz targets: every decoder and parser that reads what others wrote.
 //!
 //! A target is a function of bytes that must return, in bounded time and memory, whatever they
-//! are.  To add one: the function, its line in [`TARGETS`], its file in `fuzz_targets/` with its
-//! entry in `Cargo.toml`, and a seed in `seeds/NAME/` if random bytes do not get far.
+//! are.  To add one: the function, its line in [`TARGETS`], and a seed in `seeds/NAME/` if random
+//! bytes do not get far.
 //!
-//! `cargo test` runs each for a moment; `cargo fuzz run NAME --features engine` for as long as
-//! one likes.
+//! `cargo test -p whit-fuzz` runs each for a moment;
+//! `WHIT_FUZZ_TARGET=NAME cargo fuzz run target --fuzz-dir fuzz/engine` for as long as one likes.
 
 pub mod collectl;
 pub mod daemon;

@@ -9,14 +9,14 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 
-use crate::{finish, root, run as call};
+use crate::{finish, root, run as call, target};
 
 /// Makes everything.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let dist = root().join("target/dist");
+    let dist = target().join("dist");
     std::fs::create_dir_all(&dist)?;
     call("cargo", &["build", "--release", "-p", "cli"])?;
-    let whit = root().join("target/release/whit");
+    let whit = target().join("release/whit");
     for what in ["man", "completions"] {
         let mut generate = Command::new(&whit);
         generate.args(["generate", what, "--to"]).arg(dist.join(what));
@@ -39,7 +39,7 @@ fn library(to: &Path) -> anyhow::Result<()> {
         &["rustc", "--profile", "library", "-p", "librrd", "--lib", "--crate-type", "cdylib"],
     )?;
     std::fs::create_dir_all(to)?;
-    std::fs::copy(root().join("target/library/librrd_c.so"), to.join("librrd.so.8"))?;
+    std::fs::copy(target().join("library/librrd_c.so"), to.join("librrd.so.8"))?;
     for file in ["include/rrd.h", "include/rrd_client.h", "librrd.pc"] {
         let source = root().join("clients/librrd").join(file);
         let name = source.file_name().context("a file has a name")?;

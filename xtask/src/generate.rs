@@ -4,20 +4,21 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-use crate::{finish, root};
+use crate::{finish, root, target};
 
-/// Rewrites `docs/reference`, or with `check` fails if that would change anything.
-pub(crate) fn run(check: bool) -> anyhow::Result<()> {
+/// Rewrites `docs/reference` by this `whit`, or with `check` fails if that would change anything.
+pub(crate) fn run(whit: &Path, check: bool) -> anyhow::Result<()> {
     let kept = root().join("docs/reference");
-    let made = root().join("target/generated/reference");
+    let made = target().join("generated/reference");
     let _ = std::fs::remove_dir_all(&made);
     std::fs::create_dir_all(&made)?;
-    let made_text = made.to_string_lossy().into_owned();
-    let generate = ["run", "-q", "-p", "cli", "--", "generate", "reference", "--to", &made_text];
-    finish(crate::cargo(&generate))?;
+    let mut generate = Command::new(whit);
+    generate.args(["generate", "reference", "--to"]).arg(&made);
+    finish(generate)?;
     let (old, new) = (files(&kept)?, files(&made)?);
     if old == new {
         return Ok(());

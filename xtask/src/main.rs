@@ -20,15 +20,18 @@ mod newcomer;
 mod picture;
 mod skips;
 mod smoke;
+mod suite;
 mod tidy;
 mod vm;
 
 const HELP: &str = "\
 cargo xtask ci       all checks and tests: what CI runs; --strict (or CI=true) also fails on a
-                     test that was skipped and is not on the list in xtask/src/skips.rs
+                     test that was skipped and is not on the list in xtask/src/skips.rs;
+                     --long: random comparisons run all of their cases instead of a share
+cargo xtask test     all tests, several files at a time, with the slowest at the end
 cargo xtask tidy     the house rules alone
 cargo xtask gen      rewrite generated files (docs/reference); --check only compares
-cargo xtask smoke    run every fuzz target and every benchmark at its smallest size
+cargo xtask smoke    run every benchmark at its smallest size
 cargo xtask newcomer add a source and a view to a copy of the tree, and find them everywhere
 cargo xtask bpf      compile the kernel's programs (needs clang and llvm-strip)
 cargo xtask miri     unit tests in the Miri interpreter (needs nightly; about ten minutes)
@@ -44,14 +47,17 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["ci"] => ci(std::env::var_os("CI").is_some_and(|value| value == "true")),
-        ["ci", "--strict"] => ci(true),
+        ["ci", options @ ..] if options.iter().all(|one| matches!(*one, "--strict" | "--long")) => {
+            let is_ci = std::env::var_os("CI").is_some_and(|value| value == "true");
+            ci(is_ci || options.contains(&"--strict"), options.contains(&"--long"))
+        }
+        ["test"] => suite::build().and_then(|built| suite::run(&built, &[])),
         ["tidy"] => tidy::run(),
-        ["gen"] => generate::run(false),
-        ["gen", "--check"] => generate::run(true),
+        ["gen"] => build_whit(false).and_then(|whit| generate::run(&whit, false)),
+        ["gen", "--check"] => build_whit(false).and_then(|whit| generate::run(&whit, true)),
         ["miri"] => miri::run(),
         ["newcomer"] => newcomer::run(),
-        ["smoke"] => smoke::run(),
+        ["smoke"] => build_whit(false).and_then(|whit| smoke::run(&whit)),
         ["bpf"] => bpf::run(),
         ["vm", arguments @ ..] => vm::run(arguments),
         ["dist"] => dist::run(),
@@ -70,36 +76,36 @@ fn main() -> ExitCode {
     }
 }
 
-/// Every check, the quick ones first.  Formatting, layout and warnings must be right before anything
-/// is built; of the others each one runs, so that one run tells all that is wrong.
-fn ci(strict: bool) -> anyhow::Result<()> {
+/// Every check.  Formatting, layout and the build must be right before anything else; of the rest
+/// each step runs, so that one run tells all that is wrong.  One build serves all steps; while the
+/// tests run, the steps that start other programs of cargo run beside them.
+fn ci(strict: bool, long: bool) -> anyhow::Result<()> {
     let ledger = Ledger::begin()?;
-    step("fmt", || run("cargo", &["fmt", "--all", "--check"]))?;
-    step("tidy", tidy::run)?;
-    step("clippy", || {
-        run("cargo", &["clippy", "-q", "--workspace", "--all-targets", "--", "-D", "warnings"])
-    })?;
-    let rest: [(&str, &dyn Fn() -> anyhow::Result<()>); 7] = [
-        ("test", &|| {
-            let mut test = cargo(&["test", "--workspace", "--no-fail-fast"]);
-            test.env(skips::VARIABLE, ledger.path());
-            finish(test)
-        }),
-        ("doc", &doc),
-        ("gen --check", &|| generate::run(true)),
-        ("smoke", &smoke::run),
-        ("newcomer", &newcomer::run),
-        ("vm", &vm::run_in_ci),
-        ("packages", &packages),
-    ];
-    let mut failed = Vec::new();
-    for (name, work) in rest {
-        if let Err(error) = step(name, work) {
-            eprintln!("xtask: {error:#}");
-            failed.push(name);
-        }
-    }
+    let steps = Steps::default();
+    steps.must("fmt", || run("cargo", &["fmt", "--all", "--check"]))?;
+    steps.must("tidy", tidy::run)?;
+    let built = steps.must("build", suite::build)?;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut environment = vec![(skips::VARIABLE, ledger.path())];
+            if long {
+                environment.push((LONG_VARIABLE, Path::new("1")));
+            }
+            steps.may("test", || suite::run(&built, &environment));
+        });
+        steps.may("clippy", || {
+            run("cargo", &["clippy", "-q", "--workspace", "--all-targets", "--", "-D", "warnings"])
+        });
+        steps.may("doc", doc);
+        steps.may("gen --check", || generate::run(&built.whit, true));
+        steps.may("newcomer", newcomer::run);
+        steps.may("vm", || vm::run_in_ci(&built.whit));
+        steps.may("packages", packages);
+    });
+    // Benchmarks by themselves: beside other work they would wait for it.
+    steps.may("smoke", || smoke::run(&built.whit));
     let unlisted = ledger.show()?;
+    let failed = steps.show();
     if !failed.is_empty() {
         bail!("these steps failed: {}", failed.join(", "));
     }
@@ -108,6 +114,50 @@ fn ci(strict: bool) -> anyhow::Result<()> {
     }
     println!("ci: all steps passed");
     Ok(())
+}
+
+/// The variable that asks tests for all of their random cases, instead of a share.
+const LONG_VARIABLE: &str = "WHIT_LONG";
+
+/// The steps of a run that have ended: name, seconds, and whether the step failed.
+#[derive(Default)]
+struct Steps(std::sync::Mutex<Vec<(&'static str, f64, bool)>>);
+
+impl Steps {
+    /// Runs a step; an error ends the run.
+    fn must<T>(
+        &self,
+        name: &'static str,
+        work: impl FnOnce() -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        println!("==> {name}");
+        let start = Instant::now();
+        let done = work().with_context(|| format!("step {name}"));
+        let seconds = start.elapsed().as_secs_f64();
+        println!("<== {name}: {seconds:.1} s");
+        if let Ok(mut steps) = self.0.lock() {
+            steps.push((name, seconds, done.is_err()));
+        }
+        done
+    }
+
+    /// Runs a step; an error is printed, and the run goes on.
+    fn may(&self, name: &'static str, work: impl FnOnce() -> anyhow::Result<()>) {
+        if let Err(error) = self.must(name, work) {
+            eprintln!("xtask: {error:#}");
+        }
+    }
+
+    /// Prints the time of each step; gives those that failed.
+    fn show(&self) -> Vec<&'static str> {
+        let Ok(steps) = self.0.lock() else { return vec!["steps"] };
+        println!("the steps, in seconds (those after `build` run side by side):");
+        for (name, seconds, is_failed) in steps.iter() {
+            let mark = if *is_failed { "  failed" } else { "" };
+            println!("{seconds:>7.1}  {name}{mark}");
+        }
+        steps.iter().filter(|(.., is_failed)| *is_failed).map(|(name, ..)| *name).collect()
+    }
 }
 
 /// The documentation of all crates, without warnings.
@@ -130,17 +180,25 @@ fn packages() -> anyhow::Result<()> {
     run("cargo", &["deny", "check", "licenses", "sources", "bans"])
 }
 
-fn step(name: &str, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
-    println!("==> {name}");
-    let start = Instant::now();
-    work().with_context(|| format!("step {name}"))?;
-    println!("<== {name}: {:.1} s", start.elapsed().as_secs_f64());
-    Ok(())
-}
-
 /// The top of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned()
+}
+
+/// The folder that cargo builds into: `CARGO_TARGET_DIR`, or `target` at the top.
+fn target() -> PathBuf {
+    let given = std::env::var_os("CARGO_TARGET_DIR").filter(|path| !path.is_empty());
+    root().join(given.unwrap_or_else(|| "target".into()))
+}
+
+/// Builds whit alone; returns the program's path.
+fn build_whit(release: bool) -> anyhow::Result<PathBuf> {
+    let mut build = cargo(&["build", "-q", "-p", "cli"]);
+    if release {
+        build.arg("--release");
+    }
+    finish(build)?;
+    Ok(target().join(if release { "release" } else { "debug" }).join("whit"))
 }
 
 fn cargo(arguments: &[&str]) -> Command {

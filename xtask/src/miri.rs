@@ -11,7 +11,7 @@ use std::process::Command;
 
 use anyhow::bail;
 
-use crate::{finish, root};
+use crate::{finish, root, target};
 
 /// A crate, and the tests of its library (words of their paths) that are left out.
 struct Chosen {
@@ -68,7 +68,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         // Tests read testdata and make temporary files.  Logarithms, which Miri makes inexact at
         // random, decide a digit that collectl prints.
         test.env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-deterministic-floats");
-        test.env("CARGO_TARGET_DIR", root().join("target/miri"));
+        test.env("CARGO_TARGET_DIR", target().join("miri"));
         finish(test)?;
     }
     Ok(())

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-use crate::root;
+use crate::{root, target};
 
 /// Size of a character and of a line, in SVG units, for the font sizes below.
 const CHARACTER_WIDTH: f64 = 7.83;
@@ -39,7 +39,7 @@ fn output_of(command: &str) -> anyhow::Result<String> {
     if words.next() != Some("whit") {
         bail!("`{command}` does not begin with `whit`");
     }
-    let mut run = Command::new(root().join("target/release/whit"));
+    let mut run = Command::new(target().join("release/whit"));
     let output = run.args(words).output().context("build it first: cargo build --release")?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

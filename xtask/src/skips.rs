@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::root;
+use crate::target;
 
 /// The variable that names the ledger: `testkit::LEDGER`.
 pub(crate) const VARIABLE: &str = "WHIT_SKIPS";
@@ -28,15 +28,16 @@ const ALLOWED: &[(&str, &str)] = &[
 /// Adds a skip of `xtask` itself to the ledger, and says it.
 pub(crate) fn add(what: &str, reason: &str, test: &str) -> anyhow::Result<()> {
     println!("skipped: {what}: {reason}");
-    let path = root().join(PATH);
-    if let Ok(mut file) = std::fs::OpenOptions::new().append(true).open(path) {
+    if let Ok(mut file) = std::fs::OpenOptions::new().append(true).open(path()) {
         writeln!(file, "{what}\t{}\t{test}", reason.replace(['\t', '\n'], " "))?;
     }
     Ok(())
 }
 
-/// Where the ledger is, below the top of the workspace.
-const PATH: &str = "target/skips.tsv";
+/// Where the ledger is.
+fn path() -> PathBuf {
+    target().join("skips.tsv")
+}
 
 /// The ledger of one run.
 pub(crate) struct Ledger {
@@ -46,8 +47,8 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// An empty one.
     pub(crate) fn begin() -> anyhow::Result<Self> {
-        let path = root().join(PATH);
-        std::fs::create_dir_all(root().join("target"))?;
+        let path = path();
+        std::fs::create_dir_all(target())?;
         std::fs::write(&path, "")?;
         Ok(Ledger { path })
     }

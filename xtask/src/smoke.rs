@@ -1,17 +1,22 @@
-//! Runs what must not rot but is too slow to run in full: every fuzz target on its seeds for a
-//! moment, every benchmark at its smallest size.
+//! Runs what must not rot but is too slow to run in full: every benchmark at its smallest size.
 
-use crate::{finish, root};
+use std::path::Path;
+use std::process::Command;
 
-/// Runs them all.
-pub(crate) fn run() -> anyhow::Result<()> {
-    if root().join("fuzz/Cargo.toml").exists() {
-        let mut fuzz = crate::cargo(&["test", "-q", "--manifest-path", "fuzz/Cargo.toml"]);
-        fuzz.env("CARGO_TARGET_DIR", root().join("target/fuzz"));
-        finish(fuzz)?;
-    }
-    for bench in ["record", "processes", "proc", "trace", "spawn", "rrd", "rrdcached"] {
-        finish(crate::cargo(&["run", "-q", "-p", "cli", "--", "bench", bench, "--quick"]))?;
+use crate::finish;
+
+/// The benchmarks that need no program beside whit that a machine may lack.
+const BENCHMARKS: &[&str] = &["record", "processes", "proc", "trace", "spawn", "rrd", "rrdcached"];
+
+/// Runs them all with this `whit`.
+///
+/// # Errors
+/// If one of them fails.
+pub(crate) fn run(whit: &Path) -> anyhow::Result<()> {
+    for benchmark in BENCHMARKS {
+        let mut bench = Command::new(whit);
+        bench.args(["bench", benchmark, "--quick"]);
+        finish(bench)?;
     }
     Ok(())
 }

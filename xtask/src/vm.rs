@@ -5,7 +5,7 @@
 //! (Debian 13).
 //!
 //! Reads the kernels' packages, which `apt-get download` fetches with a separate sources list; they
-//! are unpacked under `target/vm` and never installed.  Needs `qemu-system-x86_64` and a static
+//! are unpacked under `vm` in the target folder and never installed.  Needs `qemu-system-x86_64` and a static
 //! busybox.  A boot of 4 CPUs takes about 30 s: QEMU translates every instruction, because KVM may
 //! be missing.  Guest clocks run with the emulated CPUs, so ratios within one boot are valid.
 
@@ -47,7 +47,7 @@ struct Request {
 pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
     let request = parse(arguments)?;
     let machine = Machine::find()?;
-    let whit = image::build_whit(request.release)?;
+    let whit = crate::build_whit(request.release)?;
     let image = image::make(&whit, request.rivals)?;
     let is_for_one = request.command.is_some() || request.capture.is_some();
     if request.all || !is_for_one && request.kernel.is_none() {
@@ -74,8 +74,9 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
     request.out.as_deref().map_or(Ok(()), |folder| files.unpack(folder))
 }
 
-/// Boots the two oldest kernels, which have the fewest features, for `cargo xtask ci`.
-pub(crate) fn run_in_ci() -> anyhow::Result<()> {
+/// Boots the two oldest kernels, which have the fewest features, with this `whit`, for
+/// `cargo xtask ci`.
+pub(crate) fn run_in_ci(whit: &Path) -> anyhow::Result<()> {
     let machine = match Machine::find() {
         Ok(machine) => machine,
         Err(error) => {
@@ -83,8 +84,7 @@ pub(crate) fn run_in_ci() -> anyhow::Result<()> {
             return Ok(());
         }
     };
-    let whit = image::build_whit(false)?;
-    check(&machine, &image::make(&whit, false)?, &kernels::ALL[..2], Size::default())
+    check(&machine, &image::make(whit, false)?, &kernels::ALL[..2], Size::default())
 }
 
 /// Boots each kernel and runs the checks in it.  A kernel that cannot be fetched is a skip.

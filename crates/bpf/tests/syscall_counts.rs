@@ -80,10 +80,13 @@ fn a_call_that_waits_takes_wall_time_and_no_cpu_time() {
     let Some(mut counts) = open(&CountSettings::default()) else { return };
     counts.watch(&[own_thread()]).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(100));
-    // Some systems sleep by nanosleep, others by clock_nanosleep.
-    let slept = counts.call(230).or_else(|| counts.call(35)).unwrap();
-    assert!(slept.wall_ns >= 100_000_000, "{slept:?}");
-    assert!(slept.cpu_ns < 50_000_000, "{slept:?}");
+    // Some systems sleep by nanosleep, others by clock_nanosleep; a sleep that the kernel interrupts
+    // for work of its own goes on in restart_syscall.
+    let slept: Vec<_> = [230, 35, 219].into_iter().filter_map(|call| counts.call(call)).collect();
+    let wall_ns: u64 = slept.iter().map(|call| call.wall_ns).sum();
+    let cpu_ns: u64 = slept.iter().map(|call| call.cpu_ns).sum();
+    assert!(wall_ns >= 100_000_000, "{slept:?}");
+    assert!(cpu_ns < wall_ns / 2, "{slept:?}");
 }
 
 #[test]

@@ -263,10 +263,10 @@ fn records_of_the_facade_log_are_found() {
         let records = found.records.iter().filter(|record| record.logger == logger);
         records.map(|record| record.values[0].as_str()).collect()
     };
-    assert_eq!(of("outputs"), ["number 0", "number 1", "number 2"]);
+    assert_eq!(of("all::outputs"), ["number 0", "number 1", "number 2"]);
     assert_eq!((of("other"), of("quiet")), (vec!["static text"], vec!["passes"]));
     assert_eq!((of("one"), of("two")), (vec!["of one"], vec!["of two"]));
-    assert_eq!(found.records[0].routine, "outputs");
+    assert_eq!(found.records[0].routine, "all::outputs");
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn events_of_tracing_are_found_with_their_spans() {
     run("tracing", folder.path());
     let found = read_folder(&folder.path().join("rings"));
     let [event, other] = &found.records[..] else { panic!("{found:?}") };
-    assert_eq!((event.logger.as_str(), event.values[0].as_str()), ("outputs", "a message 1"));
+    assert_eq!((event.logger.as_str(), event.values[0].as_str()), ("all::outputs", "a message 1"));
     let own = ["answer=42", "ratio=2.5", "ok=true", "name=x"];
     let of_spans = ["id=7", "user=ada", "span=request:inner"];
     assert_eq!(attributes(event), own.into_iter().chain(of_spans).collect::<Vec<_>>());

@@ -77,7 +77,8 @@ fn is_target(file: &str, tree: &Tree) -> bool {
         ["build.rs"]
             | ["src", "lib.rs" | "main.rs"]
             | ["src", "bin", _]
-            | ["tests" | "examples" | "benches" | "fuzz_targets", _]
+            | ["tests" | "examples" | "benches", _]
+            | ["engine", "fuzz_targets", _]
             | ["tests" | "examples" | "benches", _, "main.rs"]
     )
 }

@@ -31,7 +31,7 @@ pub(super) fn is_below_cli(file: &str) -> bool {
 }
 
 fn check_file(file: &str, text: &str, complaints: &mut Complaints) {
-    if !text.starts_with("//!") && !file.starts_with("fuzz/fuzz_targets/") {
+    if !text.starts_with("//!") {
         complaints.push(format!("{file}: must open with a `//!` head: what it is, what it costs"));
     }
     let marks = [["FIX", "ME"].concat(), ["TO", "DO"].concat()];

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 
-use crate::{cargo, finish, root};
+use crate::{finish, root, target};
 
 /// The first program of the guest.
 const INIT: &str = include_str!("init.sh");
@@ -23,19 +23,9 @@ const RIVALS: &[&str] =
 const FOLDER: u32 = 0o040_755;
 const LINK: u32 = 0o120_777;
 
-/// Builds whit; returns the program's path.
-pub(super) fn build_whit(release: bool) -> anyhow::Result<PathBuf> {
-    let mut build = cargo(&["build", "-q", "-p", "cli"]);
-    if release {
-        build.arg("--release");
-    }
-    finish(build)?;
-    Ok(root().join("target").join(if release { "release" } else { "debug" }).join("whit"))
-}
-
 /// Writes the guest's files; returns the archive's path.
 pub(super) fn make(whit: &Path, rivals: bool) -> anyhow::Result<PathBuf> {
-    let folder = root().join("target/vm");
+    let folder = target().join("vm");
     std::fs::create_dir_all(&folder)?;
     let mut archive = Archive::default();
     archive.file("init", 0o755, INIT.as_bytes().to_vec());

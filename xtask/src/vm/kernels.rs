@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-use crate::root;
+use crate::target;
 
 /// A kernel that users run.
 pub(super) struct Kernel {
@@ -41,7 +41,7 @@ impl Kernel {
     /// # Errors
     /// Without apt, and when the package cannot be fetched.
     pub(super) fn fetch(&self) -> anyhow::Result<PathBuf> {
-        let folder = root().join("target/vm/kernels").join(self.version);
+        let folder = target().join("vm/kernels").join(self.version);
         let kept = folder.join("vmlinuz");
         if kept.exists() {
             return Ok(kept);
@@ -74,7 +74,7 @@ struct Apt {
 
 impl Apt {
     fn new(suite: &str) -> anyhow::Result<Self> {
-        let folder = root().join("target/vm/apt").join(suite);
+        let folder = target().join("vm/apt").join(suite);
         let _ = std::fs::remove_dir_all(&folder);
         for path in ["lists/partial", "cache/archives/partial"] {
             std::fs::create_dir_all(folder.join(path))?;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 
-use crate::root;
+use crate::target;
 
 const EMULATOR: &str = "qemu-system-x86_64";
 
@@ -184,7 +184,7 @@ fn emulator(kernel: &Path, image: &Path, size: Size) -> Command {
 
 /// Appends a second archive, with a script as the guest's command, to the guest's files.
 fn with_script(image: &Path, script: &str) -> anyhow::Result<PathBuf> {
-    let path = root().join("target/vm/initramfs-command");
+    let path = target().join("vm/initramfs-command");
     let mut bytes = std::fs::read(image).with_context(|| image.display().to_string())?;
     bytes.extend(super::image::one_file("command", script));
     std::fs::write(&path, bytes)?;

@@ -1,0 +1,329 @@
+//! The tests of the workspace: built by one call of cargo, then run by file, several at a time.
+//!
+//! `cargo test` runs one program after the other, so the processors idle while each program waits
+//! for its slowest test.  Here the tests of each file (the first module of a test's path) are a job,
+//! and each job is a process of its own: tests that share a process are those of one file, as if
+//! every file were a program, although a crate's files are linked once.
+//!
+//! Reads cargo's messages (<https://doc.rust-lang.org/cargo/reference/external-tools.html>) and the
+//! output of libtest, whose `--report-time` is unstable: `RUSTC_BOOTSTRAP` permits it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+use serde_json::Value;
+
+use crate::target;
+
+/// Jobs at a time for each processor: many tests wait for other programs.
+const JOBS_PER_CPU: usize = 2;
+
+/// The time after which a job is ended: ten times what the slowest takes on a busy machine.
+const JOB_TIME_MAX: Duration = Duration::from_secs(900);
+
+/// How many of the slowest tests are listed.
+const SLOWEST: usize = 20;
+
+/// Jobs that take long, and so begin first.
+const LONG: &[&str] = &[];
+
+/// Jobs that need the machine for themselves, and why.
+const ALONE: &[(&str, &str)] = &[];
+
+/// What one build made.
+#[derive(Debug)]
+pub(crate) struct Built {
+    /// The program `whit`.
+    pub(crate) whit: PathBuf,
+    programs: Vec<TestProgram>,
+}
+
+#[derive(Debug)]
+struct TestProgram {
+    /// The package, and the target if it is not its library.
+    name: String,
+    path: PathBuf,
+    /// The package's folder, in which tests run.
+    folder: PathBuf,
+}
+
+/// The tests of one file.
+#[derive(Debug)]
+struct Job<'a> {
+    name: String,
+    program: &'a TestProgram,
+    tests: Vec<String>,
+}
+
+/// How a job ended.
+#[derive(Debug, Default)]
+struct Outcome {
+    passed: usize,
+    failed: usize,
+    ignored: usize,
+    /// Seconds of each test.
+    times: Vec<(f64, String)>,
+    /// What to show of a job that failed.
+    complaint: Option<String>,
+}
+
+/// Builds every test program, and the programs and examples that tests start.
+///
+/// # Errors
+/// If cargo fails, or builds no `whit`.
+pub(crate) fn build() -> anyhow::Result<Built> {
+    let mut cargo = crate::cargo(&["test", "--workspace", "--no-run", "-q"]);
+    cargo.arg("--message-format=json-render-diagnostics");
+    let output = cargo.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "cargo test --no-run: {}", output.status);
+    let (mut programs, mut whit) = (Vec::new(), None);
+    for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{")) {
+        let message: Value = serde_json::from_slice(line)?;
+        let Some(path) = message["executable"].as_str().map(PathBuf::from) else { continue };
+        let target = &message["target"];
+        let name = target["name"].as_str().unwrap_or_default();
+        if message["profile"]["test"] == true {
+            programs.push(test_program(&message, name, path)?);
+        } else if name == "whit" {
+            whit = Some(path);
+        }
+    }
+    Ok(Built { whit: whit.context("cargo built no whit")?, programs })
+}
+
+fn test_program(message: &Value, target: &str, path: PathBuf) -> anyhow::Result<TestProgram> {
+    let manifest = Path::new(message["manifest_path"].as_str().context("no manifest")?);
+    let folder = manifest.parent().context("a manifest is in a folder")?.to_owned();
+    let package = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let is_unit = message["target"]["kind"].as_array().is_some_and(|kinds| {
+        kinds.iter().any(|kind| !matches!(kind.as_str(), Some("test" | "example")))
+    });
+    let name = match (is_unit, target) {
+        (true, _) => format!("{package} units"),
+        (false, "all") => package,
+        (false, target) => format!("{package} {target}"),
+    };
+    Ok(TestProgram { name, path, folder })
+}
+
+/// Runs all tests; `environment` is added to that of each.  Prints failures, the slowest tests and
+/// the sums.
+///
+/// # Errors
+/// If a test failed, or a program could not be run.
+pub(crate) fn run(built: &Built, environment: &[(&str, &Path)]) -> anyhow::Result<()> {
+    let start = Instant::now();
+    let (alone, mut together): (Vec<_>, Vec<_>) =
+        jobs(built)?.into_iter().partition(|job| ALONE.iter().any(|(name, _)| *name == job.name));
+    let known = known_seconds();
+    let seconds = |job: &Job<'_>| {
+        let guess = if LONG.contains(&job.name.as_str()) { 60.0 } else { job.tests.len() as f64 };
+        known.get(&job.name).copied().unwrap_or(guess)
+    };
+    together.sort_by(|one, other| seconds(other).total_cmp(&seconds(one)));
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut ended = run_queue(together, cpus * JOBS_PER_CPU, environment);
+    ended.extend(run_queue(alone, 1, environment));
+    keep_seconds(&ended)?;
+    report(&ended, start.elapsed())
+}
+
+/// The jobs of all programs.
+fn jobs(built: &Built) -> anyhow::Result<Vec<Job<'_>>> {
+    let mut jobs = Vec::new();
+    for program in &built.programs {
+        let is_grouped = !program.name.contains(' ');
+        let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for test in list(program)? {
+            let file = test.split_once("::").map_or("", |(file, _)| file);
+            let file = if is_grouped { file.to_owned() } else { String::new() };
+            files.entry(file).or_default().push(test);
+        }
+        for (file, tests) in files {
+            let name = format!("{} {file}", program.name).trim_end().to_owned();
+            jobs.push(Job { name, program, tests });
+        }
+    }
+    Ok(jobs)
+}
+
+/// The names of a program's tests.
+fn list(program: &TestProgram) -> anyhow::Result<Vec<String>> {
+    let output = Command::new(&program.path)
+        .args(["--list", "--format", "terse"])
+        .current_dir(&program.folder)
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start {}", program.path.display()))?;
+    ensure!(output.status.success(), "{} --list: {}", program.path.display(), output.status);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+}
+
+/// Runs jobs, `limit` at a time.
+fn run_queue<'a>(
+    jobs: Vec<Job<'a>>,
+    limit: usize,
+    environment: &[(&str, &Path)],
+) -> Vec<(Job<'a>, Outcome)> {
+    let queue = Mutex::new(VecDeque::from(jobs));
+    let ended = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..limit {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().ok().and_then(|mut queue| queue.pop_front());
+                    let Some(job) = next else { break };
+                    let outcome = run_job(&job, environment).unwrap_or_else(|error| Outcome {
+                        failed: job.tests.len(),
+                        complaint: Some(format!("{error:#}")),
+                        ..Outcome::default()
+                    });
+                    if let Ok(mut ended) = ended.lock() {
+                        ended.push((job, outcome));
+                    }
+                }
+            });
+        }
+    });
+    ended.into_inner().unwrap_or_default()
+}
+
+fn run_job(job: &Job<'_>, environment: &[(&str, &Path)]) -> anyhow::Result<Outcome> {
+    let mut command = Command::new(&job.program.path);
+    command.args(["--exact", "-Zunstable-options", "--report-time"]).args(&job.tests);
+    command.current_dir(&job.program.folder).env("RUSTC_BOOTSTRAP", "1");
+    command.envs(environment.iter().copied()).env("CARGO_MANIFEST_DIR", &job.program.folder);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().context("cannot start the tests")?;
+    let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
+    let complaints = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stderr.as_mut().map(|pipe| pipe.read_to_end(&mut bytes));
+        bytes
+    });
+    let output = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stdout.as_mut().map(|pipe| pipe.read_to_end(&mut bytes));
+        bytes
+    });
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if start.elapsed() > JOB_TIME_MAX {
+            child.kill()?;
+            child.wait()?;
+            bail!("ended after {} s", JOB_TIME_MAX.as_secs());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let text = |bytes: std::thread::JoinHandle<Vec<u8>>| {
+        String::from_utf8_lossy(&bytes.join().unwrap_or_default()).into_owned()
+    };
+    let (output, complaints) = (text(output), text(complaints));
+    let mut outcome = parse(&output);
+    if !status.success() || outcome.passed + outcome.ignored != job.tests.len() {
+        outcome.failed = outcome.failed.max(1);
+        outcome.complaint = Some(format!("{status}\n{complaints}{output}"));
+    }
+    Ok(outcome)
+}
+
+/// What libtest says of its tests: `test NAME ... ok <1.234s>`, and the sums.
+fn parse(output: &str) -> Outcome {
+    let mut outcome = Outcome::default();
+    for line in output.lines() {
+        if let Some(sums) = line.strip_prefix("test result: ") {
+            let count = |what: &str| {
+                let words: Vec<&str> = sums.split([' ', ';', '.']).collect();
+                let at = words.iter().position(|word| *word == what)?;
+                words.get(at.checked_sub(1)?)?.parse().ok()
+            };
+            outcome.passed += count("passed").unwrap_or(0);
+            outcome.failed += count("failed").unwrap_or(0);
+            outcome.ignored += count("ignored").unwrap_or(0);
+        }
+        let Some((name, result)) =
+            line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "))
+        else {
+            continue;
+        };
+        let seconds = result.rsplit_once('<').and_then(|(_, rest)| rest.strip_suffix("s>"));
+        if let Some(seconds) = seconds.and_then(|text| text.parse().ok()) {
+            outcome.times.push((seconds, name.to_owned()));
+        }
+    }
+    outcome
+}
+
+/// Prints what failed, the slowest tests and the sums.
+fn report(ended: &[(Job<'_>, Outcome)], elapsed: Duration) -> anyhow::Result<()> {
+    let mut times: Vec<(f64, String)> = Vec::new();
+    let (mut passed, mut failed, mut ignored) = (0, 0, 0);
+    for (job, outcome) in ended {
+        passed += outcome.passed;
+        failed += outcome.failed;
+        ignored += outcome.ignored;
+        let named =
+            outcome.times.iter().map(|(s, test)| (*s, format!("{}: {test}", job.program.name)));
+        times.extend(named);
+        if let Some(complaint) = &outcome.complaint {
+            println!("---- {} failed: {complaint}\n---- end of {}", job.name, job.name);
+        }
+    }
+    times.sort_by(|one, other| other.0.total_cmp(&one.0));
+    println!("the {SLOWEST} slowest tests, in seconds:");
+    for (seconds, test) in times.iter().take(SLOWEST) {
+        println!("{seconds:>7.1}  {test}");
+    }
+    let total: f64 = times.iter().map(|(seconds, _)| seconds).sum();
+    println!("{total:>7.1}  all, run in {:.1}", elapsed.as_secs_f64());
+    println!("{passed} passed, {failed} failed, {ignored} skipped");
+    ensure!(failed == 0, "{failed} tests failed");
+    ensure!(passed > 0, "no test ran");
+    Ok(())
+}
+
+/// Where the seconds of the jobs of the last run are kept, for the order of the next.
+fn seconds_file() -> PathBuf {
+    target().join("test-seconds.tsv")
+}
+
+/// The seconds of each job in the last run.
+fn known_seconds() -> BTreeMap<String, f64> {
+    let text = std::fs::read_to_string(seconds_file()).unwrap_or_default();
+    let lines = text.lines().filter_map(|line| line.split_once('\t'));
+    lines.filter_map(|(seconds, job)| Some((job.to_owned(), seconds.parse().ok()?))).collect()
+}
+
+fn keep_seconds(ended: &[(Job<'_>, Outcome)]) -> anyhow::Result<()> {
+    let mut text = String::new();
+    for (job, outcome) in ended {
+        let seconds: f64 = outcome.times.iter().map(|(seconds, _)| seconds).sum();
+        writeln!(text, "{seconds:.3}\t{}", job.name)?;
+    }
+    std::fs::write(seconds_file(), text).context("cannot keep the seconds of the tests")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_output_of_tests_is_parsed() {
+        let output = "\nrunning 3 tests\ntest a::one ... ok <0.125s>\ntest two ... ignored\n\
+            test three ... FAILED <2.000s>\n\ntest result: FAILED. 1 passed; 1 failed; 1 ignored; \
+            0 measured; 7 filtered out; finished in 2.00s\n";
+        let outcome = parse(output);
+        assert_eq!((outcome.passed, outcome.failed, outcome.ignored), (1, 1, 1));
+        assert_eq!(outcome.times, [(0.125, "a::one".to_owned()), (2.0, "three".to_owned())]);
+    }
+}
