@@ -180,11 +180,15 @@ fn run_queue<'a>(
                 loop {
                     let next = queue.lock().ok().and_then(|mut queue| queue.pop_front());
                     let Some(job) = next else { break };
+                    let begin = Instant::now();
                     let outcome = run_job(&job, environment).unwrap_or_else(|error| Outcome {
                         failed: job.tests.len(),
                         complaint: Some(format!("{error:#}")),
                         ..Outcome::default()
                     });
+                    let state = if outcome.failed > 0 { "FAILED" } else { "ok" };
+                    let seconds = begin.elapsed().as_secs_f64();
+                    println!("{seconds:>7.1}  {state}  {} ({} tests)", job.name, job.tests.len());
                     if let Ok(mut ended) = ended.lock() {
                         ended.push((job, outcome));
                     }
@@ -247,9 +251,10 @@ fn parse(output: &str) -> Outcome {
                 let at = words.iter().position(|word| *word == what)?;
                 words.get(at.checked_sub(1)?)?.parse().ok()
             };
-            outcome.passed += count("passed").unwrap_or(0);
-            outcome.failed += count("failed").unwrap_or(0);
-            outcome.ignored += count("ignored").unwrap_or(0);
+            // A test that starts this program again may let it print: the last sums are the job's.
+            outcome.passed = count("passed").unwrap_or(0);
+            outcome.failed = count("failed").unwrap_or(0);
+            outcome.ignored = count("ignored").unwrap_or(0);
         }
         let Some((name, result)) =
             line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "))
