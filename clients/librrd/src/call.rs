@@ -16,7 +16,7 @@ use rrd::command::Failure;
 use rrd::header::Time;
 use rrdclient::TlsFiles;
 use rrdtool::{Connection, Tool, ToolEnvironment};
-use timespec::CivilZone;
+use time_words::CivilZone;
 
 use crate::error;
 use crate::fetch;

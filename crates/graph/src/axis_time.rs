@@ -7,7 +7,7 @@
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan as _, Zoned};
-use timespec::CivilZone;
+use time_words::CivilZone;
 
 use crate::clock::strftime;
 use crate::settings::TimeUnit::{self, Day, Hour, Minute, Month, Second, Week};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use timespec::CivilZone;
+use time_words::CivilZone;
 
 const DAY_S: i64 = 86_400;
 

@@ -4,7 +4,7 @@
 //! error texts are those of RRDtool 1.7.2.  As there, a colour that is none ends the description
 //! without an error: the elements after it are not drawn.
 
-use timespec::{CivilZone, TimeSpec};
+use time_words::{CivilZone, TimeSpec};
 
 use crate::arguments::{Arguments, cut};
 pub use crate::description_error::DescriptionError;
@@ -455,13 +455,13 @@ fn def(arguments: &mut Arguments<'_>, context: &GraphTimes<'_>) -> Result<Elemen
 fn span(arguments: &mut Arguments<'_>, context: &GraphTimes<'_>) -> Result<(i64, i64), E> {
     let mut time = |which: &'static str, default_s: i64| -> Result<TimeSpec, E> {
         match arguments.take(which) {
-            Some(text) => timespec::parse(&text, context.now_s, context.zone)
+            Some(text) => time_words::parse(&text, context.now_s, context.zone)
                 .map_err(|error| E::Time { which, error }),
             None => Ok(TimeSpec::at(default_s, context.zone)),
         }
     };
     let (start, end) = (time("start", context.start_s)?, time("end", context.end_s)?);
-    let (start_s, end_s) = timespec::resolve(&start, &end, context.zone)?;
+    let (start_s, end_s) = time_words::resolve(&start, &end, context.zone)?;
     if start_s < START_S_MIN {
         return Err(E::TooEarly(start_s));
     }

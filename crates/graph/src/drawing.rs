@@ -4,7 +4,7 @@
 //! whole pixels, so
 //! that they are crisp; vector formats keep the exact positions.
 
-use timespec::CivilZone;
+use time_words::CivilZone;
 
 use crate::axis_time::{self, TimeLines};
 use crate::axis_value::{ValueAxis, almost_equal};

@@ -1,6 +1,6 @@
 //! `PRINT` and `GPRINT`: values as text.
 
-use timespec::CivilZone;
+use time_words::CivilZone;
 
 use crate::arguments::cut;
 use crate::clock::{DurationFormat, dashes, strfduration, strftime};

@@ -6,7 +6,7 @@
 
 use rpn::series::{Evaluator, SeriesInput};
 use rpn::{UNKNOWN, ZoneOffset};
-use timespec::CivilZone;
+use time_words::CivilZone;
 
 pub use crate::data::{Point, RegularSeries, SeriesRequest, SeriesSource, SeriesTable};
 use crate::description::Description;

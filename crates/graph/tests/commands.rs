@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use graph::command::GraphCommand;
 use graph::series::{SeriesRequest, SeriesSource, SeriesTable, WallClock};
-use timespec::CivilZone;
+use time_words::CivilZone;
 
 /// The end of all data.
 const END_S: i64 = 1_700_179_200;

@@ -14,7 +14,7 @@ use graph::print::{Target, print};
 use graph::series::{SeriesRequest, SeriesSource, SeriesTable, Span, WallClock, evaluate};
 use graph::xport::{self, XportFormat};
 use testkit::Random;
-use timespec::CivilZone;
+use time_words::CivilZone;
 
 const CASES: usize = 1200;
 const ZONE: &str = "Europe/Berlin";

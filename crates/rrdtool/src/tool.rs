@@ -13,7 +13,7 @@ use rrd::fetch::{FetchRequest, FetchedSeries};
 use rrd::header::Time;
 use rrd::update::Moments;
 use rrdclient::{Client, TlsFiles};
-use timespec::CivilZone;
+use time_words::CivilZone;
 
 use crate::daemon::Connected;
 use crate::series::Databases;
@@ -211,7 +211,7 @@ impl Moments for Tool {
 
     fn parse(&self, words: &str) -> Result<i64, String> {
         let zone = &self.environment.zone;
-        let parsed = timespec::parse(words, self.now().seconds, zone);
+        let parsed = time_words::parse(words, self.now().seconds, zone);
         let time = parsed.map_err(|error| error.to_string())?;
         time.absolute(zone).map_err(|error| error.to_string())
     }
@@ -229,10 +229,10 @@ impl World for Tool {
     fn period(&self, start: &str, end: &str) -> Result<(i64, i64), String> {
         let (now, zone) = (self.now().seconds, &self.environment.zone);
         let parse = |text: &str, which: &str| {
-            timespec::parse(text, now, zone).map_err(|error| format!("{which} time: {error}"))
+            time_words::parse(text, now, zone).map_err(|error| format!("{which} time: {error}"))
         };
         let (start, end) = (parse(start, "start")?, parse(end, "end")?);
-        timespec::resolve(&start, &end, zone).map_err(|error| error.to_string())
+        time_words::resolve(&start, &end, zone).map_err(|error| error.to_string())
     }
 
     fn fetch(&self, file: &str, request: &FetchRequest) -> Result<FetchedSeries, rrd::Error> {

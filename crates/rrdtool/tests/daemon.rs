@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rrd::header::Time;
 use rrdtool::{Tool, ToolEnvironment};
 use testkit::Rrdcached;
-use timespec::CivilZone;
+use time_words::CivilZone;
 
 fn now() -> Time {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();

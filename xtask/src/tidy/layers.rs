@@ -7,7 +7,7 @@ use super::Complaints;
 /// The layers, lowest first.  Some of these crates do not exist yet.
 const LAYERS: &[&[&str]] = &[
     &["sample", "tls"],
-    &["procfs", "layout", "template", "spawn", "bpf", "rpn", "timespec", "rrdclient", "logring"],
+    &["procfs", "layout", "template", "spawn", "bpf", "rpn", "time_words", "rrdclient", "logring"],
     &["source", "recording", "rrd", "view", "sink", "snmp", "logdrain"],
     &["recorder", "feed", "graph", "logcarry", "logger", "run", "trace", "agent"],
     &["web", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench"],

@@ -30,7 +30,7 @@ const SYSLOG: &str = "/dev/log";
 
 /// This machine.
 pub(super) struct Here {
-    zone: timespec::CivilZone,
+    zone: time_words::CivilZone,
     level: usize,
     log: Log,
 }
@@ -66,7 +66,7 @@ impl Here {
                 socket.map_or(Log::None, Log::Syslog)
             }
         };
-        let zone = timespec::CivilZone::found_by(crate::zone::local);
+        let zone = time_words::CivilZone::found_by(crate::zone::local);
         Ok(Self { zone, level, log })
     }
 }

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use testkit::Random;
-use timespec::{CivilZone, parse, resolve};
+use time_words::{CivilZone, parse, resolve};
 
 const ZONES: [&str; 6] = [
     "UTC",
