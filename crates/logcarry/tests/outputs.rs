@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 
 use common::talk::{Client, c_client, play_client, rust_client};
 use common::{Folders, ROLE, Running, drain, folders, play_role, start};
-use logcarry::audit::Audit;
-use logcarry::proxy::Proxy;
-use logcarry::spool::Spool;
-use logdrain::{
+use log_format::{
     FileRotation, FileSink, JsonFormat, LogRecord, LogSink, LogZone, RecordFormat, TextFormat,
     write_message,
 };
+use logcarry::audit::Audit;
+use logcarry::proxy::Proxy;
+use logcarry::spool::Spool;
 use logring::LogLevel;
 
 #[test]

@@ -8,7 +8,7 @@ use super::Complaints;
 const LAYERS: &[&[&str]] = &[
     &["sample", "tls"],
     &["procfs", "layout", "template", "spawn", "bpf", "rpn", "time_words", "rrdclient", "logring"],
-    &["source", "recording", "rrd", "view", "sink", "snmp", "logdrain"],
+    &["source", "recording", "rrd", "view", "sink", "snmp", "log_format"],
     &["recorder", "feed", "graph", "logcarry", "logger", "run", "trace", "agent"],
     &["web", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench"],
     &["cli", "librrd"],

@@ -8,7 +8,7 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use logdrain::{
+use log_format::{
     AcsXmlFormat, JsonFormat, LogRecord, RecordFormat, RecordOrigin, SyslogFormat, TextFormat,
     write_message,
 };
@@ -644,7 +644,7 @@ fn json_lines_are_what_an_independent_parser_reads() {
 #[test]
 fn a_text_line_is_one_line_whatever_is_in_it() {
     let calls = calls();
-    let out = written(&mut TextFormat::new(true, logdrain::LogZone::default()), &calls);
+    let out = written(&mut TextFormat::new(true, log_format::LogZone::default()), &calls);
     let lines = out.split(|byte| *byte == b'\n').count() - 1;
     assert_eq!(lines, calls.len());
     let is_control = |byte: &u8| *byte < 0x20 && !matches!(byte, b'\n' | b'\t' | 0x1b);
@@ -679,7 +679,7 @@ fn a_record_is_the_same_behind_all_others() {
         .flat_map(|call| [call.clone(), call])
         .collect();
     let fresh: [fn() -> Box<dyn RecordFormat>; 4] = [
-        || Box::new(TextFormat::new(false, logdrain::LogZone::default())),
+        || Box::new(TextFormat::new(false, log_format::LogZone::default())),
         || Box::<JsonFormat>::default(),
         || Box::<AcsXmlFormat>::default(),
         || Box::new(SyslogFormat::new(1)),
@@ -723,7 +723,7 @@ fn control_characters_beyond_ascii_are_visible_in_lines() {
     for (call, expected) in [(in_value, seen), (in_format, seen), (in_bytes, "\\x9b")] {
         with_record(&call, |record| {
             let mut lines: [Box<dyn RecordFormat>; 2] = [
-                Box::new(TextFormat::new(false, logdrain::LogZone::default())),
+                Box::new(TextFormat::new(false, log_format::LogZone::default())),
                 Box::new(SyslogFormat::new(1)),
             ];
             for format in &mut lines {
