@@ -3,7 +3,7 @@
 //! Joins the parts of this crate in RRDtool's order, so that of two errors the same one is named.
 //! Opens no file: series come through a [`SeriesSource`], and the caller writes the result.
 
-use time_words::CivilZone;
+use calendar::CivilZone;
 
 use crate::chart::{self, ChartError, Fact};
 use crate::clock::strfduration;
@@ -117,7 +117,7 @@ impl GraphCommand {
     /// measured.
     ///
     /// # Errors
-    /// Of the data, of a format or of the picture.
+    /// If the data, a format or the picture is refused.
     pub fn run(
         &self,
         source: &mut dyn SeriesSource,
@@ -386,7 +386,7 @@ impl XportResult {
 /// Reads the arguments after `xport`, and makes its table.
 ///
 /// # Errors
-/// Of the arguments or the data.
+/// If the arguments or the data are refused.
 pub fn xport(
     arguments: &[String],
     source: &mut dyn SeriesSource,

@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
+use calendar::CivilZone;
 use graph::description::{Description, GraphTimes};
 use graph::elements::Element;
-use time_words::CivilZone;
 
 /// Wrong elements, after `DEF:a`, `DEF:b` and `VDEF:v` of the first; all in a test of their own
 /// would be too slow for the installed program, so they share its start.

@@ -4,11 +4,11 @@
 //! everything is escaped, so that each record is well-formed, also with `]]>` in a message.
 
 use logring::LogLevel;
+use text::integer::push_u64;
 
 use crate::constant::{ConstantPart, ConstantParts};
 use crate::format::RecordFormat;
 use crate::message::{is_plain_format, write_message, write_plain_message};
-use crate::number::put_unsigned;
 use crate::plain::{is_beyond_ascii, is_plain};
 use crate::record::{LogRecord, RecordField};
 use crate::text::put_value;
@@ -110,7 +110,7 @@ fn put_head(out: &mut Vec<u8>, record: &LogRecord<'_>) {
     if !record.file().is_empty() {
         put_attribute(out, "File", record.file().as_bytes());
         out.extend_from_slice(b" Line=\"");
-        put_unsigned(out, u64::from(record.line()));
+        push_u64(out, u64::from(record.line()));
         out.push(b'"');
     }
     let origin = &record.origin;
@@ -156,7 +156,7 @@ fn put_places(
         } else if name == "SourceObject" && !record.logger().is_empty() {
             scratch.extend_from_slice(record.logger().as_bytes());
         } else if name == "Priority" && has_priority {
-            put_unsigned(scratch, u64::from(record.level().number()));
+            push_u64(scratch, u64::from(record.level().number()));
         } else {
             continue;
         }

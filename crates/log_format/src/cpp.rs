@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 
-use crate::c_number::{CSpec, put_c_float};
+use text::c_number::CConversion;
 
 /// Columns that a character takes: two for those that the C++ standard calls wide.
 pub(crate) fn columns(c: char) -> usize {
@@ -29,8 +29,8 @@ pub(crate) fn cut(text: &str, most: usize) -> &str {
 }
 
 /// Appends an integer: bases other than ten show sign and size, not the bits.
-pub(crate) fn put_cpp_integer(out: &mut Vec<u8>, number: i128, spec: &CSpec) {
-    spec.put_sign(out, number < 0);
+pub(crate) fn put_cpp_integer(out: &mut Vec<u8>, number: i128, spec: &CConversion) {
+    spec.push_sign(out, number < 0);
     let size = number.unsigned_abs();
     if spec.alternate {
         match spec.letter {
@@ -53,15 +53,15 @@ pub(crate) fn put_cpp_float(
     out: &mut Vec<u8>,
     number: f64,
     is_of_32_bits: bool,
-    spec: &CSpec,
+    spec: &CConversion,
 ) -> bool {
     let is_special = b"eEfFgGaA".contains(&spec.letter);
     if is_special || spec.precision.is_some() || !number.is_finite() {
         let letter = if is_special { spec.letter } else { b'g' };
-        return put_c_float(out, number, &CSpec { letter, ..*spec });
+        return CConversion { letter, ..*spec }.push_float(out, number);
     }
     // The fewest digits that say which float it is.
-    spec.put_sign(out, number.is_sign_negative());
+    spec.push_sign(out, number.is_sign_negative());
     let number = number.abs();
     let shortest = match is_of_32_bits {
         true => format!("{:e}", number as f32),

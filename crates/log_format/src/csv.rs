@@ -1,8 +1,10 @@
 //! CSV (RFC 4180), with a line of names first.
 
+use text::escape::push_csv_field;
+use text::integer::push_u64;
+
 use crate::format::RecordFormat;
 use crate::message::write_message;
-use crate::number::put_unsigned;
 use crate::record::LogRecord;
 use crate::text::put_value;
 use crate::time::{LogZone, TimeText};
@@ -37,28 +39,28 @@ impl RecordFormat for CsvFormat {
         out.extend_from_slice(record.level().name().as_bytes());
         for text in [record.logger(), origin.host, origin.process] {
             out.push(b',');
-            put_cell(out, text.as_bytes());
+            push_csv_field(out, text.as_bytes());
         }
         out.push(b',');
-        put_unsigned(out, u64::from(origin.pid));
+        push_u64(out, u64::from(origin.pid));
         out.push(b',');
-        put_cell(out, origin.thread.as_bytes());
+        push_csv_field(out, origin.thread.as_bytes());
         out.push(b',');
-        put_unsigned(out, u64::from(origin.tid));
+        push_u64(out, u64::from(origin.tid));
         out.push(b',');
-        put_cell(out, record.file().as_bytes());
+        push_csv_field(out, record.file().as_bytes());
         out.push(b',');
-        put_unsigned(out, u64::from(record.line()));
+        push_u64(out, u64::from(record.line()));
         out.push(b',');
-        put_cell(out, record.routine().as_bytes());
+        push_csv_field(out, record.routine().as_bytes());
         for number in [u64::from(origin.ring), record.record.sequence] {
             out.push(b',');
-            put_unsigned(out, number);
+            push_u64(out, number);
         }
         out.push(b',');
         self.scratch.clear();
         write_message(&mut self.scratch, record);
-        put_cell(out, &self.scratch);
+        push_csv_field(out, &self.scratch);
         out.push(b',');
         self.scratch.clear();
         for (name, value) in record.pairs() {
@@ -69,7 +71,7 @@ impl RecordFormat for CsvFormat {
             put_pair(&mut self.scratch, field.name);
             put_value(&mut self.scratch, &field, record);
         }
-        put_cell(out, &self.scratch);
+        push_csv_field(out, &self.scratch);
         out.push(b'\n');
     }
 }
@@ -80,19 +82,4 @@ fn put_pair(out: &mut Vec<u8>, name: &[u8]) {
     }
     out.extend_from_slice(name);
     out.push(b'=');
-}
-
-/// Appends a cell, in quotes if it must be.
-fn put_cell(out: &mut Vec<u8>, text: &[u8]) {
-    if !text.iter().any(|byte| matches!(byte, b'"' | b',' | b'\n' | b'\r')) {
-        return out.extend_from_slice(text);
-    }
-    out.push(b'"');
-    for byte in text {
-        if *byte == b'"' {
-            out.push(b'"');
-        }
-        out.push(*byte);
-    }
-    out.push(b'"');
 }

@@ -1,11 +1,12 @@
 //! JSON lines: an object for each record.
 
 use logring::LogValue;
+use text::escape::hex_digits;
+use text::integer::{push_i64, push_u64};
 
 use crate::constant::{ConstantPart, ConstantParts};
 use crate::format::RecordFormat;
 use crate::message::{is_plain_format, write_message, write_plain_message};
-use crate::number::{put_signed, put_unsigned};
 use crate::plain::{is_beyond_ascii, is_plain};
 use crate::record::LogRecord;
 use crate::time::{LogZone, TimeText};
@@ -30,7 +31,7 @@ impl RecordFormat for JsonFormat {
         self.time.put(out, record.time_ns, 9);
         let constant = self.constant.get(record, |part| put_constant(part, record));
         out.extend_from_slice(&constant.text);
-        put_unsigned(out, record.record.sequence);
+        push_u64(out, record.record.sequence);
         out.extend_from_slice(b",\"message\":\"");
         if constant.has_plain_format && write_plain_message(out, record, is_special) {
             out.push(b'"');
@@ -71,7 +72,7 @@ fn put_constant(part: &mut ConstantPart, record: &LogRecord<'_>) {
         ("ring", record.origin.ring),
     ] {
         put_name(out, name);
-        put_unsigned(out, u64::from(number));
+        push_u64(out, u64::from(number));
     }
     put_name(out, "sequence");
     let format = record.site.map_or("", |site| &site.format);
@@ -120,8 +121,8 @@ fn put_name(out: &mut Vec<u8>, name: &str) {
 fn put_value(out: &mut Vec<u8>, value: &LogValue<'_>, record: &LogRecord<'_>) {
     use std::io::Write as _;
     match value {
-        LogValue::Signed(number) => put_signed(out, *number),
-        LogValue::Unsigned(number) => put_unsigned(out, *number),
+        LogValue::Signed(number) => push_i64(out, *number),
+        LogValue::Unsigned(number) => push_u64(out, *number),
         LogValue::Float(number) if number.is_finite() => {
             let _ = write!(out, "{number:?}");
         }
@@ -170,10 +171,8 @@ fn put_escaped(out: &mut Vec<u8>, text: &[u8]) {
         out.extend_from_slice(&text[from..at]);
         from = at + 1;
         if short.is_empty() {
-            let digits = b"0123456789abcdef";
             out.extend_from_slice(b"\\u00");
-            out.push(digits[usize::from(byte >> 4)]);
-            out.push(digits[usize::from(byte & 15)]);
+            out.extend_from_slice(&hex_digits(*byte));
         } else {
             out.extend_from_slice(short);
         }

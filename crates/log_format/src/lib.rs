@@ -4,12 +4,11 @@
 //! text, JSON, ACS XML, syslog or CSV; a [`LogSink`] takes it to where it goes.  [`Drain`] reads many
 //! rings, merged by time; [`recover`] reads those of processes that are dead.
 //!
-//! Uses `logring`; prints nothing except through the sinks that it is given, and reads no clock.
+//! Uses `logring`, `calendar` and `text`; prints nothing except through the sinks that it is given, and reads no clock.
 //! Nothing is allocated for a record.  Begin with `record.rs`, then `message.rs`.
 #![forbid(unsafe_code)]
 
 mod acs_xml;
-mod c_number;
 mod constant;
 mod cpp;
 mod csv;
@@ -17,7 +16,6 @@ mod drain;
 mod format;
 mod json;
 mod message;
-mod number;
 mod output;
 mod plain;
 mod record;

@@ -8,10 +8,10 @@ use std::io::Write as _;
 
 use logring::abi::kind;
 use logring::{ArgumentType, FormatKind, LogValue, RingNotice, SiteRole};
+use text::decimal::push_shortest;
+use text::integer::{push_i64, push_u64};
 
-use crate::c_number::{put_c_float, put_c_integer};
 use crate::cpp::{columns, cut, put_cpp_float, put_cpp_integer};
-use crate::number::{put_float, put_signed, put_unsigned};
 use crate::plain::is_plain;
 use crate::record::LogRecord;
 use crate::spec::{
@@ -370,13 +370,13 @@ impl<'a> Message<'_, 'a> {
             };
             match value {
                 LogValue::Signed(number) if is_int(number) => {
-                    return put_signed(self.out, number);
+                    return push_i64(self.out, number);
                 }
                 LogValue::Unsigned(number) if is_small(number) => {
-                    return put_unsigned(self.out, number);
+                    return push_u64(self.out, number);
                 }
                 LogValue::Float(number) if kind == ArgumentType::Float && !spec.is_cpp() => {
-                    return put_float(self.out, number);
+                    return push_shortest(self.out, number);
                 }
                 LogValue::Text(text) => return self.out.extend_from_slice(text),
                 _ => {}
@@ -494,7 +494,7 @@ impl<'a> Message<'_, 'a> {
                 return self.put_float(number as f64, kind, spec);
             }
             Language::C if spec.letter != b'p' => {
-                put_c_integer(self.out, number, &spec.of_c());
+                spec.of_c().push_integer(self.out, number);
                 return if spec.precision.is_some() { Padding::Number } else { Padding::Zeros };
             }
             Language::Cpp => {
@@ -552,7 +552,7 @@ impl<'a> Message<'_, 'a> {
         let is_of_32_bits = kind == ArgumentType::Float32;
         // A float that C has as an integer is shown as what it is.
         let takes_zeros = if spec.is_c() && b"eEfFgGaA".contains(&spec.letter) {
-            put_c_float(self.out, number, &spec.of_c())
+            spec.of_c().push_float(self.out, number)
         } else if spec.is_cpp() {
             put_cpp_float(self.out, number, is_of_32_bits, &spec.of_c())
         } else {

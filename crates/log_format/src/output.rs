@@ -21,13 +21,13 @@ const FACILITY: u8 = 1;
 /// Why a name gives no output.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// It is no name of one.
+    /// The name has no form or no target.
     #[error("give a form and a target, as json:/var/log/whit.json or text:-")]
     NoTarget,
-    /// There is no such form.
+    /// No form has that name.
     #[error("{0} is no form: give text, json, csv, acs, syslog or none")]
     NoForm(String),
-    /// It cannot be opened.
+    /// The target cannot be opened.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
@@ -41,7 +41,7 @@ pub struct LogOutputOptions<'a> {
     pub has_colors: bool,
     /// For times of text.
     pub zone: LogZone,
-    /// Of files.
+    /// When files are rotated.
     pub rotation: FileRotation,
 }
 
@@ -88,7 +88,7 @@ pub fn open_output(
 /// Reads a size in bytes: `100M`, `2G`.
 ///
 /// # Errors
-/// If it is none.
+/// If the text is no size, or too large a one.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
@@ -106,7 +106,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 /// Reads a span of time: `5ms`, `10s`, `30m`, `12h`, `90d`.
 ///
 /// # Errors
-/// If it is none.
+/// If the text is no span of time.
 pub fn parse_span(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit_ms = match &text[digits.len()..] {

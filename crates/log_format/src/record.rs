@@ -11,11 +11,11 @@ pub struct RecordOrigin<'a> {
     pub host: &'a str,
     /// Name of the process.
     pub process: &'a str,
-    /// Its number.
+    /// The number of the process.
     pub pid: u32,
     /// Name of the thread.
     pub thread: &'a str,
-    /// Its number.
+    /// The number of the thread.
     pub tid: u32,
     /// Number of the ring.
     pub ring: u32,
@@ -41,9 +41,9 @@ pub struct LogRecord<'a> {
     pub record: &'a RingRecord<'a>,
     /// What numbers of the process mean.
     pub dictionary: &'a Dictionary,
-    /// Its call site, if it is known.
+    /// The call site of the record, if it is known.
     pub site: Option<&'a Site>,
-    /// Its context, if it is known.
+    /// The context of the record, if it is known.
     pub context: Option<&'a LogContext>,
 }
 

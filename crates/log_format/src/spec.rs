@@ -1,6 +1,6 @@
 //! How a value is to be written: what a format says of it, in the way of Rust, C++ or C.
 
-use crate::c_number::CSpec;
+use text::c_number::CConversion;
 
 /// Widths and precisions beyond this are cut: a format may come from anyone.
 pub(crate) const WIDTH_MAX: usize = 4096;
@@ -29,7 +29,7 @@ pub(crate) struct Spec {
     pub(crate) precision: Option<usize>,
     /// `x`, `e`, `?`, ... or 0.
     pub(crate) letter: u8,
-    /// Of Rust's `{:x?}`: `x` or `X`, else 0.
+    /// The base of Rust's `{:x?}`: `x` or `X`, else 0.
     pub(crate) debug_base: u8,
     pub(crate) language: Language,
     /// Bits of the type that a length modifier of C names; 32 without one.
@@ -45,14 +45,14 @@ pub(crate) enum Padding {
     Text,
     /// It stands on the right.
     Number,
-    /// So, and zeros may be put in front.
+    /// A number that stands on the right, and that zeros may be put in front of.
     Zeros,
 }
 
 impl Spec {
-    /// The part of it that is about numbers of C and C++.
-    pub(crate) fn of_c(&self) -> CSpec {
-        CSpec {
+    /// What C and C++ make of the number: all but the width.
+    pub(crate) fn of_c(&self) -> CConversion {
+        CConversion {
             letter: self.letter,
             precision: self.precision.map(|precision| precision.min(WIDTH_MAX)),
             plus: self.plus,

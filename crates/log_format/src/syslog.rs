@@ -1,11 +1,11 @@
 //! Syslog messages of RFC 5424.
 
 use logring::LogLevel;
+use text::integer::push_u64;
 
 use crate::constant::{ConstantPart, ConstantParts};
 use crate::format::RecordFormat;
 use crate::message::{is_plain_format, write_message, write_plain_message};
-use crate::number::put_unsigned;
 use crate::plain::{is_beyond_ascii, is_plain};
 use crate::record::LogRecord;
 use crate::text::{may_be_control, put_value, put_visible};
@@ -49,7 +49,7 @@ fn severity(level: LogLevel) -> u8 {
 impl RecordFormat for SyslogFormat {
     fn put(&mut self, out: &mut Vec<u8>, record: &LogRecord<'_>) {
         out.push(b'<');
-        put_unsigned(out, u64::from(self.facility * 8 + severity(record.level())));
+        push_u64(out, u64::from(self.facility * 8 + severity(record.level())));
         out.extend_from_slice(b">1 ");
         self.time.put(out, record.time_ns, 6);
         let constant = self.constant.get(record, |part| put_constant(part, record));
@@ -77,7 +77,7 @@ fn put_constant(part: &mut ConstantPart, record: &LogRecord<'_>) {
     out.extend_from_slice(b"Z ");
     put_name(out, record.origin.host, 255);
     put_name(out, record.origin.process, 48);
-    put_unsigned(out, u64::from(record.origin.pid));
+    push_u64(out, u64::from(record.origin.pid));
     out.push(b' ');
     put_name(out, record.logger(), 32);
     out.push(b'[');
@@ -86,7 +86,7 @@ fn put_constant(part: &mut ConstantPart, record: &LogRecord<'_>) {
     put_known(out, " file=\"", record.file());
     if !record.file().is_empty() {
         out.extend_from_slice(b" line=\"");
-        put_unsigned(out, u64::from(record.line()));
+        push_u64(out, u64::from(record.line()));
         out.push(b'"');
     }
     put_known(out, " routine=\"", record.routine());

@@ -3,11 +3,12 @@
 use crate::constant::{ConstantPart, ConstantParts};
 use crate::format::RecordFormat;
 use crate::message::{is_plain_format, write_message, write_plain_message};
-use crate::number::put_unsigned;
 use crate::plain::is_plain;
 use crate::record::{LogRecord, RecordField};
 use crate::time::{LogZone, TimeText};
 use logring::{LogLevel, LogValue};
+use text::escape::push_hex;
+use text::integer::push_u64;
 
 /// Lines as `2026-11-22T20:00:00.123456Z INFO     name.of.logger process[12]/thread file.c:7 text`.
 pub struct TextFormat {
@@ -94,14 +95,14 @@ fn put_constant(part: &mut ConstantPart, record: &LogRecord<'_>) {
     out.push(b' ');
     put_visible(out, record.origin.process.as_bytes());
     out.push(b'[');
-    put_unsigned(out, u64::from(record.origin.pid));
+    push_u64(out, u64::from(record.origin.pid));
     out.extend_from_slice(b"]/");
     put_visible(out, record.origin.thread.as_bytes());
     if !record.file().is_empty() {
         out.push(b' ');
         put_visible(out, record.file().as_bytes());
         out.push(b':');
-        put_unsigned(out, u64::from(record.line()));
+        push_u64(out, u64::from(record.line()));
     }
     out.push(b' ');
     let format = record.site.map_or("", |site| &site.format);
@@ -144,7 +145,8 @@ pub(crate) fn is_control(byte: u8) -> bool {
     ((byte < 0x20) & (byte != b'\t')) | (byte == 0x7f)
 }
 
-/// So, and the first byte of U+0080 to U+009F in UTF-8, which a terminal obeys too.
+/// Characters that could end a line or tell a terminal what to do, and the first byte of U+0080 to
+/// U+009F in UTF-8, which a terminal obeys too.
 #[inline]
 pub(crate) fn may_be_control(byte: u8) -> bool {
     is_control(byte) | (byte == 0xC2)
@@ -166,12 +168,7 @@ pub(crate) fn put_visible(out: &mut Vec<u8>, text: &[u8]) {
         match byte {
             b'\n' => out.extend_from_slice(b"\\n"),
             b'\r' => out.extend_from_slice(b"\\r"),
-            byte if is_c1 || is_control(*byte) => {
-                let digits = b"0123456789abcdef";
-                out.extend_from_slice(b"\\x");
-                out.push(digits[usize::from(byte >> 4)]);
-                out.push(digits[usize::from(byte & 15)]);
-            }
+            byte if is_c1 || is_control(*byte) => push_hex(out, *byte),
             byte => out.push(*byte),
         }
     }

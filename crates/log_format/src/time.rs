@@ -1,9 +1,7 @@
 //! Times as text, and text as times: ISO 8601, from ns since 1970 to milli- to nanoseconds.
 
-use crate::number::put_padded;
-
-/// Seconds of a day.
-const DAY: u64 = 86_400;
+use calendar::{CivilTime, DAY_S, days_of_date};
+use text::integer::push_padded;
 
 /// How far local time is from UTC.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,10 +38,10 @@ impl TimeText {
             let ns = time_ns % 1_000_000_000;
             // Divisions by constants, for the digits that are used.
             match digits {
-                3 => put_padded(out, ns / 1_000_000, 3),
-                6 => put_padded(out, ns / 1_000, 6),
-                0..9 => put_padded(out, ns / 10_u64.pow(9 - digits as u32), digits),
-                _ => put_padded(out, ns, 9),
+                3 => push_padded(out, ns / 1_000_000, 3),
+                6 => push_padded(out, ns / 1_000, 6),
+                0..9 => push_padded(out, ns / 10_u64.pow(9 - digits as u32), digits),
+                _ => push_padded(out, ns, 9),
             }
         }
     }
@@ -56,9 +54,9 @@ impl TimeText {
         }
         out.push(if seconds < 0 { b'-' } else { b'+' });
         let minutes = u64::from(seconds.unsigned_abs()) / 60;
-        put_padded(out, minutes / 60, 2);
+        push_padded(out, minutes / 60, 2);
         out.push(b':');
-        put_padded(out, minutes % 60, 2);
+        push_padded(out, minutes % 60, 2);
     }
 }
 
@@ -69,47 +67,29 @@ pub fn write_time(out: &mut Vec<u8>, time_ns: u64, digits: usize) {
 
 fn put_second(out: &mut Vec<u8>, second: u64, zone: LogZone) {
     let second = second.saturating_add_signed(i64::from(zone.offset_seconds));
-    let (year, month, day) = date_of(second / DAY);
-    let of_day = second % DAY;
-    put_padded(out, year, 4);
+    let time = CivilTime::of_local(i64::try_from(second).unwrap_or(i64::MAX));
+    push_padded(out, time.year.unsigned_abs(), 4);
     for (mark, number) in [
-        (b'-', month),
-        (b'-', day),
-        (b'T', of_day / 3600),
-        (b':', of_day / 60 % 60),
-        (b':', of_day % 60),
+        (b'-', time.month),
+        (b'-', time.day),
+        (b'T', time.hour),
+        (b':', time.minute),
+        (b':', time.second),
     ] {
         out.push(mark);
-        put_padded(out, number, 2);
+        push_padded(out, number.unsigned_abs(), 2);
     }
 }
 
-/// Year, month and day of a day since 1970: the Gregorian calendar repeats every 400 years.
-fn date_of(day: u64) -> (u64, u64, u64) {
-    // Days since 1 March of year 0; so a leap day is the last of its year.
-    let days = day + 719_468;
-    let era = days / 146_097;
-    let of_era = days % 146_097;
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
-}
-
-/// Days since 1970 of a date.
+/// Days since 1970 of a date from 1970 on; `None` if there is no such day.
 fn day_of(year: u64, month: u64, day: u64) -> Option<u64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(1970..=9999).contains(&year) {
         return None;
     }
-    let year = year - u64::from(month <= 2);
-    let of_era = year % 400;
-    let month_from_march = if month > 2 { month - 3 } else { month + 9 };
-    let of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    let days = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
-    let day_number = (year / 400 * 146_097 + days).checked_sub(719_468)?;
-    (date_of(day_number).2 == day).then_some(day_number)
+    let (year, month, day) = (year as i64, month as i64, day as i64);
+    let days = days_of_date(year, month, day);
+    let is_there = CivilTime::of_local(days * DAY_S).day == day;
+    u64::try_from(days).ok().filter(|_| is_there)
 }
 
 /// Reads a time in ns since 1970: `2026-11-22T20:00:00.5`, the date alone, with `Z`, an offset as
@@ -136,8 +116,8 @@ pub fn parse_time(text: &str, zone: LogZone) -> Option<u64> {
     if parts.next().is_some() || hour > 23 || minute > 59 || second > 60 {
         return None;
     }
-    let seconds =
-        (days * DAY + hour * 3600 + minute * 60 + second).checked_add_signed(-i64::from(offset))?;
+    let seconds = (days * DAY_S as u64 + hour * 3600 + minute * 60 + second)
+        .checked_add_signed(-i64::from(offset))?;
     seconds.checked_mul(1_000_000_000)?.checked_add(ns_of(fraction)?)
 }
 
@@ -187,7 +167,7 @@ mod tests {
         assert_eq!(text(4_107_542_399 * second + 999_999_999, 9), "2100-02-28T23:59:59.999999999");
         let utc = LogZone::default();
         for day in (0..60_000).step_by(13) {
-            let time = day * DAY * second + 12_345 * second + 42;
+            let time = day * DAY_S as u64 * second + 12_345 * second + 42;
             assert_eq!(parse_time(&text(time, 9), utc), Some(time));
         }
         let time = parse_time("2014-06-07T17:14:50.658+02:00", utc);

@@ -9,21 +9,20 @@
 //! Days, weeks, months and years are steps of the calendar, in local time.  A time that occurs
 //! twice is the first; one that a clock change leaves out is counted from before the change.
 //!
-//! Uses nothing of ours and does no I/O: the current time and the time zone come in as arguments.
-//! Begin reading with [`parse()`] in `parse.rs`, then `calendar.rs` (C's `mktime`).
+//! Uses `calendar` and does no I/O: the current time and the time zone come in as arguments.  Begin
+//! reading with [`parse()`] in `parse.rs`, then `fields.rs` (C's `mktime`).
 
 #![forbid(unsafe_code)]
 
-mod calendar;
 mod error;
+mod fields;
 mod parse;
 mod scanner;
-mod zone;
 
-use calendar::Fields;
+use calendar::CivilZone;
 pub use error::{ResolveError, TimeSpecError};
+pub use fields::CalendarFields;
 pub use parse::parse;
-pub use zone::CivilZone;
 
 /// What a time is relative to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -43,46 +42,20 @@ pub enum Reference {
 pub struct TimeSpec {
     reference: Reference,
     /// Fields of the calendar; relative to a start or an end, what is added to its fields.
-    fields: Fields,
+    fields: CalendarFields,
     /// Seconds that are added to it.
     offset_s: i64,
-}
-
-/// The fields of a [`TimeSpec`], as C's `struct tm` names them.  Of a time that is relative to
-/// another, they are what is added to its fields.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct CalendarFields {
-    /// All years: 2026, not 126.
-    pub year: i64,
-    /// From 0.
-    pub month: i64,
-    /// Day of the month.
-    pub day: i64,
-    /// Hour of the day.
-    pub hour: i64,
-    /// Minute of the hour.
-    pub minute: i64,
-    /// Second of the minute.
-    pub second: i64,
-    /// From 0, Sunday.
-    pub weekday: i64,
-    /// Whether it is summer time, if that is known.
-    pub is_summer: Option<bool>,
 }
 
 impl TimeSpec {
     /// A time of its parts; `offset_s` are the seconds that are added to the fields.
     pub fn from_parts(reference: Reference, fields: CalendarFields, offset_s: i64) -> Self {
-        let CalendarFields { year, month, day, hour, minute, second, weekday, is_summer } = fields;
-        let fields = Fields { year, month, day, hour, minute, second, weekday, is_summer };
         TimeSpec { reference, fields, offset_s }
     }
 
     /// The fields, and the seconds that are added to them.
     pub fn parts(&self) -> (CalendarFields, i64) {
-        let Fields { year, month, day, hour, minute, second, weekday, is_summer } = self.fields;
-        let fields = CalendarFields { year, month, day, hour, minute, second, weekday, is_summer };
-        (fields, self.offset_s)
+        (self.fields, self.offset_s)
     }
 
     /// What the time is relative to.
@@ -92,18 +65,18 @@ impl TimeSpec {
 
     /// A time of seconds since 1970.
     pub fn at(time_s: i64, zone: &CivilZone) -> Self {
-        let fields = Fields::at(time_s, zone);
+        let fields = CalendarFields::at(time_s, zone);
         TimeSpec { reference: Reference::Absolute, fields, offset_s: 0 }
     }
 
     /// Seconds since 1970 of a time that is relative to nothing.
     ///
     /// # Errors
-    /// It is relative to a start or an end, or out of range.
+    /// If the time is relative to a start or an end, or out of range.
     pub fn absolute(&self, zone: &CivilZone) -> Result<i64, ResolveError> {
         match self.reference {
             Reference::Start | Reference::End => Err(ResolveError::Relative),
-            Reference::Epoch => Fields::EPOCH.plus(&self.fields).seconds_utc(self.offset_s),
+            Reference::Epoch => CalendarFields::EPOCH.plus(&self.fields).seconds_utc(self.offset_s),
             Reference::Absolute => self.fields.seconds(zone, self.offset_s),
         }
         .map(|(seconds, _)| seconds)
@@ -111,7 +84,7 @@ impl TimeSpec {
 
     /// Seconds since 1970, of a time that is relative to a known one.
     fn from(&self, base_s: i64, zone: &CivilZone) -> Result<i64, ResolveError> {
-        let fields = Fields::at(base_s, zone).plus(&self.fields);
+        let fields = CalendarFields::at(base_s, zone).plus(&self.fields);
         fields.seconds(zone, self.offset_s).map(|(seconds, _)| seconds)
     }
 }
@@ -119,7 +92,7 @@ impl TimeSpec {
 /// Start and end in seconds since 1970.
 ///
 /// # Errors
-/// With RRDtool's text: they are relative to each other, or one to itself.  A time that has no place
+/// If they are relative to each other, or one to itself, with RRDtool's text; if a time has no place
 /// in the calendar.
 pub fn resolve(
     start: &TimeSpec,

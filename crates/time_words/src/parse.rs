@@ -1,8 +1,9 @@
 //! The grammar: a time of day, a day, an offset; each may be missing.
 
-use crate::calendar::Fields;
+use calendar::CivilZone;
+
 use crate::scanner::{Scanner, Token, Unit, Word};
-use crate::{CivilZone, Reference, TimeSpec, TimeSpecError as E};
+use crate::{CalendarFields, Reference, TimeSpec, TimeSpecError as E};
 
 /// Numbers above are seconds since 1970; below, parts of a date.
 const SECONDS_MIN: i64 = 10 * 365 * 24 * 60 * 60;
@@ -21,9 +22,9 @@ const NO_YEAR: i64 = 30_000;
 /// Parses a time.  `now_s` is the wall clock, in seconds since 1970.
 ///
 /// # Errors
-/// With RRDtool's text, if it is no time.
+/// If the text is no time; the error's text is RRDtool's.
 pub fn parse(text: &str, now_s: i64, zone: &CivilZone) -> Result<TimeSpec, E> {
-    let mut fields = Fields::at(now_s, zone);
+    let mut fields = CalendarFields::at(now_s, zone);
     fields.is_summer = None;
     let mut parser = Parser {
         scanner: Scanner::new(text),
@@ -47,7 +48,7 @@ pub fn parse(text: &str, now_s: i64, zone: &CivilZone) -> Result<TimeSpec, E> {
 struct Parser<'a> {
     scanner: Scanner<'a>,
     reference: Reference,
-    fields: Fields,
+    fields: CalendarFields,
     offset_s: i64,
     zone: &'a CivilZone,
 }
@@ -85,7 +86,7 @@ impl Parser<'_> {
 
     fn relative(&mut self, reference: Reference) -> Result<(), E> {
         self.reference = reference;
-        self.fields = Fields::default();
+        self.fields = CalendarFields::default();
         match self.scanner.next() {
             Token::Plus | Token::Minus => Ok(()),
             _ => Err(E::NoOffset),
@@ -200,7 +201,7 @@ impl Parser<'_> {
             if first == i64::MAX {
                 return Err(E::OutOfRange);
             }
-            self.fields = Fields::at(first, self.zone);
+            self.fields = CalendarFields::at(first, self.zone);
             self.scanner.next();
             return Ok(());
         }
@@ -317,7 +318,7 @@ impl Parser<'_> {
         if time_s == -1 {
             return Err(E::OutOfRange);
         }
-        self.fields = Fields::at(time_s, self.zone);
+        self.fields = CalendarFields::at(time_s, self.zone);
         Ok(())
     }
 }

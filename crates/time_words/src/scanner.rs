@@ -32,9 +32,9 @@ pub(crate) enum Word {
     Start,
     End,
     Epoch,
-    /// From 0.
+    /// A month, from 0.
     Month(i64),
-    /// From 0, Sunday.
+    /// A day of the week, from 0, Sunday.
     Weekday(i64),
     Unit(Unit),
 }
@@ -70,24 +70,6 @@ const REFERENCES: &[(&str, Word)] = &[
     ("e", Word::End),
     ("epoch", Word::Epoch),
 ];
-
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-
-const WEEKDAYS: [&str; 7] =
-    ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 
 const UNITS: &[(&[&str], Unit)] = &[
     (&["second", "seconds", "sec", "s"], Unit::Seconds),
@@ -174,7 +156,7 @@ impl<'a> Scanner<'a> {
         let named = |names: &[&str]| names.iter().position(|name| is(name) || is(&name[..3]));
         let reference = REFERENCES.iter().find(|(name, _)| is(name)).map(|(_, word)| *word);
         reference
-            .or_else(|| named(&MONTHS).map(|month| Word::Month(month as i64)))
-            .or_else(|| named(&WEEKDAYS).map(|weekday| Word::Weekday(weekday as i64)))
+            .or_else(|| named(&calendar::MONTHS).map(|month| Word::Month(month as i64)))
+            .or_else(|| named(&calendar::WEEKDAYS).map(|weekday| Word::Weekday(weekday as i64)))
     }
 }

@@ -6,8 +6,9 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use calendar::CivilZone;
 use testkit::Random;
-use time_words::{CivilZone, parse, resolve};
+use time_words::{parse, resolve};
 
 const ZONES: [&str; 6] = [
     "UTC",

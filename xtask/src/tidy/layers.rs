@@ -6,7 +6,7 @@ use super::Complaints;
 
 /// The layers, lowest first.  Some of these crates do not exist yet.
 const LAYERS: &[&[&str]] = &[
-    &["sample", "tls"],
+    &["sample", "text", "calendar", "tls"],
     &["procfs", "layout", "template", "spawn", "bpf", "rpn", "time_words", "rrdclient", "logring"],
     &["source", "recording", "rrd", "view", "sink", "snmp", "log_format"],
     &["recorder", "feed", "graph", "logcarry", "logger", "run", "trace", "agent"],

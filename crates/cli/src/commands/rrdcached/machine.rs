@@ -29,8 +29,8 @@ const FACILITY: usize = 3;
 const SYSLOG: &str = "/dev/log";
 
 /// This machine.
-pub(super) struct Here {
-    zone: time_words::CivilZone,
+pub(super) struct LocalMachine {
+    zone: calendar::CivilZone,
     level: usize,
     log: Log,
 }
@@ -43,7 +43,7 @@ enum Log {
     None,
 }
 
-impl Here {
+impl LocalMachine {
     pub(super) fn new(
         level: &str,
         file: Option<&Path>,
@@ -66,12 +66,12 @@ impl Here {
                 socket.map_or(Log::None, Log::Syslog)
             }
         };
-        let zone = time_words::CivilZone::found_by(crate::zone::local);
+        let zone = calendar::CivilZone::found_by(crate::zone::local);
         Ok(Self { zone, level, log })
     }
 }
 
-impl DaemonWorld for Here {
+impl DaemonWorld for LocalMachine {
     fn now(&self) -> Time {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Time { seconds: now.as_secs() as i64, microseconds: i64::from(now.subsec_micros()) }
@@ -108,8 +108,7 @@ impl DaemonWorld for Here {
         text.trim().to_owned()
     }
 
-    fn offset(&self, seconds: i64) -> (i32, String) {
-        let (offset, _) = self.zone.offset(seconds);
-        (i32::try_from(offset).unwrap_or(0), self.zone.abbreviation(seconds))
+    fn zone(&self) -> &calendar::CivilZone {
+        &self.zone
     }
 }

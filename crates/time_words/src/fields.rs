@@ -4,7 +4,9 @@
 //! whether they are summer time; a date moved to another season keeps that, and so its hour differs
 //! by one there.  RRDtool's users have had that for `end-6months`.
 
-use crate::{CivilZone, ResolveError};
+use calendar::{CivilTime, CivilZone, DAY_S, days_of_date};
+
+use crate::ResolveError;
 
 /// Least and greatest year that is computed with; RRDtool computes up to about 30,000.
 const YEARS: std::ops::RangeInclusive<i64> = -1_000_000..=1_000_000;
@@ -16,26 +18,30 @@ const FIELD_MAX: i64 = 1 << 40;
 const SEASON_REACH_S: i64 = 268_435_456;
 const SEASON_STEP_S: i64 = 601_200;
 
-const DAY_S: i64 = 86_400;
-
-/// The fields of a date and time.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Fields {
-    pub(crate) year: i64,
-    /// From 0.
-    pub(crate) month: i64,
-    pub(crate) day: i64,
-    pub(crate) hour: i64,
-    pub(crate) minute: i64,
-    pub(crate) second: i64,
-    /// From 0, Sunday.
-    pub(crate) weekday: i64,
-    /// `None` is for `mktime` to find out.
-    pub(crate) is_summer: Option<bool>,
+/// The fields of a [`crate::TimeSpec`], as C's `struct tm` names them.  Of a time that is relative to
+/// another, they are what is added to its fields.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct CalendarFields {
+    /// The year, all of it: 2026, not 126.
+    pub year: i64,
+    /// The month, from 0.
+    pub month: i64,
+    /// The day of the month.
+    pub day: i64,
+    /// The hour of the day.
+    pub hour: i64,
+    /// The minute of the hour.
+    pub minute: i64,
+    /// The second of the minute.
+    pub second: i64,
+    /// The day of the week, from 0, Sunday.
+    pub weekday: i64,
+    /// Whether it is summer time, if that is known; if not, `mktime` finds it out.
+    pub is_summer: Option<bool>,
 }
 
-impl Fields {
-    pub(crate) const EPOCH: Fields = Fields {
+impl CalendarFields {
+    pub(crate) const EPOCH: CalendarFields = CalendarFields {
         year: 1970,
         month: 0,
         day: 1,
@@ -49,29 +55,19 @@ impl Fields {
     /// The local time of seconds since 1970.
     pub(crate) fn at(time_s: i64, zone: &CivilZone) -> Self {
         let (offset_s, is_summer) = zone.offset(time_s);
-        let local_s = time_s.saturating_add(offset_s);
-        let days = local_s.div_euclid(DAY_S);
-        let second = local_s.rem_euclid(DAY_S);
-        let (year, month, day) = date(days);
-        Fields {
-            year,
-            month,
-            day,
-            hour: second / 3600,
-            minute: second / 60 % 60,
-            second: second % 60,
-            weekday: (days + 4).rem_euclid(7),
-            is_summer: Some(is_summer),
-        }
+        let time = CivilTime::of_local(time_s.saturating_add(offset_s));
+        let CivilTime { year, month, day, hour, minute, second, weekday } = time;
+        let (month, is_summer) = (month - 1, Some(is_summer));
+        CalendarFields { year, month, day, hour, minute, second, weekday, is_summer }
     }
 
     /// These fields, moved by years, months and days.
-    pub(crate) fn plus(&self, other: &Fields) -> Fields {
-        Fields {
+    pub(crate) fn plus(&self, other: &CalendarFields) -> CalendarFields {
+        CalendarFields {
             year: self.year.saturating_add(other.year),
             month: self.month.saturating_add(other.month),
             day: self.day.saturating_add(other.day),
-            ..self.clone()
+            ..*self
         }
     }
 
@@ -87,7 +83,7 @@ impl Fields {
         Ok((time_s, offset_s))
     }
 
-    /// As [`Fields::seconds`], of a time of Greenwich.
+    /// As [`CalendarFields::seconds`], of a time of Greenwich.
     pub(crate) fn seconds_utc(&self, moved_s: i64) -> Result<(i64, i64), ResolveError> {
         let time_s = self.local_s()?.checked_add(moved_s).ok_or(ResolveError::OutOfRange)?;
         Ok((time_s, 0))
@@ -99,7 +95,7 @@ impl Fields {
         if !YEARS.contains(&year) || rest.iter().any(|field| field.abs() > FIELD_MAX) {
             return Err(ResolveError::OutOfRange);
         }
-        let days = days(year, self.month.rem_euclid(12)) + self.day - 1;
+        let days = days_of_date(year, self.month.rem_euclid(12) + 1, self.day);
         Ok(days * DAY_S + self.hour * 3600 + self.minute * 60 + self.second)
     }
 }
@@ -129,24 +125,4 @@ fn offset_of_local(local_s: i64, is_summer: Option<bool>, zone: &CivilZone) -> i
     }
     // Without one it takes summer time for an hour.
     found + if summer { 3600 } else { -3600 }
-}
-
-/// Days from 1970 to the first day of a month (from 0).
-fn days(year: i64, month: i64) -> i64 {
-    let (year, month) = if month < 2 { (year - 1, month + 10) } else { (year, month - 2) };
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    year * 365 + leap_days + (153 * month + 2) / 5 - 719_468
-}
-
-/// Year, month (from 0) and day of a number of days since 1970.
-fn date(days_of_1970: i64) -> (i64, i64, i64) {
-    let mut year = (days_of_1970.saturating_add(719_468) as f64 / 365.2425).floor() as i64;
-    while days(year + 1, 0) <= days_of_1970 {
-        year += 1;
-    }
-    while days(year, 0) > days_of_1970 {
-        year -= 1;
-    }
-    let later = (1..12).filter(|month| days(year, *month) <= days_of_1970).count() as i64;
-    (year, later, days_of_1970 - days(year, later) + 1)
 }

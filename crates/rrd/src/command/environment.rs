@@ -1,19 +1,23 @@
-//! What commands need to know of the world, and why they fail.
+//! What commands need besides their words, and why they fail.
 
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use calendar::CivilZone;
+
 use crate::create;
-use crate::dump::LocalZone;
 use crate::error::{Error, Result, refuse};
 use crate::fetch::{self, FetchRequest, FetchedSeries};
 use crate::file::Locking;
 use crate::info::InfoValue;
 use crate::update::Moments;
 
-/// What commands need to know of the world.
-pub trait World: Moments + LocalZone {
+/// What commands need besides their words: the clock, the time zone, the time language, a daemon.
+pub trait CommandEnvironment: Moments {
+    /// The time zone in which comments of dumps show times.
+    fn zone(&self) -> &CivilZone;
+
     /// The start and the end of a period in words, in seconds since 1970; each may refer to the
     /// other.
     ///

@@ -1,4 +1,4 @@
-//! Safe text: escapes for names that may contain any bytes.
+//! Escapes for names that may contain any bytes: for terminals, HTML and CSV.
 
 /// Appends `bytes` so that no terminal acts on them and no reader is misled.  Printable UTF-8 is
 /// unchanged; control characters, [`INVISIBLE`] characters and bytes that are not UTF-8 become
@@ -58,17 +58,22 @@ fn is_invisible(c: char) -> bool {
     c >= INVISIBLE[0].0 && INVISIBLE.iter().any(|&(first, last)| (first..=last).contains(&c))
 }
 
-fn push_hex(out: &mut Vec<u8>, byte: u8) {
+/// Appends a byte as `\xNN`.
+pub fn push_hex(out: &mut Vec<u8>, byte: u8) {
+    out.extend_from_slice(b"\\x");
+    out.extend_from_slice(&hex_digits(byte));
+}
+
+/// The two hexadecimal digits of a byte, in small letters.
+#[inline]
+#[must_use]
+pub fn hex_digits(byte: u8) -> [u8; 2] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    out.extend_from_slice(&[
-        b'\\',
-        b'x',
-        DIGITS[usize::from(byte >> 4)],
-        DIGITS[usize::from(byte & 15)],
-    ]);
+    [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
 }
 
 /// `bytes` as [`escape_into`] writes them.
+#[must_use]
 pub fn escape(bytes: &[u8]) -> String {
     let mut out = Vec::with_capacity(bytes.len());
     escape_into(&mut out, bytes);
@@ -77,6 +82,7 @@ pub fn escape(bytes: &[u8]) -> String {
 
 /// A message for a terminal, in one line: as [`escape`], but backslashes stay as they are, because
 /// a message may quote text that is escaped already.
+#[must_use]
 pub fn escape_message(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     for (index, part) in text.split('\\').enumerate() {
@@ -88,9 +94,52 @@ pub fn escape_message(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// Appends a field of CSV (RFC 4180): in quotation marks if it needs them.
+pub fn push_csv_field(out: &mut Vec<u8>, field: &[u8]) {
+    if !field.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
+        return out.extend_from_slice(field);
+    }
+    out.push(b'"');
+    for &byte in field {
+        if byte == b'"' {
+            out.push(b'"');
+        }
+        out.push(byte);
+    }
+    out.push(b'"');
+}
+
+/// Text between the marks of HTML: `&`, `<` and `>` are escaped.
+#[must_use]
+pub fn html_text(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// The value of an attribute of HTML, without its quotation marks.
+#[must_use]
+pub fn html_attribute(text: &str) -> String {
+    html_text(text).replace('"', "&quot;")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_field_is_quoted_if_it_must_be() {
+        let mut out = Vec::new();
+        for field in ["a b", "a,b", "a\"b", "a\nb", "a\rb", ""] {
+            push_csv_field(&mut out, field.as_bytes());
+            out.push(b';');
+        }
+        assert_eq!(out, b"a b;\"a,b\";\"a\"\"b\";\"a\nb\";\"a\rb\";;");
+    }
+
+    #[test]
+    fn html_shows_what_a_text_says() {
+        assert_eq!(html_text("a<b> & \"c\""), "a&lt;b&gt; &amp; \"c\"");
+        assert_eq!(html_attribute("a<b> & \"c\""), "a&lt;b&gt; &amp; &quot;c&quot;");
+    }
 
     #[test]
     fn a_message_keeps_its_backslashes() {

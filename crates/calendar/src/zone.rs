@@ -5,17 +5,29 @@ use std::sync::OnceLock;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::CivilTime;
+use crate::civil::{CYCLE_DAYS, DAY_S};
+
 /// Seconds of 400 years of the calendar, which repeats after them.
-const CYCLE_S: i64 = 146_097 * 86_400;
+const CYCLE_S: i64 = CYCLE_DAYS * DAY_S;
 
 /// Times that jiff knows, with a margin: years -9000 to 9000.
 const KNOWN_S: std::ops::RangeInclusive<i64> = -346_000_000_000..=221_000_000_000;
 
-/// A time zone.
+/// Coordinated universal time.
+pub static UTC: CivilZone = CivilZone::found_by(|| TimeZone::UTC);
+
+/// A time zone, found when it is first needed.
 #[derive(Clone, Debug)]
 pub struct CivilZone {
     known: OnceLock<TimeZone>,
     find: fn() -> TimeZone,
+}
+
+impl Default for CivilZone {
+    fn default() -> Self {
+        CivilZone::utc()
+    }
 }
 
 impl CivilZone {
@@ -25,16 +37,16 @@ impl CivilZone {
     }
 
     /// A zone that is looked for when it is needed: most commands never ask.
-    pub fn found_by(find: fn() -> TimeZone) -> Self {
+    pub const fn found_by(find: fn() -> TimeZone) -> Self {
         CivilZone { known: OnceLock::new(), find }
     }
 
     /// Coordinated universal time.
     pub fn utc() -> Self {
-        CivilZone::new(TimeZone::UTC)
+        UTC.clone()
     }
 
-    /// The zone of jiff.
+    /// The zone as the crate `jiff` has it.
     pub fn time_zone(&self) -> &TimeZone {
         self.known.get_or_init(self.find)
     }
@@ -43,6 +55,11 @@ impl CivilZone {
     pub fn offset(&self, time_s: i64) -> (i64, bool) {
         let info = self.time_zone().to_offset_info(known(time_s));
         (i64::from(info.offset().seconds()), info.dst().is_dst())
+    }
+
+    /// The date and time of day at a time.
+    pub fn civil(&self, time_s: i64) -> CivilTime {
+        CivilTime::of_local(time_s.saturating_add(self.offset(time_s).0))
     }
 
     /// The name of the zone's time at a time: `CET`.
