@@ -22,8 +22,8 @@ impl DaemonWorld for Still {
         String::new()
     }
 
-    fn offset(&self, _: i64) -> (i32, String) {
-        (0, "UTC".to_owned())
+    fn zone(&self) -> &calendar::CivilZone {
+        &calendar::UTC
     }
 }
 

@@ -15,7 +15,7 @@ use logcarry::query::Filter;
 use logcarry::remote::RemoteQuery;
 use logcarry::spool::Spool;
 use logcarry::store::{CommitBatch, Store, StoreReader, StoreSettings};
-use logdrain::{
+use log_format::{
     AcsXmlFormat, CsvFormat, JsonFormat, LogRecord, RecordFormat, RecordOrigin, SyslogFormat,
     TextFormat, write_message,
 };
@@ -150,7 +150,7 @@ struct Formats(Vec<Box<dyn RecordFormat>>, Vec<u8>);
 
 impl Formats {
     fn new() -> Self {
-        let zone = logdrain::LogZone::default();
+        let zone = log_format::LogZone::default();
         let all: Vec<Box<dyn RecordFormat>> = vec![
             Box::new(JsonFormat::default()),
             Box::new(TextFormat::new(true, zone)),

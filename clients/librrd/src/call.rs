@@ -10,13 +10,12 @@ use std::path::PathBuf;
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use jiff::tz::TimeZone;
+use calendar::CivilZone;
 use rrd::Locking;
 use rrd::command::Failure;
 use rrd::header::Time;
 use rrdclient::TlsFiles;
 use rrdtool::{Connection, Tool, ToolEnvironment};
-use timespec::CivilZone;
 
 use crate::error;
 use crate::fetch;
@@ -207,27 +206,10 @@ pub(crate) fn zone() -> CivilZone {
     if let Some((_, zone)) = known.as_ref().filter(|(name, _)| *name == asked) {
         return zone.clone();
     }
-    let zone = match asked.as_deref() {
-        Some(name) => named_zone(name.strip_prefix(':').unwrap_or(name)),
-        None => zone_of_file("/etc/localtime"),
-    };
-    let zone = CivilZone::new(zone.unwrap_or(TimeZone::UTC));
+    let found = calendar::zone_of_tz(asked.as_deref(), std::env::var_os("TZDIR").is_some());
+    let zone = found.map_or_else(CivilZone::utc, CivilZone::new);
     *known = Some((asked, zone.clone()));
     zone
-}
-
-fn named_zone(name: &str) -> Option<TimeZone> {
-    if name.is_empty() {
-        return None;
-    }
-    if name.starts_with('/') {
-        return zone_of_file(name);
-    }
-    TimeZone::get(name).or_else(|_| TimeZone::posix(name)).ok()
-}
-
-fn zone_of_file(name: &str) -> Option<TimeZone> {
-    TimeZone::tzif(name, &std::fs::read(name).ok()?).ok()
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ pub unsafe extern "C" fn rrd_fetch_r(
             let (name, file, request) =
                 unsafe { (text(filename)?, path(filename)?, request(cf, start, end, step)?) };
             Ok(match name.starts_with("cb//") {
-                true => rrd::command::World::fetch(&tool(), &name, &request)?,
+                true => rrd::command::CommandEnvironment::fetch(&tool(), &name, &request)?,
                 false => rrd::fetch::fetch(&file, &request)?,
             })
         };

@@ -11,7 +11,7 @@ use rrd::create::{self, Options};
 use rrd::dump::Heading;
 use rrd::update::WrittenValue;
 
-use crate::call::{Failed, bytes, guard, locking, now, path, status, text, texts, tool};
+use crate::call::{Failed, bytes, guard, locking, now, path, status, text, texts, tool, zone};
 use crate::commands::lines;
 use crate::graph::put;
 use crate::info::{Info, List};
@@ -260,7 +260,7 @@ pub unsafe extern "C" fn rrd_dump_cb_r(
         let callback = callback.ok_or_else(|| Failed("librrd: no callback (NULL)".to_owned()))?;
         // SAFETY: the caller gives a text or null.
         let file = rrd::File::open(&unsafe { path(filename) }?, Access::Read)?;
-        rrd::dump::dump(&file, heading_of(heading), &tool(), |piece| {
+        rrd::dump::dump(&file, heading_of(heading), &zone(), |piece| {
             // SAFETY: the program gave a function of this type; the piece is whole during the call.
             let written = unsafe { callback(piece.as_ptr().cast(), piece.len(), user) };
             match written == piece.len() {
@@ -287,7 +287,7 @@ unsafe fn dump(
     let (file, target) = unsafe { (path(filename)?, bytes(target)) };
     let file = rrd::File::open(&file, Access::Read)?;
     let Some(target) = target.filter(|target| !target.is_empty()) else {
-        return rrd::dump::dump(&file, heading, &tool(), |piece| print(piece.as_bytes()));
+        return rrd::dump::dump(&file, heading, &zone(), |piece| print(piece.as_bytes()));
     };
     let target = String::from_utf8_lossy(target);
     let failed = |what: &str, error: &std::io::Error| {
@@ -295,7 +295,7 @@ unsafe fn dump(
     };
     let mut output =
         File::create(Path::new(&*target)).map_err(|error| failed("opening", &error))?;
-    rrd::dump::dump(&file, heading, &tool(), |piece| {
+    rrd::dump::dump(&file, heading, &zone(), |piece| {
         output.write_all(piece.as_bytes()).map_err(|error| failed("writing", &error))
     })
 }

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_long};
 use std::mem;
 use std::ptr;
 
-use timespec::{CalendarFields, Reference, TimeSpec};
+use time_words::{CalendarFields, Reference, TimeSpec};
 
 use crate::call::{Failed, guard, now, status, text, zone};
 use crate::graph::put;
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn rrd_parsetime(words: *const c_char, place: *mut TimeVal
     let wrong = guard(Some(unknown), || {
         // SAFETY: the caller gives a text or null.
         let words = unsafe { text(words) }?;
-        match timespec::parse(&words, now().seconds, &zone()) {
+        match time_words::parse(&words, now().seconds, &zone()) {
             Ok(time) => {
                 // SAFETY: the caller gives a place for the result, or null.
                 unsafe { put(place, to_c(&time)) };
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn rrd_proc_start_end(
         }
         // SAFETY: the caller gives two times that `rrd_parsetime` has filled.
         let (start, end) = unsafe { (from_c(&*start), from_c(&*end)) };
-        let resolved = timespec::resolve(&start, &end, &zone());
+        let resolved = time_words::resolve(&start, &end, &zone());
         let (start, end) = resolved.map_err(|error| Failed(error.to_string()))?;
         // SAFETY: the caller gives places for the results, or null.
         unsafe {

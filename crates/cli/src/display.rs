@@ -364,15 +364,6 @@ fn terminal_columns() -> Option<usize> {
     Some(size.map_or(80, |(width, _)| usize::from(width.0)))
 }
 
-/// The zone's offset at any moment, for layouts that show a date.
-pub(crate) fn local_offset(zone: &jiff::tz::TimeZone) -> layout::LocalOffset {
-    let zone = zone.clone();
-    layout::LocalOffset::new(move |seconds| {
-        let moment = jiff::Timestamp::from_second(seconds).unwrap_or_default();
-        zone.to_offset(moment).seconds()
-    })
-}
-
 /// Whether a source that a letter stands for is shown at the letter's level.
 fn is_shown(selection: &Selection, letter: char) -> bool {
     let level = Level::of_letter(letter);

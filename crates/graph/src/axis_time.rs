@@ -4,12 +4,11 @@
 //! zone, so that days
 //! and months are right where clocks change.
 
+use calendar::{CivilZone, strftime};
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan as _, Zoned};
-use timespec::CivilZone;
 
-use crate::clock::strftime;
 use crate::settings::TimeUnit::{self, Day, Hour, Minute, Month, Second, Week};
 use crate::settings::{Settings, TimeGrid, XGrid};
 

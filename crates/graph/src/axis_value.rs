@@ -53,7 +53,7 @@ pub struct ValueAxis {
     pub view_factor: f64,
     /// The prefix of labels.
     pub symbol: char,
-    /// From line to line.
+    /// The distance from line to line.
     pub step: f64,
     /// Lines from label to label.
     pub label_factor: i32,

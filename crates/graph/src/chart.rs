@@ -1,6 +1,6 @@
 //! From marks and settings to a picture, and what `graphv` says of it.
 
-use timespec::CivilZone;
+use calendar::CivilZone;
 
 use crate::axis_value::ValueAxis;
 use crate::drawing;

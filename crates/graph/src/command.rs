@@ -3,7 +3,7 @@
 //! Joins the parts of this crate in RRDtool's order, so that of two errors the same one is named.
 //! Opens no file: series come through a [`SeriesSource`], and the caller writes the result.
 
-use timespec::CivilZone;
+use calendar::CivilZone;
 
 use crate::chart::{self, ChartError, Fact};
 use crate::clock::strfduration;
@@ -33,7 +33,7 @@ pub enum GraphError {
     #[error("missing filename")]
     NoFile,
     #[error("{0}")]
-    Time(#[from] timespec::ResolveError),
+    Time(#[from] time_words::ResolveError),
     #[error("the first entry to fetch should be after 1980 ({0})")]
     TooEarly(i64),
     #[error("start ({0}) should be less than end ({1})")]
@@ -91,7 +91,7 @@ impl GraphCommand {
     ) -> Result<Self, GraphError> {
         let (now_s, zone) = (environment.now_s, environment.zone);
         let check_time = |text: &str| {
-            timespec::parse(text, now_s, zone).map(|_| ()).map_err(|error| error.to_string())
+            time_words::parse(text, now_s, zone).map(|_| ()).map_err(|error| error.to_string())
         };
         let (mut settings, others) = settings_line::parse(arguments, default_font, &check_time)?;
         let (start, end) = times(&settings.start, &settings.end, environment)?;
@@ -117,7 +117,7 @@ impl GraphCommand {
     /// measured.
     ///
     /// # Errors
-    /// Of the data, of a format or of the picture.
+    /// If the data, a format or the picture is refused.
     pub fn run(
         &self,
         source: &mut dyn SeriesSource,
@@ -305,10 +305,10 @@ fn times(start: &str, end: &str, environment: &WallClock<'_>) -> Result<(i64, i6
     let zone: &CivilZone = environment.zone;
     // Both were parsed when they were read.
     let parse = |text: &str| {
-        let time = timespec::parse(text, environment.now_s, zone);
+        let time = time_words::parse(text, environment.now_s, zone);
         time.map_err(|error| SettingsError(error.to_string()))
     };
-    let (start, end) = timespec::resolve(&parse(start)?, &parse(end)?, zone)?;
+    let (start, end) = time_words::resolve(&parse(start)?, &parse(end)?, zone)?;
     if start < EARLIEST_S {
         return Err(GraphError::TooEarly(start));
     }
@@ -386,7 +386,7 @@ impl XportResult {
 /// Reads the arguments after `xport`, and makes its table.
 ///
 /// # Errors
-/// Of the arguments or the data.
+/// If the arguments or the data are refused.
 pub fn xport(
     arguments: &[String],
     source: &mut dyn SeriesSource,
@@ -403,7 +403,7 @@ pub fn xport(
             's' | 'e' => {
                 let (name, slot) =
                     if letter == 's' { ("start", &mut start) } else { ("end", &mut end) };
-                if let Err(error) = timespec::parse(value, now_s, zone) {
+                if let Err(error) = time_words::parse(value, now_s, zone) {
                     return fail(&format!("{name} time: {error}"));
                 }
                 value.clone_into(slot);

@@ -67,7 +67,7 @@ pub struct RegularSeries {
 pub struct Point {
     /// Unknown is NaN.
     pub value: f64,
-    /// In seconds since 1970; `None` for a value of the whole series.
+    /// The time in seconds since 1970; `None` for a value of the whole series.
     pub time_s: Option<i64>,
 }
 

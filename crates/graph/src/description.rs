@@ -4,7 +4,9 @@
 //! error texts are those of RRDtool 1.7.2.  As there, a colour that is none ends the description
 //! without an error: the elements after it are not drawn.
 
-use timespec::{CivilZone, TimeSpec};
+use calendar::CivilZone;
+use text::rrdtool_number;
+use time_words::TimeSpec;
 
 use crate::arguments::{Arguments, cut};
 pub use crate::description_error::DescriptionError;
@@ -29,14 +31,14 @@ pub struct GraphTimes<'a> {
     pub end_s: i64,
     /// The wall clock, in seconds since 1970.
     pub now_s: i64,
-    /// Of local times.
+    /// The zone of local times.
     pub zone: &'a CivilZone,
 }
 
 /// A parsed description.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Description {
-    /// In the order of the arguments.
+    /// The elements, in the order of the arguments.
     pub elements: Vec<Element>,
 }
 
@@ -44,7 +46,7 @@ impl Description {
     /// Parses the arguments of a graph that are no options.
     ///
     /// # Errors
-    /// With RRDtool's text, of the first element that is wrong.
+    /// The first element that is wrong, with RRDtool's text.
     pub fn parse<'t>(
         arguments: impl IntoIterator<Item = &'t str>,
         context: &GraphTimes<'_>,
@@ -455,13 +457,13 @@ fn def(arguments: &mut Arguments<'_>, context: &GraphTimes<'_>) -> Result<Elemen
 fn span(arguments: &mut Arguments<'_>, context: &GraphTimes<'_>) -> Result<(i64, i64), E> {
     let mut time = |which: &'static str, default_s: i64| -> Result<TimeSpec, E> {
         match arguments.take(which) {
-            Some(text) => timespec::parse(&text, context.now_s, context.zone)
+            Some(text) => time_words::parse(&text, context.now_s, context.zone)
                 .map_err(|error| E::Time { which, error }),
             None => Ok(TimeSpec::at(default_s, context.zone)),
         }
     };
     let (start, end) = (time("start", context.start_s)?, time("end", context.end_s)?);
-    let (start_s, end_s) = timespec::resolve(&start, &end, context.zone)?;
+    let (start_s, end_s) = time_words::resolve(&start, &end, context.zone)?;
     if start_s < START_S_MIN {
         return Err(E::TooEarly(start_s));
     }
@@ -550,7 +552,7 @@ fn is_of_number(character: char) -> bool {
 
 /// A number as C reads it, with nothing after it.
 fn number(text: &str) -> Option<f64> {
-    rpn::number::whole(text).or_else(|| {
+    rrdtool_number::parse(text.as_bytes()).or_else(|| {
         let word = text.trim_start_matches(['+', '-']);
         let is_word = ["inf", "infinity", "nan"].iter().any(|is| word.eq_ignore_ascii_case(is));
         if is_word { text.parse().ok() } else { None }
@@ -564,7 +566,7 @@ fn integer(text: &str) -> Option<i64> {
 fn vdef_function(text: &str, name: &str) -> Result<(VdefFunction, f64), E> {
     let name = || name.to_owned();
     let digits = text.len() - text.trim_start_matches(is_of_number).len();
-    let parameter = rpn::number::whole(&text[..digits]);
+    let parameter = rrdtool_number::parse(&text.as_bytes()[..digits]);
     let function = match parameter {
         Some(_) => text[digits..].strip_prefix(',').unwrap_or_default(),
         None => text,

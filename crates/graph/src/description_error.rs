@@ -54,9 +54,9 @@ pub enum DescriptionError {
     #[error("bad reduce CF: {0}")]
     Reduce(String),
     #[error("{which} time: {error}")]
-    Time { which: &'static str, error: timespec::TimeSpecError },
+    Time { which: &'static str, error: time_words::TimeSpecError },
     #[error("{0}")]
-    Range(#[from] timespec::ResolveError),
+    Range(#[from] time_words::ResolveError),
     #[error("the first entry to fetch should be after 1980 ({0})")]
     TooEarly(i64),
     #[error("start ({start_s}) should be less than end ({end_s})")]

@@ -4,7 +4,7 @@
 //! whole pixels, so
 //! that they are crisp; vector formats keep the exact positions.
 
-use timespec::CivilZone;
+use calendar::CivilZone;
 
 use crate::axis_time::{self, TimeLines};
 use crate::axis_value::{ValueAxis, almost_equal};
@@ -22,7 +22,7 @@ const MAJOR_WIDTH: f64 = 0.6;
 
 /// Where a text stands relative to its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Across {
+pub(crate) enum HorizontalAlign {
     Left,
     Centre,
     Right,
@@ -30,7 +30,7 @@ pub(crate) enum Across {
 
 /// Where a text stands relative to its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Down {
+pub(crate) enum VerticalAlign {
     Top,
     Centre,
     Bottom,
@@ -141,22 +141,22 @@ impl Drawing<'_> {
         role: TextRole,
         color: Rgba,
         angle: f64,
-        (across, down): (Across, Down),
+        (horizontal, vertical): (HorizontalAlign, VerticalAlign),
     ) {
         let font = self.settings.font(role);
         let line = crate::markup::lay_out(text, font, self.settings, self.settings.zoom);
         if line.glyphs.is_empty() {
             return;
         }
-        let dx = match across {
-            Across::Left => 0.0,
-            Across::Centre => -(line.width / 2.0).trunc(),
-            Across::Right => -line.width,
+        let dx = match horizontal {
+            HorizontalAlign::Left => 0.0,
+            HorizontalAlign::Centre => -(line.width / 2.0).trunc(),
+            HorizontalAlign::Right => -line.width,
         };
-        let dy = match down {
-            Down::Top => 0.0,
-            Down::Centre => -(font.height() / 2.0).trunc(),
-            Down::Bottom => -font.height(),
+        let dy = match vertical {
+            VerticalAlign::Top => 0.0,
+            VerticalAlign::Centre => -(font.height() / 2.0).trunc(),
+            VerticalAlign::Bottom => -font.height(),
         };
         let dy = dy + font.ascent();
         let at = turned(at, [dx, dy], angle);
@@ -396,7 +396,14 @@ impl Drawing<'_> {
         for (time, text) in &lines.labels {
             let at = [self.x_of(*time), bottom + 3.0];
             let color = self.font_color();
-            self.text(text, at, TextRole::Axis, color, 0.0, (Across::Centre, Down::Top));
+            self.text(
+                text,
+                at,
+                TextRole::Axis,
+                color,
+                0.0,
+                (HorizontalAlign::Centre, VerticalAlign::Top),
+            );
         }
     }
 
@@ -438,11 +445,25 @@ impl Drawing<'_> {
         let color = self.font_color();
         if let Some(right) = right {
             let at = [self.geometry.right() as f64 + 7.0, y];
-            self.text(right, at, TextRole::Axis, color, 0.0, (Across::Left, Down::Centre));
+            self.text(
+                right,
+                at,
+                TextRole::Axis,
+                color,
+                0.0,
+                (HorizontalAlign::Left, VerticalAlign::Centre),
+            );
         }
         let distance = self.settings.font(TextRole::Axis).points;
         let at = [self.geometry.left as f64 - distance, y];
-        self.text(left, at, TextRole::Axis, color, 0.0, (Across::Right, Down::Centre));
+        self.text(
+            left,
+            at,
+            TextRole::Axis,
+            color,
+            0.0,
+            (HorizontalAlign::Right, VerticalAlign::Centre),
+        );
     }
 
     /// Whether a row lies in the graph.
@@ -460,7 +481,7 @@ impl Drawing<'_> {
         let (settings, geometry) = (self.settings, self.geometry);
         let color = self.font_color();
         let pale = color.with_alpha(0.3);
-        let middle = (Across::Centre, Down::Centre);
+        let middle = (HorizontalAlign::Centre, VerticalAlign::Centre);
         let names = [
             (&settings.vertical_label, geometry.left_name),
             (&settings.right_axis_label, geometry.right_name),
@@ -472,11 +493,18 @@ impl Drawing<'_> {
         for (index, line) in geometry.title.iter().enumerate() {
             let y = title * 1.3 + title * 1.6 * index as f64;
             let at = [geometry.title_x as f64, y];
-            self.text(line, at, TextRole::Title, color, 0.0, (Across::Centre, Down::Top));
+            self.text(
+                line,
+                at,
+                TextRole::Title,
+                color,
+                0.0,
+                (HorizontalAlign::Centre, VerticalAlign::Top),
+            );
         }
         if !settings.watermark.is_empty() {
             let at = [(geometry.image_width / 2) as f64, (geometry.image_height - 6) as f64];
-            let place = (Across::Centre, Down::Bottom);
+            let place = (HorizontalAlign::Centre, VerticalAlign::Bottom);
             self.text(&settings.watermark, at, TextRole::Watermark, pale, 0.0, place);
         }
     }
@@ -492,7 +520,14 @@ impl Drawing<'_> {
             }
             let at = [left as f64 + text.x, top as f64 + text.y];
             let color = self.font_color();
-            self.text(&text.text, at, TextRole::Legend, color, 0.0, (Across::Left, Down::Bottom));
+            self.text(
+                &text.text,
+                at,
+                TextRole::Legend,
+                color,
+                0.0,
+                (HorizontalAlign::Left, VerticalAlign::Bottom),
+            );
             if !matches!(mark.kind, MarkKind::Text | MarkKind::Printed | MarkKind::Align(_)) {
                 self.legend_color(mark, at);
             }

@@ -174,7 +174,7 @@ pub struct Print {
 pub struct Line {
     /// What is drawn.
     pub value: Operand,
-    /// In pixels.
+    /// The width in pixels.
     pub width: f64,
     /// Invisible if `None`.
     pub color: Option<Color>,

@@ -36,7 +36,7 @@ pub struct FontChoice {
     pub bold: bool,
     /// Drawn slanted.
     pub italic: bool,
-    /// In points of 1/72 inch.
+    /// The size in points of 1/72 inch.
     pub points: f64,
 }
 
@@ -76,13 +76,13 @@ impl FontChoice {
         self.points * DOTS_PER_INCH / 72.0
     }
 
-    /// From the top of a line to its baseline, in pixels.
+    /// The distance from the top of a line to its baseline, in pixels.
     #[must_use]
     pub fn ascent(&self) -> f64 {
         (f64::from(self.face().ascender()) * self.scale()).ceil()
     }
 
-    /// From the baseline to the bottom of a line, in pixels.
+    /// The distance from the baseline to the bottom of a line, in pixels.
     #[must_use]
     pub fn descent(&self) -> f64 {
         (-f64::from(self.face().descender()) * self.scale()).ceil()
@@ -226,7 +226,7 @@ impl OutlineBuilder for Placed<'_> {
 pub struct TextLine {
     /// Each visible character and its distance from the start, in pixels.
     pub glyphs: Vec<(char, f64)>,
-    /// In whole pixels.
+    /// The width in whole pixels.
     pub width: f64,
 }
 

@@ -20,17 +20,17 @@ const SPACING: i64 = 15;
 /// Where the parts of a picture stand, in pixels from its top left.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Geometry {
-    /// Of the picture.
+    /// The width of the picture.
     pub image_width: i64,
-    /// Of the picture.
+    /// The height of the picture.
     pub image_height: i64,
     /// The left end of the graph.
     pub left: i64,
     /// The bottom of the graph.
     pub bottom: i64,
-    /// Of the graph.
+    /// The width of the graph.
     pub width: i64,
-    /// Of the graph.
+    /// The height of the graph.
     pub height: i64,
     /// The middle of the title.
     pub title_x: i64,

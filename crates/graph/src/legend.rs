@@ -15,16 +15,16 @@ use crate::settings::{LegendDirection, Settings, TextRole};
 pub struct Legend {
     /// One for each mark, in their order.
     pub texts: Vec<LegendText>,
-    /// In pixels.
+    /// The height in pixels.
     pub height: i64,
-    /// In pixels, margins included; only where the legend stands beside the graph.
+    /// The width in pixels, margins included; only where the legend stands beside the graph.
     pub width: i64,
 }
 
 /// A text of the legend.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LegendText {
-    /// Without its control code; empty where the mark has no legend.
+    /// The text without its control code; empty where the mark has no legend.
     pub text: String,
     /// The left end, from the left of the legend, in pixels.
     pub x: f64,

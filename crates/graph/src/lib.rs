@@ -4,8 +4,9 @@
 //! Knows no database: series come through a trait, [`series::SeriesSource`].  Prints nothing and
 //! reads neither the clock nor the environment.
 //!
-//! Uses `rpn` and `timespec`.  Begin reading with `elements.rs` (what a description consists of),
-//! then `description.rs` (how it is parsed) and `series.rs` (how it becomes data).
+//! Uses `rpn`, `time_words`, `calendar` and `text`.  Begin reading with `elements.rs` (what a
+//! description consists of), then `description.rs` (how it is parsed) and `series.rs` (how it becomes
+//! data).
 //! The picture begins in `settings.rs` (the options) and `plot.rs` (what is drawn); `chart.rs`
 //! joins its parts: `layout.rs` (sizes), `legend.rs`, `axis_*.rs`, `drawing.rs`, and a file for
 //! each format.  `command.rs` does all that a command line asks for.

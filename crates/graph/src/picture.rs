@@ -50,7 +50,7 @@ impl Rgba {
 pub enum Paint {
     /// One colour.
     Solid(Rgba),
-    /// From one colour at a height to another colour at another height.
+    /// A change from one colour at a height to another colour at another height.
     Gradient {
         /// The height of the first colour.
         y1: f64,
@@ -66,9 +66,9 @@ pub enum Paint {
 /// How a polyline is drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stroke {
-    /// In pixels.
+    /// The width in pixels.
     pub width: f64,
-    /// Its colour.
+    /// The colour of the line.
     pub color: Rgba,
     /// Lengths on and off in turn; empty for a solid line.
     pub dashes: Vec<f64>,
@@ -85,9 +85,9 @@ pub struct Label {
     pub at: Point,
     /// Turned around `at`, in degrees, counter-clockwise.
     pub angle: f64,
-    /// Its font.
+    /// The font of the text.
     pub font: FontChoice,
-    /// Its colour.
+    /// The colour of the text.
     pub color: Rgba,
     /// Each character and its distance from the start of the baseline, in pixels.
     pub glyphs: Vec<(char, f64)>,
@@ -109,7 +109,7 @@ pub enum Primitive {
     },
     /// A text.
     Text(Label),
-    /// From here on only the inside of this rectangle (left, top, width, height) is drawn on.
+    /// Only the inside of this rectangle (left, top, width, height) is drawn on from here on.
     Clip([f64; 4]),
     /// The end of the clip rectangle.
     Unclip,
@@ -118,9 +118,9 @@ pub enum Primitive {
 /// A picture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
-    /// In pixels, before the zoom.
+    /// The width in pixels, before the zoom.
     pub width: u32,
-    /// In pixels, before the zoom.
+    /// The height in pixels, before the zoom.
     pub height: u32,
     /// All lengths are multiplied by this.
     pub zoom: f64,

@@ -11,7 +11,7 @@ use crate::picture::Rgba;
 pub enum MarkKind {
     /// A line through the values.
     Line {
-        /// In pixels.
+        /// The width in pixels.
         width: f64,
     },
     /// The area below the values.
@@ -25,17 +25,17 @@ pub enum MarkKind {
     },
     /// A tick at each value that is neither 0 nor unknown.
     Tick {
-        /// Its length as a part of the height; negative from the top.
+        /// The length as a part of the height; negative from the top.
         fraction: f64,
     },
     /// A horizontal line.
     HorizontalRule {
-        /// Its value.
+        /// The value at which the line lies.
         value: f64,
     },
     /// A vertical line.
     VerticalRule {
-        /// In seconds since the epoch.
+        /// The time of the line, in seconds since 1970.
         time: i64,
     },
     /// A comment of the legend.
@@ -55,7 +55,7 @@ pub enum MarkValues<'a> {
     Constant(f64),
     /// The value of row `i` holds from `start + i * step` to `start + (i + 1) * step`.
     Series {
-        /// In seconds since the epoch.
+        /// The start in seconds since 1970.
         start: i64,
         /// The end of the last row, in seconds since the epoch.
         end: i64,
@@ -89,13 +89,13 @@ impl MarkValues<'_> {
 pub struct Mark<'a> {
     /// What it is.
     pub kind: MarkKind,
-    /// Its values.
+    /// The values of the mark.
     pub values: MarkValues<'a>,
     /// The text of the legend, control code included; empty for none.
     pub legend: String,
-    /// Its colour; opacity 0 if it is not drawn.
+    /// The colour of the mark; opacity 0 if it is not drawn.
     pub color: Rgba,
-    /// Its dashes.
+    /// The dashes of the line.
     pub dashes: Option<Dashes>,
     /// Whether its values are added to those of the mark before.
     pub stack: bool,

@@ -1,9 +1,10 @@
 //! `PRINT` and `GPRINT`: values as text.
 
-use timespec::CivilZone;
+use calendar::{CivilZone, strftime};
+use text::c_number::to_int;
 
 use crate::arguments::cut;
-use crate::clock::{DurationFormat, dashes, strfduration, strftime};
+use crate::clock::{DurationFormat, dashes, strfduration};
 use crate::data::RegularSeries;
 use crate::description::Description;
 use crate::elements::{Element, Print, PrintStyle};
@@ -138,9 +139,9 @@ impl Magnitude {
         let mut factor = 1.0;
         if value != 0.0 && !value.is_nan() {
             power = (value.abs().ln() / self.base.ln()).floor();
-            factor = self.base.powf(f64::from(rpn::number::to_int(power)));
+            factor = self.base.powf(f64::from(to_int(power)));
         }
-        let index = rpn::number::to_int(power).checked_add(6);
+        let index = to_int(power).checked_add(6);
         let index = index.and_then(|index| usize::try_from(index).ok());
         let symbol = index.and_then(|index| SYMBOLS.get(index)).copied().unwrap_or("?");
         let scaled = if factor == 1.0 { value } else { value / factor };

@@ -39,7 +39,7 @@ impl Raster {
         Self { width, clip, edges, start: [0.0; 2], last: [0.0; 2], cells }
     }
 
-    /// From now on only the inside of a rectangle is drawn on, in whole pixels: left, top, right,
+    /// Draws only on the inside of a rectangle from now on, in whole pixels: left, top, right,
     /// bottom.
     pub(crate) fn set_clip(&mut self, rectangle: [f64; 4], height: usize) {
         let [width, height] = [self.width as f64, height as f64];
@@ -240,7 +240,7 @@ impl Raster {
 struct Segment {
     from: Point,
     to: Point,
-    /// From `from` to `to`, over the square of the length; 0 if they are the same.
+    /// The vector from `from` to `to`, over the square of the length; 0 if they are the same.
     along: Point,
     length: f64,
     radius: f64,

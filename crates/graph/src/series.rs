@@ -4,9 +4,9 @@
 //! an expression over series of different steps is evaluated at their greatest common divisor.
 //! Numbers are those of RRDtool 1.7.2, to the last bit.
 
+use calendar::CivilZone;
+use rpn::UNKNOWN;
 use rpn::series::{Evaluator, SeriesInput};
-use rpn::{UNKNOWN, ZoneOffset};
-use timespec::CivilZone;
 
 pub use crate::data::{Point, RegularSeries, SeriesRequest, SeriesSource, SeriesTable};
 use crate::description::Description;
@@ -43,9 +43,9 @@ pub enum DataError {
 /// The time of a graph.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Span {
-    /// In seconds since 1970.
+    /// The start, in seconds since 1970.
     pub start_s: i64,
-    /// In seconds since 1970.
+    /// The end, in seconds since 1970.
     pub end_s: i64,
     /// The smallest step that is wanted, in seconds.
     pub step_s: i64,
@@ -62,11 +62,11 @@ impl Span {
 /// What an element has become.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Datum {
-    /// Of a `DEF` or `CDEF`.
+    /// The series of a `DEF` or `CDEF`.
     Series(RegularSeries),
-    /// Of a `VDEF`.
+    /// The value of a `VDEF`, and its time.
     Point(Point),
-    /// Of all others.
+    /// All other elements have no data.
     None,
 }
 
@@ -106,24 +106,16 @@ impl Data {
 /// The wall clock and the time zone.
 #[derive(Clone, Copy, Debug)]
 pub struct WallClock<'a> {
-    /// In seconds since 1970.
+    /// The time now, in seconds since 1970.
     pub now_s: i64,
-    /// Of local times.
+    /// The zone of local times.
     pub zone: &'a CivilZone,
-}
-
-struct Local<'a>(&'a CivilZone);
-
-impl ZoneOffset for Local<'_> {
-    fn offset_s(&self, time_s: i64) -> i64 {
-        self.0.offset(time_s).0
-    }
 }
 
 /// Fetches and computes all series and values of a description.
 ///
 /// # Errors
-/// With RRDtool's text: of the database, of an expression.
+/// If a database or an expression fails; the text is RRDtool's.
 pub fn evaluate(
     description: &Description,
     source: &mut dyn SeriesSource,
@@ -150,7 +142,7 @@ pub fn evaluate(
                 data.data[index] = Datum::Point(point.unwrap_or_default());
             }
             Element::Shift { variable, offset_s } => {
-                let offset_s = data.number(*offset_s).map_or(0, rpn::number::to_long);
+                let offset_s = data.number(*offset_s).map_or(0, text::c_number::to_long);
                 if let Some(Datum::Series(series)) = data.data.get_mut(*variable) {
                     shift(series, offset_s);
                 }
@@ -273,9 +265,8 @@ fn compute(
         Some(Datum::Point(point)) => SeriesInput::Constant(point.value),
         _ => SeriesInput::Constant(UNKNOWN),
     };
-    let local = Local(environment.zone);
     let mut evaluator =
-        Evaluator::new(&cdef.program, input, step_s, environment.now_s as f64, &local);
+        Evaluator::new(&cdef.program, input, step_s, environment.now_s as f64, environment.zone);
     let mut values = Vec::with_capacity(usize::try_from(count).unwrap_or_default());
     let mut time_s = start_s + step_s;
     while time_s <= end_s {
@@ -285,7 +276,7 @@ fn compute(
     Ok(RegularSeries { start_s, end_s, step_s, values, shift_s: 0 })
 }
 
-/// Of two steps; 0 is no step.
+/// The greatest common divisor of two steps; 0 is no step.
 pub(crate) fn greatest_common_divisor(left: i64, right: i64) -> i64 {
     if right == 0 { left } else { greatest_common_divisor(right, left % right) }
 }

@@ -287,9 +287,9 @@ pub enum FontMode {
 /// All options of a graph.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Of the graph, or of the whole picture with `full_size`, in pixels.
+    /// The width of the graph, or of the whole picture with `full_size`, in pixels.
     pub width: i64,
-    /// Of the graph, or of the whole picture with `full_size`, in pixels.
+    /// The height of the graph, or of the whole picture with `full_size`, in pixels.
     pub height: i64,
     /// `--full-size-mode`.
     pub full_size: bool,

@@ -8,9 +8,9 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use calendar::CivilZone;
 use graph::command::GraphCommand;
 use graph::series::{SeriesRequest, SeriesSource, SeriesTable, WallClock};
-use timespec::CivilZone;
 
 /// The end of all data.
 const END_S: i64 = 1_700_179_200;

@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
+use calendar::CivilZone;
 use graph::description::{Description, GraphTimes};
 use graph::elements::Element;
-use timespec::CivilZone;
 
 /// Wrong elements, after `DEF:a`, `DEF:b` and `VDEF:v` of the first; all in a test of their own
 /// would be too slow for the installed program, so they share its start.
@@ -152,7 +152,7 @@ fn random_texts_never_panic() {
         }
         let _ = parse(&["DEF:a=f:a:AVERAGE", "CDEF:b=a", &text]);
         let zone = CivilZone::utc();
-        let _ = timespec::parse(&text, 1_700_000_000, &zone);
+        let _ = time_words::parse(&text, 1_700_000_000, &zone);
         if let Ok(program) = rpn::Program::parse(&text, |name| Some(name.len() % 3)) {
             let _ = program.evaluate(&mut rpn::Stack::new(), &[1.0, 2.0], 0.0);
         }

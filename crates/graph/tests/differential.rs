@@ -9,12 +9,12 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use calendar::CivilZone;
 use graph::description::{Description, GraphTimes};
 use graph::print::{Target, print};
 use graph::series::{SeriesRequest, SeriesSource, SeriesTable, Span, WallClock, evaluate};
 use graph::xport::{self, XportFormat};
 use testkit::Random;
-use timespec::CivilZone;
 
 const CASES: usize = 1200;
 const ZONE: &str = "Europe/Berlin";

@@ -1,7 +1,7 @@
 //! How rows become columns: layouts as data ([`Layout`]), the values that layouts read from a
 //! history ([`Frame`], [`Row`]), number formats, and the display options.
 //!
-//! Uses only `sample`, does no I/O and parses no command line.  Sources hold layouts as data, views
+//! Uses `sample`, `text` and `calendar`, does no I/O and parses no command line.  Sources hold layouts as data, views
 //! interpret them, and neither knows the other.
 //!
 //! Begin with [`Layout`], then [`Row`].
@@ -14,7 +14,8 @@ pub mod number;
 mod options;
 mod selection;
 mod source_option;
-pub mod text;
+
+pub use ::text::escape as text;
 
 pub use account::{
     Account, Balance, By, Digest, DigestColumn, Fold, Folded, Grouping, Measure, Order, Rank, Role,
@@ -25,7 +26,7 @@ pub use layout::{
     Block, Cell, DisplayOrder, Exceptions, Form, Layout, Numbers, Of, Part, Plot, PlotColumn,
     Shape, Show, Stat,
 };
-pub use options::{LayoutLookup, List, LocalOffset, Options};
+pub use options::{LayoutLookup, List, Options};
 pub use selection::Selection;
 pub use source_option::{
     Given, Idle, LetterRule, Lists, NameFilter, OptionKind, OptionValue, ParseOption, SourceOption,

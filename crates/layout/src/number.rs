@@ -1,9 +1,12 @@
 //! Numbers as C's `printf`, Perl and collectl print them, appended to a reused buffer.
 //!
-//! Nothing here allocates once the buffer is large enough.  An integer costs about 10 ns and a
-//! number with two decimals about 20 ns; these are most of the cost of playing a day of samples.
+//! Nothing here allocates once the buffer is large enough: these are most of the cost of playing a
+//! day of samples.
 
-use std::io::Write;
+use text::c_number::push_general;
+pub use text::decimal::{push_fixed, push_whole};
+use text::integer::push_filled;
+pub use text::integer::{push_two, push_u64};
 
 use crate::Options;
 
@@ -29,69 +32,6 @@ fn characters(text: &[u8]) -> usize {
     text.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()
 }
 
-/// An integer in decimal.
-#[inline]
-pub fn push_u64(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0_u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
-}
-
-/// `%d` of a double: truncated towards zero; a value beyond `i64` becomes its nearest limit.
-#[inline]
-pub fn push_whole(out: &mut Vec<u8>, value: f64) {
-    let whole = value as i64;
-    if whole < 0 {
-        out.push(b'-');
-    }
-    push_u64(out, whole.unsigned_abs());
-}
-
-/// `%.{digits}f`: the decimal nearest to the double's exact value; of two equally near ones the
-/// even one.
-#[inline]
-pub fn push_fixed(out: &mut Vec<u8>, value: f64, digits: u8) {
-    const LARGEST: f64 = 1e9;
-    let size = value.abs();
-    if size.is_nan() || size > LARGEST || digits > 3 {
-        return push_fixed_slowly(out, value, digits);
-    }
-    let power: u64 = [1, 10, 100, 1000][usize::from(digits)];
-    let scaled = size * power as f64;
-    let whole = scaled.round_ties_even();
-    // `scaled` is a rounded product; the rounding can change the last digit only near a tie.
-    // Without decimals there is no product.
-    if digits > 0 && ((scaled - scaled.floor()) - 0.5).abs() < 1e-5 {
-        return push_fixed_slowly(out, value, digits);
-    }
-    if value.is_sign_negative() {
-        out.push(b'-');
-    }
-    let whole = whole as u64;
-    push_u64(out, whole / power);
-    if digits > 0 {
-        out.push(b'.');
-        let mut place = power / 10;
-        while place > 0 {
-            out.push(b'0' + (whole / place % 10) as u8);
-            place /= 10;
-        }
-    }
-}
-
-#[cold]
-fn push_fixed_slowly(out: &mut Vec<u8>, value: f64, digits: u8) {
-    write!(out, "{value:.*}", usize::from(digits)).expect("writing to memory cannot fail");
-}
-
 /// Seconds as `hours:mm:ss`, truncated to whole seconds.
 pub fn push_clock(out: &mut Vec<u8>, seconds: f64) {
     let seconds = seconds as i64;
@@ -102,7 +42,7 @@ pub fn push_clock(out: &mut Vec<u8>, seconds: f64) {
     push_u64(out, seconds / 3600);
     for part in [seconds / 60 % 60, seconds % 60] {
         out.push(b':');
-        out.extend_from_slice(&[b'0' + (part / 10) as u8, b'0' + (part % 10) as u8]);
+        push_two(out, part as u32);
     }
 }
 
@@ -120,57 +60,7 @@ pub fn push_perl(out: &mut Vec<u8>, value: f64) {
         };
         return out.extend_from_slice(text);
     }
-    let start = out.len();
-    write!(out, "{value:.14e}").expect("writing to memory cannot fail");
-    let text = &out[start..];
-    let split = text.iter().position(|&byte| byte == b'e').unwrap_or(text.len());
-    let exponent = text.get(split + 1..).and_then(|t| std::str::from_utf8(t).ok()?.parse().ok());
-    let exponent: i32 = exponent.unwrap_or(0);
-    // The fifteen digits without sign and point.
-    let mut digits = [b'0'; 15];
-    let only_digits = text[..split].iter().filter(|byte| byte.is_ascii_digit());
-    for (slot, &digit) in digits.iter_mut().zip(only_digits) {
-        *slot = digit;
-    }
-    out.truncate(start);
-    if value < 0.0 {
-        out.push(b'-');
-    }
-    let kept = digits.iter().rposition(|&digit| digit != b'0').map_or(1, |last| last + 1);
-    push_digits(out, &digits[..kept], exponent);
-}
-
-/// Digits with the point after the first one, times ten to the power `exponent`, as `%g` does.
-fn push_digits(out: &mut Vec<u8>, digits: &[u8], exponent: i32) {
-    if !(-4..15).contains(&exponent) {
-        out.push(digits[0]);
-        if digits.len() > 1 {
-            out.push(b'.');
-            out.extend_from_slice(&digits[1..]);
-        }
-        out.push(b'e');
-        out.push(if exponent < 0 { b'-' } else { b'+' });
-        if exponent.abs() < 10 {
-            out.push(b'0');
-        }
-        push_u64(out, exponent.unsigned_abs().into());
-    } else if exponent < 0 {
-        out.extend_from_slice(b"0.");
-        for _ in exponent + 1..0 {
-            out.push(b'0');
-        }
-        out.extend_from_slice(digits);
-    } else {
-        for place in 0..=exponent {
-            let digit = usize::try_from(place).ok().and_then(|at| digits.get(at));
-            out.push(digit.copied().unwrap_or(b'0'));
-        }
-        let after = usize::try_from(exponent + 1).unwrap_or(0);
-        if digits.len() > after {
-            out.push(b'.');
-            out.extend_from_slice(&digits[after..]);
-        }
-    }
+    push_general(out, value, 15, false);
 }
 
 /// How collectl scales a number to a few characters.
@@ -239,7 +129,7 @@ fn push_precise(
         if out.len() - start == 1 {
             out.push(b'.');
             let at = out.len();
-            push_three_digits(out, fraction);
+            push_filled(out, fraction as u64, 3, b'0');
             out.truncate(at + 1);
             out.push(b'G');
         } else {
@@ -247,17 +137,8 @@ fn push_precise(
         }
     } else {
         out.push(b'g');
-        push_three_digits(out, fraction);
+        push_filled(out, fraction as u64, 3, b'0');
         out.truncate(start + 4);
-    }
-}
-
-/// `%03d`.
-fn push_three_digits(out: &mut Vec<u8>, value: f64) {
-    let start = out.len();
-    push_whole(out, value);
-    while out.len() - start < 3 {
-        out.insert(start, b'0');
     }
 }
 
@@ -330,39 +211,6 @@ mod tests {
         let mut out = Vec::new();
         push(&mut out);
         String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn printf_of_whole_and_fixed() {
-        let whole = |value| text(|out| push_whole(out, value));
-        assert_eq!(whole(4.999_999), "4");
-        assert_eq!(whole(-4.9), "-4");
-        assert_eq!(whole(-0.3), "0");
-        let fixed = |value, digits| text(|out| push_fixed(out, value, digits));
-        assert_eq!(fixed(0.5, 0), "0");
-        assert_eq!(fixed(1.5, 0), "2");
-        assert_eq!(fixed(2.5, 0), "2");
-        assert_eq!(fixed(-0.3, 0), "-0");
-        assert_eq!(fixed(0.125, 2), "0.12");
-        assert_eq!(fixed(0.375, 2), "0.38");
-        assert_eq!(fixed(1.005, 2), "1.00");
-        assert_eq!(fixed(12.0, 2), "12.00");
-        assert_eq!(fixed(9.999, 2), "10.00");
-        assert_eq!(fixed(3e11, 1), "300000000000.0");
-    }
-
-    #[test]
-    fn fast_and_slow_ways_agree() {
-        // Miri takes minutes with small steps.
-        let step = if cfg!(miri) { 1.37 } else { 1.003_7 };
-        let mut value = 0.000_1;
-        while value < 1e9 {
-            for digits in 0..=3 {
-                let slow = text(|out| push_fixed_slowly(out, value, digits));
-                assert_eq!(text(|out| push_fixed(out, value, digits)), slow);
-            }
-            value *= step;
-        }
     }
 
     #[test]

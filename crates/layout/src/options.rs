@@ -3,34 +3,10 @@
 
 use std::sync::Arc;
 
+use calendar::CivilZone;
 use sample::{Level, SourceDef};
 
 use crate::{Given, Layout, Selection, SourceOption, SourceValues};
-
-/// Local time as an offset from UTC, in seconds; UTC by default.  The caller provides the time
-/// zone, so this crate knows none.
-#[derive(Clone, Default)]
-pub struct LocalOffset(Option<OffsetAt>);
-
-type OffsetAt = Arc<dyn Fn(i64) -> i32 + Send + Sync>;
-
-impl LocalOffset {
-    /// A function that gives the offset in seconds at a time in seconds since the epoch.
-    pub fn new(at: impl Fn(i64) -> i32 + Send + Sync + 'static) -> Self {
-        LocalOffset(Some(Arc::new(at)))
-    }
-
-    /// The offset in seconds at a time in seconds since the epoch.
-    pub fn at(&self, seconds: i64) -> i32 {
-        self.0.as_ref().map_or(0, |at| at(seconds))
-    }
-}
-
-impl std::fmt::Debug for LocalOffset {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("LocalOffset")
-    }
-}
 
 /// `--top`: the order and the size of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +97,7 @@ pub struct Options {
     /// The values of options that sources declare.
     pub of_sources: SourceValues,
     /// Local time, for layouts that show a date.
-    pub local_offset: LocalOffset,
+    pub zone: CivilZone,
 }
 
 impl Options {

@@ -2,6 +2,7 @@
 //! which writes it into the files of processes; they follow at their next call.
 
 use logring::ProcessFile;
+use text::wildcard::Wildcards;
 
 use crate::bytes::{Cursor, put_short};
 use crate::identity::ProcessInfo;
@@ -70,20 +71,7 @@ impl LevelOrder {
 /// Whether a name fits a pattern, in which `*` stands for any text; an empty pattern fits all.
 #[must_use]
 pub fn matches(pattern: &str, name: &str) -> bool {
-    if pattern.is_empty() {
-        return true;
-    }
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else { return false };
-    let mut last = None;
-    for part in parts {
-        if let Some(middle) = last.replace(part) {
-            let Some((_, behind)) = rest.split_once(middle) else { return false };
-            rest = behind;
-        }
-    }
-    last.map_or(rest.is_empty(), |last| rest.ends_with(last))
+    pattern.is_empty() || Wildcards::STARS.fit(pattern.as_bytes(), name.as_bytes())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! What the index of a block rules out is not read; the message of a record is made only if its text
 //! is asked for, and last.
 
-use logdrain::{LogRecord, RecordOrigin, write_message};
+use log_format::{LogRecord, RecordOrigin, write_message};
 use logring::LogLevel;
 use logring::abi::kind;
 

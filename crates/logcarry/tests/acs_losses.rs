@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use crate::common::{
     Folders, Running, c_program, central, drain, folders, held, limit_files, proxy, pump, start,
 };
+use log_format::{Drain, JsonFormat, RecordFormat as _, WriterSink};
 use logcarry::address::LogAddress;
 use logcarry::audit::Audit;
 use logcarry::central::{AdmissionLimits, Central, CentralSettings};
@@ -28,7 +29,6 @@ use logcarry::proxy::Proxy;
 use logcarry::query::Filter;
 use logcarry::store::{GapReason, Retention, Store, StoreReader, StoreSettings};
 use logcarry::{ProcessId, StreamId};
-use logdrain::{Drain, JsonFormat, RecordFormat as _, WriterSink};
 use logger::{
     ContextScope, LogConfig, LogLevel, Logger, log_alert, log_critical, log_debug, log_delouse,
     log_emergency, log_error, log_info, log_notice, log_trace, log_warning, trace_scope,
@@ -466,7 +466,7 @@ fn loss_08_old_records_of_low_levels_arrive_as_they_were() {
                 traces.push(message.trim_end_matches(" trace\"}").parse::<u64>().unwrap());
             }
             let time = line.split('"').nth(3).unwrap();
-            let time_ns = logdrain::parse_time(time, logdrain::LogZone::default()).unwrap();
+            let time_ns = log_format::parse_time(time, log_format::LogZone::default()).unwrap();
             let off = (u128::from(time_ns) + age_ns).abs_diff(u128::from(now_ns));
             assert!(off < 60_000_000_000, "{line}: {off} ns off");
         });

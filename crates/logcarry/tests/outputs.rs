@@ -15,10 +15,13 @@ use crate::common::{Folders, ROLE, Running, drain, folders, start};
 use logcarry::audit::Audit;
 use logcarry::proxy::Proxy;
 use logcarry::spool::Spool;
-use logdrain::{
+use log_format::{
     FileRotation, FileSink, JsonFormat, LogRecord, LogSink, LogZone, RecordFormat, TextFormat,
     write_message,
 };
+use logcarry::audit::Audit;
+use logcarry::proxy::Proxy;
+use logcarry::spool::Spool;
 use logring::LogLevel;
 
 /// Plays a role that only the tests of this file have; gives whether it is one of them.

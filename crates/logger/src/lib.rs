@@ -12,7 +12,7 @@
 //!
 //! A call compares the logger's level byte, stores the values and a time stamp into the thread's
 //! ring, and returns: no formatting, no lock, no system call.  Texts are made by whoever reads.
-//! Uses `logring` and, for outputs of the process itself, `logdrain`.  Begin with [`Logger`], [`start()`] and the macros in `macros.rs`.
+//! Uses `logring` and, for outputs of the process itself, `log_format`.  Begin with [`Logger`], [`start()`] and the macros in `macros.rs`.
 
 #![forbid(unsafe_code)]
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use logdrain::{Drain, DrainCounters, DrainError, LogRecord, LogSink};
+use log_format::{Drain, DrainCounters, DrainError, LogRecord, LogSink};
 use logring::{ConsumerState, Error, Tier, clock, writer};
 
 /// How the thread works.

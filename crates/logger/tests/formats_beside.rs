@@ -1,5 +1,5 @@
 //! Messages of the clients beside those of the languages: programs in C, C++ and Rust log a value and
-//! print it, by `snprintf`, {fmt} and `format!`; `logdrain` must make the same text of the record.
+//! print it, by `snprintf`, {fmt} and `format!`; `log_format` must make the same text of the record.
 //!
 //! Formats and values of C and C++ are random; `WHIT_LOG_SEED` sets another seed than the usual one.
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::reading::folder;
-use logdrain::{LogRecord, RecordOrigin, write_message};
+use log_format::{LogRecord, RecordOrigin, write_message};
 use logger::{LogConfig, LogLevel, Logger, log_info};
 use logring::{Batch, ProcessFile, RingDirectory, RingReader, abi};
 use testkit::Random;

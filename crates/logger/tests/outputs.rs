@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::reading::{Read, folder, read_folder};
-use logdrain::{FileRotation, FileSink, LogRecord, LogSink, LogZone, TextFormat};
+use log_format::{FileRotation, FileSink, LogRecord, LogSink, LogZone, TextFormat};
 use logger::{
     ConsumerState, LocalOptions, LocalOutput, LogAdapter, LogConfig, Logger, Tier, TracingLayer,
     log_info, log_notice, log_warning,

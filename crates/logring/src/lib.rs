@@ -6,7 +6,7 @@
 //! the process what the record's numbers mean, and gives the room back.
 //! `docs/format-log-ring.md` defines every byte.
 //!
-//! Uses no crate of whit.  `logdrain` makes text of records, `logger` is what programs call.
+//! Uses no crate of whit.  `log_format` makes text of records, `logger` is what programs call.
 //! Begin with [`RingReader`] and [`ProcessFile`], the reader's half; [`writer`] is the other.
 //!
 //! Readers believe nothing: a file may have been written by anyone, and be cut at any moment.

@@ -10,6 +10,7 @@ mod order;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use regex::Regex;
+use text::escape::html_attribute;
 
 use crate::config::Global;
 use crate::pages::PagePeriod;
@@ -252,8 +253,7 @@ impl IndexWriter<'_> {
         let expires = Timestamp::from_second(expires).unwrap_or_default().to_zoned(TimeZone::UTC);
         let expires = expires.strftime("%a, %d %b %Y %H:%M:%S GMT");
         let line = request.command_line.as_deref();
-        let meta = line.unwrap_or("<suppressed>").replace('&', "&amp;").replace('"', "&quot;");
-        let meta = meta.replace('<', "&lt;").replace('>', "&gt;");
+        let meta = html_attribute(line.unwrap_or("<suppressed>"));
         let (title, icons, add) = (&request.title, self.icons(), &request.header_add);
         let mut text = format!(
             "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01 Transitional//EN\" \

@@ -23,12 +23,12 @@ pub struct CompactNode {
 }
 
 impl CompactNode {
-    /// From a file of a little-endian machine.
+    /// Reads the node of a file of a little-endian machine.
     pub fn from_le_bytes(bytes: [u8; NODE_BYTES]) -> Self {
         CompactNode { operator: bytes[0], value: i16::from_le_bytes([bytes[2], bytes[3]]) }
     }
 
-    /// From a file of a big-endian machine.
+    /// Reads the node of a file of a big-endian machine.
     pub fn from_be_bytes(bytes: [u8; NODE_BYTES]) -> Self {
         CompactNode { operator: bytes[0], value: i16::from_be_bytes([bytes[2], bytes[3]]) }
     }

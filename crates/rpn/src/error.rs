@@ -35,7 +35,7 @@ pub enum ProgramError {
     /// A number that has no place in the file.
     #[error("constants must be integers in the interval (-32768, 32767)")]
     NotAnInteger,
-    /// In a file: a number that is no operator.
+    /// A number in a file is no operator.
     #[error("RPN node {position} has the unknown operator {operator}")]
     BadOperator {
         /// Which node, from 0.
@@ -43,10 +43,10 @@ pub enum ProgramError {
         /// What stands there.
         operator: u8,
     },
-    /// In a file: no end within the space of a program.
+    /// A program in a file does not end within its space.
     #[error("RPN program without end")]
     NoEnd,
-    /// In a file: a variable with a negative index.
+    /// A variable in a file has a negative index.
     #[error("RPN node {position} names data source {index}")]
     BadVariable {
         /// Which node, from 0.
@@ -85,7 +85,7 @@ pub enum EvaluateError {
     NegativeCount {
         /// The operator.
         name: &'static str,
-        /// Its count.
+        /// The count that was given.
         count: i32,
     },
     /// More values than an evaluation may have (2^20).

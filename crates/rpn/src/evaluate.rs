@@ -3,8 +3,8 @@
 //! One loop over the nodes, for one value ([`Scalar`]) and for series ([`crate::series`]): what
 //! they differ in are the [`Inputs`].
 
-use crate::local::Date;
-use crate::number::to_int;
+use text::c_number::to_int;
+
 use crate::window::{Place, Window, predict, trend};
 use crate::{EvaluateError as E, Node, Operator as O, Stack, order};
 
@@ -115,19 +115,17 @@ fn operate(
 }
 
 fn of_place(operator: O, place: &Place<'_>) -> f64 {
-    let local_s = |time_s: i64| time_s.saturating_add(place.local.offset_s(time_s));
-    let local = local_s(place.time_s);
-    let now = || Date::of_local(local);
-    let before = || Date::of_local(local_s(place.time_s.saturating_sub(place.step_s)));
+    let now = || place.zone.civil(place.time_s);
+    let before = || place.zone.civil(place.time_s.saturating_sub(place.step_s));
     match operator {
         O::Time => place.time_s as f64,
-        O::LocalTime => (local - place.time_s) as f64 + place.time_s as f64,
+        O::LocalTime => place.zone.offset(place.time_s).0 as f64 + place.time_s as f64,
         O::StepWidth => place.step_s as f64,
         O::Previous => place.previous,
         O::NewDay => truth(now().day != before().day),
         O::NewWeek => {
-            let first = place.local.first_weekday();
-            truth(now().weekday == first && before().weekday != first)
+            // The C locale's weeks begin on Sunday.
+            truth(now().weekday == 0 && before().weekday != 0)
         }
         O::NewMonth => truth(now().month != before().month),
         O::NewYear => truth(now().year != before().year),

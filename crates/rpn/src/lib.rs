@@ -11,7 +11,7 @@
 //! An evaluation allocates nothing once its [`Stack`] is warm.  No input makes it panic, and its
 //! memory is bounded by the length of the program.
 //!
-//! Uses nothing of ours and does no I/O.  Begin reading with [`Program`] in this file, then
+//! Uses `text` and `calendar`, and does no I/O.  Begin reading with [`Program`] in this file, then
 //! `parse.rs`, `evaluate.rs` (the operators) and `series.rs`.
 
 #![forbid(unsafe_code)]
@@ -19,8 +19,6 @@
 pub mod compact;
 mod error;
 mod evaluate;
-pub mod local;
-pub mod number;
 mod operator;
 pub mod order;
 mod parse;
@@ -29,7 +27,6 @@ mod stack;
 mod window;
 
 pub use error::{EvaluateError, ProgramError};
-pub use local::ZoneOffset;
 pub use operator::Operator;
 pub use stack::Stack;
 
@@ -67,7 +64,7 @@ impl Program {
     /// there is no such variable.
     ///
     /// # Errors
-    /// With RRDtool's text: an empty expression, a word that is no number, operator or variable.
+    /// If the expression is empty, or a word is no number, operator or variable; the text is RRDtool's.
     pub fn parse(
         text: &str,
         index_of: impl FnMut(&str) -> Option<usize>,

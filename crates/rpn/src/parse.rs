@@ -3,7 +3,9 @@
 //! A word ends at a comma.  RRDtool tries, in this order: a number (which must be followed by a
 //! comma), an operator, `PREV(name)`, a variable.  Case matters.
 
-use crate::{NODES_MAX, Node, Operator, ProgramError, VARIABLE_NAME_BYTES_MAX, number};
+use text::rrdtool_number;
+
+use crate::{NODES_MAX, Node, Operator, ProgramError, VARIABLE_NAME_BYTES_MAX};
 
 /// Longest word that is read as a number, in bytes.
 const NUMBER_BYTES_MAX: usize = 40;
@@ -67,7 +69,7 @@ fn node(
 fn constant(word: &str) -> Option<f64> {
     let looks = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e');
     let looks_so = word.len() <= NUMBER_BYTES_MAX && word.bytes().all(looks);
-    if looks_so { number::whole(word) } else { None }
+    if looks_so { rrdtool_number::parse(word.as_bytes()) } else { None }
 }
 
 fn is_name(word: &str) -> bool {
@@ -132,7 +134,7 @@ mod tests {
 
     #[test]
     fn numbers_are_off_as_those_of_rrdtool() {
-        let number = crate::number::whole("1e300").expect("a number");
+        let number = text::rrdtool_number::parse(b"1e300").expect("a number");
         assert_eq!(format!("{number:e}"), "1.0000000000000006e300");
     }
 

@@ -3,9 +3,11 @@
 //! Series may have different steps.  The caller evaluates at each step of the result, in order; a
 //! series moves to its next value when the time is a multiple of its step, as RRDtool does.
 
+use calendar::CivilZone;
+
 use crate::evaluate::{Inputs, run};
 use crate::window::{Place, Window};
-use crate::{EvaluateError as E, Node, Program, Stack, ZoneOffset};
+use crate::{EvaluateError as E, Node, Program, Stack};
 
 /// What a variable of the expression is.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +35,7 @@ pub struct Evaluator<'a> {
     windows: Vec<Option<Window<'a>>>,
     step_s: i64,
     now_s: f64,
-    local: &'a dyn ZoneOffset,
+    zone: &'a CivilZone,
     stack: Stack,
     position: usize,
     previous: f64,
@@ -48,7 +50,7 @@ impl<'a> Evaluator<'a> {
         mut input: impl FnMut(usize) -> SeriesInput<'a>,
         step_s: i64,
         now_s: f64,
-        local: &'a dyn ZoneOffset,
+        zone: &'a CivilZone,
     ) -> Self {
         let mut nodes = program.nodes().to_vec();
         let mut windows = vec![None; nodes.len()];
@@ -66,7 +68,7 @@ impl<'a> Evaluator<'a> {
             windows,
             step_s,
             now_s,
-            local,
+            zone,
             stack: Stack::new(),
             position: 0,
             previous: crate::UNKNOWN,
@@ -121,7 +123,7 @@ impl Inputs for Evaluator<'_> {
             previous: self.previous,
             time_s: self.time_s,
             step_s: self.step_s,
-            local: self.local,
+            zone: self.zone,
         })
     }
 

@@ -1,7 +1,9 @@
 //! TREND and PREDICT: operators that read values before the current one.
 
-use crate::number::{to_int, to_long};
-use crate::{EvaluateError as E, Operator as O, Stack, ZoneOffset, order};
+use calendar::CivilZone;
+use text::c_number::{to_int, to_long};
+
+use crate::{EvaluateError as E, Operator as O, Stack, order};
 
 /// Where in a series an expression is evaluated.
 pub(crate) struct Place<'a> {
@@ -12,7 +14,7 @@ pub(crate) struct Place<'a> {
     /// The end of the step, in seconds since 1970.
     pub(crate) time_s: i64,
     pub(crate) step_s: i64,
-    pub(crate) local: &'a dyn ZoneOffset,
+    pub(crate) zone: &'a CivilZone,
 }
 
 /// The series that a node reads, and the row that it reads next.
@@ -142,7 +144,7 @@ fn collect(
     Ok(())
 }
 
-/// From 0, not from -0 as the standard library.
+/// The sum from 0, not from -0 as in the standard library.
 fn sum(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |sum, value| sum + value)
 }

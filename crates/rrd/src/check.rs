@@ -171,7 +171,7 @@ pub(crate) fn state_fault(header: &RrdHeader, archive: usize, source: usize) -> 
 pub struct FileCost {
     /// The file.
     pub path: PathBuf,
-    /// Its size, in bytes.
+    /// The size of the file, in bytes.
     pub bytes: u64,
     /// Data sources.
     pub sources: usize,

@@ -1,22 +1,22 @@
 //! RRDtool's command line: from words to text.
 //!
 //! Each command takes the words after its name and writes what RRDtool prints.  The program that
-//! calls gives the clock, the time zone and the time language ([`World`]), and decides where text
+//! calls gives the clock, the time zone and the time language ([`CommandEnvironment`]), and decides where text
 //! and errors go.
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+mod environment;
 mod options;
 mod results;
-mod world;
 
+use environment::source_file;
+pub use environment::{CommandEnvironment, Daemon, Failure, InfoEntry};
 use options::{DAEMON, Parsed, flag, parse, value};
 use results::{FIRST_SECONDS, connect, flush};
 pub use results::{fetch, first, info, last, list, update_verbose, written_entries};
-use world::source_file;
-pub use world::{Daemon, Failure, InfoEntry, World};
 
 use crate::check;
 use crate::convert;
@@ -59,10 +59,10 @@ pub const COMMANDS: &[&str] = &[
 pub fn run(
     command: &str,
     arguments: &[String],
-    world: &dyn World,
+    environment: &dyn CommandEnvironment,
     out: &mut dyn Write,
 ) -> Option<Done> {
-    let mut run = Run { arguments, world, out };
+    let mut run = Run { arguments, environment, out };
     Some(match command {
         "create" => run.create(),
         "update" => run.update(),
@@ -81,14 +81,14 @@ pub fn run(
         "repair" => run.repair(),
         "top" => run.top(),
         "list" => run.list(),
-        "flushcached" => results::flush_cached(arguments, world),
+        "flushcached" => results::flush_cached(arguments, environment),
         _ => return None,
     })
 }
 
 struct Run<'a> {
     arguments: &'a [String],
-    world: &'a dyn World,
+    environment: &'a dyn CommandEnvironment,
     out: &'a mut dyn Write,
 }
 
@@ -107,7 +107,7 @@ impl Run<'_> {
         for (letter, value) in &parsed.options {
             match letter {
                 'b' => {
-                    let start = self.world.parse(value);
+                    let start = self.environment.parse(value);
                     let start = start.map_err(|error| match error.starts_with("specifying") {
                         true => refuse!("{error}"),
                         false => refuse!("start time: {error}"),
@@ -134,11 +134,11 @@ impl Run<'_> {
         };
         let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();
         // As in RRDtool, a daemon that cannot be reached is no reason not to make the file.
-        if let Ok(Some(daemon)) = connect(&parsed, self.world) {
+        if let Ok(Some(daemon)) = connect(&parsed, self.environment) {
             let done = daemon.create(file, &options, &definitions);
             return Ok(done.map_err(Error::Argument)?);
         }
-        let now = self.world.now().seconds;
+        let now = self.environment.now().seconds;
         if file == "-" {
             let image = create::image(Path::new(file), &options, &definitions, now)?;
             self.out.write_all(&image.to_bytes())?;
@@ -148,11 +148,11 @@ impl Run<'_> {
     }
 
     fn update(&mut self) -> Done {
-        results::update(self.arguments, self.world)
+        results::update(self.arguments, self.environment)
     }
 
     fn update_verbose(&mut self) -> Done {
-        let (entries, done) = update_verbose(self.arguments, self.world);
+        let (entries, done) = update_verbose(self.arguments, self.environment);
         self.write_entries(&entries)?;
         done
     }
@@ -188,17 +188,17 @@ impl Run<'_> {
             [file, target] => (file, Some(target)),
             _ => return Err(usage().into()),
         };
-        flush(connect(&parsed, self.world)?.as_ref(), file)?;
+        flush(connect(&parsed, self.environment)?.as_ref(), file)?;
         let file = File::open(Path::new(file), Access::Read)?;
         let Some(target) = target else {
             let out = &mut *self.out;
-            return dump::dump(&file, heading, self.world, |piece| {
+            return dump::dump(&file, heading, self.environment.zone(), |piece| {
                 out.write_all(piece.as_bytes()).map_err(Failure::Output)
             });
         };
         let mut output = std::fs::File::create(target)
             .map_err(|error| Error::file("opening", Path::new(target), error))?;
-        dump::dump(&file, heading, self.world, |piece| {
+        dump::dump(&file, heading, self.environment.zone(), |piece| {
             output
                 .write_all(piece.as_bytes())
                 .map_err(|error| Error::file("writing", Path::new(target), error))
@@ -207,7 +207,7 @@ impl Run<'_> {
     }
 
     fn last(&mut self) -> Done {
-        let last = last(self.arguments, self.world);
+        let last = last(self.arguments, self.environment);
         writeln!(self.out, "{}", last.as_ref().copied().unwrap_or(-1))?;
         last.map(|_| ())
     }
@@ -218,19 +218,19 @@ impl Run<'_> {
             let usage = "Usage: rrdtool lastupdate [--daemon|-d <addr>] <file>";
             return Err(refuse!("{usage}").into());
         };
-        flush(connect(&parsed, self.world)?.as_ref(), file)?;
+        flush(connect(&parsed, self.environment)?.as_ref(), file)?;
         let text = info::last_update_text(Path::new(file))?;
         Ok(self.out.write_all(text.as_bytes())?)
     }
 
     fn first(&mut self) -> Done {
-        let first = first(self.arguments, self.world);
+        let first = first(self.arguments, self.environment);
         writeln!(self.out, "{}", first.as_ref().copied().unwrap_or(-1))?;
         first.map(|_| ())
     }
 
     fn info(&mut self) -> Done {
-        let entries = info(self.arguments, self.world)?;
+        let entries = info(self.arguments, self.environment)?;
         self.write_entries(&entries)
     }
 
@@ -308,7 +308,7 @@ impl Run<'_> {
         let Some((name, words)) = parsed.words.split_first() else {
             return Err(refuse!("missing file name").into());
         };
-        let daemon = self.world.daemon(parsed.value('D'));
+        let daemon = self.environment.daemon(parsed.value('D'));
         flush(daemon.map_err(|_| refuse!("Cannot connect to daemon"))?.as_ref(), name)?;
         let path = Path::new(name);
         let mut file = File::open(path, Access::Write(Locking::Try))?;
@@ -325,7 +325,7 @@ impl Run<'_> {
 
     fn check(&mut self) -> Done {
         let mut faults = 0;
-        let now = self.world.now().seconds;
+        let now = self.environment.now().seconds;
         for name in self.arguments {
             match check::check(Path::new(name), now) {
                 Ok(findings) if findings.is_empty() => writeln!(self.out, "{name}: sound")?,
@@ -376,7 +376,7 @@ impl Run<'_> {
             }
             None => None,
         };
-        let now = self.world.now().seconds;
+        let now = self.environment.now().seconds;
         let options = repair::Options { now, step_seconds, bytes_max: repair::BYTES_MAX };
         let name = source.display();
         let repaired =
@@ -417,14 +417,14 @@ impl Run<'_> {
     }
 
     fn list(&mut self) -> Done {
-        for name in list(self.arguments, self.world)? {
+        for name in list(self.arguments, self.environment)? {
             writeln!(self.out, "{name}")?;
         }
         Ok(())
     }
 
     fn fetch(&mut self) -> Done {
-        let series = fetch(self.arguments, self.world)?;
+        let series = fetch(self.arguments, self.environment)?;
         Ok(self.out.write_all(fetch::text(&series).as_bytes())?)
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Of an archive; `steps_before` is the number of steps since 1970 before these.
+    /// The place in an archive; `steps_before` is the number of steps since 1970 before these.
     pub(crate) fn of(archive: &Archive, steps_before: u64, elapsed: u64) -> Self {
         let missing = archive.steps_per_row - steps_before % archive.steps_per_row;
         let rows = match missing <= elapsed {

@@ -34,7 +34,7 @@ pub struct Options<'a> {
 /// and on the disk.
 ///
 /// # Errors
-/// With RRDtool's texts; if the file cannot be read, is locked, or the new one cannot be written.
+/// If RRDtool would fail too, with its texts; if the file cannot be read, is locked, or the new one cannot be written.
 pub fn convert(path: &Path, target: &Path, options: &Options<'_>) -> Result<()> {
     // What is replaced must not be updated meanwhile.  A file of another machine is updated by
     // nobody here, and is not opened for writing.

@@ -31,7 +31,7 @@ const STEP_SECONDS: u64 = 300;
 /// Makes a file from definitions (`DS:…`, `RRA:…`).
 ///
 /// # Errors
-/// With RRDtool's texts.
+/// If RRDtool would fail too; the text is RRDtool's.
 pub fn create(path: &Path, options: &Options, definitions: &[&str], now: i64) -> Result<()> {
     if options.keeps_existing && path.exists() {
         return Err(refuse!("creating '{}': File exists", path.display()));
@@ -106,7 +106,7 @@ fn read(
 struct Definitions {
     sources: Vec<StoredDataSource>,
     archives: Vec<Archive>,
-    /// Of the sources that are defined here: where their values come from.
+    /// Where the values of the sources that are defined here come from.
     mapped: Vec<Mapped>,
     version: Version,
 }

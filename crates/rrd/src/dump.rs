@@ -1,5 +1,8 @@
 //! A file as XML, as `rrdtool dump` writes it.
 
+use calendar::{CivilTime, CivilZone};
+use text::rrdtool_number::push_table_number;
+
 use crate::compute;
 use crate::error::Result;
 use crate::file::File;
@@ -9,24 +12,17 @@ use crate::header::{
 };
 use crate::holt_winters;
 use crate::info::history;
-use crate::number::push_dumped;
 
 /// How the text begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Heading {
-    /// Without the line `<?xml`.
+    /// Begins with the element `<rrd>`, without the line `<?xml`.
     None,
-    /// With the schema.
+    /// Begins with the line `<?xml` and names the XML schema.
     Schema,
-    /// With the document type.
+    /// Begins with the line `<?xml` and the document type.
     #[default]
     DocumentType,
-}
-
-/// A time zone: what comments show times in.
-pub trait LocalZone {
-    /// Seconds east of Greenwich at a time, and the zone's abbreviation.
-    fn offset(&self, seconds: i64) -> (i32, String);
 }
 
 /// Text is handed out in pieces of about this many bytes.
@@ -39,7 +35,7 @@ const PIECE_BYTES: usize = 1 << 18;
 pub fn dump<E: From<crate::Error>>(
     file: &File,
     heading: Heading,
-    zone: &dyn LocalZone,
+    zone: &CivilZone,
     mut write: impl FnMut(&str) -> Result<(), E>,
 ) -> Result<(), E> {
     let header = file.header();
@@ -117,7 +113,7 @@ fn push_element(out: &mut String, indent: &str, name: &str, value: f64) {
 fn push_value(out: &mut String, value: f64) {
     match value.is_nan() {
         true => out.push_str("NaN"),
-        false => push_dumped(out, value),
+        false => push_table_number(out, value),
     }
 }
 
@@ -240,17 +236,16 @@ fn push_state(out: &mut String, archive: &Archive, state: &Values) {
 
 /// Writes times; zones change at whole quarters of an hour only.
 struct Clock<'a> {
-    zone: &'a dyn LocalZone,
+    zone: &'a CivilZone,
     quarter: i64,
     offset_seconds: i64,
     abbreviation: String,
 }
 
 const QUARTER_SECONDS: i64 = 900;
-const DAY_SECONDS: i64 = 86_400;
 
 impl<'a> Clock<'a> {
-    fn new(zone: &'a dyn LocalZone) -> Self {
+    fn new(zone: &'a CivilZone) -> Self {
         Self { zone, quarter: i64::MIN, offset_seconds: 0, abbreviation: String::new() }
     }
 
@@ -258,33 +253,15 @@ impl<'a> Clock<'a> {
     fn push(&mut self, out: &mut String, seconds: i64) {
         let quarter = seconds.div_euclid(QUARTER_SECONDS);
         if quarter != self.quarter {
-            let (offset, abbreviation) = self.zone.offset(seconds);
-            self.offset_seconds = i64::from(offset);
-            self.abbreviation = abbreviation;
+            self.offset_seconds = self.zone.offset(seconds).0;
+            self.abbreviation = self.zone.abbreviation(seconds);
             self.quarter = quarter;
         }
-        let local = seconds.saturating_add(self.offset_seconds);
-        let (year, month, day) = date(local.div_euclid(DAY_SECONDS));
-        let second = local.rem_euclid(DAY_SECONDS);
-        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        let CivilTime { year, month, day, hour, minute, second, .. } =
+            CivilTime::of_local(seconds.saturating_add(self.offset_seconds));
         out.push_str(&format!(
             "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} {}",
             self.abbreviation
         ));
     }
-}
-
-/// Year, month and day of a day since 1970 (Gregorian calendar, years that begin in March).
-fn date(days: i64) -> (i64, i64, i64) {
-    const ERA_DAYS: i64 = 146_097;
-    let days = days.saturating_add(719_468);
-    let era = days.div_euclid(ERA_DAYS);
-    let day_of_era = days.rem_euclid(ERA_DAYS);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }

@@ -3,11 +3,14 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use text::c_number::push_exponential;
+use text::integer::push_ten_digits;
+
 use crate::codec::TIME_MAX;
 use crate::error::{Result, refuse};
 use crate::file::{Access, File};
 use crate::header::{ConsolidationFunction, RrdHeader};
-use crate::number::{UNKNOWN, push_exponential, push_ten_digits};
+use crate::number::UNKNOWN;
 
 /// What is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +176,7 @@ pub fn text(series: &FetchedSeries) -> String {
         out.push(':');
         for cell in row {
             out.push(' ');
-            push_exponential(&mut out, *cell, 10);
+            push_exponential(&mut out, *cell, 10, false);
         }
         out.push('\n');
     }

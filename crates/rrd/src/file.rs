@@ -126,13 +126,13 @@ impl File {
         &self.path
     }
 
-    /// Its header.
+    /// The header of the file.
     #[must_use]
     pub fn header(&self) -> &RrdHeader {
         &self.header
     }
 
-    /// Its layout.
+    /// The layout of the file.
     #[must_use]
     pub fn layout(&self) -> crate::layout::FileLayout {
         self.shape.layout
@@ -144,13 +144,13 @@ impl File {
         self.shape.header_bytes
     }
 
-    /// Its size, in bytes.
+    /// The size of the file, in bytes.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
         self.file_bytes
     }
 
-    /// From now on changes stay in memory, and reads of this file show them: what the file would
+    /// Keeps changes in memory from now on; reads of this file show them: what the file would
     /// be after updates that wait.
     pub fn preview(&mut self) {
         self.preview.get_or_insert_default();
@@ -410,7 +410,7 @@ impl File {
     }
 }
 
-/// From the first to the last byte of ranges, if they are within one page.
+/// The range from the first to the last byte of ranges, if they are within one page.
 fn one_page(ranges: &[Range]) -> Option<Range> {
     let start = ranges.iter().map(|range| range.offset).min()?;
     let end = ranges.iter().map(|range| range.offset + range.length as u64).max()?;

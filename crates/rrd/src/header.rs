@@ -42,7 +42,7 @@ impl SourceKind {
         Self::ALL.iter().find(|(_, own)| *own == name).map(|(kind, _)| *kind)
     }
 
-    /// Its name.
+    /// The name that RRDtool has for it.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
@@ -95,7 +95,7 @@ impl ConsolidationFunction {
         Self::ALL.iter().find(|(_, own)| *own == name).map(|(function, _)| *function)
     }
 
-    /// Its name.
+    /// The name that RRDtool has for it.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(function, _)| *function == self).map_or("", |(_, name)| name)
@@ -222,7 +222,7 @@ impl Time {
 /// A data source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredDataSource {
-    /// Its name, of 1 to 19 bytes.
+    /// The name of the data source, of 1 to 19 bytes.
     pub name: String,
     /// How readings become rates.
     pub kind: SourceKind,

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use text::c_number::push_exponential;
+
 use crate::compute;
 use crate::error::{Result, refuse};
 use crate::file::{Access, File};
@@ -9,7 +11,6 @@ use crate::header::{
     ConsolidationFunction, RrdHeader, SourceKind, archive_value, consolidation_value, primary_value,
 };
 use crate::holt_winters;
-use crate::number::push_exponential;
 
 /// A value of a key.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,7 +136,7 @@ pub fn push_line(out: &mut String, key: &str, value: &InfoValue) {
     out.push_str(" = ");
     match value {
         InfoValue::Double(double) if double.is_nan() => out.push_str("NaN"),
-        InfoValue::Double(double) => push_exponential(out, *double, 10),
+        InfoValue::Double(double) => push_exponential(out, *double, 10, false),
         InfoValue::Count(count) => out.push_str(&count.to_string()),
         InfoValue::Int(int) => out.push_str(&int.to_string()),
         InfoValue::Text(text) => {

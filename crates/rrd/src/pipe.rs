@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::command::{self, Failure, World};
+use crate::command::{self, CommandEnvironment, Failure};
 use crate::error::{Result, reason, refuse};
 use crate::file::{Access, File, Written};
 use crate::update::{Options, Updater};
@@ -67,7 +67,7 @@ struct Known {
 /// Updates that wait to be done together.
 #[derive(Debug, Default)]
 struct Batch {
-    /// Their lines, one after the other.
+    /// The lines of the updates, one after the other.
     text: Vec<u8>,
     /// The readings: ranges of `text`.
     readings: Vec<(u32, u32)>,
@@ -81,7 +81,7 @@ struct Batch {
 /// An update that waits.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
-    /// Its readings.
+    /// The first and the end of its readings in [`Batch::readings`].
     first: u32,
     end: u32,
     /// The next update of the same file, or [`NONE`].
@@ -107,7 +107,7 @@ const FILES_MAX: usize = 16_384;
 /// Most names that are kept: some 200 bytes each.
 const NAMES_MAX: usize = 1 << 18;
 
-/// Of so many files that find no place one takes the place of another.  Files that are updated in
+/// One of so many files that find no place takes the place of another.  Files that are updated in
 /// turn are more than there are places, so each one that is opened last would push out the one that
 /// is wanted next.
 const MISSES_PER_CHANGE: usize = 16;
@@ -208,7 +208,7 @@ impl Session {
     /// If the output cannot be written.
     pub fn flush(
         &mut self,
-        world: &dyn World,
+        environment: &dyn CommandEnvironment,
         out: &mut dyn Write,
         answer: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
@@ -228,7 +228,7 @@ impl Session {
                 next = update.next;
             }
             let texts = (&*batch.text, &*batch.readings, &*batch.updates);
-            self.update_group(number as usize, texts, &group, world, &mut refused);
+            self.update_group(number as usize, texts, &group, environment, &mut refused);
         }
         self.group = group;
         refused.sort_by_key(|(index, _)| *index);
@@ -263,10 +263,10 @@ impl Session {
         number: usize,
         (text, readings, updates): (&[u8], &[(u32, u32)], &[Waiting]),
         group: &[u32],
-        world: &dyn World,
+        environment: &dyn CommandEnvironment,
         refused: &mut Vec<(u32, String)>,
     ) {
-        let options = Options { locking: world.locking(), ..Options::default() };
+        let options = Options { locking: environment.locking(), ..Options::default() };
         let begun = refused.len();
         let refuse_all = |refused: &mut Vec<(u32, String)>, why: String| {
             refused.truncate(begun);
@@ -286,7 +286,7 @@ impl Session {
                 &mut file,
                 &options,
                 group.len(),
-                world,
+                environment,
                 arguments,
                 |turn, error| refused.push((group[turn], error.to_string())),
             );
@@ -367,7 +367,7 @@ impl Session {
     pub fn run(
         &mut self,
         line: &str,
-        world: &dyn World,
+        environment: &dyn CommandEnvironment,
         out: &mut dyn Write,
         usage: &str,
         other: Other<'_>,
@@ -375,7 +375,7 @@ impl Session {
         let mut words = std::mem::take(&mut self.words);
         let done = split(line, &mut words)
             .map_err(Failure::from)
-            .and_then(|()| self.run_words(&words, world, out, usage, other));
+            .and_then(|()| self.run_words(&words, environment, out, usage, other));
         self.words = words;
         done
     }
@@ -383,7 +383,7 @@ impl Session {
     fn run_words(
         &mut self,
         words: &[String],
-        world: &dyn World,
+        environment: &dyn CommandEnvironment,
         out: &mut dyn Write,
         usage: &str,
         other: Other<'_>,
@@ -399,7 +399,7 @@ impl Session {
             }
             ("help", _) | (_, []) => out.write_all(usage.as_bytes())?,
             _ => {
-                let done = command::run(command, arguments, world, out);
+                let done = command::run(command, arguments, environment, out);
                 match done.or_else(|| other(command, arguments, out)) {
                     Some(done) => done?,
                     None => return Err(refuse!("unknown function '{command}'").into()),

@@ -15,7 +15,7 @@ use crate::xml::{Event, Reader};
 /// Reads a dump.  With `checks_range`, values beyond the limits of their source become unknown.
 ///
 /// # Errors
-/// With RRDtool's texts, where it has one.
+/// If the text is no dump; the error's text is RRDtool's, where it has one.
 pub fn restore(text: &str, checks_range: bool) -> Result<Image> {
     let mut restorer = Restorer { reader: Reader::new(text), checks_range, image: empty() };
     restorer.document()?;

@@ -29,7 +29,7 @@ const CELLS_MAX: usize = 1 << 30;
 struct Plan<'a> {
     removed_sources: Vec<&'a str>,
     added_sources: Vec<&'a str>,
-    /// Of an archive the first change counts.
+    /// The changes of archives; of several of one archive the first counts.
     changes: Vec<RowChange>,
     added_archives: Vec<&'a str>,
 }
@@ -46,7 +46,7 @@ struct RowChange {
 /// seasons are smoothed.
 ///
 /// # Errors
-/// With RRDtool's texts; also if a removed source or archive is needed by another.
+/// If RRDtool would fail too, with its texts; also if a removed source or archive is needed by another.
 pub fn restructure(image: &mut Image, words: &[String], name: &[u8]) -> Result<()> {
     let plan = Plan::of(words)?;
     let hash = specification::name_hash(name);

@@ -19,7 +19,7 @@ use crate::layout::{
 pub(crate) struct Limits {
     /// Most bytes of it.
     pub(crate) bytes_max: u64,
-    /// Its step, if the file's own is lost, in seconds.
+    /// The step in seconds, if the file's own is lost.
     pub(crate) step_seconds: Option<u64>,
 }
 

@@ -25,7 +25,7 @@ pub struct SourceDefinition {
 /// A source of another file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MappedSource {
-    /// Its name.
+    /// The name of the data source.
     pub name: String,
     /// Which of the given files, from 1.
     pub file: Option<i64>,
@@ -318,7 +318,7 @@ impl ArchiveParser {
         let number = text.map(|text| number::parse_prefix(text.as_bytes()));
         let Some((number, 1..)) = number else { return Err(refuse!("Invalid option {word}")) };
         if !(0.0..=1.0).contains(&number) {
-            let number = number::fixed(number, 6);
+            let number = text::c_number::fixed(number, 6);
             return Err(refuse!("Invalid smoothing-window {number}: must be between 0 and 1"));
         }
         self.version = 4;

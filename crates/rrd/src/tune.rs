@@ -14,7 +14,7 @@ use crate::specification::NAME_BYTES_MAX;
 /// Changes one parameter, by the letter of `rrdtool tune`.
 ///
 /// # Errors
-/// With RRDtool's texts.
+/// If RRDtool would fail too; the text is RRDtool's.
 pub fn change(image: &mut Image, letter: char, value: &str) -> Result<()> {
     let header = &mut image.header;
     match letter {

@@ -82,7 +82,7 @@ pub struct Updater {
     rows: Vec<RowCount>,
     /// The coefficient of the next row of the season that was read last.
     season: Vec<f64>,
-    /// That of the row before it.
+    /// The coefficient of the row before it.
     season_before: Vec<f64>,
     /// Rows to be written, for each archive.
     pending: Vec<Pending>,

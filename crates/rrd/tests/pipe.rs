@@ -5,8 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rrd::command::World;
-use rrd::dump::LocalZone;
+use rrd::command::CommandEnvironment;
 use rrd::header::Time;
 use rrd::pipe::{Next, Session};
 use rrd::update::Moments;
@@ -23,13 +22,11 @@ impl Moments for Plain {
     }
 }
 
-impl LocalZone for Plain {
-    fn offset(&self, _seconds: i64) -> (i32, String) {
-        (0, "UTC".to_owned())
+impl CommandEnvironment for Plain {
+    fn zone(&self) -> &calendar::CivilZone {
+        &calendar::UTC
     }
-}
 
-impl World for Plain {
     fn period(&self, _start: &str, _end: &str) -> Result<(i64, i64), String> {
         Err("no periods".to_owned())
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rrd::check;
 use rrd::create::{Options, create};
-use rrd::dump::{Heading, LocalZone, dump};
+use rrd::dump::{Heading, dump};
 use rrd::header::{Time, archive_value, primary_value};
 use rrd::image::Image;
 use rrd::repair::{self, Repaired, repair_bytes};
@@ -22,12 +22,6 @@ use crate::oracle::{Random, name, ours, setting, words};
 const NOW: i64 = 1_700_000_000;
 
 struct Unknown;
-
-impl LocalZone for Unknown {
-    fn offset(&self, _seconds: i64) -> (i32, String) {
-        (0, "UTC".to_owned())
-    }
-}
 
 impl Moments for Unknown {
     fn now(&self) -> Time {
@@ -290,7 +284,7 @@ fn a_window_without_room_is_refused() {
         image.header.archives[failures].values[archive_value::WINDOW] = window;
         image.write(&path).unwrap();
         let file = File::open(&path, Access::Read).unwrap();
-        let dumped = dump::<rrd::Error>(&file, Heading::None, &Unknown, |_| Ok(()));
+        let dumped = dump::<rrd::Error>(&file, Heading::None, &calendar::UTC, |_| Ok(()));
         assert_eq!(dumped.is_ok(), fits, "{window}");
         for (letter, value) in [('b', "x"), ('f', "3")] {
             let changed = tune::change(&mut image.clone(), letter, value);

@@ -14,9 +14,9 @@ use rrdcached::{
     Server, Socket,
 };
 
-struct Here;
+struct LocalMachine;
 
-impl DaemonWorld for Here {
+impl DaemonWorld for LocalMachine {
     fn now(&self) -> Time {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Time { seconds: now.as_secs() as i64, microseconds: i64::from(now.subsec_micros()) }
@@ -30,8 +30,8 @@ impl DaemonWorld for Here {
         String::new()
     }
 
-    fn offset(&self, _: i64) -> (i32, String) {
-        (0, "UTC".to_owned())
+    fn zone(&self) -> &calendar::CivilZone {
+        &calendar::UTC
     }
 }
 
@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         acknowledge,
         tls: None,
     };
-    let daemon = CachingDaemon::new(settings, Box::new(Here))?;
+    let daemon = CachingDaemon::new(settings, Box::new(LocalMachine))?;
     let _server = Server::start(daemon, vec![listener])?;
     loop {
         std::thread::park();

@@ -6,6 +6,7 @@
 //! text is what an update takes, and what PENDING shows.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -15,7 +16,7 @@ use rrd::header::Time;
 
 use crate::journal::Name;
 use crate::locks::lock;
-use crate::name_hash::NameHash;
+use crate::name_hash::{NameHash, name_hash};
 
 /// A file.
 #[derive(Debug)]
@@ -148,7 +149,7 @@ pub(crate) const ENTRY_BYTES: usize = 512;
 
 impl Cache {
     pub(crate) fn new() -> Self {
-        let hash = NameHash::default();
+        let hash = name_hash();
         Self {
             aliases: (0..SHARDS).map(|_| Mutex::new(HashMap::with_hasher(hash.clone()))).collect(),
             hash,
@@ -161,7 +162,7 @@ impl Cache {
 
     /// The table of a name, by the highest bits of its hash; the table itself uses the lowest.
     fn shard(&self, name: &[u8]) -> &Names {
-        &self.aliases[(self.hash.hash(name) >> 32) as usize % SHARDS]
+        &self.aliases[(self.hash.hash_one(name) >> 32) as usize % SHARDS]
     }
 
     /// The file of a name that was used before.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use calendar::CivilZone;
 use rrd::header::Time;
 use rrd::update::Moments;
 
@@ -28,8 +29,8 @@ pub trait DaemonWorld: Send + Sync {
     /// A text that changes whenever the machine starts.
     fn boot(&self) -> String;
 
-    /// Offset of local time in seconds, and its name: dumps show times in words.
-    fn offset(&self, seconds: i64) -> (i32, String);
+    /// The time zone: dumps show times in words.
+    fn zone(&self) -> &CivilZone;
 }
 
 /// Bounds on memory.

@@ -12,6 +12,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::hash::BuildHasher as _;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::panic::resume_unwind;
@@ -25,7 +26,7 @@ use rrd::number::parse_prefix;
 use crate::cache::{Entry, Readings};
 use crate::daemon::CachingDaemon;
 use crate::journal::{Found, Record, SegmentBytes};
-use crate::name_hash::NameHash;
+use crate::name_hash::{NameHash, name_hash};
 use crate::paths;
 use crate::protocol::{Command, Fields, LINE_BYTES_MAX};
 
@@ -62,12 +63,12 @@ type Replayed = (u64, Arc<Entry>);
 fn read_all(daemon: &CachingDaemon, found: &Found) -> Vec<Replayed> {
     let count = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     let count = count.min(WORKERS_MAX);
-    let hash = NameHash::default();
+    let hash = name_hash();
     let mut damaged = 0;
     let mut workers: Vec<Files> = (0..count).map(|_| Files::default()).collect();
     let texts = read_texts(daemon, &found.texts, &mut damaged);
     for (path, readings) in texts.readings {
-        let share = hash.hash(path.as_os_str().as_bytes()) as usize % count;
+        let share = hash.hash_one(path.as_os_str().as_bytes()) as usize % count;
         let index = workers[share].file(&path);
         workers[share].readings[index].1 = readings;
     }
@@ -125,7 +126,7 @@ impl Segment {
         // A file's name stands before its first use, unless its block is damaged or late.
         for record in bytes.records() {
             if let Record::Name { id, path } = record {
-                let share = hash.hash(path) as usize % workers;
+                let share = hash.hash_one(path) as usize % workers;
                 names[share].push((id, paths::path(path).to_owned()));
             }
         }

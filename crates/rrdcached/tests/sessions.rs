@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use crate::common::{Client, GAUGE, Here, folder, make, rows, settings, start, start_with};
+use crate::common::{Client, GAUGE, LocalMachine, folder, make, rows, settings, start, start_with};
 use rrdcached::{Acknowledge, DaemonWorld};
 
 #[test]
@@ -54,7 +54,7 @@ fn a_write_that_fails_is_kept_and_done_later() {
     let (_held, path) = folder();
     let file = path.join("base/a.rrd");
     make(&file, GAUGE);
-    let world = Here::default();
+    let world = LocalMachine::default();
     let server = start_with(&path, settings(&path), Acknowledge::Os, world.clone());
     let mut client = Client::connect(&path);
     client.ask("UPDATE a.rrd 1600000001:5");
@@ -233,8 +233,8 @@ impl DaemonWorld for Clock {
         String::new()
     }
 
-    fn offset(&self, _: i64) -> (i32, String) {
-        (0, "UTC".to_owned())
+    fn zone(&self) -> &calendar::CivilZone {
+        &calendar::UTC
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::{GAUGE, Here, folder, make, rows, settings};
+use crate::common::{GAUGE, LocalMachine, folder, make, rows, settings};
 use rrdcached::protocol::Permissions;
 use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Listener, Purpose, Server, Socket};
 use rrdclient::{Client, ClientError, TlsFiles};
@@ -30,7 +30,7 @@ fn start(
         acknowledge: Acknowledge::Os,
         tls: Some(tls),
     };
-    let daemon = CachingDaemon::new(settings, Box::new(Here::default())).expect("daemon");
+    let daemon = CachingDaemon::new(settings, Box::new(LocalMachine::default())).expect("daemon");
     (Server::start(daemon, vec![listener]).expect("server"), address)
 }
 

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 
-use crate::common::{GAUGE, Here, folder, make, rows, settings};
+use crate::common::{GAUGE, LocalMachine, folder, make, rows, settings};
 use rrdcached::protocol::Permissions;
 use rrdcached::{Acknowledge, CachingDaemon, Listener, Purpose, Server, Socket};
 use rrdclient::{Client, TlsFiles};
@@ -96,7 +96,8 @@ fn several_writers_lose_nothing() {
     let (plain, plain_address) = listen(None, Acknowledge::Os);
     let tls = ServerTls::load(&own.certificate, &own.key, Some(&authority.file)).expect("tls");
     let (encrypted, address) = listen(Some(tls), Acknowledge::Disk);
-    let daemon = CachingDaemon::new(settings(&path), Box::new(Here::default())).expect("daemon");
+    let daemon =
+        CachingDaemon::new(settings(&path), Box::new(LocalMachine::default())).expect("daemon");
     let server = Server::start(daemon, vec![plain, encrypted]).expect("server");
     std::thread::scope(|scope| {
         for number in 0..PLAIN {

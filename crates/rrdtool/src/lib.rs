@@ -1,6 +1,6 @@
 //! RRDtool's commands, all of them: databases, graphs, times and the caching daemon joined.
 //!
-//! Uses `rrd`, `graph`, `timespec` and `rrdclient`.  Two programs are made of it: the verb `whit rrd` and the C library `librrd`.  Reads neither the
+//! Uses `rrd`, `graph`, `time_words` and `rrdclient`.  Two programs are made of it: the verb `whit rrd` and the C library `librrd`.  Reads neither the
 //! environment nor the clock: [`ToolEnvironment`] has what a program knows of them.
 //!
 //! Begin with `tool.rs`; `daemon.rs` is the caching daemon as `rrd` sees it, `series.rs` the files

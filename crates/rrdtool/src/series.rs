@@ -2,12 +2,12 @@
 
 use graph::elements::Consolidation;
 use graph::series::{SeriesRequest, SeriesSource, SeriesTable};
-use rrd::command::World;
+use rrd::command::CommandEnvironment;
 use rrd::fetch::FetchRequest;
 use rrd::header::ConsolidationFunction;
 
 /// Databases by their path, or by a caching daemon.
-pub(crate) struct Databases<'a>(pub(crate) &'a dyn World);
+pub(crate) struct Databases<'a>(pub(crate) &'a dyn CommandEnvironment);
 
 impl SeriesSource for Databases<'_> {
     fn fetch(&mut self, request: &SeriesRequest<'_>) -> Result<SeriesTable, String> {

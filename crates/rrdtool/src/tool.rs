@@ -5,15 +5,15 @@ use std::io::{Read as _, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
+use calendar::CivilZone;
 use graph::command::{GraphCommand, GraphError, GraphResult, XportResult};
 use graph::series::WallClock;
 use rrd::Locking;
-use rrd::command::{Daemon, Failure, World};
+use rrd::command::{CommandEnvironment, Daemon, Failure};
 use rrd::fetch::{FetchRequest, FetchedSeries};
 use rrd::header::Time;
 use rrd::update::Moments;
 use rrdclient::{Client, TlsFiles};
-use timespec::CivilZone;
 
 use crate::daemon::Connected;
 use crate::series::Databases;
@@ -137,7 +137,7 @@ impl Tool {
     /// Draws a picture or makes a table, and writes its file.
     ///
     /// # Errors
-    /// With RRDtool's texts.
+    /// If RRDtool would fail too; the text is RRDtool's.
     pub fn graph(&self, arguments: &[String]) -> Result<GraphOutcome, Failure> {
         self.try_graph(arguments).map_err(refused)
     }
@@ -158,7 +158,7 @@ impl Tool {
     /// Makes the table of `xport`.
     ///
     /// # Errors
-    /// With RRDtool's texts.
+    /// If RRDtool would fail too; the text is RRDtool's.
     pub fn xport(&self, arguments: &[String]) -> Result<XportResult, Failure> {
         graph::command::xport(arguments, &mut Databases(self), &self.wall_clock()).map_err(refused)
     }
@@ -211,28 +211,24 @@ impl Moments for Tool {
 
     fn parse(&self, words: &str) -> Result<i64, String> {
         let zone = &self.environment.zone;
-        let parsed = timespec::parse(words, self.now().seconds, zone);
+        let parsed = time_words::parse(words, self.now().seconds, zone);
         let time = parsed.map_err(|error| error.to_string())?;
         time.absolute(zone).map_err(|error| error.to_string())
     }
 }
 
-impl rrd::dump::LocalZone for Tool {
-    fn offset(&self, seconds: i64) -> (i32, String) {
-        let zone = &self.environment.zone;
-        let (offset, _) = zone.offset(seconds);
-        (i32::try_from(offset).unwrap_or(0), zone.abbreviation(seconds))
+impl CommandEnvironment for Tool {
+    fn zone(&self) -> &CivilZone {
+        &self.environment.zone
     }
-}
 
-impl World for Tool {
     fn period(&self, start: &str, end: &str) -> Result<(i64, i64), String> {
         let (now, zone) = (self.now().seconds, &self.environment.zone);
         let parse = |text: &str, which: &str| {
-            timespec::parse(text, now, zone).map_err(|error| format!("{which} time: {error}"))
+            time_words::parse(text, now, zone).map_err(|error| format!("{which} time: {error}"))
         };
         let (start, end) = (parse(start, "start")?, parse(end, "end")?);
-        timespec::resolve(&start, &end, zone).map_err(|error| error.to_string())
+        time_words::resolve(&start, &end, zone).map_err(|error| error.to_string())
     }
 
     fn fetch(&self, file: &str, request: &FetchRequest) -> Result<FetchedSeries, rrd::Error> {

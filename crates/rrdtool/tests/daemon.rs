@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use calendar::CivilZone;
 use rrd::header::Time;
 use rrdtool::{Tool, ToolEnvironment};
 use testkit::Rrdcached;
-use timespec::CivilZone;
 
 fn now() -> Time {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();

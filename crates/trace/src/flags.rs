@@ -6,8 +6,7 @@
 use std::io::Write as _;
 
 use bpf::NameList;
-
-use crate::digits;
+use text::integer::push_hexadecimal;
 
 pub(crate) mod errors;
 pub(crate) mod event;
@@ -79,13 +78,13 @@ impl Flags {
         let start = out.len();
         let rest = self.write_names(value, out);
         if out.len() == start {
-            digits::hex(rest, out);
+            push_hexadecimal(out, rest);
             if !self.unknown.is_empty() {
                 let _ = write!(out, " /* {} */", self.unknown);
             }
         } else if rest != 0 {
             out.push(b'|');
-            digits::hex(rest, out);
+            push_hexadecimal(out, rest);
         }
     }
 
@@ -97,7 +96,7 @@ impl Flags {
             if out.len() > start {
                 out.push(b'|');
             }
-            digits::hex(rest, out);
+            push_hexadecimal(out, rest);
         }
     }
 
@@ -142,7 +141,7 @@ impl Names {
 
 /// Writes `0x1f`, and `0` for zero.
 pub(crate) fn hex(value: u64, out: &mut Vec<u8>) {
-    if value == 0 { out.push(b'0') } else { digits::hex(value, out) }
+    if value == 0 { out.push(b'0') } else { push_hexadecimal(out, value) }
 }
 
 #[cfg(test)]

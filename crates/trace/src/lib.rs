@@ -19,7 +19,6 @@ mod clock;
 mod count;
 mod decode;
 mod descriptors;
-mod digits;
 pub mod engine;
 mod event;
 mod flags;

@@ -69,7 +69,7 @@ impl View for Csv {
         self.plans = defs.iter().map(|def| self.selection.plan(def)).collect();
         self.wide = !options.fields.is_empty();
         self.host.clear();
-        quote_into(&mut self.host, text::escape(meta.host().as_bytes()).as_bytes());
+        text::push_csv_field(&mut self.host, text::escape(meta.host().as_bytes()).as_bytes());
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl Csv {
                 instance => format!("{source}[{instance}].{field}"),
             };
             self.line.push(b',');
-            quote_into(&mut self.line, name.as_bytes());
+            text::push_csv_field(&mut self.line, name.as_bytes());
         }
         self.line.push(b'\n');
         out.write_all(&self.line)
@@ -172,7 +172,7 @@ impl Csv {
                     line.extend_from_slice(&self.host);
                     for part in [&*track.def.name, &*instance, &*track.def.fields[field].name, ""] {
                         line.push(b',');
-                        quote_into(line, part.as_bytes());
+                        text::push_csv_field(line, part.as_bytes());
                     }
                     if push_value(line, &row, field) {
                         line.push(b'\n');
@@ -245,27 +245,12 @@ fn shown<'a>(
 fn push_value(line: &mut Vec<u8>, row: &Row<'_>, field: usize) -> bool {
     if row.track.def.fields[field].kind == Kind::Text {
         let Some(text) = row.text(field) else { return false };
-        quote_into(line, text::escape(text).as_bytes());
+        text::push_csv_field(line, text::escape(text).as_bytes());
         return true;
     }
     let Some(value) = number(row, field) else { return false };
     // Writing to a vector cannot fail.
     write!(line, "{value}").is_ok()
-}
-
-/// Appends a field, quoted if necessary.
-pub(crate) fn quote_into(line: &mut Vec<u8>, field: &[u8]) {
-    if !field.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
-        return line.extend_from_slice(field);
-    }
-    line.push(b'"');
-    for &byte in field {
-        if byte == b'"' {
-            line.push(b'"');
-        }
-        line.push(byte);
-    }
-    line.push(b'"');
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! The caller gives the zone, so a test (or `--utc`) does not depend on the machine's.
 
+use calendar::{MONTHS, WEEKDAYS};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -122,15 +123,14 @@ impl LocalTime {
 
     /// `Sat Nov 21 09:16:10 2026`, with milliseconds under `-om`.
     pub fn push_long(&self, options: &Options, out: &mut Vec<u8>) {
-        const DAYS: &[u8] = b"MonTueWedThuFriSatSun";
-        const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
-        let three = |names: &'static [u8], index: i8| {
-            let at = usize::try_from(index).unwrap_or(0) * 3;
-            names.get(at..at + 3).unwrap_or_default()
+        let three = |names: &'static [&str], index: i8| {
+            let name = usize::try_from(index).ok().and_then(|index| names.get(index));
+            name.map_or(&b""[..], |name| &name.as_bytes()[..3])
         };
-        out.extend_from_slice(three(DAYS, self.date.weekday().to_monday_zero_offset()));
+        let weekday = self.date.weekday().to_sunday_zero_offset();
+        out.extend_from_slice(three(&WEEKDAYS, weekday));
         out.push(b' ');
-        out.extend_from_slice(three(MONTHS, self.date.month() - 1));
+        out.extend_from_slice(three(&MONTHS, self.date.month() - 1));
         out.push(b' ');
         if self.date.day() < 10 {
             out.push(b' ');
@@ -158,8 +158,7 @@ impl LocalTime {
 }
 
 fn push_two(out: &mut Vec<u8>, value: i8) {
-    let value = value.unsigned_abs();
-    out.extend_from_slice(&[b'0' + value / 10 % 10, b'0' + value % 10]);
+    layout::number::push_two(out, value.unsigned_abs().into());
 }
 
 /// Whether lines begin with a time column.

@@ -6,9 +6,9 @@ use super::Complaints;
 
 /// The layers, lowest first.  Some of these crates do not exist yet.
 const LAYERS: &[&[&str]] = &[
-    &["sample", "tls"],
-    &["procfs", "layout", "template", "spawn", "bpf", "rpn", "timespec", "rrdclient", "logring"],
-    &["source", "recording", "rrd", "view", "sink", "snmp", "logdrain"],
+    &["sample", "text", "calendar", "tls"],
+    &["procfs", "layout", "template", "spawn", "bpf", "rpn", "time_words", "rrdclient", "logring"],
+    &["source", "recording", "rrd", "view", "sink", "snmp", "log_format"],
     &["recorder", "feed", "graph", "logcarry", "logger", "run", "trace", "agent"],
     &["web", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench"],
     &["cli", "librrd"],

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
-use logdrain::{
+use log_format::{
     FileRotation, FileSink, LogRecord, LogSink, LogZone, RecordFormat, TextFormat, WriterSink,
     write_message,
 };

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use logdrain::{
+use log_format::{
     AcsXmlFormat, Drain, FileRotation, FileSink, JsonFormat, LogSink, LogZone, RecordFormat,
     SyslogFormat, TextFormat, WriterSink,
 };

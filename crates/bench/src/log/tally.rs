@@ -1,6 +1,6 @@
 //! The audit: each call has a number, and each number must arrive once.
 
-use logdrain::LogRecord;
+use log_format::LogRecord;
 use logring::LogValue;
 
 /// What stands before the numbers of a call in every message.

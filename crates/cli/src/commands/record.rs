@@ -253,7 +253,7 @@ impl RecordSettings {
         refuse_other_counters(arguments.cpu_way, &context)?;
         let defs = recorder.sampler.defs();
         let mut options = self.options.clone();
-        options.local_offset = display::local_offset(&self.zone);
+        options.zone = calendar::CivilZone::new(self.zone.clone());
         let sending = arguments.address.is_some();
         arguments.display.settle_list(&mut options, false, sending)?;
         let mut outputs = Outputs::new(Box::new(self.messages(arguments)), self.zone.clone());

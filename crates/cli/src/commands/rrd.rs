@@ -231,7 +231,7 @@ fn cpu_seconds() -> [f64; 2] {
 /// The commands on this machine: its clock, its time zone and RRDtool's variables.
 fn tool() -> Tool {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let mut here = ToolEnvironment::new(now, timespec::CivilZone::found_by(crate::zone::local));
+    let mut here = ToolEnvironment::new(now, calendar::CivilZone::found_by(crate::zone::local));
     here.locking = match variable("RRD_LOCKING").as_deref() {
         Some("block") => Locking::Block,
         Some("none") => Locking::None,

@@ -4,8 +4,8 @@
 //! the log and signals.  `-P`, `-s`, `-m` and `--ack` hold for the `-l` that follow them, so their
 //! places on the command line matter.
 
+mod machine;
 mod sockets;
-mod world;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -274,7 +274,8 @@ fn begin(
         None if options.foreground => None,
         None => Some(PidFile::at(Path::new(DEFAULT_PID_FILE))?),
     };
-    let world = world::Here::new(&options.log_level, options.log.as_deref(), options.foreground)?;
+    let machine =
+        machine::LocalMachine::new(&options.log_level, options.log.as_deref(), options.foreground)?;
     if let Some(user) = &user {
         if let Some(held) = &held {
             held.give_to(user);
@@ -302,7 +303,7 @@ fn begin(
             ..Limits::default()
         },
     };
-    let daemon = CachingDaemon::new(settings, Box::new(world))?;
+    let daemon = CachingDaemon::new(settings, Box::new(machine))?;
     Ok((Server::start(daemon, listeners).context("cannot start threads")?, held))
 }
 

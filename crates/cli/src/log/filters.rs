@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use log_format::{LogZone, RecordFormat, TextFormat, parse_time};
 use logcarry::query::Filter;
-use logdrain::{LogZone, RecordFormat, TextFormat, parse_time};
 use logring::LogLevel;
 
 /// Which records.
@@ -110,7 +110,7 @@ impl FormatArguments {
             _ => is_terminal && std::env::var_os("NO_COLOR").is_none(),
         };
         let zone = self.zone.zone();
-        logdrain::format_named(&self.format, has_colors, zone)
+        log_format::format_named(&self.format, has_colors, zone)
             .unwrap_or_else(|| Box::new(TextFormat::new(has_colors, zone)))
     }
 }

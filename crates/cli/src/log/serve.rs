@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use log_format::{FileRotation, LogOutputOptions, open_output};
 use logcarry::address::LogAddress;
 use logcarry::auth;
 use logcarry::central::{AdmissionLimits, Central, CentralSettings};
 use logcarry::proxy::{Proxy, ProxySettings, ProxyWaker};
 use logcarry::spool::Spool;
 use logcarry::store::{Retention, Store, StoreSettings};
-use logdrain::{FileRotation, LogOutputOptions, open_output};
 
 use super::filters::{DEFAULT_STORE, ZoneArguments, default_directory};
 use super::reach::{DEFAULT_CENTRAL, ReachArguments, address, secret};
@@ -41,7 +41,7 @@ pub(crate) struct ProxyArguments {
     #[arg(short = 'o', long, value_name = "FORM:TARGET")]
     output: Vec<String>,
     /// Begin the next file of an output after so many bytes
-    #[arg(long, value_name = "SIZE", value_parser = logdrain::parse_size, requires = "output")]
+    #[arg(long, value_name = "SIZE", value_parser = log_format::parse_size, requires = "output")]
     rotate: Option<u64>,
     /// Files that are kept beside the one that is written: FILE.1 is the newest
     #[arg(long, value_name = "N", default_value_t = 5, requires = "rotate")]
@@ -52,16 +52,16 @@ pub(crate) struct ProxyArguments {
     #[arg(short = 's', long, value_name = "FOLDER", default_value = DEFAULT_SPOOL)]
     spool: PathBuf,
     /// Most bytes of the spool; then rings are not freed, and writers do what their policy says
-    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = logdrain::parse_size)]
+    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = log_format::parse_size)]
     quota: u64,
     #[command(flatten)]
     reach: ReachArguments,
     /// Longest pause between two looks at the rings.  After 100 ms without a record a pause may last a
     /// second: the next record ends it, as errors and a flush always do
-    #[arg(long, value_name = "SPAN", default_value = "10ms", value_parser = logdrain::parse_span)]
+    #[arg(long, value_name = "SPAN", default_value = "10ms", value_parser = log_format::parse_span)]
     idle: Duration,
     /// Wait until the disk has what has been unacknowledged for this long; 0: never
-    #[arg(long, value_name = "SPAN", default_value = "50ms", value_parser = logdrain::parse_span)]
+    #[arg(long, value_name = "SPAN", default_value = "50ms", value_parser = log_format::parse_span)]
     sync: Duration,
     /// Read what there is, send it, and end once it is committed, or in the outputs without a central
     /// server
@@ -87,16 +87,16 @@ pub(crate) struct CentralArguments {
     #[arg(long, value_name = "WHEN", default_value = "disk", value_parser = ["none", "os", "disk"])]
     ack: String,
     /// How long a commit waits for more records, if there are few
-    #[arg(long, value_name = "SPAN", default_value = "5ms", value_parser = logdrain::parse_span)]
+    #[arg(long, value_name = "SPAN", default_value = "5ms", value_parser = log_format::parse_span)]
     delay: Duration,
     /// Bytes after which a segment of the store is closed
-    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = logdrain::parse_size)]
+    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = log_format::parse_size)]
     segment: u64,
     /// Most bytes of the store: the oldest segments are removed
-    #[arg(long, value_name = "SIZE", value_parser = logdrain::parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = log_format::parse_size)]
     keep: Option<u64>,
     /// Age of a segment's newest record at which it is removed: 90d
-    #[arg(long, value_name = "SPAN", value_parser = logdrain::parse_span)]
+    #[arg(long, value_name = "SPAN", value_parser = log_format::parse_span)]
     keep_for: Option<Duration>,
 }
 

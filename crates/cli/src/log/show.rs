@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use log_format::{RecordFormat, WriterSink};
 use logcarry::query::Filter;
 use logcarry::store::{Chunk, Item, StoreReader};
-use logdrain::{RecordFormat, WriterSink};
 
 use super::filters::{self, DEFAULT_STORE, FilterArguments, FormatArguments, default_directory};
 use super::reach::ReachArguments;
@@ -284,7 +284,7 @@ pub(crate) fn recover(arguments: &RecoverArguments) -> anyhow::Result<ExitCode> 
     let stdout = io::stdout();
     let format = arguments.format.format(stdout.is_terminal());
     let mut sink = WriterSink::new(format, BufWriter::new(stdout));
-    let recovered = logdrain::recover(&folder, &mut sink)?;
+    let recovered = log_format::recover(&folder, &mut sink)?;
     for complaint in &recovered.complaints {
         crate::stderr::message(complaint);
     }

@@ -176,7 +176,7 @@ impl<'a> Player<'a> {
     ) -> anyhow::Result<bool> {
         let mut options = self.arguments.options_for(set)?;
         let (zone, shift_ns) = self.clock_of(set.recordings[0]);
-        options.local_offset = display::local_offset(&zone);
+        options.zone = calendar::CivilZone::new(zone.clone());
         options.sources_played.clone_from(&self.sources);
         let unique = self.arguments.makes_plot_files() && options.has('u');
         let settings = self.arguments.settings(&options)?;

@@ -11,7 +11,7 @@ use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use logdrain::{LogRecord, LogSink, RecordOrigin};
+use log_format::{LogRecord, LogSink, RecordOrigin};
 use logring::{Batch as RingBatch, Dictionary, LogLevel, RecordIterator, RingNotice, RingRecord};
 
 use super::Proxy;

@@ -3,7 +3,7 @@
 //! The value of a line holds from its own time back to the time of the next line.  A step of a
 //! table gets the mean of what lies in it, weighted by time, and the largest of the maxima.
 
-use super::number::truncated;
+use text::c_number::to_long;
 
 /// One of the four tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,8 +151,8 @@ impl<'a> Steps<'a> {
         let (current, older) = (self.history.at(self.index), self.history.at(self.index + 1));
         if now == current.time && self.index < self.history.valid && now - step == older.time {
             self.index += 1;
-            let input_max = truncated(current.input_max) as f64;
-            let output_max = truncated(current.output_max) as f64;
+            let input_max = to_long(current.input_max) as f64;
+            let output_max = to_long(current.output_max) as f64;
             return LogLine { input_max, output_max, ..current };
         }
         if now > current.time {
@@ -178,8 +178,8 @@ impl<'a> Steps<'a> {
             input += current.input * seconds as f64;
             output += current.output * seconds as f64;
             covered = covered.wrapping_add(seconds);
-            input_max = truncated((input_max as f64).max(current.input_max));
-            output_max = truncated((output_max as f64).max(current.output_max));
+            input_max = to_long((input_max as f64).max(current.input_max));
+            output_max = to_long((output_max as f64).max(current.output_max));
             if end > older {
                 break;
             }

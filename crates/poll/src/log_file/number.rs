@@ -1,13 +1,6 @@
-//! Numbers of log files: decimal text to and from 64-bit integers, as the C library reads them.
+//! Numbers of log files: decimal text as 64-bit integers, as the C library reads them.
 //!
 //! A file has 12,700 numbers, so nothing here allocates or goes through `str`.
-
-/// A floating-point number as a C program on x86-64 makes an integer of it: what does not fit, and
-/// what is no number, is the smallest integer.
-pub(super) fn truncated(value: f64) -> i64 {
-    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    if (-LIMIT..LIMIT).contains(&value) { value as i64 } else { i64::MIN }
-}
 
 /// Reads one integer at `*at`: spaces, a sign, digits.  A number that does not fit becomes the
 /// nearest that does.  None, with `*at` anywhere, if there is no digit.
@@ -52,28 +45,10 @@ pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// Appends an integer in decimal.
-pub(super) fn push(out: &mut Vec<u8>, value: i64) {
-    if (0..10).contains(&value) {
-        out.push(b'0' + value as u8);
-        return;
-    }
-    let mut digits = [0_u8; 20];
-    let mut begin = digits.len();
-    let mut rest = value.unsigned_abs();
-    while rest > 0 {
-        begin -= 1;
-        digits[begin] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    if value < 0 {
-        out.push(b'-');
-    }
-    out.extend_from_slice(&digits[begin..]);
-}
-
 #[cfg(test)]
 mod tests {
+    use text::integer::push_i64;
+
     use super::*;
 
     #[test]
@@ -101,18 +76,9 @@ mod tests {
     fn a_pushed_number_reads_back() {
         for value in [0, 1, 9, 10, -1, 12_345, i64::MAX, i64::MIN] {
             let mut out = Vec::new();
-            push(&mut out, value);
+            push_i64(&mut out, value);
             assert_eq!(String::from_utf8_lossy(&out), value.to_string());
             assert_eq!(read(&out, &mut 0), Some(value));
-        }
-    }
-
-    #[test]
-    fn what_fits_no_integer_is_the_smallest() {
-        assert_eq!(truncated(-0.9), 0);
-        assert_eq!(truncated(1e18), 1_000_000_000_000_000_000);
-        for value in [f64::NAN, f64::INFINITY, 1e19, -1e19] {
-            assert_eq!(truncated(value), i64::MIN);
         }
     }
 }

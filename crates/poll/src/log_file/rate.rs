@@ -7,7 +7,8 @@
 //! `rateup` knows nothing of restarts.  Here a counter that has begun anew since the last update is
 //! taken as an unknown one, and not as one that has wrapped.
 
-use super::number::truncated;
+use text::c_number::to_long;
+
 use crate::{PollTarget, Reading, TargetOptions};
 
 /// How the values of a target are meant.
@@ -124,7 +125,7 @@ impl LogReading {
         let period = last.map_or(0, |(time, ..)| self.time - time);
         let usual = (1..=PERIOD_MAX).contains(&period) && !self.has_begun_anew(last);
         let one = |value: Option<i128>, before: Option<LastCounter>, newest: f64| {
-            let again = if self.unknown_as_zero { 0 } else { truncated(newest) };
+            let again = if self.unknown_as_zero { 0 } else { to_long(newest) };
             let rate = match (usual, value, before) {
                 (true, Some(value), Some(LastCounter::Counter(before))) if value != -1 => {
                     self.rate(value, before, period as f64)
@@ -158,7 +159,7 @@ impl LogReading {
                 }
             }
         };
-        truncated(rate + 0.5)
+        to_long(rate + 0.5)
     }
 }
 

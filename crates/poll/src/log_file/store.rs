@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use text::c_number::to_long;
+use text::integer::push_i64;
 
 use super::history::{Anomalies, LINES_MAX, LogHistory, LogLine};
 use super::number;
@@ -213,21 +215,21 @@ impl LogFiles {
     fn write_text(&mut self, reading: &LogReading) {
         let out = &mut self.text;
         out.clear();
-        number::push(out, reading.time);
+        push_i64(out, reading.time);
         for value in [reading.input, reading.output] {
             out.push(b' ');
             let value = value.unwrap_or(-1);
             match i64::try_from(value) {
-                Ok(value) => number::push(out, value),
+                Ok(value) => push_i64(out, value),
                 Err(_) => out.extend_from_slice(value.to_string().as_bytes()),
             }
         }
         out.push(b'\n');
         for line in &self.lines {
-            number::push(out, line.time);
+            push_i64(out, line.time);
             for value in [line.input, line.output, line.input_max, line.output_max] {
                 out.push(b' ');
-                number::push(out, number::truncated(value));
+                push_i64(out, to_long(value));
             }
             out.push(b'\n');
         }

@@ -6,6 +6,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use text::escape::html_text;
 
 use super::{PagePeriod, Summary, comments, number};
 use crate::config::Global;
@@ -143,11 +144,11 @@ impl Page<'_> {
         let uptime = self.facts.uptime.filter(|uptime| !uptime.is_empty());
         if let Some(uptime) = uptime.filter(|_| !self.target.options.noinfo) {
             let name = self.facts.device_name.filter(|name| !name.is_empty());
-            let name = name.map(|name| format!("<strong>'{}'</strong>", escaped(name)));
+            let name = name.map(|name| format!("<strong>'{}'</strong>", html_text(name)));
             let name = name.as_deref().unwrap_or("the device");
             text.push_str(&format!(
                 ",<br />\nat which time {name} had been up for <strong>{}</strong>.",
-                escaped(uptime)
+                html_text(uptime)
             ));
         }
         text.push_str("</p>");
@@ -333,11 +334,6 @@ fn row(class: &str, name: &str, cells: &[String; 3]) -> String {
     }
     text.push_str("\t\t\t\t</tr>");
     text
-}
-
-/// What a device says of itself is text, not HTML.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// `Sunday, 22 November 2026 at 9:05`.

@@ -63,7 +63,7 @@ impl Raster {
         }
     }
 
-    fn dab(&mut self, (x, y): Point, brush: Brush) {
+    fn draw_pixel(&mut self, (x, y): Point, brush: Brush) {
         match brush {
             Brush::Solid(colour) => self.put((x, y), colour),
             Brush::Tall(colour) => {
@@ -96,7 +96,7 @@ impl Raster {
                 true => (first.0 + along, first.1 + across),
                 false => (first.0 + across, first.1 + along),
             };
-            self.dab(point, brush);
+            self.draw_pixel(point, brush);
             if short == 0 || error < 0 {
                 error += 2 * short;
             } else {

@@ -12,6 +12,7 @@
 //! line that fits decides.
 
 use rrd::number::scaled_duration;
+use text::wildcard::Wildcards;
 
 /// Most bytes of a table.
 pub(crate) const TABLE_BYTES_MAX: u64 = 64 << 10;
@@ -133,7 +134,9 @@ pub struct NamedSource<'a> {
 impl TableLine {
     /// Whether the line is about an instance of this name.
     pub(crate) fn fits(&self, instance: &[u8]) -> bool {
-        self.instances.as_deref().is_some_and(|pattern| matches(pattern.as_bytes(), instance))
+        self.instances
+            .as_deref()
+            .is_some_and(|pattern| Wildcards::SIMPLE.fit(pattern.as_bytes(), instance))
     }
 }
 
@@ -222,31 +225,6 @@ fn seconds(text: &str, archive: &str) -> Result<u64, String> {
     read.ok_or_else(wrong)
 }
 
-/// Whether a pattern of `*`, `?` and bytes fits a name.  Goes back to the latest `*` only.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut at, mut byte) = (0, 0);
-    let mut star = None;
-    while byte < name.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                star = Some((at, byte));
-                at += 1;
-            }
-            Some(&one) if one == b'?' || one == name[byte] => {
-                at += 1;
-                byte += 1;
-            }
-            _ => {
-                let Some((from, until)) = star else { return false };
-                star = Some((from, until + 1));
-                at = from + 1;
-                byte = until + 1;
-            }
-        }
-    }
-    pattern[at..].iter().all(|&rest| rest == b'*')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,9 +289,13 @@ mod tests {
             ("eth0", "eth0", true),
             ("eth0", "eth01", false),
         ] {
-            assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), fits, "{pattern} {name}");
+            assert_eq!(
+                Wildcards::SIMPLE.fit(pattern.as_bytes(), name.as_bytes()),
+                fits,
+                "{pattern} {name}"
+            );
         }
         let hostile = "*a".repeat(40);
-        assert!(!matches(hostile.as_bytes(), &[b'a'; 4_000][..39]));
+        assert!(!Wildcards::SIMPLE.fit(hostile.as_bytes(), &[b'a'; 4_000][..39]));
     }
 }

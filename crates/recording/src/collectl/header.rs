@@ -12,6 +12,7 @@
 
 use std::path::Path;
 
+use calendar::{DAY_S, days_of_date};
 use sample::Meta;
 
 use super::lines::Lines;
@@ -200,7 +201,7 @@ fn set_start(meta: &mut Meta, text: &str) {
     meta.set("started_ns", (seconds.saturating_mul(1_000_000_000)).to_string());
     let offset = local.saturating_sub(seconds);
     // More than a day is not a zone: the header was edited.
-    if offset.unsigned_abs() <= 86_400 {
+    if offset.abs() <= DAY_S {
         let (sign, size) = (if offset < 0 { '-' } else { '+' }, offset.abs());
         let (hours, minutes, rest) = (size / 3600, size / 60 % 60, size % 60);
         let zone = match rest {
@@ -217,18 +218,7 @@ fn local_seconds(date: &str) -> Option<i64> {
     let number = |text: &str, from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
     let (year, month, day) = (number(day, 0, 4)?, number(day, 4, 6)?, number(day, 6, 8)?);
     let (hour, minute, second) = (number(time, 0, 2)?, number(time, 2, 4)?, number(time, 4, 6)?);
-    Some(days_since_epoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
-}
-
-/// Days from 1970-01-01 to a date of the Gregorian calendar.  Years are counted from March, so
-/// that the leap day is the last day of its year.
-fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
-    let shifted = if month <= 2 { year - 1 } else { year };
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    shifted * 365 + shifted.div_euclid(4) - shifted.div_euclid(100)
-        + shifted.div_euclid(400)
-        + day_of_year
-        - 719_468
+    Some(days_of_date(year, month, day) * DAY_S + hour * 3600 + minute * 60 + second)
 }
 
 #[cfg(test)]
@@ -314,8 +304,8 @@ mod tests {
 
     #[test]
     fn dates() {
-        assert_eq!(days_since_epoch(1970, 1, 1), 0);
-        assert_eq!(days_since_epoch(2000, 2, 29), 11_016);
+        assert_eq!(days_of_date(1970, 1, 1), 0);
+        assert_eq!(days_of_date(2000, 2, 29), 11_016);
         assert_eq!(local_seconds("20261121-091141"), Some(1_795_252_301));
         assert_eq!(local_seconds("2026"), None);
     }

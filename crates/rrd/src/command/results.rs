@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::environment::{CommandEnvironment, Daemon, Failure, InfoEntry};
 use super::options::{DAEMON, Definition, Parsed, flag, parse, value};
-use super::world::{Daemon, Failure, InfoEntry, World};
 use crate::error::{Error, Result, refuse};
 use crate::fetch::{FetchRequest, FetchedSeries};
 use crate::file::{Access, File};
@@ -19,8 +19,11 @@ use crate::update::{self, WrittenValue};
 pub(super) const FIRST_SECONDS: i64 = 3600 * 24 * 365 * 10;
 
 /// The daemon of a command, if there is one.
-pub(super) fn connect(parsed: &Parsed, world: &dyn World) -> Result<Option<Arc<dyn Daemon>>> {
-    world.daemon(parsed.value('d')).map_err(Error::Argument)
+pub(super) fn connect(
+    parsed: &Parsed,
+    environment: &dyn CommandEnvironment,
+) -> Result<Option<Arc<dyn Daemon>>> {
+    environment.daemon(parsed.value('d')).map_err(Error::Argument)
 }
 
 /// Has a daemon write what it holds of a file.
@@ -29,13 +32,16 @@ pub(super) fn flush(daemon: Option<&Arc<dyn Daemon>>, file: &str) -> Result<()> 
 }
 
 /// `flushcached`.
-pub(super) fn flush_cached(arguments: &[String], world: &dyn World) -> Result<(), Failure> {
+pub(super) fn flush_cached(
+    arguments: &[String],
+    environment: &dyn CommandEnvironment,
+) -> Result<(), Failure> {
     let parsed = parse(arguments, &[DAEMON])?;
     if parsed.words.is_empty() {
         let usage = "Usage: rrdtool flushcached [--daemon|-d <addr>] <file> [<file> ...]";
         return Err(refuse!("{usage}").into());
     }
-    let Some(daemon) = connect(&parsed, world)? else {
+    let Some(daemon) = connect(&parsed, environment)? else {
         return Err(refuse!(
             "Daemon address \"(null)\" unknown. Please use the \"--daemon\" option to set an address on the command line or set the \"RRDCACHED_ADDRESS\" environment variable."
         )
@@ -58,15 +64,18 @@ const UPDATE_VERBOSE_OPTIONS: &[Definition] =
     &[value("template", 't'), flag("skip-past-updates", 's')];
 
 /// `update`.
-pub(super) fn update(arguments: &[String], world: &dyn World) -> Result<(), Failure> {
+pub(super) fn update(
+    arguments: &[String],
+    environment: &dyn CommandEnvironment,
+) -> Result<(), Failure> {
     let parsed = parse(arguments, UPDATE_OPTIONS)?;
     let (file, readings) = file_and_readings(&parsed)?;
-    match connect(&parsed, world)? {
+    match connect(&parsed, environment)? {
         Some(daemon) => {
-            let done = update_by_daemon(&*daemon, file, parsed.value('t'), readings, world);
+            let done = update_by_daemon(&*daemon, file, parsed.value('t'), readings, environment);
             Ok(done.map_err(Error::Argument)?)
         }
-        None => Ok(update_file(&parsed, file, readings, world, None)?),
+        None => Ok(update_file(&parsed, file, readings, environment, None)?),
     }
 }
 
@@ -74,7 +83,7 @@ pub(super) fn update(arguments: &[String], world: &dyn World) -> Result<(), Fail
 /// there is one.
 pub fn update_verbose(
     arguments: &[String],
-    world: &dyn World,
+    environment: &dyn CommandEnvironment,
 ) -> (Vec<InfoEntry>, Result<(), Failure>) {
     let parsed = parse(arguments, UPDATE_VERBOSE_OPTIONS);
     let parsed = match parsed {
@@ -86,7 +95,7 @@ pub fn update_verbose(
         Err(error) => return (Vec::new(), Err(error.into())),
     };
     let mut written = Vec::new();
-    let done = update_file(&parsed, file, readings, world, Some(&mut written));
+    let done = update_file(&parsed, file, readings, environment, Some(&mut written));
     let code = if done.is_ok() { 0 } else { -1 };
     let mut entries = vec![("return_value".to_owned(), InfoValue::Int(code))];
     let named = written_entries(Path::new(file), &written);
@@ -105,16 +114,16 @@ fn update_file(
     parsed: &Parsed,
     file: &str,
     readings: &[String],
-    world: &dyn World,
+    environment: &dyn CommandEnvironment,
     written: Option<&mut Vec<WrittenValue>>,
 ) -> Result<()> {
     let options = update::Options {
         template: parsed.value('t'),
         skip_past_updates: parsed.has('s'),
-        locking: world.locking(),
+        locking: environment.locking(),
     };
     let readings: Vec<&[u8]> = readings.iter().map(String::as_bytes).collect();
-    update::update(&PathBuf::from(file), &options, &readings, world, written)
+    update::update(&PathBuf::from(file), &options, &readings, environment, written)
 }
 
 /// Keys and values of what an update wrote, as `updatev` names them.
@@ -143,7 +152,7 @@ fn update_by_daemon(
     file: &str,
     template: Option<&str>,
     readings: &[String],
-    world: &dyn World,
+    environment: &dyn CommandEnvironment,
 ) -> Result<(), String> {
     let order = template.map(|template| order(daemon, file, template)).transpose()?;
     let ready = |reading: &String| {
@@ -153,7 +162,7 @@ fn update_by_daemon(
         };
         // The daemon takes numbers only.
         Ok(match reading.strip_prefix("N:") {
-            Some(rest) => format!("{}:{rest}", world.now().seconds),
+            Some(rest) => format!("{}:{rest}", environment.now().seconds),
             None => reading,
         })
     };
@@ -203,13 +212,13 @@ fn reordered(reading: &str, order: &[Option<usize>]) -> Result<String, String> {
 /// `last`: time of the last update, in seconds since 1970.
 ///
 /// # Errors
-/// With RRDtool's texts.
-pub fn last(arguments: &[String], world: &dyn World) -> Result<i64, Failure> {
+/// If RRDtool would fail too; the text is RRDtool's.
+pub fn last(arguments: &[String], environment: &dyn CommandEnvironment) -> Result<i64, Failure> {
     let parsed = parse(arguments, &[DAEMON])?;
     let [file] = parsed.words.as_slice() else {
         return Err(refuse!("Usage: rrdtool last [--daemon|-d <addr>] <file>").into());
     };
-    match connect(&parsed, world)? {
+    match connect(&parsed, environment)? {
         Some(daemon) => Ok(daemon.last(file).map_err(Error::Argument)?),
         None => Ok(info::last(Path::new(file))?),
     }
@@ -218,8 +227,8 @@ pub fn last(arguments: &[String], world: &dyn World) -> Result<i64, Failure> {
 /// `first`: end of the oldest row of an archive, in seconds since 1970.
 ///
 /// # Errors
-/// With RRDtool's texts.
-pub fn first(arguments: &[String], world: &dyn World) -> Result<i64, Failure> {
+/// If RRDtool would fail too; the text is RRDtool's.
+pub fn first(arguments: &[String], environment: &dyn CommandEnvironment) -> Result<i64, Failure> {
     let parsed = parse(arguments, &[value("rraindex", 'R'), DAEMON])?;
     let index = usize::try_from(parsed.value('R').map_or(0, leading_integer));
     // RRDtool does not look at words behind the file.
@@ -228,7 +237,7 @@ pub fn first(arguments: &[String], world: &dyn World) -> Result<i64, Failure> {
         return Err(refuse!("{usage}").into());
     };
     let index = index.map_err(|_| refuse!("invalid rraindex number"))?;
-    match connect(&parsed, world)? {
+    match connect(&parsed, environment)? {
         Some(daemon) => Ok(daemon.first(file, index).map_err(Error::Argument)?),
         None => Ok(info::first(Path::new(file), index)?),
     }
@@ -237,14 +246,17 @@ pub fn first(arguments: &[String], world: &dyn World) -> Result<i64, Failure> {
 /// `info`: what a file keeps and its state.
 ///
 /// # Errors
-/// With RRDtool's texts.
-pub fn info(arguments: &[String], world: &dyn World) -> Result<Vec<InfoEntry>, Failure> {
+/// If RRDtool would fail too; the text is RRDtool's.
+pub fn info(
+    arguments: &[String],
+    environment: &dyn CommandEnvironment,
+) -> Result<Vec<InfoEntry>, Failure> {
     let parsed = parse(arguments, &[DAEMON, flag("noflush", 'F')])?;
     let [name] = parsed.words.as_slice() else {
         let usage = "Usage: rrdtool info [--daemon |-d <addr> [--noflush|-F]] <file>";
         return Err(refuse!("{usage}").into());
     };
-    let Some(daemon) = connect(&parsed, world)? else {
+    let Some(daemon) = connect(&parsed, environment)? else {
         return Ok(info::info(&File::open(Path::new(name), Access::Read)?, name));
     };
     if !parsed.has('F') {
@@ -256,8 +268,11 @@ pub fn info(arguments: &[String], world: &dyn World) -> Result<Vec<InfoEntry>, F
 /// `list`: names of databases and folders.
 ///
 /// # Errors
-/// With RRDtool's texts.
-pub fn list(arguments: &[String], world: &dyn World) -> Result<Vec<String>, Failure> {
+/// If RRDtool would fail too; the text is RRDtool's.
+pub fn list(
+    arguments: &[String],
+    environment: &dyn CommandEnvironment,
+) -> Result<Vec<String>, Failure> {
     const OPTIONS: &[Definition] = &[flag("recursive", 'r'), DAEMON, flag("noflush", 'F')];
     let parsed = parse(arguments, OPTIONS)?;
     let [folder] = parsed.words.as_slice() else {
@@ -266,7 +281,7 @@ pub fn list(arguments: &[String], world: &dyn World) -> Result<Vec<String>, Fail
         )
         .into());
     };
-    if let Some(daemon) = connect(&parsed, world)? {
+    if let Some(daemon) = connect(&parsed, environment)? {
         return Ok(daemon.list(folder, parsed.has('r')).map_err(Error::Argument)?);
     }
     let names = list::list(Path::new(folder), parsed.has('r'))
@@ -277,18 +292,21 @@ pub fn list(arguments: &[String], world: &dyn World) -> Result<Vec<String>, Fail
 /// `fetch`: rows of a period.
 ///
 /// # Errors
-/// With RRDtool's texts.
-pub fn fetch(arguments: &[String], world: &dyn World) -> Result<FetchedSeries, Failure> {
-    let (file, request, parsed) = fetch_request(arguments, world)?;
-    match connect(&parsed, world)? {
+/// If RRDtool would fail too; the text is RRDtool's.
+pub fn fetch(
+    arguments: &[String],
+    environment: &dyn CommandEnvironment,
+) -> Result<FetchedSeries, Failure> {
+    let (file, request, parsed) = fetch_request(arguments, environment)?;
+    match connect(&parsed, environment)? {
         Some(daemon) => Ok(daemon.fetch(&file, &request).map_err(Error::Argument)?),
-        None => Ok(world.fetch(&file, &request)?),
+        None => Ok(environment.fetch(&file, &request)?),
     }
 }
 
 fn fetch_request(
     arguments: &[String],
-    world: &dyn World,
+    environment: &dyn CommandEnvironment,
 ) -> Result<(String, FetchRequest, Parsed)> {
     const OPTIONS: &[Definition] = &[
         value("resolution", 'r'),
@@ -303,7 +321,8 @@ fn fetch_request(
         Some(text) => scaled_duration(text, 1).map_err(|error| refuse!("resolution: {error}"))?,
     };
     let (start, end) = (parsed.value('s').unwrap_or("end-24h"), parsed.value('e').unwrap_or("now"));
-    let (mut start, mut end) = world.period(start, end).map_err(|error| refuse!("{error}"))?;
+    let (mut start, mut end) =
+        environment.period(start, end).map_err(|error| refuse!("{error}"))?;
     if start < FIRST_SECONDS {
         return Err(refuse!("the first entry to fetch should be after 1980 ({start})"));
     }

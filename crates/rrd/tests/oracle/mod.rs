@@ -6,8 +6,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rrd::command::{self, World};
-use rrd::dump::LocalZone;
+use rrd::command::{self, CommandEnvironment};
 use rrd::header::Time;
 use rrd::update::Moments;
 
@@ -24,13 +23,11 @@ impl Moments for Plain {
     }
 }
 
-impl LocalZone for Plain {
-    fn offset(&self, _seconds: i64) -> (i32, String) {
-        (0, "UTC".to_owned())
+impl CommandEnvironment for Plain {
+    fn zone(&self) -> &calendar::CivilZone {
+        &calendar::UTC
     }
-}
 
-impl World for Plain {
     fn period(&self, start: &str, end: &str) -> Result<(i64, i64), String> {
         Ok((self.parse(start)?, self.parse(end)?))
     }

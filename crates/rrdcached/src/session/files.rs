@@ -9,15 +9,17 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rrd::command::World as CommandWorld;
+use calendar::CivilZone;
+use rrd::command::CommandEnvironment;
 use rrd::create;
-use rrd::dump::{Heading, LocalZone};
+use rrd::dump::Heading;
 use rrd::fetch::{self, FetchRequest, FetchedSeries};
 use rrd::header::{ConsolidationFunction, Time};
 use rrd::info::{self, InfoValue};
-use rrd::number::{leading_integer, push_exponential};
+use rrd::number::leading_integer;
 use rrd::update::{Moments, Options, Updater};
 use rrd::{Access, Error, File, X86_64};
+use text::c_number::push_exponential;
 
 use super::{Answer, ClientSession, Refused, usage};
 use crate::cache::{Entry, Readings};
@@ -192,7 +194,7 @@ impl ClientSession {
             let _ = write!(line, "{time:>10}:");
             for column in columns {
                 line.push(' ');
-                push_exponential(&mut line, row[*column], 17);
+                push_exponential(&mut line, row[*column], 17, false);
             }
             line.push('\n');
             self.out.extend_from_slice(line.as_bytes());
@@ -368,9 +370,9 @@ impl ClientSession {
         let writing = daemon.heads.as_ref().map(Heads::writing);
         let held = entry.as_ref().map(|entry| lock(&entry.io));
         let arguments: Vec<String> = std::iter::once(shown).chain(words).collect();
-        let world = Zone(Arc::clone(&self.daemon));
+        let environment = PlainEnvironment(Arc::clone(&self.daemon));
         let mut out = Vec::new();
-        let tuned = rrd::command::run("tune", &arguments, &world, &mut out);
+        let tuned = rrd::command::run("tune", &arguments, &environment, &mut out);
         if let Some(Err(error)) = tuned {
             return Err(format!("RRD Error: {error}").into());
         }
@@ -388,8 +390,9 @@ impl ClientSession {
         let Ok(Some(name)) = fields.next_field() else { return Err(usage(Command::Dump)) };
         let (_, file) = self.preview(&name)?;
         let file = file.map_err(|error| rrd_error(&error))?;
-        let zone = Zone(Arc::clone(&self.daemon));
-        let done = rrd::dump::dump(&file, Heading::DocumentType, &zone, |piece| {
+        let daemon = Arc::clone(&self.daemon);
+        let zone = daemon.world.zone();
+        let done = rrd::dump::dump(&file, Heading::DocumentType, zone, |piece| {
             self.out.extend_from_slice(piece.as_bytes());
             self.send_if_long().map_err(|text| Error::Argument(text.into_owned()))
         });
@@ -454,7 +457,7 @@ fn info_line((key, value): &(String, InfoValue)) -> String {
         InfoValue::Double(double) if double.is_nan() => format!("{key} 0 NaN"),
         InfoValue::Double(double) => {
             let mut line = format!("{key} 0 ");
-            push_exponential(&mut line, *double, 10);
+            push_exponential(&mut line, *double, 10, false);
             line
         }
         InfoValue::Count(count) => format!("{key} 1 {count}"),
@@ -475,10 +478,10 @@ fn rest(fields: &mut Fields<'_>) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// The world of commands that need none.
-struct Zone(Arc<CachingDaemon>);
+/// The environment of commands that know no words for times and no daemon.
+struct PlainEnvironment(Arc<CachingDaemon>);
 
-impl Moments for Zone {
+impl Moments for PlainEnvironment {
     fn now(&self) -> Time {
         self.0.world.now()
     }
@@ -488,13 +491,11 @@ impl Moments for Zone {
     }
 }
 
-impl LocalZone for Zone {
-    fn offset(&self, seconds: i64) -> (i32, String) {
-        self.0.world.offset(seconds)
+impl CommandEnvironment for PlainEnvironment {
+    fn zone(&self) -> &CivilZone {
+        self.0.world.zone()
     }
-}
 
-impl CommandWorld for Zone {
     fn period(&self, start: &str, _: &str) -> Result<(i64, i64), String> {
         Err(format!("'{start}' is no time in seconds"))
     }

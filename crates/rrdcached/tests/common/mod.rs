@@ -20,9 +20,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// This machine's clock; keeps what was logged.
 #[derive(Default, Clone)]
-pub(crate) struct Here(pub(crate) Arc<Mutex<Vec<String>>>);
+pub(crate) struct LocalMachine(pub(crate) Arc<Mutex<Vec<String>>>);
 
-impl DaemonWorld for Here {
+impl DaemonWorld for LocalMachine {
     fn now(&self) -> Time {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Time { seconds: now.as_secs() as i64, microseconds: i64::from(now.subsec_micros()) }
@@ -36,8 +36,8 @@ impl DaemonWorld for Here {
         std::env::var("WHIT_TEST_BOOT").unwrap_or_default()
     }
 
-    fn offset(&self, _: i64) -> (i32, String) {
-        (0, "UTC".to_owned())
+    fn zone(&self) -> &calendar::CivilZone {
+        &calendar::UTC
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn settings(folder: &Path) -> DaemonSettings {
 }
 
 pub(crate) fn start(folder: &Path, settings: DaemonSettings, acknowledge: Acknowledge) -> Server {
-    start_with(folder, settings, acknowledge, Here::default())
+    start_with(folder, settings, acknowledge, LocalMachine::default())
 }
 
 pub(crate) fn start_with(
@@ -233,7 +233,7 @@ impl Chance {
 #[allow(clippy::print_stderr, reason = "a failure can be repeated")]
 pub(crate) fn seed() -> u64 {
     let given = std::env::var("WHIT_SEED").ok().and_then(|text| text.parse().ok());
-    let seed = given.unwrap_or_else(|| Here::default().now().seconds.unsigned_abs());
+    let seed = given.unwrap_or_else(|| LocalMachine::default().now().seconds.unsigned_abs());
     eprintln!("WHIT_SEED={seed}");
     seed
 }

@@ -207,26 +207,22 @@ pub(super) fn push_hours(out: &mut Vec<u8>, ticks: Option<f64>, row: &Row<'_>) {
 
 /// When it began, in local time: `12:34:56`, or with the day `Nov21-12:34:56`.
 pub(super) fn push_start(out: &mut Vec<u8>, row: &Row<'_>, with_day: bool) {
-    const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
     let start = out.len();
     let Some(seconds) = began_seconds(row) else {
         out.push(b'-');
         return layout::number::pad_left(out, start, if with_day { 14 } else { 8 });
     };
-    let local = seconds + i64::from(row.options().local_offset.at(seconds));
+    let time = row.options().zone.civil(seconds);
     if with_day {
-        let (month, day) = month_and_day(local.div_euclid(86_400));
-        let at = 3 * (month - 1);
-        out.extend_from_slice(&MONTHS[at..at + 3]);
-        push_two(out, day);
+        out.extend_from_slice(time.short_month().as_bytes());
+        push_two(out, time.day.unsigned_abs());
         out.push(b'-');
     }
-    let of_day = local.rem_euclid(86_400).unsigned_abs();
-    push_two(out, of_day / 3600);
+    push_two(out, time.hour.unsigned_abs());
     out.push(b':');
-    push_two(out, of_day / 60 % 60);
+    push_two(out, time.minute.unsigned_abs());
     out.push(b':');
-    push_two(out, of_day % 60);
+    push_two(out, time.second.unsigned_abs());
 }
 
 /// When it began, in seconds since the epoch.
@@ -240,30 +236,4 @@ fn began_seconds(row: &Row<'_>) -> Option<i64> {
     }
     let began_ns = i128::from(boot_ns) + i128::from(ticks) * 1_000_000_000 / i128::from(hz);
     i64::try_from(began_ns.div_euclid(1_000_000_000)).ok()
-}
-
-/// Month (from 1) and day of a day since the epoch.  Years are counted from March, so that the leap
-/// day is the last day of its year.
-fn month_and_day(days: i64) -> (usize, u64) {
-    let shifted = days + 719_468;
-    let of_era = shifted.rem_euclid(146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (usize::try_from(month).unwrap_or(1), day.unsigned_abs())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_have_their_dates() {
-        assert_eq!(month_and_day(0), (1, 1));
-        assert_eq!(month_and_day(59), (3, 1), "1970 had no 29 February");
-        assert_eq!(month_and_day(11_016), (2, 29), "2000 had one");
-        assert_eq!(month_and_day(20_778), (11, 21));
-    }
 }

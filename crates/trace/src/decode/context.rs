@@ -1,8 +1,10 @@
 //! A call while its line is written: its arguments, the task's memory, and the line so far.
 
+use text::integer::{push_hexadecimal, push_i64, push_u64};
+
 use super::{ELEMENTS_MAX, Readout, StructBytes, ValueStyle, put};
 use crate::event::{Call, error_of};
-use crate::{Abi, DescriptorTarget, Memory, digits, flags};
+use crate::{Abi, DescriptorTarget, Memory, flags};
 
 /// Most bytes of a task that are read for one argument: the most that one `read` or `write` moves
 /// in practice, and far more than anybody reads in a line.
@@ -104,12 +106,12 @@ impl DecodeContext<'_> {
 
     /// Writes a number.
     pub(crate) fn number(&mut self, value: u64) {
-        digits::decimal(value, self.out);
+        push_u64(self.out, value);
     }
 
     /// Writes a number that may be below zero.
     pub(crate) fn signed_number(&mut self, value: i64) {
-        digits::signed(value, self.out);
+        push_i64(self.out, value);
     }
 
     /// Writes `0x1f`, and `0` for zero.
@@ -122,7 +124,7 @@ impl DecodeContext<'_> {
         if address == 0 {
             self.put("NULL");
         } else {
-            digits::hex(address, self.out);
+            push_hexadecimal(self.out, address);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Times: `timespec`, `timeval`, timers, dates.
 
+use calendar::CivilTime;
+
 use super::{ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, put, reads};
 
 fn timespec(context: &mut DecodeContext<'_>, bytes: &StructBytes<16>) {
@@ -191,13 +193,12 @@ pub(crate) fn remark(
     fraction: Option<(u64, usize)>,
 ) {
     let zone_s = context.style.zone_s;
-    let local = seconds.saturating_add(i64::from(zone_s));
-    let (year, month, day) = date_of(local.div_euclid(86_400));
+    let CivilTime { year, month, day, hour, minute, second, .. } =
+        CivilTime::of_local(seconds.saturating_add(i64::from(zone_s)));
     // Years outside this range are hardly dates, and 0 needs no remark.
     if !(1..=9999).contains(&year) || seconds == 0 && fraction.is_none_or(|(value, _)| value == 0) {
         return;
     }
-    let (hour, minute, second) = time_of(local);
     put!(context, " /* {year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
     if let Some((value, digits)) = fraction
         && value != 0
@@ -222,38 +223,5 @@ impl std::fmt::Display for Ticks {
         let sign = if ticks < 0 { "-" } else { "" };
         let magnitude = ticks.unsigned_abs();
         write!(formatter, " /* {sign}{}.{:02} s */", magnitude / 100, magnitude % 100)
-    }
-}
-
-/// Hour, minute and second of the day.
-pub(crate) fn time_of(seconds: i64) -> (i64, i64, i64) {
-    let within = seconds.rem_euclid(86_400);
-    (within / 3600, within / 60 % 60, within % 60)
-}
-
-/// The Gregorian date of a day counted from 1970; the computation begins years in March.
-fn date_of(days: i64) -> (i64, i64, i64) {
-    let days = days.saturating_add(719_468);
-    let era = days.div_euclid(146_097);
-    let day = days.rem_euclid(146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * month + 2) / 5 + 1;
-    let calendar_month = if month < 10 { month + 3 } else { month - 9 };
-    (year + era * 400 + i64::from(calendar_month <= 2), calendar_month, of_month)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        assert_eq!(date_of(0), (1970, 1, 1));
-        assert_eq!(date_of(-1), (1969, 12, 31));
-        assert_eq!(date_of(19_782), (2024, 2, 29));
-        assert_eq!(date_of(20_778), (2026, 11, 21));
-        assert_eq!(time_of(-1), (23, 59, 59));
     }
 }

@@ -1,9 +1,10 @@
 //! What a line begins with: the task and the time.
 
+use calendar::CivilTime;
+use text::integer::{push_filled, push_i64, push_u64};
+
 use super::options::{LineOptions, PidPrefix};
 use super::stamp::{Precision, Stamp};
-use crate::decode::time::time_of;
-use crate::digits;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -14,12 +15,12 @@ pub(super) fn write(options: &LineOptions, tasks: usize, thread: i32, line: &mut
     match options.pid_prefix {
         PidPrefix::Always => {
             let start = line.len();
-            digits::decimal(thread, line);
+            push_u64(line, thread);
             line.resize(line.len().max(start + WIDTH) + 1, b' ');
         }
         PidPrefix::WhenSeveral if tasks > 1 => {
             line.extend_from_slice(b"[pid ");
-            digits::padded(thread, WIDTH, b' ', line);
+            push_filled(line, thread, WIDTH, b' ');
             line.extend_from_slice(b"] ");
         }
         _ => {}
@@ -39,15 +40,16 @@ pub(super) fn write_times(
         let precision = match stamp {
             Stamp::OfDay(precision) => {
                 let local = seconds.saturating_add(i64::from(options.style.zone_s));
-                let (hour, minute, second) = time_of(local);
-                for (part, end) in [(hour, &b":"[..]), (minute, b":"), (second, b"")] {
-                    digits::padded(part.unsigned_abs(), 2, b'0', line);
+                let time = CivilTime::of_local(local);
+                for (part, end) in [(time.hour, &b":"[..]), (time.minute, b":"), (time.second, b"")]
+                {
+                    push_filled(line, part.unsigned_abs(), 2, b'0');
                     line.extend_from_slice(end);
                 }
                 precision
             }
             Stamp::Unix(precision) => {
-                digits::signed(seconds, line);
+                push_i64(line, seconds);
                 precision
             }
         };
@@ -58,7 +60,7 @@ pub(super) fn write_times(
         let since_ns = last_ns.map_or(0, |last_ns| time_ns.saturating_sub(last_ns));
         let (open, close) = if options.stamp.is_some() { ("(+", ") ") } else { ("", " ") };
         line.extend_from_slice(open.as_bytes());
-        digits::padded(since_ns / SECOND_NS, 6, b' ', line);
+        push_filled(line, since_ns / SECOND_NS, 6, b' ');
         fraction(precision, since_ns % SECOND_NS, line);
         line.extend_from_slice(close.as_bytes());
     }
@@ -67,7 +69,7 @@ pub(super) fn write_times(
 /// Writes how long a call took: ` <0.000005>`.
 pub(super) fn write_took(precision: Precision, wall_ns: u64, line: &mut Vec<u8>) {
     line.extend_from_slice(b" <");
-    digits::decimal(wall_ns / SECOND_NS, line);
+    push_u64(line, wall_ns / SECOND_NS);
     fraction(precision, wall_ns % SECOND_NS, line);
     line.push(b'>');
 }
@@ -77,7 +79,7 @@ fn fraction(precision: Precision, nanoseconds: u64, line: &mut Vec<u8>) {
     if count > 0 {
         let value = nanoseconds / 10_u64.pow(9 - count as u32);
         line.push(b'.');
-        digits::padded(value, count, b'0', line);
+        push_filled(line, value, count, b'0');
     }
 }
 

@@ -3,13 +3,15 @@
 use std::collections::hash_map::Entry;
 use std::io::{self, Write};
 
+use text::integer::push_filled;
+
 use super::leader;
 use super::options::LineOptions;
 use super::tracker::Tracker;
 use crate::decode::{DescriptorLookup, SavedWords, ValueStyle};
 use crate::event::{Call, EventKind, TraceEvent};
 use crate::tasks::TaskMap;
-use crate::{CallId, DescriptorTarget, Descriptors, Memory, digits};
+use crate::{CallId, DescriptorTarget, Descriptors, Memory};
 
 /// A call that a task is in.
 pub(super) struct Pending {
@@ -207,7 +209,7 @@ impl EventPrinter<'_> {
         if self.printer.options.numbers {
             let last = self.printer.tasks.get(&self.event.thread).and_then(|task| task.last);
             line.push(b'[');
-            digits::padded(last.map_or(0, |call| call.number), 4, b' ', &mut line);
+            push_filled(&mut line, last.map_or(0, |call| call.number), 4, b' ');
             line.extend_from_slice(b"] ");
         }
         line

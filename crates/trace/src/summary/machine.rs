@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
+use text::escape::push_csv_field;
 
 use super::details::{error_name, units};
 use super::{CallSummary, SummaryRow};
@@ -131,8 +132,11 @@ pub fn write_csv(
             SplitKey::Command(name) => [String::new(), String::from_utf8_lossy(name).into_owned()],
             SplitKey::ProcessGroup(number) => [number.to_string(), String::new()],
         };
+        let mut name = Vec::new();
+        push_csv_field(&mut name, keys[1].as_bytes());
+        let name = String::from_utf8_lossy(&name);
         for row in summary.rows(of_unit.into_iter()) {
-            write_line([time, &keys[0], &quoted(&keys[1])], &row, to)?;
+            write_line([time, &keys[0], &name], &row, to)?;
         }
     }
     Ok(())
@@ -151,15 +155,6 @@ fn write_line(
         }
     }
     writeln!(to)
-}
-
-/// A CSV field (RFC 4180): in quotes if it needs them.
-fn quoted(text: &str) -> String {
-    if text.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
 }
 
 #[cfg(test)]

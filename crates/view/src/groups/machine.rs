@@ -9,7 +9,6 @@ use layout::{Measure, text};
 use sample::Unit;
 
 use super::{Group, Interval, Plan, shown};
-use crate::csv::quote_into;
 use crate::fields::{epoch_text, time_text, to_base};
 use crate::json::push_text;
 
@@ -34,11 +33,11 @@ pub(super) fn push_csv(out: &mut Vec<u8>, interval: &Interval<'_>, groups: &[Gro
     for (by, group, name) in lines.chain([("total", interval.total, None)]) {
         out.extend_from_slice(time.as_bytes());
         out.push(b',');
-        quote_into(out, text::escape(host.as_bytes()).as_bytes());
+        text::push_csv_field(out, text::escape(host.as_bytes()).as_bytes());
         out.push(b',');
         out.extend_from_slice(by.as_bytes());
         out.push(b',');
-        quote_into(out, text::escape(name.unwrap_or_default()).as_bytes());
+        text::push_csv_field(out, text::escape(name.unwrap_or_default()).as_bytes());
         for count in [group.living, group.births, group.ends] {
             out.extend_from_slice(format!(",{count}").as_bytes());
         }

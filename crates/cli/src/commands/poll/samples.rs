@@ -136,7 +136,7 @@ impl Samples {
         let mut outputs = Outputs::new(Box::new(self.messages.clone()), zone.clone());
         if self.is_shown() {
             let mut options = self.display.options(selection_of(&sources))?;
-            options.local_offset = crate::display::local_offset(&zone);
+            options.zone = calendar::CivilZone::new(zone.clone());
             let input = ViewInput::new(meta.clone(), options, definitions.clone());
             let setup = view::Setup { command_line: words[1..].join(" "), ..view::Setup::of(zone) };
             let setting = Setting {

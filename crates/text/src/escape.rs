@@ -1,0 +1,173 @@
+//! Escapes for names that may contain any bytes: for terminals, HTML and CSV.
+
+/// Appends `bytes` so that no terminal acts on them and no reader is misled.  Printable UTF-8 is
+/// unchanged; control characters, [`INVISIBLE`] characters and bytes that are not UTF-8 become
+/// `\xNN`, the backslash `\\`.
+pub fn escape_into(out: &mut Vec<u8>, bytes: &[u8]) {
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\\' => out.extend_from_slice(b"\\\\"),
+                c if c.is_control() || is_invisible(c) => {
+                    let mut utf8 = [0; 4];
+                    for byte in c.encode_utf8(&mut utf8).bytes() {
+                        push_hex(out, byte);
+                    }
+                }
+                c => {
+                    let mut utf8 = [0; 4];
+                    out.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
+                }
+            }
+        }
+        for &byte in chunk.invalid() {
+            push_hex(out, byte);
+        }
+    }
+}
+
+/// Characters without a width of their own, and characters that look like a blank and are none:
+/// changes of the writing direction (in the ranges from U+061C, U+200B, U+2028 and U+2060),
+/// joiners, fillers, line ends beyond ASCII, variation selectors, tags.  Names that differ only in
+/// these look the same, and a change of direction reorders the rest of its line.  Nearly Unicode's
+/// `Default_Ignorable_Code_Point`; in ascending order.
+const INVISIBLE: [(char, char); 19] = [
+    ('\u{ad}', '\u{ad}'),
+    ('\u{34f}', '\u{34f}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{115f}', '\u{1160}'),
+    ('\u{17b4}', '\u{17b5}'),
+    ('\u{180b}', '\u{180f}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{2028}', '\u{202e}'),
+    ('\u{2060}', '\u{206f}'),
+    ('\u{2800}', '\u{2800}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{fe00}', '\u{fe0f}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{ffa0}', '\u{ffa0}'),
+    ('\u{fff0}', '\u{fffb}'),
+    ('\u{13430}', '\u{1345f}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0000}', '\u{e0fff}'),
+];
+
+fn is_invisible(c: char) -> bool {
+    // Most names are ASCII.
+    c >= INVISIBLE[0].0 && INVISIBLE.iter().any(|&(first, last)| (first..=last).contains(&c))
+}
+
+/// Appends a byte as `\xNN`.
+pub fn push_hex(out: &mut Vec<u8>, byte: u8) {
+    out.extend_from_slice(b"\\x");
+    out.extend_from_slice(&hex_digits(byte));
+}
+
+/// The two hexadecimal digits of a byte, in small letters.
+#[inline]
+#[must_use]
+pub fn hex_digits(byte: u8) -> [u8; 2] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
+}
+
+/// `bytes` as [`escape_into`] writes them.
+#[must_use]
+pub fn escape(bytes: &[u8]) -> String {
+    let mut out = Vec::with_capacity(bytes.len());
+    escape_into(&mut out, bytes);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A message for a terminal, in one line: as [`escape`], but backslashes stay as they are, because
+/// a message may quote text that is escaped already.
+#[must_use]
+pub fn escape_message(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    for (index, part) in text.split('\\').enumerate() {
+        if index > 0 {
+            out.push(b'\\');
+        }
+        escape_into(&mut out, part.as_bytes());
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Appends a field of CSV (RFC 4180): in quotation marks if it needs them.
+pub fn push_csv_field(out: &mut Vec<u8>, field: &[u8]) {
+    if !field.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
+        return out.extend_from_slice(field);
+    }
+    out.push(b'"');
+    for &byte in field {
+        if byte == b'"' {
+            out.push(b'"');
+        }
+        out.push(byte);
+    }
+    out.push(b'"');
+}
+
+/// Text between the marks of HTML: `&`, `<` and `>` are escaped.
+#[must_use]
+pub fn html_text(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// The value of an attribute of HTML, without its quotation marks.
+#[must_use]
+pub fn html_attribute(text: &str) -> String {
+    html_text(text).replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_quoted_if_it_must_be() {
+        let mut out = Vec::new();
+        for field in ["a b", "a,b", "a\"b", "a\nb", "a\rb", ""] {
+            push_csv_field(&mut out, field.as_bytes());
+            out.push(b';');
+        }
+        assert_eq!(out, b"a b;\"a,b\";\"a\"\"b\";\"a\nb\";\"a\rb\";;");
+    }
+
+    #[test]
+    fn html_shows_what_a_text_says() {
+        assert_eq!(html_text("a<b> & \"c\""), "a&lt;b&gt; &amp; \"c\"");
+        assert_eq!(html_attribute("a<b> & \"c\""), "a&lt;b&gt; &amp; &quot;c&quot;");
+    }
+
+    #[test]
+    fn a_message_keeps_its_backslashes() {
+        assert_eq!(escape_message("a\\x1b \x1b[2Jb\n"), "a\\x1b \\x1b[2Jb\\x0a");
+    }
+
+    #[test]
+    fn escapes_what_a_terminal_would_act_on() {
+        assert_eq!(escape(b"vda"), "vda");
+        assert_eq!(escape("größe".as_bytes()), "größe");
+        assert_eq!(escape(b"a\x1b[2Jb\n\\\xff"), "a\\x1b[2Jb\\x0a\\\\\\xff");
+    }
+
+    #[test]
+    fn escapes_what_a_reader_would_not_see() {
+        // Without the escape this would look like `txt.exe`, from right to left.
+        assert_eq!(escape("a\u{202e}exe.txt".as_bytes()), "a\\xe2\\x80\\xaeexe.txt");
+        let turns = ('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}');
+        let marks = ['\u{200e}', '\u{200f}', '\u{61c}'];
+        let unseen = ['\u{200b}', '\u{200d}', '\u{feff}', '\u{ad}', '\u{2028}', '\u{e0041}'];
+        for c in turns.chain(marks).chain(unseen) {
+            let shown = escape(c.encode_utf8(&mut [0; 4]).as_bytes());
+            assert_eq!(shown.len(), 4 * c.len_utf8(), "{c:?}");
+            assert!(shown.is_ascii());
+        }
+        for c in ['é', 'ش', '日', '\u{200a}', '\u{2010}', '\u{202f}', '\u{205f}', '\u{2070}'] {
+            assert_eq!(escape(c.encode_utf8(&mut [0; 4]).as_bytes()), c.to_string());
+        }
+        assert!(INVISIBLE.is_sorted(), "the first is the least");
+    }
+}

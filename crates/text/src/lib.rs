@@ -1,0 +1,22 @@
+//! Numbers and names in text: what several parts of whit read, write, escape and compare alike.
+//!
+//! `integer.rs` writes integers, `c_number.rs` what C's `printf` writes, `rrdtool_number.rs` reads and
+//! writes numbers with RRDtool's arithmetic, `decimal.rs` writes short fractions quickly.  `escape.rs`
+//! makes names harmless for terminals, JSON and markup; `wildcard.rs` matches names with `*`, `?` and
+//! `[a-z]` and finds the files that match.
+//!
+//! Uses no crate of whit and does no I/O, except that [`wildcard::files`] lists folders.  Numbers are
+//! appended to what the caller gives; those that stand on a hot path allocate nothing.  Begin reading
+//! with `c_number.rs`.
+
+#![forbid(unsafe_code)]
+
+pub mod c_number;
+pub mod decimal;
+pub mod escape;
+pub mod integer;
+mod output;
+pub mod rrdtool_number;
+pub mod wildcard;
+
+pub use output::TextOutput;

@@ -1,0 +1,193 @@
+//! Random times, read by this crate and by the installed rrdtool, in zones with clock changes.
+//!
+//! The seed is printed; `WHIT_SEED` repeats a run.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use calendar::CivilZone;
+use testkit::Random;
+use time_words::{parse, resolve};
+
+const ZONES: [&str; 6] = [
+    "UTC",
+    "Europe/Berlin",
+    "America/New_York",
+    "Australia/Lord_Howe",
+    "Asia/Kolkata",
+    "America/Santiago",
+];
+
+const PAIRS: usize = 400;
+
+struct Rrdtool {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Rrdtool {
+    fn start(zone: &str) -> Self {
+        let mut child = Command::new("rrdtool")
+            .arg("-")
+            .env("TZ", zone)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("rrdtool starts");
+        let input = child.stdin.take().expect("a pipe");
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        Rrdtool { child, input, output }
+    }
+
+    /// Start and end, or the error.
+    fn resolve(&mut self, start: &str, end: &str) -> String {
+        let line = format!("graphv /dev/null --start=\"{start}\" --end=\"{end}\" HRULE:1#ff0000");
+        writeln!(self.input, "{line}").expect("rrdtool reads");
+        let (mut first, mut last) = (String::new(), String::new());
+        loop {
+            let mut line = String::new();
+            let length = self.output.read_line(&mut line).expect("rrdtool answers");
+            assert!(length > 0, "rrdtool ended at {start} {end}");
+            let line = line.trim_end_matches('\n');
+            if let Some(error) = line.strip_prefix("ERROR: ") {
+                let numbers = error.strip_prefix("start (").and_then(|text| {
+                    let (start, rest) = text.split_once(") should be less than end (")?;
+                    Some(format!("{start} {}", rest.strip_suffix(')')?))
+                });
+                return numbers.unwrap_or_else(|| error.to_owned());
+            }
+            if let Some(value) = line.strip_prefix("graph_start = ") {
+                value.clone_into(&mut first);
+            } else if let Some(value) = line.strip_prefix("graph_end = ") {
+                value.clone_into(&mut last);
+            } else if line.starts_with("OK ") {
+                return format!("{first} {last}");
+            }
+        }
+    }
+}
+
+impl Drop for Rrdtool {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn offset(random: &mut Random) -> String {
+    let mut text = String::new();
+    for _ in 0..random.below(4) {
+        text += random.one_of(&["-", "+", "-", " - "]);
+        for _ in 0..=random.below(2) {
+            let amount = random.below(13);
+            let unit = random.one_of(&[
+                "d", "h", "m", "s", "w", "y", "mon", "min", "day", "weeks", "Hours", "yr", "", "x",
+                "months",
+            ]);
+            text += &format!("{amount}{unit}");
+        }
+    }
+    text
+}
+
+fn time(random: &mut Random, reference: &str) -> String {
+    let hour = random.below(26);
+    let minute = random.below(62);
+    let day = random.below(33);
+    let month = random.below(14);
+    let year = 1995 + random.below(40);
+    let name = random.one_of(&["Jan", "february", "MAR", "Oct", "november", "Apr"]);
+    let weekday = random.one_of(&["mon", "Sunday", "FRI", "wednesday"]);
+    let clock = match random.below(6) {
+        0 => format!("{hour}:{minute:02}"),
+        1 => format!("{hour:02}"),
+        2 => format!("{hour}:{minute:02}{}", random.one_of(&["am", "pm", " PM"])),
+        3 => "noon".to_owned(),
+        4 => "midnight".to_owned(),
+        _ => "teatime".to_owned(),
+    };
+    let reference = match random.below(12) {
+        0 => format!("{}", 900_000_000 + random.below(1_500_000_000)),
+        1 => format!("{month}/{day}/{year}"),
+        2 => format!("{day}.{month}.{year}"),
+        3 => format!("{year}{month:02}{day:02}"),
+        4 => format!("{clock} {year}{month:02}{day:02}"),
+        5 => format!("{clock} {name} {day} {year}"),
+        6 => format!("{name} {day} {year} {clock}"),
+        7 => format!("{clock} {}", random.one_of(&["yesterday", "tomorrow", "today", weekday])),
+        8 => format!("{clock} {day}.{month}.{:02}", year % 100),
+        9 => clock,
+        10 => random.one_of(&["now", "n", ""]).to_owned(),
+        _ => reference.to_owned(),
+    };
+    format!("{reference}{}", offset(random))
+}
+
+fn now_s() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs() as i64
+}
+
+fn ours(start: &str, end: &str, now_s: i64, zone: &CivilZone) -> String {
+    let start = match parse(start, now_s, zone) {
+        Ok(start) => start,
+        Err(error) => return format!("start time: {error}"),
+    };
+    let end = match parse(end, now_s, zone) {
+        Ok(end) => end,
+        Err(error) => return format!("end time: {error}"),
+    };
+    match resolve(&start, &end, zone) {
+        Ok((start, _)) if start < 315_360_000 => {
+            format!("the first entry to fetch should be after 1980 ({start})")
+        }
+        Ok((start, end)) => format!("{start} {end}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Whether clocks on the wall show the same for both: which of the two hours at the end of summer
+/// time `mktime` takes depends on what it has converted before.
+fn are_of_an_hour_that_is_twice(theirs: &str, ours: &str, zone: &str) -> bool {
+    let zone = jiff::tz::TimeZone::get(zone).expect("a zone");
+    let shown = |times: &str| -> Option<Vec<jiff::civil::DateTime>> {
+        let seconds = times.split(' ').map(|word| word.parse().ok());
+        seconds
+            .map(|one| Some(zone.to_datetime(jiff::Timestamp::from_second(one?).ok()?)))
+            .collect()
+    };
+    shown(theirs).is_some_and(|theirs| Some(theirs) == shown(ours))
+}
+
+#[test]
+fn random_times_are_those_of_rrdtool() {
+    if !testkit::is_installed("rrdtool", "rrdtool") {
+        return;
+    }
+    let seed = std::env::var("WHIT_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| now_s() as u64);
+    println!("WHIT_SEED={seed}");
+    let mut random = Random::from_seed(seed);
+    let mut wrong = Vec::new();
+    for name in ZONES {
+        let zone = CivilZone::new(jiff::tz::TimeZone::get(name).expect("a zone"));
+        let mut rrdtool = Rrdtool::start(name);
+        for _ in 0..PAIRS {
+            let start = time(&mut random, "end");
+            let end = time(&mut random, "start");
+            // The clock may tick between the two, and rrdtool's is a tick of the kernel behind.
+            let before = now_s();
+            let theirs = rrdtool.resolve(&start, &end);
+            let after = ours(&start, &end, now_s(), &zone);
+            let agrees = |now_s| theirs == ours(&start, &end, now_s, &zone);
+            let agrees = theirs == after || (before - 1..=now_s()).any(agrees);
+            if !agrees && !are_of_an_hour_that_is_twice(&theirs, &after, name) {
+                wrong.push(format!("{name}: {start:?} {end:?}: {theirs:?}, not {after:?}"));
+            }
+        }
+    }
+    let share = wrong.len() as f64 / (PAIRS * ZONES.len()) as f64;
+    assert!(wrong.is_empty(), "{share:.3} wrong:\n{}", wrong[..wrong.len().min(30)].join("\n"));
+}
