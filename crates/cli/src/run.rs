@@ -6,7 +6,6 @@
 pub(crate) mod arguments;
 pub(crate) mod config;
 pub(crate) mod exit;
-mod hosts;
 pub(crate) mod line_count;
 pub(crate) mod observers;
 mod record;

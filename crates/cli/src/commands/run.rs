@@ -10,12 +10,12 @@ pub(crate) use crate::run::exit::FAILURE;
 use crate::run::{exit, observers, semaphore, settings};
 
 /// Runs the jobs.
-pub(crate) fn run(mut arguments: RunArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     if arguments.semaphore.is_asked() {
         return semaphore::run(arguments);
     }
-    let watch = std::mem::take(&mut arguments.watch);
-    let (prepared, mut observers) = observers::prepare(settings::of(arguments)?, &watch)?;
+    let settings = settings::with_words(arguments.settings, arguments.words);
+    let (prepared, mut observers) = observers::prepare(settings, &arguments.watch)?;
     let done = prepared.run(&mut observers);
     drop(observers);
     exit::as_jobs_did(done, |summary| summary.exit_code)

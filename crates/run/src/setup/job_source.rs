@@ -93,7 +93,7 @@ fn length_limit(
     settings: &RunSettings,
     total: Option<u64>,
 ) -> Result<Option<LengthLimit>, SetupError> {
-    let Some(text) = &settings.max_chars else { return Ok(None) };
+    let Some(text) = &settings.packing.chars else { return Ok(None) };
     let bytes = units::size(text).map_err(option(format!("-s {text}")))?;
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     let beside = output::beside(settings, command)?;
