@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use super::leader;
 use super::options::LineOptions;
+use super::parts::{CallParts, CallText};
 use super::tracker::Tracker;
 use crate::decode::{DescriptorLookup, SavedWords, ValueStyle};
 use crate::event::{Call, EventKind, TraceEvent};
@@ -25,6 +26,24 @@ pub(super) struct Pending {
     pub(super) column: usize,
     /// The call has no line.
     pub(super) is_hidden: bool,
+    /// Where its arguments are in the line.
+    pub(super) parts: CallParts,
+}
+
+impl Pending {
+    /// A call of which nothing is written yet.
+    pub(super) fn new(call: Call) -> Self {
+        Pending {
+            call,
+            next: 0,
+            is_begun: false,
+            saved: SavedWords::default(),
+            held: Vec::new(),
+            column: 0,
+            is_hidden: false,
+            parts: CallParts::default(),
+        }
+    }
 }
 
 /// The state of a task.
@@ -54,6 +73,8 @@ pub struct Printer {
     pub(super) line: Vec<u8>,
     /// Whether the call of the latest event is hidden.
     pub(super) is_hidden: bool,
+    /// The call that the latest event finished ([`LineOptions::keep_calls`]).
+    pub(super) call: Option<CallText>,
 }
 
 impl Printer {
@@ -69,6 +90,7 @@ impl Printer {
             tracker: Tracker::new(tracks),
             line: Vec::new(),
             is_hidden: false,
+            call: None,
             options,
         }
     }
@@ -95,6 +117,12 @@ impl Printer {
             EventKind::Superseded { former } => printing.superseded(former),
             EventKind::Ended(end) => printing.ended(end),
         }
+    }
+
+    /// Takes the parts of the call whose line the latest event finished; always `None` without
+    /// [`keep_calls`](LineOptions::keep_calls).
+    pub fn take_call(&mut self) -> Option<CallText> {
+        self.call.take()
     }
 
     /// Whether the latest event was of a call that gets no line, because it is not selected or
