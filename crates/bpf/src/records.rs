@@ -7,7 +7,7 @@
 /// Every bit pattern must be a valid value, and the contents of padding must not matter.
 pub(crate) unsafe trait Record: Copy {
     /// The record at the start of `bytes` and the bytes after it; `None` if `bytes` is too short.
-    fn take(bytes: &[u8]) -> Option<(Self, &[u8])> {
+    fn split_first(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (head, rest) = bytes.split_at_checked(size_of::<Self>())?;
         // SAFETY: there are enough bytes, every bit pattern is a value, and the read needs no
         // alignment.

@@ -158,8 +158,8 @@ impl SyscallEvents {
     /// Appends records from the ring buffer to `into`, at most `room` bytes unless the first alone
     /// is longer.  Returns whether no record is left.  Makes no system call.
     /// [`EventRecord::first`] parses the records.
-    pub fn take(&mut self, into: &mut Vec<u8>, room: usize) -> bool {
-        self.ring.take(into, room)
+    pub fn append_records(&mut self, into: &mut Vec<u8>, room: usize) -> bool {
+        self.ring.append_records(into, room)
     }
 
     /// The bytes ever written into the ring buffer, and how many of them were taken out.

@@ -35,7 +35,7 @@ pub struct Requests {
 /// The origin of requests: signals, another thread, or a test.
 pub trait Control {
     /// The requests since the last call.
-    fn take(&mut self) -> Requests;
+    fn requests(&mut self) -> Requests;
 
     /// A descriptor that becomes readable with a request, to end a sleep; not needed if a signal
     /// does that.
@@ -228,7 +228,7 @@ impl Recorder {
         consumer: &mut dyn Consumer,
     ) -> Result<bool, RecorderError> {
         loop {
-            let requests = control.take();
+            let requests = control.requests();
             if requests.stop {
                 return Ok(false);
             }
@@ -242,7 +242,7 @@ impl Recorder {
                 return Ok(true);
             }
             if self.sleep(clock, control) == Wake::Due {
-                return Ok(!control.take().stop);
+                return Ok(!control.requests().stop);
             }
         }
     }
@@ -392,7 +392,7 @@ mod tests {
     struct Asked(Rc<RefCell<Requests>>);
 
     impl Control for Asked {
-        fn take(&mut self) -> Requests {
+        fn requests(&mut self) -> Requests {
             std::mem::take(&mut *self.0.borrow_mut())
         }
     }
@@ -514,7 +514,7 @@ mod tests {
     struct StopWhenRead(std::io::PipeReader, std::io::PipeWriter);
 
     impl Control for StopWhenRead {
-        fn take(&mut self) -> Requests {
+        fn requests(&mut self) -> Requests {
             let read = READ.with(|read| read.borrow().len());
             if read == 2 {
                 // Readable from now on: the next sleep must end at once.

@@ -233,7 +233,7 @@ impl CollectlReader {
                 }));
             }
             self.is_partial = true;
-            self.files.take(line);
+            self.files.add_line(line);
         }
         self.ending = self.ending_of(self.is_partial);
         Ok(None)

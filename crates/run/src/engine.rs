@@ -15,10 +15,10 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-mod away;
+mod remote_jobs;
 mod blocks;
 mod end;
-mod everywhere;
+mod on_all_hosts;
 mod filter;
 mod hostgroups;
 mod job;
@@ -32,9 +32,9 @@ mod start;
 mod stdin;
 mod tee;
 
-pub use away::{JobHost, Remote, SshDelay};
+pub use remote_jobs::{JobHost, Remote, SshDelay};
 pub use blocks::{Blocks, InputBlock, Ranges};
-use everywhere::Everywhere;
+use on_all_hosts::AllHosts;
 pub use filter::FilterError;
 pub use hostgroups::AddedHosts;
 use job::Job;
@@ -257,7 +257,7 @@ pub struct Engine<'a, W> {
     options: EngineOptions,
     job_source: JobSource,
     /// Which records each host has had, if all jobs run on every host.
-    everywhere: Option<Everywhere>,
+    all_hosts: Option<AllHosts>,
     schedule: Schedule,
     machine: Box<dyn Machine>,
     collector: Collector,
@@ -298,7 +298,7 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
     /// An engine made of these parts.
     pub fn new(parts: EngineParts<W>, observer: &'a mut dyn Observer) -> Self {
         let EngineParts { options, job_source, mut schedule, machine, collector, logs, os } = parts;
-        let hosts = options.remote.as_ref().filter(|remote| remote.is_everywhere);
+        let hosts = options.remote.as_ref().filter(|remote| remote.on_all_hosts);
         let hosts = hosts.map(|remote| remote.job_hosts.len());
         let left = job_source.left().map(|left| left * hosts.unwrap_or(1) as u64);
         let total = options.total.or(left);
@@ -308,7 +308,7 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
         Engine {
             options,
             job_source,
-            everywhere: hosts.map(Everywhere::new),
+            all_hosts: hosts.map(AllHosts::new),
             schedule,
             machine,
             collector,
@@ -348,8 +348,8 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
         let status = self.status();
         self.observer.all_ended(&status);
         done?;
-        self.run_outcome.exit_code = match &self.everywhere {
-            Some(everywhere) if !self.schedule.is_stopped() => everywhere.exit_code(),
+        self.run_outcome.exit_code = match &self.all_hosts {
+            Some(all_hosts) if !self.schedule.is_stopped() => all_hosts.exit_code(),
             _ => self.schedule.exit_code(),
         };
         self.run_outcome.failed = self.schedule.failed();

@@ -252,7 +252,7 @@ pub fn prepare(
         unique: [&host, b"-".as_slice(), std::process::id().to_string().as_bytes()].concat(),
         rereading,
         added_hosts: options.hostgroups.then(|| Box::new(connector) as Box<_>),
-        is_everywhere: on_all_hosts,
+        on_all_hosts,
         tags_host: on_all_hosts && output.tag && output.tagstring.is_none(),
     };
     let after = AfterJobs { base, warnings: Some(warnings.clone()), _control_masters };

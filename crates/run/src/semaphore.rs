@@ -228,13 +228,13 @@ impl Semaphore {
             let is_over = longest.is_some_and(|longest| began.elapsed() >= longest);
             match (wanted, limit) {
                 (WaitFor::Slot(slots), _) if holders.count() < slots as usize => {
-                    return Ok(WaitOutcome::Taken(locked.take().map_err(failed)?));
+                    return Ok(WaitOutcome::Taken(locked.take_slot().map_err(failed)?));
                 }
                 (WaitFor::Empty, _) if holders.count() == 0 => return Ok(WaitOutcome::Empty),
                 (_, WaitLimit::ThenFail(_)) if is_over => return Ok(WaitOutcome::TimedOut),
                 (WaitFor::Empty, _) if is_over => return Ok(WaitOutcome::Empty),
                 (WaitFor::Slot(_), _) if is_over => {
-                    return Ok(WaitOutcome::TakenAnyway(locked.take().map_err(failed)?));
+                    return Ok(WaitOutcome::TakenAnyway(locked.take_slot().map_err(failed)?));
                 }
                 _ => drop(locked),
             }
@@ -332,8 +332,8 @@ impl Locked<'_> {
         Ok(is_alive.then_some(process))
     }
 
-    /// Takes a slot for this process.
-    fn take(&self) -> io::Result<HeldSlot> {
+    /// Marks a slot as held by this process.
+    fn take_slot(&self) -> io::Result<HeldSlot> {
         let semaphore = self.semaphore;
         let entry = semaphore.own_entry();
         let mark = File::create(semaphore.marks().join(&entry))?;

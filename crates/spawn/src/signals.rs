@@ -95,7 +95,7 @@ impl SignalFd {
     }
 
     /// Passes all pending signals to `each`.
-    pub fn take(&self, mut each: impl FnMut(i32)) {
+    pub fn read_pending(&self, mut each: impl FnMut(i32)) {
         loop {
             let mut infos = [const { MaybeUninit::<libc::signalfd_siginfo>::uninit() }; 8];
             let size = std::mem::size_of_val(&infos);

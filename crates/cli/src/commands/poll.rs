@@ -134,7 +134,7 @@ pub(crate) fn run(mut arguments: PollArguments) -> anyhow::Result<ExitCode> {
     if arguments.configs.len() > 1 && of_one {
         bail!("--lock-file and --confcache-file are for one configuration");
     }
-    let places = Places::of(&arguments)?;
+    let places = RunFiles::of(&arguments)?;
     become_user(&arguments)?;
     let messages = Messages::open(places.log.as_deref());
     let mut polled = Vec::new();
@@ -209,7 +209,7 @@ fn poll_rounds(
 fn stay(
     mut polled: Vec<Polled>,
     mut samples: Samples,
-    places: &Places,
+    places: &RunFiles,
     debug: DebugTags,
     messages: &Messages,
 ) -> anyhow::Result<ExitCode> {
@@ -301,7 +301,7 @@ fn write_text(path: Option<&Path>, text: &str) -> anyhow::Result<()> {
 fn open(
     path: &Path,
     lock: LockFile,
-    places: &Places,
+    places: &RunFiles,
     arguments: &PollArguments,
     debug: DebugTags,
     messages: &Messages,
@@ -398,14 +398,14 @@ impl Polled {
 }
 
 /// Where lock, pid, log and interface files are.
-struct Places {
+struct RunFiles {
     lock: Option<PathBuf>,
     pid: PathBuf,
     log: Option<PathBuf>,
     interfaces: Option<PathBuf>,
 }
 
-impl Places {
+impl RunFiles {
     fn of(arguments: &PollArguments) -> anyhow::Result<Self> {
         let place = |given: &Option<PathBuf>, folder: &str, name: &str| {
             if given.is_some() || !arguments.fhs {
@@ -416,7 +416,7 @@ impl Places {
         };
         let first = arguments.configs.first().cloned().unwrap_or_default();
         let pid = place(&arguments.pid_file, "/run/mrtg", "mrtg.pid")?;
-        Ok(Places {
+        Ok(RunFiles {
             lock: place(&arguments.lock_file, "/var/lock/mrtg", "mrtg.lck")?,
             pid: pid.unwrap_or_else(|| first.with_extension("pid")),
             log: place(&arguments.logging, "/var/log/mrtg", "mrtg.log")?,

@@ -215,7 +215,7 @@ struct UntilAllEnded {
 
 impl Control for UntilAllEnded {
     /// The recorder calls it after its first sample, before it waits.
-    fn take(&mut self) -> Requests {
+    fn requests(&mut self) -> Requests {
         if let Some(begun) = self.begun.take() {
             let _ = begun.send(Ok(()));
         }

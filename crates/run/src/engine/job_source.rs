@@ -127,7 +127,7 @@ impl JobSource {
     /// # Errors
     ///
     /// Those of the input, once.
-    pub fn take(&mut self) -> Result<NextJob, EngineError> {
+    pub fn next_job(&mut self) -> Result<NextJob, EngineError> {
         let found = match self {
             JobSource::Here { packer, fits } => packer.next(fits)?,
             JobSource::Known(all) | JobSource::Tee(all, _) => all.pop_front(),
@@ -141,13 +141,13 @@ impl JobSource {
                 return Ok(ranges.next().map_or(NextJob::End, NextJob::Block));
             }
             JobSource::Blocks(blocks) => {
-                return Ok(match blocks.take()? {
+                return Ok(match blocks.next_block()? {
                     Taken::Item(block) => NextJob::Block(block),
                     Taken::NotYet => NextJob::NotYet,
                     Taken::End => NextJob::End,
                 });
             }
-            JobSource::Thread(queue) => match queue.take()? {
+            JobSource::Thread(queue) => match queue.next_item()? {
                 Taken::Item(records) => Some(records),
                 Taken::NotYet => return Ok(NextJob::NotYet),
                 Taken::End => None,

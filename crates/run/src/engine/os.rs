@@ -228,7 +228,7 @@ impl Linux {
     }
 
     /// Handles the signals that have come.
-    fn take(&mut self, signals: &[i32], events: &mut Vec<EngineEvent>) {
+    fn handle_signals(&mut self, signals: &[i32], events: &mut Vec<EngineEvent>) {
         for &signal in signals {
             match signal {
                 // Several exits may share one signal.
@@ -397,7 +397,7 @@ impl OperatingSystem for Linux {
         let left = until.map(|until| until - self.now());
         if self.watched == 0 {
             let signal = self.signal_fd.wait(left)?;
-            self.take(signal.as_slice(), events);
+            self.handle_signals(signal.as_slice(), events);
             return Ok(());
         }
         let left = left.map(|left| rustix::event::Timespec {
@@ -416,8 +416,8 @@ impl OperatingSystem for Linux {
             match event.data.u64() {
                 SIGNALS => {
                     let mut signals = Vec::new();
-                    self.signal_fd.take(|signal| signals.push(signal));
-                    self.take(&signals, events);
+                    self.signal_fd.read_pending(|signal| signals.push(signal));
+                    self.handle_signals(&signals, events);
                 }
                 fd => events.push(EngineEvent::Ready(fd as RawFd)),
             }

@@ -18,7 +18,7 @@ pub(super) fn check(settings: &RunSettings) -> Result<(), SetupError> {
         return Ok(());
     }
     if hosts.on_all_hosts() {
-        check_everywhere(settings)?;
+        check_on_all_hosts(settings)?;
     }
     let limit = schedule.limit.as_ref().and_then(|text| Limit::parse(text.as_bytes()).ok());
     let is_rule = limit.is_some_and(|limit| !matches!(limit, Limit::Command(_)));
@@ -39,7 +39,7 @@ pub(super) fn check(settings: &RunSettings) -> Result<(), SetupError> {
 }
 
 /// Rejects options that cannot be used when every host runs all jobs.
-fn check_everywhere(settings: &RunSettings) -> Result<(), SetupError> {
+fn check_on_all_hosts(settings: &RunSettings) -> Result<(), SetupError> {
     let RunSettings { hosts, pipe, output, .. } = settings;
     let name = if hosts.nonall { "--nonall" } else { "--onall" };
     let is_tree = output.results.as_ref().is_some_and(|name| {

@@ -60,7 +60,7 @@ pub(super) fn job_source(
     let JobSourceNeeds { slots, needs_total, remote, .. } = *wanted;
     let Given { values, blocks, tee, retried, reads_stdin, takes_no_values } = given;
     // If every host runs all jobs, each host has one slot.
-    let spread = if remote.is_some_and(|remote| remote.is_everywhere) { 1 } else { slots };
+    let spread = if remote.is_some_and(|remote| remote.on_all_hosts) { 1 } else { slots };
     let mut packer = packing::packer(values, &settings.packing, spread);
     let has_values = blocks.is_none() && retried.is_none() && !takes_no_values;
     let total = match needs_total && has_values {

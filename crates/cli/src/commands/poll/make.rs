@@ -158,7 +158,7 @@ impl Args for MakeArguments {
 impl FromArgMatches for MakeArguments {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let options = MakeOptions::from_arg_matches(matches)?;
-        let at = Places { matches };
+        let at = OccurrenceIndices { matches };
         let mut plans = Vec::new();
         let mut previous = 0;
         for (place, text) in at.all::<String>("devices") {
@@ -197,11 +197,11 @@ impl FromArgMatches for MakeArguments {
 }
 
 /// Values by their places on the command line.
-struct Places<'a> {
+struct OccurrenceIndices<'a> {
     matches: &'a ArgMatches,
 }
 
-impl Places<'_> {
+impl OccurrenceIndices<'_> {
     fn all<T: Clone + Send + Sync + 'static>(&self, id: &str) -> Vec<(usize, T)> {
         if self.matches.value_source(id) != Some(ValueSource::CommandLine) {
             return Vec::new();

@@ -163,7 +163,7 @@ impl Samples {
     }
 
     /// Takes a round of a configuration.
-    pub(super) fn take(
+    pub(super) fn add_round(
         &mut self,
         polled: &[Polled],
         config: usize,

@@ -102,12 +102,12 @@ pub(super) fn run(
         }
         latest[index] = [report.known_count, report.unknown_count, report.failed_count];
         let times = &mut times[index];
-        samples.take(polled, index, &report, (began, ended), times.missed);
+        samples.add_round(polled, index, &report, (began, ended), times.missed);
         times.left = times.left.saturating_sub(1);
         if times.left > 0 {
             *times = after(&polled[index], times, clock.now().monotonic_ns, took_ns, messages);
         }
-        if signals.as_mut().is_some_and(|signals| signals.take().stop) {
+        if signals.as_mut().is_some_and(|signals| signals.requests().stop) {
             break;
         }
     }
@@ -128,7 +128,7 @@ fn wait(
     let mut clock = SystemClock;
     while clock.now().monotonic_ns < next_ns {
         clock.sleep_until(next_ns);
-        let requests = signals.take();
+        let requests = signals.requests();
         if requests.stop {
             return false;
         }
