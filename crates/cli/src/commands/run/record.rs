@@ -30,7 +30,7 @@ use run::engine::{Observer, RunStatus, Running};
 use sample::Clock as _;
 use source::{Entry, JobCounters, RecorderCounters, SharedState, SourceContext};
 
-use crate::record::messages::Messages;
+use crate::commands::record::messages::Messages;
 
 /// Time between two samples.
 const INTERVAL_NS: u64 = 1_000_000_000;
