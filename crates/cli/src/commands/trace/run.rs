@@ -80,6 +80,7 @@ fn event_options(
     };
     lines.announce = !quiet.attach() && arguments.output.is_none();
     lines.ends = !quiet.exit();
+    lines.supersedes = !quiet.thread_execve();
     let slower_than_ns = u64::try_from(arguments.slower_than.as_nanos()).unwrap_or(u64::MAX);
     lines.whole_lines = slower_than_ns > 0;
     let settings = settings(arguments, target)?;
