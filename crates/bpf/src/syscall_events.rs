@@ -44,7 +44,7 @@ pub struct EventSettings {
     /// is reported at its exit alone, except that the entry is reported too of each `execve` and of
     /// calls that overwrite the memory that they read.
     pub calls: CountSettings,
-    /// Of the children of a watched task, follow only threads of its process.
+    /// Follow only threads of the process of a watched task, no other children.
     pub threads_only: bool,
     /// Bytes of the ring buffer, a power of two of at least 4096.
     pub ring_bytes: u32,

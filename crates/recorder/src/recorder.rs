@@ -76,7 +76,7 @@ pub trait Consumer {
     /// Writes buffered data.
     ///
     /// # Errors
-    /// Those of writing.
+    /// If something cannot be written.
     fn flush(&mut self, _now: Moment) -> Result<(), RecorderError> {
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Recorder {
     /// Records until the end, a request to stop, or an error of the consumer.
     ///
     /// # Errors
-    /// Those of the consumer.
+    /// If the consumer fails.
     pub fn run(
         &mut self,
         clock: &mut dyn Clock,

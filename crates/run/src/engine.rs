@@ -15,32 +15,32 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-mod remote_jobs;
 mod blocks;
 mod end;
-mod on_all_hosts;
 mod filter;
 mod hostgroups;
 mod job;
 pub mod job_source;
 pub mod observe;
+mod on_all_hosts;
 pub mod os;
 mod queue;
+mod remote_jobs;
 mod rereading;
 mod sending;
 mod start;
 mod stdin;
 mod tee;
 
-pub use remote_jobs::{JobHost, Remote, SshDelay};
 pub use blocks::{Blocks, InputBlock, Ranges};
-use on_all_hosts::AllHosts;
 pub use filter::FilterError;
 pub use hostgroups::AddedHosts;
 use job::Job;
 pub use job_source::{JobSource, NextJob};
 pub use observe::{Observer, RunStatus, Running};
+use on_all_hosts::AllHosts;
 pub use os::{EngineEvent, Interest, Linux, OperatingSystem};
+pub use remote_jobs::{JobHost, Remote, SshDelay};
 pub use rereading::{Logins, Rereading};
 pub use sending::BlockAccess;
 pub use tee::Tee;
@@ -109,7 +109,7 @@ pub enum EngineError {
     TooLong {
         /// The job's number.
         seq: u64,
-        /// Its length in bytes.
+        /// The length of the command line in bytes.
         bytes: usize,
         /// The first length that is too long.
         limit: usize,
@@ -123,7 +123,7 @@ pub enum StartMethod {
     Shell {
         /// The shell's file.
         program: Arc<CString>,
-        /// Its words before the command line: its name and `-c`.
+        /// The words before the command line: the shell's name and `-c`.
         words: Vec<Vec<u8>>,
     },
     /// Without a shell: the program gets the words that a shell would have made.
@@ -226,7 +226,7 @@ pub struct EngineOptions {
 pub struct RunOutcome {
     /// Jobs that have ended, including failed ones.
     pub ended: u64,
-    /// Those that failed.
+    /// Ended jobs that failed.
     pub failed: u64,
     /// The exit code for all of them.
     pub exit_code: u8,

@@ -47,7 +47,7 @@ pub enum SemaphoreError {
     /// The directory of all semaphores cannot be created.
     #[error("cannot make the folder {folder}: {error}")]
     Folder {
-        /// Its path.
+        /// The folder's path.
         folder: String,
         /// What the kernel said.
         error: io::Error,
@@ -55,7 +55,7 @@ pub enum SemaphoreError {
     /// Changes of the folder cannot be watched (inotify(7)).
     #[error("cannot watch the semaphore's folder: {0}")]
     Watch(Errno),
-    /// Its files cannot be read or changed.
+    /// The files of the semaphore cannot be read or changed.
     #[error("cannot use the semaphore {folder}: {error}")]
     Files {
         /// The semaphore's folder.
@@ -85,9 +85,9 @@ pub struct Semaphore {
 /// What to wait for.
 #[derive(Clone, Copy, Debug)]
 pub enum WaitFor {
-    /// One of this many slots.
+    /// Wait for one of this many slots.
     Slot(u32),
-    /// That no process holds a slot.
+    /// Wait until no process holds a slot.
     Empty,
 }
 
@@ -141,7 +141,7 @@ pub enum WaitOutcome {
 /// The processes that hold slots.
 #[derive(Default)]
 struct Holders {
-    /// Those on this machine.
+    /// Holders on this machine.
     here: Vec<OwnedFd>,
     /// Number of holders on other machines.
     elsewhere: usize,
@@ -196,7 +196,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// Those of the kernel.
+    /// If a file of the semaphore cannot be read or written.
     pub fn wait(
         &self,
         wanted: WaitFor,

@@ -78,7 +78,10 @@ impl ProcessGroupCounts {
     ///
     /// # Errors
     /// When the kernel cannot be asked.
-    pub fn remove_groups(&mut self, wanted: impl Fn(u32) -> bool) -> Result<ProcessGroupCalls, Error> {
+    pub fn remove_groups(
+        &mut self,
+        wanted: impl Fn(u32) -> bool,
+    ) -> Result<ProcessGroupCalls, Error> {
         let mut calls = ProcessGroupCalls::default();
         for unit in self.counts.take_units(wanted)? {
             calls.add(&unit);

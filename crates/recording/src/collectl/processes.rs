@@ -187,7 +187,10 @@ mod tests {
     fn who_is_gone_has_no_files() {
         let (mut processes, mut host) = (Processes::default(), Host::in_memory());
         processes.begin();
-        add_lines(&mut processes, &["proc:1 stat 1 (a) S", "proc:2 stat 2 (b) S", "proc:2 io rchar: 1"]);
+        add_lines(
+            &mut processes,
+            &["proc:1 stat 1 (a) S", "proc:2 stat 2 (b) S", "proc:2 io rchar: 1"],
+        );
         processes.put_into(&mut host);
         processes.begin();
         processes.put_into(&mut host);

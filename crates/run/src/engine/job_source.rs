@@ -23,16 +23,16 @@ pub type Fits = Box<dyn FnMut(&[Record]) -> bool + Send>;
 /// The input of the next job.
 #[derive(Debug)]
 pub enum NextJob {
-    /// Its records.
+    /// The records of a job.
     Records(Vec<Record>),
-    /// Its number and its whole command line.
+    /// The number and the whole command line of a job.
     Given {
         /// The number, from 1.
         seq: u64,
         /// The command line.
         command: Vec<u8>,
     },
-    /// Its standard input.
+    /// The standard input of a job.
     Block(InputBlock),
     /// Nothing yet.
     NotYet,
@@ -103,7 +103,7 @@ impl JobSource {
     ///
     /// # Errors
     ///
-    /// Those of the input.
+    /// If the input cannot be read.
     pub fn known(mut packer: Packer, mut fits: Fits) -> Result<(Self, Vec<String>), InputError> {
         let mut all = VecDeque::new();
         while let Some(records) = packer.next(&mut fits)? {
@@ -126,7 +126,7 @@ impl JobSource {
     ///
     /// # Errors
     ///
-    /// Those of the input, once.
+    /// If the input cannot be read; reported once.
     pub fn next_job(&mut self) -> Result<NextJob, EngineError> {
         let found = match self {
             JobSource::Here { packer, fits } => packer.next(fits)?,

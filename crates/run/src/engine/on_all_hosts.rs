@@ -31,7 +31,7 @@ pub(super) struct AllHosts {
 struct Host {
     /// How many records it has had.
     given: usize,
-    /// Its job runs, or is to be tried again.
+    /// A job of this host runs, or is to be tried again.
     is_busy: bool,
     has_failed: bool,
     /// [`AllHosts::next_done`] has returned it.

@@ -77,7 +77,7 @@ pub trait OperatingSystem {
     ///
     /// # Errors
     ///
-    /// Those of epoll_ctl(2).
+    /// As epoll_ctl(2).
     fn watch(&mut self, fd: RawFd, interest: Interest) -> io::Result<()>;
 
     /// Stops watching it.
@@ -87,7 +87,7 @@ pub trait OperatingSystem {
     ///
     /// # Errors
     ///
-    /// Those of epoll_wait(2), except for EINTR.
+    /// As epoll_wait(2), except for EINTR.
     fn wait(&mut self, until: Option<Instant>, events: &mut Vec<EngineEvent>) -> io::Result<()>;
 }
 
@@ -170,7 +170,7 @@ impl Linux {
     ///
     /// # Errors
     ///
-    /// Those of epoll_create(2) and signalfd(2), or no thread could be created.
+    /// As epoll_create(2) and signalfd(2), or if no thread could be created.
     pub fn new(signals: &[i32], threads: usize) -> io::Result<Self> {
         let waker = Waker(libc::SIGRTMIN());
         let heard: Vec<i32> = signals.iter().copied().chain([waker.0]).collect();

@@ -16,7 +16,7 @@ use crate::remote::{self, Connection, HostAddress, Hosts, Login, Workdir};
 /// A host, and the program that reaches it.
 #[derive(Debug)]
 pub struct JobHost {
-    /// Its address, and its name in the joblog.
+    /// The address of the host, and its name in the joblog.
     pub login: Login,
     /// The file of the login program; the user's shell for this machine.
     pub program: Arc<CString>,
@@ -143,7 +143,8 @@ impl<W: OperatingSystem> Engine<'_, W> {
 
     /// The name of a job's host in the joblog.
     pub(super) fn host_name(&self, job: &Job) -> String {
-        self.remote_host(job).map_or_else(|| ":".to_owned(), |(_, reached)| reached.login.name.clone())
+        self.remote_host(job)
+            .map_or_else(|| ":".to_owned(), |(_, reached)| reached.login.name.clone())
     }
 
     /// The name of the host that begins the job's lines instead of the tag.

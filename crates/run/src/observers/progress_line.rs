@@ -14,7 +14,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// What the line shows.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgressOptions {
-    /// Its form.
+    /// The form of the line.
     pub style: Style,
     /// CPU threads of this machine.
     pub threads: u32,

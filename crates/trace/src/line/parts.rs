@@ -56,7 +56,7 @@ impl CallParts {
 pub struct CallText {
     /// Which call.
     pub id: CallId,
-    /// Its arguments; for a call that did not return those that were known at its entry.
+    /// The arguments; for a call that did not return those that were known at its entry.
     pub arguments: Vec<String>,
     /// What is after the `=`: `3`, `-1 ENOENT (No such file or directory)`, `?`.
     pub result: String,

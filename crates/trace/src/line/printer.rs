@@ -49,7 +49,7 @@ impl Pending {
 /// The state of a task.
 #[derive(Default)]
 pub(super) struct Task {
-    /// Its latest call.
+    /// The latest call of the task.
     pub(super) last: Option<CallId>,
     /// The call that it is in.
     pub(super) pending: Option<Pending>,
@@ -99,7 +99,7 @@ impl Printer {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// If `out` cannot be written.
     pub fn event(
         &mut self,
         event: &TraceEvent,
@@ -136,7 +136,7 @@ impl Printer {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// If `out` cannot be written.
     pub fn detach(&mut self, out: &mut dyn Write) -> io::Result<()> {
         if self.open.take().is_some() {
             out.write_all(b" <detached ...>\n")?;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use self::cost::{CountingCost, rounded};
 pub use self::counter::CountRequest;
-use self::counter::{Counter, CountProgress};
+use self::counter::{CountProgress, Counter};
 use self::schedule::Schedule;
 use super::signals::TerminationSignals;
 use super::target::TraceTarget;

@@ -110,7 +110,9 @@ impl LimitGate {
     pub(in crate::schedule) fn ask(&mut self, now: Instant) -> Question {
         match self.state {
             LimitCommand::Go => Question::Go,
-            LimitCommand::Hold(until) | LimitCommand::HoldFast(until) if now < until => Question::Hold(until),
+            LimitCommand::Hold(until) | LimitCommand::HoldFast(until) if now < until => {
+                Question::Hold(until)
+            }
             LimitCommand::Running => Question::Running,
             LimitCommand::NotRun | LimitCommand::Hold(_) | LimitCommand::HoldFast(_) => {
                 self.state = LimitCommand::Running;

@@ -5,11 +5,11 @@ use std::io::{self, Write as _};
 use serde_json::{Map, Value, json};
 
 use super::single::{PrinterOutput, SingleOutput};
-use crate::report::output::TraceOutput;
 use crate::decode::signals;
 use crate::event::{Call, Signal, error_of};
 use crate::flags::errors;
 use crate::line::CallText;
+use crate::report::output::TraceOutput;
 use crate::{Abi, EventKind, LineOptions, Memory, PidPrefix, TraceEvent, WaitStatus};
 
 /// Writes each event as a JSON object in a line.
@@ -230,7 +230,9 @@ mod tests {
         let signal = Signal { number, ..Signal::default() };
         signal_members(EventKind::Signal(signal), number, &mut object);
         assert_eq!(object["signal"], "SIGUSR1");
-        assert!(object["details"].as_str().is_some_and(|text| text.starts_with("{si_signo=SIGUSR1")));
+        assert!(
+            object["details"].as_str().is_some_and(|text| text.starts_with("{si_signo=SIGUSR1"))
+        );
         let mut object = Map::new();
         signal_members(EventKind::Stopped(libc::SIGSTOP), libc::SIGSTOP, &mut object);
         assert_eq!((&object["event"], &object["signal"]), (&json!("stopped"), &json!("SIGSTOP")));
