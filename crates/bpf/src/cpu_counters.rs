@@ -110,7 +110,7 @@ const NODES_OF_A_RUN: usize = 16;
 /// What is known of a NUMA node's memory, in the order of the program: pages, but for the stacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeValue {
-    /// All that the kernel manages.
+    /// Pages that the kernel manages.
     Total,
     /// Free.
     Free,
@@ -160,7 +160,7 @@ pub enum NodeValue {
     HugeTotal,
     /// Free ones of the pool.
     HugeFree,
-    /// Those beyond the pool's size.
+    /// Huge pages beyond the pool's size.
     HugeSurplus,
 }
 

@@ -96,10 +96,10 @@ fn is_interrupted(error: &ProgramError) -> bool {
 /// The array in which programs measure their run time; objects may have one.
 pub(crate) const RUN_TIMES: &str = "run_times";
 
-/// Its elements for a CPU: one for each program.
+/// The elements of `run_times` for a CPU: one for each program.
 pub(crate) const RUN_TIMES_OF_A_CPU: usize = 4;
 
-/// Its elements in all.
+/// The elements of `run_times` in all.
 pub(crate) fn run_times() -> Result<u32, Error> {
     let cpus = aya::util::nr_cpus().map_err(|(_, error)| Error::Read(error))?;
     Ok(u32::try_from(cpus * RUN_TIMES_OF_A_CPU).unwrap_or(u32::MAX))

@@ -161,12 +161,12 @@ impl Parsed<'_> {
 fn parse(bytes: &[u8]) -> Option<Parsed<'_>> {
     match u32::from_ne_bytes(*bytes.first_chunk()?) {
         EXEC => {
-            let (exec, rest) = ExecEvent::take(bytes)?;
+            let (exec, rest) = ExecEvent::split_first(bytes)?;
             let kept = (exec.arguments_bytes as usize).min(ARGUMENTS_BYTES).min(rest.len());
             Some(Parsed::Exec(exec, &rest[..kept]))
         }
-        EXIT => Some(Parsed::Exit(ExitEvent::take(bytes)?.0)),
-        FREE => Some(Parsed::Free(FreeEvent::take(bytes)?.0)),
+        EXIT => Some(Parsed::Exit(ExitEvent::split_first(bytes)?.0)),
+        FREE => Some(Parsed::Free(FreeEvent::split_first(bytes)?.0)),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@
 /// Every bit pattern must be a valid value, and the contents of padding must not matter.
 pub(crate) unsafe trait Record: Copy {
     /// The record at the start of `bytes` and the bytes after it; `None` if `bytes` is too short.
-    fn take(bytes: &[u8]) -> Option<(Self, &[u8])> {
+    fn split_first(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (head, rest) = bytes.split_at_checked(size_of::<Self>())?;
         // SAFETY: there are enough bytes, every bit pattern is a value, and the read needs no
         // alignment.
@@ -85,7 +85,7 @@ pub struct TaskRecord {
     pub policy: u32,
     /// Real-time priority.
     pub realtime_priority: u32,
-    /// Its name (`comm`), ended by a zero byte unless it fills all bytes.
+    /// The name (`comm`), ended by a zero byte unless it fills all bytes.
     pub command: [u8; 16],
 }
 
@@ -165,7 +165,7 @@ pub struct ThreadGroup {
     pub has_memory: u32,
     /// The real user id.
     pub uid: u32,
-    /// Its parent process; 0 for none.
+    /// The parent process; 0 for none.
     pub parent: i32,
     /// Threads that the kernel has not released.
     pub threads: i32,
@@ -238,7 +238,7 @@ pub struct ExitEvent {
     pub peak_resident_pages: u64,
     /// Id of its control group, as in [`ThreadGroup`].
     pub cgroup: u64,
-    /// Its parent process.
+    /// The parent process.
     pub parent: i32,
     /// The real user id.
     pub uid: u32,
@@ -246,7 +246,7 @@ pub struct ExitEvent {
     pub code: u32,
     /// 1 if it had more threads than the program can visit, so that it used more than this.
     pub threads_uncounted: u32,
-    /// Its name (`comm`), ended by a zero byte unless it fills all bytes.
+    /// The name (`comm`), ended by a zero byte unless it fills all bytes.
     pub command: [u8; 16],
 }
 

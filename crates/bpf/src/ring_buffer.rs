@@ -116,7 +116,7 @@ impl RingBuffer {
     /// Appends records to `into`, each with its header: the first, and more as long as all together
     /// take at most `room` bytes.  Returns whether no finished record is left.  Makes no system
     /// call.
-    pub(crate) fn take(&mut self, into: &mut Vec<u8>, room: usize) -> bool {
+    pub(crate) fn append_records(&mut self, into: &mut Vec<u8>, room: usize) -> bool {
         let (start, end) = (self.read(), self.written());
         let mut position = start;
         let mut is_empty = true;

@@ -44,7 +44,7 @@ pub struct EventSettings {
     /// is reported at its exit alone, except that the entry is reported too of each `execve` and of
     /// calls that overwrite the memory that they read.
     pub calls: CountSettings,
-    /// Of the children of a watched task, follow only threads of its process.
+    /// Follow only threads of the process of a watched task, no other children.
     pub threads_only: bool,
     /// Bytes of the ring buffer, a power of two of at least 4096.
     pub ring_bytes: u32,
@@ -158,8 +158,8 @@ impl SyscallEvents {
     /// Appends records from the ring buffer to `into`, at most `room` bytes unless the first alone
     /// is longer.  Returns whether no record is left.  Makes no system call.
     /// [`EventRecord::first`] parses the records.
-    pub fn take(&mut self, into: &mut Vec<u8>, room: usize) -> bool {
-        self.ring.take(into, room)
+    pub fn append_records(&mut self, into: &mut Vec<u8>, room: usize) -> bool {
+        self.ring.append_records(into, room)
     }
 
     /// The bytes ever written into the ring buffer, and how many of them were taken out.

@@ -72,10 +72,10 @@ fn for_each(
     each: &mut impl FnMut(&TaskRecord, Option<&ThreadGroup>),
 ) -> Option<()> {
     while !bytes.is_empty() {
-        let (task, rest) = TaskRecord::take(bytes)?;
+        let (task, rest) = TaskRecord::split_first(bytes)?;
         bytes = rest;
         if task.pid == task.tgid {
-            let (group, rest) = ThreadGroup::take(bytes)?;
+            let (group, rest) = ThreadGroup::split_first(bytes)?;
             bytes = rest;
             each(&task, Some(&group));
         } else {

@@ -1,4 +1,4 @@
-//! The verbs, one file each.
+//! The verbs: each is a module with its `arguments`, its `run`, and what only it uses.
 
 pub(crate) mod bench;
 pub(crate) mod doctor;

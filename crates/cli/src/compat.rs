@@ -19,7 +19,7 @@ pub(crate) struct Incumbent {
     pub(crate) name: &'static str,
     /// Turns its arguments (without the name) into whit's (without `whit`).
     pub(crate) translate: fn(Vec<OsString>) -> Vec<OsString>,
-    /// Its exit code for errors.
+    /// The exit code for errors.
     pub(crate) failure: u8,
 }
 

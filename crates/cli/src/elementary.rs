@@ -12,14 +12,14 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Where a function of `libm` is.
-struct Place {
+struct LazyFunction {
     name: &'static CStr,
     address: AtomicPtr<c_void>,
 }
 
-impl Place {
+impl LazyFunction {
     const fn of(name: &'static CStr) -> Self {
-        Place { name, address: AtomicPtr::new(ptr::null_mut()) }
+        LazyFunction { name, address: AtomicPtr::new(ptr::null_mut()) }
     }
 
     fn address(&self) -> *mut c_void {
@@ -56,11 +56,11 @@ macro_rules! functions {
         // SAFETY: the name is that of the C standard, and so are type and results.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $of),*) -> $type {
-            static PLACE: Place = Place::of($text);
+            static FUNCTION: LazyFunction = LazyFunction::of($text);
             // SAFETY: the address is that of the function of this name, which has this type.
             unsafe {
                 let function: unsafe extern "C" fn($($of),*) -> $type =
-                    std::mem::transmute(PLACE.address());
+                    std::mem::transmute(FUNCTION.address());
                 function($($argument),*)
             }
         }

@@ -1,11 +1,12 @@
-//! whit: watch everything, weigh nothing.  The command line: one verb, one file in `commands/`.
+//! whit: watch everything, weigh nothing.  The command line: each verb is a module in `commands/`, with
+//! its `arguments` and its `run`.
 //!
 //! Exit codes: 0 done; 1 nothing found, or a verdict that is not "fine"; 2 an error, in one
 //! line on stderr.  A closed pipe downstream is not an error.
 //!
 //! Uses every other crate of ours but `testkit`; nothing uses it.  What a verb does is in a library:
 //! this crate turns options into plain structs and the errors it gets into sentences.
-//! Begin with this file, then `commands/doctor.rs`, the shortest of the verbs.
+//! Begin with this file, then `commands/doctor/`, one of the shortest verbs.
 #![allow(
     rustdoc::broken_intra_doc_links,
     reason = "help texts write optional parts in brackets, as manuals do"
@@ -18,6 +19,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod commands;
 mod compat;
+mod daemon;
 mod descriptors;
 mod display;
 #[cfg(target_env = "gnu")]
@@ -29,9 +31,6 @@ mod export;
 mod help;
 mod log;
 mod memory;
-mod play;
-mod record;
-mod run;
 mod server_tls;
 mod size_limit;
 mod start;
@@ -99,8 +98,8 @@ fn main() -> ExitCode {
         }
         None => 2,
     };
-    let words = match run::config::configured(words) {
-        Ok(words) => run::line_count::with_line_counts(words),
+    let words = match commands::run::config::configured(words) {
+        Ok(words) => commands::run::line_count::with_line_counts(words),
         Err(error) => {
             stderr::message(usage::in_one_line(&format!("{error:#}")));
             return ExitCode::from(failure);

@@ -23,7 +23,7 @@ pub(crate) fn line(text: impl Display) {
 /// Writes text to standard output.
 ///
 /// # Errors
-/// Those of the write; a closed pipe is one of them.
+/// If it cannot be written; a closed pipe is one of these errors.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;

@@ -104,7 +104,7 @@ pub(crate) fn run_all(
             next += 1;
         }
         wait(&mut running);
-        signals.take(|_| {});
+        signals.read_pending(|_| {});
         let mut exited: HashMap<i32, ()> = HashMap::new();
         while let Some(reaped) = reap(None) {
             exited.insert(reaped.pid, ());

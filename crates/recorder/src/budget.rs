@@ -75,7 +75,7 @@ pub struct Budget {
 /// The recorder's CPU time so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
-    /// Of the process and of its BPF programs.
+    /// CPU time of the process and of its BPF programs.
     pub cpu_ns: u64,
     /// When this was read, on the monotonic clock.
     pub monotonic_ns: u64,
@@ -89,7 +89,7 @@ struct SourceCost {
     left: u32,
     /// The number of ticks from one due time of the source to the next.
     every: f64,
-    /// Its cost to other processes in this round.
+    /// The cost to other processes in this round.
     burden_ns: f64,
 }
 

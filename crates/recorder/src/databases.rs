@@ -263,7 +263,7 @@ impl DatabaseView {
     }
 
     /// Takes what a row says, if anything.
-    fn take(&mut self, file: usize, times_us: (i64, i64)) {
+    fn add_values(&mut self, file: usize, times_us: (i64, i64)) {
         if self.values.iter().all(|value| value.is_nan()) {
             return;
         }
@@ -464,7 +464,7 @@ impl View for DatabaseView {
             if let Some(WholePlan { plan, file, counts }) = &plan.whole {
                 sums(&whole, plan, *counts, &mut self.values);
                 let file = *file;
-                self.take(file, times_us);
+                self.add_values(file, times_us);
             }
             if !self.tracks[index].instances.is_empty() {
                 self.take_instances(index, &whole, times_us);
@@ -526,7 +526,7 @@ impl DatabaseView {
             self.values.clear();
             let fields = self.files[file].plan.fields.iter();
             self.values.extend(fields.map(|&field| base_number(&row, field).unwrap_or(f64::NAN)));
-            self.take(file, times_us);
+            self.add_values(file, times_us);
         }
     }
 }

@@ -63,7 +63,7 @@ pub enum IntervalError {
     NotAMultiple {
         /// `second` or `third`.
         which: &'static str,
-        /// Its length.
+        /// The length of the interval.
         seconds: f64,
         /// The length of the first.
         first_seconds: f64,

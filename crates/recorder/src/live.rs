@@ -30,7 +30,7 @@ impl LiveText {
     /// Opens the view and sends its text before the first interval.
     ///
     /// # Errors
-    /// Those of the view and of sending.
+    /// If the view cannot be made, or the text cannot be sent.
     pub fn open(
         mut view: Box<dyn View>,
         sink: Box<dyn Sink>,
@@ -48,7 +48,7 @@ impl LiveText {
     /// Sends the latest interval.
     ///
     /// # Errors
-    /// Those of sending: no reader is left.
+    /// If the text cannot be sent: no reader is left.
     pub(crate) fn show(&mut self, input: &ViewInput) -> io::Result<()> {
         self.sink.tend()?;
         self.text.clear();
@@ -73,7 +73,7 @@ impl LiveText {
     /// Writes out what the view holds back.
     ///
     /// # Errors
-    /// Those of sending.
+    /// If the text cannot be sent.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.text.clear();
         self.view.flush(&mut self.text)?;
@@ -83,7 +83,7 @@ impl LiveText {
     /// Sends the text after the last interval, and returns the view's messages.
     ///
     /// # Errors
-    /// Those of sending.
+    /// If the text cannot be sent.
     pub(crate) fn end(&mut self) -> io::Result<Vec<String>> {
         self.text.clear();
         self.view.end(&mut self.text)?;

@@ -291,7 +291,7 @@ mod tests {
     struct Nobody;
 
     impl Control for Nobody {
-        fn take(&mut self) -> Requests {
+        fn requests(&mut self) -> Requests {
             Requests::default()
         }
     }

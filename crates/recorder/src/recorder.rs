@@ -35,7 +35,7 @@ pub struct Requests {
 /// The origin of requests: signals, another thread, or a test.
 pub trait Control {
     /// The requests since the last call.
-    fn take(&mut self) -> Requests;
+    fn requests(&mut self) -> Requests;
 
     /// A descriptor that becomes readable with a request, to end a sleep; not needed if a signal
     /// does that.
@@ -76,7 +76,7 @@ pub trait Consumer {
     /// Writes buffered data.
     ///
     /// # Errors
-    /// Those of writing.
+    /// If something cannot be written.
     fn flush(&mut self, _now: Moment) -> Result<(), RecorderError> {
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Recorder {
     /// Records until the end, a request to stop, or an error of the consumer.
     ///
     /// # Errors
-    /// Those of the consumer.
+    /// If the consumer fails.
     pub fn run(
         &mut self,
         clock: &mut dyn Clock,
@@ -228,7 +228,7 @@ impl Recorder {
         consumer: &mut dyn Consumer,
     ) -> Result<bool, RecorderError> {
         loop {
-            let requests = control.take();
+            let requests = control.requests();
             if requests.stop {
                 return Ok(false);
             }
@@ -242,7 +242,7 @@ impl Recorder {
                 return Ok(true);
             }
             if self.sleep(clock, control) == Wake::Due {
-                return Ok(!control.take().stop);
+                return Ok(!control.requests().stop);
             }
         }
     }
@@ -392,7 +392,7 @@ mod tests {
     struct Asked(Rc<RefCell<Requests>>);
 
     impl Control for Asked {
-        fn take(&mut self) -> Requests {
+        fn requests(&mut self) -> Requests {
             std::mem::take(&mut *self.0.borrow_mut())
         }
     }
@@ -514,7 +514,7 @@ mod tests {
     struct StopWhenRead(std::io::PipeReader, std::io::PipeWriter);
 
     impl Control for StopWhenRead {
-        fn take(&mut self) -> Requests {
+        fn requests(&mut self) -> Requests {
             let read = READ.with(|read| read.borrow().len());
             if read == 2 {
                 // Readable from now on: the next sleep must end at once.

@@ -242,7 +242,7 @@ impl RecordingFile {
     /// Closes the recording.
     ///
     /// # Errors
-    /// Those of writing; the recording is complete nevertheless, only larger.  Another program
+    /// If the file cannot be written; the recording is complete nevertheless, only larger.  Another program
     /// deleted or truncated it.
     pub fn close(self) -> Result<(), RecorderError> {
         if let Some(interference) = self.writer.interference(true) {

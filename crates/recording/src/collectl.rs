@@ -73,7 +73,7 @@ pub enum CollectlError {
     TooOld {
         /// The recording.
         path: PathBuf,
-        /// Its version, as it says.
+        /// The version of collectl, as it says.
         version: String,
     },
     /// A line is longer than any that collectl writes.
@@ -102,7 +102,7 @@ pub enum Ending {
 /// One complete interval, whose text is now in the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Its start, in nanoseconds since the epoch; collectl gives all its lines this time.
+    /// The start of the interval, in nanoseconds since the epoch; collectl gives all its lines this time.
     pub realtime_ns: i64,
     /// Whether slabs were recorded in it (collectl's second interval).
     pub has_slabs: bool,
@@ -233,7 +233,7 @@ impl CollectlReader {
                 }));
             }
             self.is_partial = true;
-            self.files.take(line);
+            self.files.add_line(line);
         }
         self.ending = self.ending_of(self.is_partial);
         Ok(None)

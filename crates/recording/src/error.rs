@@ -32,7 +32,7 @@ pub enum Error {
     FutureVersion {
         /// The recording.
         path: PathBuf,
-        /// Its version.
+        /// The version of the file.
         version: u32,
     },
     /// The head of the file, which describes everything else, is damaged.

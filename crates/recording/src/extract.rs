@@ -24,7 +24,7 @@ pub struct ExtractSummary {
 /// including, the first one after `thru_realtime_ns`.  Without samples no file is created.
 ///
 /// # Errors
-/// Those of [`Reader::open`] and [`Writer::create`]; [`Error::Write`].  A file that was begun is
+/// As [`Reader::open`] and [`Writer::create`]; [`Error::Write`].  A file that was begun is
 /// removed.
 pub fn extract(
     from: &Path,

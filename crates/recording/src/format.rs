@@ -158,7 +158,7 @@ pub(crate) struct Prelude {
 }
 
 impl Prelude {
-    /// Its bytes in the file.
+    /// The bytes of the header in the file.
     pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);

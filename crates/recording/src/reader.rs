@@ -169,12 +169,12 @@ impl Reader {
         &self.meta
     }
 
-    /// Its sources as recorded.
+    /// The sources of the recording, as recorded.
     pub fn schemas(&self) -> &[Arc<SourceDef>] {
         &self.schemas
     }
 
-    /// Its sources with the definitions chosen by [`open`](Self::open), in the order of the
+    /// The sources of the recording with the definitions chosen by [`open`](Self::open), in the order of the
     /// snapshots' samples.
     pub fn defs(&self) -> Vec<Arc<SourceDef>> {
         self.mappings.iter().map(|mapping| mapping.def.clone()).collect()
@@ -208,11 +208,6 @@ impl Reader {
         Some(self.prelude.pid).filter(|&pid| pid != 0)
     }
 
-    /// Samples in closed blocks: a lower bound of the samples of the file.
-    pub fn samples_closed(&self) -> u64 {
-        self.map.blocks.iter().map(|block| u64::from(block.samples)).sum()
-    }
-
     /// The latest time in closed blocks: samples of a block that is being written may be later.
     /// `None` while there is no closed block.
     pub fn latest_closed_realtime_ns(&self) -> Option<i64> {
@@ -242,7 +237,7 @@ impl Reader {
     /// Reads the next sample into `snapshot`, which must be made for [`defs`](Self::defs).
     ///
     /// # Errors
-    /// Those of reading the file; damage is counted, not an error.
+    /// If the file cannot be read; damage is counted, not an error.
     #[allow(clippy::should_implement_trait, reason = "the snapshot is borrowed, not returned")]
     pub fn next(&mut self, snapshot: &mut Snapshot) -> Result<ReadOutcome, Error> {
         loop {

@@ -195,7 +195,7 @@ impl TickState {
     /// Takes the tick of a snapshot.  The start of a source's read is stored as the difference from
     /// the end of the previous source's, usually 0; the offset of its two clocks as the difference
     /// from the tick's offset.
-    pub(crate) fn take(&mut self, snapshot: &Snapshot, unwritten: u64, has_texts: bool) {
+    pub(crate) fn set_tick(&mut self, snapshot: &Snapshot, unwritten: u64, has_texts: bool) {
         let (values, sources) = (&mut self.values, self.sources);
         let grain_ns = self.grain_ns;
         let round = |time_ns: u64| match grain_ns {

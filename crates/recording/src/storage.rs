@@ -28,7 +28,7 @@ pub trait Storage: Send {
 pub enum Interference {
     /// The file has no name any more: nobody will read what is written to it.
     Deleted,
-    /// Its beginning or its end is missing.
+    /// The beginning or the end is missing.
     Truncated,
 }
 
@@ -37,7 +37,7 @@ pub trait Bytestore: Send {
     /// Reads at an offset, perhaps fewer bytes than asked for; 0 at the end (`pread`).
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Its length now.
+    /// The length of the file now.
     fn length(&self) -> io::Result<u64>;
 }
 

@@ -171,7 +171,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// The next `count` bytes.
-    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
+    pub(crate) fn next_bytes(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
         let end = self.at.checked_add(count).ok_or(Corrupt("it ends early"))?;
         let taken = self.bytes.get(self.at..end).ok_or(Corrupt("it ends early"))?;
         self.at = end;
@@ -181,7 +181,7 @@ impl<'a> Bytes<'a> {
     /// A length as a varint, and that many bytes.
     pub(crate) fn prefixed(&mut self) -> Result<&'a [u8], Corrupt> {
         let count = self.count()?;
-        self.take(count)
+        self.next_bytes(count)
     }
 
     /// Skips `count` varints.

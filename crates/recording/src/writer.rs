@@ -280,7 +280,7 @@ impl Writer {
     /// Waits until all samples are on the disk.
     ///
     /// # Errors
-    /// Those of `fdatasync`: some samples may not be on the disk.
+    /// If `fdatasync` fails: some samples may not be on the disk.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         self.storage.sync().map_err(|error| WriteError::io(&self.path, error))
     }
@@ -289,7 +289,7 @@ impl Writer {
     /// only dropped is complete too, as after a crash, but larger and slower to open.
     ///
     /// # Errors
-    /// Those of writing; the recording is then as if the writer had been dropped.
+    /// If the file cannot be written; the recording is then as if the writer had been dropped.
     pub fn close(mut self) -> Result<(), WriteError> {
         self.continue_closing(true);
         if self.samples > 0 {
@@ -325,11 +325,6 @@ impl Writer {
     /// Samples written to the file since it was begun.
     pub fn samples(&self) -> u64 {
         self.sequence
-    }
-
-    /// Bytes written to the file, including those overwritten later.
-    pub fn bytes_written(&self) -> u64 {
-        self.bytes
     }
 
     /// Length of the file without the open block and one that is being closed.

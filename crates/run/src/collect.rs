@@ -113,7 +113,7 @@ pub struct JobText<'a> {
     pub place: Option<&'a [u8]>,
     /// The group it is in, for [`OutputOptions::grouped`].
     pub group: usize,
-    /// Its argument records, for [`Results::Tree`] and the tables.
+    /// The argument records of the job, for [`Results::Tree`] and the tables.
     pub records: &'a [Record],
 }
 
@@ -123,9 +123,9 @@ pub struct JobText<'a> {
 /// abandoned.
 #[derive(Clone, Copy, Debug)]
 pub struct Streams {
-    /// Its descriptor 1; `None` to inherit ours.
+    /// The job's descriptor 1; `None` to inherit ours.
     pub stdout: Option<RawFd>,
-    /// Its descriptor 2.
+    /// The job's descriptor 2.
     pub stderr: RawFd,
     /// Descriptors to watch from now on: call [`Collector::readable`] when one is readable.  Given
     /// once for a slot, whose later jobs use them too.  An epoll set drops them when they are

@@ -15,32 +15,32 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-mod away;
 mod blocks;
 mod end;
-mod everywhere;
 mod filter;
 mod hostgroups;
 mod job;
 pub mod job_source;
 pub mod observe;
+mod on_all_hosts;
 pub mod os;
 mod queue;
+mod remote_jobs;
 mod rereading;
 mod sending;
 mod start;
 mod stdin;
 mod tee;
 
-pub use away::{JobHost, Remote, SshDelay};
 pub use blocks::{Blocks, InputBlock, Ranges};
-use everywhere::Everywhere;
 pub use filter::FilterError;
 pub use hostgroups::AddedHosts;
 use job::Job;
 pub use job_source::{JobSource, NextJob};
 pub use observe::{Observer, RunStatus, Running};
+use on_all_hosts::AllHosts;
 pub use os::{EngineEvent, Interest, Linux, OperatingSystem};
+pub use remote_jobs::{JobHost, Remote, SshDelay};
 pub use rereading::{Logins, Rereading};
 pub use sending::BlockAccess;
 pub use tee::Tee;
@@ -109,7 +109,7 @@ pub enum EngineError {
     TooLong {
         /// The job's number.
         seq: u64,
-        /// Its length in bytes.
+        /// The length of the command line in bytes.
         bytes: usize,
         /// The first length that is too long.
         limit: usize,
@@ -123,7 +123,7 @@ pub enum StartMethod {
     Shell {
         /// The shell's file.
         program: Arc<CString>,
-        /// Its words before the command line: its name and `-c`.
+        /// The words before the command line: the shell's name and `-c`.
         words: Vec<Vec<u8>>,
     },
     /// Without a shell: the program gets the words that a shell would have made.
@@ -226,7 +226,7 @@ pub struct EngineOptions {
 pub struct RunOutcome {
     /// Jobs that have ended, including failed ones.
     pub ended: u64,
-    /// Those that failed.
+    /// Ended jobs that failed.
     pub failed: u64,
     /// The exit code for all of them.
     pub exit_code: u8,
@@ -257,7 +257,7 @@ pub struct Engine<'a, W> {
     options: EngineOptions,
     job_source: JobSource,
     /// Which records each host has had, if all jobs run on every host.
-    everywhere: Option<Everywhere>,
+    all_hosts: Option<AllHosts>,
     schedule: Schedule,
     machine: Box<dyn Machine>,
     collector: Collector,
@@ -298,7 +298,7 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
     /// An engine made of these parts.
     pub fn new(parts: EngineParts<W>, observer: &'a mut dyn Observer) -> Self {
         let EngineParts { options, job_source, mut schedule, machine, collector, logs, os } = parts;
-        let hosts = options.remote.as_ref().filter(|remote| remote.is_everywhere);
+        let hosts = options.remote.as_ref().filter(|remote| remote.on_all_hosts);
         let hosts = hosts.map(|remote| remote.job_hosts.len());
         let left = job_source.left().map(|left| left * hosts.unwrap_or(1) as u64);
         let total = options.total.or(left);
@@ -308,7 +308,7 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
         Engine {
             options,
             job_source,
-            everywhere: hosts.map(Everywhere::new),
+            all_hosts: hosts.map(AllHosts::new),
             schedule,
             machine,
             collector,
@@ -348,8 +348,8 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
         let status = self.status();
         self.observer.all_ended(&status);
         done?;
-        self.run_outcome.exit_code = match &self.everywhere {
-            Some(everywhere) if !self.schedule.is_stopped() => everywhere.exit_code(),
+        self.run_outcome.exit_code = match &self.all_hosts {
+            Some(all_hosts) if !self.schedule.is_stopped() => all_hosts.exit_code(),
             _ => self.schedule.exit_code(),
         };
         self.run_outcome.failed = self.schedule.failed();

@@ -32,6 +32,8 @@ use crate::engine::{JobHost, Remote, Rereading, SshDelay};
 use crate::remote::files::{FilePath, PathError};
 use crate::remote::{Connection, HostAddress, Hosts, Login, LoginError, Workdir, command};
 use crate::schedule::{Jobs, JobsError, Machine, Swapped};
+use crate::settings::{HostSettings, RunSettings};
+use crate::units::{self, UnitError};
 
 /// Most bytes that are read of a host's answer: a number, and what the login prints before it.
 const ANSWER_BYTES_MAX: u64 = 4096;
@@ -65,6 +67,14 @@ pub enum HostsError {
     /// A login file names another one.
     #[error("{0}: a login file cannot name another one")]
     NestedFile(String),
+    /// `--ssh-delay` is no duration.
+    #[error("--ssh-delay {text}: {error}")]
+    Delay {
+        /// The value as it was written.
+        text: String,
+        /// What is wrong with it.
+        error: UnitError,
+    },
     /// The user's login file is in the home folder, which is unknown.
     #[error("-S ..: HOME is not set")]
     NoHome,
@@ -128,71 +138,6 @@ impl fmt::Debug for Warnings {
     }
 }
 
-/// Which hosts run the jobs, and which files are transferred.
-#[derive(Debug, Default)]
-pub struct HostOptions {
-    /// `-S`: lists of logins.
-    pub logins: Vec<String>,
-    /// `--sshloginfile`.
-    pub login_files: Vec<String>,
-    /// The login program with its options; `None`: `ssh`.
-    pub ssh: Option<String>,
-    /// `--hostgroups`.
-    pub uses_groups: bool,
-    /// `--filter-hosts`.
-    pub filters_hosts: bool,
-    /// `--ssh-delay`.
-    pub delay: Option<Duration>,
-    /// `--controlmaster`.
-    pub shares_connections: bool,
-    /// `--onall`, `--nonall`: every host runs all jobs.
-    pub is_everywhere: bool,
-    /// `--nonall`: one job on each host, without values.
-    pub takes_no_values: bool,
-    /// `--transferfile`.
-    pub send: Vec<OsString>,
-    /// The value is the name of a file to send.
-    pub sends_value: bool,
-    /// `--return`.
-    pub bring: Vec<OsString>,
-    /// `--cleanup`.
-    pub removes_files: bool,
-    /// `--basefile`.
-    pub base_files: Vec<OsString>,
-    /// Options that have an effect only on other hosts, as written.
-    pub remote_only: Vec<&'static str>,
-    /// Environment variables for jobs on other hosts.
-    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
-    /// `-j`.
-    pub jobs: Option<String>,
-    /// `--workdir`.
-    pub workdir: Option<OsString>,
-    /// No job is run (`--dry-run`).
-    pub is_dry: bool,
-    /// `--process-slot-var`.
-    pub slot_variable: Option<String>,
-    /// Each line of output begins with its host.
-    pub tags_host: bool,
-    /// Our working directory.
-    pub current_folder: Vec<u8>,
-    /// The user's home folder.
-    pub home: Vec<u8>,
-    /// The directory of the user's login file.
-    pub config_folder: Option<PathBuf>,
-    /// The search path for programs (`$PATH`).
-    pub path: Vec<u8>,
-}
-
-impl HostOptions {
-    /// Whether any host is named.
-    pub fn is_used(&self) -> bool {
-        !self.logins.is_empty()
-            || !self.login_files.is_empty()
-            || self.is_everywhere
-            || self.uses_groups
-    }
-}
-
 /// Prepared hosts, and what is done after all jobs.
 pub struct PreparedHosts {
     /// The hosts for the engine.
@@ -227,18 +172,21 @@ impl Drop for AfterJobs {
 ///
 /// Why hosts cannot be used.
 pub fn prepare(
-    options: &HostOptions,
+    settings: &RunSettings,
     syntax: &Syntax,
     machine: &mut dyn Machine,
     waker: Waker,
     warnings: &Warnings,
 ) -> Result<Option<PreparedHosts>, HostsError> {
-    let sources = LoginSources::of(options)?;
+    let RunSettings { hosts: options, jobs, output, user, .. } = settings;
+    let delay = ssh_delay(options)?;
+    let on_all_hosts = options.on_all_hosts();
+    let sources = LoginSources::of(options, user.config_folder.as_deref())?;
     let stamps = sources.stamps();
-    let Some(logins) = logins(options, &sources, warnings)? else { return Ok(None) };
+    let Some(logins) = logins(settings, &sources, warnings)? else { return Ok(None) };
     let is_far = is_far(&logins);
-    let mut connection = connection(options.ssh.as_deref())?;
-    let logins = match options.filters_hosts {
+    let mut connection = connection(ssh_program(settings))?;
+    let logins = match options.filter_hosts {
         true => filter::reachable(logins, &connection, warnings)?,
         false => logins,
     };
@@ -246,21 +194,22 @@ pub fn prepare(
         return Err(HostsError::NoHost);
     }
     let keepalive = keepalive().map_err(HostsError::system("cannot make a pipe"))?;
-    let shares = options.shares_connections && is_far && !options.is_dry;
+    let shares = options.controlmaster && is_far && !jobs.dry_run;
     let _control_masters = match shares && control_masters::is_openssh(&connection) {
         true => Some(ControlMasters::make(&logins, &mut connection, &keepalive, warnings)?),
         false => None,
     };
-    let each = Jobs::parse(options.jobs.as_deref().unwrap_or("100%"))?;
+    let each = Jobs::parse(settings.schedule.jobs.as_deref().unwrap_or("100%"))?;
     if each.is_file() || each.is_auto() {
         return Err(HostsError::ChangingJobs);
     }
-    let limits = match options.is_everywhere {
+    let limits = match on_all_hosts {
         true => vec![1; logins.len()],
         false => limits(&logins, &each, &connection, machine, warnings)?,
     };
     let counted = Hosts::new(&limits);
-    let slots = match options.is_everywhere {
+    let path = user.bytes("PATH");
+    let slots = match on_all_hosts {
         true => each.evaluate(machine)?,
         false => counted.slots(),
     };
@@ -270,19 +219,19 @@ pub fn prepare(
         jobs: each,
         connection: connection.clone(),
         needs_base: !options.base_files.is_empty(),
-        path: options.path.clone(),
+        path: path.clone(),
         warnings: warnings.clone(),
     };
-    let rereading = (!stamps.is_empty() && !options.is_everywhere).then(|| {
+    let rereading = (!stamps.is_empty() && !on_all_hosts).then(|| {
         let (connector, found) = (connector.clone(), Arc::default());
-        let filters = options.filters_hosts;
+        let filters = options.filter_hosts;
         let files = LoginFiles { sources, connector, filters, known, stamps, waker, found };
         Rereading::new(Box::new(files))
     });
-    let job_hosts = logins.into_iter().map(|login| reached(login, &connection, &options.path));
+    let job_hosts = logins.into_iter().map(|login| reached(login, &connection, &path));
     let job_hosts: Vec<JobHost> = job_hosts.collect::<Result<_, _>>()?;
-    let base = match !options.base_files.is_empty() && is_far && !options.is_dry {
-        true => send_base(options, &job_hosts, &connection, &base_workdir(options, syntax)?)?,
+    let base = match !options.base_files.is_empty() && is_far && !jobs.dry_run {
+        true => send_base(options, &job_hosts, &connection, &base_workdir(settings, syntax)?)?,
         false => Vec::new(),
     };
     let host = rustix::system::uname().nodename().to_bytes().to_vec();
@@ -290,21 +239,21 @@ pub fn prepare(
         job_hosts,
         hosts: counted,
         connection,
-        delay: options.delay.map(SshDelay::new),
+        delay: delay.map(SshDelay::new),
         shell: Arc::new(CString::from(c"/bin/sh")),
         send: sent(options, syntax)?,
-        bring: templates(options.bring.iter(), syntax)?,
-        cleanup: options.removes_files,
-        environment: [vec![own_pid()], options.environment.clone()].concat(),
-        slot_variable: options.slot_variable.clone().map(String::into_bytes),
+        bring: templates(options.fetched(), syntax)?,
+        cleanup: options.removes_files(),
+        environment: [vec![own_pid()], environment(settings)].concat(),
+        slot_variable: jobs.process_slot_var.clone().map(String::into_bytes),
         alive: keepalive,
-        current: options.current_folder.clone(),
-        home: options.home.clone(),
+        current: user.current_folder.as_os_str().as_bytes().to_vec(),
+        home: user.bytes("HOME"),
         unique: [&host, b"-".as_slice(), std::process::id().to_string().as_bytes()].concat(),
         rereading,
-        added_hosts: options.uses_groups.then(|| Box::new(connector) as Box<_>),
-        is_everywhere: options.is_everywhere,
-        tags_host: options.tags_host,
+        added_hosts: options.hostgroups.then(|| Box::new(connector) as Box<_>),
+        on_all_hosts,
+        tags_host: on_all_hosts && output.tag && output.tagstring.is_none(),
     };
     let after = AfterJobs { base, warnings: Some(warnings.clone()), _control_masters };
     Ok(Some(PreparedHosts { remote, slots, after }))
@@ -312,19 +261,20 @@ pub fn prepare(
 
 /// The logins that the options name; none if jobs run here without any.
 fn logins(
-    options: &HostOptions,
+    settings: &RunSettings,
     sources: &LoginSources,
     warnings: &Warnings,
 ) -> Result<Option<Vec<Login>>, HostsError> {
+    let options = &settings.hosts;
     let logins = if options.is_used() { sources.read()? } else { Vec::new() };
     if !is_far(&logins) {
-        for name in &options.remote_only {
+        for name in options.remote_only() {
             warnings.warn(&format!("{name} has no effect: no job runs on another host"));
         }
     }
     let is_here =
         logins.is_empty() || logins.iter().any(|login| login.address == HostAddress::Local);
-    if is_here && options.workdir.as_deref().is_some_and(|folder| folder == "...") {
+    if is_here && settings.jobs.workdir.as_deref().is_some_and(|folder| folder == "...") {
         return Err(HostsError::OwnFolder);
     }
     Ok(options.is_used().then_some(logins))
@@ -336,12 +286,13 @@ fn is_far(logins: &[Login]) -> bool {
 }
 
 /// The directory for base files, which all jobs must share.
-fn base_workdir(options: &HostOptions, syntax: &Syntax) -> Result<Workdir, HostsError> {
-    let text = options.workdir.as_deref().unwrap_or_default().as_bytes();
+fn base_workdir(settings: &RunSettings, syntax: &Syntax) -> Result<Workdir, HostsError> {
+    let text = settings.jobs.workdir.as_deref().unwrap_or_default().as_bytes();
     if text == b"..." || Template::parse(&[text.to_vec()], syntax)?.has_values() {
         return Err(HostsError::BaseFolder);
     }
-    Ok(Workdir::parse(text, &options.current_folder, &options.home, b""))
+    let current = settings.user.current_folder.as_os_str().as_bytes();
+    Ok(Workdir::parse(text, current, &settings.user.bytes("HOME"), b""))
 }
 
 /// The reading end of a pipe whose writing end stays open until this process ends, however it ends:
@@ -389,16 +340,42 @@ fn templates<'a>(
     texts.map(parse).collect()
 }
 
+/// The time between two starts on other hosts (`--ssh-delay`).
+pub(crate) fn ssh_delay(options: &HostSettings) -> Result<Option<Duration>, HostsError> {
+    let parse = |text: &String| {
+        let delay = units::duration(text);
+        delay.map_err(|error| HostsError::Delay { text: text.clone(), error })
+    };
+    options.ssh_delay.as_ref().map(parse).transpose()
+}
+
+/// The program that logs in, with its options; `None`: ssh.
+fn ssh_program(settings: &RunSettings) -> Option<&str> {
+    let of_environment = || settings.user.variable("PARALLEL_SSH")?.to_str();
+    settings.hosts.ssh.as_deref().or_else(of_environment)
+}
+
+/// The variables of `--env` and the shell functions of these names, for jobs on other hosts.
+fn environment(settings: &RunSettings) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let names = settings.hosts.variable_names().filter(|name| !name.is_empty());
+    let names = names.flat_map(|name| [name.to_owned(), format!("BASH_FUNC_{name}%%")]);
+    let set = |name: String| {
+        let value = settings.user.variable(&name)?.as_bytes().to_vec();
+        Some((name.into_bytes(), value))
+    };
+    names.filter_map(set).collect()
+}
+
 /// The variable that gives jobs the process number of the runner.
 fn own_pid() -> (Vec<u8>, Vec<u8>) {
     (b"PARALLEL_PID".to_vec(), std::process::id().to_string().into_bytes())
 }
 
 /// The templates of files that are sent before each job.
-fn sent(options: &HostOptions, syntax: &Syntax) -> Result<Vec<Template>, HostsError> {
+fn sent(options: &HostSettings, syntax: &Syntax) -> Result<Vec<Template>, HostsError> {
     let value = syntax.renames.value.clone().unwrap_or_else(|| b"{}".to_vec());
     let value = OsString::from_vec(value);
-    templates(options.send.iter().chain(options.sends_value.then_some(&value)), syntax)
+    templates(options.send.iter().chain(options.sends_value().then_some(&value)), syntax)
 }
 
 /// The number of slots of each host.
@@ -450,7 +427,7 @@ fn answer(mut child: Child) -> Option<String> {
 
 /// Sends the base files to all hosts at the same time; returns the commands that remove them.
 fn send_base(
-    options: &HostOptions,
+    options: &HostSettings,
     job_hosts: &[JobHost],
     connection: &Connection,
     workdir: &Workdir,
@@ -464,7 +441,7 @@ fn send_base(
         let line = command::send_base(connection, ssh, workdir, &paths);
         let child = words(&line).stdin(Stdio::null()).spawn();
         sending.push((login, child.map_err(HostsError::system("cannot send base files"))?));
-        if options.removes_files {
+        if options.removes_files() {
             after.push(command::remove_base(connection, ssh, workdir, &paths));
         }
     }

@@ -44,7 +44,7 @@ pub enum Linked {
     /// It is combined with all values of the sources before it.
     #[default]
     No,
-    /// Its n-th value goes with the n-th of the source before it.
+    /// The source before it: the n-th value of one goes with the n-th of the other.
     Previous,
 }
 

@@ -65,7 +65,7 @@ impl Outcome {
 /// A job that has ended: a line of the joblog.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobResult {
-    /// Its number, from 1.
+    /// The number of the job, from 1.
     pub seq: u64,
     /// The slot it ran in, from 1.
     pub slot: u32,
@@ -85,9 +85,9 @@ pub struct JobResult {
     pub attempt: u32,
     /// The command line as a shell would read it.
     pub command: Vec<u8>,
-    /// Its argument records: `V1` … of `--results` as a table.
+    /// The argument records: `V1` … of `--results` as a table.
     pub records: Vec<Record>,
-    /// Its resource usage; `None` if it ran on another host.
+    /// The resource usage; `None` if the job ran on another host.
     pub usage: Option<ResourceUsage>,
 }
 

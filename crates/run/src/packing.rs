@@ -6,31 +6,11 @@ use template::{CommandLength, Context, Packing, Record, Template, Values};
 use crate::engine::COMMAND_BYTES_MAX;
 use crate::engine::job_source::Fits;
 use crate::input::{self, Input, Packer};
-
-/// The options that decide it, as given.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PackingOptions {
-    /// `-N`.
-    pub replace_args: Option<u64>,
-    /// `-n`.
-    pub args: Option<u64>,
-    /// `-L`.
-    pub lines: Option<u64>,
-    /// `-l`.
-    pub max_lines: Option<u64>,
-    /// `-X`.
-    pub context_replace: bool,
-    /// `-m`.
-    pub multiple: bool,
-    /// `--xargs`.
-    pub xargs: bool,
-    /// `-x`: a command line that is too long is an error.
-    pub exact: bool,
-}
+use crate::settings::PackingSettings;
 
 /// The most records of a job, if an option says so.
-fn records_max(packing: &PackingOptions) -> Option<u64> {
-    let PackingOptions { replace_args, args, lines, max_lines, .. } = *packing;
+fn records_max(packing: &PackingSettings) -> Option<u64> {
+    let PackingSettings { replace_args, args, lines, max_lines, .. } = *packing;
     replace_args.or(args).or(max_lines.map(|lines| lines.max(1))).or(lines)
 }
 
@@ -38,8 +18,8 @@ fn records_max(packing: &PackingOptions) -> Option<u64> {
 ///
 /// As in GNU parallel: `-X` and `-N` repeat words, whatever other options there are, even for one
 /// record of several values; so does `-L`, but not with `-m` and `--xargs`.
-pub fn of_template(packing: &PackingOptions) -> Packing {
-    let PackingOptions { replace_args, lines, context_replace, multiple, xargs, .. } = *packing;
+pub fn of_template(packing: &PackingSettings) -> Packing {
+    let PackingSettings { replace_args, lines, context_replace, multiple, xargs, .. } = *packing;
     let joins = multiple || xargs;
     match records_max(packing) {
         _ if context_replace || replace_args.is_some() => Packing::Repeat,
@@ -50,7 +30,7 @@ pub fn of_template(packing: &PackingOptions) -> Packing {
 }
 
 /// The packer that gives each job its records.
-pub fn packer(input: Input, packing: &PackingOptions, slots: u32) -> Packer {
+pub fn packer(input: Input, packing: &PackingSettings, slots: u32) -> Packer {
     let fill = packing.context_replace || packing.multiple || packing.xargs;
     let spreads = (packing.context_replace || packing.multiple) && slots > 1;
     Packer::new(
@@ -68,7 +48,7 @@ const TOTAL_MAX: u64 = 999_999_999;
 
 /// How many jobs parallel expects from this many records before it packs them; without a number as
 /// many.
-pub fn jobs_of(records: u64, packing: &PackingOptions) -> u64 {
+pub fn jobs_of(records: u64, packing: &PackingSettings) -> u64 {
     records.div_ceil(records_max(packing).unwrap_or(1).max(1))
 }
 
@@ -113,8 +93,8 @@ pub fn fits(
 mod tests {
     use super::*;
 
-    fn options(text: &str) -> PackingOptions {
-        let mut options = PackingOptions::default();
+    fn options(text: &str) -> PackingSettings {
+        let mut options = PackingSettings::default();
         let mut words = text.split_whitespace();
         while let Some(word) = words.next() {
             let mut number = || words.next().and_then(|word| word.parse().ok());

@@ -96,7 +96,7 @@ pub enum PipeError {
     Pattern {
         /// As the user wrote it.
         pattern: String,
-        /// Of which option.
+        /// The option that it was given to.
         option: &'static str,
         /// Why not.
         error: String,

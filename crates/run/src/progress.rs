@@ -13,7 +13,7 @@ use std::time::Duration;
 /// One computer that jobs run on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Computer {
-    /// Its name: `local`, or the login.
+    /// The name that is shown: `local`, or the login.
     pub name: Vec<u8>,
     /// CPU threads.
     pub threads: u32,

@@ -12,8 +12,8 @@ mod delay;
 mod ending;
 mod gate;
 mod halt;
-mod hand;
 mod machine;
+mod messages;
 mod running;
 mod slots;
 mod terminate;
@@ -28,8 +28,8 @@ use std::time::{Duration, Instant};
 pub use delay::Delay;
 pub use gate::{Answer, Gate, Limit, LimitError};
 pub use halt::{Amount, Halt, HaltError, When, Why};
-pub use hand::{Action, AfterEnd, EndReason, Ended, Halted, ScheduleOptions, Start};
 pub use machine::{LocalMachine, Machine, Swapped};
+pub use messages::{Action, AfterEnd, EndReason, Ended, Halted, ScheduleOptions, Start};
 pub use slots::{Jobs, JobsError, Load};
 pub use terminate::{TermSequence, TermSequenceError};
 pub use timeout::{Median, Timeout};
@@ -170,7 +170,7 @@ impl Schedule {
 
     /// The next job was started, in the slot that [`Schedule::may_start`] returned.
     pub fn started(&mut self, seq: u64, slot: u32, now: Instant) {
-        let taken = self.slots.take();
+        let taken = self.slots.occupy();
         debug_assert_eq!(taken, slot, "a job is started in the slot that was named");
         self.running.add(seq, taken, now);
         self.not_before = self.delay.map(|delay| now + delay.wait);

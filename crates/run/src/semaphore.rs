@@ -47,7 +47,7 @@ pub enum SemaphoreError {
     /// The directory of all semaphores cannot be created.
     #[error("cannot make the folder {folder}: {error}")]
     Folder {
-        /// Its path.
+        /// The folder's path.
         folder: String,
         /// What the kernel said.
         error: io::Error,
@@ -55,7 +55,7 @@ pub enum SemaphoreError {
     /// Changes of the folder cannot be watched (inotify(7)).
     #[error("cannot watch the semaphore's folder: {0}")]
     Watch(Errno),
-    /// Its files cannot be read or changed.
+    /// The files of the semaphore cannot be read or changed.
     #[error("cannot use the semaphore {folder}: {error}")]
     Files {
         /// The semaphore's folder.
@@ -85,9 +85,9 @@ pub struct Semaphore {
 /// What to wait for.
 #[derive(Clone, Copy, Debug)]
 pub enum WaitFor {
-    /// One of this many slots.
+    /// Wait for one of this many slots.
     Slot(u32),
-    /// That no process holds a slot.
+    /// Wait until no process holds a slot.
     Empty,
 }
 
@@ -141,7 +141,7 @@ pub enum WaitOutcome {
 /// The processes that hold slots.
 #[derive(Default)]
 struct Holders {
-    /// Those on this machine.
+    /// Holders on this machine.
     here: Vec<OwnedFd>,
     /// Number of holders on other machines.
     elsewhere: usize,
@@ -196,7 +196,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// Those of the kernel.
+    /// If a file of the semaphore cannot be read or written.
     pub fn wait(
         &self,
         wanted: WaitFor,
@@ -228,13 +228,13 @@ impl Semaphore {
             let is_over = longest.is_some_and(|longest| began.elapsed() >= longest);
             match (wanted, limit) {
                 (WaitFor::Slot(slots), _) if holders.count() < slots as usize => {
-                    return Ok(WaitOutcome::Taken(locked.take().map_err(failed)?));
+                    return Ok(WaitOutcome::Taken(locked.take_slot().map_err(failed)?));
                 }
                 (WaitFor::Empty, _) if holders.count() == 0 => return Ok(WaitOutcome::Empty),
                 (_, WaitLimit::ThenFail(_)) if is_over => return Ok(WaitOutcome::TimedOut),
                 (WaitFor::Empty, _) if is_over => return Ok(WaitOutcome::Empty),
                 (WaitFor::Slot(_), _) if is_over => {
-                    return Ok(WaitOutcome::TakenAnyway(locked.take().map_err(failed)?));
+                    return Ok(WaitOutcome::TakenAnyway(locked.take_slot().map_err(failed)?));
                 }
                 _ => drop(locked),
             }
@@ -332,8 +332,8 @@ impl Locked<'_> {
         Ok(is_alive.then_some(process))
     }
 
-    /// Takes a slot for this process.
-    fn take(&self) -> io::Result<HeldSlot> {
+    /// Marks a slot as held by this process.
+    fn take_slot(&self) -> io::Result<HeldSlot> {
         let semaphore = self.semaphore;
         let entry = semaphore.own_entry();
         let mark = File::create(semaphore.marks().join(&entry))?;

@@ -109,7 +109,7 @@ pub fn prepare(mut settings: RunSettings, warnings: &Warnings) -> Result<Prepare
     let limit = schedule::limit(&options, &command.shell)?;
     let waker = os.waker();
     let prepare_hosts =
-        || crate::hosts::prepare(&settings.hosts, &command.syntax, &mut machine, waker, warnings);
+        || crate::hosts::prepare(&settings, &command.syntax, &mut machine, waker, warnings);
     let hosts = os.interruptibly(prepare_hosts)?;
     if let Some(hosts) = &hosts {
         options.jobs = Jobs::number(hosts.slots);
@@ -124,7 +124,7 @@ pub fn prepare(mut settings: RunSettings, warnings: &Warnings) -> Result<Prepare
     let (results, place) = output::results(&settings.output, &command)?;
     // ssh's own standard output is that of the job.
     let stdout_unused = remote.is_none() && command.redirects_output(&settings.user);
-    let grouped = settings.hosts.is_everywhere;
+    let grouped = settings.hosts.on_all_hosts();
     let collector = output::collector(&settings, results, &command, stdout_unused, grouped)?;
     let engine_options =
         EngineOptions { remote, limit, place, ..jobs::engine_options(&settings, command)? };

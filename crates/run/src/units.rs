@@ -107,7 +107,7 @@ struct Sum<'a> {
 
 impl Sum<'_> {
     /// Takes one of these bytes, and the white space before and after it.
-    fn take(&mut self, wanted: &[u8]) -> Option<u8> {
+    fn next_byte_of(&mut self, wanted: &[u8]) -> Option<u8> {
         self.rest = self.rest.trim_ascii_start();
         let (&first, after) = self.rest.split_first()?;
         if !wanted.contains(&first) {
@@ -119,7 +119,7 @@ impl Sum<'_> {
 
     fn sum(&mut self) -> Option<f64> {
         let mut value = self.product()?;
-        while let Some(sign) = self.take(b"+-") {
+        while let Some(sign) = self.next_byte_of(b"+-") {
             let next = self.product()?;
             value = if sign == b'+' { value + next } else { value - next };
         }
@@ -128,7 +128,7 @@ impl Sum<'_> {
 
     fn product(&mut self) -> Option<f64> {
         let mut value = self.factor()?;
-        while let Some(sign) = self.take(b"*/") {
+        while let Some(sign) = self.next_byte_of(b"*/") {
             let next = self.factor()?;
             value = if sign == b'*' { value * next } else { value / next };
         }
@@ -140,12 +140,12 @@ impl Sum<'_> {
             return None;
         }
         self.depth += 1;
-        let value = match self.take(b"+-(") {
+        let value = match self.next_byte_of(b"+-(") {
             Some(b'-') => -self.factor()?,
             Some(b'+') => self.factor()?,
             Some(_) => {
                 let value = self.sum()?;
-                self.take(b")")?;
+                self.next_byte_of(b")")?;
                 value
             }
             None => self.with_units()?,

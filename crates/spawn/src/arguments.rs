@@ -29,7 +29,7 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// That of `fill`; there are no words then.
+    /// If `fill` fails; there are no words then.
     pub fn set<E>(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
         self.pointers.clear();
         self.words.clear();

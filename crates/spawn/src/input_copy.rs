@@ -35,7 +35,7 @@ impl InputCopy {
     ///
     /// # Errors
     ///
-    /// Those of the kernel, such as a full disk.
+    /// If the copy cannot be written, as on a full disk.
     pub fn run(&self) -> io::Result<()> {
         self.write(&self.header, 0)?;
         let header = self.header.len() as u64;

@@ -22,22 +22,22 @@ const STACK_ALIGNMENT: usize = 16;
 pub struct Launch {
     /// The file, already found (PATH is not searched here).
     pub program: Arc<CString>,
-    /// Its arguments, including the zeroth.
+    /// The arguments of the program, including the zeroth.
     pub arguments: Arguments,
-    /// Its environment.
+    /// The environment of the program.
     pub environment: Environment,
-    /// Its descriptors 0, 1 and 2; `None` inherits ours.  They must be open when it starts, and be
+    /// The descriptors 0, 1 and 2; `None` inherits ours.  They must be open when it starts, and be
     /// 3 or above.
     pub streams: [Option<RawFd>; 3],
-    /// Its working directory; `None` inherits ours.
+    /// The working directory; `None` inherits ours.
     pub directory: Option<CString>,
-    /// Its nice value; 0 inherits ours.
+    /// The nice value; 0 inherits ours.
     pub nice: i32,
     /// Whether it stays in our process group, as it must to read from the terminal.
     pub shares_group: bool,
     /// A file that is filled before it starts.
     pub input_copy: Option<InputCopy>,
-    /// Its signal mask, set by the spawner.
+    /// The signal mask, set by the spawner.
     pub(crate) mask: libc::sigset_t,
     stack: Box<[MaybeUninit<u8>]>,
     /// When the start was requested, and when the child called execve(2): CLOCK_MONOTONIC, ns; 0 if
@@ -120,7 +120,7 @@ fn monotonic_ns() -> u64 {
 /// [`reclaim`](Self::reclaim).
 #[derive(Debug)]
 pub struct Child {
-    /// Its number, which is also that of its process group.
+    /// The process id, which is also the number of the process group.
     pub pid: i32,
     launch: ManuallyDrop<Box<Launch>>,
 }

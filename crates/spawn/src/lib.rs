@@ -48,7 +48,7 @@ pub enum SpawnError {
     /// The program cannot be run.
     #[error("cannot run {program}: {error}")]
     Program {
-        /// Its path.
+        /// The path of the program.
         program: String,
         /// What the kernel said.
         error: io::Error,
@@ -56,7 +56,7 @@ pub enum SpawnError {
     /// The program's working directory cannot be entered.
     #[error("cannot enter {folder}: {error}")]
     Folder {
-        /// Its path.
+        /// The path of the folder.
         folder: String,
         /// What the kernel said.
         error: io::Error,

@@ -11,13 +11,13 @@ use crate::usage::{ResourceUsage, ShellTime};
 /// A process that has exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reaped {
-    /// Its number.
+    /// The process id.
     pub pid: i32,
-    /// Its exit code, if it exited by itself.
+    /// The exit code, if the process exited by itself.
     pub exit: Option<u8>,
     /// The signal that killed it, or 0.
     pub signal: u8,
-    /// Its resource usage.
+    /// The resource usage of the process.
     pub usage: ResourceUsage,
 }
 
@@ -39,7 +39,7 @@ impl SignalFd {
     ///
     /// # Errors
     ///
-    /// Those of signalfd(2), as when no descriptor is left.
+    /// As signalfd(2): no descriptor is left, for example.
     pub fn listen(signals: &[i32]) -> io::Result<Self> {
         // SAFETY: a set is valid once sigemptyset has written it; the calls are plain.
         let (fd, heard, before) = unsafe {
@@ -75,7 +75,7 @@ impl SignalFd {
     ///
     /// # Errors
     ///
-    /// Those of sigtimedwait(2), except that the time was over or that another signal interrupted.
+    /// As sigtimedwait(2), except that the time was over or that another signal interrupted.
     pub fn wait(&self, at_most: Option<Duration>) -> io::Result<Option<i32>> {
         let limit = at_most.map(|left| libc::timespec {
             tv_sec: left.as_secs().try_into().unwrap_or(libc::time_t::MAX),
@@ -95,7 +95,7 @@ impl SignalFd {
     }
 
     /// Passes all pending signals to `each`.
-    pub fn take(&self, mut each: impl FnMut(i32)) {
+    pub fn read_pending(&self, mut each: impl FnMut(i32)) {
         loop {
             let mut infos = [const { MaybeUninit::<libc::signalfd_siginfo>::uninit() }; 8];
             let size = std::mem::size_of_val(&infos);

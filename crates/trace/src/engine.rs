@@ -35,7 +35,7 @@ pub enum TraceWay {
 }
 
 impl TraceWay {
-    /// Its name, in lower case.
+    /// The name of the way, in lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -206,7 +206,7 @@ pub enum Error {
     /// The process could not change to the user.
     #[error("cannot run as user {user}: {why}: only root can run a command as somebody else")]
     User {
-        /// Its name.
+        /// The user's name.
         user: String,
         /// Why.
         why: io::Error,
@@ -222,7 +222,7 @@ pub enum Error {
     Traced {
         /// The process.
         pid: i32,
-        /// Its tracer.
+        /// The process that traces it.
         by: i32,
     },
     /// The kernel refuses to trace the process.

@@ -13,7 +13,7 @@ pub struct TraceEvent {
     pub time_ns: u64,
     /// The thread (what the kernel calls a pid).
     pub thread: i32,
-    /// Its process (what the kernel calls a tgid).
+    /// The process of the thread (what the kernel calls a tgid).
     pub process: i32,
     /// What it did.
     pub what: EventKind,

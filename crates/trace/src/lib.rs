@@ -37,7 +37,9 @@ pub use count::{CountCriteria, EventCounts, KernelCounts};
 pub use decode::{Capture, CaptureCount, CapturePhase, CapturedData, ValueStyle};
 pub use descriptors::{DescriptorTarget, Descriptors};
 pub use event::{Call, EventKind, Memory, Signal, TraceEvent, WaitStatus, error_of};
-pub use line::{LineOptions, PidPrefix, Precision, Printer, Stamp, TimeFormatError, line_of};
+pub use line::{
+    CallText, LineOptions, PidPrefix, Precision, Printer, Stamp, TimeFormatError, line_of,
+};
 pub use process_groups::{ProcessGroupCalls, ProcessGroupCounts};
 pub use select::{
     CallSet, CallStatus, CallStatuses, EventSelection, Expression, Quiet, SelectError, SignalSet,

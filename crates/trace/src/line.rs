@@ -18,6 +18,7 @@
 mod calls;
 mod leader;
 mod options;
+mod parts;
 mod paths;
 mod printer;
 mod stamp;
@@ -27,5 +28,6 @@ mod tests;
 mod tracker;
 
 pub use options::{LineOptions, PidPrefix};
+pub use parts::CallText;
 pub use printer::{Printer, line_of};
 pub use stamp::{Precision, Stamp, TimeFormatError};

@@ -69,16 +69,19 @@ impl ProcessGroupCounts {
     ///
     /// # Errors
     /// When the kernel cannot be asked.
-    pub fn take(&mut self, group: u32) -> Result<ProcessGroupCalls, Error> {
-        self.take_all(|id| id == group)
+    pub fn remove_group(&mut self, group: u32) -> Result<ProcessGroupCalls, Error> {
+        self.remove_groups(|id| id == group)
     }
 
     /// Takes out what all `wanted` groups have called, summed up, in one pass over the counts,
-    /// where [`take`](Self::take) makes one for each group.
+    /// where [`remove_group`](Self::take) makes one for each group.
     ///
     /// # Errors
     /// When the kernel cannot be asked.
-    pub fn take_all(&mut self, wanted: impl Fn(u32) -> bool) -> Result<ProcessGroupCalls, Error> {
+    pub fn remove_groups(
+        &mut self,
+        wanted: impl Fn(u32) -> bool,
+    ) -> Result<ProcessGroupCalls, Error> {
         let mut calls = ProcessGroupCalls::default();
         for unit in self.counts.take_units(wanted)? {
             calls.add(&unit);

@@ -250,11 +250,11 @@ pub enum CallStatus {
     Successful,
     /// It returned an error.
     Failed,
-    /// Its task exited within it.
+    /// The task exited within the call.
     Unfinished,
-    /// Its result could not be read.
+    /// The result could not be read.
     Unavailable,
-    /// Its task was detached within it.
+    /// The task was detached within the call.
     Detached,
 }
 

@@ -213,7 +213,7 @@ impl CallSummary {
     /// Writes strace's table.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// If the writer fails.
     pub fn write(&self, tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
         let total = tally.total();
         let all_ns = self.time_ns(&total);

@@ -62,11 +62,11 @@ fn each_group_has_its_own_calls_and_those_of_its_children() {
     let own_group = rustix::process::getpgrp().as_raw_nonzero().get().unsigned_abs();
     assert!(!all[&own_group].calls.contains_key(&chdir));
 
-    let taken = groups.take(one.group()).unwrap();
+    let taken = groups.remove_group(one.group()).unwrap();
     assert_eq!(taken, all[&one.group()]);
     let left = groups.read().unwrap();
     assert!(!left.contains_key(&one.group()));
     assert_eq!(left[&other.group()], all[&other.group()]);
-    assert_eq!(groups.take(one.group()).unwrap().total().calls, 0);
+    assert_eq!(groups.remove_group(one.group()).unwrap().total().calls, 0);
     assert_eq!(groups.lost().unwrap(), 0);
 }

@@ -10,7 +10,7 @@ pub const PIECE_BYTES: u32 = 32768;
 /// A number of elements or bytes: `struct extent` of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CaptureLength {
-    /// All that there are.
+    /// Capture as many as there are.
     #[default]
     All,
     /// This many.

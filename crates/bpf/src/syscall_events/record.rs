@@ -11,7 +11,7 @@ pub struct EventHeader {
     pub time_ns: u64,
     /// The thread.
     pub thread: i32,
-    /// Its process.
+    /// The process of the task.
     pub process: i32,
     kind: u32,
     flags: u32,
@@ -115,9 +115,9 @@ impl<'a> MemoryPieces<'a> {
 /// One copy of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryPiece<'a> {
-    /// Its address in the task.
+    /// The address in the task.
     pub address: u64,
-    /// Its contents.
+    /// The bytes at that address.
     pub bytes: &'a [u8],
     /// When it was copied.
     pub origin: PieceOrigin,
@@ -154,7 +154,7 @@ impl<'a> Iterator for MemoryPieces<'a> {
     type Item = MemoryPiece<'a>;
 
     fn next(&mut self) -> Option<MemoryPiece<'a>> {
-        let (piece, rest) = PieceRecord::take(self.0)?;
+        let (piece, rest) = PieceRecord::split_first(self.0)?;
         let bytes = piece.bytes as usize;
         let found = rest.get(..bytes)?;
         self.0 = rest.get(bytes.next_multiple_of(8)..).unwrap_or_default();
@@ -203,16 +203,14 @@ impl<'a> EventRecord<'a> {
 
     /// The record in these bytes; `None` if they are not valid.
     pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
-        let (head, _) = EventHeader::take(bytes)?;
-        let value = || ValueRecord::take(bytes).map(|(record, _)| record.value);
+        let (head, _) = EventHeader::split_first(bytes)?;
+        let value = || ValueRecord::split_first(bytes).map(|(record, _)| record.value);
         Some(match head.kind {
-            1 => {
-                CallRecord::take(bytes).map(|(call, rest)| Self::Enter(call, MemoryPieces(rest)))?
-            }
-            2 => {
-                CallRecord::take(bytes).map(|(call, rest)| Self::Exit(call, MemoryPieces(rest)))?
-            }
-            3 => Self::Signal(head, SignalRecord::take(bytes)?.0.siginfo),
+            1 => CallRecord::split_first(bytes)
+                .map(|(call, rest)| Self::Enter(call, MemoryPieces(rest)))?,
+            2 => CallRecord::split_first(bytes)
+                .map(|(call, rest)| Self::Exit(call, MemoryPieces(rest)))?,
+            3 => Self::Signal(head, SignalRecord::split_first(bytes)?.0.siginfo),
             4 => Self::Began(head, value()? as i32),
             5 => Self::Superseded(head, value()? as i32),
             6 => Self::Ended(head, value()? as u32),

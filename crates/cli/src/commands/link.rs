@@ -3,48 +3,8 @@
 //! Makes symbolic links to this binary.  Never replaces a file that is not such a link already,
 //! unless told to.
 
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+mod arguments;
+mod run;
 
-use anyhow::{Context as _, bail};
-
-use crate::compat;
-
-/// Arguments of `whit link`.
-#[derive(clap::Args)]
-#[command(after_help = crate::help::LINK)]
-pub(crate) struct LinkArguments {
-    /// Folder to make the links in; made if missing
-    directory: PathBuf,
-    /// Replace existing files of these names
-    #[arg(long)]
-    force: bool,
-}
-
-/// Runs the verb.
-pub(crate) fn run(arguments: &LinkArguments) -> anyhow::Result<ExitCode> {
-    let directory = &arguments.directory;
-    std::fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make the folder {}", directory.display()))?;
-    let binary = std::env::current_exe().context("cannot find this program's own file")?;
-    for incumbent in compat::ALL {
-        let link = directory.join(incumbent.name);
-        place(&binary, &link, arguments.force)?;
-        crate::stderr::print(&format!("{} -> {}\n", link.display(), binary.display()))?;
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn place(binary: &Path, link: &Path, force: bool) -> anyhow::Result<()> {
-    match std::fs::symlink_metadata(link) {
-        Ok(_) if std::fs::read_link(link).is_ok_and(|target| target == binary) => return Ok(()),
-        Ok(_) if !force => {
-            bail!("{} exists and is not ours: remove it, or say --force", link.display())
-        }
-        Ok(_) => std::fs::remove_file(link)
-            .with_context(|| format!("cannot replace {}", link.display()))?,
-        Err(_) => {}
-    }
-    std::os::unix::fs::symlink(binary, link)
-        .with_context(|| format!("cannot make the link {}", link.display()))
-}
+pub(crate) use self::run::run;
+pub(crate) use arguments::LinkArguments;

@@ -1,141 +1,16 @@
 //! `whit play`: shows recordings, whit's own and collectl's.
+//!
+//! `run` chooses what is shown; the other files take the feed's frames to views, files and
+//! comparisons.
 
-use std::io::{self, BufWriter, IsTerminal as _, Write};
-use std::process::ExitCode;
+mod arguments;
+mod diff;
+mod digests;
+mod frames;
+mod notes;
+mod plot_files;
+mod run;
+mod views;
 
-use anyhow::{Context, bail};
-use feed::{Origin, RecordedFile, TimeColumn, TimeSelection};
-use layout::Selection;
-use regex::bytes::Regex;
-
-pub(crate) use crate::play::arguments::PlayArguments;
-use crate::play::diff;
-use crate::play::digests::DigestFiles;
-use crate::play::frames::{self, Outcome};
-use crate::play::plot_files::PlotFileSets;
-use crate::play::views::{Headings, OneView};
-use crate::stderr;
-
-/// Runs the verb.
-pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
-    if arguments.display.lists.showtopopts {
-        stderr::print(&crate::display::lists::sort_types())?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    arguments.check()?;
-    let nanoseconds = arguments.offsettime.checked_mul(1_000_000_000);
-    arguments.offset_ns = nanoseconds.context("--offsettime: out of range")?;
-    // Digests are files of the kind that plot files are: -oz and --sep mean the same.
-    arguments.display.plot |= !arguments.digests().is_empty();
-    let arguments = arguments;
-    let period = TimeSelection::parse(arguments.from.as_deref(), arguments.thru.as_deref())?;
-    let now = jiff::Timestamp::now().to_zoned(crate::zone::local());
-    let (recordings, complaints) =
-        feed::find(&arguments.files, arguments.pattern.as_deref(), &now)?;
-    for complaint in &complaints {
-        stderr::message(complaint);
-    }
-    let code = show(&arguments, &period, &recordings)?;
-    // Recordings that could not be read are an error, even if the rest is shown.
-    Ok(if complaints.is_empty() { code } else { ExitCode::from(2) })
-}
-
-/// Shows what was found.
-fn show(
-    arguments: &PlayArguments,
-    period: &TimeSelection,
-    recordings: &[RecordedFile],
-) -> anyhow::Result<ExitCode> {
-    let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
-    if arguments.showheader {
-        recordings.iter().try_for_each(|recording| recording.write_header(&mut out))?;
-        out.flush()?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if let Some(to) = &arguments.extract {
-        feed::extract(recordings, period, to, &mut |done| {
-            let count = done.samples.map(|samples| format!("{samples} samples "));
-            let count = count.unwrap_or_default();
-            stderr::message(format_args!("extracted {count}to {}", done.path.display()));
-        })?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if let Some(pattern) = &arguments.grep {
-        let count = grep(arguments, period, recordings, pattern, &mut out)?;
-        return Ok(if count == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS });
-    }
-    if let Some(newest) = recordings.last().filter(|_| arguments.follow) {
-        newest.check_follow()?;
-    }
-    let ours = recordings.iter().find(|recording| recording.origin == Origin::Whit);
-    if let (Some(_), Some(recording)) = (&arguments.envrules, ours) {
-        bail!(
-            "--envrules: {} is whit's, and the rules are for what ipmitool prints; --envremap \
-             changes names",
-            recording.path.display()
-        );
-    }
-    let sets = frames::sets(recordings, arguments)?;
-    feed::check_recorded(&sets)?;
-    let mut shown = Selection::default();
-    sets.iter().for_each(|set| shown.add(&set.selection));
-    for note in arguments.display.idle_switches(&shown) {
-        stderr::message(note);
-    }
-    let mut consumer: Box<dyn frames::FrameConsumer + '_> = match &arguments.filename {
-        _ if arguments.showcolheaders => Box::new(Headings::new(arguments)),
-        Some(path) if !arguments.digests().is_empty() => {
-            Box::new(DigestFiles::new(path, arguments.digests()))
-        }
-        Some(path) => Box::new(PlotFileSets::new(path)),
-        None => Box::new(OneView::new(arguments)),
-    };
-    let outcome = match &arguments.diff {
-        Some(periods) => diff::diff(&sets, periods, arguments, &mut out)?,
-        None => frames::play(&sets, period, arguments, consumer.as_mut(), &mut out)?,
-    };
-    out.flush()?;
-    Ok(finish(&outcome, recordings, period))
-}
-
-/// `--grep`: lines of collectl's text.  Returns how many.
-fn grep(
-    arguments: &PlayArguments,
-    period: &TimeSelection,
-    recordings: &[RecordedFile],
-    pattern: &str,
-    out: &mut dyn Write,
-) -> anyhow::Result<u64> {
-    let regex = Regex::new(pattern)
-        .with_context(|| format!("--grep: '{pattern}' is not a regular expression"))?;
-    let letters = arguments.display.letters.as_deref().unwrap_or_default();
-    let column = TimeColumn {
-        day: letters.contains('d'),
-        date: letters.contains('D'),
-        milliseconds: letters.contains('m'),
-    };
-    let escapes = io::stdout().is_terminal();
-    Ok(feed::search(recordings, period, &regex, column, escapes, out)?)
-}
-
-/// Writes notes to stderr that the output cannot contain.
-fn finish(outcome: &Outcome, recordings: &[RecordedFile], period: &TimeSelection) -> ExitCode {
-    for note in &outcome.notes {
-        stderr::message(note);
-    }
-    if outcome.failed {
-        return ExitCode::from(2);
-    }
-    if outcome.frames == 0 {
-        let why = match period.is_all() {
-            true => "nothing to show: the first interval needs two samples",
-            false => "no samples in this period; are --from and --thru right?",
-        };
-        match recordings {
-            [only] => stderr::message(format_args!("{}: {why}", only.path.display())),
-            _ => stderr::message(why),
-        }
-        return ExitCode::from(1);
-    }
-    ExitCode::SUCCESS
-}
+pub(crate) use self::run::run;
+pub(crate) use arguments::PlayArguments;

@@ -15,8 +15,8 @@ use clap::{ArgMatches, Args, FromArgMatches};
 use rrdcached::protocol::Permissions;
 use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Limits, PathRules, Purpose, Server};
 
+use crate::daemon::{PidFile, User, leave};
 use crate::end_signals::{self, End};
-use crate::record::daemon::{PidFile, User, leave};
 use crate::server_tls::ServerTlsArguments;
 use sockets::{Place, Rights};
 use tls::ServerTls;

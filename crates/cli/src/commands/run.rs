@@ -1,22 +1,24 @@
 //! `whit run`: many jobs at once, by GNU parallel's command line.
 //!
+//! From a command line to an engine of crate `run`, and what only this program can join: `--record`
+//! and `--trace`.  Begin reading with `run.rs`.
+//!
 //! Exit codes are those of parallel: 0 all jobs succeeded; 1 to 100 the number of failed jobs, 101
 //! more than 100; 255 another error.
 
-use std::process::ExitCode;
+mod arguments;
+pub(crate) mod config;
+mod exit;
+pub(crate) mod line_count;
+mod observers;
+mod record;
+#[allow(clippy::module_inception, reason = "each verb has this file")]
+mod run;
+mod semaphore;
+mod settings;
+mod shell;
+mod trace;
 
-pub(crate) use crate::run::arguments::RunArguments;
-pub(crate) use crate::run::exit::FAILURE;
-use crate::run::{exit, observers, semaphore, settings};
-
-/// Runs the jobs.
-pub(crate) fn run(mut arguments: RunArguments) -> anyhow::Result<ExitCode> {
-    if arguments.semaphore.is_asked() {
-        return semaphore::run(arguments);
-    }
-    let watch = std::mem::take(&mut arguments.watch);
-    let (prepared, mut observers) = observers::prepare(settings::of(arguments)?, &watch)?;
-    let done = prepared.run(&mut observers);
-    drop(observers);
-    exit::as_jobs_did(done, |summary| summary.exit_code)
-}
+pub(crate) use self::run::run;
+pub(crate) use arguments::RunArguments;
+pub(crate) use exit::FAILURE;

@@ -60,7 +60,7 @@ const INDEX_TEXTS: [&str; 14] = [
     "headeradd",
     "icondir",
 ];
-/// Its other options with a value, and switches that cannot be turned off.
+/// The other options of indexmaker with a value, and switches that cannot be turned off.
 const INDEX_OTHERS: [&str; 11] = [
     "rrdviewer",
     "filter",
@@ -74,10 +74,10 @@ const INDEX_OTHERS: [&str; 11] = [
     "man",
     "version",
 ];
-/// Its switches.
+/// The switches of indexmaker.
 const INDEX_SWITCHES: [&str; 7] =
     ["perhost", "clicktext", "compact", "picfirst", "sidebyside", "autoprefix", "sectionhost"];
-/// Its switches that are on.
+/// The switches of indexmaker that are on.
 const INDEX_ON: [&str; 2] = ["optlog", "bold"];
 
 /// `cfgmaker OPTION… DEVICE…`

@@ -22,7 +22,7 @@ pub(crate) fn known_letters() -> String {
     letters_of(|_| true)
 }
 
-/// Those that some source serves of which `wanted` is true.
+/// The letters of the sources of which `wanted` is true.
 fn letters_of(wanted: fn(&Entry) -> bool) -> String {
     let entries = source::ALL.iter().filter(|entry| wanted(entry));
     let mut letters: Vec<char> = entries.flat_map(|entry| entry.letters.chars()).collect();

@@ -36,7 +36,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Of fields by index and name, read every `interval_ns`.
+    /// Plans a file for fields by index and name, read every `interval_ns`.
     pub(super) fn new(
         fields: Vec<(usize, &str)>,
         archives: &[ArchiveSpan],

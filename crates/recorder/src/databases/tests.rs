@@ -468,7 +468,7 @@ const WRITE_ALLOCATIONS: u64 = 4;
 struct Nobody;
 
 impl crate::Control for Nobody {
-    fn take(&mut self) -> crate::Requests {
+    fn requests(&mut self) -> crate::Requests {
         crate::Requests::default()
     }
 }

@@ -163,15 +163,15 @@ impl KernelFiles {
     }
 
     /// Takes a line of the recording.  Unknown lines are skipped.
-    pub(super) fn take(&mut self, line: &[u8]) {
+    pub(super) fn add_line(&mut self, line: &[u8]) {
         let end = memchr::memchr2(b' ', b'\t', line).unwrap_or(line.len());
         let (tag, rest) = line.split_at(end);
         let rest = rest.get(1..).unwrap_or_default();
         match tag {
             [b'p', b'r', b'o', b'c', b':', ..] | [b'p', b'r', b'o', b'c', b'T', b':', ..] => {
-                self.processes.take(tag, rest);
+                self.processes.add_line(tag, rest);
             }
-            b"Slab" if self.is_slub => self.slub.take(rest),
+            b"Slab" if self.is_slub => self.slub.add_line(rest),
             b"Slab" => self.add_below(Known::Slabinfo, SLABINFO_HEADING, rest),
             b"disk" => self.add(Known::Diskstats, rest),
             b"Net" => self.add_below(Known::NetDev, NET_DEV_HEADING, rest),
@@ -370,7 +370,7 @@ mod tests {
         let mut files = KernelFiles::new(&header);
         files.begin();
         for line in lines {
-            files.take(line.as_bytes());
+            files.add_line(line.as_bytes());
         }
         let mut host = Host::in_memory();
         files.put_into(&mut host);

@@ -60,7 +60,7 @@ impl Processes {
     }
 
     /// Takes a line: its tag (`proc:42`), and the rest.
-    pub(super) fn take(&mut self, tag: &[u8], rest: &[u8]) {
+    pub(super) fn add_line(&mut self, tag: &[u8], rest: &[u8]) {
         let Some(tag) = tag.strip_prefix(b"proc") else { return };
         let is_thread = tag.starts_with(b"T");
         let number = if is_thread { &tag[1..] } else { tag };
@@ -137,10 +137,10 @@ fn folder_of(is_thread: bool, number: u32, status: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn take(processes: &mut Processes, lines: &[&str]) {
+    fn add_lines(processes: &mut Processes, lines: &[&str]) {
         for line in lines {
             let (tag, rest) = line.split_once(' ').unwrap();
-            processes.take(tag.as_bytes(), rest.as_bytes());
+            processes.add_line(tag.as_bytes(), rest.as_bytes());
         }
     }
 
@@ -153,7 +153,7 @@ mod tests {
     fn lines_go_back_to_their_files() {
         let (mut processes, mut host) = (Processes::default(), Host::in_memory());
         processes.begin();
-        take(
+        add_lines(
             &mut processes,
             &[
                 "proc:42 stat 42 (httpd) S 1 42",
@@ -187,13 +187,16 @@ mod tests {
     fn who_is_gone_has_no_files() {
         let (mut processes, mut host) = (Processes::default(), Host::in_memory());
         processes.begin();
-        take(&mut processes, &["proc:1 stat 1 (a) S", "proc:2 stat 2 (b) S", "proc:2 io rchar: 1"]);
+        add_lines(
+            &mut processes,
+            &["proc:1 stat 1 (a) S", "proc:2 stat 2 (b) S", "proc:2 io rchar: 1"],
+        );
         processes.put_into(&mut host);
         processes.begin();
         processes.put_into(&mut host);
         assert!(read(&mut host, "/proc/1/stat").is_some(), "an interval without processes");
         processes.begin();
-        take(&mut processes, &["proc:2 stat 2 (c) S"]);
+        add_lines(&mut processes, &["proc:2 stat 2 (c) S"]);
         processes.put_into(&mut host);
         assert_eq!(read(&mut host, "/proc/1/stat"), None);
         assert_eq!(read(&mut host, "/proc/2/stat").unwrap(), "2 (c) S\n");

@@ -71,7 +71,7 @@ impl Slub {
     }
 
     /// Takes `kmalloc-64 objects 512`.  Values that are not numbers are skipped.
-    pub(super) fn take(&mut self, rest: &[u8]) {
+    pub(super) fn add_line(&mut self, rest: &[u8]) {
         let mut words = rest.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let (Some(slab), Some(file), Some(value)) = (words.next(), words.next(), words.next())
         else {
@@ -145,7 +145,7 @@ mod tests {
             "cut",
             "",
         ] {
-            slub.take(line.as_bytes());
+            slub.add_line(line.as_bytes());
         }
         let text = |slub: &Slub| {
             let mut out = Vec::new();
@@ -157,10 +157,10 @@ mod tests {
         assert!(slub.seen());
         slub.begin();
         assert!(!slub.seen() && text(&slub).is_empty());
-        slub.take(b":0000064 objects 18446744073709551615");
-        slub.take(b":0000064 slabs 18446744073709551615");
+        slub.add_line(b":0000064 objects 18446744073709551615");
+        slub.add_line(b":0000064 slabs 18446744073709551615");
         assert!(text(&slub).starts_with("kmalloc-64 18446744073709551615 18446744073709551615 "));
-        slub.take(b":0000064 order 64");
+        slub.add_line(b":0000064 order 64");
         assert!(text(&slub).is_empty());
     }
 }

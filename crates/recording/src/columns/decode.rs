@@ -60,7 +60,7 @@ impl BlockReplay {
             let (kind, code) = (bytes.byte()?, bytes.byte()?);
             let stored = usize::try_from(bytes.varint()?).unwrap_or(usize::MAX);
             let plain = usize::try_from(bytes.varint()?).unwrap_or(usize::MAX);
-            let stored = bytes.take(stored)?;
+            let stored = bytes.next_bytes(stored)?;
             let out = match kind {
                 PART_COLUMNS | PART_PLAN => {
                     self.is_dense = kind == PART_PLAN;
@@ -204,7 +204,7 @@ impl BlockReplay {
                 let mut bytes = Bytes::at(&self.texts_plain, replay.bytes_at);
                 known.text.clear();
                 let length = usize::try_from(length).unwrap_or(usize::MAX);
-                known.text.extend_from_slice(bytes.take(length)?);
+                known.text.extend_from_slice(bytes.next_bytes(length)?);
                 replay.bytes_at = bytes.position();
             }
             replay.index_at = index.position();

@@ -148,7 +148,7 @@ pub(super) fn read_table(
         let is_presence = cell % columns < cells.words;
         values.push(if is_presence { first } else { unzigzag(first) });
     }
-    let codings = bytes.take(count)?;
+    let codings = bytes.next_bytes(count)?;
     for slot in 0..slots {
         table.starts.push(table.streams.len());
         for (column, &coding) in codings[slot * columns..(slot + 1) * columns].iter().enumerate() {

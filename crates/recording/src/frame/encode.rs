@@ -40,7 +40,7 @@ impl FrameEncoder {
     ) {
         let has_texts = texts.clone().next().is_some();
         self.before.clone_from(&state.tick.values);
-        state.tick.take(snapshot, unwritten, has_texts);
+        state.tick.set_tick(snapshot, unwritten, has_texts);
         let pairs = self.before.iter().zip(&state.tick.values);
         self.differences.clear();
         self.differences.extend(pairs.map(|(&old, &new)| zigzag(new.wrapping_sub(old))));

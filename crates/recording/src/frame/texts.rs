@@ -10,7 +10,7 @@ use crate::varint::{put, put_bytes};
 /// A kernel file's text at one tick.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KernelText {
-    /// Its latest text in this block.
+    /// The latest text in this block.
     pub(crate) text: Vec<u8>,
     /// Whether the latest tick has it.
     pub(crate) fresh: bool,

@@ -229,7 +229,7 @@ impl Walker {
                 0 => None,
                 length => {
                     let length = usize::try_from(length - 1).unwrap_or(usize::MAX);
-                    Some(bytes.take(length)?)
+                    Some(bytes.next_bytes(length)?)
                 }
             };
             visit.kernel_text(path, new, text);

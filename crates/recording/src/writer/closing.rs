@@ -31,8 +31,9 @@ use crate::storage::write_all_at;
 pub(super) struct Closing {
     /// Whether there is one; if not, the other members are only kept for their memory.
     is_begun: bool,
-    /// Its header, of kind frames, and its offset.
+    /// The header of the block, of kind frames.
     header: BlockHeader,
+    /// The offset of the block in the file.
     at: u64,
     frames: Vec<u8>,
     state: BlockState,

@@ -42,7 +42,7 @@ impl Writer {
     /// comparable with the last one in the file.
     ///
     /// # Errors
-    /// Those of [`Reader::open`](crate::Reader::open), [`Error::Locked`],
+    /// As [`Reader::open`](crate::Reader::open), [`Error::Locked`],
     /// [`Error::OtherSources`].
     pub fn resume(
         path: &Path,

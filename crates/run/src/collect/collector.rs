@@ -254,7 +254,7 @@ impl Collector {
     ///
     /// # Errors
     ///
-    /// Its output cannot be written.
+    /// If the job's output cannot be written.
     pub fn next_written(&mut self) -> Result<Option<JobResult>, CollectError> {
         if let Some(finished) = self.written.pop_front() {
             return Ok(Some(finished));

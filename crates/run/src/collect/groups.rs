@@ -1,4 +1,4 @@
-//! GroupedOutput of jobs whose output is written together when the last job has ended.
+//! Groups of jobs whose output is written together when the last job has ended.
 //!
 //! `--onall` and `--nonall` write the output of a host in one piece.  A group is written when all
 //! of its jobs have ended; with `--keep-order` when all groups of smaller numbers have ended too.
@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::order::Held;
 
-/// GroupedOutput whose output is held.
+/// The held output of jobs, by group.
 #[derive(Debug)]
 pub(super) struct GroupedOutput {
     keep_order: bool,
-    /// GroupedOutput with jobs to come.
+    /// Groups with jobs to come.
     unfinished: BTreeMap<usize, Vec<Held>>,
     /// Ended groups that wait for groups of smaller numbers.
     ended: BTreeMap<usize, Vec<Held>>,

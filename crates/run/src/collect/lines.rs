@@ -183,7 +183,7 @@ impl LineStreams {
                 Ok(count) => {
                     *received += count as u64;
                     reads += 1;
-                    stream.take(count, which, *live, outlet)?;
+                    stream.add_read(count, which, *live, outlet)?;
                     // A read that returns less than asked for has emptied the pipe.
                     if count < CHUNK_BYTES {
                         break;
@@ -247,7 +247,7 @@ impl LineStreams {
 
 impl Stream {
     /// Adds what was read into the outlet's chunk.
-    fn take(
+    fn add_read(
         &mut self,
         count: usize,
         which: usize,

@@ -128,7 +128,7 @@ impl Store {
 }
 
 #[derive(Debug)]
-enum State {
+enum JobOutputState {
     /// It runs, or will run again, in this slot.
     Running(u32),
     /// It has ended; `None` if everything was written.
@@ -138,15 +138,15 @@ enum State {
 /// The jobs that were started and whose output is not written, by number.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    queue: VecDeque<(u64, State)>,
+    queue: VecDeque<(u64, JobOutputState)>,
 }
 
 impl Order {
     /// The job is about to start, maybe again.
     pub(super) fn begin(&mut self, seq: u64, slot: u32) {
         match self.queue.binary_search_by_key(&seq, |entry| entry.0) {
-            Ok(at) => self.queue[at].1 = State::Running(slot),
-            Err(at) => self.queue.insert(at, (seq, State::Running(slot))),
+            Ok(at) => self.queue[at].1 = JobOutputState::Running(slot),
+            Err(at) => self.queue.insert(at, (seq, JobOutputState::Running(slot))),
         }
     }
 
@@ -158,17 +158,17 @@ impl Order {
     /// The job has ended; `held` is still to be written.
     pub(super) fn end(&mut self, seq: u64, held: Option<Box<Held>>) {
         if let Ok(at) = self.queue.binary_search_by_key(&seq, |entry| entry.0) {
-            self.queue[at].1 = State::Ended(held);
+            self.queue[at].1 = JobOutputState::Ended(held);
         }
     }
 
     /// Takes the first job, if it has ended.
     pub(super) fn next_ended(&mut self) -> Option<Option<Box<Held>>> {
         match self.queue.front()?.1 {
-            State::Running(_) => None,
-            State::Ended(_) => match self.queue.pop_front()?.1 {
-                State::Ended(held) => Some(held),
-                State::Running(_) => None,
+            JobOutputState::Running(_) => None,
+            JobOutputState::Ended(_) => match self.queue.pop_front()?.1 {
+                JobOutputState::Ended(held) => Some(held),
+                JobOutputState::Running(_) => None,
             },
         }
     }
@@ -176,13 +176,13 @@ impl Order {
     /// Number and slot of the first job, if it runs.
     pub(super) fn first_running(&self) -> Option<(u64, u32)> {
         match self.queue.front()? {
-            (seq, State::Running(slot)) => Some((*seq, *slot)),
-            (_, State::Ended(_)) => None,
+            (seq, JobOutputState::Running(slot)) => Some((*seq, *slot)),
+            (_, JobOutputState::Ended(_)) => None,
         }
     }
 
     /// Jobs that have ended and wait.
     pub(super) fn held_count(&self) -> usize {
-        self.queue.iter().filter(|entry| matches!(entry.1, State::Ended(_))).count()
+        self.queue.iter().filter(|entry| matches!(entry.1, JobOutputState::Ended(_))).count()
     }
 }

@@ -142,8 +142,8 @@ impl Blocks {
         Ok(blocks)
     }
 
-    pub(super) fn take(&self) -> Result<Taken<InputBlock>, PipeError> {
-        self.queue.take()
+    pub(super) fn next_block(&self) -> Result<Taken<InputBlock>, PipeError> {
+        self.queue.next_item()
     }
 
     pub(super) fn take_warnings(&self) -> Vec<String> {

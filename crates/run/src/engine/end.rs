@@ -179,8 +179,8 @@ impl<W: OperatingSystem> Engine<'_, W> {
             }
             AfterEnd::Dropped => {
                 self.collector.abandon(job.slot, leftovers)?;
-                if let Some(everywhere) = &mut self.everywhere {
-                    everywhere.ended(job.host, false);
+                if let Some(all_hosts) = &mut self.all_hosts {
+                    all_hosts.ended(job.host, false);
                 }
                 self.report_not_counted();
             }
@@ -202,7 +202,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
     ) -> Result<(), EngineError> {
         let Ended { outcome, attempt, .. } = ended;
         // The resource usage of ssh here says nothing about the job.
-        let (here, host) = (self.away(&job).is_none(), self.host_name(&job));
+        let (here, host) = (self.remote_host(&job).is_none(), self.host_name(&job));
         let records = if job.is_block { Vec::new() } else { job.records };
         let finished = JobResult {
             seq: job.number,
@@ -211,7 +211,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
             start_ns: self.os.epoch_ns(job.started),
             wall_ns: u64::try_from((now - job.started).as_nanos()).unwrap_or(u64::MAX),
             send_bytes: job.sent_bytes + job.sending.as_ref().map_or(0, |sending| sending.bytes()),
-            receive_bytes: job.bring.iter().map(away::bytes_of).sum(),
+            receive_bytes: job.bring.iter().map(remote_jobs::bytes_of).sum(),
             outcome,
             attempt,
             command: job.command,
@@ -222,8 +222,8 @@ impl<W: OperatingSystem> Engine<'_, W> {
             self.job_source.give_back(sending.into_block());
         }
         self.run_outcome.ended += 1;
-        if let Some(everywhere) = &mut self.everywhere {
-            everywhere.ended(job.host, outcome.is_success());
+        if let Some(all_hosts) = &mut self.all_hosts {
+            all_hosts.ended(job.host, outcome.is_success());
         }
         if outcome == Outcome::Skipped {
             self.collector.pass_over(job.seq);

@@ -21,7 +21,7 @@ pub trait AddedHosts: std::fmt::Debug {
 }
 
 /// Removes the groups after the first `@` from a value and returns them; none if there are none.
-fn take(value: &mut Vec<u8>) -> Option<Vec<String>> {
+fn take_groups(value: &mut Vec<u8>) -> Option<Vec<String>> {
     let at = memchr::memchr(b'@', value)?;
     let text = String::from_utf8_lossy(&value[at + 1..]).into_owned();
     let groups: Vec<String> =
@@ -34,11 +34,11 @@ fn take(value: &mut Vec<u8>) -> Option<Vec<String>> {
 }
 
 /// Removes the groups from all values; returns those of the first.
-fn take_all(records: &mut [Record]) -> Option<Vec<String>> {
+fn take_all_groups(records: &mut [Record]) -> Option<Vec<String>> {
     let mut values = records.iter_mut().flat_map(|record| &mut record.values);
-    let groups = values.next().and_then(take);
+    let groups = values.next().and_then(take_groups);
     for value in values {
-        take(value);
+        take_groups(value);
     }
     groups
 }
@@ -51,7 +51,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
     ) -> Result<Option<Vec<String>>, EngineError> {
         let Some(remote) = &mut self.options.remote else { return Ok(None) };
         let Some(added_hosts) = &mut remote.added_hosts else { return Ok(None) };
-        let Some(groups) = take_all(records) else { return Ok(None) };
+        let Some(groups) = take_all_groups(records) else { return Ok(None) };
         if remote.job_hosts.iter().any(|reached| reached.is_in(&groups)) {
             return Ok(Some(groups));
         }
@@ -112,7 +112,7 @@ mod tests {
     fn groups_stand_behind_the_first_at() {
         let taken = |text: &str| {
             let mut value = text.as_bytes().to_vec();
-            let groups = take(&mut value).map(|groups| groups.join(" "));
+            let groups = take_groups(&mut value).map(|groups| groups.join(" "));
             (String::from_utf8(value).unwrap(), groups)
         };
         assert_eq!(taken("x"), ("x".into(), None));
@@ -129,8 +129,8 @@ mod tests {
             values: values.iter().map(|value| value.as_bytes().to_vec()).collect(),
         };
         let mut records = [record(&["x@one", "y@two"]), record(&["z@three"])];
-        assert_eq!(take_all(&mut records), Some(vec!["one".to_owned()]));
+        assert_eq!(take_all_groups(&mut records), Some(vec!["one".to_owned()]));
         assert_eq!(records, [record(&["x", "y"]), record(&["z"])]);
-        assert_eq!(take_all(&mut [record(&["x", "y@two"])]), None);
+        assert_eq!(take_all_groups(&mut [record(&["x", "y@two"])]), None);
     }
 }

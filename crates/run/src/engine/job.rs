@@ -10,19 +10,19 @@ use template::Record;
 /// A job that is to be started, or runs.
 #[derive(Debug)]
 pub(super) struct Job {
-    /// Its number among all jobs, from 1.
+    /// The number among all jobs, from 1.
     pub(super) seq: u64,
     /// The number that users see: the same, or its number on its host if every host runs all jobs.
     pub(super) number: u64,
-    /// Its values.
+    /// The values of the command line.
     pub(super) records: Vec<Record>,
     /// It was made for a block, and has no values of its own.
     pub(super) is_block: bool,
-    /// Its standard input with `--pipe`.
+    /// The standard input with `--pipe`.
     pub(super) sending: Option<Box<Sending>>,
-    /// Its command line, if that comes from an earlier run.
+    /// The command line, if that comes from an earlier run.
     pub(super) given: Option<Vec<u8>>,
-    /// Its command line as text; empty unless it is needed before the job starts (see
+    /// The command line as text; empty unless it is needed before the job starts (see
     /// `Engine::text`).
     pub(super) command: Vec<u8>,
     /// The slot it runs in.
@@ -35,7 +35,7 @@ pub(super) struct Job {
     pub(super) sent_bytes: u64,
     /// Files that are returned from its host.
     pub(super) bring: Vec<FilePath>,
-    /// Its process, once it is known.
+    /// The process, once it is known.
     pub(super) child: Option<Child>,
     /// When its start was requested; at its end, when it called execve(2).
     pub(super) started: Instant,
@@ -62,7 +62,7 @@ impl Job {
         }
     }
 
-    /// Its values; none for a job of a block.
+    /// The values of the job; none for a job of a block.
     pub(super) fn own_records(&self) -> &[Record] {
         if self.is_block { &[] } else { &self.records }
     }

@@ -23,16 +23,16 @@ pub type Fits = Box<dyn FnMut(&[Record]) -> bool + Send>;
 /// The input of the next job.
 #[derive(Debug)]
 pub enum NextJob {
-    /// Its records.
+    /// The records of a job.
     Records(Vec<Record>),
-    /// Its number and its whole command line.
+    /// The number and the whole command line of a job.
     Given {
         /// The number, from 1.
         seq: u64,
         /// The command line.
         command: Vec<u8>,
     },
-    /// Its standard input.
+    /// The standard input of a job.
     Block(InputBlock),
     /// Nothing yet.
     NotYet,
@@ -103,7 +103,7 @@ impl JobSource {
     ///
     /// # Errors
     ///
-    /// Those of the input.
+    /// If the input cannot be read.
     pub fn known(mut packer: Packer, mut fits: Fits) -> Result<(Self, Vec<String>), InputError> {
         let mut all = VecDeque::new();
         while let Some(records) = packer.next(&mut fits)? {
@@ -126,8 +126,8 @@ impl JobSource {
     ///
     /// # Errors
     ///
-    /// Those of the input, once.
-    pub fn take(&mut self) -> Result<NextJob, EngineError> {
+    /// If the input cannot be read; reported once.
+    pub fn next_job(&mut self) -> Result<NextJob, EngineError> {
         let found = match self {
             JobSource::Here { packer, fits } => packer.next(fits)?,
             JobSource::Known(all) | JobSource::Tee(all, _) => all.pop_front(),
@@ -141,13 +141,13 @@ impl JobSource {
                 return Ok(ranges.next().map_or(NextJob::End, NextJob::Block));
             }
             JobSource::Blocks(blocks) => {
-                return Ok(match blocks.take()? {
+                return Ok(match blocks.next_block()? {
                     Taken::Item(block) => NextJob::Block(block),
                     Taken::NotYet => NextJob::NotYet,
                     Taken::End => NextJob::End,
                 });
             }
-            JobSource::Thread(queue) => match queue.take()? {
+            JobSource::Thread(queue) => match queue.next_item()? {
                 Taken::Item(records) => Some(records),
                 Taken::NotYet => return Ok(NextJob::NotYet),
                 Taken::End => None,

@@ -8,17 +8,17 @@ use template::Record;
 /// A running job.
 #[derive(Clone, Copy, Debug)]
 pub struct Running<'a> {
-    /// Its number, from 1.
+    /// The number of the job, from 1.
     pub seq: u64,
-    /// Its slot, from 1.
+    /// The slot that it runs in, from 1.
     pub slot: u32,
-    /// Its process.
+    /// The process id.
     pub pid: i32,
     /// When its start was requested.
     pub at: Instant,
-    /// Its values.
+    /// The values of the command line.
     pub records: &'a [Record],
-    /// Its command line; empty unless [`EngineOptions::needs_text`](super::EngineOptions::needs_text)
+    /// The command line; empty unless [`EngineOptions::needs_text`](super::EngineOptions::needs_text)
     /// or a shell needs it.
     pub command: &'a [u8],
     /// How many jobs run, including this one and those that are being started.
@@ -34,7 +34,7 @@ pub struct RunStatus {
     pub started: u64,
     /// Jobs that have ended.
     pub ended: u64,
-    /// Those that failed.
+    /// Ended jobs that failed.
     pub failed: u64,
     /// How many jobs there are in all, if that is known.
     pub total: Option<u64>,
@@ -45,20 +45,14 @@ pub struct RunStatus {
 /// Receives the events of jobs while they run.
 pub trait Observer {
     /// A job has a process.
-    fn job_started(&mut self, job: &Running<'_>) {
-        let _ = job;
-    }
+    fn job_started(&mut self, _job: &Running<'_>) {}
 
     /// A job has ended for good.
-    fn job_ended(&mut self, finished: &JobResult, status: &RunStatus) {
-        let _ = (finished, status);
-    }
+    fn job_ended(&mut self, _finished: &JobResult, _status: &RunStatus) {}
 
     /// A job's program has ended and that does not count: the job is run again, or dropped because
     /// the run ends.
-    fn not_counted(&mut self, status: &RunStatus) {
-        let _ = status;
-    }
+    fn not_counted(&mut self, _status: &RunStatus) {}
 
     /// When [`tick`](Self::tick) is to be called next; `None`: never.
     fn next_tick(&self) -> Option<Instant> {
@@ -66,31 +60,21 @@ pub trait Observer {
     }
 
     /// The moment of [`next_tick`](Self::next_tick) has come.
-    fn tick(&mut self, status: &RunStatus, now: Instant) {
-        let _ = (status, now);
-    }
+    fn tick(&mut self, _status: &RunStatus, _now: Instant) {}
 
     /// A warning for the user: one line, for standard error.
-    fn warn(&mut self, text: &[u8]) {
-        let _ = text;
-    }
+    fn warn(&mut self, _text: &[u8]) {}
 
     /// A command line that the user wants to see (`-t`, SIGUSR1), for standard error.
-    fn show_command(&mut self, command: &[u8]) {
-        let _ = command;
-    }
+    fn show_command(&mut self, _command: &[u8]) {}
 
     /// The user wants to show or to hide the progress (SIGUSR2).
-    fn toggle(&mut self, status: &RunStatus) {
-        let _ = status;
-    }
+    fn toggle(&mut self, _status: &RunStatus) {}
 
     /// This process is about to be stopped (Ctrl-Z): until the next call another process owns the
     /// terminal.
     fn before_stop(&mut self) {}
 
     /// All jobs have ended, or an error ended the run: the last call.
-    fn all_ended(&mut self, status: &RunStatus) {
-        let _ = status;
-    }
+    fn all_ended(&mut self, _status: &RunStatus) {}
 }

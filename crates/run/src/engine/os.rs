@@ -77,7 +77,7 @@ pub trait OperatingSystem {
     ///
     /// # Errors
     ///
-    /// Those of epoll_ctl(2).
+    /// As epoll_ctl(2).
     fn watch(&mut self, fd: RawFd, interest: Interest) -> io::Result<()>;
 
     /// Stops watching it.
@@ -87,7 +87,7 @@ pub trait OperatingSystem {
     ///
     /// # Errors
     ///
-    /// Those of epoll_wait(2), except for EINTR.
+    /// As epoll_wait(2), except for EINTR.
     fn wait(&mut self, until: Option<Instant>, events: &mut Vec<EngineEvent>) -> io::Result<()>;
 }
 
@@ -170,7 +170,7 @@ impl Linux {
     ///
     /// # Errors
     ///
-    /// Those of epoll_create(2) and signalfd(2), or no thread could be created.
+    /// As epoll_create(2) and signalfd(2), or if no thread could be created.
     pub fn new(signals: &[i32], threads: usize) -> io::Result<Self> {
         let waker = Waker(libc::SIGRTMIN());
         let heard: Vec<i32> = signals.iter().copied().chain([waker.0]).collect();
@@ -228,7 +228,7 @@ impl Linux {
     }
 
     /// Handles the signals that have come.
-    fn take(&mut self, signals: &[i32], events: &mut Vec<EngineEvent>) {
+    fn handle_signals(&mut self, signals: &[i32], events: &mut Vec<EngineEvent>) {
         for &signal in signals {
             match signal {
                 // Several exits may share one signal.
@@ -397,7 +397,7 @@ impl OperatingSystem for Linux {
         let left = until.map(|until| until - self.now());
         if self.watched == 0 {
             let signal = self.signal_fd.wait(left)?;
-            self.take(signal.as_slice(), events);
+            self.handle_signals(signal.as_slice(), events);
             return Ok(());
         }
         let left = left.map(|left| rustix::event::Timespec {
@@ -416,8 +416,8 @@ impl OperatingSystem for Linux {
             match event.data.u64() {
                 SIGNALS => {
                     let mut signals = Vec::new();
-                    self.signal_fd.take(|signal| signals.push(signal));
-                    self.take(&signals, events);
+                    self.signal_fd.read_pending(|signal| signals.push(signal));
+                    self.handle_signals(&signals, events);
                 }
                 fd => events.push(EngineEvent::Ready(fd as RawFd)),
             }

@@ -13,12 +13,12 @@ const AHEAD_BYTES_MAX: usize = 4 << 20;
 
 /// Items that a thread has read and the engine has not taken.
 pub struct Queue<T, E> {
-    state: Mutex<State<T, E>>,
+    state: Mutex<QueueState<T, E>>,
     room: Condvar,
     waker: Waker,
 }
 
-struct State<T, E> {
+struct QueueState<T, E> {
     /// Items with their sizes.
     items: VecDeque<(T, usize)>,
     bytes: usize,
@@ -28,7 +28,7 @@ struct State<T, E> {
     is_wanted: bool,
 }
 
-/// The result of [`Queue::take`].
+/// The result of [`Queue::next_item`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Taken<T> {
     /// An item.
@@ -39,7 +39,7 @@ pub enum Taken<T> {
     End,
 }
 
-impl<T, E> State<T, E> {
+impl<T, E> QueueState<T, E> {
     fn is_full(&self) -> bool {
         self.items.len() >= AHEAD_JOBS_MAX || self.bytes >= AHEAD_BYTES_MAX
     }
@@ -48,7 +48,7 @@ impl<T, E> State<T, E> {
 impl<T, E> Queue<T, E> {
     /// An empty queue; `waker` wakes the engine.
     pub fn new(waker: Waker) -> Self {
-        let state = State {
+        let state = QueueState {
             items: VecDeque::new(),
             bytes: 0,
             ended: None,
@@ -58,7 +58,7 @@ impl<T, E> Queue<T, E> {
         Queue { state: Mutex::new(state), room: Condvar::new(), waker }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T, E>> {
+    fn state(&self) -> MutexGuard<'_, QueueState<T, E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -101,7 +101,7 @@ impl<T, E> Queue<T, E> {
     /// # Errors
     ///
     /// The error that ended reading, once, after all items.
-    pub fn take(&self) -> Result<Taken<T>, E> {
+    pub fn next_item(&self) -> Result<Taken<T>, E> {
         let mut state = self.state();
         let was_full = state.is_full();
         if let Some((item, bytes)) = state.items.pop_front() {

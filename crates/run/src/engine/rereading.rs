@@ -17,7 +17,7 @@ pub trait Logins: std::fmt::Debug {
     fn look(&mut self);
 
     /// All hosts and their numbers of slots, once after each change.
-    fn take(&mut self) -> Option<Vec<(JobHost, u32)>>;
+    fn take_hosts(&mut self) -> Option<Vec<(JobHost, u32)>>;
 }
 
 /// When to check the login files next.
@@ -55,7 +55,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
             rereading.logins.look();
             (rereading.looked, rereading.has_ended) = (Some(now), false);
         }
-        if let Some(hosts) = rereading.logins.take() {
+        if let Some(hosts) = rereading.logins.take_hosts() {
             remote.replace(hosts);
             self.schedule.set_slots(remote.hosts.slots());
         }

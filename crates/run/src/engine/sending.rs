@@ -74,7 +74,7 @@ impl Sending {
     ///
     /// # Errors
     ///
-    /// Those of pipe(2), as when no descriptor is left.
+    /// As pipe(2): no descriptor is left, for example.
     pub(super) fn open(&mut self) -> io::Result<RawFd> {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
         fcntl_setfl(&writer, OFlags::WRONLY | OFlags::NONBLOCK)?;

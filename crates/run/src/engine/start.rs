@@ -86,7 +86,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
 
     /// Makes the next job of the input.
     fn read_job(&mut self) -> Result<Wanted, EngineError> {
-        if self.everywhere.is_some() {
+        if self.all_hosts.is_some() {
             return self.job_of_every_host();
         }
         loop {
@@ -195,11 +195,11 @@ impl<W: OperatingSystem> Engine<'_, W> {
     }
 
     fn render_text(&self, job: &Job, command: &mut Vec<u8>) -> Result<Flow, RenderError> {
-        let is_away = self.away(job).is_some();
+        let is_remote = self.remote_host(job).is_some();
         let values = match self.access().is_named() {
             // The shell must expand the variable.
             true => Values::Bare,
-            false => Values::Quoted(if is_away { Shell::Bourne } else { self.options.shell }),
+            false => Values::Quoted(if is_remote { Shell::Bourne } else { self.options.shell }),
         };
         self.options.template.render(&self.context(job), values, command)
     }
@@ -260,7 +260,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         let mut launch = self.idle.pop().unwrap_or_else(|| self.options.new_launch());
         launch.directory = None;
         launch.streams = [None, stdout, Some(stderr)];
-        if self.launch_away(job, &mut launch)? {
+        if self.launch_remotely(job, &mut launch)? {
             return Ok(launch);
         }
         if self.options.remote.is_some() {

@@ -6,7 +6,7 @@ use super::*;
 impl<W: OperatingSystem> Engine<'_, W> {
     /// The next part of the input; reports its warnings.
     pub(super) fn take_input(&mut self) -> Result<NextJob, EngineError> {
-        let next = self.job_source.take();
+        let next = self.job_source.next_job();
         for warning in self.job_source.take_warnings() {
             self.observer.warn(warning.as_bytes());
         }

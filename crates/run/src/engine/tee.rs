@@ -117,7 +117,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
     pub(super) fn pass_on(&mut self) -> Result<(), EngineError> {
         while self.have_all_taken() {
             let Some(Tee::Stream(stream)) = self.job_source.tee() else { return Ok(()) };
-            match stream.queue.take()? {
+            match stream.queue.next_item()? {
                 Taken::NotYet => return Ok(()),
                 Taken::Item(piece) => self.give_all(&Arc::new(piece))?,
                 Taken::End => {

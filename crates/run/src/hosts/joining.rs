@@ -101,7 +101,7 @@ impl engine::Logins for LoginFiles {
         let _ = thread::Builder::new().name("logins".into()).spawn(read);
     }
 
-    fn take(&mut self) -> Option<Vec<(JobHost, u32)>> {
+    fn take_hosts(&mut self) -> Option<Vec<(JobHost, u32)>> {
         let hosts = self.found.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         let known = hosts.iter().map(|(host, limit)| (host.login.name.clone(), *limit));
         self.known.extend(known);

@@ -6,8 +6,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{HostOptions, HostsError};
+use super::HostsError;
 use crate::remote::{Login, LoginEntry, login};
+use crate::settings::HostSettings;
 
 /// Where logins come from.
 #[derive(Clone, Debug)]
@@ -32,8 +33,7 @@ pub(super) type Stamps = Vec<[u64; 4]>;
 
 impl LoginSources {
     /// Parses the words; reads standard input if one of them asks for it.
-    pub(super) fn of(hosts: &HostOptions) -> Result<Self, HostsError> {
-        let home = hosts.config_folder.as_deref();
+    pub(super) fn of(hosts: &HostSettings, home: Option<&Path>) -> Result<Self, HostsError> {
         let mut parts = Vec::new();
         for text in &hosts.logins {
             for entry in login::split(text)? {
@@ -48,8 +48,8 @@ impl LoginSources {
                 name => parts.push(LoginSource::File(file(name, home))),
             }
         }
-        let is_sorted = hosts.is_everywhere;
-        Ok(LoginSources { parts, is_sorted, or_here: is_sorted || hosts.uses_groups })
+        let is_sorted = hosts.on_all_hosts();
+        Ok(LoginSources { parts, is_sorted, or_here: is_sorted || hosts.hostgroups })
     }
 
     /// The hosts to use, as the files name them now.

@@ -14,9 +14,9 @@ pub(super) struct Link {
 
 struct Cycled {
     values: Values,
-    /// Its values, to start again with.
+    /// The values that were read, to start again with.
     kept: Vec<Cells>,
-    /// Its value for the record that is being made.
+    /// The value for the record that is being made.
     present: Option<Cells>,
     ended: bool,
 }

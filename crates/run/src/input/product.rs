@@ -12,11 +12,11 @@ pub(super) struct Product {
     axes: Vec<Axis>,
     /// The axis to continue with when a source had nothing to read yet (see [`Product::next`]).
     resume: Option<usize>,
-    state: State,
+    state: ProductPhase,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ProductPhase {
     /// The first value of each axis was not read yet.
     Starting,
     Turning,
@@ -51,26 +51,26 @@ impl Product {
             axis.again = again;
             again |= !axis.sources.iter().any(|source| source.at_most_one(reading));
         }
-        Product { axes, resume: None, state: State::Starting }
+        Product { axes, resume: None, state: ProductPhase::Starting }
     }
 
     /// The next combination.
     pub(super) fn next(&mut self, reading: &mut Reading) -> Result<Option<Record>, InputError> {
         match self.state {
-            State::Starting => {
+            ProductPhase::Starting => {
                 if !self.start(reading)? {
-                    self.state = State::Ended;
+                    self.state = ProductPhase::Ended;
                     return Ok(None);
                 }
-                self.state = State::Turning;
+                self.state = ProductPhase::Turning;
             }
-            State::Turning => {
+            ProductPhase::Turning => {
                 if !self.turn(reading)? {
-                    self.state = State::Ended;
+                    self.state = ProductPhase::Ended;
                     return Ok(None);
                 }
             }
-            State::Ended => return Ok(None),
+            ProductPhase::Ended => return Ok(None),
         }
         let cells = self.axes.iter().flat_map(|axis| &axis.values[axis.at]);
         Ok(Some(Record { values: cells.cloned().collect() }))

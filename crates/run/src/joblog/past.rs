@@ -89,7 +89,7 @@ impl Done {
 ///
 /// # Errors
 ///
-/// Those of the kernel, or a line that is too long.
+/// If the joblog cannot be read, or has a line that is too long.
 pub fn read(path: &Path) -> Result<Done, LogError> {
     match File::open(path) {
         Ok(file) => read_from(BufReader::new(file), path),

@@ -14,7 +14,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// What the line shows.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgressOptions {
-    /// Its form.
+    /// The form of the line.
     pub style: Style,
     /// CPU threads of this machine.
     pub threads: u32,
@@ -72,7 +72,7 @@ impl ProgressLine {
         line
     }
 
-    fn take(&mut self, status: &RunStatus) {
+    fn set_status(&mut self, status: &RunStatus) {
         self.computer.running = status.running;
         self.computer.completed = status.ended;
         self.computer.slots = status.slots;
@@ -119,7 +119,7 @@ impl Observer for ProgressLine {
     }
 
     fn job_ended(&mut self, _finished: &JobResult, status: &RunStatus) {
-        self.take(status);
+        self.set_status(status);
     }
 
     fn next_tick(&self) -> Option<Instant> {
@@ -129,13 +129,13 @@ impl Observer for ProgressLine {
 
     fn tick(&mut self, status: &RunStatus, now: Instant) {
         if self.next_tick().is_some_and(|at| at <= now) {
-            self.take(status);
+            self.set_status(status);
         }
     }
 
     fn toggle(&mut self, status: &RunStatus) {
         self.is_shown = !self.is_shown;
-        self.take(status);
+        self.set_status(status);
     }
 }
 

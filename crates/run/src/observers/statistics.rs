@@ -25,10 +25,11 @@ const PERIOD: Duration = Duration::from_millis(100);
 
 /// How statistics are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "arguments", derive(clap::ValueEnum))]
 pub enum StatisticsFormat {
-    /// Lines for people.
+    /// Lines of text
     Text,
-    /// One JSON object in a line.
+    /// One JSON object on one line
     Json,
 }
 

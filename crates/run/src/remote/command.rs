@@ -159,7 +159,7 @@ pub struct Job<'a> {
     pub workdir: &'a Workdir,
     /// Added to its environment; an exported bash function makes its shell bash.
     pub environment: &'a [(Vec<u8>, Vec<u8>)],
-    /// Its standard input.
+    /// The standard input of the job.
     pub stdin: RemoteStdin,
     /// `--transferfile`: files that are sent before it.
     pub send: &'a [FilePath],

@@ -58,13 +58,13 @@ pub enum LoginEntry {
 /// A host that runs jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
-    /// Its groups; the one with its own name comes first.
+    /// The groups of the host; the one with its own name comes first.
     pub groups: Vec<String>,
     /// The number of its CPU threads; `None` to query the host.
     pub threads: Option<u32>,
     /// Where it is.
     pub address: HostAddress,
-    /// Its name in the joblog: the login without groups and threads.
+    /// The name in the joblog: the login without groups and threads.
     pub name: String,
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::time::Instant;
 
 use super::Schedule;
-use super::hand::{Action, EndReason};
+use super::messages::{Action, EndReason};
 use super::running::{Fate, Job};
 
 impl Schedule {

@@ -32,11 +32,11 @@ pub enum When {
 /// Which jobs count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Those that failed.
+    /// Jobs that failed.
     Fail,
-    /// Those that succeeded.
+    /// Jobs that succeeded.
     Success,
-    /// All that ended.
+    /// Jobs that ended, whatever their outcome.
     Done,
 }
 
@@ -69,10 +69,10 @@ pub enum Halt {
 /// Why the text of a `--halt` is invalid.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum HaltError {
-    /// Its first word is unknown.
+    /// The first word is unknown.
     #[error("--halt '{0}': it must be never, or begin with now or soon")]
     When(String),
-    /// Its second word is unknown.
+    /// The second word is unknown.
     #[error("--halt '{0}': now and soon must be followed by ,fail= ,success= or ,done=")]
     Why(String),
     /// It does not end with a whole number.

@@ -257,13 +257,13 @@ impl Slots {
         self.limit = limit.max(1);
     }
 
-    /// The slot that [`Slots::take`] would return.
+    /// The slot that [`Slots::occupy`] would return.
     pub(super) fn next(&self) -> Option<u32> {
         (self.used < self.limit).then(|| self.free.last().copied().unwrap_or(self.highest + 1))
     }
 
     /// Takes the slot that [`Slots::next`] returned.
-    pub(super) fn take(&mut self) -> u32 {
+    pub(super) fn occupy(&mut self) -> u32 {
         self.used += 1;
         self.free.pop().unwrap_or_else(|| {
             self.highest += 1;
@@ -369,18 +369,18 @@ mod tests {
     #[test]
     fn the_slot_freed_last_is_given_out_first() {
         let mut slots = Slots::new(3);
-        let taken: Vec<u32> = (0..3).map(|_| slots.take()).collect();
+        let taken: Vec<u32> = (0..3).map(|_| slots.occupy()).collect();
         assert_eq!(taken, [1, 2, 3]);
         assert_eq!(slots.next(), None);
         slots.give_back(1);
         slots.give_back(3);
         assert_eq!(slots.next(), Some(3));
-        assert_eq!((slots.take(), slots.take()), (3, 1));
+        assert_eq!((slots.occupy(), slots.occupy()), (3, 1));
         slots.set_limit(2);
         slots.give_back(2);
         assert_eq!(slots.next(), None, "two run, and two may");
         slots.set_limit(5);
-        assert_eq!((slots.take(), slots.take(), slots.take()), (2, 4, 5));
+        assert_eq!((slots.occupy(), slots.occupy(), slots.occupy()), (2, 4, 5));
         assert_eq!(slots.next(), None);
     }
 }

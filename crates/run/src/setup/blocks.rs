@@ -13,8 +13,7 @@ use crate::input::{InputSource, Linked, Sources};
 use crate::pipe::{self, BlockSize, Cutter, PipeHeader};
 use crate::units;
 
-use crate::packing::PackingOptions;
-use crate::settings::{InputSettings, PipeSettings, RunSettings};
+use crate::settings::{InputSettings, PackingSettings, PipeSettings, RunSettings};
 
 /// The input that is split into blocks.
 #[derive(Debug)]
@@ -152,7 +151,7 @@ fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
         (packing.context_replace, "-X"),
         (packing.multiple, "-m"),
         (packing.xargs, "--xargs"),
-        (settings.max_chars.is_some(), "-s"),
+        (packing.chars.is_some(), "-s"),
         (packing.exact, "-x"),
         (jobs.tty, "--tty"),
         (output.retry_failed, "--retry-failed"),
@@ -184,7 +183,7 @@ fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
 
 fn options(
     pipe: &PipeSettings,
-    packing: &PackingOptions,
+    packing: &PackingSettings,
     input: &InputSettings,
 ) -> Result<pipe::PipeOptions, SetupError> {
     let text = |text: &Option<OsString>| {

@@ -50,8 +50,7 @@ impl Command {
             syntax.shell_quote = 0;
         }
         let mut template = Template::parse(words, &syntax)?;
-        let takes_none =
-            hosts.takes_no_values || packing.replace_args == Some(0) || packing.args == Some(0);
+        let takes_none = hosts.nonall || packing.replace_args == Some(0) || packing.args == Some(0);
         let is_named = settings.pipe.is_named();
         if given.blocks.is_some() && words.is_empty() {
             usage!("--pipe and --pipe-part need a command that reads the blocks, such as cat");

@@ -9,11 +9,16 @@ use crate::settings::RunSettings;
 /// Rejects options that cannot be used with other hosts.
 pub(super) fn check(settings: &RunSettings) -> Result<(), SetupError> {
     let RunSettings { hosts, schedule, jobs, .. } = settings;
+    if hosts.variable_names().any(|name| name == "_") {
+        usage!("--env _: there is no record of an earlier environment; name the variables");
+    }
+    // Before a joblog is opened.
+    crate::hosts::ssh_delay(hosts)?;
     if !hosts.is_used() {
         return Ok(());
     }
-    if hosts.is_everywhere {
-        check_everywhere(settings)?;
+    if hosts.on_all_hosts() {
+        check_on_all_hosts(settings)?;
     }
     let limit = schedule.limit.as_ref().and_then(|text| Limit::parse(text.as_bytes()).ok());
     let is_rule = limit.is_some_and(|limit| !matches!(limit, Limit::Command(_)));
@@ -34,9 +39,9 @@ pub(super) fn check(settings: &RunSettings) -> Result<(), SetupError> {
 }
 
 /// Rejects options that cannot be used when every host runs all jobs.
-fn check_everywhere(settings: &RunSettings) -> Result<(), SetupError> {
+fn check_on_all_hosts(settings: &RunSettings) -> Result<(), SetupError> {
     let RunSettings { hosts, pipe, output, .. } = settings;
-    let name = if hosts.takes_no_values { "--nonall" } else { "--onall" };
+    let name = if hosts.nonall { "--nonall" } else { "--onall" };
     let is_tree = output.results.as_ref().is_some_and(|name| {
         let name = name.as_bytes();
         ![&b".csv"[..], b".tsv", b".json"].iter().any(|ending| name.ends_with(ending))

@@ -36,10 +36,10 @@ impl Given {
         let blocks = blocks::cut_input(settings, &mut sources)?;
         let tee = tee::tee_input(settings, &mut sources)?;
         let RunSettings { input, packing, hosts, output, .. } = &*settings;
-        if hosts.takes_no_values && (blocks.is_some() || !sources.is_empty()) {
+        if hosts.nonall && (blocks.is_some() || !sources.is_empty()) {
             usage!("--nonall takes no values");
         }
-        let takes_no_values = hosts.takes_no_values;
+        let takes_no_values = hosts.nonall;
         let reads_stdin = !takes_no_values
             && (sources.iter().any(|(source, _)| *source == InputSource::Stdin)
                 || sources.is_empty());

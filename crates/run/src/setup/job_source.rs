@@ -60,7 +60,7 @@ pub(super) fn job_source(
     let JobSourceNeeds { slots, needs_total, remote, .. } = *wanted;
     let Given { values, blocks, tee, retried, reads_stdin, takes_no_values } = given;
     // If every host runs all jobs, each host has one slot.
-    let spread = if remote.is_some_and(|remote| remote.is_everywhere) { 1 } else { slots };
+    let spread = if remote.is_some_and(|remote| remote.on_all_hosts) { 1 } else { slots };
     let mut packer = packing::packer(values, &settings.packing, spread);
     let has_values = blocks.is_none() && retried.is_none() && !takes_no_values;
     let total = match needs_total && has_values {
@@ -93,7 +93,7 @@ fn length_limit(
     settings: &RunSettings,
     total: Option<u64>,
 ) -> Result<Option<LengthLimit>, SetupError> {
-    let Some(text) = &settings.max_chars else { return Ok(None) };
+    let Some(text) = &settings.packing.chars else { return Ok(None) };
     let bytes = units::size(text).map_err(option(format!("-s {text}")))?;
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     let beside = output::beside(settings, command)?;

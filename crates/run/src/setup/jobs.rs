@@ -70,7 +70,7 @@ fn environment(settings: &RunSettings, is_named: bool) -> (Environment, usize) {
         .collect();
     let count = own.len();
     let groups = ["PARALLEL_HOSTGROUPS", "PARALLEL_ARGHOSTGROUPS"].map(str::to_owned);
-    own.extend(groups.into_iter().filter(|_| settings.hosts.uses_groups));
+    own.extend(groups.into_iter().filter(|_| settings.hosts.hostgroups));
     own.extend(is_named.then(|| "PARALLEL_TMP".to_owned()));
     (Environment::new(variables(&settings.user), &own), count)
 }

@@ -74,7 +74,7 @@ fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
         (schedule.retries.is_some(), "--retries"),
         (jobs.tty, "--tty"),
         (output.retry_failed, "--retry-failed"),
-        (hosts.is_used() || hosts.takes_no_values, "-S"),
+        (hosts.is_used() || hosts.nonall, "-S"),
     ];
     for (is_given, name) in of_pipe.into_iter().chain(pipe.of_cutting()).chain(others) {
         if is_given {

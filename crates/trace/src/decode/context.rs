@@ -174,12 +174,9 @@ impl DecodeContext<'_> {
         }
     }
 
-    /// As [`structure`](Self::structure), for one that the kernel fills in: written after the exit.
-    pub(crate) fn filled<const N: usize>(
-        &mut self,
-        index: usize,
-        write: impl FnOnce(&mut Self, &StructBytes<N>),
-    ) -> Outcome {
+    /// Writes an argument that the kernel fills in: nothing before the exit, and only its address if
+    /// the call has failed.
+    pub(crate) fn at_exit(&mut self, index: usize, write: impl FnOnce(&mut Self, u64)) -> Outcome {
         if !self.is_over() {
             return Outcome::Later;
         }
@@ -187,9 +184,18 @@ impl DecodeContext<'_> {
         if self.has_failed() {
             self.pointer(address);
         } else {
-            self.structure(address, write);
+            write(self, address);
         }
         Outcome::Done
+    }
+
+    /// Writes a structure that the kernel fills in, as [`at_exit`](Self::at_exit).
+    pub(crate) fn filled<const N: usize>(
+        &mut self,
+        index: usize,
+        write: impl FnOnce(&mut Self, &StructBytes<N>),
+    ) -> Outcome {
+        self.at_exit(index, |context, address| context.structure(address, write))
     }
 
     /// Writes an array that is at an address: `[a, b, ...]`.

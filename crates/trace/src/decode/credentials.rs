@@ -27,16 +27,9 @@ pub(crate) const GROUPS_IN: ArgumentKind = ArgumentKind::new(|context, index| {
 
 /// Group ids that are returned; the result is their number.
 pub(crate) const GROUPS_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
-    if !context.is_over() {
-        return Outcome::Later;
-    }
-    let address = context.argument(index);
-    if context.has_failed() {
-        context.pointer(address);
-    } else {
+    context.at_exit(index, |context, address| {
         groups(context, address, context.count());
-    }
-    Outcome::Done
+    })
 })
 .reading(&[reads::resulting(4)]);
 

@@ -12,7 +12,7 @@ pub(crate) struct ArgumentKind {
     /// The memory that it reads.  `CaptureCount::Argument` and `CaptureCount::Behind` count from
     /// the argument: 1 is the next one, 255 the one before.
     pub(crate) reads: &'static [Reads],
-    /// Its memory has the same layout in 32-bit programs.
+    /// The memory has the same layout in 32-bit programs.
     pub(crate) any_width: bool,
     /// It is a path or a descriptor, which `-P` compares.
     pub(crate) names: Named,

@@ -109,16 +109,9 @@ pub(crate) const FRAME_MASK: ArgumentKind = ArgumentKind::new(|context, index| {
 
 /// A set that the kernel fills in; its size is the next argument.
 pub(crate) const SET_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
-    if !context.is_over() {
-        return Outcome::Later;
-    }
-    let address = context.argument(index);
-    if context.has_failed() {
-        context.pointer(address);
-    } else {
+    context.at_exit(index, |context, address| {
         set_at(context, address, context.argument(index + 1));
-    }
-    Outcome::Done
+    })
 })
 .reading(&[reads::fixed(CapturePhase::Exit, 8)]);
 

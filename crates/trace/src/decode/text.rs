@@ -215,16 +215,9 @@ pub(crate) const BYTES_IN: ArgumentKind = ArgumentKind::new(|context, index| {
 
 /// Bytes that the kernel writes; the result is their length.
 pub(crate) const BYTES_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
-    if !context.is_over() {
-        return Outcome::Later;
-    }
-    let address = context.argument(index);
-    if context.has_failed() {
-        context.pointer(address);
-    } else {
+    context.at_exit(index, |context, address| {
         context.data(address, context.count());
-    }
-    Outcome::Done
+    })
 })
 .reading(&[reads::data(CapturePhase::Exit, CaptureCount::Result)])
 .of_any_width();
@@ -239,16 +232,9 @@ pub(crate) const RANDOM_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
 
 /// The working directory that `getcwd` writes.
 pub(crate) const CWD_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
-    if !context.is_over() {
-        return Outcome::Later;
-    }
-    let address = context.argument(index);
-    if context.has_failed() {
-        context.pointer(address);
-    } else {
+    context.at_exit(index, |context, address| {
         context.text(address, PATH_MAX - 1);
-    }
-    Outcome::Done
+    })
 })
 .reading(&[Reads { when: CapturePhase::Exit, what: CapturedData::Text }])
 .of_any_width();

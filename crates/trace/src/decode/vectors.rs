@@ -247,17 +247,10 @@ pub(crate) const MESSAGES_IN: ArgumentKind = ArgumentKind::new(|context, index| 
 
 /// Messages that are received.
 pub(crate) const MESSAGES_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
-    if !context.is_over() {
-        return Outcome::Later;
-    }
-    let address = context.argument(index);
-    if context.has_failed() {
-        context.pointer(address);
-    } else {
+    context.at_exit(index, |context, address| {
         let received = context.count();
         messages(context, address, received, true);
-    }
-    Outcome::Done
+    })
 })
 .reading(&[Reads {
     when: CapturePhase::Exit,

@@ -30,11 +30,11 @@ const FAILED: i32 = 127;
 pub struct TracedCommand {
     /// A path, or a name to look up in [`folders`](Self::folders).
     pub program: OsString,
-    /// Its arguments after `argv[0]`.
+    /// The arguments after `argv[0]`.
     pub arguments: Vec<OsString>,
-    /// Its `argv[0]`; `None` for `program`.
+    /// The name that it sees as `argv[0]`; `None` for `program`.
     pub name: Option<OsString>,
-    /// Its whole environment.
+    /// The whole environment of the command.
     pub environment: Vec<(OsString, OsString)>,
     /// The folders to look `program` up in, as in `PATH`.
     pub folders: OsString,
@@ -137,7 +137,7 @@ enum Step {
     Exec = 3,
 }
 
-/// All that a child needs, prepared before `fork`: until `execve` it must not allocate.
+/// What a child needs, prepared before `fork`: until `execve` it must not allocate.
 struct Ready {
     file: CString,
     _arguments: Vec<CString>,
@@ -240,7 +240,7 @@ impl HeldCommand {
         Ok(HeldCommand { pid, pidfd, file, user, socket, released: false, end: None })
     }
 
-    /// Its process number.
+    /// The process id of the command.
     #[must_use]
     pub fn pid(&self) -> i32 {
         self.pid
@@ -286,7 +286,7 @@ impl HeldCommand {
         Err(Error::Exec { program: self.file.clone(), why: source })
     }
 
-    /// Its wait status; `None` while it runs.  Not for a command under ptrace, whose tracer waits
+    /// The wait status of the command; `None` while it runs.  Not for a command under ptrace, whose tracer waits
     /// for it.
     ///
     /// # Errors

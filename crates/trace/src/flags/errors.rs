@@ -44,6 +44,11 @@ pub(crate) fn restart(number: i32) -> Option<(&'static str, &'static str)> {
     RESTARTS.iter().find(|entry| entry.0 == number).map(|entry| (entry.1, entry.2))
 }
 
+/// The name of an error, or of a result that makes the kernel restart the call.
+pub(crate) fn any_name(number: i32) -> Option<&'static str> {
+    restart(number).map(|(name, _)| name).or_else(|| name(number))
+}
+
 /// The message of libc for an error that has a name: `No such file or directory`.
 pub(crate) fn text(number: i32) -> &'static str {
     // Looked up once: a program that polls makes an error of every line.

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use super::printer::{EventPrinter, Pending, TaskLookup};
 use super::{leader, paths};
-use crate::decode::{DecodeContext, Outcome, SavedWords, result};
+use crate::decode::{DecodeContext, Outcome, result};
 use crate::event::{Call, error_of};
 use crate::select::CallStatus;
 use crate::{CallId, table};
@@ -40,16 +40,17 @@ impl EventPrinter<'_> {
         };
         while let Some(kind) = entry.arguments.get(pending.next) {
             let start = context.out.len();
-            if is_raw {
+            if !pending.is_begun {
                 if pending.next > 0 {
-                    context.put(printer.options.separator);
+                    context.put(", ");
                 }
+                pending.parts.begin_argument(context.out.len());
+            }
+            if is_raw {
                 context.hex(context.argument(pending.next));
+                pending.parts.end_argument(context.out.len());
                 pending.next += 1;
                 continue;
-            }
-            if pending.next > 0 && !pending.is_begun {
-                context.put(printer.options.separator);
             }
             context.style = style;
             // What is known at the entry is written first, even if the exit is there already.
@@ -66,11 +67,17 @@ impl EventPrinter<'_> {
             }
             match outcome {
                 Outcome::Done => pending.is_begun = false,
-                Outcome::Skip if !pending.is_begun => context.out.truncate(start),
+                Outcome::Skip if !pending.is_begun => {
+                    context.out.truncate(start);
+                    pending.parts.drop_argument();
+                    pending.next += 1;
+                    continue;
+                }
                 Outcome::Skip => pending.is_begun = false,
                 Outcome::Later | Outcome::More => {
                     if result.is_none() {
                         pending.is_begun = true;
+                        pending.parts.end_argument(context.out.len());
                         look_ahead(&mut context, entry, pending.next + 1);
                         return;
                     }
@@ -78,21 +85,15 @@ impl EventPrinter<'_> {
                     pending.is_begun = false;
                 }
             }
+            pending.parts.end_argument(context.out.len());
             pending.next += 1;
         }
     }
 
     pub(super) fn enter(&mut self, call: Call) -> io::Result<()> {
         let thread = self.thread();
-        let mut pending = Pending {
-            call,
-            next: 0,
-            is_begun: false,
-            saved: SavedWords::default(),
-            held: Vec::new(),
-            column: 0,
-            is_hidden: !self.printer.options.calls.has(call.id),
-        };
+        let mut pending = Pending::new(call);
+        pending.is_hidden = !self.printer.options.calls.has(call.id);
         if !pending.is_hidden && !self.printer.options.paths.is_empty() {
             pending.is_hidden = !paths::names_any(self, &call);
         }
@@ -134,10 +135,12 @@ impl EventPrinter<'_> {
         line.extend_from_slice(name.as_bytes());
         line.push(b'(');
         if name == "restart_syscall" {
+            pending.parts.begin_argument(line.len());
             let _ = match former {
                 Some(former) => write!(line, "<... resuming interrupted {} ...>", former.name()),
                 None => write!(line, "<... resuming interrupted system call ...>"),
             };
+            pending.parts.end_argument(line.len());
         }
         self.arguments(pending, None, &mut line);
         line
@@ -171,15 +174,7 @@ impl EventPrinter<'_> {
     /// Writes the line of a call of which only the exit is known.
     pub(super) fn whole_call(&mut self, call: Call, result: i64, wall_ns: u64) -> io::Result<()> {
         self.break_line()?;
-        let mut pending = Pending {
-            call,
-            next: 0,
-            is_begun: false,
-            saved: SavedWords::default(),
-            held: Vec::new(),
-            column: 0,
-            is_hidden: false,
-        };
+        let mut pending = Pending::new(call);
         let began_ns = self.event.time_ns.saturating_sub(wall_ns);
         let mut line = self.begin_call(&mut pending, began_ns);
         self.rest(&mut pending, result, wall_ns, 0, &mut line);
@@ -233,9 +228,18 @@ impl EventPrinter<'_> {
         line.extend_from_slice(b") ");
         self.align(column, line);
         line.extend_from_slice(b"= ");
+        let start = line.len();
         self.result(pending, result, line);
+        self.keep_call(pending, line, start);
         if let Some(precision) = self.printer.options.took {
             leader::write_took(precision, wall_ns, line);
+        }
+    }
+
+    /// Keeps the parts of a finished call if the options ask for it.
+    fn keep_call(&mut self, pending: &Pending, line: &[u8], result_at: usize) {
+        if self.printer.options.keep_calls {
+            self.printer.call = Some(pending.parts.text(pending.call.id, line, result_at));
         }
     }
 
@@ -301,6 +305,7 @@ impl EventPrinter<'_> {
         line.extend_from_slice(b") ");
         self.align(column, &mut line);
         line.extend_from_slice(b"= ?");
+        self.keep_call(&pending, &line, line.len() - 1);
         self.finish_line(line)
     }
 }

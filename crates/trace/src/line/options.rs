@@ -45,15 +45,15 @@ pub struct LineOptions {
     pub column: usize,
     /// Write the line of a call at its exit, and never break it.
     pub whole_lines: bool,
+    /// Keep the parts of each finished call for [`take_call`](super::Printer::take_call); the lines
+    /// must be whole.
+    pub keep_calls: bool,
     /// Write which tasks are new: `strace: Process 1201 attached`.
     pub announce: bool,
     /// Write how tasks exit.  A death by a signal is written if the signal has lines.
     pub ends: bool,
     /// Write which thread called `execve` and so replaced the other threads of its process.
     pub supersedes: bool,
-    /// The separator between the arguments of a call: `, `.  To split lines again, give a control
-    /// character: these are escaped in arguments.
-    pub separator: &'static str,
     /// How values are written.
     pub style: ValueStyle,
     /// What has to be added to `CLOCK_MONOTONIC` for the time since 1970, in nanoseconds.
@@ -76,10 +76,10 @@ impl Default for LineOptions {
             numbers: false,
             column: 40,
             whole_lines: false,
+            keep_calls: false,
             announce: true,
             ends: true,
             supersedes: true,
-            separator: ", ",
             style: ValueStyle::default(),
             wall_offset_ns: 0,
         }

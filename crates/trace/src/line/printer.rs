@@ -7,6 +7,7 @@ use text::integer::push_filled;
 
 use super::leader;
 use super::options::LineOptions;
+use super::parts::{CallParts, CallText};
 use super::tracker::Tracker;
 use crate::decode::{DescriptorLookup, SavedWords, ValueStyle};
 use crate::event::{Call, EventKind, TraceEvent};
@@ -27,12 +28,30 @@ pub(super) struct Pending {
     pub(super) column: usize,
     /// The call has no line.
     pub(super) is_hidden: bool,
+    /// Where its arguments are in the line.
+    pub(super) parts: CallParts,
+}
+
+impl Pending {
+    /// A call of which nothing is written yet.
+    pub(super) fn new(call: Call) -> Self {
+        Pending {
+            call,
+            next: 0,
+            is_begun: false,
+            saved: SavedWords::default(),
+            held: Vec::new(),
+            column: 0,
+            is_hidden: false,
+            parts: CallParts::default(),
+        }
+    }
 }
 
 /// The state of a task.
 #[derive(Default)]
 pub(super) struct Task {
-    /// Its latest call.
+    /// The latest call of the task.
     pub(super) last: Option<CallId>,
     /// The call that it is in.
     pub(super) pending: Option<Pending>,
@@ -56,6 +75,8 @@ pub struct Printer {
     pub(super) line: Vec<u8>,
     /// Whether the call of the latest event is hidden.
     pub(super) is_hidden: bool,
+    /// The call that the latest event finished ([`LineOptions::keep_calls`]).
+    pub(super) call: Option<CallText>,
 }
 
 impl Printer {
@@ -71,6 +92,7 @@ impl Printer {
             tracker: Tracker::new(tracks),
             line: Vec::new(),
             is_hidden: false,
+            call: None,
             options,
         }
     }
@@ -79,7 +101,7 @@ impl Printer {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// If `out` cannot be written.
     pub fn event(
         &mut self,
         event: &TraceEvent,
@@ -99,6 +121,12 @@ impl Printer {
         }
     }
 
+    /// Takes the parts of the call whose line the latest event finished; always `None` without
+    /// [`keep_calls`](LineOptions::keep_calls).
+    pub fn take_call(&mut self) -> Option<CallText> {
+        self.call.take()
+    }
+
     /// Whether the latest event was of a call that gets no line, because it is not selected or
     /// concerns none of the paths of `-P`.
     #[must_use]
@@ -110,7 +138,7 @@ impl Printer {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// If `out` cannot be written.
     pub fn detach(&mut self, out: &mut dyn Write) -> io::Result<()> {
         if self.open.take().is_some() {
             out.write_all(b" <detached ...>\n")?;

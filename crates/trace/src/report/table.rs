@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use self::cost::{CountingCost, rounded};
 pub use self::counter::CountRequest;
-use self::counter::{Counter, State};
+use self::counter::{CountProgress, Counter};
 use self::schedule::Schedule;
 use super::signals::TerminationSignals;
 use super::target::TraceTarget;
@@ -140,7 +140,7 @@ impl Session<'_> {
             }
             let limit = schedule.next().saturating_sub(clock::now());
             let limit = left.map_or(limit, |left| limit.min(left));
-            if let State::Ended(end) = self.counter.run(signals, limit)? {
+            if let CountProgress::Ended(end) = self.counter.run(signals, limit)? {
                 return Ok((end, None));
             }
         }

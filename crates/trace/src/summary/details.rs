@@ -18,7 +18,7 @@ const BAR_WIDTH: usize = 48;
 /// Writes the distribution of the times of each call.
 ///
 /// # Errors
-/// Those of the writer.
+/// If the writer fails.
 pub fn write_spread(
     summary: &CallSummary,
     tally: &CallTally,
@@ -64,7 +64,7 @@ pub fn write_spread(
 /// Writes which calls failed with which errors, the most frequent first; nothing if none failed.
 ///
 /// # Errors
-/// Those of the writer.
+/// If the writer fails.
 pub fn write_errors(tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<_> = tally.errors.iter().collect();
     rows.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -86,7 +86,7 @@ pub(super) fn error_name(error: i32) -> String {
 /// Writes which calls had not ended; nothing if all had.
 ///
 /// # Errors
-/// Those of the writer.
+/// If the writer fails.
 pub fn write_unfinished(tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
     if tally.unfinished.is_empty() {
         return Ok(());
@@ -113,7 +113,7 @@ pub(super) fn units(tally: &CallTally) -> BTreeMap<&SplitKey, OfUnit<'_>> {
 /// Writes a line for each unit, with the calls that took most of its time; nothing without a split.
 ///
 /// # Errors
-/// Those of the writer.
+/// If the writer fails.
 pub fn write_units(summary: &CallSummary, tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<_> = units(tally).into_iter().collect();
     if rows.is_empty() {
@@ -166,7 +166,7 @@ pub fn unit_name(unit: &SplitKey) -> String {
 /// Draws the distribution of the wall times of each call, with a bar for each doubling.
 ///
 /// # Errors
-/// Those of the writer.
+/// If the writer fails.
 pub fn write_histograms(
     summary: &CallSummary,
     tally: &CallTally,

@@ -106,7 +106,7 @@ fn values(stats: &CallStats) -> [Option<u64>; 8] {
 /// Writes the heading of [`write_csv`].
 ///
 /// # Errors
-/// Those of the writer.
+/// If the writer fails.
 pub fn write_csv_heading(to: &mut dyn Write) -> io::Result<()> {
     writeln!(to, "time,unit,command,syscall,{}", HEADINGS.join(","))
 }
@@ -114,7 +114,7 @@ pub fn write_csv_heading(to: &mut dyn Write) -> io::Result<()> {
 /// Writes a line for each call, then for each call of each unit; each begins with `time`.
 ///
 /// # Errors
-/// Those of the writer.
+/// If the writer fails.
 pub fn write_csv(
     summary: &CallSummary,
     tally: &CallTally,

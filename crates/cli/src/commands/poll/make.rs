@@ -158,7 +158,7 @@ impl Args for MakeArguments {
 impl FromArgMatches for MakeArguments {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let options = MakeOptions::from_arg_matches(matches)?;
-        let at = Places { matches };
+        let at = OccurrenceIndices { matches };
         let mut plans = Vec::new();
         let mut previous = 0;
         for (place, text) in at.all::<String>("devices") {
@@ -197,11 +197,11 @@ impl FromArgMatches for MakeArguments {
 }
 
 /// Values by their places on the command line.
-struct Places<'a> {
+struct OccurrenceIndices<'a> {
     matches: &'a ArgMatches,
 }
 
-impl Places<'_> {
+impl OccurrenceIndices<'_> {
     fn all<T: Clone + Send + Sync + 'static>(&self, id: &str) -> Vec<(usize, T)> {
         if self.matches.value_source(id) != Some(ValueSource::CommandLine) {
             return Vec::new();
@@ -274,13 +274,13 @@ pub(crate) fn run(arguments: &MakeArguments) -> anyhow::Result<ExitCode> {
         last_lines.push("enablesnmpv3: yes".to_owned());
     }
     let request = MakeRequest {
-        command_line: super::command_line("whit poll make"),
+        command_line: super::run::command_line("whit poll make"),
         is_without_default_globals: options.nodefaultglobal,
         has_ipv6: options.enable_ipv6,
         last_lines,
     };
     let text = configuration(&request, &devices)?;
-    super::write_text(options.output.as_deref(), &text)?;
+    super::run::write_text(options.output.as_deref(), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -17,8 +17,8 @@ use sink::{DescriptorSink, LiveAddress, Sink};
 use source::RecorderCounters;
 use view::export::{ExportSubsystems, Setting};
 
-use super::Polled;
 use super::messages::Messages;
+use super::run::Polled;
 use crate::display::{DisplayArguments, FormatArguments};
 
 /// Options about rounds as samples.
@@ -163,7 +163,7 @@ impl Samples {
     }
 
     /// Takes a round of a configuration.
-    pub(super) fn take(
+    pub(super) fn add_round(
         &mut self,
         polled: &[Polled],
         config: usize,

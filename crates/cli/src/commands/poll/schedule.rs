@@ -13,10 +13,10 @@ use procfs::SystemClock;
 use recorder::Control as _;
 use sample::Clock as _;
 
-use crate::record::signals::Signals;
+use crate::commands::record::signals::Signals;
 
-use super::Polled;
 use super::messages::Messages;
+use super::run::Polled;
 use super::samples::Samples;
 
 /// A second, in ns.
@@ -90,7 +90,7 @@ pub(super) fn run(
         }
         if polled[index].watched.have_changed() {
             polled[index].reload(messages);
-            super::keep_databases_open(polled, rounds != Some(1));
+            super::run::keep_databases_open(polled, rounds != Some(1));
             samples.reload(polled);
         }
         let began = clock.now();
@@ -102,12 +102,12 @@ pub(super) fn run(
         }
         latest[index] = [report.known_count, report.unknown_count, report.failed_count];
         let times = &mut times[index];
-        samples.take(polled, index, &report, (began, ended), times.missed);
+        samples.add_round(polled, index, &report, (began, ended), times.missed);
         times.left = times.left.saturating_sub(1);
         if times.left > 0 {
             *times = after(&polled[index], times, clock.now().monotonic_ns, took_ns, messages);
         }
-        if signals.as_mut().is_some_and(|signals| signals.take().stop) {
+        if signals.as_mut().is_some_and(|signals| signals.requests().stop) {
             break;
         }
     }
@@ -128,13 +128,13 @@ fn wait(
     let mut clock = SystemClock;
     while clock.now().monotonic_ns < next_ns {
         clock.sleep_until(next_ns);
-        let requests = signals.take();
+        let requests = signals.requests();
         if requests.stop {
             return false;
         }
         if requests.reopen {
             polled.iter_mut().for_each(|one| one.reload(messages));
-            super::keep_databases_open(polled, true);
+            super::run::keep_databases_open(polled, true);
             samples.reload(polled);
         }
         if requests.flush {
@@ -168,7 +168,7 @@ impl Polled {
 
     /// Reads the configuration again; a wrong one changes nothing.
     fn reload(&mut self, messages: &Messages) {
-        let loading = super::load(&self.path);
+        let loading = super::run::load(&self.path);
         messages.problems(&loading.problems);
         self.watched = WatchedFiles::of(&loading.files);
         match loading.config {

@@ -108,7 +108,7 @@ pub(super) struct Cell {
     pub(super) is_presence: bool,
     /// All steps are multiples of this.
     pub(super) unit: u64,
-    /// Its number among those that change, and that of the column it is linked to.
+    /// The number among the columns that change, and that of the column it is linked to.
     id: u32,
     link: u32,
     opposite: bool,

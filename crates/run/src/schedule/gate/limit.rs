@@ -73,12 +73,12 @@ impl Limit {
 /// The gate of a command of `--limit`.
 #[derive(Clone, Debug, Default)]
 pub(in crate::schedule) struct LimitGate {
-    state: State,
+    state: LimitCommand,
 }
 
 /// The state of the command.
 #[derive(Clone, Copy, Debug, Default)]
-enum State {
+enum LimitCommand {
     /// It was not started.
     #[default]
     NotRun,
@@ -109,11 +109,13 @@ impl LimitGate {
     /// Whether a job may start, and whether the command must be run to know.
     pub(in crate::schedule) fn ask(&mut self, now: Instant) -> Question {
         match self.state {
-            State::Go => Question::Go,
-            State::Hold(until) | State::HoldFast(until) if now < until => Question::Hold(until),
-            State::Running => Question::Running,
-            State::NotRun | State::Hold(_) | State::HoldFast(_) => {
-                self.state = State::Running;
+            LimitCommand::Go => Question::Go,
+            LimitCommand::Hold(until) | LimitCommand::HoldFast(until) if now < until => {
+                Question::Hold(until)
+            }
+            LimitCommand::Running => Question::Running,
+            LimitCommand::NotRun | LimitCommand::Hold(_) | LimitCommand::HoldFast(_) => {
+                self.state = LimitCommand::Running;
                 Question::Run
             }
         }
@@ -121,22 +123,22 @@ impl LimitGate {
 
     /// A job was started after the last answer.
     pub(in crate::schedule) fn started(&mut self) {
-        self.state = State::NotRun;
+        self.state = LimitCommand::NotRun;
     }
 
     /// A job has ended.
     pub(in crate::schedule) fn ended(&mut self) {
-        if let State::Hold(_) = self.state {
-            self.state = State::NotRun;
+        if let LimitCommand::Hold(_) = self.state {
+            self.state = LimitCommand::NotRun;
         }
     }
 
     /// The command has ended with this exit code; returns whether the youngest job is to be ended.
     pub(in crate::schedule) fn answered(&mut self, exit_code: u8, now: Instant) -> bool {
         self.state = match exit_code {
-            0 => State::Go,
-            2 => State::HoldFast(now + ASK_AGAIN),
-            _ => State::Hold(now + ASK_AGAIN),
+            0 => LimitCommand::Go,
+            2 => LimitCommand::HoldFast(now + ASK_AGAIN),
+            _ => LimitCommand::Hold(now + ASK_AGAIN),
         };
         exit_code == 2
     }

@@ -57,7 +57,7 @@ impl Backlog {
         }
         let Some(block) = self.blocks.back_mut() else { return false };
         let before = block.len();
-        let is_empty = events.take(block, room(block));
+        let is_empty = events.append_records(block, room(block));
         self.bytes += block.len() - before;
         is_empty
     }

@@ -14,15 +14,15 @@ const ROUNDS: usize = 16;
 /// Fields of `/proc/PID/status`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ProcStatus {
-    /// Its process.
+    /// The process of the task.
     pub(super) process: i32,
     /// The parent of its process.
     pub(super) parent: i32,
-    /// Its tracer; 0 for none.
+    /// The process that traces the task; 0 for none.
     pub(super) tracer: i32,
-    /// Its user id.
+    /// The user id of the task.
     uid: Option<u32>,
-    /// Its state, one letter.
+    /// The state of the task, one letter.
     state: Option<u8>,
 }
 

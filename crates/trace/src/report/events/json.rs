@@ -5,21 +5,21 @@ use std::io::{self, Write as _};
 use serde_json::{Map, Value, json};
 
 use super::single::{PrinterOutput, SingleOutput};
+use crate::decode::signals;
+use crate::event::{Call, Signal, error_of};
+use crate::flags::errors;
+use crate::line::CallText;
 use crate::report::output::TraceOutput;
 use crate::{Abi, EventKind, LineOptions, Memory, PidPrefix, TraceEvent, WaitStatus};
-
-/// Separates arguments until a line is split: no argument contains it, because it is escaped there.
-const SEPARATOR: &str = "\u{1f}";
 
 /// Writes each event as a JSON object in a line.
 pub struct JsonWriter {
     inner: PrinterOutput,
     wall_offset_ns: i64,
-    line: Vec<u8>,
 }
 
 impl JsonWriter {
-    /// Lines are written whole and split again; time and task are separate members.
+    /// A writer to this output: the printer keeps the parts of calls, and its lines go nowhere.
     pub fn new(options: LineOptions, output: TraceOutput) -> Self {
         let options = LineOptions {
             stamp: None,
@@ -29,15 +29,14 @@ impl JsonWriter {
             pid_prefix: PidPrefix::Never,
             column: 0,
             whole_lines: true,
+            keep_calls: true,
             announce: false,
             ends: false,
-            separator: SEPARATOR,
             ..options
         };
         JsonWriter {
             wall_offset_ns: options.wall_offset_ns,
             inner: PrinterOutput::new(options, output),
-            line: Vec::new(),
         }
     }
 
@@ -62,19 +61,16 @@ impl SingleOutput for JsonWriter {
     }
 
     fn write_event(&mut self, event: &TraceEvent, memory: &dyn Memory) -> io::Result<()> {
-        self.line.clear();
         let PrinterOutput { printer, descriptors, .. } = &mut self.inner;
-        printer.event(event, memory, descriptors, &mut self.line)?;
-        let text = String::from_utf8_lossy(&self.line).trim_end().to_owned();
+        printer.event(event, memory, descriptors, &mut io::sink())?;
+        let call = printer.take_call();
         let mut object = self.object(event);
         match event.what {
             EventKind::Enter(_) => return Ok(()),
-            EventKind::Exit { call, result, wall_ns, cpu_ns } => {
-                if text.is_empty() {
-                    return Ok(());
-                }
-                call_members(&text, &mut object);
-                if call.id.abi == Abi::I386 {
+            EventKind::Exit { call: Call { id, .. }, result, wall_ns, cpu_ns } => {
+                let Some(call) = call else { return Ok(()) };
+                call_members(call, error_of(result).and_then(errors::any_name), &mut object);
+                if id.abi == Abi::I386 {
                     object.insert("abi".to_owned(), "i386".into());
                 }
                 object.insert("result".to_owned(), result.into());
@@ -83,13 +79,11 @@ impl SingleOutput for JsonWriter {
                     object.insert("cpu_ns".to_owned(), cpu_ns.into());
                 }
             }
-            EventKind::Signal(_) | EventKind::Stopped(_) => {
-                if text.is_empty() {
+            EventKind::Signal(Signal { number, .. }) | EventKind::Stopped(number) => {
+                if !self.inner.printer.options().signals.has(number) {
                     return Ok(());
                 }
-                let kind =
-                    if matches!(event.what, EventKind::Signal(_)) { "signal" } else { "stopped" };
-                signal_members(&text, kind, &mut object);
+                signal_members(event.what, number, &mut object);
             }
             EventKind::Began { parent } => {
                 object.insert("event".to_owned(), "began".into());
@@ -99,22 +93,15 @@ impl SingleOutput for JsonWriter {
                 object.insert("event".to_owned(), "superseded".into());
                 object.insert("former".to_owned(), former.into());
             }
-            EventKind::Ended(end) => {
+            EventKind::Ended(status) => {
                 // The call from which the task did not return.
-                if !text.is_empty() {
+                if let Some(call) = call {
                     let mut last = self.object(event);
-                    call_members(&text, &mut last);
+                    call_members(call, None, &mut last);
                     last.insert("result".to_owned(), Value::Null);
                     self.write(last)?;
                 }
-                object.insert("event".to_owned(), "ended".into());
-                match end {
-                    WaitStatus::Exited(status) => object.insert("status".to_owned(), status.into()),
-                    WaitStatus::Signaled { number, dumped } => {
-                        object.insert("dumped".to_owned(), dumped.into());
-                        object.insert("signal".to_owned(), number.into())
-                    }
-                };
+                end_members(status, &mut object);
             }
         }
         self.write(object)
@@ -129,77 +116,126 @@ impl SingleOutput for JsonWriter {
     }
 }
 
-/// Splits the line of a call: `name(arguments) = result words`.
-fn call_members(text: &str, object: &mut Map<String, Value>) {
+/// The members of a call that has a line, with the name of its error.
+fn call_members(call: CallText, error: Option<&str>, object: &mut Map<String, Value>) {
     object.insert("event".to_owned(), "call".into());
-    // Text among the arguments may contain `) = `, the words after the result do not.
-    let (call, result) = text.rsplit_once(") = ").unwrap_or((text, ""));
-    let (name, arguments) = call.split_once('(').unwrap_or((call, ""));
-    object.insert("syscall".to_owned(), name.into());
-    object.insert("arguments".to_owned(), split_arguments(arguments).into());
-    let mut words = result.split(' ');
-    if matches!(words.next(), Some("-1" | "?"))
-        && let Some(error) = words.next()
-    {
-        object.insert("error".to_owned(), error.into());
+    object.insert("syscall".to_owned(), call.id.name().into());
+    object.insert("arguments".to_owned(), call.arguments.into());
+    if let Some(name) = error {
+        object.insert("error".to_owned(), name.into());
     }
-    object.insert("told".to_owned(), result.into());
+    object.insert("result_text".to_owned(), call.result.into());
 }
 
-/// The arguments as strings; for a call that never ended those that were known at its entry.
-fn split_arguments(arguments: &str) -> Vec<Value> {
-    let arguments = arguments.strip_suffix(" <unfinished ...>").unwrap_or(arguments);
-    let arguments = arguments.strip_suffix(SEPARATOR).unwrap_or(arguments);
-    if arguments.is_empty() {
-        return Vec::new();
-    }
-    arguments.split(SEPARATOR).map(Value::from).collect()
-}
-
-/// Splits the line of a signal: `--- SIGCHLD {si_signo=SIGCHLD, …} ---`.
-fn signal_members(text: &str, kind: &str, object: &mut Map<String, Value>) {
-    object.insert("event".to_owned(), kind.into());
-    let inner = text.trim_start_matches("--- ").trim_end_matches(" ---");
-    let inner = inner.trim_start_matches("stopped by ");
-    let (name, details) = inner.split_once(' ').unwrap_or((inner, ""));
+/// The members of a signal that is delivered, with its `siginfo_t`, or that stops a task.
+fn signal_members(event: EventKind, number: i32, object: &mut Map<String, Value>) {
+    let text = |write: &dyn Fn(&mut Vec<u8>)| {
+        let mut text = Vec::new();
+        write(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    };
+    let is_delivered = matches!(event, EventKind::Signal(_));
+    object.insert("event".to_owned(), if is_delivered { "signal" } else { "stopped" }.into());
+    let name = text(&|out| signals::write_signal(number, out));
     object.insert("signal".to_owned(), name.into());
-    if !details.is_empty() {
+    if let EventKind::Signal(signal) = event {
+        let details = text(&|out| signals::siginfo(&signal, out));
         object.insert("details".to_owned(), details.into());
     }
+}
+
+/// The members of a task that has exited.
+fn end_members(status: WaitStatus, object: &mut Map<String, Value>) {
+    object.insert("event".to_owned(), "ended".into());
+    match status {
+        WaitStatus::Exited(status) => object.insert("status".to_owned(), status.into()),
+        WaitStatus::Signaled { number, dumped } => {
+            object.insert("dumped".to_owned(), dumped.into());
+            object.insert("signal".to_owned(), number.into())
+        }
+    };
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{CallId, Printer};
+
+    fn call(name: &str, arguments: [u64; 6]) -> Call {
+        Call { id: CallId::by_name(Abi::X86_64, name).expect("a call"), arguments }
+    }
+
+    /// The parts of the call that the last of these events finishes.
+    fn parts(events: &[EventKind], memory: &dyn Memory) -> Option<CallText> {
+        let options = LineOptions { whole_lines: true, keep_calls: true, ..LineOptions::default() };
+        let mut printer = Printer::new(options);
+        let mut last = None;
+        for what in events {
+            let event = TraceEvent { time_ns: 0, thread: 1, process: 1, what: *what };
+            printer.event(&event, memory, &(), &mut io::sink()).expect("no output fails");
+            last = printer.take_call();
+        }
+        last
+    }
+
+    fn ended(call: Call, result: i64) -> [EventKind; 2] {
+        let exit = EventKind::Exit { call, result, wall_ns: 0, cpu_ns: None };
+        [EventKind::Enter(call), exit]
+    }
+
+    /// A text that looks like the end of a call.
+    struct LooksLikeAnEnd;
+
+    impl Memory for LooksLikeAnEnd {
+        fn read(&self, _: u64, into: &mut [u8]) -> usize {
+            let text = b"a) = b, c";
+            let length = into.len().min(text.len());
+            into[..length].copy_from_slice(&text[..length]);
+            length
+        }
+    }
 
     #[test]
-    fn lines_are_taken_apart() {
-        let of = |text: &str| {
-            let mut object = Map::new();
-            call_members(text, &mut object);
-            object
-        };
-        let read = of("read(3\u{1f}\"a) = b, c\"\u{1f}9) = 7");
-        assert_eq!(read["syscall"], "read");
-        assert_eq!(read["arguments"], json!(["3", r#""a) = b, c""#, "9"]));
-        assert_eq!(read["told"], "7");
-        assert!(!read.contains_key("error"));
-        let open = of(r#"open("/x", O_RDONLY) = -1 ENOENT (No such file or directory)"#);
-        assert_eq!(open["error"], "ENOENT");
-        assert_eq!(
-            of("pause() = ? ERESTARTNOHAND (To be restarted if no handler)")["error"],
-            "ERESTARTNOHAND"
-        );
-        assert!(!of("exit_group(0) = ?").contains_key("error"));
-        assert_eq!(of("getpid() = 7")["arguments"], json!([]));
-        let cut = of("read(3\u{1f} <unfinished ...>) = ?");
-        assert_eq!(cut["arguments"], json!(["3"]), "{cut:?}");
-        assert_eq!(of("wait4( <unfinished ...>) = ?")["arguments"], json!([]));
+    fn a_call_has_its_parts() {
+        let read = call("read", [3, 0x1000, 9, 0, 0, 0]);
+        let text = parts(&ended(read, 9), &LooksLikeAnEnd).expect("a call");
+        assert_eq!(text.arguments, ["3", r#""a) = b, c""#, "9"]);
+        assert_eq!(text.result, "9");
+        let failed = parts(&ended(call("close", [4, 0, 0, 0, 0, 0]), -9), &()).expect("a call");
+        assert_eq!(failed.result, "-1 EBADF (Bad file descriptor)");
+        let none = parts(&ended(call("getpid", [0; 6]), 7), &()).expect("a call");
+        assert_eq!(none.arguments, [""; 0]);
+    }
+
+    #[test]
+    fn a_call_that_did_not_return_has_what_was_known_at_its_entry() {
+        let killed = EventKind::Ended(WaitStatus::Signaled { number: 9, dumped: false });
+        let read = EventKind::Enter(call("read", [3, 0x1000, 9, 0, 0, 0]));
+        let text = parts(&[read, killed], &()).expect("a call");
+        assert_eq!((text.arguments, text.result), (vec!["3".to_owned()], "?".to_owned()));
+        assert_eq!(parts(&[killed], &()), None, "it was in no call");
+    }
+
+    #[test]
+    fn errors_have_names() {
+        assert_eq!(errors::any_name(2), Some("ENOENT"));
+        assert_eq!(errors::any_name(514), Some("ERESTARTNOHAND"));
+        assert_eq!(errors::any_name(4000), None);
+    }
+
+    #[test]
+    fn signals_have_names_and_details() {
         let mut object = Map::new();
-        signal_members("--- SIGUSR1 {si_signo=SIGUSR1} ---", "signal", &mut object);
+        let number = libc::SIGUSR1;
+        let signal = Signal { number, ..Signal::default() };
+        signal_members(EventKind::Signal(signal), number, &mut object);
         assert_eq!(object["signal"], "SIGUSR1");
-        assert_eq!(object["details"], "{si_signo=SIGUSR1}");
-        signal_members("--- stopped by SIGSTOP ---", "stopped", &mut object);
-        assert_eq!(object["signal"], "SIGSTOP");
+        assert!(
+            object["details"].as_str().is_some_and(|text| text.starts_with("{si_signo=SIGUSR1"))
+        );
+        let mut object = Map::new();
+        signal_members(EventKind::Stopped(libc::SIGSTOP), libc::SIGSTOP, &mut object);
+        assert_eq!((&object["event"], &object["signal"]), (&json!("stopped"), &json!("SIGSTOP")));
+        assert!(!object.contains_key("details"));
     }
 }

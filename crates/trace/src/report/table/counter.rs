@@ -54,7 +54,7 @@ pub(super) enum Counter {
 
 /// The result of [`Counter::run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum CountProgress {
     Counting,
     /// Nothing is left to count; the wait status of the command if there was one.
     Ended(Option<WaitStatus>),
@@ -175,33 +175,33 @@ impl Counter {
         &mut self,
         signals: &TerminationSignals,
         limit: Duration,
-    ) -> Result<State, ReportError> {
+    ) -> Result<CountProgress, ReportError> {
         match self {
             Counter::Kernel { counts, end: Some(end), .. } => {
                 // Descendants are waited for, as strace does.
                 if counts.alive()? == 0 {
-                    return Ok(State::Ended(Some(*end)));
+                    return Ok(CountProgress::Ended(Some(*end)));
                 }
                 sleep(&mut [PollFd::new(signals, PollFlags::IN)], limit.min(LEFT_PERIOD))?;
-                Ok(State::Counting)
+                Ok(CountProgress::Counting)
             }
             Counter::Kernel { launch: Some(launch), end, .. } => {
                 *end = launch.ended()?;
                 if end.is_some() {
-                    return Ok(State::Counting);
+                    return Ok(CountProgress::Counting);
                 }
                 let pidfd = launch.pidfd();
                 sleep(&mut [PollFd::new(signals, PollFlags::IN), pidfd_of(&pidfd)], limit)?;
-                Ok(State::Counting)
+                Ok(CountProgress::Counting)
             }
             Counter::Kernel { watched, .. } => {
                 let gone = !watched.is_empty() && !watched.iter().any(|id| target::exists(*id));
                 if gone {
-                    return Ok(State::Ended(None));
+                    return Ok(CountProgress::Ended(None));
                 }
                 let limit = if watched.is_empty() { limit } else { limit.min(CHECK_PERIOD) };
                 sleep(&mut [PollFd::new(signals, PollFlags::IN)], limit)?;
-                Ok(State::Counting)
+                Ok(CountProgress::Counting)
             }
             Counter::Engine { engine, counts } => {
                 // The signals are blocked, and read between two runs.
@@ -210,8 +210,8 @@ impl Counter {
                     ControlFlow::Continue(())
                 })?;
                 Ok(match progress {
-                    RunResult::Ended => State::Ended(engine.end()),
-                    _ => State::Counting,
+                    RunResult::Ended => CountProgress::Ended(engine.end()),
+                    _ => CountProgress::Counting,
                 })
             }
         }

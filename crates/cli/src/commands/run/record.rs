@@ -30,7 +30,7 @@ use run::engine::{Observer, RunStatus, Running};
 use sample::Clock as _;
 use source::{Entry, JobCounters, RecorderCounters, SharedState, SourceContext};
 
-use crate::record::messages::Messages;
+use crate::commands::record::messages::Messages;
 
 /// Time between two samples.
 const INTERVAL_NS: u64 = 1_000_000_000;
@@ -215,7 +215,7 @@ struct UntilAllEnded {
 
 impl Control for UntilAllEnded {
     /// The recorder calls it after its first sample, before it waits.
-    fn take(&mut self) -> Requests {
+    fn requests(&mut self) -> Requests {
         if let Some(begun) = self.begun.take() {
             let _ = begun.send(Ok(()));
         }

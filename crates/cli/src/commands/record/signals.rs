@@ -36,7 +36,7 @@ impl Signals {
 }
 
 impl Control for Signals {
-    fn take(&mut self) -> Requests {
+    fn requests(&mut self) -> Requests {
         if PENDING.load(Ordering::Relaxed) == 0 {
             return Requests::default();
         }

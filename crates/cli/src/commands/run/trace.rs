@@ -62,14 +62,14 @@ impl Tracer {
     }
 
     /// Takes the counts of ended jobs out of the kernel's table.
-    fn take(&mut self) {
+    fn remove_ended(&mut self) {
         self.ended = 0;
         let kept: HashSet<u32> = self.running.values().copied().chain([self.own_group]).collect();
-        self.take_all(|group| !kept.contains(&group));
+        self.remove_groups(|group| !kept.contains(&group));
     }
 
-    fn take_all(&mut self, wanted: impl Fn(u32) -> bool) {
-        match self.groups.take_all(wanted) {
+    fn remove_groups(&mut self, wanted: impl Fn(u32) -> bool) {
+        match self.groups.remove_groups(wanted) {
             Ok(taken) => self.jobs.merge(&taken),
             Err(error) => self.error = self.error.take().or(Some(error)),
         }
@@ -78,8 +78,8 @@ impl Tracer {
     fn write(&mut self, to: &mut dyn Write) -> io::Result<()> {
         let wall = self.begin.elapsed();
         let own_group = self.own_group;
-        self.take_all(|group| group != own_group);
-        let mut own = match self.groups.take(own_group) {
+        self.remove_groups(|group| group != own_group);
+        let mut own = match self.groups.remove_group(own_group) {
             Ok(own) => own,
             Err(error) => {
                 self.error = self.error.take().or(Some(error));
@@ -166,7 +166,7 @@ impl Observer for Tracer {
             self.ended += 1;
         }
         if self.ended >= TAKE_JOBS {
-            self.take();
+            self.remove_ended();
         }
     }
 

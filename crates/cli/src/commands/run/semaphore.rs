@@ -39,11 +39,11 @@ pub(crate) fn run(mut arguments: RunArguments) -> anyhow::Result<ExitCode> {
             _ => ExitCode::SUCCESS,
         });
     }
-    let jobs = arguments.schedule.jobs.as_deref().map(Jobs::parse).transpose()?;
+    let jobs = arguments.settings.schedule.jobs.as_deref().map(Jobs::parse).transpose()?;
     let slots = jobs.map_or(Ok(1), |jobs| jobs.evaluate(&mut schedule::LocalMachine::default()))?;
     let is_background = !arguments.semaphore.foreground;
-    let watch = std::mem::take(&mut arguments.watch);
-    let settings = setup::one_job(settings::of(arguments)?)?;
+    let watch = arguments.watch;
+    let settings = setup::one_job(settings::with_words(arguments.settings, arguments.words))?;
     let mut parent = None;
     if is_background {
         match go_to_background()? {

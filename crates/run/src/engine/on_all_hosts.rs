@@ -17,7 +17,7 @@ const FAILURES_MAX: usize = 100;
 
 /// Which records each host has had.
 #[derive(Debug)]
-pub(super) struct Everywhere {
+pub(super) struct AllHosts {
     hosts: Vec<Host>,
     /// Records that not all hosts have had.
     read: VecDeque<Vec<Record>>,
@@ -31,10 +31,10 @@ pub(super) struct Everywhere {
 struct Host {
     /// How many records it has had.
     given: usize,
-    /// Its job runs, or is to be tried again.
+    /// A job of this host runs, or is to be tried again.
     is_busy: bool,
     has_failed: bool,
-    /// [`Everywhere::next_over`] has returned it.
+    /// [`AllHosts::next_done`] has returned it.
     was_reported: bool,
 }
 
@@ -45,20 +45,20 @@ enum NextRecord {
     End,
 }
 
-impl Everywhere {
+impl AllHosts {
     pub(super) fn new(hosts: usize) -> Self {
         let hosts = vec![Host::default(); hosts];
-        Everywhere { hosts, read: VecDeque::new(), first: 0, is_over: false }
+        AllHosts { hosts, read: VecDeque::new(), first: 0, is_over: false }
     }
 
     /// A record for the first host that waits for one.  Hosts that have begun come first, so that
     /// with fewer slots than hosts one host is done before another begins.
-    fn take(&mut self, job_source: &mut JobSource) -> Result<NextRecord, EngineError> {
+    fn next_record(&mut self, job_source: &mut JobSource) -> Result<NextRecord, EngineError> {
         let mut must_wait = false;
         for at in 0..self.hosts.len() {
             let Host { given, is_busy: false, .. } = self.hosts[at] else { continue };
             if given == self.first + self.read.len() && !self.is_over {
-                match job_source.take()? {
+                match job_source.next_job()? {
                     NextJob::Records(records) => self.read.push_back(records),
                     NextJob::NotYet => must_wait = true,
                     NextJob::End | NextJob::Given { .. } | NextJob::Block(_) => self.is_over = true,
@@ -95,7 +95,7 @@ impl Everywhere {
     }
 
     /// A host whose jobs have all ended and that was not returned yet.
-    fn next_over(&mut self) -> Option<usize> {
+    fn next_done(&mut self) -> Option<usize> {
         let all = self.first + self.read.len();
         let is_over = |host: &Host| !host.was_reported && !host.is_busy && host.given == all;
         let at = self.hosts.iter().position(is_over).filter(|_| self.is_over)?;
@@ -113,8 +113,8 @@ impl Everywhere {
 impl<W: OperatingSystem> Engine<'_, W> {
     /// The next job, where every host runs all jobs.
     pub(super) fn job_of_every_host(&mut self) -> Result<Wanted, EngineError> {
-        let Some(everywhere) = &mut self.everywhere else { return Ok(Wanted::End) };
-        Ok(match everywhere.take(&mut self.job_source)? {
+        let Some(all_hosts) = &mut self.all_hosts else { return Ok(Wanted::End) };
+        Ok(match all_hosts.next_record(&mut self.job_source)? {
             NextRecord::Job { host, number, records } => {
                 self.seq += 1;
                 let now = self.os.now();
@@ -130,8 +130,8 @@ impl<W: OperatingSystem> Engine<'_, W> {
 
     /// Writes the output of the hosts whose jobs have all ended.
     pub(super) fn end_hosts(&mut self) -> Result<(), EngineError> {
-        let Some(everywhere) = &mut self.everywhere else { return Ok(()) };
-        while let Some(host) = everywhere.next_over() {
+        let Some(all_hosts) = &mut self.all_hosts else { return Ok(()) };
+        while let Some(host) = all_hosts.next_done() {
             self.collector.end_group(host);
         }
         self.log_written()
@@ -147,8 +147,8 @@ mod tests {
     }
 
     /// Host and number of the next job.
-    fn next(everywhere: &mut Everywhere, job_source: &mut JobSource) -> Option<(usize, u64)> {
-        match everywhere.take(job_source) {
+    fn next(all_hosts: &mut AllHosts, job_source: &mut JobSource) -> Option<(usize, u64)> {
+        match all_hosts.next_record(job_source) {
             Ok(NextRecord::Job { host, number, records }) => {
                 assert_eq!(records.len(), 1);
                 Some((host, number))
@@ -161,41 +161,41 @@ mod tests {
 
     #[test]
     fn a_host_is_done_before_another_begins() {
-        let (mut everywhere, mut job_source) = (Everywhere::new(2), job_source(&["x", "y"]));
+        let (mut all_hosts, mut job_source) = (AllHosts::new(2), job_source(&["x", "y"]));
         // A host is over only when the input is asked for more.
         for (job, over) in [((0, 1), None), ((0, 2), None), ((1, 1), Some(0)), ((1, 2), None)] {
-            assert_eq!(next(&mut everywhere, &mut job_source), Some(job));
-            assert_eq!(everywhere.next_over(), over);
-            everywhere.ended(job.0, job != (0, 1));
+            assert_eq!(next(&mut all_hosts, &mut job_source), Some(job));
+            assert_eq!(all_hosts.next_done(), over);
+            all_hosts.ended(job.0, job != (0, 1));
         }
-        assert_eq!(next(&mut everywhere, &mut job_source), Some((usize::MAX, 0)));
-        assert_eq!(everywhere.next_over(), Some(1));
-        assert_eq!((everywhere.next_over(), everywhere.exit_code()), (None, 1));
-        assert!(everywhere.read.is_empty());
+        assert_eq!(next(&mut all_hosts, &mut job_source), Some((usize::MAX, 0)));
+        assert_eq!(all_hosts.next_done(), Some(1));
+        assert_eq!((all_hosts.next_done(), all_hosts.exit_code()), (None, 1));
+        assert!(all_hosts.read.is_empty());
     }
 
     #[test]
     fn hosts_go_on_at_their_own_pace() {
-        let (mut everywhere, mut job_source) = (Everywhere::new(2), job_source(&["x", "y", "z"]));
-        assert_eq!(next(&mut everywhere, &mut job_source), Some((0, 1)));
-        assert_eq!(next(&mut everywhere, &mut job_source), Some((1, 1)));
-        assert_eq!(next(&mut everywhere, &mut job_source), None, "both are busy");
-        everywhere.ended(1, true);
-        assert_eq!(next(&mut everywhere, &mut job_source), Some((1, 2)));
-        everywhere.ended(1, true);
-        assert_eq!(next(&mut everywhere, &mut job_source), Some((1, 3)));
-        everywhere.ended(1, true);
-        assert_eq!(next(&mut everywhere, &mut job_source), None);
-        assert_eq!(everywhere.next_over(), Some(1), "one host is over before the other");
-        everywhere.ended(0, true);
-        assert_eq!(next(&mut everywhere, &mut job_source), Some((0, 2)));
-        assert_eq!(everywhere.read.len(), 1, "what all have had is forgotten");
+        let (mut all_hosts, mut job_source) = (AllHosts::new(2), job_source(&["x", "y", "z"]));
+        assert_eq!(next(&mut all_hosts, &mut job_source), Some((0, 1)));
+        assert_eq!(next(&mut all_hosts, &mut job_source), Some((1, 1)));
+        assert_eq!(next(&mut all_hosts, &mut job_source), None, "both are busy");
+        all_hosts.ended(1, true);
+        assert_eq!(next(&mut all_hosts, &mut job_source), Some((1, 2)));
+        all_hosts.ended(1, true);
+        assert_eq!(next(&mut all_hosts, &mut job_source), Some((1, 3)));
+        all_hosts.ended(1, true);
+        assert_eq!(next(&mut all_hosts, &mut job_source), None);
+        assert_eq!(all_hosts.next_done(), Some(1), "one host is over before the other");
+        all_hosts.ended(0, true);
+        assert_eq!(next(&mut all_hosts, &mut job_source), Some((0, 2)));
+        assert_eq!(all_hosts.read.len(), 1, "what all have had is forgotten");
     }
 
     #[test]
     fn without_records_all_hosts_are_over() {
-        let (mut everywhere, mut job_source) = (Everywhere::new(1), job_source(&[]));
-        assert_eq!(next(&mut everywhere, &mut job_source), Some((usize::MAX, 0)));
-        assert_eq!((everywhere.next_over(), everywhere.exit_code()), (Some(0), 0));
+        let (mut all_hosts, mut job_source) = (AllHosts::new(1), job_source(&[]));
+        assert_eq!(next(&mut all_hosts, &mut job_source), Some((usize::MAX, 0)));
+        assert_eq!((all_hosts.next_done(), all_hosts.exit_code()), (Some(0), 0));
     }
 }

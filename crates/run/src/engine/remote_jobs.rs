@@ -16,7 +16,7 @@ use crate::remote::{self, Connection, HostAddress, Hosts, Login, Workdir};
 /// A host, and the program that reaches it.
 #[derive(Debug)]
 pub struct JobHost {
-    /// Its address, and its name in the joblog.
+    /// The address of the host, and its name in the joblog.
     pub login: Login,
     /// The file of the login program; the user's shell for this machine.
     pub program: Arc<CString>,
@@ -60,7 +60,7 @@ pub struct Remote {
     /// `--hostgroups`: adds the hosts of groups that no host is in.
     pub added_hosts: Option<Box<dyn AddedHosts>>,
     /// `--onall`: every host runs all jobs.
-    pub is_everywhere: bool,
+    pub on_all_hosts: bool,
     /// `--onall --tag`: lines begin with the name of the host.
     pub tags_host: bool,
 }
@@ -85,7 +85,7 @@ impl Remote {
     fn pick(&self, job: &Job, now: Instant) -> Option<usize> {
         let allowed = |at: usize| match &job.groups {
             Some(groups) => self.job_hosts[at].is_in(groups),
-            None => !self.is_everywhere || at == job.host,
+            None => !self.on_all_hosts || at == job.host,
         };
         let host = self.hosts.pick(job.seq, allowed)?;
         if self.is_here(host) || self.delayed_until(now).is_none() {
@@ -124,18 +124,18 @@ impl<W: OperatingSystem> Engine<'_, W> {
 
     /// The slot number that a job sees; with `--onall` each host has one slot.
     pub(super) fn slot_on_host(&self, job: &Job) -> u32 {
-        if self.everywhere.is_some() { 1 } else { job.slot }
+        if self.all_hosts.is_some() { 1 } else { job.slot }
     }
 
     /// How many jobs each host gets if all run on every host; otherwise how many there are.
     pub(super) fn total_on_host(&self) -> Option<u64> {
-        let hosts = self.options.remote.as_ref().filter(|remote| remote.is_everywhere);
+        let hosts = self.options.remote.as_ref().filter(|remote| remote.on_all_hosts);
         let hosts = hosts.map_or(1, |remote| remote.job_hosts.len().max(1) as u64);
         self.total.map(|total| total / hosts)
     }
 
     /// The hosts and the host of the job, if it does not run here.
-    pub(super) fn away(&self, job: &Job) -> Option<(&Remote, &JobHost)> {
+    pub(super) fn remote_host(&self, job: &Job) -> Option<(&Remote, &JobHost)> {
         let remote = self.options.remote.as_ref()?;
         let reached = remote.job_hosts.get(job.host)?;
         (reached.login.address != HostAddress::Local).then_some((remote, reached))
@@ -143,7 +143,8 @@ impl<W: OperatingSystem> Engine<'_, W> {
 
     /// The name of a job's host in the joblog.
     pub(super) fn host_name(&self, job: &Job) -> String {
-        self.away(job).map_or_else(|| ":".to_owned(), |(_, reached)| reached.login.name.clone())
+        self.remote_host(job)
+            .map_or_else(|| ":".to_owned(), |(_, reached)| reached.login.name.clone())
     }
 
     /// The name of the host that begins the job's lines instead of the tag.
@@ -154,12 +155,12 @@ impl<W: OperatingSystem> Engine<'_, W> {
 
     /// Fills in the program and its arguments for a job on another host; false for a job that runs
     /// here.
-    pub(super) fn launch_away(
+    pub(super) fn launch_remotely(
         &self,
         job: &mut Job,
         launch: &mut Launch,
     ) -> Result<bool, EngineError> {
-        let Some((remote, reached)) = self.away(job) else { return Ok(false) };
+        let Some((remote, reached)) = self.remote_host(job) else { return Ok(false) };
         let HostAddress::Remote(ssh) = &reached.login.address else { return Ok(false) };
         if memchr::memchr(0, &job.command).is_some() {
             return Err(RenderError::Nul { seq: job.seq }.into());
@@ -170,10 +171,10 @@ impl<W: OperatingSystem> Engine<'_, W> {
         let workdir = Workdir::parse(&text, &remote.current, &remote.home, &unique);
         let send = self.paths(&remote.send, job)?;
         let bring = self.paths(&remote.bring, job)?;
-        let environment = self.environment_away(remote, reached, job);
+        let environment = self.remote_environment(remote, reached, job);
         // With --pipe a job reads its block up to end-of-file, and ends by itself.
         let data = job.sending.as_ref().and_then(|sending| sending.reader());
-        let over_there = remote::Job {
+        let remote_job = remote::Job {
             command: &job.command,
             workdir: &workdir,
             environment: &environment,
@@ -186,7 +187,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
             bring: &bring,
             cleanup: remote.cleanup,
         };
-        let words = over_there.words(&remote.connection, ssh);
+        let words = remote_job.words(&remote.connection, ssh);
         let is_shell = words.first().is_some_and(|word| word == b"sh");
         launch.program = Arc::clone(if is_shell { &remote.shell } else { &reached.program });
         let (seq, limit) = (job.seq, COMMAND_BYTES_MAX);
@@ -217,7 +218,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
     }
 
     /// The environment variables of a job on another host.
-    fn environment_away(
+    fn remote_environment(
         &self,
         remote: &Remote,
         reached: &JobHost,

@@ -52,7 +52,7 @@ fn of(watch: &WatchArguments, progress: ProgressOptions) -> anyhow::Result<Obser
     }
     if let Some(format) = watch.stats {
         let out = Box::new(stderr());
-        observers.push(Box::new(Statistics::begin(format.into(), out, Instant::now)));
+        observers.push(Box::new(Statistics::begin(format, out, Instant::now)));
     }
     if let Some(tracer) = tracer {
         observers.push(Box::new(tracer));

@@ -1,0 +1,556 @@
+//! Opens the recorder and its outputs by the options, and runs it.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context;
+use jiff::tz::TimeZone;
+use layout::{Options, Selection};
+use procfs::usage::{Whose, usage};
+use procfs::{Host, SystemClock};
+use recorder::{
+    FileNames, FileSettings, FirstSampleCheck, Intervals, Keep, LiveText, Outputs, PlotOutput,
+    PlotStyle, PlotWriter, Recorder, RecorderSettings, RecordingOptions, Roll, RunFacts, Severity,
+    ViewInput, ensure_directory, gather_facts, local, parse_duration, parse_intervals,
+};
+use sample::{Cadence, Clock, Meta, Moment, SourceDef, State, Table};
+use sink::{DescriptorSink, LiveAddress, Sink};
+use source::{
+    CounterMethod, Entry, InstanceNames, ProcessOptions, RecordFilter, RecorderCounters,
+    SharedState, SourceContext,
+};
+use view::PlotFiles;
+use view::export::Setting;
+
+use super::RecordArguments;
+use super::arguments::{CpuWay, ProcessWay};
+use super::messages::Messages;
+use super::signals::Signals;
+use crate::daemon::{self, Parent, PidFile, User};
+use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
+use crate::memory;
+use crate::stderr;
+
+/// Runs the verb.
+pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
+    let arguments = with_config(arguments)?;
+    if arguments.display.lists.showtopopts {
+        stderr::print(&crate::display::lists::sort_types())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    arguments.check()?;
+    memory::give_back_start();
+    if !arguments.daemon {
+        return record(&arguments, None);
+    }
+    let parent = daemon::leave()?;
+    // From here on the waiting parent reports errors.
+    let mut parent = Some(parent);
+    match record(&arguments, Some(&mut parent)) {
+        Err(error) if parent.is_some() => {
+            if let Some(parent) = parent {
+                parent.failed(&error);
+            }
+            Ok(ExitCode::from(2))
+        }
+        done => done,
+    }
+}
+
+/// Everything after the decision whether to go to the background.
+fn record(
+    arguments: &RecordArguments,
+    parent: Option<&mut Option<Parent>>,
+) -> anyhow::Result<ExitCode> {
+    let mut clock = SystemClock;
+    let settings = RecordSettings::new(arguments, clock.now())?;
+    if let Some(mask) = &arguments.umask {
+        daemon::set_umask(mask)?;
+    }
+    if let Some(name) = &arguments.pname {
+        daemon::set_name(name)?;
+    }
+    let _pid_file = if arguments.daemon { Some(settings.enter_daemon(arguments)?) } else { None };
+    if arguments.nice {
+        daemon::be_nice()?;
+    }
+    // Loading BPF programs takes most memory: the peak of the whole run.
+    memory::give_back_start();
+    let (mut recorder, mut outputs) = settings.open(arguments, &mut clock)?;
+    let mut signals = Signals::install(arguments.filename.is_some());
+    if let Some(parent) = parent.and_then(Option::take) {
+        parent.ready();
+    }
+    memory::give_back_start();
+    let begin = clock.now();
+    let recorded = recorder.run(&mut clock, &mut signals, &mut outputs);
+    outputs.log(clock.now(), Severity::Information, "Terminating...");
+    let cost = cost_line(&recorder.counters, begin, clock.now());
+    outputs.log(clock.now(), Severity::Information, &cost);
+    let closed = outputs.close(clock.now());
+    recorded.and(closed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the recorder used from its start on, in a line; `begin` is the time of the first tick.
+fn cost_line(counters: &RecorderCounters, begin: Moment, now: Moment) -> String {
+    let own = usage(Whose::Own);
+    let own_s = (own.user_us + own.system_us) as f64 / 1e6;
+    let bpf_s = counters.bpf_ns.get() as f64 / 1e9;
+    let passed_s = now.monotonic_ns.saturating_sub(begin.monotonic_ns) as f64 / 1e9;
+    let all_s = own_s + bpf_s;
+    let line = format!("Used {all_s:.3} s of CPU time, start included, in {passed_s:.1} s");
+    if counters.bpf_sources.get() == 0 {
+        return format!("{line}; no BPF programs ran in other processes");
+    }
+    format!("{line}: {own_s:.3} s itself, {bpf_s:.3} s its BPF programs in other processes")
+}
+
+/// What the command line asks for, checked.
+struct RecordSettings {
+    selection: Selection,
+    /// How it is shown.
+    options: Options,
+    entries: Vec<&'static Entry>,
+    intervals: Intervals,
+    duration_ns: Option<u64>,
+    zone: TimeZone,
+    meta: Meta,
+    user: Option<User>,
+    address: Option<LiveAddress>,
+}
+
+impl RecordSettings {
+    fn new(arguments: &RecordArguments, now: sample::Moment) -> anyhow::Result<Self> {
+        let default = if arguments.daemon { RECORDED_SUBSYSTEMS } else { LIVE_SUBSYSTEMS };
+        let mut selection = arguments.display.selection(&default.into())?;
+        for note in arguments.display.idle_switches(&selection) {
+            stderr::message(note);
+        }
+        let verbose = arguments.display.forces_verbose(&selection);
+        let recording = arguments.makes_recording();
+        let asked = |entry: &&Entry| {
+            entry.asked_by(&selection) || recording && entry.name == source::OWN_SOURCE
+        };
+        let mut entries: Vec<&'static Entry> = source::ALL.iter().copied().filter(asked).collect();
+        anyhow::ensure!(!entries.is_empty(), "-s: nothing to record");
+        if !recording && !arguments.display.shows_states() {
+            leave_out_missing(&arguments.root, &mut entries, &mut selection)?;
+        }
+        let follows = |cadence| entries.iter().any(|entry| entry.cadence == cadence);
+        let needs = (follows(Cadence::Second), follows(Cadence::Third));
+        let default_first = if arguments.daemon { "10" } else { "1" };
+        let given = arguments.interval.as_deref().unwrap_or("");
+        // Processes alone are read at the second interval, though their exits are at every tick:
+        // a source of the same letters that is read less often sets the pace.
+        let paced_by = |other: &Entry, entry: &Entry| {
+            other.cadence != Cadence::First && other.letters == entry.letters
+        };
+        let paced = |entry: &Entry| entries.iter().any(|other| paced_by(other, entry));
+        let first = |entry: &&Entry| entry.cadence == Cadence::First && !paced(entry);
+        let listed = arguments.display.lists_instances();
+        let follow = arguments.filename.is_none() && (listed || !entries.iter().any(first));
+        let intervals = parse_intervals(given, default_first, needs, follow)
+            .with_context(|| format!("-i {given}"))?;
+        anyhow::ensure!(
+            arguments.budget.is_none() || intervals.first_ns > 0,
+            "--budget needs an interval: -i0 uses all there is"
+        );
+        let mut options = arguments.display.options(selection.clone())?;
+        // As many lines as with the hardware that is missing.
+        options.verbose = verbose;
+        arguments.sources.add_to(&mut options.of_sources)?;
+        let runtime = arguments.runtime.as_deref().map(parse_duration);
+        let zone = crate::zone::local();
+        let command_line: Vec<String> = std::env::args().collect();
+        let meta = gather_facts(
+            &arguments.root,
+            &RunFacts {
+                subsystems: &selection.to_string(),
+                intervals,
+                command_line: &command_line.join(" "),
+                comment: arguments.comment.as_deref(),
+                zone: &zone,
+                now,
+            },
+        );
+        let names = |path| std::fs::read_to_string(path).unwrap_or_default();
+        let user = arguments.runas.as_deref();
+        let user = user.map(|user| User::parse(user, &names("/etc/passwd"), &names("/etc/group")));
+        let address = arguments
+            .address
+            .as_deref()
+            .map(|text| LiveAddress::parse(text).with_context(|| format!("-A {text}")));
+        Ok(RecordSettings {
+            selection,
+            options,
+            entries,
+            intervals,
+            duration_ns: runtime.transpose().context("-R")?,
+            zone,
+            meta,
+            user: user.transpose()?,
+            address: address.transpose()?,
+        })
+    }
+
+    /// The pid file, and the other user.
+    fn enter_daemon(&self, arguments: &RecordArguments) -> anyhow::Result<PidFile> {
+        let directory = arguments.filename.as_deref().map(directory_of);
+        let name = match &arguments.pname {
+            Some(name) => format!("whit-{name}"),
+            None => "whit".to_owned(),
+        };
+        let pid_file = PidFile::write(&name, directory, self.user.is_some())?;
+        if let Some(user) = &self.user {
+            if let Some(directory) = directory {
+                user.check_owns(directory)?;
+            }
+            pid_file.give_to(user);
+            user.become_it()?;
+        }
+        Ok(pid_file)
+    }
+
+    /// Opens sources and outputs.
+    fn open(
+        self,
+        arguments: &RecordArguments,
+        clock: &mut SystemClock,
+    ) -> anyhow::Result<(Recorder, Outputs)> {
+        let counters = Arc::new(RecorderCounters::default());
+        let filter = RecordFilter {
+            given: self.options.of_sources.clone(),
+            process: ProcessOptions {
+                method: arguments.process_way.map(Into::into),
+                ..ProcessOptions::of(&self.options, arguments.display.plot)
+            },
+            counters: counter_method(arguments),
+            // A recording keeps all details, for every way to play it, unless a way that has none
+            // is demanded.
+            selection: (arguments.filename.is_none() || arguments.cpu_way.is_some())
+                .then(|| self.selection.clone()),
+            ..RecordFilter::default()
+        };
+        let shared = SharedState { recorder: Some(counters.clone()), ..SharedState::default() };
+        let context = Arc::new(SourceContext { filter, shared, ..SourceContext::default() });
+        if !arguments.no_check && self.meta.cpus() >= doctor::CHECK_CPUS_MIN {
+            let intervals = &self.intervals;
+            let intervals_ns = [intervals.first_ns, intervals.second_ns(), intervals.third_ns()];
+            for slow in doctor::check(&arguments.root, &self.entries, &context, intervals_ns) {
+                stderr::message(slow);
+            }
+        }
+        let mut host = Host::new(&arguments.root);
+        if arguments.raw {
+            host.keep_texts();
+        }
+        let now = clock.now();
+        let recorder =
+            Recorder::open(host, &self.entries, &context, &self.recorder_settings(arguments), now);
+        refuse_other_way(arguments.process_way, &recorder, &context)?;
+        refuse_other_counters(arguments.cpu_way, &context)?;
+        let defs = recorder.sampler.defs();
+        let mut options = self.options.clone();
+        options.zone = calendar::CivilZone::new(self.zone.clone());
+        let sending = arguments.address.is_some();
+        arguments.display.settle_list(&mut options, false, sending)?;
+        let mut outputs = Outputs::new(Box::new(self.messages(arguments)), self.zone.clone());
+        let named = arguments.display.subsystems.as_deref().map(display::named).unwrap_or_default();
+        outputs.context = Some(context.clone());
+        outputs.first_sample = Some(FirstSampleCheck { defs: defs.clone(), named, context });
+        if arguments.makes_text() || arguments.makes_plot_files() {
+            let names = InstanceNames::of(&options.of_sources, false);
+            let mut input = ViewInput::new(self.meta.clone(), options, defs.clone());
+            input.names = names;
+            self.open_views(arguments, &mut outputs, input, &counters, now)?;
+        }
+        self.open_files(arguments, &mut outputs, defs, &counters, now)?;
+        outputs.purge(now);
+        Ok((recorder, outputs))
+    }
+}
+
+impl RecordSettings {
+    fn recorder_settings(&self, arguments: &RecordArguments) -> RecorderSettings<'static> {
+        let is_asked_for = |entry: &&'static Entry| {
+            entry.name == source::OWN_SOURCE && entry.asked_by(&self.selection)
+        };
+        RecorderSettings {
+            intervals: self.intervals,
+            align: arguments.align || arguments.daemon,
+            budget_percent: arguments.budget,
+            seldom: (!self.entries.iter().any(is_asked_for)).then_some(source::OWN_SOURCE),
+            at_ends: false,
+            // As in collectl: the first sample only starts rates, so N intervals need N + 1
+            // samples.
+            samples: arguments.count.map(|count| count.saturating_add(1)),
+            duration_ns: self.duration_ns,
+        }
+    }
+
+    fn messages(&self, arguments: &RecordArguments) -> Messages {
+        Messages {
+            logged: arguments.messages,
+            quiet: arguments.quiet,
+            daemon: arguments.daemon,
+            names: self.file_names(arguments),
+            zone: self.zone.clone(),
+        }
+    }
+
+    fn file_names(&self, arguments: &RecordArguments) -> Option<FileNames> {
+        arguments.filename.as_deref().map(|path| FileNames::new(path, self.meta.host()))
+    }
+
+    /// Plot files, and text for the screen or a socket.
+    fn open_views(
+        &self,
+        arguments: &RecordArguments,
+        outputs: &mut Outputs,
+        input: ViewInput,
+        counters: &Arc<RecorderCounters>,
+        now: Moment,
+    ) -> anyhow::Result<()> {
+        if let Some(names) = self.file_names(arguments).filter(|_| arguments.makes_plot_files()) {
+            ensure_directory(&names)?;
+            let style = PlotStyle::of(&input.options.letters);
+            let lines = PlotFiles::new(self.zone.clone());
+            let output = PlotOutput::new(names, style, local(now, &self.zone));
+            let command_line = self.meta.get("command_line").unwrap_or_default().to_owned();
+            let flush_ns = arguments.flush.unwrap_or(PLOT_FLUSH_SECONDS) * 1_000_000_000;
+            let counters = counters.clone();
+            outputs.plots =
+                Some(PlotWriter::new(lines, output, command_line, counters, flush_ns, &input));
+        }
+        if arguments.makes_text() {
+            outputs.live = Some(self.open_live(arguments, &input, counters)?);
+        }
+        outputs.view_input = Some(input);
+        Ok(())
+    }
+
+    /// The host name with its domain, which only exports need and only a resolver knows.
+    fn full_host_name(&self, arguments: &RecordArguments) -> Option<String> {
+        arguments.display.formats.export()?;
+        let host = self.meta.host();
+        crate::export::full_host_name(host).or_else(|| Some(host.to_owned()))
+    }
+
+    fn open_live(
+        &self,
+        arguments: &RecordArguments,
+        input: &ViewInput,
+        counters: &Arc<RecorderCounters>,
+    ) -> anyhow::Result<LiveText> {
+        let setting = Setting {
+            playing: false,
+            aligned: arguments.align || arguments.daemon,
+            file: arguments.filename.clone(),
+            sending: arguments.address.is_some(),
+            writing: arguments.display.plot || arguments.rawtoo,
+            full_host_name: self.full_host_name(arguments),
+            daemon: crate::export::caching_daemon(),
+        };
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        let setup =
+            view::Setup { command_line: words.join(" "), ..view::Setup::of(self.zone.clone()) };
+        let view = arguments.display.open_view(&input.options, &setup, &setting)?;
+        let Some(view) = view else { std::process::exit(0) };
+        let sink: Box<dyn Sink> = match &self.address {
+            Some(address) => address.open()?,
+            None => Box::new(DescriptorSink::new(rustix::stdio::stdout())),
+        };
+        if self.address.is_none() && !arguments.quiet && self.intervals.first_ns > 0 {
+            announce(self.intervals);
+        }
+        Ok(LiveText::open(view, sink, counters.clone(), input)?)
+    }
+
+    /// The recording, and the retention of all files.
+    fn open_files(
+        &self,
+        arguments: &RecordArguments,
+        outputs: &mut Outputs,
+        defs: Vec<Arc<SourceDef>>,
+        counters: &Arc<RecorderCounters>,
+        now: Moment,
+    ) -> anyhow::Result<()> {
+        let Some(names) = self.file_names(arguments) else { return Ok(()) };
+        let roll = arguments
+            .roll
+            .as_deref()
+            .map(|text| Roll::parse(text).with_context(|| format!("-r {text}")));
+        let roll = roll.transpose()?;
+        let keep = arguments.keep.as_deref().map(Keep::parse).transpose().context("--keep")?;
+        let recording = arguments.makes_recording().then(|| RecordingOptions {
+            keeps_text: arguments.raw,
+            sync_ns: arguments
+                .sync
+                .or(arguments.flush)
+                .map(|seconds| seconds.saturating_mul(1_000_000_000)),
+            beside_others: false,
+        });
+        let settings = FileSettings { names, recording, roll, keep };
+        Ok(outputs.open_files(settings, &self.meta, defs, counters, now)?)
+    }
+}
+
+/// Leaves out adapters and sensors that this machine does not have, with a message, because views
+/// would show only headings.  A recording keeps them: they may be added later.
+///
+/// # Errors
+/// When nothing is left.
+fn leave_out_missing(
+    root: &Path,
+    entries: &mut Vec<&'static Entry>,
+    selection: &mut Selection,
+) -> anyhow::Result<()> {
+    if !entries.iter().any(|entry| entry.hardware.is_some()) {
+        return Ok(());
+    }
+    let (mut host, context) = (Host::new(root), Arc::new(SourceContext::default()));
+    host.begin_tick();
+    let mut missing = Vec::new();
+    entries.retain(|entry| {
+        let Some(what) = entry.hardware else { return true };
+        let mut table = Table::new(entry.fields.len());
+        let state = (entry.open)(&mut host, &context).read(&mut host, &mut table);
+        if state == State::Absent {
+            let before = selection.clone();
+            selection.remove_source(&entry.def());
+            let mut here = before;
+            here.remove(selection);
+            let here = here.to_string();
+            let here = here.trim_start_matches(',');
+            missing.push(format!("-s {here}: this machine has no {what}"));
+        }
+        state != State::Absent
+    });
+    let message = missing.join("; ");
+    anyhow::ensure!(!entries.is_empty(), "no subsystems selected: {message}; see whit doctor");
+    if !missing.is_empty() {
+        stderr::message(format_args!("{message}; see whit doctor"));
+    }
+    Ok(())
+}
+
+/// Refuses to record processes in another way than the one that `--process-way` demands.
+fn refuse_other_way(
+    way: Option<ProcessWay>,
+    recorder: &Recorder,
+    context: &SourceContext,
+) -> anyhow::Result<()> {
+    let reads = recorder.sampler.defs().iter().any(|def| def.name == "process");
+    let processes = &context.shared.processes;
+    if way != Some(ProcessWay::Iterator) || !reads || processes.method() == Some("iterator") {
+        return Ok(());
+    }
+    let reason = processes.method_reason();
+    let reason = if reason.is_empty() { "it works on this machine only" } else { &reason };
+    anyhow::bail!("--process-way iterator: {reason}; see whit doctor")
+}
+
+/// The samples from which the cost of loading the program for the counters of CPUs comes back.
+const SAMPLES_BY_BPF_MIN: u64 = 10_000;
+
+/// How to read the counters of CPUs.
+fn counter_method(arguments: &RecordArguments) -> CounterMethod {
+    let is_short = arguments.count.is_some_and(|count| count < SAMPLES_BY_BPF_MIN);
+    let default = if is_short { CounterMethod::Proc } else { CounterMethod::Best };
+    arguments.cpu_way.map_or(default, Into::into)
+}
+
+/// Refuses to read counters in another way than the one that `--cpu-way` demands.
+fn refuse_other_counters(way: Option<CpuWay>, context: &SourceContext) -> anyhow::Result<()> {
+    match context.shared.counters.reasons().first() {
+        Some((source, reason)) if way == Some(CpuWay::Bpf) => {
+            anyhow::bail!("--cpu-way bpf: {source}: {reason}; see whit doctor")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How long plot lines wait in the compressor unless `-F` says otherwise.
+const PLOT_FLUSH_SECONDS: u64 = 60;
+
+/// Says on a terminal that the first line takes two samples.
+fn announce(intervals: Intervals) {
+    if daemon::is_terminal(rustix::stdio::stdout()) {
+        stderr::line(format_args!(
+            "waiting for {} second sample...",
+            intervals.first_ns as f64 / 1e9
+        ));
+    }
+}
+
+/// The directory that `-f path` writes to.
+fn directory_of(path: &Path) -> &Path {
+    if path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return path;
+    }
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Puts the switches of a configuration's `DaemonCommands` before those given.
+fn with_config(arguments: RecordArguments) -> anyhow::Result<RecordArguments> {
+    use clap::{Args, FromArgMatches};
+    let Some(path) = &arguments.config else { return Ok(arguments) };
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the configuration {}", path.display()))?;
+    let switches = daemon_commands(&text).with_context(|| {
+        format!("-C {}: no line 'DaemonCommands = …', which is all that is read", path.display())
+    })?;
+    let given: Vec<_> = std::env::args_os().collect();
+    // The first two words are the program and the verb, however it was called.
+    let given = crate::compat::command_line(given);
+    let (program, rest) = given.split_at(given.len().min(2));
+    let all = program[..1].iter().cloned();
+    let all = all.chain(switches.into_iter().map(Into::into)).chain(rest.iter().cloned());
+    let command = RecordArguments::augment_args(clap::Command::new("whit record"));
+    let matches = command.try_get_matches_from(all).map_err(|error| {
+        let text = crate::usage::explain(&error, &["whit".to_owned(), "record".to_owned()]);
+        anyhow::anyhow!("-C {}: {}", path.display(), text.unwrap_or_else(|| error.to_string()))
+    })?;
+    Ok(RecordArguments::from_arg_matches(&matches)?)
+}
+
+/// The words of the line `DaemonCommands = …`; quotes keep blanks together.
+fn daemon_commands(text: &str) -> Option<Vec<String>> {
+    let line = text.lines().find_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        (key.trim() == "DaemonCommands").then_some(value)
+    })?;
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in line.trim().chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn daemon_commands_are_split_as_a_shell_would() {
+        let text =
+            "# DaemonCommands = no\nX = 1\nDaemonCommands = -f /v -r00:00,7 --comment \"a b\" ''\n";
+        let words = daemon_commands(text).unwrap();
+        assert_eq!(words, ["-f", "/v", "-r00:00,7", "--comment", "a b", ""]);
+        assert_eq!(daemon_commands("# DaemonCommands = -m\n"), None);
+    }
+}

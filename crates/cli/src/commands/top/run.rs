@@ -1,0 +1,60 @@
+//! Shows the screen, of this machine or of a recording.
+
+use std::process::ExitCode;
+
+use recorder::{Intervals, RunFacts, gather_facts};
+use sample::Clock as _;
+use top::{ListSettings, TerminalKind, TopScreen};
+
+use super::TopArguments;
+
+/// Runs the verb.
+pub(crate) fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
+    let seconds = top::interval(&arguments.delay).map_err(|text| anyhow::anyhow!("-d {text}"))?;
+    let settings = ListSettings {
+        sort: arguments.sort.0,
+        rising: arguments.sort.0.rises(),
+        grouping: arguments.by.map(|group| group.0),
+        tree: arguments.tree,
+        threads: arguments.threads,
+        filter: arguments.filter.clone(),
+        user: arguments.user.clone(),
+        pids: arguments.pids.clone(),
+        ..ListSettings::default()
+    };
+    let zone = crate::zone::local();
+    let top = match &arguments.file {
+        Some(file) => TopScreen::recorded(file, arguments.at.as_deref(), zone, settings)?,
+        None => {
+            let run = RunFacts {
+                subsystems: "cmpdnZ",
+                intervals: Intervals {
+                    first_ns: (seconds * 1e9) as u64,
+                    second_every: 1,
+                    third_every: 1,
+                },
+                command_line: "whit top",
+                comment: None,
+                zone: &zone,
+                now: procfs::SystemClock.now(),
+            };
+            let meta = gather_facts(&arguments.root, &run);
+            TopScreen::live(&arguments.root, meta, zone.clone(), settings)?
+        }
+    };
+    top.show(seconds, arguments.count, &terminal())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The properties of the terminal, from the environment.
+fn terminal() -> TerminalKind {
+    let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
+    TerminalKind {
+        name: std::env::var("TERM").ok(),
+        no_colour: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+        locale: set("LC_ALL")
+            .or_else(|| set("LC_CTYPE"))
+            .or_else(|| set("LANG"))
+            .unwrap_or_default(),
+    }
+}
