@@ -9,7 +9,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tls::{ClientTls, ServerTls};
+use connection::{ClientTls, ServerTls};
 
 use crate::clock;
 use crate::connection::{LogConnection, Wait};

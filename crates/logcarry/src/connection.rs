@@ -11,9 +11,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use connection::{ClientTls, ServerTls, TlsChannel, TlsStream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
-use tls::{ClientTls, ServerTls, TlsChannel, TlsStream};
 
 use crate::clock;
 
@@ -260,7 +260,7 @@ fn now(done: io::Result<usize>) -> io::Result<Option<usize>> {
 
 /// Says what TLS means.
 fn explained(error: io::Error) -> io::Error {
-    match tls::reason(&error) {
+    match connection::reason(&error) {
         Some(text) => io::Error::new(error.kind(), format!("TLS: {text}")),
         None if error.kind() == io::ErrorKind::UnexpectedEof => {
             io::Error::new(error.kind(), "the other side closed the connection")

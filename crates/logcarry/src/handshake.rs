@@ -3,7 +3,7 @@
 use std::io::{self, BufReader, Read as _, Write};
 use std::time::Duration;
 
-use tls::ClientTls;
+use connection::ClientTls;
 
 use crate::address::LogAddress;
 use crate::auth::{self, PROOF_BYTES, Side};

@@ -6,7 +6,7 @@
 //! (process, ring, sequence number), so whatever is sent again is recognised however late it is, and
 //! whatever is missing shows.
 //!
-//! Uses `logring` (records and dictionaries), `logdrain` (their text) and `tls`; prints nothing.  Formats: `docs/format-log-frames.md`
+//! Uses `logring` (records and dictionaries), `logdrain` (their text) and `connection`; prints nothing.  Formats: `docs/format-log-frames.md`
 //! and `docs/format-log-store.md`.
 //!
 //! A record's way: `proxy`, `spool`, `frame`, `central`, `store`.  Begin with `frame.rs`, then

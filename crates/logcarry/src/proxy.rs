@@ -19,8 +19,8 @@ mod waking;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use connection::ClientTls;
 use logring::{Batch as RingBatch, ConsumerCost, ConsumerState, Tier};
-use tls::ClientTls;
 
 use crate::address::LogAddress;
 use crate::clock;

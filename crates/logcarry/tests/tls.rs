@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::{Folders, Running, drain, folders, held, play_role, settings, start};
+use connection::{ClientTls, ServerTls};
 use logcarry::address::LogAddress;
 use logcarry::central::{AdmissionLimits, Central, CentralSettings};
 use logcarry::handshake::{Hello, PeerRole, greet_server};
@@ -15,7 +16,6 @@ use logcarry::proxy::{Proxy, ProxySettings};
 use logcarry::spool::Spool;
 use logcarry::store::{Retention, Store, StoreSettings};
 use testkit::Authority;
-use tls::{ClientTls, ServerTls};
 
 #[test]
 fn role() {

@@ -1,7 +1,7 @@
 //! The caching daemon of round-robin databases: rrdcached's protocol on sockets, readings kept in
 //! memory until many of a file are written at once, and a journal that holds what is acknowledged.
 //!
-//! Uses `rrd`, which reads and writes the files, and `tls`; no other crate of whit.  Prints nothing, reads no
+//! Uses `rrd`, which reads and writes the files, and `connection`; no other crate of whit.  Prints nothing, reads no
 //! environment, and asks the caller for the time ([`DaemonWorld`]).
 //!
 //! A line's way: `server.rs` reads it from a socket, `session.rs` runs it: `protocol.rs` splits it,

@@ -15,9 +15,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use connection::ServerTls;
 use rrd::update::Updater;
 use rustix::event::{PollFd, PollFlags, poll};
-use tls::ServerTls;
 
 use crate::daemon::{CachingDaemon, Limits};
 use crate::journal::Acknowledge;

@@ -7,13 +7,13 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use connection::{ServerTls, TlsStream};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::sockopt;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
 };
-use tls::{ServerTls, TlsStream};
 
 use crate::locks::lock;
 
@@ -181,7 +181,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => "it left before the end of the handshake".to_owned(),
         io::ErrorKind::TimedOut => "it did not end the handshake in time".to_owned(),
-        _ => tls::reason(error).unwrap_or_else(|| rrd::reason(error)),
+        _ => connection::reason(error).unwrap_or_else(|| rrd::reason(error)),
     }
 }
 

@@ -9,11 +9,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::{GAUGE, Here, folder, make, rows, settings};
+use connection::ServerTls;
 use rrdcached::protocol::Permissions;
 use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Listener, Purpose, Server, Socket};
 use rrdclient::{Client, ClientError, TlsFiles};
 use testkit::{Authority, CertificateFiles};
-use tls::ServerTls;
 
 /// A daemon on a port of this machine; clients need a certificate of `clients`.
 fn start(

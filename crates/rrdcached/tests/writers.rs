@@ -6,12 +6,12 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 
 use common::{GAUGE, Here, folder, make, rows, settings};
+use connection::ServerTls;
 use rrdcached::protocol::Permissions;
 use rrdcached::{Acknowledge, CachingDaemon, Listener, Purpose, Server, Socket};
 use rrdclient::{Client, TlsFiles};
 use rustix::net::{AddressFamily, SocketType};
 use testkit::Authority;
-use tls::ServerTls;
 
 const START: i64 = 1_600_000_000;
 const BATCHES: i64 = 40;

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tls::{ClientTls, TlsStream};
+use connection::{ClientTls, TlsStream};
 
 use crate::error::ClientError;
 
@@ -100,7 +100,7 @@ impl Address {
             Self::Network { host, port, is_encrypted: true } => {
                 let tls = files.load()?;
                 let stream = connect(host, *port)?;
-                encrypted(&tls, host, stream).map_err(|error| match tls::reason(&error) {
+                encrypted(&tls, host, stream).map_err(|error| match connection::reason(&error) {
                     Some(text) => ClientError::Tls(text),
                     None => ClientError::Connect(error),
                 })

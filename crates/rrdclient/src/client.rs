@@ -368,7 +368,7 @@ fn send(connection: &mut BufReader<Stream>, bytes: &[u8]) -> Result<(), ClientEr
     // A daemon that refuses a certificate says so after the handshake, and then ends.
     if matches!(connection.get_ref(), Stream::Encrypted(_))
         && let Err(refusal) = connection.fill_buf()
-        && tls::reason(&refusal).is_some()
+        && connection::reason(&refusal).is_some()
     {
         return Err(refusal.into());
     }

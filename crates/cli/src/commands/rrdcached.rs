@@ -18,8 +18,8 @@ use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Limits, PathRules, P
 use crate::end_signals::{self, End};
 use crate::record::daemon::{PidFile, User, leave};
 use crate::server_tls::ServerTlsArguments;
+use connection::ServerTls;
 use sockets::{Place, Rights};
-use tls::ServerTls;
 
 /// Exit code of every error, as rrdcached's.
 pub(crate) const FAILURE: u8 = 1;

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use connection::ClientTls;
 use logcarry::address::LogAddress;
 use logcarry::auth;
 use logcarry::connection::LogConnection;
 use logcarry::handshake::{FrameReader, Hello, PeerRole, greet_server};
-use tls::ClientTls;
 
 /// How long a server may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-use tls::ClientTls;
+use connection::ClientTls;
 
 use super::ProxyWaker;
 use crate::address::LogAddress;

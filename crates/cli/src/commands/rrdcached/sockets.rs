@@ -8,10 +8,10 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
+use connection::ServerTls;
 use rrdcached::protocol::Permissions;
 use rrdcached::{Acknowledge, Listener, Purpose, Socket};
 use rustix::net::{AddressFamily, SocketType, sockopt};
-use tls::ServerTls;
 
 /// The port of rrdcached.
 const PORT: u16 = 42217;
