@@ -16,7 +16,10 @@ const READS: &[&str] =
 const CLOCKS: &[(&str, &str)] = &[
     ("crates/bench/", "measures programs against the clock on the wall"),
     ("crates/doctor/src/calls.rs", "measures what a system call costs here"),
-    ("crates/logcarry/src/clock.rs", "is the clock of servers and proxies, which wait and retry"),
+    (
+        "crates/log_protocol/src/clock.rs",
+        "is the clock of servers and proxies, which wait and retry",
+    ),
     ("crates/logring/src/clock.rs", "stamps records, and reads all clocks at once"),
     ("crates/poll/src/clock.rs", "is the clock of programs and of requests that are under way"),
     ("crates/procfs/src/clock.rs", "is the clock of this machine"),

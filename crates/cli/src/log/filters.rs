@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use logcarry::query::Filter;
+use log_store::query::Filter;
 use logdrain::{LogZone, RecordFormat, TextFormat, parse_time};
 use logring::LogLevel;
 

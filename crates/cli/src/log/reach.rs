@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use connection::ClientTls;
-use logcarry::address::LogAddress;
-use logcarry::auth;
-use logcarry::connection::LogConnection;
-use logcarry::handshake::{FrameReader, Hello, PeerRole, greet_server};
+use log_protocol::address::LogAddress;
+use log_protocol::auth;
+use log_protocol::connection::LogConnection;
+use log_protocol::handshake::{FrameReader, Hello, PeerRole, greet_server};
 
 /// How long a server may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);

@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use logcarry::address::LogAddress;
-use logcarry::auth;
-use logcarry::central::{AdmissionLimits, Central, CentralSettings};
-use logcarry::proxy::{Proxy, ProxySettings, ProxyWaker};
-use logcarry::spool::Spool;
-use logcarry::store::{Retention, Store, StoreSettings};
+use log_central::{AdmissionLimits, Central, CentralSettings};
+use log_protocol::address::LogAddress;
+use log_protocol::auth;
+use log_proxy::Spool;
+use log_proxy::{Proxy, ProxySettings, ProxyWaker};
+use log_store::{Retention, Store, StoreSettings};
 use logdrain::{FileRotation, LogOutputOptions, open_output};
 
 use super::filters::{DEFAULT_STORE, ZoneArguments, default_directory};
