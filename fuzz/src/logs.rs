@@ -7,14 +7,14 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use logcarry::audit::Audit;
-use logcarry::frame::{FrameKind, HEAD_BYTES, Head};
-use logcarry::fuzzing;
-use logcarry::levels::LevelOrder;
-use logcarry::query::Filter;
-use logcarry::remote::RemoteQuery;
-use logcarry::spool::Spool;
-use logcarry::store::{CommitBatch, Store, StoreReader, StoreSettings};
+use log_store::audit::Audit;
+use log_protocol::frame::{FrameKind, HEAD_BYTES, Head};
+use log_protocol::fuzzing;
+use log_protocol::levels::LevelOrder;
+use log_store::query::Filter;
+use log_store::remote::RemoteQuery;
+use log_proxy::Spool;
+use log_store::{CommitBatch, Store, StoreReader, StoreSettings};
 use log_format::{
     AcsXmlFormat, CsvFormat, JsonFormat, LogRecord, RecordFormat, RecordOrigin, SyslogFormat,
     TextFormat, write_message,
@@ -121,13 +121,13 @@ pub fn log_host(bytes: &[u8]) {
     std::fs::create_dir(&rings).unwrap();
     std::fs::write(rings.join("1-2.process"), process_file(process)).unwrap();
     std::fs::write(rings.join("1-2-1.ring"), ring).unwrap();
-    fuzzing::read_rings(&rings, &spool, 6);
-    fuzzing::read_rings(&rings, &spool, 3);
+    log_proxy::fuzzing::read_rings(&rings, &spool, 6);
+    log_proxy::fuzzing::read_rings(&rings, &spool, 3);
     let mut spool = Spool::open(&spool, 1 << 24, [1; 16]).unwrap();
     assert!(spool.damaged.is_empty());
     let frames = frames_of_spool(&mut spool);
     let store = folder.path().join("store");
-    logcarry::central::fuzz_admission(&store, frames);
+    log_central::fuzz_admission(&store, frames);
     show_store(&store);
 }
 
@@ -202,7 +202,7 @@ pub fn log_frame(bytes: &[u8]) {
     if choice % 4 == 2 {
         let _ = RemoteQuery::decode(bytes).map(|query| RemoteQuery::decode(&query.encode()));
         let _ = LevelOrder::decode(bytes).map(|order| LevelOrder::decode(&order.encode()));
-        logcarry::frame::marks(bytes).for_each(drop);
+        log_protocol::frame::marks(bytes).for_each(drop);
         return;
     }
     let frames = if choice % 2 == 1 {
@@ -212,7 +212,7 @@ pub fn log_frame(bytes: &[u8]) {
         vec![(head, bytes[HEAD_BYTES..].to_vec())]
     };
     let folder = folder();
-    logcarry::central::fuzz_admission(folder.path(), frames);
+    log_central::fuzz_admission(folder.path(), frames);
     show_store(folder.path());
 }
 
@@ -230,7 +230,7 @@ pub fn log_spool(bytes: &[u8]) {
     let Some((choice, bytes)) = bytes.split_first() else { return };
     let folder = folder();
     let bytes =
-        if choice % 2 == 0 { bytes.to_vec() } else { fuzzing::mended_spool(bytes.to_vec()) };
+        if choice % 2 == 0 { bytes.to_vec() } else { log_proxy::fuzzing::mended_spool(bytes.to_vec()) };
     std::fs::write(folder.path().join(format!("{:016x}.spool", 0)), &bytes).unwrap();
     let Ok(mut spool) = Spool::open(folder.path(), 1 << 24, [1; 16]) else { return };
     let before = frames_of_spool(&mut spool).len();
@@ -255,8 +255,8 @@ pub fn log_store(bytes: &[u8]) {
     let Some((choice, bytes)) = bytes.split_first() else { return };
     let bytes = match choice % 3 {
         0 => bytes.to_vec(),
-        1 => fuzzing::mended_store(bytes.to_vec()),
-        _ => fuzzing::store_around(bytes),
+        1 => log_store::fuzzing::mended_store(bytes.to_vec()),
+        _ => log_store::fuzzing::store_around(bytes),
     };
     let folder = folder();
     std::fs::write(folder.path().join(format!("{:016x}.logs", 0)), &bytes).unwrap();
@@ -264,7 +264,7 @@ pub fn log_store(bytes: &[u8]) {
     let _ = Audit::of(folder.path(), true);
     let settings = StoreSettings { sync: false, ..StoreSettings::default() };
     let Ok((mut store, _)) = Store::open(folder.path(), settings, [2; 16]) else { return };
-    let batch = CommitBatch { ended: vec![logcarry::ProcessId([4; 16])], ..Default::default() };
+    let batch = CommitBatch { ended: vec![log_protocol::ProcessId([4; 16])], ..Default::default() };
     store.write(&batch, 3).unwrap();
     drop(store);
     show_store(folder.path());
@@ -402,16 +402,16 @@ pub fn seeds(name: &str) -> Vec<Vec<u8>> {
             let mut segment = b"whitlogF\x01\0\0\0".to_vec();
             segment.resize(64, 0);
             segment.extend(fuzzing::sent(&frames[..6]));
-            vec![with(1, &segment), with(0, &fuzzing::mended_spool(segment.clone()))]
+            vec![with(1, &segment), with(0, &log_proxy::fuzzing::mended_spool(segment.clone()))]
         }
         "log_store" => {
             let folder = folder();
-            logcarry::central::fuzz_admission(folder.path(), frames);
+            log_central::fuzz_admission(folder.path(), frames);
             let segment = std::fs::read(folder.path().join(format!("{:016x}.logs", 0))).unwrap();
             vec![
                 with(0, &segment),
                 with(1, &segment),
-                with(2, &fuzzing::short_block(records, count as u16)),
+                with(2, &log_store::fuzzing::short_block(records, count as u16)),
             ]
         }
         other => panic!("{other}"),

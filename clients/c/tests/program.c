@@ -234,7 +234,7 @@ static void log_and_stay(void)
     while (read(0, &end, 1) > 0) {}
 }
 
-/* As the Rust clients of logcarry/tests/acs_losses.rs. */
+/* As the Rust clients of log_central/tests/acs_losses.rs. */
 enum { CALLS = 5000, LEVEL_CALLS = 3000 };
 
 static void log_throttled(void)
@@ -324,7 +324,7 @@ static void say_status(const whit_log_status *status, void *user)
     fflush(stdout);
 }
 
-/* Does what its input says, and says what it is told: see logcarry/tests/status.rs. */
+/* Does what its input says, and says what it is told: see log_central/tests/status.rs. */
 static void talk(void)
 {
     char line[100];

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tls::ServerTls;
+use connection::ServerTls;
 
 /// What encrypted addresses show and ask for.
 #[derive(clap::Args)]

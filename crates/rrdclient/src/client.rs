@@ -8,7 +8,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::address::{Address, Stream, TlsFiles};
+use connection::{Address, SocketStream};
+
+use crate::address::{self, TlsFiles};
 use crate::error::ClientError;
 use crate::reply::{self, FetchReply, InfoField, Reply};
 
@@ -18,13 +20,13 @@ const COMMAND_BYTES_MAX: usize = 4096;
 /// A client of a daemon.
 #[derive(Debug)]
 pub struct Client {
-    /// As it was given.
+    /// The address as it was given.
     name: String,
     address: Address,
     /// Folder whose name the daemon does not know.
     stripped: Option<String>,
     tls: TlsFiles,
-    connection: Mutex<Option<BufReader<Stream>>>,
+    connection: Mutex<Option<BufReader<SocketStream>>>,
     /// How long the daemon may take to send or to accept bytes.
     timeout: OnceLock<Duration>,
 }
@@ -60,14 +62,14 @@ impl Client {
     /// daemon of another machine (`RRDCACHED_STRIPPATH`); `tls` is used if the address asks for it.
     ///
     /// # Errors
-    /// Why there is no connection.
+    /// If the address is none, or the daemon cannot be reached or does not trust this client.
     pub fn connect(
         name: &str,
         stripped: Option<&str>,
         tls: &TlsFiles,
     ) -> Result<Self, ClientError> {
-        let address = Address::parse(name)?;
-        let connection = address.connect(tls)?;
+        let address = address::parse(name)?;
+        let connection = address::connect(&address, tls)?;
         Ok(Self {
             name: name.to_owned(),
             address,
@@ -82,11 +84,11 @@ impl Client {
     /// change nothing.
     ///
     /// # Errors
-    /// If the system refuses it.
+    /// If the system does not take the option.
     pub fn set_timeout(&self, timeout: Duration) -> Result<(), ClientError> {
         let timeout = self.timeout.get_or_init(|| timeout);
         let held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        held.as_ref().map_or(Ok(()), |connection| connection.get_ref().set_timeout(*timeout))?;
+        held.as_ref().map_or(Ok(()), |connection| bound(connection.get_ref(), *timeout))?;
         Ok(())
     }
 
@@ -120,15 +122,15 @@ impl Client {
     /// Talks to the daemon; the connection is kept unless it broke.
     fn converse<T>(
         &self,
-        talk: impl FnOnce(&mut BufReader<Stream>) -> Result<T, ClientError>,
+        talk: impl FnOnce(&mut BufReader<SocketStream>) -> Result<T, ClientError>,
     ) -> Result<T, ClientError> {
         let mut held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let mut connection = match held.take() {
             Some(connection) => connection,
             None => {
-                let stream = self.address.connect(&self.tls)?;
+                let stream = address::connect(&self.address, &self.tls)?;
                 if let Some(timeout) = self.timeout.get() {
-                    stream.set_timeout(*timeout)?;
+                    bound(&stream, *timeout)?;
                 }
                 BufReader::new(stream)
             }
@@ -205,7 +207,7 @@ impl Client {
     /// Has the daemon write what it holds of a file, and waits for that.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// If the connection breaks, or the daemon refuses.
     pub fn flush(&self, file: &str) -> Result<(), ClientError> {
         self.request(&["flush", &self.path(file)?]).map(drop)
     }
@@ -213,7 +215,7 @@ impl Client {
     /// Has the daemon begin to write all that it holds.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// If the connection breaks, or the daemon refuses.
     pub fn flush_all(&self) -> Result<(), ClientError> {
         self.request(&["flushall"]).map(drop)
     }
@@ -221,7 +223,7 @@ impl Client {
     /// Has the daemon drop what it holds of a file.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// If the connection breaks, or the daemon refuses.
     pub fn forget(&self, file: &str) -> Result<(), ClientError> {
         self.request(&["forget", &self.path(file)?]).map(drop)
     }
@@ -229,7 +231,7 @@ impl Client {
     /// Asks whether the daemon is there.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// If the connection breaks, or the daemon refuses.
     pub fn ping(&self) -> Result<(), ClientError> {
         self.request(&["ping"]).map(drop)
     }
@@ -237,7 +239,7 @@ impl Client {
     /// The daemon's counters.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// If the connection breaks, or the daemon refuses.
     pub fn stats(&self) -> Result<Vec<(String, u64)>, ClientError> {
         Ok(reply::stats(&self.request(&["stats"])?))
     }
@@ -245,7 +247,7 @@ impl Client {
     /// What a file keeps and its state.
     ///
     /// # Errors
-    /// As [`Self::request`]; an answer that makes no sense.
+    /// If the connection breaks, the daemon refuses, or its answer makes no sense.
     pub fn info(&self, file: &str) -> Result<Vec<(String, InfoField)>, ClientError> {
         reply::info(&self.request(&["info", &self.path(file)?])?)
     }
@@ -253,7 +255,7 @@ impl Client {
     /// Rows from a start to an end, in seconds since 1970.
     ///
     /// # Errors
-    /// As [`Self::request`]; an answer that makes no sense.
+    /// If the connection breaks, the daemon refuses, or its answer makes no sense.
     pub fn fetch(
         &self,
         file: &str,
@@ -269,7 +271,7 @@ impl Client {
     /// Time of the last update, in seconds since 1970.
     ///
     /// # Errors
-    /// As [`Self::request`]; an answer that makes no sense.
+    /// If the connection breaks, the daemon refuses, or its answer makes no sense.
     pub fn last(&self, file: &str) -> Result<i64, ClientError> {
         self.time("last", &["last", &self.path(file)?])
     }
@@ -277,7 +279,7 @@ impl Client {
     /// End of the oldest row of an archive, in seconds since 1970.
     ///
     /// # Errors
-    /// As [`Self::request`]; an answer that makes no sense.
+    /// If the connection breaks, the daemon refuses, or its answer makes no sense.
     pub fn first(&self, file: &str, archive: usize) -> Result<i64, ClientError> {
         self.time("first", &["first", &self.path(file)?, &archive.to_string()])
     }
@@ -291,7 +293,7 @@ impl Client {
     /// Makes a file.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// If the connection breaks, or the daemon refuses.
     pub fn create(&self, file: &str, request: &CreateRequest<'_>) -> Result<(), ClientError> {
         let mut words = vec!["create".to_owned(), self.path(file)?];
         let mut option = |letter: &str, value: String| words.extend([letter.to_owned(), value]);
@@ -318,7 +320,7 @@ impl Client {
     /// Names of databases and folders of a folder below the daemon's own.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// If the connection breaks, or the daemon refuses.
     pub fn list(&self, folder: &str, recursive: bool) -> Result<Vec<String>, ClientError> {
         let reply = match recursive {
             true => self.request(&["list", "RECURSIVE", folder])?,
@@ -326,6 +328,12 @@ impl Client {
         };
         Ok(reply.lines)
     }
+}
+
+/// Bounds how long the daemon may take to send or to accept bytes.
+fn bound(connection: &SocketStream, timeout: Duration) -> std::io::Result<()> {
+    connection.set_read_timeout(Some(timeout))?;
+    connection.set_write_timeout(Some(timeout))
 }
 
 /// The words of each command that hands over readings of a file: as many as fit.
@@ -363,12 +371,12 @@ fn command(words: &[&str]) -> Result<String, ClientError> {
     }
 }
 
-fn send(connection: &mut BufReader<Stream>, bytes: &[u8]) -> Result<(), ClientError> {
+fn send(connection: &mut BufReader<SocketStream>, bytes: &[u8]) -> Result<(), ClientError> {
     let Err(error) = connection.get_mut().write_all(bytes) else { return Ok(()) };
     // A daemon that refuses a certificate says so after the handshake, and then ends.
-    if matches!(connection.get_ref(), Stream::Encrypted(_))
+    if connection.get_ref().is_encrypted()
         && let Err(refusal) = connection.fill_buf()
-        && tls::reason(&refusal).is_some()
+        && connection::reason(&refusal).is_some()
     {
         return Err(refusal.into());
     }

@@ -46,7 +46,7 @@ pub enum ClientError {
 
 impl From<io::Error> for ClientError {
     fn from(error: io::Error) -> Self {
-        match tls::reason(&error) {
+        match connection::reason(&error) {
             Some(text) => Self::Tls(text),
             // TLS says so where a plain connection would just end.
             None if error.kind() == io::ErrorKind::UnexpectedEof => Self::Closed,

@@ -2,10 +2,9 @@
 //! `server[:port]` to listen.
 
 use std::io;
-use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::tcp::resolve;
+use crate::tcp::connect;
 use crate::{LineSocket, ListenerSink, Sink};
 
 /// collectl's default port.
@@ -25,7 +24,7 @@ pub enum LiveAddress {
 
 /// Why an address is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AddressError {
+pub enum LiveAddressError {
     /// The part before the port is missing.
     #[error("no address")]
     NoAddress,
@@ -57,7 +56,7 @@ pub enum OpenError {
     Connect {
         /// The host.
         host: String,
-        /// Its port.
+        /// The port of the host.
         port: u16,
         /// The system's reason.
         #[source]
@@ -69,24 +68,24 @@ impl LiveAddress {
     /// Parses an address; an IPv6 address must be in brackets.
     ///
     /// # Errors
-    /// [`AddressError`].
-    pub fn parse(text: &str) -> Result<Self, AddressError> {
+    /// If the text is no address; the error says which part.
+    pub fn parse(text: &str) -> Result<Self, LiveAddressError> {
         let (host, rest) = match text.strip_prefix('[').and_then(|text| text.split_once(']')) {
             Some((host, rest)) => (host, rest.strip_prefix(':').unwrap_or(rest)),
             None => text.split_once(':').unwrap_or((text, "")),
         };
         if host.is_empty() {
-            return Err(AddressError::NoAddress);
+            return Err(LiveAddressError::NoAddress);
         }
         let (port, timeout) = rest.split_once(':').unwrap_or((rest, ""));
         let port = match port {
             "" => PORT,
-            port => port.parse().map_err(|_| AddressError::NotAPort(port.to_owned()))?,
+            port => port.parse().map_err(|_| LiveAddressError::NotAPort(port.to_owned()))?,
         };
         if host.eq_ignore_ascii_case("server") {
             return match timeout {
                 "" => Ok(LiveAddress::Server(port)),
-                _ => Err(AddressError::ServerTimeout),
+                _ => Err(LiveAddressError::ServerTimeout),
             };
         }
         let timeout = match timeout {
@@ -95,7 +94,7 @@ impl LiveAddress {
                 .parse()
                 .ok()
                 .filter(|&seconds| seconds > 0)
-                .ok_or_else(|| AddressError::NotSeconds(seconds.to_owned()))?,
+                .ok_or_else(|| LiveAddressError::NotSeconds(seconds.to_owned()))?,
         };
         Ok(LiveAddress::Peer(host.to_owned(), port, timeout))
     }
@@ -103,7 +102,7 @@ impl LiveAddress {
     /// Opens the socket.
     ///
     /// # Errors
-    /// [`OpenError`].
+    /// If the port cannot be listened on, or the host cannot be reached.
     pub fn open(&self) -> Result<Box<dyn Sink>, OpenError> {
         match self {
             LiveAddress::Server(port) => {
@@ -123,13 +122,6 @@ impl LiveAddress {
             }
         }
     }
-}
-
-fn connect(host: &str, port: u16, timeout: Duration) -> io::Result<TcpStream> {
-    let address = resolve(host, port)?;
-    let stream = TcpStream::connect_timeout(&address, timeout)?;
-    stream.set_write_timeout(Some(timeout))?;
-    Ok(stream)
 }
 
 #[cfg(test)]

@@ -15,8 +15,12 @@ const READS: &[&str] =
 /// Files that may, and why.
 const CLOCKS: &[(&str, &str)] = &[
     ("crates/bench/", "measures programs against the clock on the wall"),
+    ("crates/connection/src/clock.rs", "is the clock of connections, whose waits are bounded"),
     ("crates/doctor/src/calls.rs", "measures what a system call costs here"),
-    ("crates/logcarry/src/clock.rs", "is the clock of servers and proxies, which wait and retry"),
+    (
+        "crates/log_protocol/src/clock.rs",
+        "is the clock of servers and proxies, which wait and retry",
+    ),
     ("crates/logring/src/clock.rs", "stamps records, and reads all clocks at once"),
     ("crates/poll/src/clock.rs", "is the clock of programs and of requests that are under way"),
     ("crates/procfs/src/clock.rs", "is the clock of this machine"),

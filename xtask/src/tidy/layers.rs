@@ -6,11 +6,11 @@ use super::Complaints;
 
 /// The layers, lowest first.  Some of these crates do not exist yet.
 const LAYERS: &[&[&str]] = &[
-    &["sample", "text", "calendar", "tls"],
+    &["sample", "text", "calendar", "connection", "segments"],
     &["procfs", "layout", "template", "spawn", "bpf", "rpn", "time_words", "rrdclient", "logring"],
-    &["source", "recording", "rrd", "view", "sink", "snmp", "log_format"],
-    &["recorder", "feed", "graph", "logcarry", "logger", "run", "trace", "agent"],
-    &["web", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench"],
+    &["source", "recording", "rrd", "view", "sink", "snmp", "log_format", "log_protocol"],
+    &["recorder", "feed", "graph", "log_proxy", "log_store", "logger", "run", "trace", "agent"],
+    &["web", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central"],
     &["cli", "librrd"],
 ];
 

@@ -1,6 +1,7 @@
 //! `whit log`: carry log records to a central store, and look at them there.
 //!
-//! The work is in `logcarry` and `log_format`; here are options, signals and the terminal.
+//! The work is in `log_proxy`, `log_central`, `log_store` and `log_format`;
+//! here are options, signals and the terminal.
 
 use std::process::ExitCode;
 

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use logcarry::audit::Audit;
-use logcarry::frame::{FrameKind, Head};
-use logcarry::handshake::send;
-use logcarry::levels::LevelOrder;
-use logcarry::store::StoreReader;
+use log_protocol::frame::{FrameKind, Head};
+use log_protocol::handshake::send;
+use log_protocol::levels::LevelOrder;
+use log_store::StoreReader;
+use log_store::audit::Audit;
 use logring::{LEVEL_OFF, LogLevel};
 
 use super::filters::{self, DEFAULT_STORE, FilterArguments};

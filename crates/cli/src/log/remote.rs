@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write};
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-use logcarry::remote::{RemoteAnswer, RemotePart, RemoteQuery};
+use log_store::remote::{RemoteAnswer, RemotePart, RemoteQuery};
 
 use super::reach::ReachArguments;
 use super::show::{Newest, Printer, QueryArguments, TailArguments, found};

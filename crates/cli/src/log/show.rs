@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use log_store::query::Filter;
+use log_store::{Chunk, Item, StoreReader};
 use log_format::{RecordFormat, WriterSink};
-use logcarry::query::Filter;
-use logcarry::store::{Chunk, Item, StoreReader};
 
 use super::filters::{self, DEFAULT_STORE, FilterArguments, FormatArguments, default_directory};
 use super::reach::ReachArguments;
@@ -244,8 +244,7 @@ pub(crate) fn tail(arguments: &TailArguments) -> anyhow::Result<ExitCode> {
     let format = arguments.records.format.format(stdout.is_terminal());
     let mut reader = open(&arguments.records.store)?;
     let wanted = filter.clone();
-    let wants =
-        |chunk: &Chunk, block: &logcarry::store::BlockIndex| wanted.wants_block(chunk, block);
+    let wants = |chunk: &Chunk, block: &log_store::BlockIndex| wanted.wants_block(chunk, block);
     let mut printer = Printer::new(format, filter, stdout.lock());
     let mut newest = Newest::new(arguments.lines);
     let (chosen, mut scratch) = (wanted.clone(), Vec::new());

@@ -1,0 +1,139 @@
+//! The central server: takes frames from proxies, commits them, acknowledges what is committed.
+//!
+//! A thread for each connection reads and admits; one thread commits what has come meanwhile, so
+//! commits group themselves: while the disk works, the next batch gathers.  What has no room waits
+//! in the sockets.  Memory is bounded by [`AdmissionLimits`], whatever peers send.
+
+mod admission;
+mod answer;
+mod committer;
+mod complaints;
+mod counters;
+mod fuzzing;
+mod limits;
+mod marks;
+mod peer;
+mod shared;
+mod writers;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+pub use counters::CentralCounters;
+#[doc(hidden)]
+pub use fuzzing::admit as fuzz_admission;
+pub use limits::AdmissionLimits;
+
+use connection::ServerListener;
+use log_protocol::auth;
+use log_store::OwnLog;
+use log_store::{Recovery, Retention, Store};
+use shared::Shared;
+
+/// How a central server works.
+#[derive(Debug, Clone)]
+pub struct CentralSettings {
+    /// What every client must know.
+    pub secret: Option<Vec<u8>>,
+    /// How long a commit waits for more, if there is little.
+    pub delay: Duration,
+    /// What is kept.
+    pub retention: Retention,
+    /// What peers may use.
+    pub limits: AdmissionLimits,
+    /// Name of this host, of the server's own records.
+    pub host: String,
+    /// Acknowledge what was received before it is committed: what is not, a server that is killed
+    /// loses, and the next records prove it.
+    pub acks_on_receipt: bool,
+}
+
+/// A central server that runs.
+pub struct Central {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    is_stopping: Arc<AtomicBool>,
+}
+
+/// How often threads that accept look whether they are to stop.
+const ACCEPT_WAIT: Duration = Duration::from_millis(200);
+
+impl Central {
+    /// Starts the threads; what opening the store found becomes records of the server.
+    ///
+    /// # Errors
+    /// If there are no random numbers or no threads.
+    pub fn start(
+        store: Store,
+        recovery: &Recovery,
+        listeners: Vec<ServerListener>,
+        settings: CentralSettings,
+    ) -> io::Result<Self> {
+        let own = OwnLog::new(auth::random()?, settings.host.clone());
+        let is_stopping = Arc::new(AtomicBool::new(false));
+        let shared = Arc::new(Shared::new(&store, own, settings, is_stopping.clone()));
+        shared.report_recovery(&store, recovery);
+        let mut threads = Vec::new();
+        let committing = shared.clone();
+        let name = |what: &str| std::thread::Builder::new().name(format!("log-{what}"));
+        threads.push(name("commit").spawn(move || committer::run(&committing, store))?);
+        for listener in listeners {
+            let shared = shared.clone();
+            threads.push(name("accept").spawn(move || accept(&listener, &shared))?);
+        }
+        Ok(Central { shared, threads, is_stopping })
+    }
+
+    /// What it has done.
+    #[must_use]
+    pub fn counters(&self) -> CentralCounters {
+        self.shared.counters()
+    }
+
+    /// What whoever runs it should know, since the last call: peers that were sent away, commits that
+    /// fail.
+    #[must_use]
+    pub fn take_messages(&self) -> Vec<String> {
+        self.shared.take_messages()
+    }
+
+    /// Stops: commits what was admitted, then ends the connections.
+    pub fn stop(self) {
+        self.is_stopping.store(true, Ordering::Release);
+        self.shared.stop();
+        for thread in self.threads {
+            // A thread that panicked has nothing more to end.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Accepts connections until the server stops.
+fn accept(listener: &ServerListener, shared: &Arc<Shared>) {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let wait = Timespec { tv_sec: 0, tv_nsec: ACCEPT_WAIT.as_nanos() as i64 };
+    while !shared.is_stopping() {
+        let ready = poll(&mut [PollFd::new(&listener.socket, PollFlags::IN)], Some(&wait));
+        if !matches!(ready, Ok(1..)) {
+            continue;
+        }
+        let Ok((connection, from)) = listener.socket.accept() else {
+            // No descriptors, or the peer went away: the next may succeed.
+            std::thread::sleep(ACCEPT_WAIT);
+            continue;
+        };
+        // Whoever is too much is closed at once, and tries again.
+        let Some((place, newcomer)) = shared.places() else { continue };
+        let arrival = peer::Arrival { connection, tls: listener.tls.clone(), from, newcomer };
+        let serving = shared.clone();
+        let builder = std::thread::Builder::new().name("log-peer".to_owned());
+        // A thread that is not started gives the places back.
+        let _ = builder.spawn(move || {
+            peer::run(&serving, arrival);
+            drop(place);
+        });
+    }
+}

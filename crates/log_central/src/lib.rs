@@ -1,0 +1,13 @@
+//! The central server of log records: takes frames from proxies, commits them to the store, acknowledges
+//! what is committed, and answers questions.
+//!
+//! Uses `log_store` (the records), `log_protocol` (frames, handshake) and `connection`; prints nothing.
+//! Begin with `central.rs`; a record's way: `central/peer.rs`, `central/admission.rs` (which records
+//! are new), `central/committer.rs`.
+#![forbid(unsafe_code)]
+
+mod central;
+
+#[doc(hidden)]
+pub use central::fuzz_admission;
+pub use central::{AdmissionLimits, Central, CentralCounters, CentralSettings};

@@ -1,0 +1,324 @@
+//! A writer that is a process of its own (this test program, started again), a proxy and a central
+//! server that run in threads or as processes, and what the store then holds.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "shared by tests, of which each uses a part"
+)]
+
+pub(crate) mod talk;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use connection::Address;
+use log_central::{AdmissionLimits, Central, CentralSettings};
+use log_protocol::{ProcessId, StreamId};
+use log_proxy::Spool;
+use log_proxy::{Proxy, ProxySettings};
+use log_store::{Retention, Store, StoreReader, StoreSettings};
+use logring::abi::kind;
+use logring::{ArgumentType, LogValue};
+
+/// What the test program is to do when it is started again.
+pub(crate) const ROLE: &str = "WHIT_LOG_TEST_ROLE";
+
+/// Runs a proxy until something is so.
+pub(crate) fn pump(proxy: &mut Proxy, what: &str, mut is_so: impl FnMut(&mut Proxy) -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so(proxy) {
+        if !proxy.round() {
+            proxy.wait(Duration::from_millis(1));
+        }
+        assert!(Instant::now() < deadline, "{what}: {:?}", proxy.counters());
+    }
+}
+
+/// Plays a writer, a proxy or a central server; gives whether the role is one of these.
+pub(crate) fn play(role: &[&str]) -> bool {
+    match role {
+        ["write", folder, threads, count] => {
+            write(Path::new(folder), threads.parse().unwrap(), count.parse().unwrap());
+        }
+        ["proxy", folder, spool, socket] => {
+            run_proxy(Path::new(folder), Path::new(spool), Path::new(socket));
+        }
+        ["central", store, socket] => run_central(Path::new(store), Path::new(socket)),
+        _ => return false,
+    }
+    true
+}
+
+/// This test program, to be started again in a role.
+pub(crate) fn in_role(role: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "role", "--nocapture", "--test-threads=1"]).env(ROLE, role);
+    command
+}
+
+/// Starts this test program again, in a role.
+pub(crate) fn start(role: &str) -> Child {
+    let program = std::env::current_exe().unwrap();
+    // A file that is too large gives an error then, and no signal.
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]).arg(program);
+    command.args(["--exact", "role", "--nocapture", "--test-threads=1"]).env(ROLE, role);
+    command.stdout(std::process::Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// Writes records of (thread, number): `count` by each thread; 0: until it is killed.
+fn write(folder: &Path, threads: u64, count: u64) {
+    let mut settings = logring::writer::RingSettings::new(folder.to_owned(), "host", "writer");
+    settings.block_timeout_ns = 3_600_000_000_000;
+    settings.ring_bytes = 1 << 18;
+    settings.ring_bytes_max = 1 << 20;
+    logring::writer::start(settings).unwrap();
+    let logger = logring::writer::logger_id("test.logger").unwrap();
+    let context = logring::writer::context_id(logger, &[]).unwrap();
+    let types =
+        [ArgumentType::Unsigned as u8, ArgumentType::Unsigned as u8, ArgumentType::Text as u8];
+    let site = logring::writer::site_id(&logring::writer::SiteDescription {
+        file: "writer.rs",
+        line: 7,
+        routine: "write",
+        level: 4,
+        format: "thread {} number {} {}",
+        format_kind: 1,
+        role: 0,
+        types: &types,
+    });
+    let site = site.unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || {
+                let mut number = 0_u64;
+                while count == 0 || number < count {
+                    logring::writer::write(4, site, context, &(thread, number, "text"));
+                    number += 1;
+                    if count == 0 && number.is_multiple_of(64) {
+                        std::thread::sleep(Duration::from_micros(200));
+                    }
+                }
+            });
+        }
+    });
+}
+
+pub(crate) fn proxy(folder: &Path, spool: &Path, socket: &Path) -> Proxy {
+    let id = log_protocol::auth::random().unwrap();
+    let spool = Spool::open(spool, 1 << 30, id).unwrap();
+    Proxy::new(settings(folder, socket), spool)
+}
+
+pub(crate) fn settings(folder: &Path, socket: &Path) -> ProxySettings {
+    ProxySettings {
+        folders: vec![folder.to_owned()],
+        central: Some(Address::Unix(socket.to_owned())),
+        secret: None,
+        tls: None,
+        host: "host".to_owned(),
+        idle: Duration::from_millis(10),
+        sync: None,
+    }
+}
+
+fn run_proxy(folder: &Path, spool: &Path, socket: &Path) {
+    let mut proxy = proxy(folder, spool, socket);
+    loop {
+        if !proxy.round() {
+            proxy.wait(Duration::from_millis(2));
+        }
+    }
+}
+
+pub(crate) fn central(store: &Path, socket: &Path) -> Central {
+    let settings =
+        StoreSettings { segment_bytes: 1 << 20, sync: false, ..StoreSettings::default() };
+    let (store, recovery) =
+        Store::open(store, settings, log_protocol::auth::random().unwrap()).unwrap();
+    let listener = Address::Unix(socket.to_owned()).listen(None).unwrap();
+    let settings = CentralSettings {
+        secret: None,
+        delay: Duration::from_millis(2),
+        retention: Retention::default(),
+        limits: AdmissionLimits::default(),
+        host: "central".to_owned(),
+        acks_on_receipt: false,
+    };
+    Central::start(store, &recovery, vec![listener], settings).unwrap()
+}
+
+fn run_central(store: &Path, socket: &Path) {
+    let _central = central(store, socket);
+    loop {
+        std::thread::sleep(Duration::from_secs(60));
+    }
+}
+
+/// What a store holds: for each (process, thread of the writer) the numbers, in the order of
+/// time; for each stream its sequence numbers; messages of the server itself.
+#[derive(Default, Debug)]
+pub(crate) struct Held {
+    pub(crate) numbers: BTreeMap<(ProcessId, u64), Vec<u64>>,
+    pub(crate) sequences: BTreeMap<StreamId, Vec<u64>>,
+    pub(crate) own: Vec<String>,
+    /// Messages about connections that broke.
+    pub(crate) broken: Vec<String>,
+    /// Records of clients.
+    pub(crate) records: u64,
+}
+
+pub(crate) fn held(store: &Path) -> Held {
+    let mut held = Held::default();
+    let mut reader = StoreReader::open(store).unwrap();
+    let mut last_ns = 0;
+    let flow = reader.visit_all(&|_, _| true, &mut |item| {
+        // A ring's records are never reordered, and its clock may be measured better meanwhile.
+        let back_ns = u64::saturating_sub(last_ns, item.record.stamp);
+        assert!(back_ns < 1_000_000, "in the order of time: {back_ns} ns back");
+        last_ns = item.record.stamp;
+        let stream = StreamId { process: item.process.id, ring: item.stream.ring };
+        let is_own = item.process.name == "whit log central";
+        held.records += u64::from(!is_own);
+        held.sequences.entry(stream).or_default().push(item.record.sequence);
+        if item.record.kind != kind::LOG {
+            return ControlFlow::Continue(());
+        }
+        let site = item.dictionary.site(item.record.site).expect("the call site is known");
+        let values = item.record.arguments(&site.types).unwrap();
+        match values.as_slice() {
+            [LogValue::Unsigned(thread), LogValue::Unsigned(number), _] => {
+                held.numbers.entry((item.process.id, *thread)).or_default().push(*number);
+            }
+            // Once a minute.
+            [LogValue::Text(text)] if text.starts_with(b"own cost: ") => {}
+            // Proxies that are killed leave connections and handshakes in their midst.
+            [LogValue::Text(text)] if text.starts_with(b"connection of ") => {
+                held.broken.push(String::from_utf8_lossy(text).into_owned());
+            }
+            [LogValue::Text(text)] => held.own.push(String::from_utf8_lossy(text).into_owned()),
+            other => panic!("{other:?}"),
+        }
+        ControlFlow::Continue(())
+    });
+    assert!(flow.unwrap().is_continue());
+    held
+}
+
+impl Held {
+    /// Checks that every stream is whole: each number from 0 on, once.
+    pub(crate) fn assert_whole(&self) {
+        for (who, numbers) in &self.numbers {
+            let expected: Vec<u64> = (0..numbers.len() as u64).collect();
+            if *numbers != expected {
+                let at = numbers.iter().zip(&expected).position(|(a, b)| a != b);
+                let at = at.unwrap_or(0);
+                let near = &numbers[at.saturating_sub(3)..(at + 5).min(numbers.len())];
+                panic!("{who:?}: {} numbers, at {at}: {near:?}", numbers.len());
+            }
+        }
+        assert_eq!(self.own, [] as [String; 0]);
+    }
+}
+
+/// Runs a proxy until all that rings hold is committed, and the rings are gone.
+pub(crate) fn drain(proxy: &mut Proxy, folder: &Path) {
+    let spooled = Duration::from_secs(proxy.counters().spool_bytes >> 20);
+    let deadline = std::time::Instant::now() + Duration::from_secs(60) + spooled;
+    loop {
+        let worked = proxy.round();
+        let is_empty = std::fs::read_dir(folder).unwrap().all(|entry| {
+            let path = entry.unwrap().path();
+            path.extension().is_none_or(|end| end != "ring" && end != "process")
+        });
+        if !worked && is_empty && proxy.is_all_committed() {
+            return;
+        }
+        if !worked {
+            proxy.wait(Duration::from_millis(2));
+        }
+        assert!(std::time::Instant::now() < deadline, "it does not end: {:?}", proxy.counters());
+    }
+}
+
+/// The folders of one test.
+pub(crate) struct Folders {
+    pub(crate) all: tempfile::TempDir,
+    pub(crate) rings: PathBuf,
+    pub(crate) spool: PathBuf,
+    pub(crate) store: PathBuf,
+    pub(crate) socket: PathBuf,
+}
+
+pub(crate) fn folders() -> Folders {
+    let all = tempfile::tempdir_in("/dev/shm").unwrap();
+    let [rings, spool, store] = ["rings", "spool", "store"].map(|name| all.path().join(name));
+    std::fs::create_dir(&rings).unwrap();
+    let socket = all.path().join("socket");
+    Folders { all, rings, spool, store, socket }
+}
+
+/// How far the rings of a folder are written, by stream.
+pub(crate) fn sequences(folder: &Path) -> BTreeMap<StreamId, u64> {
+    sequences_of(folder, "")
+}
+
+/// The same, of rings whose names begin so: `PID-`.
+pub(crate) fn sequences_of(folder: &Path, begin: &str) -> BTreeMap<StreamId, u64> {
+    let found = logring::RingDirectory::scan(folder).unwrap();
+    let is_one = |path: &&PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with(begin);
+    // A proxy that runs may remove it meanwhile.
+    let readers =
+        found.rings.iter().filter(is_one).flat_map(|path| logring::RingReader::open(path));
+    let rings = readers.map(|mut reader| {
+        let mut batch = logring::Batch::default();
+        let read = reader.next().sequence;
+        reader.read(&mut batch, usize::MAX >> 1).unwrap();
+        let header = reader.header();
+        let process = ProcessId(header.process_id);
+        (StreamId { process, ring: header.number }, batch.end().sequence.max(read))
+    });
+    rings.collect()
+}
+
+/// The C client's test program, compiled once; `None` without a compiler.
+pub(crate) fn c_program() -> Option<&'static Path> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        if !testkit::is_installed("the C client", "cc") {
+            return None;
+        }
+        let name = format!("c-client-{}", std::process::id());
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-std=c11", "-pthread", "-Iinclude"]);
+        compiler.args(["src/whit_log.c", "tests/program.c", "-o"]).arg(&program);
+        compiler.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/c"));
+        assert!(compiler.status().unwrap().success());
+        Some(program)
+    });
+    built.as_deref()
+}
+
+/// A process of a test, ended with it.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Limits the files that a process writes, or no more.
+pub(crate) fn limit_files(running: &Running, bytes: Option<u64>) {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let limit = Rlimit { current: bytes, maximum: None };
+    prlimit(Some(Pid::from_child(&running.0)), Resource::Fsize, limit).unwrap();
+}

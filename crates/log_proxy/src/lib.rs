@@ -1,0 +1,19 @@
+//! The proxy of log records: one for each host.
+//!
+//! It finds rings by itself, appends what it reads to a spool and sends it to the central server, until
+//! that acknowledges it.  Beside the server, or without one, it writes records as text to outputs of its
+//! own machine.
+//!
+//! Uses `logring` (rings), `log_format` (outputs), `log_protocol` (frames, handshake), `connection` and
+//! `segments`; prints nothing.  A record's way: `proxy/reading.rs`, `spool.rs`, `proxy/link.rs`.  Begin
+//! with `proxy.rs`.
+#![forbid(unsafe_code)]
+
+#[doc(hidden)]
+pub mod fuzzing;
+mod proxy;
+pub mod spool;
+mod stamps;
+
+pub use proxy::{Proxy, ProxySettings, ProxyWaker};
+pub use spool::Spool;

@@ -1,0 +1,618 @@
+//! The proxy of a host: reads rings into a spool, sends the spool to the central server, and gives
+//! room back as far as it is acknowledged.
+//!
+//! One thread: a round reads every ring, appends what it found to the spool with one write, gives
+//! the rings their room, and moves the connection.  A spool that is full, or a disk that is, frees
+//! no ring: writers then see full rings, and do what their policy says.
+
+mod fuzzing;
+mod host;
+mod link;
+mod local;
+mod local_levels;
+mod reading;
+mod report;
+mod syncing;
+mod tally;
+mod waking;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use connection::ClientTls;
+use logring::{Batch as RingBatch, ConsumerCost, ConsumerState, Tier};
+
+use crate::spool::{Place, Spool};
+use connection::Address;
+use host::{Host, Ring};
+use link::Link;
+use local::LocalOutputs;
+use log_protocol::GapReason;
+use log_protocol::clock;
+use log_protocol::cost::OwnCost;
+use log_protocol::frame::{self, FrameKind, Head, StreamMark};
+use log_protocol::handshake::{Hello, PeerRole};
+use log_protocol::{ProcessId, StreamId};
+use reading::{Gap, Taken};
+use report::{Standing, Undelivered};
+use syncing::{Synced, Syncing};
+pub use waking::ProxyWaker;
+use waking::Waking;
+
+/// Bytes of the spool that are made ready to be sent at once.
+const SEND_BYTES: usize = 512 << 10;
+/// Between two looks for new rings, if their folders cannot be watched.
+const SCAN: Duration = Duration::from_millis(10);
+/// Between two looks for rings that could not be taken, because their process is not known yet or is
+/// another consumer's.
+const SCAN_AGAIN: Duration = Duration::from_millis(100);
+/// Between two readings of the clocks, and of what is done.
+const HOUSEKEEPING: Duration = Duration::from_secs(1);
+/// Between two looks whether a `flush` waits for the disk, while there is something for it.
+const FLUSHES: Duration = Duration::from_millis(1);
+/// After so long without work all processes are asked to wake this proxy with their next record, once;
+/// then a sleep may be long.  A process does so ten times a second at most, for some microseconds each.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// How a proxy works.
+#[derive(Debug, Clone)]
+pub struct ProxySettings {
+    /// Where rings are.
+    pub folders: Vec<PathBuf>,
+    /// The central server; `None`: only outputs of this machine, and nothing is spooled.
+    pub central: Option<Address>,
+    /// Whom to trust, and the own certificate, if the address is encrypted.
+    pub tls: Option<ClientTls>,
+    /// What both must know.
+    pub secret: Option<Vec<u8>>,
+    /// Name of this host.
+    pub host: String,
+    /// How long a round without work waits, at most.
+    pub idle: Duration,
+    /// How long something may be unacknowledged before the disk must have it; `None`: for ever.
+    pub sync: Option<Duration>,
+}
+
+/// What a proxy has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProxyCounters {
+    /// Records that were read from rings.
+    pub records: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Records that the writers dropped, as far as rings say so.
+    pub dropped: u64,
+    /// Records that were lost in rings or in the spool, as far as their numbers prove it.
+    pub lost: u64,
+    /// Connections that came about.
+    pub connections: u64,
+    /// Bytes in the spool.
+    pub spool_bytes: u64,
+    /// Times that the spool had no room.
+    pub refusals: u64,
+    /// Records that outputs of this machine missed while they did not work.
+    pub missed: u64,
+}
+
+/// A proxy.
+pub struct Proxy {
+    settings: ProxySettings,
+    spool: Spool,
+    host: Host,
+    link: Link,
+    local: LocalOutputs,
+    waking: Waking,
+    place: Place,
+    /// Marks were asked for and have not come.
+    waits_for_marks: bool,
+    frames: Vec<u8>,
+    heads: Vec<Head>,
+    taken: Vec<Taken>,
+    batch: RingBatch,
+    /// Why the spool refused the last frames: `errno` and words.
+    refusal: Option<(u32, String)>,
+    syncing: Syncing,
+    /// Why the disk did not take what is spooled.
+    sync_failure: Option<(u32, String)>,
+    counters: ProxyCounters,
+    scanned: Option<Instant>,
+    kept: Option<Instant>,
+    /// When there last was work.
+    worked: Instant,
+    /// Since when the spool may have what the disk has not.
+    unsynced_since: Option<Instant>,
+    looked_at_flushes: Option<Instant>,
+    /// When the last marks came.
+    acknowledged: Option<Instant>,
+    standing: Standing,
+    /// What cannot be delivered, of which the clients are to be told.
+    undelivered: Vec<Undelivered>,
+    /// As much of it as is not spooled yet.
+    said: Vec<Undelivered>,
+    /// What is missing, and not spooled yet.
+    gaps: Vec<Gap>,
+    /// Broken dictionaries that were said.
+    broken_said: usize,
+    /// Streams whose marks are to be asked for.
+    to_ask: Vec<StreamId>,
+    /// Processes that have ended, of which the server is to be told.
+    ended: Vec<ProcessId>,
+    /// Processes that have ended, of which the spool may still have frames.
+    done: Vec<ProcessId>,
+    /// What went wrong, for whoever runs the proxy: taken by [`Proxy::take_messages`].
+    messages: Vec<String>,
+}
+
+impl Proxy {
+    /// A proxy that sends this spool.
+    #[must_use]
+    pub fn new(settings: ProxySettings, spool: Spool) -> Self {
+        let host = settings.host.clone();
+        let hello = Hello { role: PeerRole::Proxy, proxy: spool.id(), host };
+        let mut link = Link::new(&settings, hello);
+        let waking = Waking::new(&settings.folders);
+        link.waker = waking.waker();
+        let syncing = Syncing::start(waking.waker());
+        let messages = spool
+            .damaged
+            .iter()
+            .map(|(path, from, to)| format!("{}: bytes {from} to {to} are damaged", path.display()))
+            .collect();
+        let undelivered = spool.damaged_records.iter().map(|head| Undelivered {
+            stream: head.stream,
+            first: head.first,
+            next: head.next,
+            errno: rustix::io::Errno::IO.raw_os_error().unsigned_abs(),
+        });
+        let undelivered = undelivered.collect();
+        let local = LocalOutputs::new(settings.central.is_none());
+        Proxy {
+            place: spool.first(),
+            waking,
+            settings,
+            spool,
+            host: Host::default(),
+            local,
+            link,
+            waits_for_marks: false,
+            frames: Vec::new(),
+            heads: Vec::new(),
+            taken: Vec::new(),
+            batch: RingBatch::default(),
+            refusal: None,
+            syncing,
+            sync_failure: None,
+            counters: ProxyCounters::default(),
+            scanned: None,
+            kept: None,
+            worked: clock::now(),
+            unsynced_since: None,
+            looked_at_flushes: None,
+            acknowledged: None,
+            standing: Standing::new(),
+            undelivered,
+            said: Vec::new(),
+            gaps: Vec::new(),
+            broken_said: 0,
+            to_ask: Vec::new(),
+            ended: Vec::new(),
+            done: Vec::new(),
+            messages,
+        }
+    }
+
+    /// What it has done.
+    #[must_use]
+    pub fn counters(&self) -> ProxyCounters {
+        let connections = self.link.connections;
+        let (spool_bytes, missed) = (self.spool.bytes(), self.local.missed);
+        ProxyCounters { connections, spool_bytes, missed, ..self.counters }
+    }
+
+    /// What went wrong since the last call.
+    pub fn take_messages(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.messages)
+    }
+
+    /// Whether all that was read is committed by the central server; without one, whether the
+    /// outputs of this machine have it.
+    pub fn is_all_committed(&mut self) -> bool {
+        let is_safe = if self.is_local() { !self.local.is_stuck() } else { self.is_connected() };
+        is_safe && self.refusal.is_none() && self.gaps.is_empty() && self.spool.is_acknowledged()
+    }
+
+    /// Whether there is no central server.
+    fn is_local(&self) -> bool {
+        self.settings.central.is_none()
+    }
+
+    /// Whether the central server is connected.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.link.is_open()
+    }
+
+    /// What ends a wait of this proxy from another thread; `None`: the system has no means.
+    #[must_use]
+    pub fn waker(&self) -> Option<ProxyWaker> {
+        self.waking.waker()
+    }
+
+    /// Waits for something to do, `idle` at most; up to a second if all that can come ends a sleep: new
+    /// files, and the next record of each process.
+    pub fn wait(&mut self, idle: Duration) {
+        let is_done = (self.link.is_open() || self.is_local())
+            && self.unsynced_since.is_none()
+            && !self.syncing.is_busy
+            && self.refusal.is_none()
+            && !self.local.is_stuck()
+            && idle >= self.settings.idle
+            && self.waking.is_complete();
+        let mut idle = if is_done && self.will_all_wake() { HOUSEKEEPING } else { idle };
+        if let Some(until) = self.link.until_next() {
+            idle = idle.min(until);
+        }
+        if self.unsynced_since.is_some() && !self.is_local() {
+            idle = idle.min(self.settings.sync.unwrap_or(idle));
+        }
+        if !self.waking.prepare(idle) {
+            // Producers ring from now on; what was written before is found by one more round.
+            self.looked_at_flushes = None;
+        } else {
+            let is_sent = self.link.open().is_none_or(|open| open.is_sent());
+            self.waking.sleep(self.link.connection(), !is_sent, idle);
+        }
+    }
+
+    /// Whether the next record of every process ends a sleep.  After some time without work they are
+    /// asked for it; the look after the next sleep finds what came before they saw that.
+    fn will_all_wake(&self) -> bool {
+        if self.host.rings.is_empty() {
+            return true;
+        }
+        if clock::now() - self.worked < QUIET {
+            return false;
+        }
+        let mut is_all = true;
+        for source in self.host.sources.values().filter(|source| !source.is_dead) {
+            let will_wake = source.file.will_wake();
+            if matches!(will_wake, Ok(false)) {
+                let _ = source.file.ask_to_wake();
+            }
+            // A file that its process has cut: its rings are looked at as before.
+            is_all &= will_wake.unwrap_or(false);
+        }
+        is_all
+    }
+
+    /// Says to the clients that nobody reads their rings any more.
+    pub fn end(mut self) {
+        for source in self.host.sources.values_mut() {
+            source.tally.write(&source.file);
+            let _ = source.file.set_state(ConsumerState::Ended, 0, "");
+        }
+    }
+
+    /// Lets the disk have what is unacknowledged for long, or what a `flush` waits for; then the
+    /// rings' marks say so.
+    fn sync(&mut self, now: Instant) {
+        if let Some(done) = self.syncing.take() {
+            self.take_synced(done, now);
+        }
+        let Some(since) = self.unsynced_since else { return };
+        if self.is_local() {
+            return self.sync_outputs();
+        }
+        let looked = self.looked_at_flushes.is_some_and(|last| now - last < FLUSHES);
+        if looked || self.syncing.is_busy {
+            return;
+        }
+        self.looked_at_flushes = Some(now);
+        if self.spool.is_acknowledged() {
+            self.unsynced_since = None;
+            return;
+        }
+        let wanted = Some(Tier::Synced as u32);
+        let is_wanted =
+            self.host.sources.values().any(|source| source.file.flush_wanted().ok() == wanted);
+        if !is_wanted {
+            let Some(age) = self.settings.sync.filter(|age| now - since >= *age) else { return };
+            // While acknowledgements come, everything is at the central server soon.
+            if self.link.is_open() && self.acknowledged.is_some_and(|at| now - at < age) {
+                self.unsynced_since = Some(now);
+                return;
+            }
+        }
+        // What is read from now on is for the next time.
+        self.unsynced_since = None;
+        self.host.rings.iter_mut().for_each(Ring::syncs);
+        self.syncing.begin(self.spool.unsynced());
+    }
+
+    /// Takes the end of a sync.
+    fn take_synced(&mut self, Synced { what, result }: Synced, now: Instant) {
+        match result {
+            Ok(()) => {
+                self.spool.note_synced(&what);
+                self.sync_failure = None;
+                self.host.rings.iter_mut().for_each(Ring::synced);
+                self.host.sources.values_mut().for_each(|source| source.has_moved = true);
+            }
+            Err(error) => {
+                // Tried again when as much time has passed.
+                self.unsynced_since = Some(now);
+                let errno = error.raw_os_error().unwrap_or(0).unsigned_abs();
+                let text = format!("cannot sync the spool: {error}");
+                let failure = Some((errno, text.clone()));
+                if self.sync_failure != failure {
+                    self.messages.push(text);
+                }
+                self.sync_failure = failure;
+            }
+        }
+    }
+
+    /// One round: everything that can be done without waiting.  Whether there was work.
+    pub fn round(&mut self) -> bool {
+        let now = clock::now();
+        let between = match (self.waking.is_complete(), self.host.is_all_taken) {
+            (true, true) => HOUSEKEEPING,
+            (true, false) => SCAN_AGAIN,
+            (false, _) => SCAN,
+        };
+        let is_due = self.scanned.is_none_or(|last| now - last >= between);
+        if is_due || std::mem::take(&mut self.waking.has_files) {
+            self.scanned = Some(now);
+            self.host.is_all_taken = true;
+            let wall = clock::wall();
+            for folder in &self.settings.folders {
+                self.messages.extend(self.host.scan(folder, wall));
+            }
+            self.look_at_new_rings();
+        }
+        if self.kept.is_none_or(|last| now - last >= HOUSEKEEPING) {
+            self.kept = Some(now);
+            self.keep_house();
+        }
+        let read = self.read_rings();
+        let moved = self.move_link();
+        if read {
+            self.unsynced_since.get_or_insert(now);
+        } else {
+            // Under load the counts are told once a second, else when it is quiet.
+            self.host.sources.values_mut().for_each(|source| source.tally.write(&source.file));
+        }
+        self.sync(now);
+        self.tell();
+        if read || moved {
+            self.worked = now;
+            self.waking.is_busy();
+        }
+        read || moved
+    }
+
+    /// Looks at rings of which another proxy has read a part: the spool and the central server together
+    /// must have that part.
+    fn look_at_new_rings(&mut self) {
+        let mut any = false;
+        for ring in self.host.rings.iter_mut().filter(|ring| ring.is_new) {
+            (ring.is_new, any) = (false, true);
+            if self.settings.central.is_none() {
+                ring.marks.clear();
+                continue;
+            }
+            if ring.inherited > 0 {
+                ring.spooled_before = Some(self.spool.end(ring.stream));
+                self.to_ask.push(ring.stream);
+            }
+        }
+        if any && !self.spool.damaged.is_empty() {
+            self.describe_all();
+        }
+    }
+
+    /// Names what neither the spool nor the central server has of what was read before.
+    fn look_at_inherited(&mut self, marks: &[StreamMark]) {
+        let reason = match self.spool.damaged.is_empty() {
+            true => GapReason::Missing,
+            false => GapReason::Spool,
+        };
+        for ring in self.host.rings.iter_mut().filter(|ring| ring.spooled_before.is_some()) {
+            let Some(mark) = marks.iter().find(|mark| mark.stream == ring.stream) else { continue };
+            let (first, next) = (ring.spooled_before.take().max(Some(mark.next)), ring.inherited);
+            let Some(first) = first.filter(|first| *first < next) else { continue };
+            self.counters.lost += next - first;
+            self.gaps.push(Gap { stream: ring.stream, first, next, reason });
+        }
+    }
+
+    /// Connects, sends and receives what it can; whether anything moved.
+    fn move_link(&mut self) -> bool {
+        if self.link.step() {
+            self.begin_sending();
+        }
+        // A wait has asked the system already.
+        let any = self.waking.is_readable && self.receive();
+        self.send() || any
+    }
+
+    /// Takes what the central server says; whether it said anything.
+    fn receive(&mut self) -> bool {
+        let Some(open) = self.link.open() else { return false };
+        let (mut marks, mut levels, mut has_marks) = (Vec::new(), Vec::new(), false);
+        let received = open.receive(|head, body| match head.kind {
+            FrameKind::Ack => marks.extend(frame::marks(body)),
+            FrameKind::Marks => {
+                has_marks = true;
+                marks.extend(frame::marks(body));
+            }
+            FrameKind::SetLevel => levels.push((head.first, body.to_vec())),
+            _ => {}
+        });
+        let any = matches!(received, Ok(true));
+        if let Err(error) = received {
+            self.link.fail(error.to_string());
+            return true;
+        }
+        self.waits_for_marks &= !has_marks;
+        self.take_marks(&marks);
+        if has_marks {
+            self.look_at_inherited(&marks);
+        }
+        for (asker, body) in levels {
+            self.set_level(asker, &body);
+        }
+        any
+    }
+
+    /// A connection has just come about: asks for the marks of all that is spooled.
+    fn begin_sending(&mut self) {
+        self.place = self.spool.restart();
+        let open = self.spool.open_streams();
+        self.waits_for_marks = !open.is_empty();
+        let mut asked = Vec::new();
+        let inherited = self.host.rings.iter().filter(|ring| !ring.marks.is_empty());
+        for stream in open.into_iter().chain(inherited.map(|ring| ring.stream)) {
+            frame::put_mark(&mut asked, StreamMark { stream, next: 0 });
+        }
+        self.to_ask.clear();
+        let Some(open) = self.link.open() else { return };
+        for marks in asked.chunks(frame::BODY_BYTES_MAX / frame::MARK_BYTES * frame::MARK_BYTES) {
+            frame::put(&mut open.out, Head::plain(FrameKind::Ask), marks);
+        }
+    }
+
+    fn send(&mut self) -> bool {
+        let mut any = false;
+        loop {
+            let Some(open) = self.link.open() else { return any };
+            if open.is_sent() && !self.waits_for_marks {
+                if !self.ended.is_empty() {
+                    let ended = std::mem::take(&mut self.ended);
+                    let body: Vec<u8> = ended.iter().flat_map(|id| id.0).collect();
+                    frame::put(&mut open.out, Head::plain(FrameKind::Held), &body);
+                }
+                let mut asked = Vec::new();
+                for stream in self.to_ask.drain(..) {
+                    frame::put_mark(&mut asked, StreamMark { stream, next: 0 });
+                }
+                if !asked.is_empty() {
+                    frame::put(&mut open.out, Head::plain(FrameKind::Ask), &asked);
+                }
+                let sources = &self.host.sources;
+                let mut fetch = |process: ProcessId, from: u64, until: u64| {
+                    let bytes = sources.get(&process)?.file.read_dictionary_bytes(from);
+                    let length = usize::try_from(until.saturating_sub(from)).ok()?;
+                    bytes.ok().map(|mut bytes| {
+                        bytes.truncate(length);
+                        bytes
+                    })
+                };
+                let out = &mut open.out;
+                if let Err(error) = self.spool.read(&mut self.place, out, SEND_BYTES, &mut fetch) {
+                    self.messages.push(error.to_string());
+                }
+            }
+            if open.is_sent() {
+                return any;
+            }
+            match open.send() {
+                Ok(sent) => any |= sent,
+                Err(error) => {
+                    self.link.fail(error.to_string());
+                    return true;
+                }
+            }
+            if !open.is_sent() {
+                return any;
+            }
+        }
+    }
+
+    fn take_marks(&mut self, marks: &[StreamMark]) {
+        for mark in marks {
+            self.spool.acknowledge(*mark);
+        }
+        if marks.is_empty() {
+            return;
+        }
+        self.acknowledged = Some(clock::now());
+        self.spool.prune();
+        for ring in &mut self.host.rings {
+            if ring.marks.is_empty() {
+                continue;
+            }
+            if ring.acknowledge(self.spool.acknowledged(ring.stream))
+                && let Some(source) = self.host.sources.get_mut(&ring.stream.process)
+            {
+                source.has_moved = true;
+            }
+        }
+    }
+
+    /// Sets the levels of loggers of all processes, as the central server was told to.
+    fn set_level(&mut self, asker: u64, body: &[u8]) {
+        let mut count = 0;
+        if let Some(order) = log_protocol::levels::LevelOrder::decode(body) {
+            for source in self.host.sources.values_mut() {
+                count += order.apply(&source.info, &mut source.file);
+                source.levels.forget();
+            }
+        }
+        let head = Head { first: asker, count, ..Head::plain(FrameKind::LevelSet) };
+        if let Some(open) = self.link.open() {
+            frame::put(&mut open.out, head, &[]);
+        }
+    }
+
+    /// What it costs, and has done.
+    fn cost(&self) -> ConsumerCost {
+        let OwnCost { cpu_ns, memory_bytes } = OwnCost::read();
+        let ProxyCounters { records, bytes, spool_bytes, .. } = self.counters();
+        ConsumerCost { cpu_ns, memory_bytes, records, bytes, kept_bytes: spool_bytes }
+    }
+
+    /// About once a second: clocks, heartbeats, what is done, the disk.
+    fn keep_house(&mut self) {
+        if !self.waking.is_complete() {
+            self.waking.watch();
+        }
+        let cost = self.cost();
+        for source in self.host.sources.values_mut() {
+            source.tally.write(&source.file);
+            source.levels.forget();
+            let _ = source.file.set_cost(&cost);
+            let now = source.file.clocks_now();
+            // Of a process that ran in another boot, the clocks of this one say nothing.
+            if source.file.is_alive() {
+                let _ = source.file.calibrate(now);
+                let _ = source.file.set_heartbeat(now.boottime_ns);
+                source.line = crate::stamps::StampLine::default();
+            }
+        }
+        self.close_rings();
+        if self.gaps.is_empty() {
+            self.done.extend(self.host.remove_done());
+        }
+        if self.spool.is_acknowledged() {
+            self.spool.drop_acknowledged_tail();
+        }
+        let broken = self.spool.broken_dictionaries.len();
+        if broken > self.broken_said {
+            self.broken_said = broken;
+            self.messages.push(format!(
+                "dictionaries of {broken} processes were damaged in the spool: their records are \
+                 kept, but messages of later call sites cannot be made"
+            ));
+        }
+        // The server may forget marks only when nothing can be sent again.
+        let (spool, ended) = (&mut self.spool, &mut self.ended);
+        self.done.retain(|process| {
+            let is_gone = spool.forget(*process);
+            if is_gone {
+                ended.push(*process);
+            }
+            !is_gone
+        });
+    }
+}

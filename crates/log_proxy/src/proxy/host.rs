@@ -1,0 +1,338 @@
+//! The processes and rings of a host: found by themselves, read, and removed when they are done.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use logring::{ProcessFile, RingDirectory, RingMark, RingReader, Tier};
+
+use crate::proxy::local_levels::LocalLevels;
+use crate::proxy::tally::Tally;
+use crate::stamps::StampLine;
+use log_protocol::GapReason;
+use log_protocol::{ProcessId, ProcessInfo, StreamId, StreamInfo};
+
+/// Most processes and rings that are read at once.
+const FILES_MAX: usize = 1 << 16;
+/// Marks of a ring that wait for the central server; older ones are left out.
+const MARKS_MAX: usize = 1024;
+
+/// A process whose rings are read.
+pub(super) struct Source {
+    pub(super) file: ProcessFile,
+    pub(super) path: PathBuf,
+    pub(super) info: ProcessInfo,
+    /// Bytes of the dictionary that were spooled.
+    pub(super) dictionary: u64,
+    /// The spool segment in which it was described.
+    pub(super) described_in: Option<u64>,
+    pub(super) line: StampLine,
+    /// It was found to be dead: what its rings hold now is all that they will.
+    pub(super) is_dead: bool,
+    /// The standing of the proxy that it was told.
+    pub(super) told: Option<u64>,
+    /// A mark of one of its rings has moved, which it was not told.
+    pub(super) has_moved: bool,
+    /// What its loggers have written.
+    pub(super) tally: Tally,
+    /// What local outputs want of it.
+    pub(super) levels: LocalLevels,
+}
+
+/// A ring that is read.
+pub(super) struct Ring {
+    pub(super) reader: RingReader,
+    pub(super) stream: StreamId,
+    /// The spool segment in which it was described.
+    pub(super) described_in: Option<u64>,
+    /// It was read to its end after its process was found to be dead.
+    pub(super) is_read_out: bool,
+    /// Marks that are spooled and not acknowledged.
+    pub(super) marks: VecDeque<RingMark>,
+    /// What the disk is known to have.
+    synced: RingMark,
+    /// What it has once the sync that is under way has ended.
+    syncs: Option<RingMark>,
+    /// It was found by the last look.
+    pub(super) is_new: bool,
+    /// The number up to which another proxy has read it.
+    pub(super) inherited: u64,
+    /// What the spool had of that, until the central server says what it has.
+    pub(super) spooled_before: Option<u64>,
+    /// Why the next record's number may be higher than that after the last one.
+    pub(super) gap: Option<GapReason>,
+    /// Records that the writer has said that it dropped.
+    pub(super) dropped_said: u64,
+    /// Numbers that it overwrote before they were read.
+    pub(super) overwritten: u64,
+    /// What it does not say itself was named.
+    pub(super) is_closed: bool,
+    /// Times that something was wrong with it.
+    complaints: u64,
+    pub(super) info: StreamInfo,
+    /// Records before this number were counted, and given to local outputs.
+    pub(super) seen: u64,
+    /// Without a central server: a mark that is due once the outputs have what they keep in memory.
+    pub(super) owed: Option<RingMark>,
+    /// The thread that writes, for local outputs.
+    pub(super) thread: String,
+    pub(super) tid: u32,
+}
+
+/// All that is read.
+#[derive(Default)]
+pub(super) struct Host {
+    pub(super) sources: HashMap<ProcessId, Source>,
+    pub(super) rings: Vec<Ring>,
+    known: HashSet<PathBuf>,
+    /// All that the last look found was taken.
+    pub(super) is_all_taken: bool,
+    /// When each folder had changed last as it was looked into, and whether all in it was taken.
+    looked: HashMap<PathBuf, (SystemTime, bool)>,
+}
+
+/// A folder that changed so recently is looked into again: its time may not show the next change.
+const RECENT: Duration = Duration::from_millis(100);
+
+impl Host {
+    /// Looks for new processes and rings, if the folder has changed; gives what cannot be read, once
+    /// each.
+    pub(super) fn scan(&mut self, folder: &Path, now: SystemTime) -> Vec<String> {
+        let Ok(changed) = folder.metadata().and_then(|facts| facts.modified()) else {
+            return Vec::new();
+        };
+        let is_recent = now.duration_since(changed).is_ok_and(|age| age < RECENT);
+        if !is_recent && self.looked.get(folder) == Some(&(changed, true)) {
+            return Vec::new();
+        }
+        let mut is_all = true;
+        let complaints = self.look(folder, &mut is_all);
+        self.is_all_taken &= is_all;
+        self.looked.insert(folder.to_owned(), (changed, is_all));
+        complaints
+    }
+
+    fn look(&mut self, folder: &Path, is_all: &mut bool) -> Vec<String> {
+        let mut complaints = Vec::new();
+        let Ok(found) = RingDirectory::scan(folder) else { return complaints };
+        for path in found.processes {
+            if self.known.contains(&path) || self.known.len() >= FILES_MAX {
+                continue;
+            }
+            match Source::open(&path) {
+                Ok(Some(source)) => {
+                    self.known.insert(path);
+                    self.sources.insert(source.info.id, source);
+                }
+                // Another consumer has it, perhaps not for ever.
+                Ok(None) => *is_all = false,
+                Err(error) => {
+                    complaints.push(error.to_string());
+                    self.known.insert(path);
+                }
+            }
+        }
+        for path in found.rings {
+            if self.known.contains(&path) || self.known.len() >= FILES_MAX {
+                continue;
+            }
+            match RingReader::open(&path) {
+                Ok(reader) => *is_all &= self.add_ring(path, reader),
+                Err(error) => {
+                    complaints.push(error.to_string());
+                    self.known.insert(path);
+                }
+            }
+        }
+        complaints
+    }
+
+    /// Whether it was taken.
+    fn add_ring(&mut self, path: PathBuf, reader: RingReader) -> bool {
+        let header = reader.header();
+        let stream = StreamId { process: ProcessId(header.process_id), ring: header.number };
+        // Its process comes with a later look, or belongs to another consumer.
+        if !self.sources.contains_key(&stream.process)
+            || self.rings.iter().any(|ring| ring.stream == stream)
+        {
+            return false;
+        }
+        let (tid, thread) = (header.tid, header.thread_name.clone());
+        let info = StreamInfo { id: stream, tid, thread: thread.clone() };
+        let begin = reader.next();
+        let is_begun = begin.sequence > 0;
+        // What was dropped before was said before, as far as anybody knows.
+        let dropped = reader.dropped().map_or(0, |counts| counts.iter().sum());
+        self.known.insert(path);
+        self.rings.push(Ring {
+            reader,
+            stream,
+            described_in: None,
+            marks: is_begun.then_some(begin).into_iter().collect(),
+            synced: RingMark::default(),
+            syncs: None,
+            is_new: true,
+            inherited: begin.sequence,
+            spooled_before: None,
+            gap: None,
+            dropped_said: if is_begun { dropped } else { 0 },
+            overwritten: 0,
+            is_closed: false,
+            complaints: 0,
+            info,
+            is_read_out: false,
+            seen: begin.sequence,
+            owed: None,
+            thread,
+            tid,
+        });
+        true
+    }
+
+    /// Notes that a mark of one of a process's rings has moved.
+    pub(super) fn note_moved(&mut self, process: ProcessId) {
+        if let Some(source) = self.sources.get_mut(&process) {
+            source.has_moved = true;
+        }
+    }
+
+    /// Removes rings that are done, and processes that have ended without one left; gives the
+    /// processes.
+    pub(super) fn remove_done(&mut self) -> Vec<ProcessId> {
+        let known = &mut self.known;
+        let sources = &mut self.sources;
+        self.rings.retain(|ring| {
+            let is_dead = ring.is_read_out
+                && sources.get(&ring.stream.process).is_some_and(|source| source.is_dead);
+            let is_safe = ring.marks.is_empty() && ring.owed.is_none();
+            let is_done = ring.is_closed && is_safe && (ring.reader.is_finished() || is_dead);
+            if is_done {
+                let path = ring.reader.path();
+                known.remove(path);
+                let _ = std::fs::remove_file(path);
+            }
+            !is_done
+        });
+        let mut ended = Vec::new();
+        let rings = &self.rings;
+        sources.retain(|id, source| {
+            let has_rings = rings.iter().any(|ring| ring.stream.process == *id);
+            if has_rings || !source.is_dead {
+                return true;
+            }
+            known.remove(&source.path);
+            let _ = std::fs::remove_file(&source.path);
+            ended.push(*id);
+            false
+        });
+        // Only a ring that is read to its end from now on has nothing more.
+        for source in self.sources.values_mut().filter(|source| !source.is_dead) {
+            source.is_dead = !source.file.is_alive();
+        }
+        ended
+    }
+}
+
+impl Source {
+    /// Opens a process's file; `None` if another consumer has it.
+    fn open(path: &Path) -> Result<Option<Self>, logring::Error> {
+        let file = ProcessFile::open(path)?;
+        if !file.claim()? {
+            return Ok(None);
+        }
+        let header = file.header();
+        let info = ProcessInfo {
+            id: ProcessId(header.process_id),
+            pid: header.pid,
+            start_ticks: header.start_ticks,
+            boot_id: header.boot_id,
+            host: header.host_name.clone(),
+            name: header.process_name.clone(),
+        };
+        let path = path.to_owned();
+        let (described_in, line) = (None, StampLine::default());
+        let tally = Tally::new(&file.loggers()?);
+        // Without a time the client would take the proxy before for this one.
+        file.set_heartbeat(logring::clock::boottime_ns())?;
+        Ok(Some(Source {
+            file,
+            path,
+            info,
+            dictionary: 0,
+            described_in,
+            line,
+            is_dead: false,
+            told: None,
+            has_moved: false,
+            tally,
+            levels: LocalLevels::default(),
+        }))
+    }
+}
+
+impl Ring {
+    /// Whether to say what is wrong with it now: the first time, the second, the fourth, ...
+    pub(super) fn complain(&mut self) -> bool {
+        self.complaints += 1;
+        self.complaints.is_power_of_two()
+    }
+
+    /// Records that its writer has dropped, by its own count.
+    pub(super) fn dropped_now(&self) -> u64 {
+        self.reader.dropped().map_or(0, |counts| counts.iter().sum())
+    }
+
+    /// Notes a mark of the central server; whether it is a new one.  What the central server has
+    /// survives this machine, as what is on its disk does.
+    pub(super) fn acknowledge(&mut self, next: u64) -> bool {
+        let mut reached = None;
+        while self.marks.front().is_some_and(|mark| mark.sequence <= next) {
+            reached = self.marks.pop_front();
+        }
+        let Some(mark) = reached else { return false };
+        // A ring that its writer cut has no marks; its records are safe all the same.
+        let _ = self.reader.commit(Tier::Central, mark);
+        self.sync_to(mark);
+        true
+    }
+
+    /// Notes that a sync of everything that is spooled now has begun.
+    pub(super) fn syncs(&mut self) {
+        self.syncs = self.marks.back().copied();
+    }
+
+    /// Notes that it has ended well.
+    pub(super) fn synced(&mut self) {
+        if let Some(mark) = self.syncs.take() {
+            self.sync_to(mark);
+        }
+    }
+
+    fn sync_to(&mut self, mark: RingMark) {
+        if mark.position > self.synced.position {
+            self.synced = mark;
+            let _ = self.reader.commit(Tier::Synced, mark);
+        }
+    }
+
+    /// Notes that everything before a mark is in the outputs of this machine, which are all.
+    pub(super) fn delivered(&mut self, mark: RingMark) {
+        let _ = self.reader.commit(Tier::Read, mark);
+    }
+
+    /// Notes that the disk has what the outputs have.
+    pub(super) fn outputs_synced(&mut self) {
+        if self.owed.is_none() {
+            self.sync_to(self.reader.next());
+        }
+    }
+
+    /// Notes that everything before a mark is spooled.
+    pub(super) fn spooled(&mut self, mark: RingMark) {
+        let _ = self.reader.commit(Tier::Read, mark);
+        if self.marks.len() >= MARKS_MAX {
+            self.marks.pop_back();
+        }
+        self.marks.push_back(mark);
+    }
+}

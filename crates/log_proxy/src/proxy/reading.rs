@@ -1,0 +1,439 @@
+//! From rings into the spool: frames of what was read, and of what is proved to be missing.
+//!
+//! Every number of a ring is accounted for: it is in a frame of records; or the writer says in the
+//! stream that it dropped it; or a frame of kind `Lost` names it with the reason: overwritten by its
+//! writer, damaged in the ring, lost with a part of the spool.
+
+use logring::abi::kind;
+use logring::{Batch as RingBatch, RingMark};
+
+use super::Proxy;
+use super::host::{Ring, Source};
+use super::report::Undelivered;
+use crate::spool::SpoolError;
+use log_protocol::GapReason;
+use log_protocol::bytes::u64_at;
+use log_protocol::frame::{self, FrameKind, HEAD_BYTES, Head};
+use log_protocol::record::{RECORD_HEAD, RecordHead, extended};
+use log_protocol::{DICTIONARY, StreamId};
+
+/// Bytes of a ring that are read in a round.
+const RING_BYTES: usize = 384 << 10;
+/// Bytes of frames after which a round does not look at more rings.
+const FRAMES_BYTES: usize = 2 << 20;
+/// Longest dictionary frame.
+const DICTIONARY_BYTES: usize = 256 << 10;
+
+/// Records that are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Gap {
+    pub(super) stream: StreamId,
+    pub(super) first: u64,
+    pub(super) next: u64,
+    pub(super) reason: GapReason,
+}
+
+impl Gap {
+    fn undelivered(&self) -> Undelivered {
+        use rustix::io::Errno;
+        let errno = match self.reason {
+            GapReason::Ring | GapReason::Malformed => Errno::BADMSG,
+            GapReason::Overwritten => Errno::OVERFLOW,
+            GapReason::Dropped => Errno::NOBUFS,
+            GapReason::Missing | GapReason::Spool | GapReason::Store => Errno::IO,
+            GapReason::LeftOut => Errno::CANCELED,
+        };
+        let Gap { stream, first, next, .. } = *self;
+        Undelivered { stream, first, next, errno: errno.raw_os_error().unsigned_abs() }
+    }
+}
+
+/// What was read of a ring and is not spooled yet.
+pub(super) struct Taken {
+    /// Index of the ring.
+    index: usize,
+    /// Where the ring's reader and its gap were before.
+    before: RingMark,
+    gap_before: Option<GapReason>,
+    end: RingMark,
+    count: u64,
+    /// Records that the writer says that it dropped.
+    dropped: u64,
+    /// What is missing before the records.
+    gap: Option<Gap>,
+}
+
+/// What a walk over records found.
+#[derive(Default)]
+struct Walked {
+    dropped: u64,
+    ranges: Vec<(u64, u64)>,
+    /// Records that are for local outputs alone.
+    left_out: u32,
+}
+
+impl Proxy {
+    /// Reads every ring into the spool; whether there was anything.
+    pub(super) fn read_rings(&mut self) -> bool {
+        let mut rings = std::mem::take(&mut self.host.rings);
+        let mut batch = std::mem::take(&mut self.batch);
+        let mut any = false;
+        self.local.begin();
+        if !self.outputs_take(&mut rings) {
+            self.host.rings = rings;
+            self.batch = batch;
+            return false;
+        }
+        self.add_gaps(&mut rings);
+        for (index, ring) in rings.iter_mut().enumerate() {
+            let (before, gap_before) = (ring.reader.next(), ring.gap);
+            if let Err(error) = ring.reader.read(&mut batch, RING_BYTES) {
+                ring.gap = Some(GapReason::Ring);
+                if ring.complain() {
+                    self.messages.push(error.to_string());
+                }
+                batch = RingBatch::default();
+            }
+            if self.local.wants() && batch.count() > 0 {
+                self.leave_later(ring, &mut batch);
+                any |= batch.is_empty();
+            }
+            if batch.is_empty() {
+                let source = self.host.sources.get(&ring.stream.process);
+                ring.is_read_out |= source.is_some_and(|source| source.is_dead);
+                continue;
+            }
+            any = true;
+            if let Some(taken) = self.take(index, ring, &batch, before, gap_before) {
+                self.taken.push(taken);
+            }
+            // Without room for all, there may be room for one.
+            if self.refusal.is_some() || self.frames.len() >= FRAMES_BYTES {
+                break;
+            }
+        }
+        // Bytes that hold no record make no frame, and give room back too.
+        if !self.frames.is_empty() || !self.taken.is_empty() {
+            self.spool_frames(&mut rings);
+        }
+        // The next round begins with another ring, so that none waits for ever.
+        if any {
+            rings.rotate_left(1);
+        }
+        self.host.rings = rings;
+        self.batch = batch;
+        // Without room there is nothing to do before acknowledgements come.
+        any && self.refusal.is_none()
+    }
+
+    /// Makes frames of gaps that were found without reading.
+    fn add_gaps(&mut self, rings: &mut [Ring]) {
+        for at in 0..self.gaps.len() {
+            let gap = self.gaps[at];
+            let ring = rings.iter_mut().find(|ring| ring.stream == gap.stream);
+            if let Some(ring) = ring {
+                self.describe(ring, false);
+            }
+            self.add_lost(gap);
+        }
+    }
+
+    fn add_lost(&mut self, gap: Gap) {
+        let head = Head::of(FrameKind::Lost, gap.stream, gap.first, gap.next, 0);
+        self.heads.push(frame::put(&mut self.frames, head, &(gap.reason as u32).to_le_bytes()));
+    }
+
+    /// Describes a ring and its process, if this segment of the spool does not yet; and all of the
+    /// dictionary, if it was not spooled, or if a record needs it.
+    fn describe(&mut self, ring: &mut Ring, needs_dictionary: bool) {
+        let segment = self.spool.segment_number();
+        let Some(source) = self.host.sources.get_mut(&ring.stream.process) else { return };
+        let (frames, heads) = (&mut self.frames, &mut self.heads);
+        if source.described_in != Some(segment) {
+            source.described_in = Some(segment);
+            let stream = StreamId { process: source.info.id, ring: DICTIONARY };
+            let mut text = Vec::new();
+            source.info.encode(&mut text);
+            heads.push(frame::put(frames, Head::of(FrameKind::Process, stream, 0, 0, 0), &text));
+        }
+        if ring.described_in != Some(segment) {
+            ring.described_in = Some(segment);
+            let mut text = Vec::new();
+            ring.info.encode(&mut text);
+            let head = Head::of(FrameKind::Stream, ring.stream, 0, 0, 0);
+            heads.push(frame::put(frames, head, &text));
+        }
+        if needs_dictionary || source.dictionary == 0 {
+            add_dictionary(source, frames, heads, &mut self.messages);
+        }
+    }
+
+    /// Describes rings again whose descriptions may have been in a damaged part of the spool.
+    pub(super) fn describe_all(&mut self) {
+        let mut rings = std::mem::take(&mut self.host.rings);
+        rings.iter_mut().for_each(|ring| self.describe(ring, false));
+        if !self.frames.is_empty() {
+            self.spool_frames(&mut rings);
+        }
+        self.host.rings = rings;
+    }
+
+    /// Makes frames of what was read of a ring.
+    fn take(
+        &mut self,
+        index: usize,
+        ring: &mut Ring,
+        batch: &RingBatch,
+        before: RingMark,
+        gap_before: Option<GapReason>,
+    ) -> Option<Taken> {
+        let known = self.host.sources.get(&ring.stream.process)?.file.dictionary().count() as u32;
+        self.describe(ring, names_max(batch.payload()) > known);
+        if batch.begin().position > before.position {
+            ring.gap.get_or_insert(GapReason::Overwritten);
+        }
+        let gap = gap_in_front(ring, batch, before);
+        if let Some(gap) = gap {
+            self.add_lost(gap);
+        }
+        let start = self.frames.len();
+        let mut walked = Walked::default();
+        if batch.count() > 0 {
+            let frames = &mut self.frames;
+            frames.resize(start + HEAD_BYTES, 0);
+            frames.extend_from_slice(batch.payload());
+            let source = self.host.sources.get_mut(&ring.stream.process)?;
+            let seen = Seen::of(ring, batch);
+            walked = to_time(&mut frames[start + HEAD_BYTES..], source, seen);
+            if self.local.wants() {
+                self.local.take(index, &frames[start + HEAD_BYTES..], batch.begin().sequence, seen);
+            }
+            ring.seen = ring.seen.max(batch.end().sequence);
+            if walked.left_out > 0 {
+                leave_out(frames, start + HEAD_BYTES);
+            }
+            let (first, next) = (gap.map_or(before.sequence, |gap| gap.next), batch.end().sequence);
+            let count = batch.count() as u32 - walked.left_out;
+            let head = Head::of(FrameKind::Records, ring.stream, first, next, count);
+            let head = Head { left_out: walked.left_out, ..head };
+            self.heads.push(frame::seal(frames, start, head));
+        }
+        if let Some((fault, bytes)) = batch.fault() {
+            ring.gap = Some(GapReason::Ring);
+            if ring.complain() {
+                let path = ring.reader.path().display();
+                self.messages.push(format!("{path}: {fault}: {bytes} bytes are left out"));
+            }
+        }
+        let reason = GapReason::Dropped;
+        self.said.extend(walked.ranges.iter().map(|(first, last)| {
+            let (first, next) = (*first, last.saturating_add(1));
+            Gap { stream: ring.stream, first, next, reason }.undelivered()
+        }));
+        self.said.extend(gap.map(|gap| gap.undelivered()));
+        let (count, dropped, end) = (batch.count() as u64, walked.dropped, batch.end());
+        Some(Taken { index, before, gap_before, end, count, dropped, gap })
+    }
+
+    /// Appends the frames to the spool and gives the rings their room; without room in the spool
+    /// the rings are read again later.
+    fn spool_frames(&mut self, rings: &mut [Ring]) {
+        self.give_to_outputs(rings);
+        let done = self.spool.append(&self.frames, &self.heads);
+        let taken = std::mem::take(&mut self.taken);
+        match done {
+            Ok(()) => {
+                self.refusal = None;
+                for one in &taken {
+                    self.note_spooled(&mut rings[one.index], one);
+                }
+                self.counters.bytes += self.frames.len() as u64;
+                self.undelivered.extend(self.gaps.drain(..).map(|gap| gap.undelivered()));
+                self.undelivered.append(&mut self.said);
+            }
+            Err(error) => {
+                self.counters.refusals += 1;
+                taken.iter().for_each(|one| Self::take_back(&mut rings[one.index], one));
+                rings.iter_mut().for_each(|ring| ring.described_in = None);
+                self.host.sources.values_mut().for_each(|source| source.described_in = None);
+                for head in self.heads.iter().filter(|head| head.kind == FrameKind::Dictionary) {
+                    if let Some(source) = self.host.sources.get_mut(&head.stream.process) {
+                        source.dictionary = source.dictionary.min(head.first);
+                    }
+                }
+                self.refuse(&error);
+            }
+        }
+        self.taken = taken;
+        self.taken.clear();
+        self.frames.clear();
+        self.heads.clear();
+        self.said.clear();
+    }
+
+    /// What was read of a ring is spooled.
+    fn note_spooled(&mut self, ring: &mut Ring, one: &Taken) {
+        match (self.is_local(), self.local.is_stuck()) {
+            (false, _) => ring.spooled(one.end),
+            (true, false) => ring.delivered(one.end),
+            // What an output keeps in memory is not safe yet.
+            (true, true) => ring.owed = Some(one.end),
+        }
+        ring.dropped_said += one.dropped;
+        let missing = one.end.sequence - one.before.sequence - one.count;
+        let lost = one.gap.map_or(0, |gap| gap.next - gap.first);
+        if one.gap.is_some_and(|gap| gap.reason == GapReason::Overwritten) {
+            ring.overwritten += lost;
+            self.counters.dropped += missing;
+        } else {
+            self.counters.dropped += missing - lost;
+            self.counters.lost += lost;
+        }
+        self.counters.records += one.count;
+        self.host.note_moved(ring.stream.process);
+    }
+
+    /// What was read of a ring found no room: it is read again, and not counted again.
+    fn take_back(ring: &mut Ring, one: &Taken) {
+        ring.reader.seek(one.before);
+        ring.gap = one.gap_before;
+    }
+
+    fn refuse(&mut self, error: &SpoolError) {
+        let refusal = Some((error.errno(), error.to_string()));
+        if self.refusal != refusal {
+            self.messages.push(error.to_string());
+        }
+        self.refusal = refusal;
+    }
+
+    /// Names what rings that are at their end do not name themselves: records behind damage, and
+    /// those that the writer dropped and could not say so any more.
+    pub(super) fn close_rings(&mut self) {
+        for ring in self.host.rings.iter_mut().filter(|ring| !ring.is_closed) {
+            if !ring.reader.is_finished() && !ring.is_read_out {
+                continue;
+            }
+            ring.is_closed = true;
+            let first = ring.reader.next().sequence;
+            let dropped = ring.dropped_now().saturating_sub(ring.dropped_said + ring.overwritten);
+            // Of damaged bytes nobody knows how many records they were.
+            let lost = u64::from(ring.gap == Some(GapReason::Ring));
+            let reason = if lost > 0 { GapReason::Ring } else { GapReason::Dropped };
+            if dropped + lost > 0 {
+                let next = first + dropped + lost;
+                self.gaps.push(Gap { stream: ring.stream, first, next, reason });
+                self.counters.dropped += dropped;
+                self.counters.lost += lost;
+            }
+        }
+    }
+}
+
+/// What is missing in front of a batch, if its first record shows it.
+fn gap_in_front(ring: &mut Ring, batch: &RingBatch, before: RingMark) -> Option<Gap> {
+    let reason = ring.gap?;
+    let next = batch.records().next()?.ok()?.sequence;
+    ring.gap = None;
+    let first = before.sequence;
+    (next > first).then_some(Gap { stream: ring.stream, first, next, reason })
+}
+
+/// The highest number of a call site or context in some records.
+fn names_max(payload: &[u8]) -> u32 {
+    let (mut at, mut most) = (0, 0);
+    while let Some(head) = RecordHead::at(payload, at) {
+        most = most.max(head.context).max(head.site);
+        at += head.bytes;
+    }
+    most
+}
+
+/// What of a batch was read before, and found no room in the spool.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    /// The number that the first record has at least.
+    first: u64,
+    /// Records before this number were counted and given to local outputs.
+    until: u64,
+}
+
+impl Seen {
+    fn of(ring: &Ring, batch: &RingBatch) -> Self {
+        Seen { first: batch.begin().sequence, until: ring.seen }
+    }
+
+    /// Whether the next record of the batch was; to be asked for each.
+    #[inline]
+    pub(super) fn next(&mut self, head: &RecordHead) -> bool {
+        if self.first >= self.until {
+            return false;
+        }
+        let sequence = extended(self.first, head.sequence).unwrap_or(self.first);
+        self.first = sequence + 1;
+        sequence < self.until
+    }
+}
+
+/// Removes records that are for local outputs alone from the end of some frames.
+fn leave_out(frames: &mut Vec<u8>, start: usize) {
+    let (mut at, mut to) = (start, start);
+    while let Some(head) = RecordHead::at(frames, at) {
+        if !is_left_out(&head) {
+            frames.copy_within(at..at + head.bytes, to);
+            to += head.bytes;
+        }
+        at += head.bytes;
+    }
+    frames.truncate(to);
+}
+
+/// Whether the central server is not to have a record.
+#[inline]
+fn is_left_out(head: &RecordHead) -> bool {
+    head.is_local && matches!(head.kind, kind::LOG | kind::SUPPRESSED)
+}
+
+/// Replaces the stamps of records by times, and counts them.
+fn to_time(records: &mut [u8], source: &mut Source, mut seen: Seen) -> Walked {
+    let Source { line, tally, file, .. } = source;
+    let (calibration, dictionary) = (file.calibration(), file.dictionary());
+    let (mut at, mut walked) = (0, Walked::default());
+    while let Some(head) = RecordHead::at(records, at) {
+        if !seen.next(&head) {
+            tally.add(&head, records, at, dictionary);
+        }
+        walked.left_out += u32::from(is_left_out(&head));
+        if head.kind == kind::DROPPED && head.bytes >= RECORD_HEAD + 24 {
+            let word = |number: usize| u64_at(records, at + RECORD_HEAD + number * 8);
+            walked.dropped = walked.dropped.saturating_add(word(0));
+            walked.ranges.push((word(1), word(2)));
+        }
+        let time = line.time_ns(head.stamp, calibration);
+        records[at + 8..at + 16].copy_from_slice(&time.to_le_bytes());
+        at += head.bytes;
+    }
+    walked
+}
+
+/// Adds what is new in a dictionary to the frames.
+fn add_dictionary(
+    source: &mut Source,
+    frames: &mut Vec<u8>,
+    heads: &mut Vec<Head>,
+    messages: &mut Vec<String>,
+) {
+    let refreshed = source.file.refresh();
+    let bytes = refreshed.and_then(|()| source.file.read_dictionary_bytes(source.dictionary));
+    let bytes = match bytes {
+        Ok(bytes) => bytes,
+        Err(error) => return messages.push(error.to_string()),
+    };
+    let stream = StreamId { process: source.info.id, ring: DICTIONARY };
+    for piece in bytes.chunks(DICTIONARY_BYTES) {
+        let next = source.dictionary + piece.len() as u64;
+        let head = Head::of(FrameKind::Dictionary, stream, source.dictionary, next, 0);
+        heads.push(frame::put(frames, head, piece));
+        source.dictionary = next;
+    }
+}

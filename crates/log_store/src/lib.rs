@@ -1,0 +1,25 @@
+//! The central store of log records: none lost, none twice.
+//!
+//! A folder of segments that are only appended to: the central server commits the records of all
+//! streams, merged by time, with the mark of each stream in one write.  Readers need no server: they
+//! open the folder, also while it is written.  `docs/format-log-store.md` defines every byte.
+//!
+//! Uses `segments` (the folder), `log_protocol` (identities; questions that are sent), `logring` and
+//! `log_format` (records and their text); prints nothing.  Begin with `store.rs`; `store/reader.rs` is the
+//! reading side, `query.rs` says which records are wanted, `remote.rs` asks a server for them.
+#![forbid(unsafe_code)]
+
+pub mod audit;
+#[doc(hidden)]
+pub mod fuzzing;
+mod own;
+pub mod query;
+pub mod remote;
+mod store;
+
+pub use own::OwnLog;
+pub use store::{
+    BlockIndex, Chunk, CommitBatch, DICTIONARY_BYTES_MAX, Item, LostPart, ProcessPart, RecordsPart,
+    Recovery, Retention, SequenceGap, Store, StoreError, StoreReader, StoreSettings, StreamPart,
+    Visit, WantsBlock, WantsRecord, name_bit,
+};

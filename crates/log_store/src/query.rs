@@ -1,0 +1,107 @@
+//! Which records are wanted: by level, logger, host, process, time, text.
+//!
+//! What the index of a block rules out is not read; the message of a record is made only if its text
+//! is asked for, and last.
+
+use log_format::{LogRecord, RecordOrigin, write_message};
+use logring::LogLevel;
+use logring::abi::kind;
+
+use crate::store::{BlockIndex, Chunk, Item, name_bit};
+use log_protocol::levels::matches;
+
+/// What is wanted.  What is empty or `None` rules nothing out.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// This level and above.
+    pub level: Option<LogLevel>,
+    /// Names of loggers; `*` stands for any text.
+    pub logger: String,
+    /// Names of hosts.
+    pub host: String,
+    /// Names of processes, or a pid.
+    pub process: String,
+    /// From this time on, in ns since 1970.
+    pub from_ns: Option<u64>,
+    /// Before this time.
+    pub until_ns: Option<u64>,
+    /// Text in the message.
+    pub text: String,
+    /// What the message fits.
+    pub regex: Option<regex::bytes::Regex>,
+    /// Also records about clocks and threads.
+    pub all_kinds: bool,
+}
+
+impl Filter {
+    /// Whether a block may hold records that are wanted.
+    #[must_use]
+    pub fn wants_block(&self, chunk: &Chunk, block: &BlockIndex) -> bool {
+        let is_late = self.from_ns.is_some_and(|from| block.last_ns < from);
+        let is_early = self.until_ns.is_some_and(|until| block.first_ns >= until);
+        if is_late || is_early {
+            return false;
+        }
+        let has_level = self.level.is_none_or(|level| {
+            block.levels[usize::from(level.number())..].iter().any(|count| *count > 0)
+        });
+        let is_exact = !self.logger.is_empty() && !self.logger.contains('*');
+        let has_logger = !is_exact || block.loggers & name_bit(self.logger.as_bytes()) != 0;
+        let is_process = |info: &log_protocol::ProcessInfo| self.wants_process(info);
+        has_level && has_logger && chunk.processes.iter().any(|part| is_process(&part.info))
+    }
+
+    fn wants_process(&self, info: &log_protocol::ProcessInfo) -> bool {
+        let is_named = matches(&self.process, &info.name)
+            || self.process.parse::<u32>().is_ok_and(|pid| pid == info.pid);
+        is_named && matches(&self.host, &info.host)
+    }
+
+    /// The record, if it is wanted; `scratch` is for its message.
+    pub fn wanted<'a>(&self, item: &Item<'a>, scratch: &mut Vec<u8>) -> Option<LogRecord<'a>> {
+        let record = item.record;
+        let is_log = matches!(record.kind, kind::LOG | kind::DROPPED | kind::SUPPRESSED);
+        if !is_log && !self.all_kinds {
+            return None;
+        }
+        let time = record.stamp;
+        if self.from_ns.is_some_and(|from| time < from)
+            || self.until_ns.is_some_and(|until| time >= until)
+        {
+            return None;
+        }
+        let number = record.flags & logring::abi::LEVEL_MASK;
+        if self.level.is_some_and(|level| number < level.number()) {
+            return None;
+        }
+        if !self.wants_process(item.process) {
+            return None;
+        }
+        let origin = RecordOrigin {
+            host: &item.process.host,
+            process: &item.process.name,
+            pid: item.process.pid,
+            thread: &item.stream.thread,
+            tid: item.stream.tid,
+            ring: item.stream.ring,
+        };
+        let record = LogRecord::new(record, item.dictionary, origin, time);
+        if !matches(&self.logger, record.logger()) {
+            return None;
+        }
+        if !self.text.is_empty() || self.regex.is_some() {
+            scratch.clear();
+            write_message(scratch, &record);
+            let has_text = self.text.is_empty() || contains(scratch, self.text.as_bytes());
+            let fits = self.regex.as_ref().is_none_or(|regex| regex.is_match(scratch));
+            if !has_text || !fits {
+                return None;
+            }
+        }
+        Some(record)
+    }
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    memchr::memmem::find(text, part).is_some()
+}

@@ -1,0 +1,418 @@
+//! Reading a store: what its index lets through, in the order of time.
+//!
+//! Heads and tables of all chunks are read; blocks only where their index allows a match.  Blocks
+//! whose times overlap are merged; one is held in memory from its first record to its last.
+//! Nothing is locked: a store may be read while it is written.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use logring::{Dictionary, RecordIterator, RingRecord};
+
+use crate::store::segment::{self, Piece, Segment};
+use crate::store::{BLOCK_STREAM_BYTES, BlockIndex, Chunk, RUN_BYTES, StreamPart, split_block};
+use log_protocol::bytes::{u32_at, u64_at};
+use log_protocol::{ProcessId, ProcessInfo};
+
+/// A record of a store, and what it means.
+#[derive(Debug, Clone, Copy)]
+pub struct Item<'a> {
+    /// The process that wrote it.
+    pub process: &'a ProcessInfo,
+    /// The ring and the thread.
+    pub stream: &'a StreamPart,
+    /// The record; its stamp is in ns since 1970.
+    pub record: &'a RingRecord<'a>,
+    /// The dictionary of its process, as far as it is known.
+    pub dictionary: &'a Dictionary,
+    /// The bytes of the dictionary, if the reader keeps them.
+    pub dictionary_bytes: &'a [u8],
+}
+
+/// Reads a store.
+#[derive(Debug)]
+pub struct StoreReader {
+    folder: PathBuf,
+    /// The dictionaries of processes.
+    dictionaries: HashMap<ProcessId, Dictionary>,
+    /// Their bytes, if they are to be passed on.
+    dictionary_bytes: Option<HashMap<ProcessId, Vec<u8>>>,
+    /// The segment that is read, and its number.
+    current: Option<(u64, Segment)>,
+    /// The segment that comes next.
+    next: u64,
+    /// What was damaged: file, first byte, byte after the last.
+    pub damaged: Vec<(PathBuf, u64, u64)>,
+}
+
+/// A block that may hold records that are wanted.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    path: Arc<PathBuf>,
+    at: u64,
+    chunk: Arc<Chunk>,
+    block: usize,
+}
+
+impl Candidate {
+    pub(super) fn last_ns(&self) -> u64 {
+        self.chunk.blocks[self.block].last_ns
+    }
+}
+
+/// A block that is read.
+struct OpenBlock {
+    chunk: Arc<Chunk>,
+    raw: Vec<u8>,
+    /// Bytes of records in `raw`.
+    records: usize,
+    cursor: BlockCursor,
+}
+
+/// Where in a block the next record is.
+#[derive(Debug, Default)]
+struct BlockCursor {
+    at: usize,
+    run: usize,
+    left_in_run: u32,
+    stream: u32,
+    /// By stream: the sequence number that comes next.
+    expected: HashMap<u32, u64>,
+}
+
+/// What a visitor does with records.
+pub type Visit<'a> = dyn FnMut(&Item<'_>) -> ControlFlow<()> + 'a;
+
+impl StoreReader {
+    /// Reads a store from its first segment on.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        let first = segment::NAMES.list(folder)?.first().copied().unwrap_or(0);
+        Ok(StoreReader {
+            folder: folder.to_owned(),
+            dictionaries: HashMap::new(),
+            dictionary_bytes: None,
+            current: None,
+            next: first,
+            damaged: Vec::new(),
+        })
+    }
+
+    /// Keeps the bytes of dictionaries, for whoever passes records on.
+    pub fn keep_dictionary_bytes(&mut self) {
+        self.dictionary_bytes = Some(HashMap::new());
+    }
+
+    /// The next chunk that is committed; `None` if there is none yet.  Dictionaries are taken over.
+    ///
+    /// # Errors
+    /// If a segment cannot be read.
+    pub fn next_chunk(&mut self) -> io::Result<Option<(Arc<Chunk>, u64)>> {
+        loop {
+            if self.current.is_none() && !self.open_next()? {
+                return Ok(None);
+            }
+            let Some((number, segment)) = &mut self.current else { return Ok(None) };
+            let number = *number;
+            // A segment is closed when there is one behind it; looked up only at its end.
+            let mut piece = segment.next(false)?;
+            if piece.is_none() {
+                let Some(after) = following(&self.folder, number)? else { return Ok(None) };
+                piece = segment.next(true)?;
+                if piece.is_none() {
+                    self.current = None;
+                    self.next = after;
+                    continue;
+                }
+            }
+            match piece {
+                Some(Piece::Chunk(at, chunk)) => {
+                    let dictionaries = segment.dictionaries(at, &chunk)?;
+                    self.take_dictionaries(&chunk, &dictionaries);
+                    return Ok(Some((Arc::from(chunk), at)));
+                }
+                Some(Piece::Damage(from, to)) => {
+                    let path = segment::NAMES.path(&self.folder, number);
+                    self.damaged.push((path, from, to));
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Opens the next segment; whether there is one.
+    fn open_next(&mut self) -> io::Result<bool> {
+        let numbers = segment::NAMES.list(&self.folder)?;
+        for number in numbers.into_iter().filter(|number| *number >= self.next) {
+            let path = segment::NAMES.path(&self.folder, number);
+            match Segment::open(&path) {
+                Ok(Some(segment)) => {
+                    self.current = Some((number, segment));
+                    return Ok(true);
+                }
+                // Its head is being written, or was never.
+                Ok(None) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+
+    fn take_dictionaries(&mut self, chunk: &Chunk, bytes: &[Option<Vec<u8>>]) {
+        for (part, bytes) in chunk.processes.iter().zip(bytes) {
+            let dictionary = self.dictionaries.entry(part.info.id).or_default();
+            let here = dictionary.length_bytes();
+            let skip = here.checked_sub(part.dictionary_offset).and_then(|n| n.try_into().ok());
+            let new = skip.and_then(|skip: usize| bytes.as_deref()?.get(skip..));
+            // What is malformed ends the dictionary; its records are shown without their texts.
+            let added = new.map(|new| dictionary.add(new));
+            if let (Some(kept), Some(new), Some(Ok(used))) =
+                (&mut self.dictionary_bytes, new, added)
+            {
+                let kept = kept.entry(part.info.id).or_default();
+                kept.extend_from_slice(new.get(..used).unwrap_or(new));
+            }
+        }
+    }
+
+    /// The path of the segment that is read.
+    fn path(&self) -> PathBuf {
+        segment::NAMES.path(&self.folder, self.current.as_ref().map_or(0, |(number, _)| *number))
+    }
+
+    /// Visits the records of a chunk that was just read, in the order of their times.
+    ///
+    /// # Errors
+    /// If the segment cannot be read.
+    pub fn visit_chunk(
+        &mut self,
+        chunk: &Arc<Chunk>,
+        at: u64,
+        wanted: &dyn Fn(&Chunk, &BlockIndex) -> bool,
+        visit: &mut Visit<'_>,
+    ) -> io::Result<ControlFlow<()>> {
+        for block in 0..chunk.blocks.len() {
+            if !wanted(chunk, &chunk.blocks[block]) {
+                continue;
+            }
+            let Some((_, segment)) = &self.current else { break };
+            let Some(mut open) = OpenBlock::read(segment, at, chunk, block)? else {
+                self.damaged.push((self.path(), at, at + chunk.total_bytes));
+                continue;
+            };
+            while let Some((stream, record)) = open.next() {
+                if self.show(chunk, stream, &record, visit).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn show(
+        &self,
+        chunk: &Chunk,
+        stream: u32,
+        record: &RingRecord<'_>,
+        visit: &mut Visit<'_>,
+    ) -> ControlFlow<()> {
+        let Some(stream) = chunk.streams.get(stream as usize) else {
+            return ControlFlow::Continue(());
+        };
+        let process = &chunk.processes[stream.process as usize].info;
+        let Some(dictionary) = self.dictionaries.get(&process.id) else {
+            return ControlFlow::Continue(());
+        };
+        let kept = self.dictionary_bytes.as_ref().and_then(|kept| kept.get(&process.id));
+        let dictionary_bytes = kept.map_or(&[][..], Vec::as_slice);
+        visit(&Item { process, stream, record, dictionary, dictionary_bytes })
+    }
+
+    /// Visits every record that is committed by now and that the index lets through, in the order
+    /// of their times.
+    ///
+    /// # Errors
+    /// If a segment cannot be read.
+    pub fn visit_all(
+        &mut self,
+        wanted: &dyn Fn(&Chunk, &BlockIndex) -> bool,
+        visit: &mut Visit<'_>,
+    ) -> io::Result<ControlFlow<()>> {
+        let candidates = self.candidates(wanted)?;
+        self.merge(candidates, visit)
+    }
+
+    /// The blocks that are committed by now and that the index lets through.
+    pub(super) fn candidates(
+        &mut self,
+        wanted: &dyn Fn(&Chunk, &BlockIndex) -> bool,
+    ) -> io::Result<Vec<Candidate>> {
+        let mut candidates = Vec::new();
+        while let Some((chunk, at)) = self.next_chunk()? {
+            let path = Arc::new(self.path());
+            for block in 0..chunk.blocks.len() {
+                if wanted(&chunk, &chunk.blocks[block]) {
+                    let (path, chunk) = (path.clone(), chunk.clone());
+                    candidates.push(Candidate { path, at, chunk, block });
+                }
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// Merges the records of blocks by their times.
+    pub(super) fn merge(
+        &mut self,
+        mut candidates: Vec<Candidate>,
+        visit: &mut Visit<'_>,
+    ) -> io::Result<ControlFlow<()>> {
+        // The earliest is last, where it is taken from.
+        candidates.sort_by_key(|one| Reverse(one.chunk.blocks[one.block].first_ns));
+        let mut opened: HashMap<Arc<PathBuf>, Segment> = HashMap::new();
+        let mut blocks: HashMap<usize, OpenBlock> = HashMap::new();
+        let mut heap: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
+        let mut made = 0;
+        loop {
+            // Every block that may hold a record before the earliest that is open is opened.
+            while let Some(next) = candidates.last() {
+                let first = next.chunk.blocks[next.block].first_ns;
+                if heap.peek().is_some_and(|Reverse((stamp, _))| *stamp < first) {
+                    break;
+                }
+                let Some(next) = candidates.pop() else { break };
+                if let Some(mut block) = self.open_candidate(&next, &mut opened)?
+                    && let Some(stamp) = block.stamp()
+                {
+                    heap.push(Reverse((stamp, made)));
+                    blocks.insert(made, block);
+                    made += 1;
+                }
+            }
+            let Some(Reverse((_, number))) = heap.pop() else { break };
+            let Some(block) = blocks.get_mut(&number) else { continue };
+            let limit = heap.peek().map_or(u64::MAX, |Reverse((stamp, _))| *stamp);
+            let coming = candidates.last().map_or(u64::MAX, |c| c.chunk.blocks[c.block].first_ns);
+            match self.show_until(block, limit.min(coming), visit) {
+                Some(ControlFlow::Break(())) => return Ok(ControlFlow::Break(())),
+                Some(ControlFlow::Continue(())) => {
+                    let stamp = block.stamp().unwrap_or(u64::MAX);
+                    heap.push(Reverse((stamp, number)));
+                }
+                None => drop(blocks.remove(&number)),
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Shows records of a block that are not after `limit`, and at least one; `None` at its end.
+    fn show_until(
+        &self,
+        block: &mut OpenBlock,
+        limit: u64,
+        visit: &mut Visit<'_>,
+    ) -> Option<ControlFlow<()>> {
+        let chunk = block.chunk.clone();
+        loop {
+            let (stream, record) = block.next()?;
+            if self.show(&chunk, stream, &record, visit).is_break() {
+                return Some(ControlFlow::Break(()));
+            }
+            if block.stamp()? > limit {
+                return Some(ControlFlow::Continue(()));
+            }
+        }
+    }
+
+    fn open_candidate(
+        &mut self,
+        candidate: &Candidate,
+        opened: &mut HashMap<Arc<PathBuf>, Segment>,
+    ) -> io::Result<Option<OpenBlock>> {
+        if !opened.contains_key(&candidate.path) {
+            // Retention may have removed it meanwhile.
+            match Segment::open(&candidate.path) {
+                Ok(Some(segment)) => drop(opened.insert(candidate.path.clone(), segment)),
+                Ok(None) => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        let Some(segment) = opened.get(&candidate.path) else { return Ok(None) };
+        let block = OpenBlock::read(segment, candidate.at, &candidate.chunk, candidate.block)?;
+        if block.is_none() {
+            let end = candidate.at + candidate.chunk.total_bytes;
+            self.damaged.push((candidate.path.to_path_buf(), candidate.at, end));
+        }
+        Ok(block)
+    }
+}
+
+impl OpenBlock {
+    fn read(
+        segment: &Segment,
+        at: u64,
+        chunk: &Arc<Chunk>,
+        number: usize,
+    ) -> io::Result<Option<Self>> {
+        let Some(raw) = segment.block(at, chunk, number)? else { return Ok(None) };
+        let Some((records, _, streams)) = split_block(&raw, &chunk.blocks[number]) else {
+            return Ok(None);
+        };
+        let expected = streams
+            .chunks_exact(BLOCK_STREAM_BYTES)
+            .map(|entry| (u32_at(entry, 0), u64_at(entry, 8)))
+            .collect();
+        let records = records.len();
+        let cursor = BlockCursor { expected, ..BlockCursor::default() };
+        Ok(Some(OpenBlock { chunk: chunk.clone(), raw, records, cursor }))
+    }
+
+    /// Goes to the run of the next record; `false` at the end.
+    fn find_run(&mut self) -> bool {
+        while self.cursor.left_in_run == 0 {
+            let runs = &self.raw[self.records..];
+            let at = self.cursor.run * RUN_BYTES;
+            if self.cursor.at >= self.records || at + RUN_BYTES > runs.len() {
+                return false;
+            }
+            self.cursor.stream = u32_at(runs, at);
+            self.cursor.left_in_run = u32_at(runs, at + 4);
+            self.cursor.run += 1;
+        }
+        self.cursor.at < self.records
+    }
+
+    /// The stamp of the next record.
+    fn stamp(&mut self) -> Option<u64> {
+        self.find_run().then(|| u64_at(&self.raw, self.cursor.at + 8))
+    }
+
+    /// The next record and its stream.
+    fn next(&mut self) -> Option<(u32, RingRecord<'_>)> {
+        if !self.find_run() {
+            return None;
+        }
+        let cursor = &mut self.cursor;
+        let expected = cursor.expected.entry(cursor.stream).or_insert(0);
+        let bytes = &self.raw[cursor.at..self.records];
+        let length = usize::from(u16::from_le_bytes(*bytes.first_chunk()?)) * 8;
+        let mut records = RecordIterator::new(bytes.get(..length)?, *expected);
+        let record = records.next()?.ok()?;
+        *expected = record.sequence.wrapping_add(1);
+        cursor.at += length;
+        cursor.left_in_run -= 1;
+        Some((cursor.stream, record))
+    }
+}
+
+/// The number of the segment after this one.
+fn following(folder: &Path, number: u64) -> io::Result<Option<u64>> {
+    Ok(segment::NAMES.list(folder)?.into_iter().find(|other| *other > number))
+}

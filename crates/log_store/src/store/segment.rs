@@ -1,0 +1,178 @@
+//! Segments: the files of a store, and how their chunks are found, also behind damage.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use crate::store::chunk::{Chunk, HEAD_BYTES as CHUNK_HEAD_BYTES, MAGIC as CHUNK_MAGIC};
+use segments::{HEAD_BYTES, HeadError, SegmentHead, SegmentNames};
+
+/// A segment begins so.
+pub(crate) const MAGIC: [u8; 8] = *b"whitlogS";
+/// The version of the format.
+pub(crate) const VERSION: u32 = 1;
+/// How segments are named.
+pub(crate) const NAMES: SegmentNames =
+    SegmentNames { prefix: "", suffix: ".logs", is_hexadecimal: true };
+/// Bytes that are searched at once for the next chunk.
+const SEARCH_BYTES: usize = 1 << 20;
+
+/// A part of a segment.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    /// A chunk whose head and tables are sound.
+    Chunk(u64, Box<Chunk>),
+    /// Bytes that are no chunk.
+    Damage(u64, u64),
+}
+
+/// A segment that is read.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) file: File,
+    pub(crate) head: SegmentHead,
+    /// Where the next piece begins.
+    pub(crate) at: u64,
+    table: Vec<u8>,
+}
+
+impl Segment {
+    /// Opens a segment.  `None`: its head is not whole, so nothing was ever committed to it.
+    pub(crate) fn open(path: &Path) -> io::Result<Option<Self>> {
+        let file = File::open(path)?;
+        let mut head = [0; HEAD_BYTES];
+        let length = read_at_most(&file, &mut head, 0)?;
+        match SegmentHead::decode(&head[..length], MAGIC, VERSION) {
+            Ok(head) => Ok(Some(Segment { file, head, at: HEAD_BYTES as u64, table: Vec::new() })),
+            Err(HeadError::Version(version)) => Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!("version {version}, this program reads version {VERSION}"),
+            )),
+            Err(HeadError::Unsound) => Ok(None),
+        }
+    }
+
+    /// The next piece; `None` at the end of what is there.  At a piece that is not whole yet it
+    /// gives `None` too, unless `is_closed`: then nothing more is written, and it is damage.
+    pub(crate) fn next(&mut self, is_closed: bool) -> io::Result<Option<Piece>> {
+        let start = self.at;
+        let length = self.file.metadata()?.len();
+        if start >= length {
+            return Ok(None);
+        }
+        if let Some(chunk) = self.chunk_at(start, length)? {
+            self.at = start + chunk.total_bytes;
+            return Ok(Some(Piece::Chunk(start, Box::new(chunk))));
+        }
+        // What is behind decides whether this is damage or the end that is being written.
+        let found = self.search(start + 1, length)?;
+        if found.is_none() && !is_closed {
+            return Ok(None);
+        }
+        self.at = found.unwrap_or(length);
+        Ok(Some(Piece::Damage(start, self.at)))
+    }
+
+    fn chunk_at(&mut self, at: u64, length: u64) -> io::Result<Option<Chunk>> {
+        let mut head = [0; CHUNK_HEAD_BYTES];
+        if read_at_most(&self.file, &mut head, at)? < head.len() {
+            return Ok(None);
+        }
+        let Some(bytes) = Chunk::table_bytes(&head) else { return Ok(None) };
+        let total = Chunk::total_of(&head);
+        let whole = (head.len() + bytes) as u64;
+        if total < whole || at.checked_add(total).is_none_or(|end| end > length) {
+            return Ok(None);
+        }
+        self.table.resize(bytes, 0);
+        self.file.read_exact_at(&mut self.table, at + head.len() as u64)?;
+        Ok(Chunk::decode(&head, &self.table))
+    }
+
+    /// The next place at or after `from` where a sound chunk begins.
+    fn search(&mut self, mut from: u64, length: u64) -> io::Result<Option<u64>> {
+        let mut buffer = vec![0; SEARCH_BYTES + CHUNK_MAGIC.len()];
+        while from + (CHUNK_HEAD_BYTES as u64) <= length {
+            let read = read_at_most(&self.file, &mut buffer, from)?;
+            let starts = buffer[..read].windows(4).enumerate();
+            let places: Vec<u64> = starts
+                .filter(|(_, four)| *four == CHUNK_MAGIC)
+                .map(|(at, _)| from + at as u64)
+                .collect();
+            for place in places {
+                if self.chunk_at(place, length)?.is_some() {
+                    return Ok(Some(place));
+                }
+            }
+            from += SEARCH_BYTES as u64;
+        }
+        Ok(None)
+    }
+
+    /// Whether dictionaries and blocks of a chunk have their checksums.
+    pub(crate) fn is_body_sound(&self, at: u64, chunk: &Chunk) -> io::Result<bool> {
+        let mut buffer = Vec::new();
+        let mut place = at + chunk.dictionaries_at;
+        for part in &chunk.processes {
+            buffer.resize(part.dictionary_bytes as usize, 0);
+            self.file.read_exact_at(&mut buffer, place)?;
+            place += u64::from(part.dictionary_bytes);
+            if crc32c::crc32c(&buffer) != part.dictionary_crc {
+                return Ok(false);
+            }
+        }
+        for block in &chunk.blocks {
+            buffer.resize(block.bytes as usize, 0);
+            self.file.read_exact_at(&mut buffer, at + block.offset)?;
+            if crc32c::crc32c(&buffer) != block.crc {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The dictionaries of a chunk: for each of its processes its bytes; `None` where they are
+    /// damaged.
+    pub(crate) fn dictionaries(&self, at: u64, chunk: &Chunk) -> io::Result<Vec<Option<Vec<u8>>>> {
+        let mut place = at + chunk.dictionaries_at;
+        let mut all = Vec::with_capacity(chunk.processes.len());
+        for part in &chunk.processes {
+            let mut bytes = vec![0; part.dictionary_bytes as usize];
+            self.file.read_exact_at(&mut bytes, place)?;
+            place += bytes.len() as u64;
+            all.push((crc32c::crc32c(&bytes) == part.dictionary_crc).then_some(bytes));
+        }
+        Ok(all)
+    }
+
+    /// The raw bytes of a block; `None` if it is damaged.
+    pub(crate) fn block(
+        &self,
+        at: u64,
+        chunk: &Chunk,
+        number: usize,
+    ) -> io::Result<Option<Vec<u8>>> {
+        let Some(block) = chunk.blocks.get(number) else { return Ok(None) };
+        let mut bytes = vec![0; block.bytes as usize];
+        self.file.read_exact_at(&mut bytes, at + block.offset)?;
+        if crc32c::crc32c(&bytes) != block.crc {
+            return Ok(None);
+        }
+        let raw = zstd::bulk::decompress(&bytes, block.raw_bytes as usize);
+        Ok(raw.ok().filter(|raw| raw.len() == block.raw_bytes as usize))
+    }
+}
+
+fn read_at_most(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut read = 0;
+    while read < buffer.len() {
+        match file.read_at(&mut buffer[read..], at + read as u64) {
+            Ok(0) => break,
+            Ok(count) => read += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(read)
+}
