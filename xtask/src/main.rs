@@ -26,6 +26,7 @@ mod vm;
 const HELP: &str = "\
 cargo xtask ci       all checks and tests: what CI runs; --strict (or CI=true) also fails on a
                      test that was skipped and is not on the list in xtask/src/skips.rs
+cargo xtask fmt      format all code, also the files that `cargo fmt` does not find
 cargo xtask tidy     the house rules alone
 cargo xtask gen      rewrite generated files (docs/reference); --check only compares
 cargo xtask smoke    run every fuzz target and every benchmark at its smallest size
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["ci"] => ci(std::env::var_os("CI").is_some_and(|value| value == "true")),
         ["ci", "--strict"] => ci(true),
+        ["fmt"] => format(&[]),
         ["tidy"] => tidy::run(),
         ["gen"] => generate::run(false),
         ["gen", "--check"] => generate::run(true),
@@ -74,7 +76,7 @@ fn main() -> ExitCode {
 /// is built; of the others each one runs, so that one run tells all that is wrong.
 fn ci(strict: bool) -> anyhow::Result<()> {
     let ledger = Ledger::begin()?;
-    step("fmt", || run("cargo", &["fmt", "--all", "--check"]))?;
+    step("fmt", || format(&["--check"]))?;
     step("tidy", tidy::run)?;
     step("clippy", || {
         run("cargo", &["clippy", "-q", "--workspace", "--all-targets", "--", "-D", "warnings"])
@@ -110,6 +112,28 @@ fn ci(strict: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Formats all code by `rustfmt` with these options.  `cargo fmt` alone does not find the modules that
+/// the macro of `crates/source/src/lib.rs` declares.
+fn format(options: &[&str]) -> anyhow::Result<()> {
+    let mut command = cargo(&["fmt", "--all", "--"]);
+    command.args(options).args(rust_files(&root().join("crates/source/src"))?);
+    finish(command)
+}
+
+/// The Rust files in a folder and below it.
+fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.append(&mut rust_files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
 /// The documentation of all crates, without warnings.
 fn doc() -> anyhow::Result<()> {
     let mut doc = cargo(&["doc", "-q", "--workspace", "--no-deps", "--document-private-items"]);
@@ -141,6 +165,11 @@ fn step(name: &str, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result
 /// The top of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned()
+}
+
+/// The build directory: what `CARGO_TARGET_DIR` names, or `target`.
+fn target() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into()))
 }
 
 fn cargo(arguments: &[&str]) -> Command {
