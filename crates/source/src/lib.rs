@@ -156,7 +156,7 @@ pub struct Entry {
     pub cadence: Cadence,
     /// How views show it at each level; without a layout, they show all fields in columns.
     pub layouts: &'static [Layout],
-    /// Its options on the command line.
+    /// The options of the source on the command line.
     pub options: &'static [&'static SourceOption],
     /// Whether it is opened only if it is selected by name or letter: a source that slows every
     /// task of the machine, or that has data only in recordings of `whit run`.

@@ -61,7 +61,7 @@ impl EndedList {
         self.closed.get(index).or_else(|| self.open.get(index - self.closed.len()))
     }
 
-    /// Those that ended in the interval of the processes' rates.
+    /// The processes that ended in the interval of the processes' rates.
     pub(crate) fn closed(&self) -> &[Ended] {
         &self.closed
     }

@@ -109,7 +109,7 @@ impl Digests {
     /// Writes the files, each by its extension and text.
     ///
     /// # Errors
-    /// Those of `write`.
+    /// The first error of `write`.
     pub fn finish<E>(self, options: &Options, write: WriteFile<'_, E>) -> Result<Vec<String>, E> {
         let mut notes = Vec::new();
         for part in &self.parts {

@@ -154,7 +154,7 @@ struct Columns {
 /// The columns of one instance, or of a summary.
 struct Instance {
     name: Vec<u8>,
-    /// Its row in the table at the latest tick.
+    /// The row of the instance in the table at the latest tick.
     index: usize,
     columns: Vec<Column>,
 }

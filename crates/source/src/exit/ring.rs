@@ -68,7 +68,7 @@ struct End {
 /// A process that exited, whose CPU time is not final.
 struct Unsettled {
     counted_ns: u64,
-    /// Its index among the exits, or [`SHOWN`].
+    /// The index among the exits, or [`SHOWN`].
     index: u32,
 }
 

@@ -65,7 +65,7 @@ pub(super) struct Taskstats {
 
 struct End {
     stats: Stats,
-    /// Its start: exact if a pass has seen it, else rounded to the second.
+    /// The start time: exact if a pass has seen it, else rounded to the second.
     start_ticks: u64,
     is_start_exact: bool,
 }

@@ -28,7 +28,7 @@ pub(super) struct KnownTask {
     pub(super) user: Vec<u8>,
     pub(super) user_generation: u64,
     pub(super) parent: i32,
-    /// Its number of threads at the latest reading.
+    /// The number of threads at the latest reading.
     pub(super) threads: u64,
     /// The filter's decision about this program.
     pub(super) choice: Choice,
@@ -36,7 +36,7 @@ pub(super) struct KnownTask {
     pub(super) shown: CpuTime,
     pub(super) run_ns: u64,
     pub(super) sums: [u64; SUMS],
-    /// Its row, [`NO_ROW`] if it has none.
+    /// The index of the row, [`NO_ROW`] if there is none.
     pub(super) row: usize,
 }
 

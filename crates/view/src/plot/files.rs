@@ -81,7 +81,7 @@ impl PlotFiles {
     /// Passes the text of one tick to `write`.
     ///
     /// # Errors
-    /// Those of `write`.
+    /// The first error of `write`.
     pub fn frame(&mut self, frame: &Frame<'_>, write: &mut WritePlot<'_>) -> io::Result<()> {
         if !self.formatter.take(frame) || self.formatter.left_out {
             return Ok(());
