@@ -93,7 +93,7 @@ impl CounterSource for Interrupts {
             }
             line.text.clear();
             line.text.extend_from_slice(interrupt.line);
-            if self.take(interrupt, table).is_none() {
+            if self.add_rows(interrupt, table).is_none() {
                 return State::Failed(rustix::io::Errno::FBIG.raw_os_error());
             }
             let line = &mut self.lines[number];
@@ -173,7 +173,7 @@ impl Interrupts {
     }
 
     /// Adds the rows of one interrupt; `None` when the table is full.
-    fn take(&mut self, mut interrupt: Interrupt<'_>, table: &mut Table) -> Option<()> {
+    fn add_rows(&mut self, mut interrupt: Interrupt<'_>, table: &mut Table) -> Option<()> {
         let first = table.rows();
         if interrupt.is_single() {
             if let Some(count) = interrupt.take_count() {

@@ -166,7 +166,7 @@ impl TaskTable {
 
     /// The task's slot, and whether it is new; keys must come in ascending order.
     #[inline]
-    pub(super) fn take(&mut self, key: u64, pid: i32, start: u64) -> (usize, bool) {
+    pub(super) fn find_or_add(&mut self, key: u64, pid: i32, start: u64) -> (usize, bool) {
         self.pass_over(key);
         let held = self.before.get(self.cursor).copied();
         if let Some(task) = held
@@ -234,7 +234,7 @@ mod tests {
     fn reading(task_table: &mut TaskTable, tasks: &[(i32, u64)]) -> Vec<bool> {
         task_table.begin();
         let new = |&(pid, start): &(i32, u64)| {
-            task_table.take(u64::from(pid.unsigned_abs()), pid, start).1
+            task_table.find_or_add(u64::from(pid.unsigned_abs()), pid, start).1
         };
         let new = tasks.iter().map(new).collect();
         task_table.end();
