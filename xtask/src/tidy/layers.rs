@@ -10,7 +10,7 @@ const LAYERS: &[&[&str]] = &[
     &["procfs", "layout", "template", "spawn", "bpf", "rpn", "timespec", "rrdclient", "logring"],
     &["source", "recording", "rrd", "view", "sink", "snmp", "logdrain"],
     &["recorder", "feed", "graph", "logcarry", "logger", "run", "trace", "agent"],
-    &["web", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench"],
+    &["poll", "rrdcached", "rrdtool", "top", "doctor", "bench"],
     &["cli", "librrd"],
 ];
 
