@@ -29,6 +29,7 @@ cargo xtask ci       all checks and tests: what CI runs; --strict (or CI=true) a
                      test that was skipped and is not on the list in xtask/src/skips.rs;
                      --long: random comparisons run all of their cases instead of a share
 cargo xtask test     all tests, several files at a time, with the slowest at the end
+cargo xtask fmt      format all code, also the files that `cargo fmt` does not find
 cargo xtask tidy     the house rules alone
 cargo xtask gen      rewrite generated files (docs/reference); --check only compares
 cargo xtask smoke    run every benchmark at its smallest size
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
             ci(is_ci || options.contains(&"--strict"), options.contains(&"--long"))
         }
         ["test"] => suite::build().and_then(|built| suite::run(&built, &[])),
+        ["fmt"] => format(&[]),
         ["tidy"] => tidy::run(),
         ["gen"] => build_whit(false).and_then(|whit| generate::run(&whit, false)),
         ["gen", "--check"] => build_whit(false).and_then(|whit| generate::run(&whit, true)),
@@ -82,7 +84,7 @@ fn main() -> ExitCode {
 fn ci(strict: bool, long: bool) -> anyhow::Result<()> {
     let ledger = Ledger::begin()?;
     let steps = Steps::default();
-    steps.must("fmt", || run("cargo", &["fmt", "--all", "--check"]))?;
+    steps.must("fmt", || format(&["--check"]))?;
     steps.must("tidy", tidy::run)?;
     let built = steps.must("build", suite::build)?;
     std::thread::scope(|scope| {
@@ -158,6 +160,28 @@ impl Steps {
         }
         steps.iter().filter(|(.., is_failed)| *is_failed).map(|(name, ..)| *name).collect()
     }
+}
+
+/// Formats all code by `rustfmt` with these options.  `cargo fmt` alone does not find the modules that
+/// the macro of `crates/source/src/lib.rs` declares.
+fn format(options: &[&str]) -> anyhow::Result<()> {
+    let mut command = cargo(&["fmt", "--all", "--"]);
+    command.args(options).args(rust_files(&root().join("crates/source/src"))?);
+    finish(command)
+}
+
+/// The Rust files in a folder and below it.
+fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.append(&mut rust_files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(files)
 }
 
 /// The documentation of all crates, without warnings.

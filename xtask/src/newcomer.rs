@@ -1,33 +1,36 @@
 //! Checks the pages for newcomers: adds a source and a view to a copy of the tree, as
-//! `docs/adding-a-source.md` and `docs/adding-a-view.md` say; both must then appear everywhere.
+//! `docs/adding-a-source.md` and `docs/adding-a-view.md` say; the tests must then pass, and both must
+//! appear everywhere.
 //!
-//! The added files are in `xtask/newcomer/`.  The copy is `target/newcomer/tree`; only changed
-//! files are written there, so a second run compiles almost nothing.
+//! The added files are in `xtask/newcomer/`.  The copy is `newcomer/tree` in the build directory;
+//! only changed files are written there, so a second run compiles almost nothing.
 //!
-//! The copy is built into its own directory, `target/newcomer/target`, because cargo cannot tell a
-//! crate of the copy from the same crate of this tree.  The first run links the dependencies there,
-//! which are built already.
+//! The copy is built into its own directory, `newcomer/target`, because cargo cannot tell a crate of
+//! the copy from the same crate of this tree.  The first run links the dependencies there, which are
+//! built already.  Every call of cargo selects the same packages and targets, so that nothing is built
+//! twice with other features.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
 
-use crate::{finish, root};
+use crate::{finish, root, target};
 
 /// The added files: the name in `xtask/newcomer/`, and the path in the copy.
 const FILES: &[(&str, &str)] = &[
     ("softnet_stat.rs", "crates/procfs/src/softnet_stat.rs"),
     ("softnet.rs", "crates/source/src/softnet.rs"),
     ("softnet_stat.txt", "testdata/proc/vm2/proc/net/softnet_stat"),
+    ("softnet_stat_later.txt", "testdata/proc/vm2/later/proc/net/softnet_stat"),
     ("influx.rs", "crates/view/src/influx.rs"),
 ];
 
 /// The lines added to registries: the file, the line, and its position.
 const LINES: &[(&str, &str, Position)] = &[
     ("crates/procfs/src/lib.rs", "pub mod softnet_stat;", Position::Sorted("pub mod ")),
-    ("crates/source/src/lib.rs", "mod softnet;", Position::Sorted("mod ")),
-    ("crates/source/src/lib.rs", "    &softnet::ENTRY,", Position::EndOf("pub static ALL")),
+    ("crates/source/src/lib.rs", "    mod softnet;", Position::Sorted("    mod ")),
     ("crates/view/src/lib.rs", "mod influx;", Position::Sorted("mod ")),
     ("crates/view/src/lib.rs", "    &influx::ENTRY,", Position::EndOf("pub static ALL")),
 ];
@@ -53,55 +56,81 @@ const SHOWN: &[(&str, &[&str], &str)] = &[
     ("influx", &["--influx"], "softnet,host="),
 ];
 
-/// The build directory of the copy.
-const TARGET: &str = "target/newcomer/target";
+/// What is built: the crates in which sources and views are, and the program.  Each call selects the
+/// same packages, so that all share one build.
+const PACKAGES: [&str; 10] =
+    ["-p", "procfs", "-p", "source", "-p", "layout", "-p", "view", "-p", "cli"];
 
-/// Adds a source and a view to the copy, and checks each output for them.
+/// The files of tests that look at every source, view and option.
+const FILES_OF_TESTS: [&str; 7] = [
+    "trees::",
+    "registry::",
+    "layouts_line_up::",
+    "mutation::",
+    "golden::",
+    "every_source::",
+    "options::",
+];
+
+/// Adds a source and a view to the copy, runs the tests, and checks each output for the two.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let tree = root().join("target/newcomer/tree");
+    let tree = folder("tree");
     copy(&tree)?;
     link_dependencies()?;
-    let cargo = |arguments: &[&str]| {
+    let test = |targets: &[&str], tests: &[&str]| {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        command.args(arguments).current_dir(&tree);
-        command.env("CARGO_TARGET_DIR", root().join(TARGET));
+        command.args(["test", "-q"]).args(PACKAGES).args(targets).arg("--").args(tests);
+        command.current_dir(&tree);
+        command.env("CARGO_TARGET_DIR", folder("target"));
         command
     };
-    let tests = ["test", "-q", "-p", "procfs", "-p", "source", "-p", "view", "--lib", "--"];
-    finish(cargo(&[&tests[..], &["softnet", "influx"]].concat()))?;
-    let folder = root().join("target/newcomer/out");
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder)?;
-    finish(cargo(&["build", "-q", "-p", "cli"]))?;
-    let whit = root().join(TARGET).join("debug/whit");
-    output_of(
-        &whit,
-        &["record", "-s", "softnet", "-i0.2", "-c4", "-f", &folder.to_string_lossy()],
-    )?;
-    let recording = only_file(&folder)?;
-    let recording = recording.to_string_lossy();
-    let detail = output_of(&whit, &["play", &recording, "-s", "SOFTNET"])?;
-    has("detail", &detail, "softnet")?;
-    for (name, arguments, word) in SHOWN {
-        let text =
-            output_of(&whit, &[&["play", &recording, "-s", "softnet"][..], arguments].concat())?;
-        has(name, &text, word)?;
-    }
-    has("doctor", &output_of(&whit, &["doctor", "-n", "3"])?, "/proc/net/softnet_stat")?;
-    has("help of play", &output_of(&whit, &["play", "--help"])?, "--influx")?;
-    has("help of record", &output_of(&whit, &["record", "--help"])?, "--influx")?;
-    let reference = folder.join("reference");
+    // The two steps of the pages after the files are there: bless the goldens, write the reference.
+    let mut bless = test(&["--test", "all"], &["golden::every_view_over_every_tree"]);
+    bless.env("WHIT_BLESS", "1");
+    finish(bless)?;
+    let whit = folder("target").join("debug/whit");
+    let reference = tree.join("docs/reference");
     output_of(&whit, &["generate", "reference", "--to", &reference.to_string_lossy()])?;
+    // Of the cases of options only those that are made from the registries.
+    finish(test(&["--test", "all"], &[&FILES_OF_TESTS[..], &["--skip", "options_of_"]].concat()))?;
+    finish(test(&["--lib", "--bins"], &[]))?;
+    check_outputs(&whit)?;
     for (page, word) in [("sources.md", "softnet"), ("commands.md", "--influx")] {
         has(page, &std::fs::read_to_string(reference.join(page))?, word)?;
     }
-    println!("newcomer: a source and a view appear everywhere; nothing else was edited");
+    println!("newcomer: a source and a view pass the tests and appear everywhere");
     Ok(())
+}
+
+/// A folder of this check.
+fn folder(name: &str) -> PathBuf {
+    target().join("newcomer").join(name)
+}
+
+/// Records the new source and looks for it, and for the new view, in everything that is printed.
+fn check_outputs(whit: &Path) -> anyhow::Result<()> {
+    let folder = folder("out");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder)?;
+    let options = ["record", "-s", "softnet", "-i0.2", "-c4", "-f"];
+    output_of(whit, &[&options[..], &[&folder.to_string_lossy()]].concat())?;
+    let recording = only_file(&folder)?;
+    let recording = recording.to_string_lossy();
+    let detail = output_of(whit, &["play", &recording, "-s", "SOFTNET"])?;
+    has("detail", &detail, "softnet")?;
+    for (name, arguments, word) in SHOWN {
+        let text =
+            output_of(whit, &[&["play", &recording, "-s", "softnet"][..], arguments].concat())?;
+        has(name, &text, word)?;
+    }
+    has("doctor", &output_of(whit, &["doctor", "-n", "3"])?, "/proc/net/softnet_stat")?;
+    has("help of play", &output_of(whit, &["play", "--help"])?, "--influx")?;
+    has("help of record", &output_of(whit, &["record", "--help"])?, "--influx")
 }
 
 /// Links the built dependencies into the copy's build directory, on its first run.
 fn link_dependencies() -> anyhow::Result<()> {
-    let (from, to) = (root().join("target/debug"), root().join(TARGET).join("debug"));
+    let (from, to) = (target().join("debug"), folder("target").join("debug"));
     if to.exists() {
         return Ok(());
     }
@@ -172,13 +201,20 @@ fn has(name: &str, text: &str, word: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What stands at a path of the copy.
+enum Content {
+    File(Vec<u8>),
+    /// A symbolic link: machines in `testdata` have some.
+    Link(PathBuf),
+}
+
 /// Makes the copy and adds the files and lines.
 fn copy(tree: &Path) -> anyhow::Result<()> {
-    let mut wanted: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    let mut wanted: Vec<(PathBuf, Content)> = Vec::new();
     for path in ["Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml"] {
-        wanted.push((path.into(), std::fs::read(root().join(path))?));
+        wanted.push((path.into(), Content::File(std::fs::read(root().join(path))?)));
     }
-    for folder in ["crates", "clients", "xtask", "testdata/proc", ".cargo"] {
+    for folder in ["crates", "clients", "xtask", "testdata", ".cargo"] {
         read_all(Path::new(folder), &mut wanted)?;
     }
     // A few crates include files of these folders.
@@ -188,22 +224,27 @@ fn copy(tree: &Path) -> anyhow::Result<()> {
     for (from, to) in FILES {
         let to = PathBuf::from(to);
         ensure!(wanted.iter().all(|(path, _)| *path != to), "{}: is there already", to.display());
-        wanted.push((to, std::fs::read(root().join("xtask/newcomer").join(from))?));
+        let bytes = std::fs::read(root().join("xtask/newcomer").join(from))?;
+        wanted.push((to, Content::File(bytes)));
     }
     for (file, line, position) in LINES {
         let found = wanted.iter_mut().find(|(path, _)| path == Path::new(file));
-        let (_, bytes) = found.with_context(|| format!("{file}: missing"))?;
+        let Some((_, Content::File(bytes))) = found else { bail!("{file}: missing") };
         let text = with_line(std::str::from_utf8(bytes)?, line, *position);
         *bytes = text.with_context(|| format!("{file}: no position for `{line}`"))?.into_bytes();
     }
-    remove_others(tree, tree, &wanted)?;
-    for (path, bytes) in &wanted {
+    let paths: HashSet<PathBuf> = wanted.iter().map(|(path, _)| tree.join(path)).collect();
+    remove_others(tree, &paths)?;
+    for (path, content) in &wanted {
         let path = tree.join(path);
-        if std::fs::read(&path).is_ok_and(|old| old == *bytes) {
-            continue;
-        }
         std::fs::create_dir_all(path.parent().unwrap_or(tree))?;
-        std::fs::write(&path, bytes).with_context(|| format!("writing {}", path.display()))?;
+        match content {
+            Content::File(bytes) if std::fs::read(&path).is_ok_and(|old| old == *bytes) => Ok(()),
+            Content::File(bytes) => std::fs::write(&path, bytes),
+            Content::Link(to) if std::fs::read_link(&path).is_ok_and(|old| old == *to) => Ok(()),
+            Content::Link(to) => std::os::unix::fs::symlink(to, &path),
+        }
+        .with_context(|| format!("writing {}", path.display()))?;
     }
     Ok(())
 }
@@ -227,13 +268,18 @@ fn with_line(text: &str, line: &str, position: Position) -> Option<String> {
 }
 
 /// Reads the files below a folder of the tree.
-fn read_all(folder: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) -> anyhow::Result<()> {
+fn read_all(folder: &Path, files: &mut Vec<(PathBuf, Content)>) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(root().join(folder))? {
         let entry = entry?;
         let path = folder.join(entry.file_name());
         match entry.file_type()? {
             kind if kind.is_dir() => read_all(&path, files)?,
-            kind if kind.is_file() => files.push((path.clone(), std::fs::read(entry.path())?)),
+            kind if kind.is_file() => {
+                files.push((path, Content::File(std::fs::read(entry.path())?)));
+            }
+            kind if kind.is_symlink() => {
+                files.push((path, Content::Link(std::fs::read_link(entry.path())?)));
+            }
             _ => {}
         }
     }
@@ -241,14 +287,14 @@ fn read_all(folder: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) -> anyhow::Resul
 }
 
 /// Removes files of an earlier copy that are not wanted any more.
-fn remove_others(tree: &Path, folder: &Path, wanted: &[(PathBuf, Vec<u8>)]) -> anyhow::Result<()> {
+fn remove_others(folder: &Path, wanted: &HashSet<PathBuf>) -> anyhow::Result<()> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
     for entry in entries {
-        let path = entry?.path();
-        if path.is_dir() {
-            remove_others(tree, &path, wanted)?;
-        } else if wanted.iter().all(|(one, _)| tree.join(one) != path) {
-            std::fs::remove_file(&path)?;
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            remove_others(&entry.path(), wanted)?;
+        } else if !wanted.contains(&entry.path()) {
+            std::fs::remove_file(entry.path())?;
         }
     }
     Ok(())

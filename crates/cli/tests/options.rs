@@ -96,6 +96,19 @@ fn outputs_differ(text: &'static str) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn every_view_for_programs_changes_what_is_printed() {
+    let values = |entry: &&&view::ViewEntry| entry.class == view::ViewClass::Values;
+    for entry in view::ALL.iter().filter(values) {
+        for line in ["whit play $GAMMA -sc", "whit record -sc -i0.05 -c2"] {
+            let (without, with) = (printed(line), printed(&format!("{line} --{}", entry.name)));
+            // A heading of the default view, and what a program is told of the CPU.
+            assert!(without.contains("CPU") && !with.contains("<----CPU"), "{line}: {with}");
+            assert!(with.contains("cpu") && !with.contains("--help"), "{line}: {with}");
+        }
+    }
+}
+
 /// Whether a command can be traced; says so if not.
 fn can_trace(what: &str, options: &[&str]) -> bool {
     let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));

@@ -260,6 +260,11 @@ fn rounds_are_sent_in_every_format() {
     assert!(text(&csv.stdout).starts_with("time,host,poll.load_in\n"), "{csv:?}");
     let metrics = site.rounds(&["-c2", "--openmetrics"]);
     assert_eq!(text(&metrics.stdout).matches("# EOF\n").count(), 2);
+    let values = |entry: &&&view::ViewEntry| entry.class == view::ViewClass::Values;
+    for entry in view::ALL.iter().filter(values) {
+        let shown = text(&site.rounds(&["-c2", &format!("--{}", entry.name)]).stdout);
+        assert!(shown.contains("load_in"), "{}: {shown}", entry.name);
+    }
     let databases = format!("--export=rrd,{}", site.path("rrd").display());
     site.rounds(&["-c2", &databases]);
     assert!(site.path(&format!("rrd/{alive}.rrd")).exists());

@@ -146,7 +146,7 @@ impl Cursor {
                 if !self.read_ahead()? {
                     return Ok(false);
                 }
-                self.take(history, taken);
+                self.pass_on(history, taken);
                 return Ok(true);
             }
             Motion::Back => self.jump(before_ns.saturating_sub(1), history, taken)?,
@@ -190,7 +190,7 @@ impl Cursor {
                 if at_ns > limit_ns {
                     break;
                 }
-                self.take(history, taken);
+                self.pass_on(history, taken);
                 found += 1;
             }
             if whole || found > 0 && self.has_base(history) {
@@ -231,7 +231,7 @@ impl Cursor {
         Ok(true)
     }
 
-    fn take(&mut self, history: &mut History, taken: &mut dyn FnMut(&History, bool)) {
+    fn pass_on(&mut self, history: &mut History, taken: &mut dyn FnMut(&History, bool)) {
         if let Some(mut ahead) = self.ahead.take() {
             history.push(&mut ahead);
             self.now_ns = ahead.realtime_ns;

@@ -77,7 +77,7 @@ pub enum FeedError {
     NotRecorded {
         /// The letters asked for.
         asked: String,
-        /// Those of each recording.
+        /// The letters of what each recording has.
         recorded: String,
     },
 }

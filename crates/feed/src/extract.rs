@@ -25,7 +25,7 @@ pub struct ExtractedTo {
 /// format.  Existing files are not changed.  Calls `done` for each new file.
 ///
 /// # Errors
-/// Those of reading and writing; an incomplete new file is removed or has what could be read.
+/// If reading or writing fails; an incomplete new file is removed or has what could be read.
 pub fn extract(
     recordings: &[RecordedFile],
     selection: &TimeSelection,

@@ -23,13 +23,13 @@ pub struct RecordedFile {
     pub path: PathBuf,
     /// The program that wrote it.
     pub origin: Origin,
-    /// Its facts.
+    /// The facts of the recording.
     pub meta: Meta,
     /// The time zone in which its times are shown.
     pub zone: TimeZone,
     /// The day on which it begins, in that zone.
     pub day: Date,
-    /// Its start, in nanoseconds since the epoch.
+    /// The start of the recording, in nanoseconds since the epoch.
     pub started_ns: i64,
 }
 
@@ -49,7 +49,7 @@ impl RecordedFile {
         Ok(RecordedFile { path, origin, meta, zone, day, started_ns })
     }
 
-    /// Its start, in the zone `zone`.
+    /// The start of the recording, in the zone `zone`.
     #[must_use]
     pub fn started(&self, zone: &TimeZone) -> Zoned {
         let started = Timestamp::from_nanosecond(i128::from(self.started_ns));
@@ -83,7 +83,7 @@ impl RecordedFile {
     /// Writes its header: collectl's lines unchanged, whit's facts in the same form.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If writing to `out` fails.
     pub fn write_header(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", layout::text::escape(self.path.as_os_str().as_encoded_bytes()))?;
         match (self.origin, self.meta.header_text()) {

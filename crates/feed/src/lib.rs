@@ -58,12 +58,12 @@ pub trait Feed {
     /// rates.
     ///
     /// # Errors
-    /// Those of [`next`](Self::next), as the first sample may have to be read.
+    /// As [`next`](Self::next): the first sample may have to be read.
     fn continues(&mut self, _end: &Position) -> Result<bool, FeedError> {
         Ok(false)
     }
 
-    /// Its end; call it after the last sample.
+    /// The position behind the latest sample; call it after the last one.
     fn position(&self) -> Position {
         Position::default()
     }

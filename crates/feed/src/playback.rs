@@ -102,7 +102,7 @@ impl<'a> Playback<'a> {
         &self.recordings[self.begun.saturating_sub(1)..]
     }
 
-    /// Its sources, in the order of the samples.
+    /// The sources that are played, in the order of the samples.
     #[must_use]
     pub fn defs(&self) -> &[Arc<SourceDef>] {
         self.playing.as_ref().map_or(&[], |playing| &playing.defs)

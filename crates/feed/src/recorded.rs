@@ -27,7 +27,7 @@ pub struct RecordingSet<'a> {
 /// ones.
 ///
 /// # Errors
-/// Those of `choose`.
+/// The first error of `choose`.
 pub fn sets<'a, E>(
     recordings: &'a [RecordedFile],
     mut choose: impl FnMut(&RecordedFile, &Selection) -> Result<Selection, E>,

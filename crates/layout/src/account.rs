@@ -16,9 +16,9 @@ use crate::{Block, Form, Of, Options, Row, SourceOption};
 /// The instances that a source has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Those that exist, with their counters so far.
+    /// Instances that exist, with their counters so far.
     Living,
-    /// Those that ended since the previous tick, each once, with the totals of its whole life.
+    /// Instances that ended since the previous tick, each once, with the totals of its whole life.
     Ended,
 }
 
@@ -51,7 +51,7 @@ pub struct Account {
 /// A criterion by which instances are grouped (user, command).
 #[derive(Debug)]
 pub struct Grouping {
-    /// Its name on the command line and in headings.
+    /// The name on the command line and in headings.
     pub name: &'static str,
     /// Writes the group of the instance; false if it is not known.
     pub write: fn(&Cells<'_>, &Options, &mut Vec<u8>) -> bool,
@@ -62,7 +62,7 @@ pub struct Grouping {
 pub struct Measure {
     /// `[a-z0-9_]+`; the same in both roles.
     pub name: &'static str,
-    /// Its unit.
+    /// The unit of the measure.
     pub unit: Unit,
     /// A counter is shown per second; a level as the sum over the latest reading.
     pub kind: Kind,
@@ -75,7 +75,7 @@ pub struct Measure {
 /// A way to sort groups.
 #[derive(Debug)]
 pub struct Order {
-    /// Its name on the command line.
+    /// The name of the key on the command line.
     pub name: &'static str,
     /// The measures whose sum is the sort key.
     pub measures: &'static [&'static str],
@@ -114,7 +114,7 @@ pub struct Top {
 /// A criterion by which instances can be sorted.
 #[derive(Debug)]
 pub struct Rank {
-    /// Its name on the command line.
+    /// The name of the rank on the command line.
     pub name: &'static str,
     /// A description of a few words, for the list of all ranks.
     pub about: &'static str,
@@ -140,7 +140,7 @@ pub enum By {
 /// One line for each instance over a whole recording: collectl's `--procanalyze`.
 #[derive(Debug)]
 pub struct Digest {
-    /// Its name on the command line (`process`, `slab`).
+    /// The name of the account on the command line (`process`, `slab`).
     pub name: &'static str,
     /// [`Role::Ended`] if its instances are added to the digest of another source with this name,
     /// which has the same columns in the same order.

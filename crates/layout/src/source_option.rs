@@ -57,7 +57,7 @@ pub struct SourceOption {
     pub is_of_record: bool,
     /// The name of its value in the help.
     pub value_name: &'static str,
-    /// Its line in the help, without a full stop.
+    /// The line in the help, without a full stop.
     pub help: &'static str,
     /// How its value is parsed.
     pub kind: OptionKind,
@@ -274,7 +274,7 @@ impl<'a> Given<'a> {
         self.value.is_some()
     }
 
-    /// Its letters or words; empty for an option of another kind.
+    /// The letters or words of the value; empty for an option of another kind.
     pub fn text(self) -> &'a str {
         match self.value {
             Some(OptionValue::Text(text)) => text,

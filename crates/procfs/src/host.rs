@@ -527,7 +527,7 @@ impl File {
 
     /// Reads the file, and closes the descriptor if that fails.
     fn fill(&mut self, tick: u64, extent: Extent, cost: &mut Cost) -> State {
-        match self.take(tick, extent, cost) {
+        match self.read_to(tick, extent, cost) {
             Ok(()) => State::Ok,
             // `speed` of an interface without a link: the file stays valid.
             Err(Errno::INVAL) => State::Failed(Errno::INVAL.raw_os_error()),
@@ -557,7 +557,7 @@ impl File {
     }
 
     /// Reads the file from the current length of the buffer to `extent`.
-    fn take(&mut self, tick: u64, extent: Extent, cost: &mut Cost) -> Result<(), Errno> {
+    fn read_to(&mut self, tick: u64, extent: Extent, cost: &mut Cost) -> Result<(), Errno> {
         const PAGE_BYTES: usize = 4096;
         let Some(fd) = &self.fd else { return Err(Errno::BADF) };
         loop {

@@ -11,7 +11,7 @@ use crate::scan::{take_number, take_signed};
 pub struct DentryState {
     /// Cached directory entries.
     pub count: i64,
-    /// Those that are not in use.
+    /// Cached directory entries that are not in use.
     pub unused: i64,
     /// Unused negative entries, which cache that a name does not exist; since Linux 5.0.
     pub negative: Option<i64>,
@@ -33,7 +33,7 @@ pub fn parse_dentry_state(mut text: &[u8]) -> Option<DentryState> {
 pub struct InodeNr {
     /// Allocated inodes.
     pub count: i64,
-    /// Those that are not in use.
+    /// Cached inodes that are not in use.
     pub free: i64,
 }
 

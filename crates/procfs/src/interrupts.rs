@@ -25,7 +25,7 @@ pub struct Interrupts<'a> {
 pub struct Interrupt<'a> {
     /// The line without leading blanks.
     pub line: &'a [u8],
-    /// Its number, or a name such as `LOC`.
+    /// The interrupt's number, or a name such as `LOC`.
     pub name: &'a [u8],
     rest: &'a [u8],
 }

@@ -21,7 +21,6 @@ pub mod infiniband;
 pub mod inode;
 pub mod interrupts;
 pub mod loadavg;
-pub mod meminfo;
 pub mod mountinfo;
 pub mod net_dev;
 pub mod node;

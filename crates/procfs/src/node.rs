@@ -11,47 +11,9 @@
 
 use crate::scan::{lines, number, take_number, take_word};
 
-/// The lines of `meminfo` that are read, in the file's order.  Kibibytes, except the counts of huge
-/// pages.
-pub const MEMINFO_KEYS: &[&[u8]] = &[
-    b"MemTotal:",
-    b"MemFree:",
-    b"MemUsed:",
-    b"SwapCached:",
-    b"Active:",
-    b"Inactive:",
-    b"Active(anon):",
-    b"Inactive(anon):",
-    b"Active(file):",
-    b"Inactive(file):",
-    b"Unevictable:",
-    b"Mlocked:",
-    b"Dirty:",
-    b"Writeback:",
-    b"FilePages:",
-    b"Mapped:",
-    b"AnonPages:",
-    b"Shmem:",
-    b"KernelStack:",
-    b"PageTables:",
-    b"KReclaimable:",
-    b"Slab:",
-    b"SReclaimable:",
-    b"SUnreclaim:",
-    b"AnonHugePages:",
-    b"ShmemHugePages:",
-    b"FileHugePages:",
-    b"HugePages_Total:",
-    b"HugePages_Free:",
-    b"HugePages_Surp:",
-];
-
-/// The lines of `numastat`, in the file's order: pages.
-pub const NUMASTAT_KEYS: &[&[u8]] =
-    &[b"numa_hit", b"numa_miss", b"numa_foreign", b"interleave_hit", b"local_node", b"other_node"];
-
-/// Calls `found` with the index and the value of each of [`MEMINFO_KEYS`] that the text has.
-pub fn parse_node_meminfo(text: &[u8], mut found: impl FnMut(usize, u64)) {
+/// Calls `found` with the index and the value of each of `keys` (`MemTotal:`) that the text of
+/// `meminfo` has.  Keys are in the file's order.
+pub fn parse_node_meminfo(text: &[u8], keys: &[&[u8]], mut found: impl FnMut(usize, u64)) {
     let mut next = 0;
     for line in lines(text) {
         let Some(mut rest) = line.strip_prefix(b"Node ") else { continue };
@@ -59,19 +21,20 @@ pub fn parse_node_meminfo(text: &[u8], mut found: impl FnMut(usize, u64)) {
             continue;
         }
         let key = take_word(&mut rest);
-        if let (Some(index), Some(value)) = (find(MEMINFO_KEYS, next, key), number(rest)) {
+        if let (Some(index), Some(value)) = (find(keys, next, key), number(rest)) {
             next = index + 1;
             found(index, value);
         }
     }
 }
 
-/// Calls `found` with the index and the value of each of [`NUMASTAT_KEYS`] that the text has.
-pub fn parse_numastat(text: &[u8], mut found: impl FnMut(usize, u64)) {
+/// Calls `found` with the index and the value of each of `keys` (`numa_hit`) that the text of
+/// `numastat` has.  Keys are in the file's order.
+pub fn parse_numastat(text: &[u8], keys: &[&[u8]], mut found: impl FnMut(usize, u64)) {
     let mut next = 0;
     for mut line in lines(text) {
         let key = take_word(&mut line);
-        if let (Some(index), Some(value)) = (find(NUMASTAT_KEYS, next, key), number(line)) {
+        if let (Some(index), Some(value)) = (find(keys, next, key), number(line)) {
             next = index + 1;
             found(index, value);
         }
@@ -95,8 +58,10 @@ mod tests {
         let text = b"\nNode 0 MemTotal:       10578136 kB\nNode 0 MemUsed:         1127752 kB\n\
             Node 0 NFS_Unstable:          0 kB\nNode 0 Slab:            179768 kB\n\
             Node 0 HugePages_Surp:      3\nNode x MemFree: 1 kB\nNode 0 Active: kB\nNode 0\nNode";
+        let keys: [&[u8]; 6] =
+            [b"MemTotal:", b"MemFree:", b"MemUsed:", b"Active:", b"Slab:", b"HugePages_Surp:"];
         let mut read = Vec::new();
-        parse_node_meminfo(text, |key, value| read.push((MEMINFO_KEYS[key], value)));
+        parse_node_meminfo(text, &keys, |key, value| read.push((keys[key], value)));
         let expected: [(&[u8], u64); 4] = [
             (b"MemTotal:", 10_578_136),
             (b"MemUsed:", 1_127_752),
@@ -110,7 +75,8 @@ mod tests {
     fn numastat_in_any_order() {
         let mut read = Vec::new();
         let text = b"numa_hit 6897359\nnuma_foreign 2\nnuma_miss 1\nother_node x\nnuma_hits 1\n";
-        parse_numastat(text, |key, value| read.push((key, value)));
+        let keys: [&[u8]; 4] = [b"numa_hit", b"numa_miss", b"numa_foreign", b"other_node"];
+        parse_numastat(text, &keys, |key, value| read.push((key, value)));
         assert_eq!(read, [(0, 6_897_359), (2, 2), (1, 1)]);
     }
 }

@@ -103,7 +103,7 @@ impl FactReader {
 
     /// Waits for the next answer for at most `wait`; `None` if there is none.  An answer without
     /// facts means that the process is gone.
-    pub fn take(&mut self, wait: Duration) -> Option<(Question, Option<Facts>)> {
+    pub fn next_answer(&mut self, wait: Duration) -> Option<(Question, Option<Facts>)> {
         if let Some(answer) = self.take_abandoned() {
             return Some(answer);
         }
@@ -243,17 +243,17 @@ mod tests {
     #[test]
     fn own_facts_are_told_and_those_of_another_start_are_not() {
         let mut reader = FactReader::default();
-        assert!(reader.take(Duration::ZERO).is_none());
+        assert!(reader.next_answer(Duration::ZERO).is_none());
         assert!(reader.ask(own()));
         assert!(reader.ask(Question { start: 1, ..own() }));
-        let (question, facts) = reader.take(Duration::from_secs(20)).unwrap();
+        let (question, facts) = reader.next_answer(Duration::from_secs(20)).unwrap();
         assert_eq!(question, own());
         let facts = facts.unwrap();
         let executable = std::fs::read_link("/proc/self/exe").unwrap();
         assert_eq!(facts.executable.unwrap(), executable.to_str().unwrap().as_bytes());
         let arguments = std::env::args().collect::<Vec<_>>().join(" ");
         assert_eq!(facts.command_line.unwrap(), arguments.as_bytes());
-        assert_eq!(reader.take(Duration::from_secs(20)).unwrap().1, None);
+        assert_eq!(reader.next_answer(Duration::from_secs(20)).unwrap().1, None);
         assert_eq!(reader.open(), 0);
     }
 
@@ -266,7 +266,7 @@ mod tests {
         reader.give_up_first();
         let mut tags = [(); 3].map(|()| {
             loop {
-                if let Some((question, facts)) = reader.take(Duration::from_millis(10)) {
+                if let Some((question, facts)) = reader.next_answer(Duration::from_millis(10)) {
                     assert!(facts.is_some());
                     break question.tag;
                 }
@@ -284,8 +284,8 @@ mod tests {
         assert!(!reader.ask(own()));
         // One of them answers.
         stuck[3].send((Question { tag: 9, ..own() }, None)).unwrap();
-        assert_eq!(reader.take(Duration::ZERO).unwrap().0.tag, 9);
+        assert_eq!(reader.next_answer(Duration::ZERO).unwrap().0.tag, 9);
         assert!(reader.ask(own()));
-        assert_eq!(reader.take(Duration::from_secs(20)).unwrap().0, own());
+        assert_eq!(reader.next_answer(Duration::from_secs(20)).unwrap().0, own());
     }
 }

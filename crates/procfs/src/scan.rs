@@ -222,7 +222,7 @@ impl KeyIndex {
                 continue;
             }
             let guess = if held == ABSENT { ABSENT } else { held.wrapping_add_signed(step) };
-            if self.take(text, index, guess, &mut found) {
+            if self.find_key(text, index, guess, &mut found) {
                 if held != ABSENT {
                     step = self.offsets[index].cast_signed() - held.cast_signed();
                 }
@@ -231,7 +231,7 @@ impl KeyIndex {
                 look_again = true;
                 for earlier in 0..index {
                     if self.offsets[earlier] == ABSENT {
-                        self.take(text, earlier, ABSENT, &mut found);
+                        self.find_key(text, earlier, ABSENT, &mut found);
                     }
                 }
             }
@@ -259,7 +259,7 @@ impl KeyIndex {
 
     /// Finds one key, remembers its offset and reports its value; false if the key is absent.
     #[inline]
-    fn take(
+    fn find_key(
         &mut self,
         text: &[u8],
         index: usize,

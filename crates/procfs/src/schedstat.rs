@@ -23,7 +23,7 @@ pub struct RunQueue {
     pub schedules_idle: u64,
     /// Calls of `try_to_wake_up` on this CPU.
     pub wakeups: u64,
-    /// Those that woke a task on this CPU.
+    /// Tasks that this CPU woke up to run on itself.
     pub wakeups_local: u64,
     /// Time tasks ran, in ns.
     pub run_ns: u64,

@@ -13,7 +13,7 @@ use crate::scan::{Lines, lines, number, take_number, take_word};
 /// One cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slab<'a> {
-    /// Its name.
+    /// The name of the cache.
     pub name: &'a [u8],
     /// Objects in use.
     pub objects_active: u64,

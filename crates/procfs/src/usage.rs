@@ -24,7 +24,7 @@ pub struct Usage {
 pub enum Whose {
     /// This process.
     Own,
-    /// Its children that exited and were waited for, and their children.
+    /// The children that exited and were waited for, and their children.
     Children,
 }
 

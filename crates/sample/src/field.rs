@@ -140,3 +140,72 @@ impl Field {
         Field::of(name, Unit::Text, Kind::Text, help)
     }
 }
+
+/// Defines the columns of a source in one list: the constant `FIELDS`, and for each field a constant
+/// with its index, by which a source sets it and a layout reads it.
+///
+/// A line is the name in upper case, the kind, the unit (not of a text) and the help.  The field's
+/// name is that of the constant in lower case: recordings find columns by it, so it never changes.
+/// Where the kernel's file has a line for each field, the line's key can follow; `KEYS` are the keys
+/// in the order of the fields.
+///
+/// ```
+/// sample::fields! {
+///     READS: counter Count, "Reads finished", from b"rd:";
+///     MEMORY: gauge Kibibytes, "Memory in use", from b"mem:";
+///     STATE: text, "Whether it works";
+/// }
+///
+/// assert_eq!((READS, MEMORY, STATE), (0, 1, 2));
+/// assert_eq!(FIELDS[MEMORY].name, "memory");
+/// assert_eq!(KEYS[MEMORY], b"mem:");
+/// ```
+#[macro_export]
+macro_rules! fields {
+    ($($name:ident: $kind:ident $($unit:ident)?, $help:literal $(, from $key:literal)?;)*) => {
+        #[allow(
+            dead_code,
+            non_camel_case_types,
+            clippy::upper_case_acronyms,
+            reason = "it only numbers the constants"
+        )]
+        enum FieldIndex { $($name,)* }
+        $(
+            #[allow(dead_code, reason = "a field that no code reads by its index")]
+            pub(crate) const $name: usize = FieldIndex::$name as usize;
+        )*
+        /// The columns.
+        pub(crate) const FIELDS: &[$crate::Field] = &[$(
+            $crate::Field::$kind(
+                {
+                    const NAME: [u8; stringify!($name).len()] =
+                        $crate::lower_case(stringify!($name));
+                    $crate::ascii_text(&NAME)
+                },
+                $($crate::Unit::$unit,)?
+                $help,
+            ),
+        )*];
+        /// The keys of the fields in the kernel's file.
+        #[allow(dead_code, reason = "only some sources find their values by a key")]
+        pub(crate) const KEYS: &[&[u8]] = &[$($($key,)?)*];
+    };
+}
+
+/// An ASCII text of that length in lower case, for [`fields!`](crate::fields).
+#[doc(hidden)]
+pub const fn lower_case<const LENGTH: usize>(text: &str) -> [u8; LENGTH] {
+    let mut lower = [0; LENGTH];
+    lower.copy_from_slice(text.as_bytes());
+    lower.make_ascii_lowercase();
+    lower
+}
+
+/// ASCII bytes as text, for [`fields!`](crate::fields).
+#[doc(hidden)]
+pub const fn ascii_text(bytes: &[u8]) -> &str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => panic!("not ASCII"),
+    }
+}

@@ -28,6 +28,8 @@ pub use cells::Cells;
 pub use clock::{Clock, DESCRIPTORS_MAX, Moment, Wake};
 pub use def::{Cadence, Level, SourceDef};
 pub use field::{Field, Kind, Unit};
+#[doc(hidden)]
+pub use field::{ascii_text, lower_case};
 pub use history::{History, Track};
 pub use interner::Interner;
 pub use meta::Meta;

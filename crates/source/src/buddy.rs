@@ -6,7 +6,7 @@
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::buddyinfo::parse_buddyinfo;
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, State, Table, Unit};
+use sample::{Cadence, Level, State, Table, fields};
 
 use crate::instance::{self, PAIR_BYTES, RowName};
 use crate::{Entry, Source};
@@ -17,6 +17,25 @@ const ORDERS: usize = 16;
 
 /// The most zones: five on each of the 1,024 nodes that Linux allows.
 const ZONES_MAX: usize = 5 * 1024;
+
+fields! {
+    BLOCKS_1: gauge Count, "Free blocks of 1 page";
+    BLOCKS_2: gauge Count, "Free blocks of 2 pages";
+    BLOCKS_4: gauge Count, "Free blocks of 4 pages";
+    BLOCKS_8: gauge Count, "Free blocks of 8 pages";
+    BLOCKS_16: gauge Count, "Free blocks of 16 pages";
+    BLOCKS_32: gauge Count, "Free blocks of 32 pages";
+    BLOCKS_64: gauge Count, "Free blocks of 64 pages";
+    BLOCKS_128: gauge Count, "Free blocks of 128 pages";
+    BLOCKS_256: gauge Count, "Free blocks of 256 pages";
+    BLOCKS_512: gauge Count, "Free blocks of 512 pages";
+    BLOCKS_1024: gauge Count, "Free blocks of 1024 pages";
+    BLOCKS_2048: gauge Count, "Free blocks of 2048 pages";
+    BLOCKS_4096: gauge Count, "Free blocks of 4096 pages";
+    BLOCKS_8192: gauge Count, "Free blocks of 8192 pages";
+    BLOCKS_16384: gauge Count, "Free blocks of 16384 pages";
+    BLOCKS_32768: gauge Count, "Free blocks of 32768 pages";
+}
 
 struct Buddy {
     file: FileId,
@@ -150,24 +169,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "bB",
     reads: &["/proc/buddyinfo"],
     instance: &["node", "zone"],
-    fields: &[
-        Field::gauge("blocks_1", Unit::Count, "Free blocks of 1 page"),
-        Field::gauge("blocks_2", Unit::Count, "Free blocks of 2 pages"),
-        Field::gauge("blocks_4", Unit::Count, "Free blocks of 4 pages"),
-        Field::gauge("blocks_8", Unit::Count, "Free blocks of 8 pages"),
-        Field::gauge("blocks_16", Unit::Count, "Free blocks of 16 pages"),
-        Field::gauge("blocks_32", Unit::Count, "Free blocks of 32 pages"),
-        Field::gauge("blocks_64", Unit::Count, "Free blocks of 64 pages"),
-        Field::gauge("blocks_128", Unit::Count, "Free blocks of 128 pages"),
-        Field::gauge("blocks_256", Unit::Count, "Free blocks of 256 pages"),
-        Field::gauge("blocks_512", Unit::Count, "Free blocks of 512 pages"),
-        Field::gauge("blocks_1024", Unit::Count, "Free blocks of 1024 pages"),
-        Field::gauge("blocks_2048", Unit::Count, "Free blocks of 2048 pages"),
-        Field::gauge("blocks_4096", Unit::Count, "Free blocks of 4096 pages"),
-        Field::gauge("blocks_8192", Unit::Count, "Free blocks of 8192 pages"),
-        Field::gauge("blocks_16384", Unit::Count, "Free blocks of 16384 pages"),
-        Field::gauge("blocks_32768", Unit::Count, "Free blocks of 32768 pages"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[
         Layout {

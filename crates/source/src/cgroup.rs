@@ -115,7 +115,7 @@ impl Source for Cgroup {
         }
         self.gone = false;
         let (groups, left_out) = (self.tree.groups.len() as u64, self.tree.left_out);
-        let mut reader = Reader {
+        let mut reader = GroupReader {
             host,
             hierarchy,
             devices: &mut self.devices,
@@ -148,7 +148,7 @@ impl Source for Cgroup {
 }
 
 /// State for reading a group.
-struct Reader<'a> {
+struct GroupReader<'a> {
     host: &'a mut Host,
     hierarchy: &'a Hierarchy,
     devices: &'a mut Devices,
@@ -157,7 +157,7 @@ struct Reader<'a> {
     path: &'a mut PathBuf,
 }
 
-impl Reader<'_> {
+impl GroupReader<'_> {
     /// Reads every file of a group.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use procfs::scan::{KeyIndex, number};
 use procfs::vmstat::Vmstat;
 use procfs::zram::{IO_COLUMNS, MM_COLUMNS, parse_columns};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, RowMut, State, Table, Unit};
+use sample::{Cadence, Level, RowMut, State, Table, fields};
 
 use crate::{Entry, Source};
 
@@ -24,24 +24,26 @@ const RESCAN_READS: u64 = 64;
 /// The most zram disks that are read; usually there are a few.
 const DISKS_MAX: usize = 64;
 
-const ORIGINAL: usize = 0;
-const COMPRESSED: usize = 1;
-const MEMORY: usize = 2;
-const MEMORY_LIMIT: usize = 3;
-const MEMORY_PEAK: usize = 4;
-const SAME_FILLED: usize = 5;
-const COMPACTED: usize = 6;
-const HUGE: usize = 7;
-const HUGE_SINCE: usize = 8;
-const FAILED_READS: usize = 9;
-const FAILED_WRITES: usize = 10;
-const INVALID: usize = 11;
-const FREED: usize = 12;
-const LOADED: usize = 13;
-const STORED: usize = 14;
-const WRITTEN_BACK: usize = 15;
-const LIMIT_HITS: usize = 16;
-const REJECTED: usize = 17;
+fields! {
+    ORIGINAL: gauge Bytes, "Stored data before compression";
+    COMPRESSED: gauge Bytes, "Stored data after compression";
+    MEMORY: gauge Bytes, "Memory used for it, fragmentation included";
+    MEMORY_LIMIT: gauge Bytes, "Memory it may use; 0 for no limit";
+    MEMORY_PEAK: gauge Bytes, "The most memory it has used";
+    SAME_FILLED: gauge Pages, "Pages of one repeated value, stored without data";
+    COMPACTED: counter Pages, "Pages freed by compaction";
+    HUGE: gauge Pages, "Pages that did not compress";
+    HUGE_SINCE: counter Pages, "Pages that did not compress since the disk was set up";
+    FAILED_READS: counter Count, "Reads that failed";
+    FAILED_WRITES: counter Count, "Writes that failed";
+    INVALID: counter Count, "Requests that were not aligned to pages";
+    FREED: counter Pages, "Pages freed by the swap system";
+    LOADED: counter Pages, "Pages loaded from zswap";
+    STORED: counter Pages, "Pages stored in zswap";
+    WRITTEN_BACK: counter Pages, "Pages written from zswap to the swap device";
+    LIMIT_HITS: counter Count, "Times the zswap pool was full";
+    REJECTED: counter Pages, "Pages that zswap rejected";
+}
 
 const MEMINFO_KEYS: &[&[u8]] = &[b"Zswap:", b"Zswapped:"];
 const VMSTAT_KEYS: &[&[u8]] = &[b"zswpin ", b"zswpout ", b"zswpwb "];
@@ -225,34 +227,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "/sys/kernel/debug/zswap/reject_kmemcache_fail",
     ],
     instance: &["pool"],
-    fields: &[
-        Field::gauge("original", Unit::Bytes, "Stored data before compression"),
-        Field::gauge("compressed", Unit::Bytes, "Stored data after compression"),
-        Field::gauge("memory", Unit::Bytes, "Memory used for it, fragmentation included"),
-        Field::gauge("memory_limit", Unit::Bytes, "Memory it may use; 0 for no limit"),
-        Field::gauge("memory_peak", Unit::Bytes, "The most memory it has used"),
-        Field::gauge(
-            "same_filled",
-            Unit::Pages,
-            "Pages of one repeated value, stored without data",
-        ),
-        Field::counter("compacted", Unit::Pages, "Pages freed by compaction"),
-        Field::gauge("huge", Unit::Pages, "Pages that did not compress"),
-        Field::counter(
-            "huge_since",
-            Unit::Pages,
-            "Pages that did not compress since the disk was set up",
-        ),
-        Field::counter("failed_reads", Unit::Count, "Reads that failed"),
-        Field::counter("failed_writes", Unit::Count, "Writes that failed"),
-        Field::counter("invalid", Unit::Count, "Requests that were not aligned to pages"),
-        Field::counter("freed", Unit::Pages, "Pages freed by the swap system"),
-        Field::counter("loaded", Unit::Pages, "Pages loaded from zswap"),
-        Field::counter("stored", Unit::Pages, "Pages stored in zswap"),
-        Field::counter("written_back", Unit::Pages, "Pages written from zswap to the swap device"),
-        Field::counter("limit_hits", Unit::Count, "Times the zswap pool was full"),
-        Field::counter("rejected", Unit::Pages, "Pages that zswap rejected"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[SUMMARY, DETAIL],
     open: |host, _| {

@@ -11,32 +11,37 @@ use layout::{
 };
 use procfs::stat::{CpuTimes, StatLine, parse_stat_totals};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, State, Table, Unit};
+use sample::{Cadence, Field, Level, State, Table, fields};
 
 use crate::Entry;
 use crate::counters::{self, CounterSource};
 
-pub(crate) const USER: usize = 0;
-pub(crate) const NICE: usize = 1;
-pub(crate) const SYSTEM: usize = 2;
-pub(crate) const IDLE: usize = 3;
-pub(crate) const IOWAIT: usize = 4;
-pub(crate) const IRQ: usize = 5;
-pub(crate) const SOFTIRQ: usize = 6;
-pub(crate) const STEAL: usize = 7;
-pub(crate) const GUEST: usize = 8;
-pub(crate) const GUEST_NICE: usize = 9;
-const INTERRUPTS: usize = 10;
-const CONTEXT_SWITCHES: usize = 11;
-const FORKS: usize = 12;
-const RUNNING: usize = 13;
-const BLOCKED: usize = 14;
-const CPUS_ONLINE: usize = 15;
-const LOAD_1: usize = 16;
-const LOAD_5: usize = 17;
-const LOAD_15: usize = 18;
-const TASKS_RUNNING: usize = 19;
-const TASKS: usize = 20;
+fields! {
+    USER: counter Ticks, "Time in user mode, guests included";
+    NICE: counter Ticks, "Time in user mode at low priority";
+    SYSTEM: counter Ticks, "Time in the kernel";
+    IDLE: counter Ticks, "Idle time";
+    IOWAIT: counter Ticks, "Idle time with an outstanding disk request";
+    IRQ: counter Ticks, "Time in hardware interrupts";
+    SOFTIRQ: counter Ticks, "Time in soft interrupts";
+    STEAL: counter Ticks, "Time that the hypervisor gave to other guests";
+    GUEST: counter Ticks, "Time running guests, part of user";
+    GUEST_NICE: counter Ticks, "Time running niced guests, part of nice";
+    INTERRUPTS: counter Count, "Interrupts served";
+    CONTEXT_SWITCHES: counter Count, "Context switches";
+    FORKS: counter Count, "Processes and threads created";
+    RUNNING: gauge Count, "Tasks runnable now";
+    BLOCKED: gauge Count, "Tasks waiting for a disk now";
+    CPUS_ONLINE: gauge Count, "CPUs that are online";
+    LOAD_1M: gauge Hundredths, "Load average over a minute";
+    LOAD_5M: gauge Hundredths, "Load average over 5 minutes";
+    LOAD_15M: gauge Hundredths, "Load average over 15 minutes";
+    TASKS_RUNNING: gauge Count, "Tasks runnable now, from /proc/loadavg";
+    TASKS: gauge Count, "Tasks that exist";
+}
+
+/// The ten times: the first fields of this source, and all of `cpu_core`.
+pub(crate) const TIMES: &[Field] = FIELDS.split_at(INTERRUPTS).0;
 
 struct Cpu {
     stat: FileId,
@@ -113,7 +118,7 @@ impl Cpu {
     fn read_load(&self, host: &mut Host, row: &mut sample::RowMut<'_>) {
         let load = host.read(self.loadavg).ok().and_then(procfs::loadavg::parse_loadavg);
         let Some(load) = load else { return };
-        for (field, value) in [LOAD_1, LOAD_5, LOAD_15].into_iter().zip(load.average) {
+        for (field, value) in [LOAD_1M, LOAD_5M, LOAD_15M].into_iter().zip(load.average) {
             row.set(field, value);
         }
         row.set(TASKS_RUNNING, load.running);
@@ -258,9 +263,9 @@ const VERBOSE: &[Cell] = &[
     Cell::whole("  ", 4, |row| row.rate(FORKS)),
     Cell::whole("  ", 4, |row| row.gauge(TASKS)),
     Cell::whole("  ", 4, |row| without_reader(row, TASKS_RUNNING)),
-    Cell::fixed("  ", 5, 2, |row| load(row, LOAD_1)),
-    Cell::fixed(" ", 5, 2, |row| load(row, LOAD_5)),
-    Cell::fixed(" ", 5, 2, |row| load(row, LOAD_15)),
+    Cell::fixed("  ", 5, 2, |row| load(row, LOAD_1M)),
+    Cell::fixed(" ", 5, 2, |row| load(row, LOAD_5M)),
+    Cell::fixed(" ", 5, 2, |row| load(row, LOAD_15M)),
     Cell::whole(" ", 4, |row| without_reader(row, RUNNING)),
     Cell::whole(" ", 4, |row| row.gauge(BLOCKED)),
 ];
@@ -282,9 +287,9 @@ const PLOT: &[PlotColumn] = &[
     PlotColumn::new("Proc$rate", |row| row.rate(FORKS)),
     PlotColumn::new("ProcQue", |row| row.gauge(TASKS)),
     PlotColumn::new("ProcRun", |row| without_reader(row, TASKS_RUNNING)),
-    PlotColumn::fixed("L-Avg1", 2, |row| load(row, LOAD_1)),
-    PlotColumn::fixed("L-Avg5", 2, |row| load(row, LOAD_5)),
-    PlotColumn::fixed("L-Avg15", 2, |row| load(row, LOAD_15)),
+    PlotColumn::fixed("L-Avg1", 2, |row| load(row, LOAD_1M)),
+    PlotColumn::fixed("L-Avg5", 2, |row| load(row, LOAD_5M)),
+    PlotColumn::fixed("L-Avg15", 2, |row| load(row, LOAD_15M)),
     PlotColumn::whole("RunTot", |row| without_reader(row, RUNNING)),
     PlotColumn::whole("BlkTot", |row| row.gauge(BLOCKED)),
 ];
@@ -310,32 +315,10 @@ const METRICS: &[PlotColumn] = &[
     PlotColumn::new("proc.creates", |row| row.rate(FORKS)),
     PlotColumn::new("proc.runq", |row| row.gauge(TASKS)).level(),
     PlotColumn::new("proc.run", |row| without_reader(row, TASKS_RUNNING)).level(),
-    PlotColumn::fixed("cpuload.avg1", 2, |row| load(row, LOAD_1)).level(),
-    PlotColumn::fixed("cpuload.avg5", 2, |row| load(row, LOAD_5)).level(),
-    PlotColumn::fixed("cpuload.avg15", 2, |row| load(row, LOAD_15)).level(),
+    PlotColumn::fixed("cpuload.avg1", 2, |row| load(row, LOAD_1M)).level(),
+    PlotColumn::fixed("cpuload.avg5", 2, |row| load(row, LOAD_5M)).level(),
+    PlotColumn::fixed("cpuload.avg15", 2, |row| load(row, LOAD_15M)).level(),
 ];
-
-/// The ten times followed by the given fields; statics cannot be concatenated.
-macro_rules! fields_after_times {
-    ($($field:expr),* $(,)?) => {
-        &[
-            Field::counter("user", Unit::Ticks, "Time in user mode, guests included"),
-            Field::counter("nice", Unit::Ticks, "Time in user mode at low priority"),
-            Field::counter("system", Unit::Ticks, "Time in the kernel"),
-            Field::counter("idle", Unit::Ticks, "Idle time"),
-            Field::counter("iowait", Unit::Ticks, "Idle time with an outstanding disk request"),
-            Field::counter("irq", Unit::Ticks, "Time in hardware interrupts"),
-            Field::counter("softirq", Unit::Ticks, "Time in soft interrupts"),
-            Field::counter("steal", Unit::Ticks, "Time that the hypervisor gave to other guests"),
-            Field::counter("guest", Unit::Ticks, "Time running guests, part of user"),
-            Field::counter("guest_nice", Unit::Ticks, "Time running niced guests, part of nice"),
-            $($field,)*
-        ]
-    };
-}
-
-/// The ten times: the first fields of this source, and all of `cpu_core`.
-pub(crate) static TIMES: &[Field] = fields_after_times!();
 
 pub(crate) static ENTRY: Entry = Entry {
     name: "cpu",
@@ -343,19 +326,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "c",
     reads: &["/proc/stat", "/proc/loadavg"],
     instance: &[],
-    fields: fields_after_times![
-        Field::counter("interrupts", Unit::Count, "Interrupts served"),
-        Field::counter("context_switches", Unit::Count, "Context switches"),
-        Field::counter("forks", Unit::Count, "Processes and threads created"),
-        Field::gauge("running", Unit::Count, "Tasks runnable now"),
-        Field::gauge("blocked", Unit::Count, "Tasks waiting for a disk now"),
-        Field::gauge("cpus_online", Unit::Count, "CPUs that are online"),
-        Field::gauge("load_1m", Unit::Hundredths, "Load average over a minute"),
-        Field::gauge("load_5m", Unit::Hundredths, "Load average over 5 minutes"),
-        Field::gauge("load_15m", Unit::Hundredths, "Load average over 15 minutes"),
-        Field::gauge("tasks_running", Unit::Count, "Tasks runnable now, from /proc/loadavg"),
-        Field::gauge("tasks", Unit::Count, "Tasks that exist"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,

@@ -44,7 +44,7 @@ impl CounterSource for CpuCore {
         };
         for line in parse_stat(text) {
             if let StatLine::Cpu(number, times) = line {
-                self.take(table, number, &times);
+                self.add_rows(table, number, &times);
             }
         }
         self.end(table)
@@ -60,7 +60,7 @@ impl CounterSource for CpuCore {
         for number in 0..counters.cpus() {
             if let Some(cpu) = counters.cpu(number).filter(|cpu| cpu.online != 0) {
                 let times = counters::ticks(counters::times_ns(&cpu));
-                self.take(table, number as u32, &times);
+                self.add_rows(table, number as u32, &times);
             }
         }
         self.end(table)
@@ -83,7 +83,7 @@ impl CpuCore {
     }
 
     /// Adds the rows of the offline CPUs before this one, and its own.
-    fn take(&mut self, table: &mut Table, number: u32, times: &CpuTimes) {
+    fn add_rows(&mut self, table: &mut Table, number: u32, times: &CpuTimes) {
         let CpuCore { known: Some(known), at, name, .. } = self else { return };
         while known.get(*at).is_some_and(|&offline| offline < number) {
             row_of(table, name, known[*at]);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ::layout::{OptionKind, SourceOption};
 use procfs::diskstats::{DiskLine, parse_diskstats};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, RowMut, State, Table, Unit};
+use sample::{Cadence, RowMut, State, Table, fields};
 
 use crate::option::{names_to_ignore, names_to_record};
 use crate::rename::DISK_NAMES;
@@ -22,21 +22,30 @@ mod topology;
 use topology::Device;
 
 // The first seventeen are the file's columns, in its order.
-const READS: usize = 0;
-const READS_MERGED: usize = 1;
-const READ_SECTORS: usize = 2;
-const READ_MS: usize = 3;
-const WRITES: usize = 4;
-const WRITES_MERGED: usize = 5;
-const WRITE_SECTORS: usize = 6;
-const WRITE_MS: usize = 7;
-const BUSY_MS: usize = 9;
-const WEIGHTED_MS: usize = 10;
-const DISCARDS: usize = 11;
-const FLUSHES: usize = 15;
-const KIND: usize = 17;
-const PARENT: usize = 18;
-const LABEL: usize = 19;
+fields! {
+    READS: counter Count, "Reads finished";
+    READS_MERGED: counter Count, "Reads merged with one already queued";
+    READ_SECTORS: counter Sectors, "Data read";
+    READ_MS: counter Milliseconds, "Time spent reading, summed over requests";
+    WRITES: counter Count, "Writes finished";
+    WRITES_MERGED: counter Count, "Writes merged with one already queued";
+    WRITE_SECTORS: counter Sectors, "Data written";
+    WRITE_MS: counter Milliseconds, "Time spent writing, summed over requests";
+    IN_FLIGHT: gauge Count, "Requests in progress";
+    BUSY_MS: counter Milliseconds, "Time with at least one request in flight";
+    WEIGHTED_MS: counter Milliseconds, "Time with requests in flight, weighted by their number";
+    DISCARDS: counter Count, "Discards finished";
+    DISCARDS_MERGED: counter Count, "Discards merged with one already queued";
+    DISCARD_SECTORS: counter Sectors, "Data discarded";
+    DISCARD_MS: counter Milliseconds, "Time spent discarding";
+    FLUSHES: counter Count, "Flushes finished, not counted for partitions";
+    FLUSH_MS: counter Milliseconds, "Time spent flushing";
+    KIND: text,
+        "What it is: disk, partition, path, dm, lvm, crypt, multipath, md, stacked, virtual, loop, \
+         ram, zram, zvol, optical, floppy";
+    PARENT: text, "Underlying devices, separated by commas";
+    LABEL: text, "Device-mapper name (of a logical volume)";
+}
 
 /// Readings between two examinations of a stacked device without lower devices: a mapping gets its
 /// table, an array its members, a little after the device appears.
@@ -188,36 +197,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "dD",
     reads: &["/proc/diskstats", "/sys/dev/block/*/*"],
     instance: &["disk"],
-    fields: &[
-        Field::counter("reads", Unit::Count, "Reads finished"),
-        Field::counter("reads_merged", Unit::Count, "Reads merged with one already queued"),
-        Field::counter("read_sectors", Unit::Sectors, "Data read"),
-        Field::counter("read_ms", Unit::Milliseconds, "Time spent reading, summed over requests"),
-        Field::counter("writes", Unit::Count, "Writes finished"),
-        Field::counter("writes_merged", Unit::Count, "Writes merged with one already queued"),
-        Field::counter("write_sectors", Unit::Sectors, "Data written"),
-        Field::counter("write_ms", Unit::Milliseconds, "Time spent writing, summed over requests"),
-        Field::gauge("in_flight", Unit::Count, "Requests in progress"),
-        Field::counter("busy_ms", Unit::Milliseconds, "Time with at least one request in flight"),
-        Field::counter(
-            "weighted_ms",
-            Unit::Milliseconds,
-            "Time with requests in flight, weighted by their number",
-        ),
-        Field::counter("discards", Unit::Count, "Discards finished"),
-        Field::counter("discards_merged", Unit::Count, "Discards merged with one already queued"),
-        Field::counter("discard_sectors", Unit::Sectors, "Data discarded"),
-        Field::counter("discard_ms", Unit::Milliseconds, "Time spent discarding"),
-        Field::counter("flushes", Unit::Count, "Flushes finished, not counted for partitions"),
-        Field::counter("flush_ms", Unit::Milliseconds, "Time spent flushing"),
-        Field::text(
-            "kind",
-            "What it is: disk, partition, path, dm, lvm, crypt, multipath, md, stacked, virtual, \
-             loop, ram, zram, zvol, optical, floppy",
-        ),
-        Field::text("parent", "Underlying devices, separated by commas"),
-        Field::text("label", "Device-mapper name (of a logical volume)"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
     options: &[

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use procfs::hwmon::{SensorKind, parse_sensor_file, parse_value};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, State, Table, Unit};
+use sample::{Cadence, State, Table, fields};
 
 use crate::rename::SENSOR_NAMES;
 use crate::{Entry, SensorRules, Source};
@@ -16,14 +16,16 @@ use crate::{Entry, SensorRules, Source};
 mod ipmi;
 mod layout;
 
-const FAN: usize = 0;
-const POWER: usize = 1;
-const TEMPERATURE: usize = 2;
-const VOLTAGE: usize = 3;
-const READING: usize = 4;
-const KIND: usize = 5;
-const LABEL: usize = 6;
-const DIGITS: usize = 7;
+fields! {
+    FAN_RPM: gauge Rpm, "Speed of a fan";
+    POWER_UW: gauge Microwatts, "Electrical power";
+    TEMPERATURE_MC: gauge Millicelsius, "Temperature";
+    VOLTAGE_MV: gauge Millivolts, "Voltage";
+    READING: gauge Hundredths, "Reading as ipmitool prints it";
+    KIND: text, "What it measures: fan, power, temperature, voltage";
+    LABEL: text, "Label of the sensor, if the driver has one";
+    READING_DIGITS: gauge Count, "Decimal places of the reading";
+}
 
 /// Readings between two searches for sensors that appeared or disappeared.
 const SEARCH_READS: u64 = 16;
@@ -87,10 +89,10 @@ impl Source for Environment {
 /// The field of a kind, and the word for it.
 fn field_of(kind: SensorKind) -> (usize, &'static [u8]) {
     match kind {
-        SensorKind::Fan => (FAN, b"fan"),
-        SensorKind::Power => (POWER, b"power"),
-        SensorKind::Temperature => (TEMPERATURE, b"temperature"),
-        SensorKind::Voltage => (VOLTAGE, b"voltage"),
+        SensorKind::Fan => (FAN_RPM, b"fan"),
+        SensorKind::Power => (POWER_UW, b"power"),
+        SensorKind::Temperature => (TEMPERATURE_MC, b"temperature"),
+        SensorKind::Voltage => (VOLTAGE_MV, b"voltage"),
     }
 }
 
@@ -165,16 +167,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "E",
     reads: &["/sys/class/hwmon/*/*", "/sys/class/thermal/*/temp"],
     instance: &["sensor"],
-    fields: &[
-        Field::gauge("fan_rpm", Unit::Rpm, "Speed of a fan"),
-        Field::gauge("power_uw", Unit::Microwatts, "Electrical power"),
-        Field::gauge("temperature_mc", Unit::Millicelsius, "Temperature"),
-        Field::gauge("voltage_mv", Unit::Millivolts, "Voltage"),
-        Field::gauge("reading", Unit::Hundredths, "Reading as ipmitool prints it"),
-        Field::text("kind", "What it measures: fan, power, temperature, voltage"),
-        Field::text("label", "Label of the sensor, if the driver has one"),
-        Field::gauge("reading_digits", Unit::Count, "Decimal places of the reading"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::Third,
     layouts: &[layout::DETAIL],
     options: &[&layout::SENSOR_FILTER, &layout::SENSOR_OPTIONS, &SENSOR_NAMES],
@@ -194,7 +187,7 @@ mod tests {
 
     fn rows(table: &Table) -> Vec<(String, String, Option<i64>)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let values = |row| (FAN..=READING).find_map(|field| table.get(row, field));
+        let values = |row| (FAN_RPM..=READING).find_map(|field| table.get(row, field));
         let row = |row| {
             let kind = text(table.text(row, KIND).unwrap());
             (text(table.name(row)), kind, values(row).map(u64::cast_signed))

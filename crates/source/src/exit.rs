@@ -23,9 +23,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use procfs::Host;
 use procfs::passwd::Users;
-use sample::{Cadence, Field, RowMut, State, Table, Unit};
+use sample::{Cadence, RowMut, State, Table, fields};
 
-use crate::process::fields::fields;
 use crate::{Entry, ExitMethod, Source, SourceContext, Wakeup};
 
 mod account;
@@ -42,37 +41,38 @@ use groups::Groups;
 use ring::Ring;
 use taskstats::Taskstats;
 
-use Unit::{Bytes, Count, Kibibytes, Nanoseconds, Ticks};
-
 fields! {
-    COMMAND = Field::text("command", "Its name at exit; for an inferred row, the parent's");
-    COMMAND_LINE = Field::text("command_line", "Program and arguments, separated by blanks; at most 256 bytes");
-    USER = Field::text("user", "Name of the real user, or the id if it has none");
-    CGROUP = Field::text("cgroup", "Path of its control group, if it still exists");
-    ORIGIN = Field::text("origin", "Where the row comes from: bpf or taskstats; inferred, if it is what a parent's children used");
-    PARENT = Field::gauge("parent", Count, "Process id of the parent");
-    UID = Field::gauge("uid", Count, "Real user id");
-    CGROUP_ID = Field::gauge("cgroup_id", Count, "Id of its control group in the unified hierarchy");
-    START_TIME = Field::gauge("start_time", Ticks, "Start time, since boot");
-    LIFETIME = Field::gauge("lifetime", Nanoseconds, "Time from start to exit");
-    END_TIME = Field::gauge("end_time", Nanoseconds, "Exit time, since boot");
-    EXIT_CODE = Field::gauge("exit_code", Count, "Exit status; missing if a signal ended it");
-    SIGNAL = Field::gauge("signal", Count, "The signal that ended it");
-    USER_TIME = Field::gauge("user_time", Nanoseconds, "CPU time in user mode, whole lifetime");
-    SYSTEM_TIME = Field::gauge("system_time", Nanoseconds, "CPU time in the kernel, whole lifetime");
-    RUN_TIME = Field::gauge("run_time", Nanoseconds, "CPU time, whole lifetime; exact, but from taskstats of one that slept to a tick");
-    MINOR_FAULTS = Field::gauge("minor_faults", Count, "Page faults without I/O, whole lifetime");
-    MAJOR_FAULTS = Field::gauge("major_faults", Count, "Page faults with I/O, whole lifetime");
-    VOLUNTARY_SWITCHES = Field::gauge("voluntary_switches", Count, "Voluntary context switches");
-    INVOLUNTARY_SWITCHES = Field::gauge("involuntary_switches", Count, "Involuntary context switches");
-    READ_CHARS = Field::gauge("read_chars", Bytes, "Bytes requested by read system calls");
-    WRITE_CHARS = Field::gauge("write_chars", Bytes, "Bytes passed to write system calls");
-    READ_CALLS = Field::gauge("read_calls", Count, "Read system calls");
-    WRITE_CALLS = Field::gauge("write_calls", Count, "Write system calls");
-    READ_BYTES = Field::gauge("read_bytes", Bytes, "Bytes read from storage");
-    WRITE_BYTES = Field::gauge("write_bytes", Bytes, "Bytes written to storage");
-    CANCELLED_WRITE_BYTES = Field::gauge("cancelled_write_bytes", Bytes, "Writes cancelled because the file was truncated");
-    PEAK_RESIDENT = Field::gauge("peak_resident", Kibibytes, "Peak resident memory");
+    COMMAND: text, "Its name at exit; for an inferred row, the parent's";
+    COMMAND_LINE: text, "Program and arguments, separated by blanks; at most 256 bytes";
+    USER: text, "Name of the real user, or the id if it has none";
+    CGROUP: text, "Path of its control group, if it still exists";
+    ORIGIN: text,
+        "Where the row comes from: bpf or taskstats; inferred, if it is what a parent's children \
+         used";
+    PARENT: gauge Count, "Process id of the parent";
+    UID: gauge Count, "Real user id";
+    CGROUP_ID: gauge Count, "Id of its control group in the unified hierarchy";
+    START_TIME: gauge Ticks, "Start time, since boot";
+    LIFETIME: gauge Nanoseconds, "Time from start to exit";
+    END_TIME: gauge Nanoseconds, "Exit time, since boot";
+    EXIT_CODE: gauge Count, "Exit status; missing if a signal ended it";
+    SIGNAL: gauge Count, "The signal that ended it";
+    USER_TIME: gauge Nanoseconds, "CPU time in user mode, whole lifetime";
+    SYSTEM_TIME: gauge Nanoseconds, "CPU time in the kernel, whole lifetime";
+    RUN_TIME: gauge Nanoseconds,
+        "CPU time, whole lifetime; exact, but from taskstats of one that slept to a tick";
+    MINOR_FAULTS: gauge Count, "Page faults without I/O, whole lifetime";
+    MAJOR_FAULTS: gauge Count, "Page faults with I/O, whole lifetime";
+    VOLUNTARY_SWITCHES: gauge Count, "Voluntary context switches";
+    INVOLUNTARY_SWITCHES: gauge Count, "Involuntary context switches";
+    READ_CHARS: gauge Bytes, "Bytes requested by read system calls";
+    WRITE_CHARS: gauge Bytes, "Bytes passed to write system calls";
+    READ_CALLS: gauge Count, "Read system calls";
+    WRITE_CALLS: gauge Count, "Write system calls";
+    READ_BYTES: gauge Bytes, "Bytes read from storage";
+    WRITE_BYTES: gauge Bytes, "Bytes written to storage";
+    CANCELLED_WRITE_BYTES: gauge Bytes, "Writes cancelled because the file was truncated";
+    PEAK_RESIDENT: gauge Kibibytes, "Peak resident memory";
 }
 
 /// The most exits kept between two ticks; further ones count as lost, though their CPU time is

@@ -13,21 +13,23 @@ use std::sync::Arc;
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show, Stat};
 use procfs::mountinfo::{Mount, parse_mountinfo, unescape};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, State, Table, Unit};
+use sample::{Cadence, Level, State, Table, fields};
 
 use crate::{Entry, Source, SourceContext};
 
 /// The most volumes.  Container hosts have thousands of mounts, but few volumes.
 const VOLUMES_MAX: usize = 1024;
 
-const SIZE: usize = 0;
-const FREE: usize = 1;
-const AVAILABLE: usize = 2;
-const INODES: usize = 3;
-const INODES_FREE: usize = 4;
-const READ_ONLY: usize = 5;
-const KIND: usize = 6;
-const DEVICE: usize = 7;
+fields! {
+    SIZE: gauge Bytes, "Space of the volume";
+    FREE: gauge Bytes, "Free space, including what is reserved for root";
+    AVAILABLE: gauge Bytes, "Free space available to users";
+    INODES: gauge Count, "Files that the volume can hold";
+    INODES_FREE: gauge Count, "Files that it can still take";
+    READ_ONLY: gauge Count, "1 when it is mounted read-only";
+    KIND: text, "The filesystem's type";
+    DEVICE: text, "Mounted device";
+}
 
 fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
     Box::new(Filesystem {
@@ -205,16 +207,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "vV",
     reads: &["/proc/self/mountinfo"],
     instance: &["mount"],
-    fields: &[
-        Field::gauge("size", Unit::Bytes, "Space of the volume"),
-        Field::gauge("free", Unit::Bytes, "Free space, including what is reserved for root"),
-        Field::gauge("available", Unit::Bytes, "Free space available to users"),
-        Field::gauge("inodes", Unit::Count, "Files that the volume can hold"),
-        Field::gauge("inodes_free", Unit::Count, "Files that it can still take"),
-        Field::gauge("read_only", Unit::Count, "1 when it is mounted read-only"),
-        Field::text("kind", "The filesystem's type"),
-        Field::text("device", "Mounted device"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::Third,
     layouts: &[SUMMARY, DETAIL],
     open,

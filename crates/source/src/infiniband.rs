@@ -10,17 +10,31 @@ use layout::{
 };
 use procfs::infiniband::{parse_counter, parse_rate_mbit, parse_state};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, State, Table, Unit};
+use sample::{Cadence, Level, State, Table, fields};
 
 use crate::{Entry, Source};
 
-const RX_BYTES: usize = 0;
-const TX_BYTES: usize = 1;
-const RX_PACKETS: usize = 2;
-const TX_PACKETS: usize = 3;
-const FIRST_SLOW: usize = 4;
-const SPEED: usize = 17;
-const STATE: usize = 18;
+fields! {
+    RX_BYTES: counter Bytes, "Data received";
+    TX_BYTES: counter Bytes, "Data sent";
+    RX_PACKETS: counter Count, "Packets received";
+    TX_PACKETS: counter Count, "Packets sent";
+    SYMBOL_ERRORS: counter Count, "Invalid symbols received";
+    LINK_RECOVERIES: counter Count, "Times the link recovered from an error";
+    LINK_DOWNS: counter Count, "Times the link went down";
+    RX_ERRORS: counter Count, "Packets received with an error";
+    RX_REMOTE_ERRORS: counter Count, "Packets that the peer marked bad";
+    RX_RELAY_ERRORS: counter Count, "Packets that a switch could not relay";
+    TX_DISCARDS: counter Count, "Packets dropped instead of sent";
+    TX_CONSTRAINT_ERRORS: counter Count, "Packets that must not be sent";
+    RX_CONSTRAINT_ERRORS: counter Count, "Packets that must not be received";
+    INTEGRITY_ERRORS: counter Count, "Local errors above the threshold";
+    OVERRUN_ERRORS: counter Count, "Excessive buffer overruns";
+    VL15_DROPPED: counter Count, "Management packets dropped for lack of buffers";
+    TX_WAIT: counter Count, "Link ticks with data waiting to be sent";
+    SPEED_MBIT: gauge Megabits, "Speed of the link";
+    STATE: text, "State of the port: ACTIVE, DOWN, INIT, ARMED";
+}
 
 /// The files of the traffic counters: the short one, then the long one of old adapters.
 const TRAFFIC: [[&str; 2]; 4] = [
@@ -50,7 +64,7 @@ const SLOW: [&str; 15] = [
 ];
 
 /// The fields of [`SLOW`] that count errors (`port_xmit_wait` counts time).
-const ERRORS: std::ops::Range<usize> = FIRST_SLOW..FIRST_SLOW + 12;
+const ERRORS: std::ops::Range<usize> = SYMBOL_ERRORS..SYMBOL_ERRORS + 12;
 
 /// Data counters count words of four bytes.
 const WORD_BYTES: u64 = 4;
@@ -174,7 +188,7 @@ impl Port {
             row.set_some(field, value.map(|value| value.saturating_mul(unit)));
         }
         for (index, &value) in self.values[..SLOW.len() - 1].iter().enumerate() {
-            row.set_some(FIRST_SLOW + index, value);
+            row.set_some(SYMBOL_ERRORS + index, value);
         }
         if !self.state.is_empty() {
             row.set_text(STATE, &self.state);
@@ -393,31 +407,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "xX",
     reads: &["/sys/class/infiniband/*/ports/*/*"],
     instance: &["port"],
-    fields: &[
-        Field::counter("rx_bytes", Unit::Bytes, "Data received"),
-        Field::counter("tx_bytes", Unit::Bytes, "Data sent"),
-        Field::counter("rx_packets", Unit::Count, "Packets received"),
-        Field::counter("tx_packets", Unit::Count, "Packets sent"),
-        Field::counter("symbol_errors", Unit::Count, "Invalid symbols received"),
-        Field::counter("link_recoveries", Unit::Count, "Times the link recovered from an error"),
-        Field::counter("link_downs", Unit::Count, "Times the link went down"),
-        Field::counter("rx_errors", Unit::Count, "Packets received with an error"),
-        Field::counter("rx_remote_errors", Unit::Count, "Packets that the peer marked bad"),
-        Field::counter("rx_relay_errors", Unit::Count, "Packets that a switch could not relay"),
-        Field::counter("tx_discards", Unit::Count, "Packets dropped instead of sent"),
-        Field::counter("tx_constraint_errors", Unit::Count, "Packets that must not be sent"),
-        Field::counter("rx_constraint_errors", Unit::Count, "Packets that must not be received"),
-        Field::counter("integrity_errors", Unit::Count, "Local errors above the threshold"),
-        Field::counter("overrun_errors", Unit::Count, "Excessive buffer overruns"),
-        Field::counter(
-            "vl15_dropped",
-            Unit::Count,
-            "Management packets dropped for lack of buffers",
-        ),
-        Field::counter("tx_wait", Unit::Count, "Link ticks with data waiting to be sent"),
-        Field::gauge("speed_mbit", Unit::Megabits, "Speed of the link"),
-        Field::text("state", "State of the port: ACTIVE, DOWN, INIT, ARMED"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[SUMMARY, DETAIL],
     options: &[&INFINIBAND_OPTIONS],
@@ -426,7 +416,7 @@ pub(crate) static ENTRY: Entry = Entry {
     ..Entry::EMPTY
 };
 
-const _: () = assert!(FIRST_SLOW + SLOW.len() - 1 == STATE && SPEED + 1 == STATE);
+const _: () = assert!(SYMBOL_ERRORS + SLOW.len() - 1 == STATE && SPEED_MBIT + 1 == STATE);
 
 #[cfg(test)]
 mod tests {
@@ -472,7 +462,10 @@ mod tests {
         assert_eq!((table.name(0), table.name(1)), (&b"mlx4_0:2"[..], &b"mlx5_0:1"[..]));
         assert_eq!(table.get(0, RX_BYTES), Some(20_000_000_000));
         assert_eq!((table.get(1, RX_BYTES), table.get(1, RX_PACKETS)), (Some(4000), Some(10)));
-        assert_eq!((table.get(1, FIRST_SLOW), table.get(1, SPEED)), (Some(3), Some(200_000)));
+        assert_eq!(
+            (table.get(1, SYMBOL_ERRORS), table.get(1, SPEED_MBIT)),
+            (Some(3), Some(200_000))
+        );
         assert_eq!(table.text(1, STATE), Some(&b"ACTIVE"[..]));
         assert_eq!(table.get(1, TX_PACKETS), None);
     }
@@ -492,7 +485,7 @@ mod tests {
         let mut read = |host: &mut Host| {
             host.begin_tick();
             let state = source.read(host, &mut table);
-            (state, table.get(0, RX_BYTES), table.get(0, FIRST_SLOW))
+            (state, table.get(0, RX_BYTES), table.get(0, SYMBOL_ERRORS))
         };
         let states: Vec<State> = (1..=SEARCH_READS).map(|_| read(&mut host).0).collect();
         assert_eq!(states[SEARCH_READS as usize - 2], State::Absent);

@@ -6,17 +6,19 @@
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show, Stat};
 use procfs::inode::{parse_dentry_state, parse_file_nr, parse_inode_nr};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, State, Table, Unit};
+use sample::{Cadence, Level, State, Table, fields};
 
 use crate::{Entry, Source};
 
-const DENTRIES: usize = 0;
-const DENTRIES_UNUSED: usize = 1;
-const DENTRIES_NEGATIVE: usize = 2;
-const INODES: usize = 3;
-const INODES_FREE: usize = 4;
-const FILES: usize = 5;
-const FILES_MAX: usize = 6;
+fields! {
+    DENTRIES: gauge Count, "Directory entries cached";
+    DENTRIES_UNUSED: gauge Count, "Unused cached directory entries";
+    DENTRIES_NEGATIVE: gauge Count, "Cached names that do not exist";
+    INODES: gauge Count, "Inodes held";
+    INODES_FREE: gauge Count, "Unused cached inodes";
+    FILES_OPEN: gauge Count, "File handles open";
+    FILES_MAX: gauge Count, "File handles that may be open";
+}
 
 struct Inode {
     dentry_state: FileId,
@@ -45,7 +47,7 @@ impl Source for Inode {
             state = State::Ok;
         }
         if let Ok(Some(files)) = host.read(self.file_nr).map(parse_file_nr) {
-            row.set(FILES, files.open);
+            row.set(FILES_OPEN, files.open);
             row.set(FILES_MAX, files.max);
             state = State::Ok;
         }
@@ -60,7 +62,7 @@ fn inodes_used(row: &Row<'_>) -> Option<f64> {
 
 /// Open file handles in per cent of their limit.
 fn files_percent(row: &Row<'_>) -> Option<f64> {
-    let (open, max) = (row.gauge(FILES)?, row.gauge(FILES_MAX)?);
+    let (open, max) = (row.gauge(FILES_OPEN)?, row.gauge(FILES_MAX)?);
     Some(if max == 0.0 { 0.0 } else { open * 100.0 / max })
 }
 
@@ -70,15 +72,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "i",
     reads: &["/proc/sys/fs/dentry-state", "/proc/sys/fs/inode-nr", "/proc/sys/fs/file-nr"],
     instance: &[],
-    fields: &[
-        Field::gauge("dentries", Unit::Count, "Directory entries cached"),
-        Field::gauge("dentries_unused", Unit::Count, "Unused cached directory entries"),
-        Field::gauge("dentries_negative", Unit::Count, "Cached names that do not exist"),
-        Field::gauge("inodes", Unit::Count, "Inodes held"),
-        Field::gauge("inodes_free", Unit::Count, "Unused cached inodes"),
-        Field::gauge("files_open", Unit::Count, "File handles open"),
-        Field::gauge("files_max", Unit::Count, "File handles that may be open"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
@@ -88,7 +82,7 @@ pub(crate) static ENTRY: Entry = Entry {
             title: "<----Files--->",
             headings: &["Handle Inodes "],
             show: Show::Cells(&[
-                Cell::scaled("", 6, |row| row.gauge(FILES)).stat(Stat::Mean),
+                Cell::scaled("", 6, |row| row.gauge(FILES_OPEN)).stat(Stat::Mean),
                 Cell::scaled(" ", 6, inodes_used).stat(Stat::Mean),
             ]),
         }],
@@ -102,7 +96,7 @@ pub(crate) static ENTRY: Entry = Entry {
             show: Show::Cells(&[
                 Cell::scaled("  ", 7, |row| row.gauge(DENTRIES)),
                 Cell::scaled("  ", 7, |row| row.gauge(DENTRIES_UNUSED)),
-                Cell::scaled("  ", 6, |row| row.gauge(FILES)),
+                Cell::scaled("  ", 6, |row| row.gauge(FILES_OPEN)),
                 Cell::fixed("   ", 5, 2, files_percent),
                 Cell::scaled("   ", 6, inodes_used),
             ]),
@@ -111,7 +105,7 @@ pub(crate) static ENTRY: Entry = Entry {
             tag: "INODE",
             columns: &[
                 PlotColumn::whole("NumDentry", |row| row.gauge(DENTRIES)),
-                PlotColumn::whole("openFiles", |row| row.gauge(FILES)),
+                PlotColumn::whole("openFiles", |row| row.gauge(FILES_OPEN)),
                 PlotColumn::new("MaxFile%", files_percent),
                 PlotColumn::whole("used", inodes_used),
             ],
@@ -120,7 +114,7 @@ pub(crate) static ENTRY: Entry = Entry {
         metrics: &[
             PlotColumn::new("inodeinfo.dentrynum", |row| row.gauge(DENTRIES)).level(),
             PlotColumn::new("inodeinfo.dentryunused", |row| row.gauge(DENTRIES_UNUSED)).level(),
-            PlotColumn::new("inodeinfo.filesalloc", |row| row.gauge(FILES)).level(),
+            PlotColumn::new("inodeinfo.filesalloc", |row| row.gauge(FILES_OPEN)).level(),
             PlotColumn::new("inodeinfo.filesmax", |row| row.gauge(FILES_MAX)).level(),
             PlotColumn::new("inodeinfo.inodeused", inodes_used).level(),
         ],
@@ -149,7 +143,7 @@ mod tests {
         host.begin_tick();
         host.put("/proc/sys/fs/file-nr", Some(b"641\t0\t2466183\n"));
         assert_eq!(inode.read(&mut host, &mut table), State::Ok);
-        assert_eq!(table.get(0, FILES), Some(641));
+        assert_eq!(table.get(0, FILES_OPEN), Some(641));
         assert_eq!(table.get(0, DENTRIES), None);
         host.begin_tick();
         host.put("/proc/sys/fs/dentry-state", Some(b"5 -1 45 0 3 0\n"));

@@ -14,7 +14,7 @@ use std::num::NonZeroU64;
 use bpf::CpuCounters;
 use procfs::interrupts::{Interrupt, cpus, parse_interrupts};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, State, Table, Unit};
+use sample::{Cadence, Level, State, Table, fields};
 
 use crate::counters::{self, CounterSource, FilesOnly};
 use crate::instance::{self, PAIR_BYTES, RowName, digits};
@@ -24,9 +24,11 @@ mod layout;
 
 pub(crate) use layout::{served, served_rate};
 
-const COUNT: usize = 0;
-const KIND: usize = 1;
-const DEVICE: usize = 2;
+fields! {
+    COUNT: counter Count, "Interrupts served";
+    KIND: text, "Interrupt controller";
+    DEVICE: text, "Devices that raise it, or its purpose";
+}
 
 /// The most CPUs that are read, and the most for which Linux can be built.
 const CPUS_MAX: usize = 8192;
@@ -91,7 +93,7 @@ impl CounterSource for Interrupts {
             }
             line.text.clear();
             line.text.extend_from_slice(interrupt.line);
-            if self.take(interrupt, table).is_none() {
+            if self.add_rows(interrupt, table).is_none() {
                 return State::Failed(rustix::io::Errno::FBIG.raw_os_error());
             }
             let line = &mut self.lines[number];
@@ -171,7 +173,7 @@ impl Interrupts {
     }
 
     /// Adds the rows of one interrupt; `None` when the table is full.
-    fn take(&mut self, mut interrupt: Interrupt<'_>, table: &mut Table) -> Option<()> {
+    fn add_rows(&mut self, mut interrupt: Interrupt<'_>, table: &mut Table) -> Option<()> {
         let first = table.rows();
         if interrupt.is_single() {
             if let Some(count) = interrupt.take_count() {
@@ -254,11 +256,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "jJ",
     reads: &["/proc/interrupts"],
     instance: &["irq", "cpu"],
-    fields: &[
-        Field::counter("count", Unit::Count, "Interrupts served"),
-        Field::text("kind", "Interrupt controller"),
-        Field::text("device", "Devices that raise it, or its purpose"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
     options: &[&layout::INTERRUPT_FILTER],

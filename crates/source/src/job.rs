@@ -12,22 +12,24 @@ use std::sync::Arc;
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::Host;
 use procfs::usage::{Whose, usage};
-use sample::{Cadence, Field, Level, State, Table, Unit};
+use sample::{Cadence, Level, State, Table, fields};
 
 use crate::{Entry, JobCounters, Source, SourceContext};
 
-const STARTED: usize = 0;
-const ENDED: usize = 1;
-const FAILED: usize = 2;
-const AGAIN: usize = 3;
-const RUNNING: usize = 4;
-const WAITING: usize = 5;
-const USER: usize = 6;
-const SYSTEM: usize = 7;
-const WALL: usize = 8;
-const SPAWN: usize = 9;
-const RUNNER_USER: usize = 10;
-const RUNNER_SYSTEM: usize = 11;
+fields! {
+    STARTED: counter Count, "Programs started; each attempt of a job counts";
+    ENDED: counter Count, "Jobs that ended and whose output is written";
+    FAILED: counter Count, "Jobs that ended with an error";
+    AGAIN: counter Count, "Attempts that were discarded, mostly to be retried";
+    RUNNING: gauge Count, "Jobs that run";
+    WAITING: gauge Count, "Jobs not started yet, if their number is known";
+    USER: counter Microseconds, "User time of jobs that ended";
+    SYSTEM: counter Microseconds, "System time of jobs that ended";
+    WALL: counter Nanoseconds, "Run time of jobs that ended";
+    SPAWN: counter Nanoseconds, "Time to start the programs of jobs that ended";
+    RUNNER_USER: counter Microseconds, "CPU time of whit run in user mode";
+    RUNNER_SYSTEM: counter Microseconds, "CPU time of whit run in the kernel";
+}
 
 fn open(_: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
     Box::new(Job { counters: context.shared.jobs.clone() })
@@ -90,20 +92,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "o",
     reads: &[],
     instance: &[],
-    fields: &[
-        Field::counter("started", Unit::Count, "Programs started; each attempt of a job counts"),
-        Field::counter("ended", Unit::Count, "Jobs that ended and whose output is written"),
-        Field::counter("failed", Unit::Count, "Jobs that ended with an error"),
-        Field::counter("again", Unit::Count, "Attempts that were discarded, mostly to be retried"),
-        Field::gauge("running", Unit::Count, "Jobs that run"),
-        Field::gauge("waiting", Unit::Count, "Jobs not started yet, if their number is known"),
-        Field::counter("user", Unit::Microseconds, "User time of jobs that ended"),
-        Field::counter("system", Unit::Microseconds, "System time of jobs that ended"),
-        Field::counter("wall", Unit::Nanoseconds, "Run time of jobs that ended"),
-        Field::counter("spawn", Unit::Nanoseconds, "Time to start the programs of jobs that ended"),
-        Field::counter("runner_user", Unit::Microseconds, "CPU time of whit run in user mode"),
-        Field::counter("runner_system", Unit::Microseconds, "CPU time of whit run in the kernel"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,

@@ -15,7 +15,7 @@ impl SharedKernel {
     /// Loads a program with the kernel's types, which the first call parses.
     ///
     /// # Errors
-    /// Those of [`KernelTypes::open`] and of `load`.
+    /// If the kernel's types cannot be opened ([`KernelTypes::open`]), or the error of `load`.
     pub fn load<T>(&self, load: impl FnOnce(&KernelTypes) -> Result<T, Error>) -> Result<T, Error> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = match held.take() {

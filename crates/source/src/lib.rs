@@ -1,4 +1,4 @@
-//! Every source: one file each, and one line in [`ALL`].
+//! Every source: one file each, and one line in the list of `sources!`, which makes [`ALL`].
 //!
 //! A source reads kernel files through a [`Host`] and fills a [`Table`].  It knows neither
 //! recordings nor views; how views show it is data in its [`Entry`].  `docs/adding-a-source.md`
@@ -13,46 +13,18 @@ use layout::{Layout, Selection, SourceOption};
 use procfs::Host;
 use sample::{Cadence, Field, Level, SourceDef, State, Table};
 
-mod buddy;
-mod cgroup;
-mod compressed;
 mod context;
 mod counters;
-mod cpu;
-mod cpu_core;
-mod disk;
-mod environment;
-mod exit;
-mod filesystem;
-mod infiniband;
-mod inode;
 mod instance;
-mod interrupt;
-mod job;
 mod kernel;
-mod log;
-mod memory;
-mod network;
-mod nfs;
-mod numa;
 mod option;
-mod pressure;
-mod process;
 mod process_counters;
 mod process_options;
-mod process_total;
 mod program_counters;
 mod rename;
 mod sampler;
-mod schedstat;
 mod shared_counters;
-mod slab;
-mod socket;
-mod softirq;
-mod syscall;
-mod tcp;
 mod trial;
-mod whit;
 
 pub use context::{ExcludedExitMethods, RecordFilter, SharedState, SourceContext};
 pub use kernel::{Refusals, SharedKernel};
@@ -66,6 +38,48 @@ pub use rename::{InstanceNames, RenameError, RuleError, SensorRules};
 pub use sampler::Sampler;
 pub use shared_counters::{CounterMethod, SharedCounters};
 pub use trial::Trial;
+
+/// Declares the module of each source and the registry of their entries.  `cargo fmt` does not look
+/// into macros: `cargo xtask fmt` formats these files, too.
+macro_rules! sources {
+    ($(mod $name:ident;)*) => {
+        $(mod $name;)*
+
+        /// Every source, alphabetically.
+        pub static ALL: &[&Entry] = &[$(&$name::ENTRY,)*];
+    };
+}
+
+sources! {
+    mod buddy;
+    mod cgroup;
+    mod compressed;
+    mod cpu;
+    mod cpu_core;
+    mod disk;
+    mod environment;
+    mod exit;
+    mod filesystem;
+    mod infiniband;
+    mod inode;
+    mod interrupt;
+    mod job;
+    mod log;
+    mod memory;
+    mod network;
+    mod nfs;
+    mod numa;
+    mod pressure;
+    mod process;
+    mod process_total;
+    mod schedstat;
+    mod slab;
+    mod socket;
+    mod softirq;
+    mod syscall;
+    mod tcp;
+    mod whit;
+}
 
 /// A source that has been opened on a host.
 pub trait Source {
@@ -142,7 +156,7 @@ pub struct Entry {
     pub cadence: Cadence,
     /// How views show it at each level; without a layout, they show all fields in columns.
     pub layouts: &'static [Layout],
-    /// Its options on the command line.
+    /// The options of the source on the command line.
     pub options: &'static [&'static SourceOption],
     /// Whether it is opened only if it is selected by name or letter: a source that slows every
     /// task of the machine, or that has data only in recordings of `whit run`.
@@ -217,38 +231,6 @@ impl Source for NotOpened {
         State::Failed(0)
     }
 }
-
-/// Every source, alphabetically.
-pub static ALL: &[&Entry] = &[
-    &buddy::ENTRY,
-    &cgroup::ENTRY,
-    &compressed::ENTRY,
-    &cpu::ENTRY,
-    &cpu_core::ENTRY,
-    &disk::ENTRY,
-    &environment::ENTRY,
-    &exit::ENTRY,
-    &filesystem::ENTRY,
-    &infiniband::ENTRY,
-    &inode::ENTRY,
-    &interrupt::ENTRY,
-    &job::ENTRY,
-    &log::ENTRY,
-    &memory::ENTRY,
-    &network::ENTRY,
-    &nfs::ENTRY,
-    &numa::ENTRY,
-    &pressure::ENTRY,
-    &process::ENTRY,
-    &process_total::ENTRY,
-    &schedstat::ENTRY,
-    &slab::ENTRY,
-    &socket::ENTRY,
-    &softirq::ENTRY,
-    &syscall::ENTRY,
-    &tcp::ENTRY,
-    &whit::ENTRY,
-];
 
 /// The name of the source that every recording has: what the recorder itself costs.
 pub const OWN_SOURCE: &str = "whit";

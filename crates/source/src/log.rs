@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use logring::abi::{self, logger, process};
 use procfs::Host;
-use sample::{Cadence, Field, Level, State, Table, Unit};
+use sample::{Cadence, Level, State, Table, fields};
 
 use crate::{Entry, Source};
 
@@ -35,18 +35,20 @@ const OTHERS: &[u8] = b"-";
 /// The counts of a logger: by level, and suppressed.
 const COUNTS: usize = logger::LEVELS + 1;
 
-const RECORDS: usize = 0;
-const TRACE: usize = 1;
-const DEBUG: usize = 2;
-const INFO: usize = 3;
-const NOTICE: usize = 4;
-const WARNING: usize = 5;
-const ERROR: usize = 6;
-const CRITICAL: usize = 7;
-const ALERT: usize = 8;
-const EMERGENCY: usize = 9;
-const SUPPRESSED: usize = 10;
-const DROPPED: usize = 11;
+fields! {
+    RECORDS: counter Count, "Records of all levels";
+    TRACE: counter Count, "Records of level TRACE: functions entered and left";
+    DEBUG: counter Count, "Records of levels DELOUSE and DEBUG";
+    INFO: counter Count, "Records of level INFO";
+    NOTICE: counter Count, "Records of level NOTICE";
+    WARNING: counter Count, "Records of level WARNING";
+    ERROR: counter Count, "Records of level ERROR";
+    CRITICAL: counter Count, "Records of level CRITICAL";
+    ALERT: counter Count, "Records of level ALERT";
+    EMERGENCY: counter Count, "Records of level EMERGENCY";
+    SUPPRESSED: counter Count, "Calls that rate limits and repeat guards suppressed";
+    DROPPED: counter Count, "Records that no ring took";
+}
 
 /// The field of each level; DELOUSE is beside DEBUG.
 const OF_LEVEL: [usize; logger::LEVELS] = [
@@ -328,24 +330,7 @@ pub(crate) static ENTRY: Entry = Entry {
     about: "Records that programs log through whit's rings, by logger and level, as the consumer of the rings counted them; the row - has what belongs to no logger",
     reads: &["/dev/shm/whit-log-*/*.process"],
     instance: &["logger"],
-    fields: &[
-        Field::counter("records", Unit::Count, "Records of all levels"),
-        Field::counter("trace", Unit::Count, "Records of level TRACE: functions entered and left"),
-        Field::counter("debug", Unit::Count, "Records of levels DELOUSE and DEBUG"),
-        Field::counter("info", Unit::Count, "Records of level INFO"),
-        Field::counter("notice", Unit::Count, "Records of level NOTICE"),
-        Field::counter("warning", Unit::Count, "Records of level WARNING"),
-        Field::counter("error", Unit::Count, "Records of level ERROR"),
-        Field::counter("critical", Unit::Count, "Records of level CRITICAL"),
-        Field::counter("alert", Unit::Count, "Records of level ALERT"),
-        Field::counter("emergency", Unit::Count, "Records of level EMERGENCY"),
-        Field::counter(
-            "suppressed",
-            Unit::Count,
-            "Calls that rate limits and repeat guards suppressed",
-        ),
-        Field::counter("dropped", Unit::Count, "Records that no ring took"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[
         Layout {

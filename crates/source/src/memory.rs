@@ -11,11 +11,11 @@ mod layout;
 
 use ::layout::{DisplayOrder, Layout, Plot};
 use procfs::scan::KeyIndex;
-use procfs::vmstat::{self, Vmstat};
-use procfs::{FileId, Host, ReadMode, meminfo};
+use procfs::vmstat::Vmstat;
+use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Level, State, Table};
 
-use self::fields::FIELDS;
+use self::fields::{FIELDS, MEMINFO_KEYS, REFAULTS, VMSTAT_KEYS};
 pub(crate) use self::layout::MEMORY_OPTIONS;
 use crate::{Entry, Source};
 
@@ -34,9 +34,8 @@ impl Source for Memory {
         };
         let mut row = table.row(b"");
         self.meminfo_index.scan(text, |key, value| row.set(key, value));
-        let first = meminfo::KEYS.len();
         // A kernel without vmstat still has the fields of meminfo.
-        let _ = self.vmstat.read(host, |key, value| row.set(first + key, value));
+        let _ = self.vmstat.read(host, |key, value| row.set(REFAULTS + key, value));
         State::Ok
     }
 }
@@ -62,8 +61,8 @@ pub(crate) static ENTRY: Entry = Entry {
     open: |host, _| {
         Box::new(Memory {
             meminfo: host.file("/proc/meminfo", ReadMode::Whole),
-            meminfo_index: meminfo::index(),
-            vmstat: Vmstat::new(host, vmstat::KEYS),
+            meminfo_index: KeyIndex::new(MEMINFO_KEYS),
+            vmstat: Vmstat::new(host, VMSTAT_KEYS),
         })
     },
     ..Entry::EMPTY
@@ -75,13 +74,10 @@ mod tests {
 
     #[test]
     fn every_key_has_its_field() {
-        assert_eq!(FIELDS.len(), meminfo::KEYS.len() + vmstat::KEYS.len());
-        let key = |field: usize| match field.checked_sub(meminfo::KEYS.len()) {
-            None => meminfo::KEYS[field],
-            Some(field) => vmstat::KEYS[field],
-        };
+        assert_eq!(FIELDS.len(), fields::KEYS.len());
         let check = |name: &str, expected: &str| {
-            let found = std::str::from_utf8(key(ENTRY.field(name).unwrap())).unwrap();
+            let key = fields::KEYS[ENTRY.field(name).unwrap()];
+            let found = std::str::from_utf8(key).unwrap();
             assert_eq!(found.trim_end_matches([':', ' ']), expected);
         };
         check("total", "MemTotal");
@@ -114,14 +110,14 @@ mod tests {
         host.begin_tick();
         host.put("/proc/meminfo", Some(b"MemTotal: 8 kB\nMemFree: 3 kB\n"));
         assert_eq!(memory.read(&mut host, &mut table), State::Ok);
-        assert_eq!(table.get(0, fields::at("free")), Some(3));
-        assert_eq!(table.get(0, fields::at("faults")), None);
+        assert_eq!(table.get(0, fields::FREE), Some(3));
+        assert_eq!(table.get(0, fields::FAULTS), None);
         host.begin_tick();
         host.put("/proc/vmstat", Some(b"nr_free_pages 1\npgfault 77\noom_kill 0\n"));
         assert_eq!(memory.read(&mut host, &mut table), State::Ok);
-        assert_eq!(table.get(0, fields::at("total")), Some(8));
-        assert_eq!(table.get(0, fields::at("faults")), Some(77));
-        assert_eq!(table.get(0, fields::at("oom_kills")), Some(0));
-        assert_eq!(table.get(0, fields::at("slab")), None);
+        assert_eq!(table.get(0, fields::TOTAL), Some(8));
+        assert_eq!(table.get(0, fields::FAULTS), Some(77));
+        assert_eq!(table.get(0, fields::OOM_KILLS), Some(0));
+        assert_eq!(table.get(0, fields::SLAB), None);
     }
 }

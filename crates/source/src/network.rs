@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ::layout::{OptionKind, SourceOption};
 use procfs::net_dev::{InterfaceLine, parse_net_dev};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, RowMut, State, Table, Unit};
+use sample::{Cadence, RowMut, State, Table, fields};
 
 use crate::option::{names_to_ignore, names_to_record};
 use crate::{Entry, Source, SourceContext};
@@ -21,27 +21,30 @@ mod layout;
 use kind::Interface;
 
 // The first sixteen are the file's columns, in its order.
-const RX_BYTES: usize = 0;
-const RX_PACKETS: usize = 1;
-const RX_ERRORS: usize = 2;
-const RX_DROPPED: usize = 3;
-const RX_FIFO: usize = 4;
-const RX_FRAME: usize = 5;
-const RX_COMPRESSED: usize = 6;
-const RX_MULTICAST: usize = 7;
-const TX_BYTES: usize = 8;
-const TX_PACKETS: usize = 9;
-const TX_ERRORS: usize = 10;
-const TX_DROPPED: usize = 11;
-const TX_FIFO: usize = 12;
-const TX_COLLISIONS: usize = 13;
-const TX_CARRIER: usize = 14;
-const TX_COMPRESSED: usize = 15;
-const SPEED: usize = 16;
-const STATE: usize = 17;
-const KIND: usize = 18;
-const MASTER: usize = 19;
-const LOWER: usize = 20;
+fields! {
+    RX_BYTES: counter Bytes, "Data received";
+    RX_PACKETS: counter Count, "Packets received";
+    RX_ERRORS: counter Count, "Packets received with an error";
+    RX_DROPPED: counter Count, "Received packets dropped";
+    RX_FIFO: counter Count, "Packets dropped because a buffer was full";
+    RX_FRAME: counter Count, "Packets received with a broken frame";
+    RX_COMPRESSED: counter Count, "Compressed packets received";
+    RX_MULTICAST: counter Count, "Multicast packets received";
+    TX_BYTES: counter Bytes, "Data sent";
+    TX_PACKETS: counter Count, "Packets sent";
+    TX_ERRORS: counter Count, "Packets not sent because of an error";
+    TX_DROPPED: counter Count, "Packets dropped instead of sent";
+    TX_FIFO: counter Count, "Packets not sent because a buffer was full";
+    TX_COLLISIONS: counter Count, "Collisions while sending";
+    TX_CARRIER: counter Count, "Packets not sent because the carrier was lost";
+    TX_COMPRESSED: counter Count, "Compressed packets sent";
+    SPEED_MBIT: gauge Megabits, "Speed of the link";
+    STATE: text, "Operational state: up, down, unknown, dormant, lowerlayerdown";
+    KIND: text,
+        "What it is: physical, wireless, bond, bridge, vlan, tunnel, veth, virtual, loopback";
+    MASTER: text, "Bond or bridge that it belongs to";
+    LOWER: text, "Lower interfaces, separated by commas";
+}
 
 /// Readings for a full turn over the interfaces' speeds and states: those of the first 32
 /// interfaces are read every 64 readings, those of others only when they first appear.
@@ -98,7 +101,7 @@ fn set_columns(row: &mut RowMut<'_>, line: &InterfaceLine<'_>) {
 }
 
 fn set_facts(row: &mut RowMut<'_>, interface: &Interface) {
-    row.set_some(SPEED, interface.speed_mbit);
+    row.set_some(SPEED_MBIT, interface.speed_mbit);
     row.set_text(KIND, interface.kind.as_bytes());
     let texts = [(STATE, &interface.state), (MASTER, &interface.master), (LOWER, &interface.lower)];
     for (field, text) in texts {
@@ -187,32 +190,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "nN",
     reads: &["/proc/net/dev", "/sys/class/net/*/*"],
     instance: &["interface"],
-    fields: &[
-        Field::counter("rx_bytes", Unit::Bytes, "Data received"),
-        Field::counter("rx_packets", Unit::Count, "Packets received"),
-        Field::counter("rx_errors", Unit::Count, "Packets received with an error"),
-        Field::counter("rx_dropped", Unit::Count, "Received packets dropped"),
-        Field::counter("rx_fifo", Unit::Count, "Packets dropped because a buffer was full"),
-        Field::counter("rx_frame", Unit::Count, "Packets received with a broken frame"),
-        Field::counter("rx_compressed", Unit::Count, "Compressed packets received"),
-        Field::counter("rx_multicast", Unit::Count, "Multicast packets received"),
-        Field::counter("tx_bytes", Unit::Bytes, "Data sent"),
-        Field::counter("tx_packets", Unit::Count, "Packets sent"),
-        Field::counter("tx_errors", Unit::Count, "Packets not sent because of an error"),
-        Field::counter("tx_dropped", Unit::Count, "Packets dropped instead of sent"),
-        Field::counter("tx_fifo", Unit::Count, "Packets not sent because a buffer was full"),
-        Field::counter("tx_collisions", Unit::Count, "Collisions while sending"),
-        Field::counter("tx_carrier", Unit::Count, "Packets not sent because the carrier was lost"),
-        Field::counter("tx_compressed", Unit::Count, "Compressed packets sent"),
-        Field::gauge("speed_mbit", Unit::Megabits, "Speed of the link"),
-        Field::text("state", "Operational state: up, down, unknown, dormant, lowerlayerdown"),
-        Field::text(
-            "kind",
-            "What it is: physical, wireless, bond, bridge, vlan, tunnel, veth, virtual, loopback",
-        ),
-        Field::text("master", "Bond or bridge that it belongs to"),
-        Field::text("lower", "Lower interfaces, separated by commas"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
     options: &[
@@ -276,7 +254,7 @@ mod tests {
             let text: String = names.iter().map(|name| format!("{name}: 1 2 3\n")).collect();
             host.put("/proc/net/dev", Some(text.as_bytes()));
             let kinds = kinds(&mut *source, host, &mut table);
-            (kinds, table.get(table.rows().saturating_sub(1), SPEED))
+            (kinds, table.get(table.rows().saturating_sub(1), SPEED_MBIT))
         };
         let (kinds, speed) = see(&["lo", "eth0"], &mut host);
         assert_eq!(

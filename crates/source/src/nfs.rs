@@ -14,7 +14,7 @@ mod fields;
 mod layout;
 
 use fields::{
-    CLIENT_RPC, FIELDS, Index, SERVER_CACHE, SERVER_IO, SERVER_RPC, TRANSPORT, V2, V3, V4_CLIENT,
+    CLIENT_RPC, FIELDS, SERVER_CACHE, SERVER_IO, SERVER_RPC, TRANSPORT, V2, V3, V4_CLIENT,
     V4_SERVER, V4_SERVER_CALLS,
 };
 
@@ -70,7 +70,7 @@ fn read_side(side: usize, text: &[u8], table: &mut Table) {
             b"rpc" => set(table.row_mut(side), SERVER_RPC, line.numbers()),
             b"rc" => set(table.row_mut(side), SERVER_CACHE, line.numbers()),
             b"io" => set(table.row_mut(side), SERVER_IO, line.numbers()),
-            b"th" => set(table.row_mut(side), &[Some(Index::Threads)], line.numbers()),
+            b"th" => set(table.row_mut(side), &[Some(fields::THREADS)], line.numbers()),
             b"proc2" => set(table.row_mut(side + 2), V2, line.counted()),
             b"proc3" => set(table.row_mut(side + 4), V3, line.counted()),
             b"proc4" if is_client => set(table.row_mut(side + 6), V4_CLIENT, line.counted()),
@@ -82,10 +82,10 @@ fn read_side(side: usize, text: &[u8], table: &mut Table) {
 }
 
 /// Stores each number in the field at the same index.
-fn set(mut row: RowMut<'_>, fields: &[Option<Index>], numbers: impl Iterator<Item = u64>) {
+fn set(mut row: RowMut<'_>, fields: &[Option<usize>], numbers: impl Iterator<Item = u64>) {
     for (field, value) in fields.iter().zip(numbers) {
         if let Some(field) = field {
-            row.set(*field as usize, value);
+            row.set(*field, value);
         }
     }
 }
@@ -129,22 +129,22 @@ mod tests {
         host.begin_tick();
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
         let row = |name: &[u8]| ROWS.iter().position(|row| *row == name).unwrap();
-        let at = |table: &Table, name: &[u8], index: Index| table.get(row(name), index as usize);
-        assert_eq!(at(&table, b"client\x1frpc", Index::Retransmissions), Some(5));
-        assert_eq!(at(&table, b"client\x1fv3", Index::Read), Some(15));
-        assert_eq!(at(&table, b"client\x1fv3", Index::Commit), Some(23));
-        assert_eq!(at(&table, b"client\x1fv4", Index::Read), Some(31));
-        assert_eq!(at(&table, b"client\x1fv4", Index::Readdir), Some(52));
-        assert_eq!(at(&table, b"client\x1fv2", Index::Read), None);
-        assert_eq!(at(&table, b"server\x1frpc", Index::Calls), None);
+        let at = |table: &Table, name: &[u8], field: usize| table.get(row(name), field);
+        assert_eq!(at(&table, b"client\x1frpc", fields::RPC_RETRANSMISSIONS), Some(5));
+        assert_eq!(at(&table, b"client\x1fv3", fields::READ), Some(15));
+        assert_eq!(at(&table, b"client\x1fv3", fields::COMMIT), Some(23));
+        assert_eq!(at(&table, b"client\x1fv4", fields::READ), Some(31));
+        assert_eq!(at(&table, b"client\x1fv4", fields::READDIR), Some(52));
+        assert_eq!(at(&table, b"client\x1fv2", fields::READ), None);
+        assert_eq!(at(&table, b"server\x1frpc", fields::RPC_CALLS), None);
         host.put("/proc/net/rpc/nfsd", Some(SERVER_FILE));
         host.begin_tick();
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
-        assert_eq!(at(&table, b"server\x1fv4", Index::Write), Some(38));
-        assert_eq!(at(&table, b"server\x1fv4", Index::Compound), Some(900));
-        assert_eq!(at(&table, b"server\x1frpc", Index::BadAuth), Some(2));
-        assert_eq!(at(&table, b"server\x1frpc", Index::Threads), Some(8));
-        assert_eq!(at(&table, b"server\x1frpc", Index::WriteBytes), Some(8192));
+        assert_eq!(at(&table, b"server\x1fv4", fields::WRITE), Some(38));
+        assert_eq!(at(&table, b"server\x1fv4", fields::COMPOUND), Some(900));
+        assert_eq!(at(&table, b"server\x1frpc", fields::RPC_BAD_AUTH), Some(2));
+        assert_eq!(at(&table, b"server\x1frpc", fields::THREADS), Some(8));
+        assert_eq!(at(&table, b"server\x1frpc", fields::WRITE_BYTES), Some(8192));
         assert_eq!(table.rows(), ROWS.len());
     }
 }

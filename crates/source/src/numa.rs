@@ -9,27 +9,63 @@ use std::path::Path;
 
 use bpf::{CpuCounters, NodeValue, NodeValues};
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
-use procfs::node::{MEMINFO_KEYS, parse_node_meminfo, parse_numastat};
+use procfs::node::{parse_node_meminfo, parse_numastat};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, RowMut, State, Table, Unit};
+use sample::{Cadence, Level, RowMut, State, Table, fields};
 
 use crate::Entry;
 use crate::counters::{self, CounterSource};
 use crate::memory::MEMORY_OPTIONS;
 
-// The fields are in the order of the parser's keys: first those of meminfo, then of numastat.
-const FREE: usize = 1;
-const USED: usize = 2;
-const ACTIVE: usize = 4;
-const INACTIVE: usize = 5;
-const LOCKED: usize = 11;
-const MAPPED: usize = 15;
-const ANONYMOUS: usize = 16;
-const SLAB: usize = 21;
-const ANONYMOUS_HUGE: usize = 24;
-const HITS: usize = 30;
-const MISSES: usize = 31;
-const FOREIGN: usize = 32;
+fields! {
+    TOTAL: gauge Kibibytes, "Memory of the node", from b"MemTotal:";
+    FREE: gauge Kibibytes, "Free memory", from b"MemFree:";
+    USED: gauge Kibibytes, "Memory that is not free", from b"MemUsed:";
+    SWAP_CACHED: gauge Kibibytes, "Memory that also has a copy in swap", from b"SwapCached:";
+    ACTIVE: gauge Kibibytes, "Recently used memory", from b"Active:";
+    INACTIVE: gauge Kibibytes, "Memory not used recently", from b"Inactive:";
+    ACTIVE_ANON: gauge Kibibytes, "Recently used anonymous memory", from b"Active(anon):";
+    INACTIVE_ANON: gauge Kibibytes, "Anonymous memory not used recently", from b"Inactive(anon):";
+    ACTIVE_FILE: gauge Kibibytes, "Recently used page cache", from b"Active(file):";
+    INACTIVE_FILE: gauge Kibibytes, "Page cache not used recently", from b"Inactive(file):";
+    UNEVICTABLE: gauge Kibibytes, "Memory that cannot be reclaimed", from b"Unevictable:";
+    LOCKED: gauge Kibibytes, "Memory locked by mlock(2)", from b"Mlocked:";
+    DIRTY: gauge Kibibytes, "Memory waiting to be written to disk", from b"Dirty:";
+    WRITEBACK: gauge Kibibytes, "Memory being written to disk", from b"Writeback:";
+    FILE_PAGES: gauge Kibibytes, "Page cache, tmpfs included", from b"FilePages:";
+    MAPPED: gauge Kibibytes, "Files mapped by programs", from b"Mapped:";
+    ANONYMOUS: gauge Kibibytes, "Anonymous memory mapped by programs", from b"AnonPages:";
+    SHARED: gauge Kibibytes, "Shared memory and tmpfs", from b"Shmem:";
+    KERNEL_STACK: gauge Kibibytes, "Stacks of tasks in the kernel", from b"KernelStack:";
+    PAGE_TABLES: gauge Kibibytes, "Page tables", from b"PageTables:";
+    KERNEL_RECLAIMABLE: gauge Kibibytes,
+        "Kernel memory that can be reclaimed", from b"KReclaimable:";
+    SLAB: gauge Kibibytes, "Kernel slabs", from b"Slab:";
+    SLAB_RECLAIMABLE: gauge Kibibytes, "Slabs that can be reclaimed", from b"SReclaimable:";
+    SLAB_UNRECLAIMABLE: gauge Kibibytes, "Slabs that cannot be reclaimed", from b"SUnreclaim:";
+    ANONYMOUS_HUGE: gauge Kibibytes, "Anonymous memory in huge pages", from b"AnonHugePages:";
+    SHARED_HUGE: gauge Kibibytes, "Shared memory in huge pages", from b"ShmemHugePages:";
+    FILE_HUGE: gauge Kibibytes, "Page cache in huge pages", from b"FileHugePages:";
+    HUGE_TOTAL: gauge Count, "Huge pages in the pool", from b"HugePages_Total:";
+    HUGE_FREE: gauge Count, "Huge pages in the pool that are free", from b"HugePages_Free:";
+    HUGE_SURPLUS: gauge Count, "Huge pages beyond the pool's size", from b"HugePages_Surp:";
+    HITS: counter Pages, "Pages allocated on this node as intended", from b"numa_hit";
+    MISSES: counter Pages,
+        "Pages allocated on this node that were intended for another", from b"numa_miss";
+    FOREIGN: counter Pages,
+        "Pages intended for this node that were allocated on another", from b"numa_foreign";
+    INTERLEAVE_HITS: counter Pages,
+        "Pages allocated on this node by interleaving, as intended", from b"interleave_hit";
+    LOCAL: counter Pages, "Pages allocated on this node by tasks of this node", from b"local_node";
+    REMOTE: counter Pages,
+        "Pages allocated on this node by tasks of other nodes", from b"other_node";
+}
+
+/// The lines of `meminfo` that are read.  Kibibytes, except the counts of huge pages.
+const MEMINFO_KEYS: &[&[u8]] = KEYS.split_at(HITS).0;
+
+/// The lines of `numastat`, in pages, for the fields from [`HITS`] on.
+const NUMASTAT_KEYS: &[&[u8]] = KEYS.split_at(HITS).1;
 
 /// Readings between two searches for nodes.
 const LOOK_EVERY: u64 = 64;
@@ -97,9 +133,9 @@ impl CounterSource for Numa {
                 }
             };
             let mut row = table.row(&node.name);
-            parse_node_meminfo(text, |key, value| row.set(key, value));
+            parse_node_meminfo(text, MEMINFO_KEYS, |key, value| row.set(key, value));
             if let Ok(text) = host.read(node.numastat) {
-                parse_numastat(text, |key, value| row.set(MEMINFO_KEYS.len() + key, value));
+                parse_numastat(text, NUMASTAT_KEYS, |key, value| row.set(HITS + key, value));
             }
         }
         if table.rows() > 0 { State::Ok } else { state }
@@ -294,60 +330,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "M",
     reads: &["/sys/devices/system/node/node*/meminfo", "/sys/devices/system/node/node*/numastat"],
     instance: &["node"],
-    fields: &[
-        Field::gauge("total", Unit::Kibibytes, "Memory of the node"),
-        Field::gauge("free", Unit::Kibibytes, "Free memory"),
-        Field::gauge("used", Unit::Kibibytes, "Memory that is not free"),
-        Field::gauge("swap_cached", Unit::Kibibytes, "Memory that also has a copy in swap"),
-        Field::gauge("active", Unit::Kibibytes, "Recently used memory"),
-        Field::gauge("inactive", Unit::Kibibytes, "Memory not used recently"),
-        Field::gauge("active_anon", Unit::Kibibytes, "Recently used anonymous memory"),
-        Field::gauge("inactive_anon", Unit::Kibibytes, "Anonymous memory not used recently"),
-        Field::gauge("active_file", Unit::Kibibytes, "Recently used page cache"),
-        Field::gauge("inactive_file", Unit::Kibibytes, "Page cache not used recently"),
-        Field::gauge("unevictable", Unit::Kibibytes, "Memory that cannot be reclaimed"),
-        Field::gauge("locked", Unit::Kibibytes, "Memory locked by mlock(2)"),
-        Field::gauge("dirty", Unit::Kibibytes, "Memory waiting to be written to disk"),
-        Field::gauge("writeback", Unit::Kibibytes, "Memory being written to disk"),
-        Field::gauge("file_pages", Unit::Kibibytes, "Page cache, tmpfs included"),
-        Field::gauge("mapped", Unit::Kibibytes, "Files mapped by programs"),
-        Field::gauge("anonymous", Unit::Kibibytes, "Anonymous memory mapped by programs"),
-        Field::gauge("shared", Unit::Kibibytes, "Shared memory and tmpfs"),
-        Field::gauge("kernel_stack", Unit::Kibibytes, "Stacks of tasks in the kernel"),
-        Field::gauge("page_tables", Unit::Kibibytes, "Page tables"),
-        Field::gauge("kernel_reclaimable", Unit::Kibibytes, "Kernel memory that can be reclaimed"),
-        Field::gauge("slab", Unit::Kibibytes, "Kernel slabs"),
-        Field::gauge("slab_reclaimable", Unit::Kibibytes, "Slabs that can be reclaimed"),
-        Field::gauge("slab_unreclaimable", Unit::Kibibytes, "Slabs that cannot be reclaimed"),
-        Field::gauge("anonymous_huge", Unit::Kibibytes, "Anonymous memory in huge pages"),
-        Field::gauge("shared_huge", Unit::Kibibytes, "Shared memory in huge pages"),
-        Field::gauge("file_huge", Unit::Kibibytes, "Page cache in huge pages"),
-        Field::gauge("huge_total", Unit::Count, "Huge pages in the pool"),
-        Field::gauge("huge_free", Unit::Count, "Huge pages in the pool that are free"),
-        Field::gauge("huge_surplus", Unit::Count, "Huge pages beyond the pool's size"),
-        Field::counter("hits", Unit::Pages, "Pages allocated on this node as intended"),
-        Field::counter(
-            "misses",
-            Unit::Pages,
-            "Pages allocated on this node that were intended for another",
-        ),
-        Field::counter(
-            "foreign",
-            Unit::Pages,
-            "Pages intended for this node that were allocated on another",
-        ),
-        Field::counter(
-            "interleave_hits",
-            Unit::Pages,
-            "Pages allocated on this node by interleaving, as intended",
-        ),
-        Field::counter("local", Unit::Pages, "Pages allocated on this node by tasks of this node"),
-        Field::counter(
-            "remote",
-            Unit::Pages,
-            "Pages allocated on this node by tasks of other nodes",
-        ),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Detail,
@@ -396,13 +379,11 @@ pub(crate) static ENTRY: Entry = Entry {
 
 #[cfg(test)]
 mod tests {
-    use procfs::node::NUMASTAT_KEYS;
-
     use super::*;
 
     #[test]
     fn every_key_has_its_field() {
-        assert_eq!(ENTRY.fields.len(), MEMINFO_KEYS.len() + NUMASTAT_KEYS.len());
+        assert_eq!(FIELDS.len(), KEYS.len());
         for (field, name, key) in [
             (FREE, "free", "MemFree:"),
             (USED, "used", "MemUsed:"),
@@ -418,8 +399,7 @@ mod tests {
             (FOREIGN, "foreign", "numa_foreign"),
         ] {
             assert_eq!(ENTRY.fields[field].name, name);
-            let held = MEMINFO_KEYS.iter().chain(NUMASTAT_KEYS).nth(field).unwrap();
-            assert_eq!(std::str::from_utf8(held).unwrap(), key);
+            assert_eq!(std::str::from_utf8(KEYS[field]).unwrap(), key);
         }
     }
 

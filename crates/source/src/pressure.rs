@@ -7,14 +7,22 @@
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::pressure::{Stall, parse_pressure};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, RowMut, State, Table, Unit};
+use sample::{Cadence, Level, RowMut, State, Table, fields};
 
 use crate::{Entry, Source};
 
-const SOME_TOTAL: usize = 0;
-const FULL_TOTAL: usize = 1;
-const SOME_AVERAGES: [usize; 3] = [2, 3, 4];
-const FULL_AVERAGES: [usize; 3] = [5, 6, 7];
+fields! {
+    SOME_TOTAL: counter Microseconds, "Time at least one task stalled";
+    FULL_TOTAL: counter Microseconds, "Time all non-idle tasks stalled";
+    SOME_AVG10: gauge PercentHundredths, "Some, average over 10 s";
+    SOME_AVG60: gauge PercentHundredths, "Some, average over 60 s";
+    SOME_AVG300: gauge PercentHundredths, "Some, average over 300 s";
+    FULL_AVG10: gauge PercentHundredths, "Full, average over 10 s";
+    FULL_AVG60: gauge PercentHundredths, "Full, average over 60 s";
+    FULL_AVG300: gauge PercentHundredths, "Full, average over 300 s";
+}
+const SOME_AVERAGES: [usize; 3] = [SOME_AVG10, SOME_AVG60, SOME_AVG300];
+const FULL_AVERAGES: [usize; 3] = [FULL_AVG10, FULL_AVG60, FULL_AVG300];
 
 const FILES: [(&[u8], &str); 4] = [
     (b"cpu", "/proc/pressure/cpu"),
@@ -116,16 +124,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "/proc/pressure/irq",
     ],
     instance: &["resource"],
-    fields: &[
-        Field::counter("some_total", Unit::Microseconds, "Time at least one task stalled"),
-        Field::counter("full_total", Unit::Microseconds, "Time all non-idle tasks stalled"),
-        Field::gauge("some_avg10", Unit::PercentHundredths, "Some, average over 10 s"),
-        Field::gauge("some_avg60", Unit::PercentHundredths, "Some, average over 60 s"),
-        Field::gauge("some_avg300", Unit::PercentHundredths, "Some, average over 300 s"),
-        Field::gauge("full_avg10", Unit::PercentHundredths, "Full, average over 10 s"),
-        Field::gauge("full_avg60", Unit::PercentHundredths, "Full, average over 60 s"),
-        Field::gauge("full_avg300", Unit::PercentHundredths, "Full, average over 300 s"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
@@ -150,16 +149,16 @@ pub(crate) static ENTRY: Entry = Entry {
             show: Show::Cells(&[
                 Cell::fixed(" ", 5, 1, cpu),
                 Cell::fixed(" ", 5, 1, cpu_full),
-                Cell::fixed(" ", 5, 1, |row| average(row, b"cpu", SOME_AVERAGES[0])),
-                Cell::fixed(" ", 5, 1, |row| average(row, b"cpu", SOME_AVERAGES[1])),
+                Cell::fixed(" ", 5, 1, |row| average(row, b"cpu", SOME_AVG10)),
+                Cell::fixed(" ", 5, 1, |row| average(row, b"cpu", SOME_AVG60)),
                 Cell::fixed(" ", 5, 1, io),
                 Cell::fixed(" ", 5, 1, io_full),
-                Cell::fixed(" ", 5, 1, |row| average(row, b"io", SOME_AVERAGES[0])),
-                Cell::fixed(" ", 5, 1, |row| average(row, b"io", SOME_AVERAGES[1])),
+                Cell::fixed(" ", 5, 1, |row| average(row, b"io", SOME_AVG10)),
+                Cell::fixed(" ", 5, 1, |row| average(row, b"io", SOME_AVG60)),
                 Cell::fixed(" ", 5, 1, memory),
                 Cell::fixed(" ", 5, 1, memory_full),
-                Cell::fixed(" ", 5, 1, |row| average(row, b"memory", SOME_AVERAGES[0])),
-                Cell::fixed(" ", 5, 1, |row| average(row, b"memory", SOME_AVERAGES[1])),
+                Cell::fixed(" ", 5, 1, |row| average(row, b"memory", SOME_AVG10)),
+                Cell::fixed(" ", 5, 1, |row| average(row, b"memory", SOME_AVG60)),
                 Cell::fixed(" ", 5, 1, irq_full),
             ]),
         }],

@@ -43,12 +43,12 @@ fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
         Ok(iterator) => {
             context.shared.processes.set_method(ProcessMethodInUse::Iterator);
             context.shared.processes.set_method_reason("");
-            Reader::Iterator(Box::new(iterator))
+            ProcessReader::Iterator(Box::new(iterator))
         }
         Err(reason) => {
             context.shared.processes.set_method_reason(reason.as_str());
             let users = context.shared.processes.users();
-            Reader::Walk(Box::new(Walk::new(Files::new(), reason, users)))
+            ProcessReader::Walk(Box::new(Walk::new(Files::new(), reason, users)))
         }
     };
     Box::new(Process { reader, context: Arc::clone(context) })
@@ -68,11 +68,11 @@ fn iterator(host: &Host, context: &SourceContext) -> Result<Iterator, String> {
 }
 
 struct Process {
-    reader: Reader,
+    reader: ProcessReader,
     context: Arc<SourceContext>,
 }
 
-enum Reader {
+enum ProcessReader {
     Iterator(Box<Iterator>),
     Walk(Box<Walk>),
 }
@@ -81,15 +81,15 @@ impl Source for Process {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
         let state = match &mut self.reader {
-            Reader::Iterator(iterator) => iterator.read(host, &self.context, table),
+            ProcessReader::Iterator(iterator) => iterator.read(host, &self.context, table),
             // The options demand the iterator: do not fall back to `/proc`.
-            Reader::Walk(_)
+            ProcessReader::Walk(_)
                 if self.context.filter.process.method == Some(ProcessMethod::Iterator)
                     && host.is_this_machine() =>
             {
                 State::Denied
             }
-            Reader::Walk(walk) => walk.read(host, &self.context, table),
+            ProcessReader::Walk(walk) => walk.read(host, &self.context, table),
         };
         if state != State::Ok {
             self.context.shared.processes.set_totals(None);

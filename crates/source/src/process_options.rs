@@ -11,7 +11,7 @@ pub struct Candidate<'a> {
     pub uid: Option<u32>,
     /// Name of the real user, or the id as text; empty if neither is known.
     pub user: &'a [u8],
-    /// Its name (`comm`), at most 15 bytes, any bytes.
+    /// The name of the task (`comm`): at most 15 bytes, any bytes.
     pub command: &'a [u8],
     /// Program and arguments, separated by blanks; empty for kernel threads.  `None` if it was not
     /// read yet: return [`Choice::AskCommandLine`] to get it.

@@ -14,28 +14,27 @@ use std::sync::Arc;
 use layout::{Balance, Block, Cell, DisplayOrder, Layout, Row, Show};
 use procfs::stat::{CpuTimes, StatLine, parse_stat_totals};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, State, Table, Unit};
+use sample::{Cadence, Level, State, Table, fields};
 
-use crate::process::fields::fields;
 use crate::process::{PROCESS_FILTER, PROCESS_STATE};
 use crate::{Entry, Source, SourceContext};
 
-use Unit::{Count, Nanoseconds};
-
 fields! {
-    WAY = Field::text("way", "How processes are read: iterator, proc or unprivileged");
-    EXIT_WAY = Field::text("exit_way", "How exits are read: bpf, taskstats, or inferred from the parents' child times; missing if not at all");
-    PROCESSES = Field::gauge("processes", Count, "Processes");
-    THREADS = Field::gauge("threads", Count, "Threads of all processes");
-    RUNNING = Field::gauge("running", Count, "Runnable processes");
-    BIRTHS = Field::counter("births", Count, "Processes and threads created since boot");
-    EXECS = Field::counter("execs", Count, "Programs executed since the recorder started");
-    EXITS = Field::counter("exits", Count, "Exit events read since the recorder started");
-    EXITS_LOST = Field::counter("exits_lost", Count, "Exit events lost");
-    EXECS_LOST = Field::counter("execs_lost", Count, "Programs executed whose command line was lost");
-    FACTS_LATE = Field::counter("facts_late", Count, "Command lines that were not read in time");
-    ATTRIBUTED = Field::counter("attributed", Nanoseconds, "CPU time of all processes, including those that exited");
-    BUSY = Field::counter("busy", Nanoseconds, "CPU time in user mode and in the kernel, as /proc/stat counts it");
+    WAY: text, "How processes are read: iterator, proc or unprivileged";
+    EXIT_WAY: text,
+        "How exits are read: bpf, taskstats, or inferred from the parents' child times; missing if \
+         not at all";
+    PROCESSES: gauge Count, "Processes";
+    THREADS: gauge Count, "Threads of all processes";
+    RUNNING: gauge Count, "Runnable processes";
+    BIRTHS: counter Count, "Processes and threads created since boot";
+    EXECS: counter Count, "Programs executed since the recorder started";
+    EXITS: counter Count, "Exit events read since the recorder started";
+    EXITS_LOST: counter Count, "Exit events lost";
+    EXECS_LOST: counter Count, "Programs executed whose command line was lost";
+    FACTS_LATE: counter Count, "Command lines that were not read in time";
+    ATTRIBUTED: counter Nanoseconds, "CPU time of all processes, including those that exited";
+    BUSY: counter Nanoseconds, "CPU time in user mode and in the kernel, as /proc/stat counts it";
 }
 
 fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {

@@ -7,18 +7,20 @@
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::schedstat::parse_schedstat;
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, State, Table, Unit};
+use sample::{Cadence, Level, State, Table, fields};
 
 use crate::{Entry, Source};
 
-const RUN: usize = 0;
-const WAIT: usize = 1;
-const TIMESLICES: usize = 2;
-const SCHEDULES: usize = 3;
-const SCHEDULES_IDLE: usize = 4;
-const WAKEUPS: usize = 5;
-const WAKEUPS_LOCAL: usize = 6;
-const YIELDS: usize = 7;
+fields! {
+    RUN: counter Nanoseconds, "Time tasks ran";
+    WAIT: counter Nanoseconds, "Time tasks waited in the run queue";
+    TIMESLICES: counter Count, "Timeslices given to tasks";
+    SCHEDULES: counter Count, "Times schedule() was called";
+    SCHEDULES_IDLE: counter Count, "Times schedule() left the CPU idle";
+    WAKEUPS: counter Count, "Tasks that this CPU woke up";
+    WAKEUPS_LOCAL: counter Count, "Tasks that this CPU woke up to run on itself";
+    YIELDS: counter Count, "Times a task yielded the CPU";
+}
 
 /// The most CPUs that are read, and the most for which Linux can be built.
 const CPUS_MAX: usize = 8192;
@@ -95,20 +97,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "rR",
     reads: &["/proc/schedstat"],
     instance: &["cpu"],
-    fields: &[
-        Field::counter("run", Unit::Nanoseconds, "Time tasks ran"),
-        Field::counter("wait", Unit::Nanoseconds, "Time tasks waited in the run queue"),
-        Field::counter("timeslices", Unit::Count, "Timeslices given to tasks"),
-        Field::counter("schedules", Unit::Count, "Times schedule() was called"),
-        Field::counter("schedules_idle", Unit::Count, "Times schedule() left the CPU idle"),
-        Field::counter("wakeups", Unit::Count, "Tasks that this CPU woke up"),
-        Field::counter(
-            "wakeups_local",
-            Unit::Count,
-            "Tasks that this CPU woke up to run on itself",
-        ),
-        Field::counter("yields", Unit::Count, "Times a task yielded the CPU"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[
         Layout {

@@ -7,19 +7,21 @@
 
 use procfs::slabinfo::parse_slabinfo;
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, State, Table, Unit};
+use sample::{Cadence, State, Table, fields};
 
 use crate::{Entry, Source};
 
 mod layout;
 
-const OBJECTS_ACTIVE: usize = 0;
-const OBJECTS: usize = 1;
-const OBJECT_BYTES: usize = 2;
-const OBJECTS_PER_SLAB: usize = 3;
-const PAGES_PER_SLAB: usize = 4;
-const SLABS_ACTIVE: usize = 5;
-const SLABS: usize = 6;
+fields! {
+    OBJECTS_ACTIVE: gauge Count, "Objects in use";
+    OBJECTS: gauge Count, "Objects, in use or not";
+    OBJECT_SIZE: gauge Bytes, "Size of an object, padding included";
+    OBJECTS_PER_SLAB: gauge Count, "Objects in a slab";
+    PAGES_PER_SLAB: gauge Pages, "Size of a slab";
+    SLABS_ACTIVE: gauge Count, "Slabs with objects in use";
+    SLABS: gauge Count, "Slabs";
+}
 
 /// The most caches that are read; machines with thousands of control groups had about ten thousand
 /// before Linux 5.9.
@@ -41,7 +43,7 @@ impl Source for Slab {
             let mut row = table.row(slab.name);
             row.set(OBJECTS_ACTIVE, slab.objects_active);
             row.set(OBJECTS, slab.objects);
-            row.set(OBJECT_BYTES, slab.object_bytes);
+            row.set(OBJECT_SIZE, slab.object_bytes);
             row.set_some(OBJECTS_PER_SLAB, slab.objects_per_slab);
             row.set(PAGES_PER_SLAB, slab.pages_per_slab);
             row.set(SLABS_ACTIVE, slab.slabs_active);
@@ -57,15 +59,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "yY",
     reads: &["/proc/slabinfo"],
     instance: &["slab"],
-    fields: &[
-        Field::gauge("objects_active", Unit::Count, "Objects in use"),
-        Field::gauge("objects", Unit::Count, "Objects, in use or not"),
-        Field::gauge("object_size", Unit::Bytes, "Size of an object, padding included"),
-        Field::gauge("objects_per_slab", Unit::Count, "Objects in a slab"),
-        Field::gauge("pages_per_slab", Unit::Pages, "Size of a slab"),
-        Field::gauge("slabs_active", Unit::Count, "Slabs with objects in use"),
-        Field::gauge("slabs", Unit::Count, "Slabs"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::Second,
     layouts: &[layout::SUMMARY, layout::DETAIL],
     options: &[&layout::SLAB_FILTER, &layout::SLAB_OPTIONS],

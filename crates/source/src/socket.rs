@@ -5,28 +5,30 @@
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show, Stat};
 use procfs::sockstat::{SocketCount, parse_sockstat};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, State, Table, Unit};
+use sample::{Cadence, Level, State, Table, fields};
 
 use crate::{Entry, Source};
 
-const USED: usize = 0;
-const TCP_INUSE: usize = 1;
-const TCP_ORPHAN: usize = 2;
-const TCP_TIME_WAIT: usize = 3;
-const TCP_ALLOCATED: usize = 4;
-const TCP_MEMORY: usize = 5;
-const UDP_INUSE: usize = 6;
-const UDP_MEMORY: usize = 7;
-const UDPLITE_INUSE: usize = 8;
-const RAW_INUSE: usize = 9;
-const FRAGMENTS: usize = 10;
-const FRAGMENT_BYTES: usize = 11;
-const TCP6_INUSE: usize = 12;
-const UDP6_INUSE: usize = 13;
-const UDPLITE6_INUSE: usize = 14;
-const RAW6_INUSE: usize = 15;
-const FRAGMENTS6: usize = 16;
-const FRAGMENT6_BYTES: usize = 17;
+fields! {
+    USED: gauge Count, "Sockets of every kind";
+    TCP_INUSE: gauge Count, "TCP sockets in use";
+    TCP_ORPHAN: gauge Count, "Orphaned TCP sockets";
+    TCP_TIME_WAIT: gauge Count, "TCP connections in TIME_WAIT";
+    TCP_ALLOCATED: gauge Count, "TCP sockets allocated, in use or not";
+    TCP_MEMORY: gauge Pages, "Memory of TCP buffers";
+    UDP_INUSE: gauge Count, "UDP sockets in use";
+    UDP_MEMORY: gauge Pages, "Memory of UDP buffers";
+    UDPLITE_INUSE: gauge Count, "UDP-Lite sockets in use";
+    RAW_INUSE: gauge Count, "Raw sockets in use";
+    FRAGMENTS: gauge Count, "IPv4 packets being reassembled from fragments";
+    FRAGMENT_BYTES: gauge Bytes, "Memory of these IPv4 fragments";
+    TCP6_INUSE: gauge Count, "TCP sockets in use over IPv6";
+    UDP6_INUSE: gauge Count, "UDP sockets in use over IPv6";
+    UDPLITE6_INUSE: gauge Count, "UDP-Lite sockets in use over IPv6";
+    RAW6_INUSE: gauge Count, "Raw sockets in use over IPv6";
+    FRAGMENTS6: gauge Count, "IPv6 packets being reassembled from fragments";
+    FRAGMENT6_BYTES: gauge Bytes, "Memory of these IPv6 fragments";
+}
 
 struct Socket {
     files: [FileId; 2],
@@ -110,26 +112,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "s",
     reads: &["/proc/net/sockstat", "/proc/net/sockstat6"],
     instance: &[],
-    fields: &[
-        Field::gauge("used", Unit::Count, "Sockets of every kind"),
-        Field::gauge("tcp_inuse", Unit::Count, "TCP sockets in use"),
-        Field::gauge("tcp_orphan", Unit::Count, "Orphaned TCP sockets"),
-        Field::gauge("tcp_time_wait", Unit::Count, "TCP connections in TIME_WAIT"),
-        Field::gauge("tcp_allocated", Unit::Count, "TCP sockets allocated, in use or not"),
-        Field::gauge("tcp_memory", Unit::Pages, "Memory of TCP buffers"),
-        Field::gauge("udp_inuse", Unit::Count, "UDP sockets in use"),
-        Field::gauge("udp_memory", Unit::Pages, "Memory of UDP buffers"),
-        Field::gauge("udplite_inuse", Unit::Count, "UDP-Lite sockets in use"),
-        Field::gauge("raw_inuse", Unit::Count, "Raw sockets in use"),
-        Field::gauge("fragments", Unit::Count, "IPv4 packets being reassembled from fragments"),
-        Field::gauge("fragment_bytes", Unit::Bytes, "Memory of these IPv4 fragments"),
-        Field::gauge("tcp6_inuse", Unit::Count, "TCP sockets in use over IPv6"),
-        Field::gauge("udp6_inuse", Unit::Count, "UDP sockets in use over IPv6"),
-        Field::gauge("udplite6_inuse", Unit::Count, "UDP-Lite sockets in use over IPv6"),
-        Field::gauge("raw6_inuse", Unit::Count, "Raw sockets in use over IPv6"),
-        Field::gauge("fragments6", Unit::Count, "IPv6 packets being reassembled from fragments"),
-        Field::gauge("fragment6_bytes", Unit::Bytes, "Memory of these IPv6 fragments"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,

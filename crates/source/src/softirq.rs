@@ -7,23 +7,25 @@
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::softirqs::parse_softirqs;
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, State, Table, Unit};
+use sample::{Cadence, Level, State, Table, fields};
 
 use crate::{Entry, Source};
 
 /// The most columns that are read; Linux can be built for 8,192 CPUs.
 const CPUS_MAX: usize = 8192;
 
-const HI: usize = 0;
-const TIMER: usize = 1;
-const NET_TX: usize = 2;
-const NET_RX: usize = 3;
-const BLOCK: usize = 4;
-const IRQ_POLL: usize = 5;
-const TASKLET: usize = 6;
-const SCHED: usize = 7;
-const HRTIMER: usize = 8;
-const RCU: usize = 9;
+fields! {
+    HI: counter Count, "Runs of the handler of high-priority tasklets";
+    TIMER: counter Count, "Runs of the handler of timers";
+    NET_TX: counter Count, "Runs of the handler that transmits packets";
+    NET_RX: counter Count, "Runs of the handler that receives packets";
+    BLOCK: counter Count, "Runs of the handler of completed block requests";
+    IRQ_POLL: counter Count, "Runs of the handler that polls block devices";
+    TASKLET: counter Count, "Runs of the handler of tasklets";
+    SCHED: counter Count, "Runs of the handler that balances load between CPUs";
+    HRTIMER: counter Count, "Runs of the handler of high-resolution timers";
+    RCU: counter Count, "Runs of the handler of RCU callbacks";
+}
 
 struct Softirq {
     file: FileId,
@@ -79,18 +81,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "qQ",
     reads: &["/proc/softirqs"],
     instance: &["cpu"],
-    fields: &[
-        Field::counter("hi", Unit::Count, "Runs of the handler of high-priority tasklets"),
-        Field::counter("timer", Unit::Count, "Runs of the handler of timers"),
-        Field::counter("net_tx", Unit::Count, "Runs of the handler that transmits packets"),
-        Field::counter("net_rx", Unit::Count, "Runs of the handler that receives packets"),
-        Field::counter("block", Unit::Count, "Runs of the handler of completed block requests"),
-        Field::counter("irq_poll", Unit::Count, "Runs of the handler that polls block devices"),
-        Field::counter("tasklet", Unit::Count, "Runs of the handler of tasklets"),
-        Field::counter("sched", Unit::Count, "Runs of the handler that balances load between CPUs"),
-        Field::counter("hrtimer", Unit::Count, "Runs of the handler of high-resolution timers"),
-        Field::counter("rcu", Unit::Count, "Runs of the handler of RCU callbacks"),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[
         Layout {

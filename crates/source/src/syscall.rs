@@ -21,23 +21,23 @@ use std::sync::Arc;
 
 use bpf::{Abi, CallCount, CallId, CountSettings, Error, Histogram, SLOTS, STEPS, SyscallCounts};
 use procfs::Host;
-use sample::{Cadence, Field, RowMut, State, Table, Unit};
+use sample::{Cadence, RowMut, State, Table, fields};
 
-use crate::process::fields::fields;
 use crate::{Entry, RecorderCounters, Source, SourceContext};
 
 mod layout;
 
-use Unit::{Count, Nanoseconds};
-
 fields! {
-    CALLS = Field::counter("calls", Count, "Calls that returned since the recorder started");
-    ERRORS = Field::counter("errors", Count, "Calls that returned an error");
-    WALL_TIME = Field::counter("wall_time", Nanoseconds, "Time from start to end of the calls, summed, waiting included");
-    CPU_TIME = Field::counter("cpu_time", Nanoseconds, "Time of the calls on a CPU");
-    MEDIAN = Field::gauge("median", Nanoseconds, "Median duration since the previous reading, to within an eighth");
-    PERCENTILE_99 = Field::gauge("percentile_99", Nanoseconds, "99th percentile of the durations since the previous reading, to within an eighth");
-    LONGEST = Field::gauge("longest", Nanoseconds, "Longest duration since the previous reading; exact if it is the longest so far, otherwise too long by up to a quarter");
+    CALLS: counter Count, "Calls that returned since the recorder started";
+    ERRORS: counter Count, "Calls that returned an error";
+    WALL_TIME: counter Nanoseconds, "Time from start to end of the calls, summed, waiting included";
+    CPU_TIME: counter Nanoseconds, "Time of the calls on a CPU";
+    MEDIAN: gauge Nanoseconds, "Median duration since the previous reading, to within an eighth";
+    PERCENTILE_99: gauge Nanoseconds,
+        "99th percentile of the durations since the previous reading, to within an eighth";
+    LONGEST: gauge Nanoseconds,
+        "Longest duration since the previous reading; exact if it is the longest so far, otherwise \
+         too long by up to a quarter";
 }
 
 /// The overhead of the programs per call until they have measured their run time: 0.2 µs, measured

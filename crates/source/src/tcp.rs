@@ -92,7 +92,6 @@ pub(crate) static ENTRY: Entry = Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fields::Index;
     use std::sync::Arc;
 
     #[test]
@@ -101,8 +100,8 @@ mod tests {
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
         let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
-        for index in [Index::IpInReceives, Index::TcpOutSegs, Index::IpextInOctets] {
-            assert!(table.get(0, index as usize).is_some());
+        for index in [fields::IP_IN_RECEIVES, fields::TCP_OUT_SEGS, fields::IPEXT_IN_OCTETS] {
+            assert!(table.get(0, index).is_some());
         }
         let text = std::fs::read_to_string("/proc/net/snmp").unwrap();
         let mut lines = text.lines().filter(|line| line.starts_with("Ip: "));
@@ -123,8 +122,8 @@ mod tests {
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
         let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
-        assert_eq!(table.get(0, Index::TcpextFastRetrans as usize), Some(6));
-        assert_eq!(table.get(0, Index::TcpextTw as usize), Some(7));
-        assert_eq!(table.get(0, Index::IpInReceives as usize), None);
+        assert_eq!(table.get(0, fields::TCPEXT_FAST_RETRANS), Some(6));
+        assert_eq!(table.get(0, fields::TCPEXT_TW), Some(7));
+        assert_eq!(table.get(0, fields::IP_IN_RECEIVES), None);
     }
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::usage::{Whose, usage};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, Level, State, Table, Unit};
+use sample::{Cadence, Level, State, Table, fields};
 
 use crate::{Entry, Source, SourceContext};
 
@@ -27,22 +27,26 @@ use crate::{Entry, Source, SourceContext};
 /// repeated.
 const MEMORY_EVERY: u64 = 16;
 
-const USER: usize = 0;
-const SYSTEM: usize = 1;
-const RESIDENT: usize = 2;
-const READ_CALLS: usize = 3;
-const READ_BYTES: usize = 4;
-const OTHER_CALLS: usize = 5;
-const WRITTEN: usize = 6;
-const SAMPLES: usize = 7;
-const TICKS_MISSED: usize = 8;
-const SAMPLES_UNWRITTEN: usize = 9;
-const READS_SKIPPED: usize = 10;
-const SWITCHES_VOLUNTARY: usize = 11;
-const SWITCHES_FORCED: usize = 12;
-const MAJOR_FAULTS: usize = 13;
-const SOURCES_BY_BPF: usize = 14;
-const BPF: usize = 15;
+fields! {
+    USER: counter Microseconds, "CPU time of this process in user mode";
+    SYSTEM: counter Microseconds, "CPU time of this process in the kernel";
+    RESIDENT: gauge Bytes, "Memory in use, read every 16 samples";
+    READ_CALLS: counter Count, "System calls to read kernel files";
+    READ_BYTES: counter Bytes, "Bytes read from kernel files";
+    OTHER_CALLS: counter Count, "System calls to wait and to write";
+    WRITTEN: counter Bytes, "Bytes written to recordings and plot files";
+    SAMPLES: counter Count, "Samples taken";
+    TICKS_MISSED: counter Count, "Ticks that passed without a sample";
+    SAMPLES_UNWRITTEN: counter Count, "Samples that could not be written";
+    READS_SKIPPED: counter Count, "Readings skipped to stay within the budget";
+    SWITCHES_VOLUNTARY: counter Count, "Voluntary context switches of this process";
+    SWITCHES_FORCED: counter Count, "Involuntary context switches of this process";
+    MAJOR_FAULTS: counter Count, "Page faults that had to read a disk";
+    SOURCES_BY_BPF: gauge Count,
+        "Sources whose counters of CPUs a BPF program copies, instead of files";
+    BPF: counter Microseconds,
+        "CPU time of the recorder's BPF programs in other processes; missing if none run there";
+}
 
 fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
     // On another root `/proc/self` is not us, if it is anything.
@@ -127,40 +131,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "w",
     reads: &["/proc/self/statm"],
     instance: &[],
-    fields: &[
-        Field::counter("user", Unit::Microseconds, "CPU time of this process in user mode"),
-        Field::counter("system", Unit::Microseconds, "CPU time of this process in the kernel"),
-        Field::gauge("resident", Unit::Bytes, "Memory in use, read every 16 samples"),
-        Field::counter("read_calls", Unit::Count, "System calls to read kernel files"),
-        Field::counter("read_bytes", Unit::Bytes, "Bytes read from kernel files"),
-        Field::counter("other_calls", Unit::Count, "System calls to wait and to write"),
-        Field::counter("written", Unit::Bytes, "Bytes written to recordings and plot files"),
-        Field::counter("samples", Unit::Count, "Samples taken"),
-        Field::counter("ticks_missed", Unit::Count, "Ticks that passed without a sample"),
-        Field::counter("samples_unwritten", Unit::Count, "Samples that could not be written"),
-        Field::counter("reads_skipped", Unit::Count, "Readings skipped to stay within the budget"),
-        Field::counter(
-            "switches_voluntary",
-            Unit::Count,
-            "Voluntary context switches of this process",
-        ),
-        Field::counter(
-            "switches_forced",
-            Unit::Count,
-            "Involuntary context switches of this process",
-        ),
-        Field::counter("major_faults", Unit::Count, "Page faults that had to read a disk"),
-        Field::gauge(
-            "sources_by_bpf",
-            Unit::Count,
-            "Sources whose counters of CPUs a BPF program copies, instead of files",
-        ),
-        Field::counter(
-            "bpf",
-            Unit::Microseconds,
-            "CPU time of the recorder's BPF programs in other processes; missing if none run there",
-        ),
-    ],
+    fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,

@@ -188,7 +188,10 @@ fn check_values(whole: &Row<'_>, at: &str) {
             }
         }
     }
-    assert!(counters == 0 || grown > 0, "{at}: none of {counters} counters grew");
+    assert!(
+        counters == 0 || grown > 0,
+        "{at}: none of {counters} counters grew: a copy taken later belongs into the tree's `later`"
+    );
 }
 
 #[test]

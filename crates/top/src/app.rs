@@ -205,7 +205,7 @@ impl App {
     fn took(&mut self) {
         let frame = self.readings.frame();
         self.panel.note(&frame, &self.readings.sources);
-        self.list.ended.take(&frame, &self.readings.sources);
+        self.list.ended.add_exits(&frame, &self.readings.sources);
     }
 
     /// Moves in a recording; false at either end.
@@ -220,7 +220,7 @@ impl App {
             } else {
                 let frame = Frame::new(history, meta, options);
                 panel.note(&frame, sources);
-                ended.take(&frame, sources);
+                ended.add_exits(&frame, sources);
             }
         };
         let moved = recorded.go(motion, history, &mut taken)?;

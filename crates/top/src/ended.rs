@@ -61,7 +61,7 @@ impl EndedList {
         self.closed.get(index).or_else(|| self.open.get(index - self.closed.len()))
     }
 
-    /// Those that ended in the interval of the processes' rates.
+    /// The processes that ended in the interval of the processes' rates.
     pub(crate) fn closed(&self) -> &[Ended] {
         &self.closed
     }
@@ -76,8 +76,8 @@ impl EndedList {
         *self = EndedList::default();
     }
 
-    /// Takes the exits of the latest tick.
-    pub(crate) fn take(&mut self, frame: &Frame<'_>, sources: &ScreenSources) {
+    /// Adds the exits of the latest tick.
+    pub(crate) fn add_exits(&mut self, frame: &Frame<'_>, sources: &ScreenSources) {
         let exits = sources.exit.track(frame).filter(|track| {
             track.fresh && track.current.state == State::Ok && track.current.table.rows() > 0
         });

@@ -65,7 +65,7 @@ field_indexes! {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SourceFields<P> {
     index: Option<usize>,
-    /// Its columns.
+    /// The columns of the source.
     pub(crate) fields: P,
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct ScreenSources {
 pub(crate) const SOURCES: &[&str] =
     &["cpu", "memory", "pressure", "disk", "network", "process", "exit", "process_total", "whit"];
 
-/// Those that only the lines above the list show.
+/// The sources that only the lines above the list show.
 pub(crate) const PANEL_ONLY: &[&str] = &["disk", "network", "pressure"];
 
 impl ScreenSources {

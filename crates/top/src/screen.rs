@@ -118,7 +118,7 @@ fn row(
     let ascii = canvas.theme.ascii;
     let mut x = 0;
     for &column in shown {
-        let mut text = canvas.lend();
+        let mut text = canvas.take_buffer();
         let appearance = column.appearance();
         if column == Column::Command {
             command(app, canvas, values, (line, item), &mut text);
@@ -136,7 +136,7 @@ fn row(
             canvas.field(x, y, &text, appearance.width, appearance.left, style);
             x += appearance.width + 1;
         }
-        canvas.give(text);
+        canvas.return_buffer(text);
     }
 }
 

@@ -69,7 +69,7 @@ impl TopScreen {
     /// Shows the screen until the user ends it, or `count` samples have been shown.
     ///
     /// # Errors
-    /// Those of the terminal and of the recording.
+    /// If the terminal or the recording cannot be read.
     pub fn show(
         mut self,
         interval_seconds: f64,

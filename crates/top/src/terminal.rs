@@ -99,7 +99,7 @@ impl TakenTerminal {
     /// Takes control of the terminal.
     ///
     /// # Errors
-    /// Those of the terminal.
+    /// If the terminal cannot be set up.
     pub(crate) fn take() -> Result<Self, TopError> {
         let signals = install_handlers().map_err(failed("install signal handlers"))?;
         restore_on_panic();
@@ -118,7 +118,7 @@ impl TakenTerminal {
     /// Waits for a key or a signal, no longer than `timeout`.
     ///
     /// # Errors
-    /// Those of the terminal.
+    /// If the terminal cannot be read.
     pub(crate) fn wait(&mut self, timeout: Option<Duration>) -> Result<TerminalEvent, TopError> {
         let stdin = io::stdin();
         let mut watched =

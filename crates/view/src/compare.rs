@@ -56,7 +56,7 @@ type Key = (usize, String, usize);
 #[derive(Debug)]
 struct FedSource {
     plan: Plan,
-    /// Its index among those seen.
+    /// The index of the source among those seen.
     seen: usize,
     /// For each field of the feed its index in the source as it was seen.
     fields: Vec<usize>,
@@ -187,7 +187,7 @@ fn lines(a: &Period, b: &Period) -> Vec<Line> {
 /// leaves out fields that were 0 throughout both; CSV and JSON have all fields.
 ///
 /// # Errors
-/// Those of `out`.
+/// If writing to `out` fails.
 pub fn write_comparison(
     a: &Period,
     b: &Period,

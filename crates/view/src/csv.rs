@@ -17,9 +17,11 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use layout::{Frame, Options, Row, text};
-use sample::{Kind, Meta, SourceDef, State, Track};
+use sample::{Meta, SourceDef};
 
-use crate::fields::{Plan, Selection, epoch_text, instance_text, keeps, number, time_text};
+use crate::fields::{
+    Plan, Selection, Value, epoch_text, for_each_value, rows_shown, time_text, value,
+};
 use crate::{HeadingLines, TableForm, View, ViewEntry};
 
 pub(crate) static ENTRY: ViewEntry = ViewEntry {
@@ -66,7 +68,7 @@ impl View for Csv {
         _out: &mut dyn Write,
     ) -> io::Result<()> {
         self.selection = Selection::of(options, defs)?;
-        self.plans = defs.iter().map(|def| self.selection.plan(def)).collect();
+        self.plans = self.selection.plans(defs);
         self.wide = !options.fields.is_empty();
         self.host.clear();
         text::push_csv_field(&mut self.host, text::escape(meta.host().as_bytes()).as_bytes());
@@ -128,7 +130,8 @@ impl Csv {
                     Some(instance) => vec![instance.clone()],
                     None if def.instance.is_empty() => vec![String::new()],
                     None => {
-                        let rows = tracks.next().into_iter().flat_map(|track| shown(frame, track));
+                        let rows =
+                            tracks.next().into_iter().flat_map(|track| rows_shown(frame, track));
                         rows.map(|(_, instance)| instance).collect()
                     }
                 };
@@ -159,36 +162,28 @@ impl Csv {
     }
 
     fn long(&mut self, frame: &Frame<'_>, time: &str, out: &mut dyn Write) -> io::Result<()> {
-        for (track, plan) in frame.tracks.iter().zip(&self.plans) {
-            if plan.fields.is_empty() {
-                continue;
+        let (line, host) = (&mut self.line, &self.host);
+        for_each_value(frame, &self.plans, |row, instance, field, value| {
+            line.clear();
+            line.extend_from_slice(time.as_bytes());
+            line.push(b',');
+            line.extend_from_slice(host);
+            for part in [&*row.track.def.name, instance, &*field.name] {
+                line.push(b',');
+                text::push_csv_field(line, part.as_bytes());
             }
-            for (row, instance) in shown(frame, track) {
-                for field in plan.of(&instance) {
-                    let line = &mut self.line;
-                    line.clear();
-                    line.extend_from_slice(time.as_bytes());
-                    line.push(b',');
-                    line.extend_from_slice(&self.host);
-                    for part in [&*track.def.name, &*instance, &*track.def.fields[field].name, ""] {
-                        line.push(b',');
-                        text::push_csv_field(line, part.as_bytes());
-                    }
-                    if push_value(line, &row, field) {
-                        line.push(b'\n');
-                        out.write_all(line)?;
-                    }
-                }
-            }
-        }
-        Ok(())
+            line.push(b',');
+            push_value(line, value);
+            line.push(b'\n');
+            out.write_all(line)
+        })
     }
 
     fn wide(&mut self, frame: &Frame<'_>, time: &str, out: &mut dyn Write) -> io::Result<()> {
         let mut rows: Vec<Vec<(Row<'_>, String)>> = Vec::with_capacity(frame.tracks.len());
         for (track, plan) in frame.tracks.iter().zip(&self.plans) {
             let chosen = !plan.fields.is_empty();
-            rows.push(if chosen { shown(frame, track).collect() } else { Vec::new() });
+            rows.push(if chosen { rows_shown(frame, track).collect() } else { Vec::new() });
         }
         self.line.clear();
         self.line.extend_from_slice(time.as_bytes());
@@ -200,8 +195,8 @@ impl Csv {
             let Some(place) = place else { continue };
             let Some(field) = frame.tracks[place].def.field(&column.field) else { continue };
             let row = rows[place].iter().find(|(_, instance)| *instance == column.instance);
-            if let Some((row, _)) = row {
-                push_value(&mut self.line, row, field);
+            if let Some(value) = row.and_then(|(row, _)| value(row, field)) {
+                push_value(&mut self.line, value);
             }
         }
         self.line.push(b'\n');
@@ -231,26 +226,15 @@ impl Csv {
     }
 }
 
-/// The rows of a source that were read at this tick and pass the filters, with their names.
-fn shown<'a>(
-    frame: &Frame<'a>,
-    track: &'a Track,
-) -> impl Iterator<Item = (Row<'a>, String)> + use<'a> {
-    let here = track.fresh && track.current.state == State::Ok;
-    let rows = frame.whole(track).rows().filter(move |row| here && keeps(row));
-    rows.map(|row| (row, instance_text(row.name())))
-}
-
-/// Appends the value of a cell; false if there is none.
-fn push_value(line: &mut Vec<u8>, row: &Row<'_>, field: usize) -> bool {
-    if row.track.def.fields[field].kind == Kind::Text {
-        let Some(text) = row.text(field) else { return false };
-        text::push_csv_field(line, text::escape(text).as_bytes());
-        return true;
+/// Appends the value of a cell.
+fn push_value(line: &mut Vec<u8>, value: Value<'_>) {
+    match value {
+        Value::Text(text) => text::push_csv_field(line, text::escape(text).as_bytes()),
+        Value::Number(number) => {
+            // Writing to a vector cannot fail.
+            let _ = write!(line, "{number}");
+        }
     }
-    let Some(value) = number(row, field) else { return false };
-    // Writing to a vector cannot fail.
-    write!(line, "{value}").is_ok()
 }
 
 #[cfg(test)]

@@ -100,16 +100,16 @@ impl Digests {
     }
 
     /// Adds an interval.
-    pub fn take(&mut self, frame: &Frame<'_>) {
+    pub fn add_interval(&mut self, frame: &Frame<'_>) {
         if frame.seconds > 0.0 {
-            self.parts.iter_mut().for_each(|part| part.take(frame));
+            self.parts.iter_mut().for_each(|part| part.add_interval(frame));
         }
     }
 
     /// Writes the files, each by its extension and text.
     ///
     /// # Errors
-    /// Those of `write`.
+    /// The first error of `write`.
     pub fn finish<E>(self, options: &Options, write: WriteFile<'_, E>) -> Result<Vec<String>, E> {
         let mut notes = Vec::new();
         for part in &self.parts {
@@ -137,7 +137,7 @@ fn short(name: &str) -> &str {
 }
 
 impl Part {
-    fn take(&mut self, frame: &Frame<'_>) {
+    fn add_interval(&mut self, frame: &Frame<'_>) {
         let (source, digest) = self.living;
         let Some(track) = frame.tracks.get(source) else { return };
         let whole = frame.whole(track);
@@ -333,7 +333,7 @@ mod tests {
         let options = Options { separator: " ".to_owned(), ..Options::default() };
         let mut digests = Digests::of(&["process"], &DEFS, &with_layouts(&options), TimeZone::UTC);
         run(&options, |frame| {
-            digests.take(frame);
+            digests.add_interval(frame);
             Ok(())
         })
         .unwrap();

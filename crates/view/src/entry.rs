@@ -68,7 +68,7 @@ pub enum HeadingLines {
     None,
     /// The first.
     First,
-    /// Those that begin with `#`.
+    /// The lines that begin with `#`.
     Comments,
 }
 

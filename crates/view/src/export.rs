@@ -27,7 +27,7 @@ pub use rrd::DEFAULT_TABLE;
 /// The registry entry of an export.
 #[derive(Debug)]
 pub struct ExportEntry {
-    /// Its name after `--export`.
+    /// The name after `--export`.
     pub name: &'static str,
     /// Whether it is also selected by a switch of its name.
     pub has_switch: bool,
@@ -40,7 +40,7 @@ pub struct ExportEntry {
 /// The subsystems that an export shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportSubsystems {
-    /// Those of `-s`.
+    /// The subsystems that `-s` selects.
     Chosen,
     /// These letters, described by `about`; `-s` is refused.
     Fixed {
@@ -51,7 +51,8 @@ pub enum ExportSubsystems {
     },
     /// Processes alone; `-s` is refused.
     Processes,
-    /// Those of `-s`; without it, these letters instead of what is shown otherwise.
+    /// The subsystems that `-s` selects; without `-s`, these letters instead of what is shown
+    /// otherwise.
     Preferred(&'static str),
 }
 

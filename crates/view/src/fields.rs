@@ -13,8 +13,8 @@
 use std::io;
 use std::sync::Arc;
 
-use layout::{Options, Row, text};
-use sample::{Field, Kind, Level, Meta, SourceDef, Unit};
+use layout::{Frame, Options, Row, text};
+use sample::{Field, Kind, Level, Meta, SourceDef, State, Track, Unit};
 
 /// One name of `--fields`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +96,11 @@ impl Selection {
         Ok(Selection { items, subsystems: options.subsystems.clone() })
     }
 
+    /// The chosen fields of each source of a feed.
+    pub(crate) fn plans(&self, defs: &[Arc<SourceDef>]) -> Vec<Plan> {
+        defs.iter().map(|def| self.plan(def)).collect()
+    }
+
     /// The chosen fields of one source, in its own order; empty if it is not selected.
     pub(crate) fn plan(&self, def: &SourceDef) -> Plan {
         if self.items.is_empty() {
@@ -137,6 +142,57 @@ impl Plan {
         let pairs = self.fields.iter().zip(&self.only);
         pairs.filter(move |(_, only)| shown(only)).map(|(&field, _)| field)
     }
+}
+
+/// What a view for programs writes of a cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Value<'a> {
+    /// A level, or a rate per second, in base units ([`number`]).
+    Number(f64),
+    /// Bytes from the kernel.
+    Text(&'a [u8]),
+}
+
+/// The value of a cell; `None` if it is missing.
+pub(crate) fn value<'a>(row: &Row<'a>, field: usize) -> Option<Value<'a>> {
+    match row.track.def.fields[field].kind {
+        Kind::Text => row.text(field).map(Value::Text),
+        Kind::Counter | Kind::Gauge => number(row, field).map(Value::Number),
+    }
+}
+
+/// Calls `write` for each chosen value of a tick, with its row, the name of the row's instance
+/// (empty for a source with a single row) and its field.  The plans are those of
+/// [`Selection::plans`], in the order of the feed's sources.
+///
+/// # Errors
+/// The first error of `write`.
+pub(crate) fn for_each_value(
+    frame: &Frame<'_>,
+    plans: &[Plan],
+    mut write: impl FnMut(&Row<'_>, &str, &Field, Value<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    for (track, plan) in frame.tracks.iter().zip(plans).filter(|(_, plan)| !plan.fields.is_empty())
+    {
+        for (row, instance) in rows_shown(frame, track) {
+            for field in plan.of(&instance) {
+                if let Some(value) = value(&row, field) {
+                    write(&row, &instance, &track.def.fields[field], value)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The rows of a source that were read at this tick and pass the filters, with their names.
+pub(crate) fn rows_shown<'a>(
+    frame: &Frame<'a>,
+    track: &'a Track,
+) -> impl Iterator<Item = (Row<'a>, String)> + use<'a> {
+    let is_read = track.fresh && track.current.state == State::Ok;
+    let rows = frame.whole(track).rows().filter(move |row| is_read && keeps(row));
+    rows.map(|row| (row, instance_text(row.name())))
 }
 
 /// Checks `--fields` against the sources of a feed, before anything is opened.

@@ -235,7 +235,7 @@ impl View for Groups {
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
         let Some(plan) = self.plan else { return Ok(()) };
         let sums = &mut self.sums;
-        let tick = self.tally.take(frame, &mut |event| sums.add(&plan, event, frame.options));
+        let tick = self.tally.add_tick(frame, &mut |event| sums.add(&plan, event, frame.options));
         match tick {
             Tick::Incomplete => {}
             Tick::Base => self.sums.clear(),

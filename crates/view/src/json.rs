@@ -22,9 +22,11 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use layout::{Frame, Options, Row, text};
-use sample::{Kind, Meta, SourceDef, State};
+use sample::{Meta, SourceDef, State};
 
-use crate::fields::{Plan, Selection, instance_parts, instance_text, keeps, number, time_text};
+use crate::fields::{
+    Plan, Selection, Value, instance_parts, instance_text, keeps, time_text, value,
+};
 use crate::{TableForm, View, ViewEntry};
 
 pub(crate) static ENTRY: ViewEntry = ViewEntry {
@@ -52,8 +54,7 @@ impl View for Json {
         options: &Options,
         _out: &mut dyn Write,
     ) -> io::Result<()> {
-        let selection = Selection::of(options, defs)?;
-        self.plans = defs.iter().map(|def| selection.plan(def)).collect();
+        self.plans = Selection::of(options, defs)?.plans(defs);
         self.host = meta.host().to_owned();
         Ok(())
     }
@@ -125,19 +126,16 @@ fn push_fields(
     mut comma: bool,
 ) {
     for field in fields {
-        let def = &row.track.def.fields[field];
-        if def.kind == Kind::Text {
-            if let Some(text) = row.text(field) {
-                separate(line, &mut comma);
-                push_quoted(line, &def.name);
-                line.push(b':');
-                push_text(line, text);
+        let Some(value) = value(row, field) else { continue };
+        separate(line, &mut comma);
+        push_quoted(line, &row.track.def.fields[field].name);
+        line.push(b':');
+        match value {
+            Value::Text(text) => push_text(line, text),
+            Value::Number(number) => {
+                // Writing to a vector cannot fail.
+                let _ = write!(line, "{number}");
             }
-        } else if let Some(value) = number(row, field) {
-            separate(line, &mut comma);
-            push_quoted(line, &def.name);
-            // Writing to a vector cannot fail.
-            let _ = write!(line, ":{value}");
         }
     }
 }

@@ -50,7 +50,7 @@ pub trait View {
     /// machine or another set of sources follows.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If writing to `out` fails.
     fn begin(
         &mut self,
         meta: &Meta,
@@ -63,7 +63,7 @@ pub trait View {
     /// each recording are written again.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If writing to `out` fails.
     fn next_recording(&mut self, _out: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }
@@ -71,19 +71,19 @@ pub trait View {
     /// Writes one tick.  Rates need two ticks, so views of rates write nothing for the first.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If writing to `out` fails.
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()>;
 
     /// Writes what comes after the last frame.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If writing to `out` fails.
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
 
     /// Writes out what it holds back, if anything: the user asks for it with a signal.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If writing to `out` fails.
     fn flush(&mut self, _out: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }

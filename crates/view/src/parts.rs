@@ -19,7 +19,7 @@ pub(crate) struct Part {
     pub(crate) def: Arc<SourceDef>,
     /// Whether it is shown as a summary or by its instances.
     pub(crate) level: Level,
-    /// Its layout; `None` if it is derived from the fields.
+    /// How the part looks; `None` if that is derived from the fields.
     pub(crate) layout: Option<&'static Layout>,
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn derived_fields(def: &SourceDef) -> impl Iterator<Item = (usize, &F
     def.fields.iter().enumerate().filter(|(_, field)| field.kind != Kind::Text)
 }
 
-/// Those of them that a derived brief block shows.
+/// The derived fields that a derived brief block shows.
 pub(crate) fn derived_brief_fields(def: &SourceDef) -> impl Iterator<Item = (usize, &Field)> {
     derived_fields(def).take(DERIVED_BRIEF_FIELDS)
 }

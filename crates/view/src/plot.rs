@@ -68,7 +68,7 @@ impl View for Plot {
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
         self.out.clear();
-        if !self.formatter.take(frame) {
+        if !self.formatter.add_frame(frame) {
             return Ok(());
         }
         self.formatter.push_rows(frame, &mut self.out);
@@ -154,7 +154,7 @@ struct Columns {
 /// The columns of one instance, or of a summary.
 struct Instance {
     name: Vec<u8>,
-    /// Its row in the table at the latest tick.
+    /// The row of the instance in the table at the latest tick.
     index: usize,
     columns: Vec<Column>,
 }
@@ -245,8 +245,8 @@ impl LineFormatter {
         }
     }
 
-    /// Takes a frame; false if no line is due.
-    fn take(&mut self, frame: &Frame<'_>) -> bool {
+    /// Adds a frame; false if no line is due.
+    fn add_frame(&mut self, frame: &Frame<'_>) -> bool {
         let columns = self.groups.iter().flat_map(|group| &group.columns);
         let mut parts = columns.map(|columns| &columns.part);
         if frame.seconds == 0.0 || parts::is_between_ticks(&mut parts, frame) {
@@ -262,7 +262,7 @@ impl LineFormatter {
         for group in &mut self.groups {
             group.has_new = false;
             for columns in &mut group.columns {
-                group.has_new |= columns.take(&steady, &self.separator, first);
+                group.has_new |= columns.add_new_instances(&steady, &self.separator, first);
             }
             has_new |= group.has_new;
         }
@@ -397,7 +397,7 @@ fn steady(options: &Options) -> Options {
 
 impl Columns {
     /// Adds columns and heading names for new instances; true if there were any.
-    fn take(&mut self, frame: &Frame<'_>, separator: &[u8], first: bool) -> bool {
+    fn add_new_instances(&mut self, frame: &Frame<'_>, separator: &[u8], first: bool) -> bool {
         let Some(track) = self.part.track(frame).filter(|_| self.shape == Shape::Columns) else {
             return false;
         };

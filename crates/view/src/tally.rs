@@ -121,8 +121,12 @@ impl Tally {
         self.living.map(|(_, account)| account)
     }
 
-    /// Takes a tick and passes the usage of each instance to `receive`.
-    pub(crate) fn take(&mut self, frame: &Frame<'_>, receive: &mut dyn FnMut(&Event<'_>)) -> Tick {
+    /// Adds a tick and passes the usage of each instance to `receive`.
+    pub(crate) fn add_tick(
+        &mut self,
+        frame: &Frame<'_>,
+        receive: &mut dyn FnMut(&Event<'_>),
+    ) -> Tick {
         let Some((source, account)) = self.living else { return Tick::Incomplete };
         let Some(track) = frame.tracks.get(source) else { return Tick::Incomplete };
         let is_base = track.fresh && track.previous.state != State::Ok;

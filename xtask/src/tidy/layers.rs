@@ -10,7 +10,7 @@ const LAYERS: &[&[&str]] = &[
     &["procfs", "layout", "template", "spawn", "bpf", "rpn", "time_words", "rrdclient", "logring"],
     &["source", "recording", "rrd", "view", "sink", "snmp", "log_format", "log_protocol"],
     &["recorder", "feed", "graph", "log_proxy", "log_store", "logger", "run", "trace", "agent"],
-    &["web", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central"],
+    &["poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central"],
     &["cli", "librrd"],
 ];
 

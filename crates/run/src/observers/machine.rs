@@ -5,7 +5,6 @@
 use std::time::Instant;
 
 use procfs::loadavg::parse_loadavg;
-use procfs::meminfo;
 use procfs::pressure::parse_pressure;
 use procfs::scan::KeyIndex;
 use procfs::stat::{StatLine, parse_stat_totals};
@@ -13,6 +12,9 @@ use procfs::{FileId, Host, ReadMode};
 
 /// Kinds of pressure, in the order of [`MachineReading::stalled_us`].
 pub(super) const PRESSURES: [&str; 3] = ["cpu", "memory", "io"];
+
+/// The lines of `/proc/meminfo` that are read, in the file's order.
+const MEMORY_KEYS: &[&[u8]] = &[b"MemTotal:", b"MemAvailable:"];
 
 /// The open files.
 pub(super) struct MachineFiles {
@@ -75,7 +77,14 @@ impl MachineFiles {
         let (stat, loadavg) = (file("/proc/stat"), file("/proc/loadavg"));
         let meminfo = file("/proc/meminfo");
         let pressure = PRESSURES.map(|kind| file(&format!("/proc/pressure/{kind}")));
-        MachineFiles { host, stat, loadavg, meminfo, pressure, memory_keys: meminfo::index() }
+        MachineFiles {
+            host,
+            stat,
+            loadavg,
+            meminfo,
+            pressure,
+            memory_keys: KeyIndex::new(MEMORY_KEYS),
+        }
     }
 
     /// Reads the run queue, which changes fastest.
@@ -106,10 +115,9 @@ impl MachineFiles {
             }
         }
         if let Ok(text) = self.host.read(self.meminfo) {
-            self.memory_keys.scan(text, |key, kib| match meminfo::KEYS[key] {
-                b"MemTotal:" => seen.memory_kib = Some(kib),
-                b"MemAvailable:" => seen.available_kib = Some(kib),
-                _ => {}
+            self.memory_keys.scan(text, |key, kib| match key {
+                0 => seen.memory_kib = Some(kib),
+                _ => seen.available_kib = Some(kib),
             });
         }
         for (file, stalled_us) in self.pressure.iter().zip(&mut seen.stalled_us) {

@@ -100,7 +100,7 @@ fn controls(host: &mut Host, point: &std::path::Path) -> bool {
 /// A file of a group, and its fields.
 #[derive(Debug)]
 pub(super) struct GroupFile {
-    /// Its mount, as an index into [`Hierarchy::mounts`].
+    /// The mount with the file, as an index into [`Hierarchy::mounts`].
     pub(super) mount: usize,
     pub(super) name: &'static str,
     pub(super) content: Content,

@@ -33,9 +33,9 @@ const DESCRIPTORS_MAX: u64 = 65_536;
 
 /// A cgroup.
 pub(super) struct Group {
-    /// Its path from the root of the tree, which is `/`.
+    /// The path from the root of the tree, which is `/`.
     pub(super) path: Vec<u8>,
-    /// Its files, in the order of [`Hierarchy::files`].
+    /// The files of the group, in the order of [`Hierarchy::files`].
     pub(super) files: Vec<Slot>,
     seen: bool,
 }
@@ -100,7 +100,7 @@ impl Tree {
     /// has disappeared.
     ///
     /// # Errors
-    /// Those of the root directory.
+    /// If the root directory cannot be read.
     pub(super) fn refresh(
         &mut self,
         host: &mut Host,

@@ -7,7 +7,7 @@
 
 use sample::Table;
 
-use super::{DIGITS, KIND, READING};
+use super::{KIND, READING, READING_DIGITS};
 use crate::SensorRules;
 
 /// The kind of a sensor; the table is in this order.
@@ -41,7 +41,7 @@ pub(super) fn fill(text: &[u8], rules: Option<&SensorRules>, table: &mut Table) 
         }
         let mut row = table.row(&name);
         row.set_signed(READING, hundredths);
-        row.set(DIGITS, digits);
+        row.set(READING_DIGITS, digits);
         row.set_text(
             KIND,
             match kind {

@@ -6,7 +6,7 @@ use layout::{
 };
 use sample::Level;
 
-use super::{DIGITS, FAN, KIND, POWER, READING, TEMPERATURE, VOLTAGE};
+use super::{FAN_RPM, KIND, POWER_UW, READING, READING_DIGITS, TEMPERATURE_MC, VOLTAGE_MV};
 
 /// Characters of a column.
 const WIDTH: usize = 7;
@@ -32,7 +32,7 @@ pub(super) static SENSOR_FILTER: SourceOption = SourceOption {
 /// The value of a sensor in the unit that is shown.
 fn value(row: &Row<'_>) -> Option<f64> {
     const SCALES: [(usize, f64); 5] =
-        [(FAN, 1.0), (POWER, 1e6), (TEMPERATURE, 1e3), (VOLTAGE, 1e3), (READING, 1e2)];
+        [(FAN_RPM, 1.0), (POWER_UW, 1e6), (TEMPERATURE_MC, 1e3), (VOLTAGE_MV, 1e3), (READING, 1e2)];
     let stored = |field: usize| row.raw(field).map(|raw| raw.cast_signed() as f64);
     let mut value = SCALES.iter().find_map(|&(field, scale)| Some(stored(field)? / scale))?;
     let given = row.options().value(&SENSOR_OPTIONS);
@@ -48,7 +48,7 @@ fn value(row: &Row<'_>) -> Option<f64> {
 fn digits(row: &Row<'_>) -> u8 {
     let given = row.options().value(&SENSOR_OPTIONS);
     let converts = is_kind(row, b"temperature") && given.has('F');
-    let told = row.raw(DIGITS).and_then(|digits| u8::try_from(digits).ok());
+    let told = row.raw(READING_DIGITS).and_then(|digits| u8::try_from(digits).ok());
     told.filter(|_| !converts && !given.has('T')).unwrap_or(0)
 }
 

@@ -71,7 +71,7 @@ impl Lines {
     }
 
     /// Removes and returns the line of a process that has exited.
-    pub(super) fn take(&mut self, key: Key) -> Option<&[u8]> {
+    pub(super) fn remove(&mut self, key: Key) -> Option<&[u8]> {
         let slot = self.by_process.remove(&key)?;
         self.unlink(slot);
         let held = &mut self.slots[slot as usize];
@@ -84,7 +84,7 @@ impl Lines {
     fn claim(&mut self, key: Key) -> u32 {
         if self.free == NONE && self.slots.len() >= LINES_MAX {
             let oldest = self.slots[self.oldest as usize].key;
-            self.take(oldest);
+            self.remove(oldest);
             self.dropped += 1;
         }
         let slot = match self.free {
@@ -137,10 +137,10 @@ mod tests {
         lines.put((1, 10), b"sh\0-c");
         lines.put((2, 11), &[b'x'; 300]);
         lines.put((1, 10), b"true");
-        assert_eq!(lines.take((1, 11)), None, "another process with that number");
-        assert_eq!(lines.take((1, 10)), Some(&b"true"[..]));
-        assert_eq!(lines.take((1, 10)), None);
-        assert_eq!(lines.take((2, 11)).map(<[u8]>::len), Some(LINE_BYTES));
+        assert_eq!(lines.remove((1, 11)), None, "another process with that number");
+        assert_eq!(lines.remove((1, 10)), Some(&b"true"[..]));
+        assert_eq!(lines.remove((1, 10)), None);
+        assert_eq!(lines.remove((2, 11)).map(<[u8]>::len), Some(LINE_BYTES));
         assert_eq!((lines.oldest, lines.newest, lines.dropped()), (NONE, NONE, 0));
     }
 
@@ -151,18 +151,18 @@ mod tests {
             lines.put((pid, 0), b"a");
         }
         // One in the middle exits: the next new one displaces none.
-        assert!(lines.take((7, 0)).is_some());
+        assert!(lines.remove((7, 0)).is_some());
         lines.put((100_000, 0), b"b");
         assert_eq!(lines.dropped(), 0);
         lines.put((100_001, 0), b"c");
         lines.put((100_002, 0), b"c");
         assert_eq!(lines.dropped(), 2);
-        assert_eq!(lines.take((0, 0)), None);
-        assert_eq!(lines.take((1, 0)), None);
-        assert!(lines.take((2, 0)).is_some());
+        assert_eq!(lines.remove((0, 0)), None);
+        assert_eq!(lines.remove((1, 0)), None);
+        assert!(lines.remove((2, 0)).is_some());
         assert_eq!(lines.slots.len(), LINES_MAX);
         for pid in (3..LINES_MAX as u32).filter(|&pid| pid != 7).chain(100_000..100_003) {
-            assert!(lines.take((pid, 0)).is_some(), "{pid}");
+            assert!(lines.remove((pid, 0)).is_some(), "{pid}");
         }
         assert_eq!((lines.oldest, lines.newest), (NONE, NONE));
     }

@@ -68,7 +68,7 @@ struct End {
 /// A process that exited, whose CPU time is not final.
 struct Unsettled {
     counted_ns: u64,
-    /// Its index among the exits, or [`SHOWN`].
+    /// The index among the exits, or [`SHOWN`].
     index: u32,
 }
 
@@ -149,7 +149,7 @@ impl Waiting {
         let key = (exit.pid.cast_unsigned(), exit.start_boottime_ns);
         let counted_ns =
             attributed.ended(exit.pid, start_ticks(exit.start_boottime_ns), exit.run_ns);
-        let line = self.lines.take(key).unwrap_or_default();
+        let line = self.lines.remove(key).unwrap_or_default();
         let index = if self.ends.len() < ENDS_MAX {
             let start = self.texts.len() as u32;
             self.texts.extend_from_slice(line);

@@ -65,7 +65,7 @@ pub(super) struct Taskstats {
 
 struct End {
     stats: Stats,
-    /// Its start: exact if a pass has seen it, else rounded to the second.
+    /// The start time: exact if a pass has seen it, else rounded to the second.
     start_ticks: u64,
     is_start_exact: bool,
 }
@@ -114,7 +114,7 @@ impl Taskstats {
     pub(super) fn drain(&mut self) {
         loop {
             match rustix::net::recv(&self.socket, &mut *self.buffer, RecvFlags::DONTWAIT) {
-                Ok((length, _)) => self.take(length),
+                Ok((length, _)) => self.parse_messages(length),
                 Err(Errno::INTR) => {}
                 // The socket's buffer overflowed; the number of lost records is unknown.
                 Err(Errno::NOBUFS) => self.lost += 1,
@@ -131,7 +131,7 @@ impl Taskstats {
     }
 
     /// Takes the records of a datagram.
-    fn take(&mut self, length: usize) {
+    fn parse_messages(&mut self, length: usize) {
         let context = self.context.clone();
         let mut attributed = context.shared.processes.attributed();
         for mut stats in threads(&self.buffer[..length], self.family) {

@@ -6,39 +6,34 @@
 
 use layout::{Block, Cell, LetterRule, OptionKind, Options, PlotColumn, Row, Show, SourceOption};
 
-/// The index of a field, computed at compile time.
-macro_rules! at {
-    ($name:literal) => {
-        const { super::fields::at($name) }
-    };
-}
+use super::fields;
 
 /// Memory that is not free.  As in collectl, buffers and cache count as used.
 fn used(row: &Row<'_>) -> Option<f64> {
-    Some(row.gauge(at!("total"))? - row.gauge(at!("free"))?)
+    Some(row.gauge(fields::TOTAL)? - row.gauge(fields::FREE)?)
 }
 
 fn swap_used(row: &Row<'_>) -> Option<f64> {
-    Some(row.gauge(at!("swap_total"))? - row.gauge(at!("swap_free"))?)
+    Some(row.gauge(fields::SWAP_TOTAL)? - row.gauge(fields::SWAP_FREE)?)
 }
 
 /// The field of the column `Inac`.  collectl takes the last line that begins with `Inactive`, which
 /// since Linux 2.6.28 is `Inactive(file)`.
 fn inactive(row: &Row<'_>) -> usize {
-    let last = [at!("inactive_file"), at!("inactive_anon")];
+    let last = [fields::INACTIVE_FILE, fields::INACTIVE_ANON];
     let last = last.into_iter().find(|&field| row.raw(field).is_some());
-    last.filter(|_| row.collectl_digits()).unwrap_or(at!("inactive"))
+    last.filter(|_| row.collectl_digits()).unwrap_or(fields::INACTIVE)
 }
 
 /// Shared memory in KiB.  collectl takes the last line of vmstat that begins with `nr_shmem`, which
 /// since Linux 4.8 counts memory mapped as huge pages, and assumes pages of 4 KiB.
 fn shared(row: &Row<'_>) -> Option<f64> {
     if !row.collectl_digits() {
-        return row.gauge(at!("shared"));
+        return row.gauge(fields::SHARED);
     }
-    let last = [at!("shared_pmd_pages"), at!("shared_huge_pages")];
+    let last = [fields::SHARED_PMD_PAGES, fields::SHARED_HUGE_PAGES];
     let last = last.into_iter().find(|&field| row.raw(field).is_some());
-    Some(4.0 * row.gauge(last.unwrap_or(at!("shared_pages")))?)
+    Some(4.0 * row.gauge(last.unwrap_or(fields::SHARED_PAGES))?)
 }
 
 /// Swapped in or out, per second, in KiB; collectl computes bytes but labels them as KiB.
@@ -70,18 +65,18 @@ fn changed(row: &Row<'_>, field: usize) -> Option<f64> {
 }
 
 fn used_change(row: &Row<'_>) -> Option<f64> {
-    let change = changed(row, at!("total"))? - changed(row, at!("free"))?;
+    let change = changed(row, fields::TOTAL)? - changed(row, fields::FREE)?;
     Some(change / row.seconds()?)
 }
 
 fn swap_used_change(row: &Row<'_>) -> Option<f64> {
-    let change = changed(row, at!("swap_total"))? - changed(row, at!("swap_free"))?;
+    let change = changed(row, fields::SWAP_TOTAL)? - changed(row, fields::SWAP_FREE)?;
     Some(change / row.seconds()?)
 }
 
 /// The change of memory mapped by programs; collectl divides only one of the two parts by the time.
 fn mapped_change(row: &Row<'_>) -> Option<f64> {
-    let (mapped, anonymous) = (changed(row, at!("mapped"))?, changed(row, at!("anonymous"))?);
+    let (mapped, anonymous) = (changed(row, fields::MAPPED)?, changed(row, fields::ANONYMOUS)?);
     let seconds = row.seconds()?;
     let mapped = if row.collectl_digits() { mapped } else { mapped / seconds };
     Some(mapped + anonymous / seconds)
@@ -89,7 +84,7 @@ fn mapped_change(row: &Row<'_>) -> Option<f64> {
 
 /// Total memory, among the changes; collectl divides it by the time, too.
 fn total_beside_changes(row: &Row<'_>) -> Option<f64> {
-    let total = row.gauge(at!("total"))?;
+    let total = row.gauge(fields::TOTAL)?;
     if row.collectl_digits() { Some(total / row.seconds()?) } else { Some(total) }
 }
 
@@ -99,100 +94,100 @@ const fn kib(lead: &'static str, width: usize, value: fn(&Row<'_>) -> Option<f64
 }
 
 const LEVELS: &[Cell] = &[
-    kib("", 4, |row| row.gauge(at!("free"))),
-    kib(" ", 4, |row| row.gauge(at!("buffers"))),
-    kib(" ", 4, |row| row.gauge(at!("cached"))),
+    kib("", 4, |row| row.gauge(fields::FREE)),
+    kib(" ", 4, |row| row.gauge(fields::BUFFERS)),
+    kib(" ", 4, |row| row.gauge(fields::CACHED)),
     kib(" ", 4, |row| row.gauge(inactive(row))),
-    kib(" ", 4, |row| row.gauge(at!("slab"))),
-    kib(" ", 4, |row| Some(row.gauge(at!("mapped"))? + row.gauge(at!("anonymous"))?)),
+    kib(" ", 4, |row| row.gauge(fields::SLAB)),
+    kib(" ", 4, |row| Some(row.gauge(fields::MAPPED)? + row.gauge(fields::ANONYMOUS)?)),
 ];
 
 const LEVEL_CHANGES: &[Cell] = &[
-    kib("", 4, |row| change(row, at!("free"))).padded_to(5),
-    kib(" ", 4, |row| change(row, at!("buffers"))).padded_to(5),
-    kib(" ", 4, |row| change(row, at!("cached"))).padded_to(5),
+    kib("", 4, |row| change(row, fields::FREE)).padded_to(5),
+    kib(" ", 4, |row| change(row, fields::BUFFERS)).padded_to(5),
+    kib(" ", 4, |row| change(row, fields::CACHED)).padded_to(5),
     kib(" ", 4, |row| change(row, inactive(row))).padded_to(5),
-    kib(" ", 4, |row| change(row, at!("slab"))).padded_to(5),
+    kib(" ", 4, |row| change(row, fields::SLAB)).padded_to(5),
     kib(" ", 4, mapped_change).padded_to(5),
 ];
 
 const PHYSICAL: &[Cell] = &[
-    kib("  ", 7, |row| row.gauge(at!("total"))),
+    kib("  ", 7, |row| row.gauge(fields::TOTAL)),
     kib(" ", 7, used),
-    kib(" ", 7, |row| row.gauge(at!("free"))),
-    kib(" ", 7, |row| row.gauge(at!("buffers"))),
-    kib(" ", 7, |row| row.gauge(at!("cached"))),
-    kib(" ", 7, |row| row.gauge(at!("slab"))),
-    kib(" ", 7, |row| row.gauge(at!("mapped"))),
-    kib(" ", 7, |row| row.gauge(at!("anonymous"))),
-    kib(" ", 7, |row| row.gauge(at!("anonymous_huge"))),
-    kib(" ", 7, |row| row.gauge(at!("committed"))),
-    kib(" ", 7, |row| row.gauge(at!("locked"))),
+    kib(" ", 7, |row| row.gauge(fields::FREE)),
+    kib(" ", 7, |row| row.gauge(fields::BUFFERS)),
+    kib(" ", 7, |row| row.gauge(fields::CACHED)),
+    kib(" ", 7, |row| row.gauge(fields::SLAB)),
+    kib(" ", 7, |row| row.gauge(fields::MAPPED)),
+    kib(" ", 7, |row| row.gauge(fields::ANONYMOUS)),
+    kib(" ", 7, |row| row.gauge(fields::ANONYMOUS_HUGE)),
+    kib(" ", 7, |row| row.gauge(fields::COMMITTED)),
+    kib(" ", 7, |row| row.gauge(fields::LOCKED)),
     kib(" ", 5, |row| row.gauge(inactive(row))),
 ];
 
 const VIRTUAL: [Cell; 9] = [
-    kib(" ", 5, |row| row.gauge(at!("swap_total"))),
+    kib(" ", 5, |row| row.gauge(fields::SWAP_TOTAL)),
     kib(" ", 5, swap_used),
-    kib(" ", 5, |row| row.gauge(at!("swap_free"))),
-    kib(" ", 5, |row| swapped(row, at!("swap_in"))).padded_to(4),
-    kib(" ", 5, |row| swapped(row, at!("swap_out"))).padded_to(4),
-    Cell::scaled(" ", 5, |row| row.rate(at!("faults"))),
-    Cell::scaled(" ", 5, |row| row.rate(at!("major_faults"))),
-    Cell::scaled(" ", 4, |row| row.rate(at!("page_in"))),
-    Cell::scaled(" ", 4, |row| row.rate(at!("page_out"))),
+    kib(" ", 5, |row| row.gauge(fields::SWAP_FREE)),
+    kib(" ", 5, |row| swapped(row, fields::SWAP_IN)).padded_to(4),
+    kib(" ", 5, |row| swapped(row, fields::SWAP_OUT)).padded_to(4),
+    Cell::scaled(" ", 5, |row| row.rate(fields::FAULTS)),
+    Cell::scaled(" ", 5, |row| row.rate(fields::MAJOR_FAULTS)),
+    Cell::scaled(" ", 4, |row| row.rate(fields::PAGE_IN)),
+    Cell::scaled(" ", 4, |row| row.rate(fields::PAGE_OUT)),
 ];
 
 const ALLOCATION: [Cell; 10] = [
-    Cell::scaled(" ", 5, |row| pages(row, at!("freed"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("activated"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("alloc_dma"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("alloc_dma32"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("alloc_normal"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("alloc_movable"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("refilled_dma"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("refilled_dma32"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("refilled_normal"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("refilled_movable"))),
+    Cell::scaled(" ", 5, |row| pages(row, fields::FREED)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::ACTIVATED)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::ALLOC_DMA)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::ALLOC_DMA32)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::ALLOC_NORMAL)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::ALLOC_MOVABLE)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::REFILLED_DMA)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::REFILLED_DMA32)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::REFILLED_NORMAL)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::REFILLED_MOVABLE)),
 ];
 
 const RECLAIM: [Cell; 12] = [
-    Cell::scaled(" ", 5, |row| pages(row, at!("stolen_dma"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("stolen_dma32"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("stolen_normal"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("stolen_movable"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_kswapd_dma"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_kswapd_dma32"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_kswapd_normal"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_kswapd_movable"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_direct_dma"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_direct_dma32"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_direct_normal"))),
-    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_direct_movable"))),
+    Cell::scaled(" ", 5, |row| pages(row, fields::STOLEN_DMA)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::STOLEN_DMA32)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::STOLEN_NORMAL)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::STOLEN_MOVABLE)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::SCANNED_KSWAPD_DMA)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::SCANNED_KSWAPD_DMA32)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::SCANNED_KSWAPD_NORMAL)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::SCANNED_KSWAPD_MOVABLE)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::SCANNED_DIRECT_DMA)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::SCANNED_DIRECT_DMA32)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::SCANNED_DIRECT_NORMAL)),
+    Cell::scaled(" ", 5, |row| pages(row, fields::SCANNED_DIRECT_MOVABLE)),
 ];
 
 const CHANGES: &[Cell] = &[
     kib("  ", 7, total_beside_changes),
     kib(" ", 7, used_change).padded_to(8),
-    kib(" ", 7, |row| change(row, at!("free"))).padded_to(8),
-    kib(" ", 7, |row| change(row, at!("buffers"))).padded_to(8),
-    kib(" ", 7, |row| change(row, at!("cached"))).padded_to(8),
-    kib("  ", 7, |row| change(row, at!("slab"))),
-    kib("  ", 7, |row| change(row, at!("mapped"))),
-    kib("  ", 7, |row| change(row, at!("anonymous"))),
-    kib(" ", 7, |row| change(row, at!("anonymous_huge"))),
-    kib(" ", 7, |row| change(row, at!("committed"))),
-    kib(" ", 7, |row| change(row, at!("locked"))),
+    kib(" ", 7, |row| change(row, fields::FREE)).padded_to(8),
+    kib(" ", 7, |row| change(row, fields::BUFFERS)).padded_to(8),
+    kib(" ", 7, |row| change(row, fields::CACHED)).padded_to(8),
+    kib("  ", 7, |row| change(row, fields::SLAB)),
+    kib("  ", 7, |row| change(row, fields::MAPPED)),
+    kib("  ", 7, |row| change(row, fields::ANONYMOUS)),
+    kib(" ", 7, |row| change(row, fields::ANONYMOUS_HUGE)),
+    kib(" ", 7, |row| change(row, fields::COMMITTED)),
+    kib(" ", 7, |row| change(row, fields::LOCKED)),
     kib("  ", 5, |row| change(row, inactive(row))).padded_to(6),
-    kib(" ", 5, |row| row.gauge(at!("swap_total"))),
+    kib(" ", 5, |row| row.gauge(fields::SWAP_TOTAL)),
     kib(" ", 5, swap_used_change).padded_to(6),
-    kib(" ", 5, |row| change(row, at!("swap_free"))).padded_to(6),
-    kib(" ", 5, |row| swapped(row, at!("swap_in"))).padded_to(4),
-    kib(" ", 5, |row| swapped(row, at!("swap_out"))).padded_to(4),
-    Cell::scaled(" ", 5, |row| row.rate(at!("faults"))),
-    Cell::scaled(" ", 5, |row| row.rate(at!("major_faults"))),
-    Cell::scaled(" ", 4, |row| row.rate(at!("page_in"))),
-    Cell::scaled(" ", 4, |row| row.rate(at!("page_out"))),
+    kib(" ", 5, |row| change(row, fields::SWAP_FREE)).padded_to(6),
+    kib(" ", 5, |row| swapped(row, fields::SWAP_IN)).padded_to(4),
+    kib(" ", 5, |row| swapped(row, fields::SWAP_OUT)).padded_to(4),
+    Cell::scaled(" ", 5, |row| row.rate(fields::FAULTS)),
+    Cell::scaled(" ", 5, |row| row.rate(fields::MAJOR_FAULTS)),
+    Cell::scaled(" ", 4, |row| row.rate(fields::PAGE_IN)),
+    Cell::scaled(" ", 4, |row| row.rate(fields::PAGE_OUT)),
 ];
 
 /// The same cells at the start of a line, where collectl has one more blank.
@@ -351,68 +346,68 @@ pub(super) const BRIEF: &[Block] = &[
 
 /// Only Linux 2.4 counted clean and laundry pages; the columns are kept and are 0.
 fn none_of_these(row: &Row<'_>) -> Option<f64> {
-    row.gauge(at!("total")).map(|_| 0.0)
+    row.gauge(fields::TOTAL).map(|_| 0.0)
 }
 
 pub(super) const PLOT: &[PlotColumn] = &[
-    PlotColumn::new("Tot", |row| row.gauge(at!("total"))),
+    PlotColumn::new("Tot", |row| row.gauge(fields::TOTAL)),
     PlotColumn::new("Used", used),
-    PlotColumn::new("Free", |row| row.gauge(at!("free"))),
+    PlotColumn::new("Free", |row| row.gauge(fields::FREE)),
     PlotColumn::new("Shared", shared),
-    PlotColumn::new("Buf", |row| row.gauge(at!("buffers"))),
-    PlotColumn::new("Cached", |row| row.gauge(at!("cached"))),
-    PlotColumn::new("Slab", |row| row.gauge(at!("slab"))),
-    PlotColumn::new("Map", |row| row.gauge(at!("mapped"))),
-    PlotColumn::new("Anon", |row| row.gauge(at!("anonymous"))),
-    PlotColumn::new("AnonH", |row| row.gauge(at!("anonymous_huge"))),
-    PlotColumn::new("Commit", |row| row.gauge(at!("committed"))),
-    PlotColumn::new("Locked", |row| row.gauge(at!("locked"))),
-    PlotColumn::new("SwapTot", |row| row.gauge(at!("swap_total"))),
+    PlotColumn::new("Buf", |row| row.gauge(fields::BUFFERS)),
+    PlotColumn::new("Cached", |row| row.gauge(fields::CACHED)),
+    PlotColumn::new("Slab", |row| row.gauge(fields::SLAB)),
+    PlotColumn::new("Map", |row| row.gauge(fields::MAPPED)),
+    PlotColumn::new("Anon", |row| row.gauge(fields::ANONYMOUS)),
+    PlotColumn::new("AnonH", |row| row.gauge(fields::ANONYMOUS_HUGE)),
+    PlotColumn::new("Commit", |row| row.gauge(fields::COMMITTED)),
+    PlotColumn::new("Locked", |row| row.gauge(fields::LOCKED)),
+    PlotColumn::new("SwapTot", |row| row.gauge(fields::SWAP_TOTAL)),
     PlotColumn::new("SwapUsed", swap_used),
-    PlotColumn::new("SwapFree", |row| row.gauge(at!("swap_free"))),
-    PlotColumn::new("SwapIn", |row| swapped(row, at!("swap_in"))),
-    PlotColumn::new("SwapOut", |row| swapped(row, at!("swap_out"))),
-    PlotColumn::new("Dirty", |row| row.gauge(at!("dirty"))),
+    PlotColumn::new("SwapFree", |row| row.gauge(fields::SWAP_FREE)),
+    PlotColumn::new("SwapIn", |row| swapped(row, fields::SWAP_IN)),
+    PlotColumn::new("SwapOut", |row| swapped(row, fields::SWAP_OUT)),
+    PlotColumn::new("Dirty", |row| row.gauge(fields::DIRTY)),
     PlotColumn::new("Clean", none_of_these),
     PlotColumn::new("Laundry", none_of_these),
     PlotColumn::new("Inactive", |row| row.gauge(inactive(row))),
-    PlotColumn::new("PageIn", |row| row.rate(at!("page_in"))),
-    PlotColumn::new("PageOut", |row| row.rate(at!("page_out"))),
-    PlotColumn::new("PageFaults", |row| row.rate(at!("faults"))),
-    PlotColumn::new("PageMajFaults", |row| row.rate(at!("major_faults"))),
-    PlotColumn::new("HugeTotal", |row| row.gauge(at!("huge_total"))),
-    PlotColumn::new("HugeFree", |row| row.gauge(at!("huge_free"))),
-    PlotColumn::new("HugeRsvd", |row| row.gauge(at!("huge_reserved"))),
-    PlotColumn::new("SUnreclaim", |row| row.gauge(at!("slab_unreclaimable"))),
+    PlotColumn::new("PageIn", |row| row.rate(fields::PAGE_IN)),
+    PlotColumn::new("PageOut", |row| row.rate(fields::PAGE_OUT)),
+    PlotColumn::new("PageFaults", |row| row.rate(fields::FAULTS)),
+    PlotColumn::new("PageMajFaults", |row| row.rate(fields::MAJOR_FAULTS)),
+    PlotColumn::new("HugeTotal", |row| row.gauge(fields::HUGE_TOTAL)),
+    PlotColumn::new("HugeFree", |row| row.gauge(fields::HUGE_FREE)),
+    PlotColumn::new("HugeRsvd", |row| row.gauge(fields::HUGE_RESERVED)),
+    PlotColumn::new("SUnreclaim", |row| row.gauge(fields::SLAB_UNRECLAIMABLE)),
 ];
 
 pub(super) const METRICS: &[PlotColumn] = &[
-    PlotColumn::new("meminfo.tot", |row| row.gauge(at!("total"))).level(),
+    PlotColumn::new("meminfo.tot", |row| row.gauge(fields::TOTAL)).level(),
     PlotColumn::new("meminfo.used", used).level(),
-    PlotColumn::new("meminfo.free", |row| row.gauge(at!("free"))).level(),
+    PlotColumn::new("meminfo.free", |row| row.gauge(fields::FREE)).level(),
     PlotColumn::new("meminfo.shared", shared).level(),
-    PlotColumn::new("meminfo.buf", |row| row.gauge(at!("buffers"))).level(),
-    PlotColumn::new("meminfo.cached", |row| row.gauge(at!("cached"))).level(),
-    PlotColumn::new("meminfo.slab", |row| row.gauge(at!("slab"))).level(),
-    PlotColumn::new("meminfo.map", |row| row.gauge(at!("mapped"))).level(),
-    PlotColumn::new("meminfo.anon", |row| row.gauge(at!("anonymous"))).level(),
-    PlotColumn::new("meminfo.anonH", |row| row.gauge(at!("anonymous_huge"))).level(),
-    PlotColumn::new("meminfo.dirty", |row| row.gauge(at!("dirty"))).level(),
-    PlotColumn::new("meminfo.locked", |row| row.gauge(at!("locked"))).level(),
+    PlotColumn::new("meminfo.buf", |row| row.gauge(fields::BUFFERS)).level(),
+    PlotColumn::new("meminfo.cached", |row| row.gauge(fields::CACHED)).level(),
+    PlotColumn::new("meminfo.slab", |row| row.gauge(fields::SLAB)).level(),
+    PlotColumn::new("meminfo.map", |row| row.gauge(fields::MAPPED)).level(),
+    PlotColumn::new("meminfo.anon", |row| row.gauge(fields::ANONYMOUS)).level(),
+    PlotColumn::new("meminfo.anonH", |row| row.gauge(fields::ANONYMOUS_HUGE)).level(),
+    PlotColumn::new("meminfo.dirty", |row| row.gauge(fields::DIRTY)).level(),
+    PlotColumn::new("meminfo.locked", |row| row.gauge(fields::LOCKED)).level(),
     PlotColumn::new("meminfo.inactive", |row| row.gauge(inactive(row))).level(),
-    PlotColumn::new("meminfo.hugetot", |row| row.gauge(at!("huge_total"))).level(),
-    PlotColumn::new("meminfo.hugefree", |row| row.gauge(at!("huge_free"))).level(),
-    PlotColumn::new("meminfo.hugersvd", |row| row.gauge(at!("huge_reserved"))).level(),
-    PlotColumn::new("meminfo.sunreclaim", |row| row.gauge(at!("slab_unreclaimable"))).level(),
-    PlotColumn::new("swapinfo.total", |row| row.gauge(at!("swap_total"))).level(),
-    PlotColumn::new("swapinfo.free", |row| row.gauge(at!("swap_free"))).level(),
+    PlotColumn::new("meminfo.hugetot", |row| row.gauge(fields::HUGE_TOTAL)).level(),
+    PlotColumn::new("meminfo.hugefree", |row| row.gauge(fields::HUGE_FREE)).level(),
+    PlotColumn::new("meminfo.hugersvd", |row| row.gauge(fields::HUGE_RESERVED)).level(),
+    PlotColumn::new("meminfo.sunreclaim", |row| row.gauge(fields::SLAB_UNRECLAIMABLE)).level(),
+    PlotColumn::new("swapinfo.total", |row| row.gauge(fields::SWAP_TOTAL)).level(),
+    PlotColumn::new("swapinfo.free", |row| row.gauge(fields::SWAP_FREE)).level(),
     PlotColumn::new("swapinfo.used", swap_used).level(),
-    PlotColumn::new("swapinfo.in", |row| swapped(row, at!("swap_in"))),
-    PlotColumn::new("swapinfo.out", |row| swapped(row, at!("swap_out"))),
-    PlotColumn::new("pageinfo.fault", |row| row.rate(at!("faults"))),
-    PlotColumn::new("pageinfo.majfault", |row| row.rate(at!("major_faults"))),
-    PlotColumn::new("pageinfo.in", |row| row.rate(at!("page_in"))),
-    PlotColumn::new("pageinfo.out", |row| row.rate(at!("page_out"))),
+    PlotColumn::new("swapinfo.in", |row| swapped(row, fields::SWAP_IN)),
+    PlotColumn::new("swapinfo.out", |row| swapped(row, fields::SWAP_OUT)),
+    PlotColumn::new("pageinfo.fault", |row| row.rate(fields::FAULTS)),
+    PlotColumn::new("pageinfo.majfault", |row| row.rate(fields::MAJOR_FAULTS)),
+    PlotColumn::new("pageinfo.in", |row| row.rate(fields::PAGE_IN)),
+    PlotColumn::new("pageinfo.out", |row| row.rate(fields::PAGE_OUT)),
 ];
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use sample::Level;
 
 use super::{
     KIND, RX_BYTES, RX_COMPRESSED, RX_DROPPED, RX_ERRORS, RX_FIFO, RX_FRAME, RX_MULTICAST,
-    RX_PACKETS, SPEED, TX_BYTES, TX_CARRIER, TX_COLLISIONS, TX_COMPRESSED, TX_DROPPED, TX_ERRORS,
-    TX_FIFO, TX_PACKETS, kind,
+    RX_PACKETS, SPEED_MBIT, TX_BYTES, TX_CARRIER, TX_COLLISIONS, TX_COMPRESSED, TX_DROPPED,
+    TX_ERRORS, TX_FIFO, TX_PACKETS, kind,
 };
 
 pub(super) static NETWORK_OPTIONS: SourceOption = SourceOption {
@@ -54,7 +54,7 @@ fn delta(row: &Row<'_>, field: usize) -> Option<f64> {
 }
 
 fn is_bogus_to_collectl(row: &Row<'_>) -> bool {
-    let speed_mbit = row.raw(SPEED).unwrap_or(COLLECTL_SPEED_MBIT) as f64;
+    let speed_mbit = row.raw(SPEED_MBIT).unwrap_or(COLLECTL_SPEED_MBIT) as f64;
     let interval_seconds = row.frame.meta.interval_ns() as f64 / 1e9;
     let most = 2.0 * interval_seconds * speed_mbit * 125.0;
     let moved = |field| row.delta(field).unwrap_or(0.0) / 1024.0;

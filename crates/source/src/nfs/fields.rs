@@ -5,299 +5,165 @@
 //! (`include/linux/nfs4.h`); it changed between kernels from the 38th entry on, so these are left
 //! out.
 
-use sample::{Field, Unit};
+use sample::fields;
 
-/// Makes the fields and their indexes from one list.
-macro_rules! fields {
-    ($($index:ident $kind:ident $unit:ident $name:literal $help:literal;)*) => {
-        /// Fields by name.
-        #[derive(Clone, Copy, PartialEq, Eq)]
-        pub(super) enum Index { $( $index, )* }
+fields! {
+    NET_PACKETS: counter Count, "Packets received";
+    NET_UDP: counter Count, "Packets received over UDP";
+    NET_TCP: counter Count, "Packets received over TCP";
+    NET_CONNECTIONS: counter Count, "TCP connections accepted";
+    RPC_CALLS: counter Count, "Remote procedure calls";
+    RPC_RETRANSMISSIONS: counter Count, "Calls retransmitted";
+    RPC_AUTH_REFRESHES: counter Count, "Times credentials were refreshed";
+    RPC_BAD_CALLS: counter Count, "Calls rejected";
+    RPC_BAD_FORMAT: counter Count, "Calls rejected as malformed";
+    RPC_BAD_AUTH: counter Count, "Calls rejected for bad credentials";
+    RPC_BAD_CLIENT: counter Count, "Calls rejected for an unknown client";
+    REPLY_CACHE_HITS: counter Count, "Calls answered from the reply cache";
+    REPLY_CACHE_MISSES: counter Count, "Calls not found in the reply cache";
+    REPLY_CACHE_UNCACHED: counter Count, "Calls whose replies are not cached";
+    READ_BYTES: counter Bytes, "Data that clients read";
+    WRITE_BYTES: counter Bytes, "Data that clients wrote";
+    THREADS: gauge Count, "Threads of the server";
+    NULL: counter Count, "Calls that do nothing";
+    GETATTR: counter Count, "Attributes read";
+    SETATTR: counter Count, "Attributes set";
+    ROOT: counter Count, "Obsolete";
+    LOOKUP: counter Count, "Names looked up";
+    ACCESS: counter Count, "Permission checks";
+    READLINK: counter Count, "Symbolic links read";
+    READ: counter Count, "Reads";
+    WRCACHE: counter Count, "Obsolete";
+    WRITE: counter Count, "Writes";
+    CREATE: counter Count, "Files created (version 4: other than plain files)";
+    MKDIR: counter Count, "Directories created";
+    SYMLINK: counter Count, "Symbolic links created";
+    MKNOD: counter Count, "Special files created";
+    REMOVE: counter Count, "Files removed";
+    RMDIR: counter Count, "Directories removed";
+    RENAME: counter Count, "Files renamed";
+    LINK: counter Count, "Hard links created";
+    READDIR: counter Count, "Directories read";
+    READDIRPLUS: counter Count, "Directories read with attributes";
+    FSSTAT: counter Count, "Queries for the space of a filesystem";
+    FSINFO: counter Count, "Queries for the properties of a filesystem";
+    PATHCONF: counter Count, "Queries for the limits of a filesystem";
+    COMMIT: counter Count, "Commits of writes";
+    COMPOUND: counter Count, "Compound calls";
+    OPEN: counter Count, "Files opened";
+    OPEN_CONFIRM: counter Count, "Opens confirmed";
+    OPEN_NOATTR: counter Count, "Files opened without attributes";
+    OPEN_DOWNGRADE: counter Count, "Opens downgraded to fewer access rights";
+    CLOSE: counter Count, "Files closed";
+    RENEW: counter Count, "Leases renewed";
+    SETCLIENTID: counter Count, "Client ids requested";
+    SETCLIENTID_CONFIRM: counter Count, "Client ids confirmed";
+    LOCK: counter Count, "Locks taken";
+    LOCKT: counter Count, "Locks tested";
+    LOCKU: counter Count, "Locks released";
+    LOOKUP_ROOT: counter Count, "Root directories looked up";
+    SERVER_CAPS: counter Count, "Queries for the server's capabilities";
+    DELEGRETURN: counter Count, "Delegations returned";
+    GETACL: counter Count, "Access control lists read";
+    SETACL: counter Count, "Access control lists set";
+    FS_LOCATIONS: counter Count, "Queries for the locations of a filesystem";
+    RELEASE_LOCKOWNER: counter Count, "Lock owners released";
+    SECINFO: counter Count, "Queries for security mechanisms";
+    GETFH: counter Count, "Current file handles returned";
+    LOOKUPP: counter Count, "Parent directories looked up";
+    NVERIFY: counter Count, "Checks that attributes differ";
+    OPENATTR: counter Count, "Named attribute directories opened";
+    PUTFH: counter Count, "Current file handles set";
+    PUTPUBFH: counter Count, "Times the public file handle became current";
+    PUTROOTFH: counter Count, "Times the root file handle became current";
+    RESTOREFH: counter Count, "File handles restored";
+    SAVEFH: counter Count, "File handles saved";
+    VERIFY: counter Count, "Checks that attributes are equal";
+    DELEGPURGE: counter Count, "Delegations purged";
+    EXCHANGE_ID: counter Count, "Client ids requested, version 4.1";
+    CREATE_SESSION: counter Count, "Sessions created";
+    DESTROY_SESSION: counter Count, "Sessions destroyed";
+    GETDEVICEINFO: counter Count, "Queries for devices of pNFS layouts";
+    LAYOUTCOMMIT: counter Count, "pNFS layouts committed";
+    LAYOUTGET: counter Count, "pNFS layouts requested";
+    LAYOUTRETURN: counter Count, "pNFS layouts returned";
+    SEQUENCE: counter Count, "Calls within a session";
+    ALLOCATE: counter Count, "Allocations of space in a file";
+    COPY: counter Count, "Copies made by the server";
+    DEALLOCATE: counter Count, "Deallocations of space in a file";
+    SEEK: counter Count, "Searches for data or holes in a file";
+    CLONE: counter Count, "Copies that share data";
+}
 
-        pub(super) const FIELDS: &[Field] = &[$( Field::$kind($name, Unit::$unit, $help), )*];
+/// The field of each column of a kernel's line; `_` for a column that is not recorded.
+macro_rules! columns {
+    (@ _) => {
+        None
+    };
+    (@ $field:ident) => {
+        Some($field)
+    };
+    ($($column:tt)*) => {
+        &[$(columns!(@ $column),)*]
     };
 }
 
-fields! {
-    NetPackets counter Count "net_packets" "Packets received";
-    NetUdp counter Count "net_udp" "Packets received over UDP";
-    NetTcp counter Count "net_tcp" "Packets received over TCP";
-    NetConnections counter Count "net_connections" "TCP connections accepted";
-    Calls counter Count "rpc_calls" "Remote procedure calls";
-    Retransmissions counter Count "rpc_retransmissions" "Calls retransmitted";
-    AuthRefreshes counter Count "rpc_auth_refreshes" "Times credentials were refreshed";
-    BadCalls counter Count "rpc_bad_calls" "Calls rejected";
-    BadFormat counter Count "rpc_bad_format" "Calls rejected as malformed";
-    BadAuth counter Count "rpc_bad_auth" "Calls rejected for bad credentials";
-    BadClient counter Count "rpc_bad_client" "Calls rejected for an unknown client";
-    CacheHits counter Count "reply_cache_hits" "Calls answered from the reply cache";
-    CacheMisses counter Count "reply_cache_misses" "Calls not found in the reply cache";
-    CacheNone counter Count "reply_cache_uncached" "Calls whose replies are not cached";
-    ReadBytes counter Bytes "read_bytes" "Data that clients read";
-    WriteBytes counter Bytes "write_bytes" "Data that clients wrote";
-    Threads gauge Count "threads" "Threads of the server";
-    Null counter Count "null" "Calls that do nothing";
-    Getattr counter Count "getattr" "Attributes read";
-    Setattr counter Count "setattr" "Attributes set";
-    Root counter Count "root" "Obsolete";
-    Lookup counter Count "lookup" "Names looked up";
-    Access counter Count "access" "Permission checks";
-    Readlink counter Count "readlink" "Symbolic links read";
-    Read counter Count "read" "Reads";
-    WriteCache counter Count "wrcache" "Obsolete";
-    Write counter Count "write" "Writes";
-    Create counter Count "create" "Files created (version 4: other than plain files)";
-    Mkdir counter Count "mkdir" "Directories created";
-    Symlink counter Count "symlink" "Symbolic links created";
-    Mknod counter Count "mknod" "Special files created";
-    Remove counter Count "remove" "Files removed";
-    Rmdir counter Count "rmdir" "Directories removed";
-    Rename counter Count "rename" "Files renamed";
-    Link counter Count "link" "Hard links created";
-    Readdir counter Count "readdir" "Directories read";
-    Readdirplus counter Count "readdirplus" "Directories read with attributes";
-    Fsstat counter Count "fsstat" "Queries for the space of a filesystem";
-    Fsinfo counter Count "fsinfo" "Queries for the properties of a filesystem";
-    Pathconf counter Count "pathconf" "Queries for the limits of a filesystem";
-    Commit counter Count "commit" "Commits of writes";
-    Compound counter Count "compound" "Compound calls";
-    Open counter Count "open" "Files opened";
-    OpenConfirm counter Count "open_confirm" "Opens confirmed";
-    OpenNoattr counter Count "open_noattr" "Files opened without attributes";
-    OpenDowngrade counter Count "open_downgrade" "Opens downgraded to fewer access rights";
-    Close counter Count "close" "Files closed";
-    Renew counter Count "renew" "Leases renewed";
-    SetClientId counter Count "setclientid" "Client ids requested";
-    SetClientIdConfirm counter Count "setclientid_confirm" "Client ids confirmed";
-    Lock counter Count "lock" "Locks taken";
-    Lockt counter Count "lockt" "Locks tested";
-    Locku counter Count "locku" "Locks released";
-    LookupRoot counter Count "lookup_root" "Root directories looked up";
-    ServerCaps counter Count "server_caps" "Queries for the server's capabilities";
-    DelegReturn counter Count "delegreturn" "Delegations returned";
-    Getacl counter Count "getacl" "Access control lists read";
-    Setacl counter Count "setacl" "Access control lists set";
-    FsLocations counter Count "fs_locations" "Queries for the locations of a filesystem";
-    ReleaseLockowner counter Count "release_lockowner" "Lock owners released";
-    Secinfo counter Count "secinfo" "Queries for security mechanisms";
-    Getfh counter Count "getfh" "Current file handles returned";
-    Lookupp counter Count "lookupp" "Parent directories looked up";
-    Nverify counter Count "nverify" "Checks that attributes differ";
-    Openattr counter Count "openattr" "Named attribute directories opened";
-    Putfh counter Count "putfh" "Current file handles set";
-    Putpubfh counter Count "putpubfh" "Times the public file handle became current";
-    Putrootfh counter Count "putrootfh" "Times the root file handle became current";
-    Restorefh counter Count "restorefh" "File handles restored";
-    Savefh counter Count "savefh" "File handles saved";
-    Verify counter Count "verify" "Checks that attributes are equal";
-    DelegPurge counter Count "delegpurge" "Delegations purged";
-    ExchangeId counter Count "exchange_id" "Client ids requested, version 4.1";
-    CreateSession counter Count "create_session" "Sessions created";
-    DestroySession counter Count "destroy_session" "Sessions destroyed";
-    GetDeviceInfo counter Count "getdeviceinfo" "Queries for devices of pNFS layouts";
-    LayoutCommit counter Count "layoutcommit" "pNFS layouts committed";
-    LayoutGet counter Count "layoutget" "pNFS layouts requested";
-    LayoutReturn counter Count "layoutreturn" "pNFS layouts returned";
-    Sequence counter Count "sequence" "Calls within a session";
-    Allocate counter Count "allocate" "Allocations of space in a file";
-    Copy counter Count "copy" "Copies made by the server";
-    Deallocate counter Count "deallocate" "Deallocations of space in a file";
-    Seek counter Count "seek" "Searches for data or holes in a file";
-    Clone counter Count "clone" "Copies that share data";
-}
-
 /// Line `net`, of both sides.
-pub(super) const TRANSPORT: &[Option<Index>] = &[
-    Some(Index::NetPackets),
-    Some(Index::NetUdp),
-    Some(Index::NetTcp),
-    Some(Index::NetConnections),
-];
+pub(super) const TRANSPORT: &[Option<usize>] = columns! {
+    NET_PACKETS NET_UDP NET_TCP NET_CONNECTIONS
+};
 
 /// Line `rpc` of the client.
-pub(super) const CLIENT_RPC: &[Option<Index>] =
-    &[Some(Index::Calls), Some(Index::Retransmissions), Some(Index::AuthRefreshes)];
+pub(super) const CLIENT_RPC: &[Option<usize>] = columns! {
+    RPC_CALLS RPC_RETRANSMISSIONS RPC_AUTH_REFRESHES
+};
 
 /// Line `rpc` of the server.
-pub(super) const SERVER_RPC: &[Option<Index>] = &[
-    Some(Index::Calls),
-    Some(Index::BadCalls),
-    Some(Index::BadFormat),
-    Some(Index::BadAuth),
-    Some(Index::BadClient),
-];
+pub(super) const SERVER_RPC: &[Option<usize>] = columns! {
+    RPC_CALLS RPC_BAD_CALLS RPC_BAD_FORMAT RPC_BAD_AUTH RPC_BAD_CLIENT
+};
 
 /// Line `rc`: the reply cache.
-pub(super) const SERVER_CACHE: &[Option<Index>] =
-    &[Some(Index::CacheHits), Some(Index::CacheMisses), Some(Index::CacheNone)];
+pub(super) const SERVER_CACHE: &[Option<usize>] = columns! {
+    REPLY_CACHE_HITS REPLY_CACHE_MISSES REPLY_CACHE_UNCACHED
+};
 
 /// Line `io`.
-pub(super) const SERVER_IO: &[Option<Index>] = &[Some(Index::ReadBytes), Some(Index::WriteBytes)];
+pub(super) const SERVER_IO: &[Option<usize>] = columns! {
+    READ_BYTES WRITE_BYTES
+};
 
 /// Line `proc2`.
-pub(super) const V2: &[Option<Index>] = &[
-    Some(Index::Null),
-    Some(Index::Getattr),
-    Some(Index::Setattr),
-    Some(Index::Root),
-    Some(Index::Lookup),
-    Some(Index::Readlink),
-    Some(Index::Read),
-    Some(Index::WriteCache),
-    Some(Index::Write),
-    Some(Index::Create),
-    Some(Index::Remove),
-    Some(Index::Rename),
-    Some(Index::Link),
-    Some(Index::Symlink),
-    Some(Index::Mkdir),
-    Some(Index::Rmdir),
-    Some(Index::Readdir),
-    Some(Index::Fsstat),
-];
+pub(super) const V2: &[Option<usize>] = columns! {
+    NULL GETATTR SETATTR ROOT LOOKUP READLINK READ WRCACHE WRITE CREATE REMOVE RENAME LINK SYMLINK
+    MKDIR RMDIR READDIR FSSTAT
+};
 
 /// Line `proc3`.
-pub(super) const V3: &[Option<Index>] = &[
-    Some(Index::Null),
-    Some(Index::Getattr),
-    Some(Index::Setattr),
-    Some(Index::Lookup),
-    Some(Index::Access),
-    Some(Index::Readlink),
-    Some(Index::Read),
-    Some(Index::Write),
-    Some(Index::Create),
-    Some(Index::Mkdir),
-    Some(Index::Symlink),
-    Some(Index::Mknod),
-    Some(Index::Remove),
-    Some(Index::Rmdir),
-    Some(Index::Rename),
-    Some(Index::Link),
-    Some(Index::Readdir),
-    Some(Index::Readdirplus),
-    Some(Index::Fsstat),
-    Some(Index::Fsinfo),
-    Some(Index::Pathconf),
-    Some(Index::Commit),
-];
+pub(super) const V3: &[Option<usize>] = columns! {
+    NULL GETATTR SETATTR LOOKUP ACCESS READLINK READ WRITE CREATE MKDIR SYMLINK MKNOD REMOVE RMDIR
+    RENAME LINK READDIR READDIRPLUS FSSTAT FSINFO PATHCONF COMMIT
+};
 
 /// Line `proc4` of the client.
-pub(super) const V4_CLIENT: &[Option<Index>] = &[
-    Some(Index::Null),
-    Some(Index::Read),
-    Some(Index::Write),
-    Some(Index::Commit),
-    Some(Index::Open),
-    Some(Index::OpenConfirm),
-    Some(Index::OpenNoattr),
-    Some(Index::OpenDowngrade),
-    Some(Index::Close),
-    Some(Index::Setattr),
-    Some(Index::Fsinfo),
-    Some(Index::Renew),
-    Some(Index::SetClientId),
-    Some(Index::SetClientIdConfirm),
-    Some(Index::Lock),
-    Some(Index::Lockt),
-    Some(Index::Locku),
-    Some(Index::Access),
-    Some(Index::Getattr),
-    Some(Index::Lookup),
-    Some(Index::LookupRoot),
-    Some(Index::Remove),
-    Some(Index::Rename),
-    Some(Index::Link),
-    Some(Index::Symlink),
-    Some(Index::Create),
-    Some(Index::Pathconf),
-    Some(Index::Fsstat),
-    Some(Index::Readlink),
-    Some(Index::Readdir),
-    Some(Index::ServerCaps),
-    Some(Index::DelegReturn),
-    Some(Index::Getacl),
-    Some(Index::Setacl),
-    Some(Index::FsLocations),
-    Some(Index::ReleaseLockowner),
-    Some(Index::Secinfo),
-];
+pub(super) const V4_CLIENT: &[Option<usize>] = columns! {
+    NULL READ WRITE COMMIT OPEN OPEN_CONFIRM OPEN_NOATTR OPEN_DOWNGRADE CLOSE SETATTR FSINFO RENEW
+    SETCLIENTID SETCLIENTID_CONFIRM LOCK LOCKT LOCKU ACCESS GETATTR LOOKUP LOOKUP_ROOT REMOVE RENAME
+    LINK SYMLINK CREATE PATHCONF FSSTAT READLINK READDIR SERVER_CAPS DELEGRETURN GETACL SETACL
+    FS_LOCATIONS RELEASE_LOCKOWNER SECINFO
+};
 
 /// Line `proc4` of the server.
-pub(super) const V4_SERVER_CALLS: &[Option<Index>] = &[Some(Index::Null), Some(Index::Compound)];
+pub(super) const V4_SERVER_CALLS: &[Option<usize>] = columns! {
+    NULL COMPOUND
+};
 
 /// Line `proc4ops`: at the index of each operation's number in the protocol.
-pub(super) const V4_SERVER: &[Option<Index>] = &[
-    None,
-    None,
-    None,
-    Some(Index::Access),
-    Some(Index::Close),
-    Some(Index::Commit),
-    Some(Index::Create),
-    Some(Index::DelegPurge),
-    Some(Index::DelegReturn),
-    Some(Index::Getattr),
-    Some(Index::Getfh),
-    Some(Index::Link),
-    Some(Index::Lock),
-    Some(Index::Lockt),
-    Some(Index::Locku),
-    Some(Index::Lookup),
-    Some(Index::Lookupp),
-    Some(Index::Nverify),
-    Some(Index::Open),
-    Some(Index::Openattr),
-    Some(Index::OpenConfirm),
-    Some(Index::OpenDowngrade),
-    Some(Index::Putfh),
-    Some(Index::Putpubfh),
-    Some(Index::Putrootfh),
-    Some(Index::Read),
-    Some(Index::Readdir),
-    Some(Index::Readlink),
-    Some(Index::Remove),
-    Some(Index::Rename),
-    Some(Index::Renew),
-    Some(Index::Restorefh),
-    Some(Index::Savefh),
-    Some(Index::Secinfo),
-    Some(Index::Setattr),
-    Some(Index::SetClientId),
-    Some(Index::SetClientIdConfirm),
-    Some(Index::Verify),
-    Some(Index::Write),
-    Some(Index::ReleaseLockowner),
-    None,
-    None,
-    Some(Index::ExchangeId),
-    Some(Index::CreateSession),
-    Some(Index::DestroySession),
-    None,
-    None,
-    Some(Index::GetDeviceInfo),
-    None,
-    Some(Index::LayoutCommit),
-    Some(Index::LayoutGet),
-    Some(Index::LayoutReturn),
-    None,
-    Some(Index::Sequence),
-    None,
-    None,
-    None,
-    None,
-    None,
-    Some(Index::Allocate),
-    Some(Index::Copy),
-    None,
-    Some(Index::Deallocate),
-    None,
-    None,
-    None,
-    None,
-    None,
-    None,
-    Some(Index::Seek),
-    None,
-    Some(Index::Clone),
-];
+pub(super) const V4_SERVER: &[Option<usize>] = columns! {
+    _ _ _ ACCESS CLOSE COMMIT CREATE DELEGPURGE DELEGRETURN GETATTR GETFH LINK LOCK LOCKT LOCKU
+    LOOKUP LOOKUPP NVERIFY OPEN OPENATTR OPEN_CONFIRM OPEN_DOWNGRADE PUTFH PUTPUBFH PUTROOTFH READ
+    READDIR READLINK REMOVE RENAME RENEW RESTOREFH SAVEFH SECINFO SETATTR SETCLIENTID
+    SETCLIENTID_CONFIRM VERIFY WRITE RELEASE_LOCKOWNER _ _ EXCHANGE_ID CREATE_SESSION
+    DESTROY_SESSION _ _ GETDEVICEINFO _ LAYOUTCOMMIT LAYOUTGET LAYOUTRETURN _ SEQUENCE _ _ _ _ _
+    ALLOCATE COPY _ DEALLOCATE _ _ _ _ _ _ SEEK _ CLONE
+};

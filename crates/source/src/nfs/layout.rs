@@ -8,16 +8,16 @@ use layout::{
 };
 use sample::{Level, SourceDef};
 
-use super::fields::Index;
+use super::fields;
 
 /// Operations that collectl counts as metadata.
-const META: [Index; 6] = [
-    Index::Lookup,
-    Index::Access,
-    Index::Setattr,
-    Index::Getattr,
-    Index::Readdir,
-    Index::Readdirplus,
+const META: [usize; 6] = [
+    fields::LOOKUP,
+    fields::ACCESS,
+    fields::SETATTR,
+    fields::GETATTR,
+    fields::READDIR,
+    fields::READDIRPLUS,
 ];
 
 /// The rows of `-sF` in collectl's order, with its names for them.
@@ -78,36 +78,35 @@ fn asks_side(options: &Options, side: char) -> bool {
 
 /// Whether a version was ever used to read or write.  collectl shows and counts only such ones.
 fn was_used(row: &Row<'_>) -> bool {
-    [Index::Read, Index::Write].iter().any(|&index| row.raw(index as usize).unwrap_or(0) > 0)
+    [fields::READ, fields::WRITE].iter().any(|&field| row.raw(field).unwrap_or(0) > 0)
 }
 
 /// Whether a version was ever used for anything.
 fn did_anything(row: &Row<'_>) -> bool {
-    let operations = Index::Getattr as usize..=Index::Clone as usize;
+    let operations = fields::GETATTR..=fields::CLONE;
     operations.into_iter().any(|field| row.raw(field).unwrap_or(0) > 0)
 }
 
 /// The increase of a counter.  collectl takes a version's counters for 0 until it is used.
-fn delta(row: &Row<'_>, index: Index) -> Option<f64> {
-    let field = index as usize;
+fn delta(row: &Row<'_>, field: usize) -> Option<f64> {
     if !row.exact() {
         return row.delta(field);
     }
     if !was_used(row) {
         return Some(0.0);
     }
-    let before = |index: Index| {
-        let now = row.raw(index as usize).unwrap_or(0) as f64;
-        row.change(index as usize).map_or(0.0, |change| now - change)
+    let before = |field: usize| {
+        let now = row.raw(field).unwrap_or(0) as f64;
+        row.change(field).map_or(0.0, |change| now - change)
     };
-    if before(Index::Read) == 0.0 && before(Index::Write) == 0.0 {
+    if before(fields::READ) == 0.0 && before(fields::WRITE) == 0.0 {
         return Some(row.raw(field).unwrap_or(0) as f64);
     }
     row.delta(field)
 }
 
 fn meta(row: &Row<'_>) -> Option<f64> {
-    let parts = META.iter().filter_map(|&index| delta(row, index));
+    let parts = META.iter().filter_map(|&field| delta(row, field));
     parts.fold(None, |sum: Option<f64>, part| Some(sum.unwrap_or(0.0) + part))
 }
 
@@ -118,11 +117,11 @@ fn total(row: &Row<'_>, side: &str, of: impl Fn(&Row<'_>) -> Option<f64>) -> Opt
 }
 
 fn reads(row: &Row<'_>, side: &str) -> Option<f64> {
-    total(row, side, |row| delta(row, Index::Read))
+    total(row, side, |row| delta(row, fields::READ))
 }
 
 fn writes(row: &Row<'_>, side: &str) -> Option<f64> {
-    total(row, side, |row| delta(row, Index::Write))
+    total(row, side, |row| delta(row, fields::WRITE))
 }
 
 fn metas(row: &Row<'_>, side: &str) -> Option<f64> {
@@ -130,56 +129,54 @@ fn metas(row: &Row<'_>, side: &str) -> Option<f64> {
 }
 
 fn commits(row: &Row<'_>, side: &str) -> Option<f64> {
-    total(row, side, |row| delta(row, Index::Commit))
+    total(row, side, |row| delta(row, fields::COMMIT))
 }
 
 /// A counter of a side's transport, per second.
-fn transport(row: &Row<'_>, side: &str, index: Index) -> Option<f64> {
+fn transport(row: &Row<'_>, side: &str, field: usize) -> Option<f64> {
     let is_it = |row: &Row<'_>| parts(row) == (side.as_bytes(), b"rpc");
-    row.per_second(row.sum(is_it, |row| row.delta(index as usize)))
+    row.per_second(row.sum(is_it, |row| row.delta(field)))
 }
 
 /// TCP connections accepted.  collectl adds them up in one variable and prints another one, which
 /// is always 0.
 fn connections(row: &Row<'_>) -> Option<f64> {
-    if row.exact() { Some(0.0) } else { transport(row, "server", Index::NetConnections) }
+    if row.exact() { Some(0.0) } else { transport(row, "server", fields::NET_CONNECTIONS) }
 }
 
 /// Calls rejected for bad credentials.  collectl takes the column to the left, here and below.
 fn bad_auth(row: &Row<'_>) -> Option<f64> {
-    refused(row, if row.exact() { Index::BadFormat } else { Index::BadAuth })
+    refused(row, if row.exact() { fields::RPC_BAD_FORMAT } else { fields::RPC_BAD_AUTH })
 }
 
 fn bad_client(row: &Row<'_>) -> Option<f64> {
-    refused(row, if row.exact() { Index::BadAuth } else { Index::BadClient })
+    refused(row, if row.exact() { fields::RPC_BAD_AUTH } else { fields::RPC_BAD_CLIENT })
 }
 
 /// A counter of calls that the server rejected.  When collectl sees the client's line, it adds the
 /// count of the previous interval again.
-fn refused(row: &Row<'_>, index: Index) -> Option<f64> {
+fn refused(row: &Row<'_>, field: usize) -> Option<f64> {
     let has_client = || {
-        row.rows().any(|row| {
-            parts(&row) == (b"client", b"rpc") && row.raw(Index::Calls as usize).is_some()
-        })
+        row.rows()
+            .any(|row| parts(&row) == (b"client", b"rpc") && row.raw(fields::RPC_CALLS).is_some())
     };
     if !row.exact() || !has_client() {
-        return transport(row, "server", index);
+        return transport(row, "server", field);
     }
     let is_it = |row: &Row<'_>| parts(row) == (b"server", b"rpc");
     let both = |row: &Row<'_>| {
-        let before = row.delta_before(index as usize).unwrap_or(0.0);
-        Some(row.delta(index as usize)? + before)
+        let before = row.delta_before(field).unwrap_or(0.0);
+        Some(row.delta(field)? + before)
     };
     row.per_second(row.sum(is_it, both))
 }
 
 /// A counter of the client's transport.  collectl counts it twice if it sees the server's line.
-fn client_transport(row: &Row<'_>, index: Index) -> Option<f64> {
-    let value = transport(row, "client", index);
+fn client_transport(row: &Row<'_>, field: usize) -> Option<f64> {
+    let value = transport(row, "client", field);
     let has_server = || {
-        row.rows().any(|row| {
-            parts(&row) == (b"server", b"rpc") && row.raw(Index::Calls as usize).is_some()
-        })
+        row.rows()
+            .any(|row| parts(&row) == (b"server", b"rpc") && row.raw(fields::RPC_CALLS).is_some())
     };
     if row.exact() && has_server() { value.map(|value| value * 2.0) } else { value }
 }
@@ -254,8 +251,8 @@ pub(super) const SUMMARY: Layout = Layout {
                 Cell::scaled(" ", 6, |row| writes(row, "server")),
                 Cell::scaled(" ", 4, |row| metas(row, "server")),
                 Cell::scaled(" ", 4, |row| commits(row, "server")),
-                Cell::scaled(" ", 4, |row| transport(row, "server", Index::NetUdp)),
-                Cell::scaled("  ", 4, |row| transport(row, "server", Index::NetTcp)),
+                Cell::scaled(" ", 4, |row| transport(row, "server", fields::NET_UDP)),
+                Cell::scaled("  ", 4, |row| transport(row, "server", fields::NET_TCP)),
                 Cell::scaled("     ", 4, connections),
                 Cell::scaled("     ", 4, bad_auth),
                 Cell::scaled("     ", 4, bad_client),
@@ -273,8 +270,8 @@ pub(super) const SUMMARY: Layout = Layout {
                 Cell::scaled(" ", 6, |row| writes(row, "client")),
                 Cell::scaled(" ", 4, |row| metas(row, "client")),
                 Cell::scaled(" ", 4, |row| commits(row, "client")),
-                Cell::scaled("    ", 4, |row| client_transport(row, Index::Retransmissions)),
-                Cell::scaled("     ", 4, |row| client_transport(row, Index::AuthRefreshes)),
+                Cell::scaled("    ", 4, |row| client_transport(row, fields::RPC_RETRANSMISSIONS)),
+                Cell::scaled("     ", 4, |row| client_transport(row, fields::RPC_AUTH_REFRESHES)),
             ]),
         },
     ],
@@ -285,8 +282,8 @@ pub(super) const SUMMARY: Layout = Layout {
             PlotColumn::new("WritesS", |row| writes(row, "server")),
             PlotColumn::new("MetaS", |row| metas(row, "server")),
             PlotColumn::new("CommitS", |row| commits(row, "server")),
-            PlotColumn::new("Udp", |row| transport(row, "server", Index::NetUdp)),
-            PlotColumn::new("Tcp", |row| transport(row, "server", Index::NetTcp)),
+            PlotColumn::new("Udp", |row| transport(row, "server", fields::NET_UDP)),
+            PlotColumn::new("Tcp", |row| transport(row, "server", fields::NET_TCP)),
             PlotColumn::new("TcpConn", connections),
             PlotColumn::new("BadAuth", bad_auth),
             PlotColumn::new("BadClient", bad_client),
@@ -294,8 +291,8 @@ pub(super) const SUMMARY: Layout = Layout {
             PlotColumn::new("WritesC", |row| writes(row, "client")),
             PlotColumn::new("MetaC", |row| metas(row, "client")),
             PlotColumn::new("CommitC", |row| commits(row, "client")),
-            PlotColumn::new("Retrans", |row| client_transport(row, Index::Retransmissions)),
-            PlotColumn::new("AuthRef", |row| client_transport(row, Index::AuthRefreshes)),
+            PlotColumn::new("Retrans", |row| client_transport(row, fields::RPC_RETRANSMISSIONS)),
+            PlotColumn::new("AuthRef", |row| client_transport(row, fields::RPC_AUTH_REFRESHES)),
         ],
         ..Plot::EMPTY
     }),
@@ -323,12 +320,12 @@ fn has_client(row: &Row<'_>) -> bool {
 /// A column of `-sF`: the operation, and whether version 2, version 3, the client's version 4 and
 /// the server's version 4 have it.
 struct Operation {
-    index: Index,
+    field: usize,
     has: [bool; 4],
 }
 
-const fn operation(index: Index, has: [bool; 4]) -> Operation {
-    Operation { index, has }
+const fn operation(field: usize, has: [bool; 4]) -> Operation {
+    Operation { field, has }
 }
 
 const ALL: [bool; 4] = [true; 4];
@@ -343,28 +340,28 @@ const THIRD: [bool; 4] = [false, true, false, false];
 
 /// In the order of collectl's columns.
 const OPERATIONS: [Operation; 22] = [
-    operation(Index::Read, ALL),
-    operation(Index::Write, ALL),
-    operation(Index::Commit, NEWER),
-    operation(Index::Lookup, ALL),
-    operation(Index::Access, NEWER),
-    operation(Index::Getattr, ALL),
-    operation(Index::Setattr, ALL),
-    operation(Index::Readdir, ALL),
-    operation(Index::Create, ALL),
-    operation(Index::Remove, ALL),
-    operation(Index::Rename, ALL),
-    operation(Index::Link, ALL),
-    operation(Index::Readlink, ALL),
-    operation(Index::Null, NAMED),
-    operation(Index::Symlink, NAMED),
-    operation(Index::Mkdir, OLDER),
-    operation(Index::Rmdir, OLDER),
-    operation(Index::Fsstat, OLDER),
-    operation(Index::Fsinfo, FACTS),
-    operation(Index::Pathconf, FACTS),
-    operation(Index::Mknod, THIRD),
-    operation(Index::Readdirplus, THIRD),
+    operation(fields::READ, ALL),
+    operation(fields::WRITE, ALL),
+    operation(fields::COMMIT, NEWER),
+    operation(fields::LOOKUP, ALL),
+    operation(fields::ACCESS, NEWER),
+    operation(fields::GETATTR, ALL),
+    operation(fields::SETATTR, ALL),
+    operation(fields::READDIR, ALL),
+    operation(fields::CREATE, ALL),
+    operation(fields::REMOVE, ALL),
+    operation(fields::RENAME, ALL),
+    operation(fields::LINK, ALL),
+    operation(fields::READLINK, ALL),
+    operation(fields::NULL, NAMED),
+    operation(fields::SYMLINK, NAMED),
+    operation(fields::MKDIR, OLDER),
+    operation(fields::RMDIR, OLDER),
+    operation(fields::FSSTAT, OLDER),
+    operation(fields::FSINFO, FACTS),
+    operation(fields::PATHCONF, FACTS),
+    operation(fields::MKNOD, THIRD),
+    operation(fields::READDIRPLUS, THIRD),
 ];
 
 /// The index of the row's version in [`Operation::has`]; `None` for the transport.
@@ -379,8 +376,8 @@ fn variant(row: &Row<'_>) -> Option<usize> {
 }
 
 /// Whether plots have a column for an operation in this row.
-fn plots(row: &Row<'_>, index: Index) -> bool {
-    let operation = OPERATIONS.iter().find(|operation| operation.index == index);
+fn plots(row: &Row<'_>, field: usize) -> bool {
+    let operation = OPERATIONS.iter().find(|operation| operation.field == field);
     let has = variant(row).zip(operation).is_some_and(|(variant, o)| o.has[variant]);
     has && is_asked(row)
 }
@@ -390,7 +387,7 @@ fn prints(row: &Row<'_>) -> bool {
     let like_collectl = row.exact() || row.frame.meta.origin() == "collectl";
     let used = if like_collectl { was_used(row) } else { did_anything(row) };
     let idle = || {
-        let parts = [delta(row, Index::Read), delta(row, Index::Write), meta(row)];
+        let parts = [delta(row, fields::READ), delta(row, fields::WRITE), meta(row)];
         parts.iter().all(|part| *part == Some(0.0) || part.is_none())
     };
     is_asked(row) && used && !(row.options().value(&NFS_OPTIONS).has('z') && idle())
@@ -426,7 +423,7 @@ fn push_line(row: &Row<'_>, word: &str, out: &mut Vec<u8>) {
     let last = OPERATIONS.iter().rposition(|operation| operation.has[variant]).unwrap_or(0);
     for operation in &OPERATIONS[..=last] {
         if operation.has[variant] {
-            let rate = row.per_second(delta(row, operation.index));
+            let rate = row.per_second(delta(row, operation.field));
             NUMBER.write_number(rate, row.options(), out);
         } else {
             out.extend_from_slice(b"     ");
@@ -437,9 +434,9 @@ fn push_line(row: &Row<'_>, word: &str, out: &mut Vec<u8>) {
 
 /// A plot column of one operation.
 macro_rules! plotted {
-    ($name:literal, $index:ident) => {
-        PlotColumn::new($name, |row| row.per_second(delta(row, Index::$index)))
-            .applies(|row| plots(row, Index::$index))
+    ($name:literal, $field:ident) => {
+        PlotColumn::new($name, |row| row.per_second(delta(row, fields::$field)))
+            .applies(|row| plots(row, fields::$field))
     };
 }
 
@@ -469,28 +466,28 @@ pub(super) const DETAIL: Layout = Layout {
             out.push(b'd');
         }),
         columns: &[
-            plotted!("Read", Read),
-            plotted!("Write", Write),
-            plotted!("Commit", Commit),
-            plotted!("Lookup", Lookup),
-            plotted!("Access", Access),
-            plotted!("Getattr", Getattr),
-            plotted!("Setattr", Setattr),
-            plotted!("Readdir", Readdir),
-            plotted!("Create", Create),
-            plotted!("Remove", Remove),
-            plotted!("Rename", Rename),
-            plotted!("Link", Link),
-            plotted!("ReadLink", Readlink),
-            plotted!("Null", Null),
-            plotted!("Symlink", Symlink),
-            plotted!("Mkdir", Mkdir),
-            plotted!("Rmdir", Rmdir),
-            plotted!("Fsstat", Fsstat),
-            plotted!("Fsinfo", Fsinfo),
-            plotted!("Pathconf", Pathconf),
-            plotted!("Mknod", Mknod),
-            plotted!("Readdirplus", Readdirplus),
+            plotted!("Read", READ),
+            plotted!("Write", WRITE),
+            plotted!("Commit", COMMIT),
+            plotted!("Lookup", LOOKUP),
+            plotted!("Access", ACCESS),
+            plotted!("Getattr", GETATTR),
+            plotted!("Setattr", SETATTR),
+            plotted!("Readdir", READDIR),
+            plotted!("Create", CREATE),
+            plotted!("Remove", REMOVE),
+            plotted!("Rename", RENAME),
+            plotted!("Link", LINK),
+            plotted!("ReadLink", READLINK),
+            plotted!("Null", NULL),
+            plotted!("Symlink", SYMLINK),
+            plotted!("Mkdir", MKDIR),
+            plotted!("Rmdir", RMDIR),
+            plotted!("Fsstat", FSSTAT),
+            plotted!("Fsinfo", FSINFO),
+            plotted!("Pathconf", PATHCONF),
+            plotted!("Mknod", MKNOD),
+            plotted!("Readdirplus", READDIRPLUS),
         ],
         ..Plot::EMPTY
     }),

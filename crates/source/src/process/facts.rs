@@ -69,7 +69,7 @@ impl FactRequests {
         drop(users);
         self.wanted.clear();
         let now_ns = host.now_ns();
-        while let Some((question, facts)) = self.reader.take(Duration::ZERO) {
+        while let Some((question, facts)) = self.reader.next_answer(Duration::ZERO) {
             self.progress_ns = now_ns;
             put(question, facts, task_table);
         }
@@ -96,7 +96,7 @@ impl FactRequests {
 
     /// Marks a process whose facts are needed, unless they are known or were requested.
     #[inline]
-    pub(super) fn want(&mut self, known: &KnownTask, slot: usize) {
+    pub(super) fn request(&mut self, known: &KnownTask, slot: usize) {
         if known.facts_of != known.exec {
             self.wanted.push(slot);
         }
@@ -141,7 +141,7 @@ impl FactRequests {
             if left.is_zero() {
                 break;
             }
-            let Some((question, facts)) = self.reader.take(left) else { break };
+            let Some((question, facts)) = self.reader.next_answer(left) else { break };
             self.progress_ns = host.now_ns();
             if let Some(slot) = put(question, facts, task_table) {
                 fill(task_table.at(slot), table);

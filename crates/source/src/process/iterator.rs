@@ -262,7 +262,7 @@ impl Pass {
         if options.only_first && !self.first && !self.task_table.had(key, start) {
             return None;
         }
-        let (slot, _) = self.task_table.take(key, task.pid, start);
+        let (slot, _) = self.task_table.find_or_add(key, task.pid, start);
         let known = self.task_table.at(slot);
         known.row = NO_ROW;
         known.parent = group.parent;
@@ -281,7 +281,7 @@ impl Pass {
         if known.choice == Choice::Leave {
             return None;
         }
-        self.fact_requests.want(known, slot);
+        self.fact_requests.request(known, slot);
         Some(slot)
     }
 
@@ -329,7 +329,7 @@ impl Pass {
             _ => return,
         }
         let start = start_ticks(task.start_boottime_ns);
-        let (slot, _) = self.task_table.take(key(task.pid), task.pid, start);
+        let (slot, _) = self.task_table.find_or_add(key(task.pid), task.pid, start);
         let known = self.task_table.at(slot);
         // A thread's id is never also that of a process.
         known.choice = Choice::Leave;

@@ -21,7 +21,7 @@ const USER_BYTES_MAX: usize = 19;
 /// The facts of a process that a filter uses, from a recording or while it is being read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProcessFacts<'a> {
-    /// Its process id; for a thread other than the first, that of its process.
+    /// The process id; for a thread other than the first, that of its process.
     pub(super) pid: i64,
     /// The parent's process id, if known.
     pub(super) parent: Option<i64>,
@@ -29,7 +29,7 @@ pub(super) struct ProcessFacts<'a> {
     pub(super) uid: Option<i64>,
     /// Name of the real user, or the id if it has none.
     pub(super) user: &'a [u8],
-    /// Its name, at most 15 bytes, any bytes.
+    /// The name of the task (`comm`): at most 15 bytes, any bytes.
     pub(super) command: &'a [u8],
     /// Program and arguments, separated by blanks; `None` if not known.
     pub(super) command_line: Option<&'a [u8]>,

@@ -28,7 +28,7 @@ pub(super) struct KnownTask {
     pub(super) user: Vec<u8>,
     pub(super) user_generation: u64,
     pub(super) parent: i32,
-    /// Its number of threads at the latest reading.
+    /// The number of threads at the latest reading.
     pub(super) threads: u64,
     /// The filter's decision about this program.
     pub(super) choice: Choice,
@@ -36,7 +36,7 @@ pub(super) struct KnownTask {
     pub(super) shown: CpuTime,
     pub(super) run_ns: u64,
     pub(super) sums: [u64; SUMS],
-    /// Its row, [`NO_ROW`] if it has none.
+    /// The index of the row, [`NO_ROW`] if there is none.
     pub(super) row: usize,
 }
 
@@ -166,7 +166,7 @@ impl TaskTable {
 
     /// The task's slot, and whether it is new; keys must come in ascending order.
     #[inline]
-    pub(super) fn take(&mut self, key: u64, pid: i32, start: u64) -> (usize, bool) {
+    pub(super) fn find_or_add(&mut self, key: u64, pid: i32, start: u64) -> (usize, bool) {
         self.pass_over(key);
         let held = self.before.get(self.cursor).copied();
         if let Some(task) = held
@@ -234,7 +234,7 @@ mod tests {
     fn reading(task_table: &mut TaskTable, tasks: &[(i32, u64)]) -> Vec<bool> {
         task_table.begin();
         let new = |&(pid, start): &(i32, u64)| {
-            task_table.take(u64::from(pid.unsigned_abs()), pid, start).1
+            task_table.find_or_add(u64::from(pid.unsigned_abs()), pid, start).1
         };
         let new = tasks.iter().map(new).collect();
         task_table.end();

@@ -276,7 +276,7 @@ impl Walk {
         let slot = before.map(|(slot, ..)| slot);
         if let Some(stat) = self.stat(host, pid, slot, &mut stat_text)
             && let Some(start) = stat.field(22)
-            && let Some(slot) = self.take(host, pid, start, &stat, options)
+            && let Some(slot) = self.find_or_add(host, pid, start, &stat, options)
         {
             self.count(pid, start, &stat, accounting);
             match self.task_table.at(slot).choice {
@@ -311,7 +311,7 @@ impl Walk {
 
     /// Finds a process among those of the previous reading, or adds it; returns its slot, `None` if
     /// the filter excludes it.
-    fn take(
+    fn find_or_add(
         &mut self,
         host: &mut Host,
         pid: i32,
@@ -323,7 +323,7 @@ impl Walk {
         if options.only_first && self.reads > 1 && !self.task_table.had(key, start) {
             return None;
         }
-        let (slot, is_new) = self.task_table.take(key, pid, start);
+        let (slot, is_new) = self.task_table.find_or_add(key, pid, start);
         if slot >= self.held.len() {
             self.held.resize_with(slot + 1, Held::default);
         }
@@ -374,7 +374,7 @@ impl Walk {
                 known.facts_of = NO_PROGRAM;
             }
         }
-        self.fact_requests.want(known, slot);
+        self.fact_requests.request(known, slot);
         Some(slot)
     }
 
@@ -502,7 +502,7 @@ impl Walk {
             let Ok(text) = text else { continue };
             let Some(stat) = parse_stat(text) else { continue };
             let Some(start) = stat.field(22) else { continue };
-            let (slot, _) = self.threads.take(key(pid, tid), tid, start);
+            let (slot, _) = self.threads.find_or_add(key(pid, tid), tid, start);
             let mut row = table.row(self.threads.at(slot).name());
             describe(&mut row, &stat);
             row.set_signed(TGID, pid.into());

@@ -10,7 +10,7 @@ use layout::{
 use sample::{Level, State};
 
 use super::{
-    OBJECT_BYTES, OBJECTS, OBJECTS_ACTIVE, OBJECTS_PER_SLAB, PAGES_PER_SLAB, SLABS, SLABS_ACTIVE,
+    OBJECT_SIZE, OBJECTS, OBJECTS_ACTIVE, OBJECTS_PER_SLAB, PAGES_PER_SLAB, SLABS, SLABS_ACTIVE,
 };
 
 /// The width of the column of names, in characters.
@@ -41,7 +41,7 @@ fn slab_bytes(row: &Row<'_>) -> Option<f64> {
 
 /// The size of objects in bytes.
 fn object_bytes(row: &Row<'_>, objects: usize) -> Option<f64> {
-    Some(row.gauge(objects)? * row.gauge(OBJECT_BYTES)?)
+    Some(row.gauge(objects)? * row.gauge(OBJECT_SIZE)?)
 }
 
 /// The size of slabs in bytes.
@@ -228,7 +228,7 @@ pub(super) const DETAIL: Layout = Layout {
 const TOP_CELLS: &[Cell] = &[
     Cell::scaled("", 6, |row| row.gauge(OBJECTS)).padded_to(7),
     Cell::scaled(" ", 6, |row| row.gauge(OBJECTS_ACTIVE)).padded_to(7),
-    Cell::scaled("  ", 6, |row| row.gauge(OBJECT_BYTES)).padded_to(7),
+    Cell::scaled("  ", 6, |row| row.gauge(OBJECT_SIZE)).padded_to(7),
     Cell::scaled("  ", 6, |row| row.gauge(SLABS_ACTIVE)).padded_to(7),
     Cell::scaled("   ", 6, |row| row.gauge(OBJECTS_PER_SLAB)).padded_to(7),
     Cell::binary("  ", 4, 0, |row| memory(row, SLABS)).padded_to(7),
@@ -259,7 +259,7 @@ static TOP: Top = Top {
     ranks: &[
         rank("numobj", "objects, in use or not", |row| row.gauge(OBJECTS)),
         rank("actobj", "objects in use", |row| row.gauge(OBJECTS_ACTIVE)),
-        rank("objsize", "size of an object", |row| row.gauge(OBJECT_BYTES)),
+        rank("objsize", "size of an object", |row| row.gauge(OBJECT_SIZE)),
         rank("numslab", "slabs with objects in use", |row| row.gauge(SLABS_ACTIVE)),
         rank("objslab", "objects in a slab", |row| row.gauge(OBJECTS_PER_SLAB)),
         rank("totsize", "memory", |row| memory(row, SLABS)),

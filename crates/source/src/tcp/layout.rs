@@ -10,54 +10,50 @@ use layout::{
 use sample::Level;
 
 use super::PROTOCOL_FILTER;
-use super::fields::{Index, PLOT, delta, rate};
+use super::fields::{self, PLOT, delta, rate};
 
 /// Connections established now; collectl shows their change.
 fn established(row: &Row<'_>) -> Option<f64> {
-    if row.exact() {
-        delta(row, Index::TcpCurrEstab)
-    } else {
-        row.gauge(Index::TcpCurrEstab as usize)
-    }
+    if row.exact() { delta(row, fields::TCP_CURR_ESTAB) } else { row.gauge(fields::TCP_CURR_ESTAB) }
 }
 
 /// The sum of counters; those that a kernel lacks are left out.
-fn together(row: &Row<'_>, indexes: &[Index]) -> Option<f64> {
-    let parts = indexes.iter().filter_map(|&index| delta(row, index));
+fn together(row: &Row<'_>, fields: &[usize]) -> Option<f64> {
+    let parts = fields.iter().filter_map(|&field| delta(row, field));
     parts.fold(None, |sum: Option<f64>, part| Some(sum.unwrap_or(0.0) + part))
 }
 
 fn ip_errors(row: &Row<'_>) -> Option<f64> {
-    const FAULTS: [Index; 7] = [
-        Index::IpInHdrErrors,
-        Index::IpInAddrErrors,
-        Index::IpInUnknownProtos,
-        Index::IpInDiscards,
-        Index::IpOutDiscards,
-        Index::IpReasmFails,
-        Index::IpFragFails,
+    const FAULTS: [usize; 7] = [
+        fields::IP_IN_HDR_ERRORS,
+        fields::IP_IN_ADDR_ERRORS,
+        fields::IP_IN_UNKNOWN_PROTOS,
+        fields::IP_IN_DISCARDS,
+        fields::IP_OUT_DISCARDS,
+        fields::IP_REASM_FAILS,
+        fields::IP_FRAG_FAILS,
     ];
     together(row, &FAULTS)
 }
 
 fn tcp_errors(row: &Row<'_>) -> Option<f64> {
-    together(row, &[Index::TcpAttemptFails, Index::TcpInErrs])
+    together(row, &[fields::TCP_ATTEMPT_FAILS, fields::TCP_IN_ERRS])
 }
 
 fn udp_errors(row: &Row<'_>) -> Option<f64> {
-    together(row, &[Index::UdpNoPorts, Index::UdpInErrors])
+    together(row, &[fields::UDP_NO_PORTS, fields::UDP_IN_ERRORS])
 }
 
 fn icmp_errors(row: &Row<'_>) -> Option<f64> {
-    together(row, &[Index::IcmpInErrors, Index::IcmpInDestUnreachs, Index::IcmpOutErrors])
+    together(row, &[fields::ICMP_IN_ERRORS, fields::ICMP_IN_DEST_UNREACHS, fields::ICMP_OUT_ERRORS])
 }
 
 fn extended_errors(row: &Row<'_>) -> Option<f64> {
     // collectl has no sum for the recordings of its versions before 3.6.4, which name no columns.
-    if row.exact() && row.raw(Index::TcpextTw as usize).is_none() {
+    if row.exact() && row.raw(fields::TCPEXT_TW).is_none() {
         return Some(0.0);
     }
-    together(row, &[Index::TcpextLoss, Index::TcpextFastRetrans])
+    together(row, &[fields::TCPEXT_LOSS, fields::TCPEXT_FAST_RETRANS])
 }
 
 fn has(options: &Options, letter: char) -> bool {
@@ -107,15 +103,15 @@ macro_rules! brief_group {
 
 /// A cell of verbose mode: events in the interval.
 macro_rules! events {
-    ($lead:literal, $width:literal, $index:ident) => {
-        Cell::whole($lead, $width, |row| delta(row, Index::$index))
+    ($lead:literal, $width:literal, $field:ident) => {
+        Cell::whole($lead, $width, |row| delta(row, fields::$field))
     };
 }
 
 /// A cell of verbose mode: a rate.
 macro_rules! per_second {
-    ($lead:literal, $width:literal, $index:ident) => {
-        Cell::whole($lead, $width, |row| rate(row, Index::$index))
+    ($lead:literal, $width:literal, $field:ident) => {
+        Cell::whole($lead, $width, |row| rate(row, fields::$field))
     };
 }
 
@@ -145,17 +141,17 @@ pub(super) const SUMMARY: Layout = Layout {
                 " Receiv Delivr Forwrd DiscdI InvAdd   Sent DiscrO ReasRq ReasOK FragOK FragCr",
             ],
             show: Show::Cells(&[
-                per_second!(" ", 6, IpInReceives),
-                per_second!(" ", 6, IpInDelivers),
-                events!(" ", 6, IpForwDatagrams),
-                events!(" ", 6, IpInDiscards),
-                events!(" ", 6, IpInAddrErrors),
-                per_second!(" ", 6, IpOutRequests),
-                events!(" ", 6, IpOutDiscards),
-                events!(" ", 6, IpReasmReqds),
-                events!(" ", 6, IpReasmOks),
-                events!(" ", 6, IpFragOks),
-                events!(" ", 6, IpFragCreates),
+                per_second!(" ", 6, IP_IN_RECEIVES),
+                per_second!(" ", 6, IP_IN_DELIVERS),
+                events!(" ", 6, IP_FORW_DATAGRAMS),
+                events!(" ", 6, IP_IN_DISCARDS),
+                events!(" ", 6, IP_IN_ADDR_ERRORS),
+                per_second!(" ", 6, IP_OUT_REQUESTS),
+                events!(" ", 6, IP_OUT_DISCARDS),
+                events!(" ", 6, IP_REASM_REQDS),
+                events!(" ", 6, IP_REASM_OKS),
+                events!(" ", 6, IP_FRAG_OKS),
+                events!(" ", 6, IP_FRAG_CREATES),
             ]),
         },
         Block {
@@ -166,16 +162,16 @@ pub(super) const SUMMARY: Layout = Layout {
                 " ActOpn PasOpn Failed ResetR  Estab   SegIn SegOut SegRtn SegBad SegRes",
             ],
             show: Show::Cells(&[
-                per_second!(" ", 6, TcpActiveOpens),
-                per_second!(" ", 6, TcpPassiveOpens),
-                events!(" ", 6, TcpAttemptFails),
-                events!(" ", 6, TcpEstabResets),
+                per_second!(" ", 6, TCP_ACTIVE_OPENS),
+                per_second!(" ", 6, TCP_PASSIVE_OPENS),
+                events!(" ", 6, TCP_ATTEMPT_FAILS),
+                events!(" ", 6, TCP_ESTAB_RESETS),
                 Cell::whole(" ", 6, established),
-                per_second!("  ", 6, TcpInSegs),
-                per_second!(" ", 6, TcpOutSegs),
-                events!(" ", 6, TcpRetransSegs),
-                events!(" ", 6, TcpInErrs),
-                events!(" ", 6, TcpOutRsts),
+                per_second!("  ", 6, TCP_IN_SEGS),
+                per_second!(" ", 6, TCP_OUT_SEGS),
+                events!(" ", 6, TCP_RETRANS_SEGS),
+                events!(" ", 6, TCP_IN_ERRS),
+                events!(" ", 6, TCP_OUT_RSTS),
             ]),
         },
         Block {
@@ -183,10 +179,10 @@ pub(super) const SUMMARY: Layout = Layout {
             title: "",
             headings: &["<------------Udp----------->", "  InDgm OutDgm NoPort Errors"],
             show: Show::Cells(&[
-                per_second!(" ", 6, UdpInDatagrams),
-                per_second!(" ", 6, UdpOutDatagrams),
-                events!(" ", 6, UdpNoPorts),
-                events!(" ", 6, UdpInErrors),
+                per_second!(" ", 6, UDP_IN_DATAGRAMS),
+                per_second!(" ", 6, UDP_OUT_DATAGRAMS),
+                events!(" ", 6, UDP_NO_PORTS),
+                events!(" ", 6, UDP_IN_ERRORS),
             ]),
         },
         Block {
@@ -197,16 +193,16 @@ pub(super) const SUMMARY: Layout = Layout {
                 " Recvd FailI UnreI EchoI ReplI  Trans FailO UnreO EchoO ReplO",
             ],
             show: Show::Cells(&[
-                events!(" ", 5, IcmpInMsgs),
-                events!(" ", 5, IcmpInErrors),
-                events!(" ", 5, IcmpInDestUnreachs),
-                events!(" ", 5, IcmpInEchos),
-                events!(" ", 5, IcmpInEchoReps),
-                events!("  ", 5, IcmpOutMsgs),
-                events!(" ", 5, IcmpOutErrors),
-                events!(" ", 5, IcmpOutDestUnreachs),
-                events!(" ", 5, IcmpOutEchos),
-                events!(" ", 5, IcmpOutEchoReps),
+                events!(" ", 5, ICMP_IN_MSGS),
+                events!(" ", 5, ICMP_IN_ERRORS),
+                events!(" ", 5, ICMP_IN_DEST_UNREACHS),
+                events!(" ", 5, ICMP_IN_ECHOS),
+                events!(" ", 5, ICMP_IN_ECHO_REPS),
+                events!("  ", 5, ICMP_OUT_MSGS),
+                events!(" ", 5, ICMP_OUT_ERRORS),
+                events!(" ", 5, ICMP_OUT_DEST_UNREACHS),
+                events!(" ", 5, ICMP_OUT_ECHOS),
+                events!(" ", 5, ICMP_OUT_ECHO_REPS),
             ]),
         },
         Block {
@@ -217,14 +213,14 @@ pub(super) const SUMMARY: Layout = Layout {
                 " MPktsI BPktsI OctetI MOctsI BOctsI MPktsI OctetI MOctsI",
             ],
             show: Show::Cells(&[
-                events!(" ", 6, IpextInMcastPkts),
-                events!(" ", 6, IpextInBcastPkts),
-                events!(" ", 6, IpextInOctets),
-                events!(" ", 6, IpextInMcastOctets),
-                events!(" ", 6, IpextInBcastOctets),
-                events!(" ", 6, IpextOutMcastPkts),
-                events!(" ", 6, IpextOutOctets),
-                events!(" ", 6, IpextOutMcastOctets),
+                events!(" ", 6, IPEXT_IN_MCAST_PKTS),
+                events!(" ", 6, IPEXT_IN_BCAST_PKTS),
+                events!(" ", 6, IPEXT_IN_OCTETS),
+                events!(" ", 6, IPEXT_IN_MCAST_OCTETS),
+                events!(" ", 6, IPEXT_IN_BCAST_OCTETS),
+                events!(" ", 6, IPEXT_OUT_MCAST_PKTS),
+                events!(" ", 6, IPEXT_OUT_OCTETS),
+                events!(" ", 6, IPEXT_OUT_MCAST_OCTETS),
             ]),
         },
         Block {
@@ -237,21 +233,21 @@ pub(super) const SUMMARY: Layout = Layout {
                  REClos  SackS PkLoss FTrans",
             ],
             show: Show::Cells(&[
-                events!(" ", 6, TcpextTw),
-                events!(" ", 6, TcpextPawsEstab),
-                events!(" ", 6, TcpextDelayedAcks),
-                events!(" ", 6, TcpextDelayedAckLost),
-                events!(" ", 6, TcpextPrequeued),
-                events!(" ", 6, TcpextDirectCopyFromPrequeue),
-                events!(" ", 6, TcpextHpHits),
-                events!(" ", 6, TcpextPureAcks),
-                events!(" ", 6, TcpextHpAcks),
-                events!(" ", 6, TcpextDsackOldSent),
-                events!(" ", 6, TcpextAbortOnData),
-                events!(" ", 6, TcpextAbortOnClose),
-                events!(" ", 6, TcpextSackShiftFallback),
-                events!(" ", 6, TcpextLoss),
-                events!(" ", 6, TcpextFastRetrans),
+                events!(" ", 6, TCPEXT_TW),
+                events!(" ", 6, TCPEXT_PAWS_ESTAB),
+                events!(" ", 6, TCPEXT_DELAYED_ACKS),
+                events!(" ", 6, TCPEXT_DELAYED_ACK_LOST),
+                events!(" ", 6, TCPEXT_PREQUEUED),
+                events!(" ", 6, TCPEXT_DIRECT_COPY_FROM_PREQUEUE),
+                events!(" ", 6, TCPEXT_HP_HITS),
+                events!(" ", 6, TCPEXT_PURE_ACKS),
+                events!(" ", 6, TCPEXT_HP_ACKS),
+                events!(" ", 6, TCPEXT_DSACK_OLD_SENT),
+                events!(" ", 6, TCPEXT_ABORT_ON_DATA),
+                events!(" ", 6, TCPEXT_ABORT_ON_CLOSE),
+                events!(" ", 6, TCPEXT_SACK_SHIFT_FALLBACK),
+                events!(" ", 6, TCPEXT_LOSS),
+                events!(" ", 6, TCPEXT_FAST_RETRANS),
             ]),
         },
     ],
@@ -262,8 +258,8 @@ pub(super) const SUMMARY: Layout = Layout {
             PlotColumn::new("TcpErr", |row| row.per_second(tcp_errors(row))),
             PlotColumn::new("UdpErr", |row| row.per_second(udp_errors(row))),
             PlotColumn::new("IcmpErr", |row| row.per_second(icmp_errors(row))),
-            PlotColumn::new("Loss", |row| rate(row, Index::TcpextLoss)),
-            PlotColumn::new("FTrans", |row| rate(row, Index::TcpextFastRetrans)),
+            PlotColumn::new("Loss", |row| rate(row, fields::TCPEXT_LOSS)),
+            PlotColumn::new("FTrans", |row| rate(row, fields::TCPEXT_FAST_RETRANS)),
         ],
         ..Plot::EMPTY
     }),

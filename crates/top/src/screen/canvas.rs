@@ -82,13 +82,13 @@ impl Canvas<'_> {
     }
 
     /// The reused string, empty; return it by [`give`](Self::give).
-    pub(super) fn lend(&mut self) -> String {
+    pub(super) fn take_buffer(&mut self) -> String {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         text
     }
 
-    pub(super) fn give(&mut self, text: String) {
+    pub(super) fn return_buffer(&mut self, text: String) {
         self.text = text;
     }
 }

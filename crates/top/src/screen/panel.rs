@@ -63,7 +63,7 @@ fn title(app: &App, canvas: &mut Canvas<'_>) {
     let own_at = width.saturating_sub(own_width);
     canvas.put(own_at, 0, &own, canvas.theme.paint(Color::Cyan));
 
-    let mut text = canvas.lend();
+    let mut text = canvas.take_buffer();
     moment(app, &mut text);
     let host = app.readings.meta.host();
     if !host.is_empty() {
@@ -87,7 +87,7 @@ fn title(app: &App, canvas: &mut Canvas<'_>) {
     let room = usize::from(own_at.saturating_sub(1));
     let strong = canvas.theme.strong();
     canvas.buffer.set_stringn(0, 0, &text, room, strong);
-    canvas.give(text);
+    canvas.return_buffer(text);
 }
 
 /// The time of the sample, with the date in a recording.
@@ -116,7 +116,7 @@ fn cpu(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         .collect();
     bar(canvas, 4, y, &parts);
     let mut x = canvas.put(5 + BAR_WIDTH, y, "", Style::new()) + 1;
-    let mut text = canvas.lend();
+    let mut text = canvas.take_buffer();
     for (name, share) in CPU_STATES.iter().zip(machine.cpu) {
         // Interrupts and stolen time only if there are any, or if all fit.
         let rare = matches!(*name, "hi" | "si" | "st" | "ni");
@@ -128,7 +128,7 @@ fn cpu(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         let _ = write!(text, "{name} ");
         x = canvas.put(x, y, &text, Style::new());
     }
-    canvas.give(text);
+    canvas.return_buffer(text);
     let width = canvas.area.width;
     if width > x + 8 {
         history(app, canvas, x + 1, y, width);
@@ -206,7 +206,7 @@ fn swap(machine: &MachineValues, canvas: &mut Canvas<'_>, y: u16) {
     };
     bar(canvas, 4, y, &[(share, Color::Yellow)]);
     let x = sizes(canvas, y, &[("used", used), ("of", machine.swap_total)]);
-    let mut text = canvas.lend();
+    let mut text = canvas.take_buffer();
     text.push_str(" Stalled");
     for (name, share) in ["cpu", "io", "mem"].iter().zip(machine.pressure) {
         let _ = write!(text, " {name} ");
@@ -214,12 +214,12 @@ fn swap(machine: &MachineValues, canvas: &mut Canvas<'_>, y: u16) {
         text.push('%');
     }
     canvas.put(x, y, &text, Style::new());
-    canvas.give(text);
+    canvas.return_buffer(text);
 }
 
 /// Named sizes in KiB after a bar; returns the column after them.
 fn sizes(canvas: &mut Canvas<'_>, y: u16, parts: &[(&str, Option<f64>)]) -> u16 {
-    let mut text = canvas.lend();
+    let mut text = canvas.take_buffer();
     for (name, kib) in parts {
         format::size(&mut text, kib.map(|kib| kib * 1024.0));
         // `1.2G used of 3.8G` reads better than `1.2G used 3.8G of`.
@@ -231,7 +231,7 @@ fn sizes(canvas: &mut Canvas<'_>, y: u16, parts: &[(&str, Option<f64>)]) -> u16 
         }
     }
     let x = canvas.put(BAR_WIDTH + 6, y, &text, Style::new());
-    canvas.give(text);
+    canvas.return_buffer(text);
     x
 }
 
@@ -244,7 +244,7 @@ fn traffic(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     ];
     for (name, first, first_rate, second, second_rate) in pairs {
         canvas.put(x, y, name, canvas.theme.strong());
-        let mut text = canvas.lend();
+        let mut text = canvas.take_buffer();
         let mut style = Style::new();
         if first_rate.is_none() && second_rate.is_none() {
             text.push_str(NOT_KNOWN);
@@ -257,21 +257,21 @@ fn traffic(app: &App, canvas: &mut Canvas<'_>, y: u16) {
             text.push_str("/s");
         }
         let end = canvas.put(x + 4, y, &text, style);
-        canvas.give(text);
+        canvas.return_buffer(text);
         x = (x + BAR_WIDTH + 9).max(end + 2);
     }
-    let mut text = canvas.lend();
+    let mut text = canvas.take_buffer();
     text.push_str("unattributed ");
     format::percent(&mut text, machine.unattributed);
     text.push_str("% CPU");
     canvas.put(x, y, &text, Style::new());
-    canvas.give(text);
+    canvas.return_buffer(text);
 }
 
 fn tasks(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     let machine = &app.machine;
     canvas.put(0, y, "Tsk", canvas.theme.strong());
-    let mut text = canvas.lend();
+    let mut text = canvas.take_buffer();
     let levels = [
         (machine.processes, " processes "),
         (machine.threads, " threads "),
@@ -298,5 +298,5 @@ fn tasks(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         let _ = write!(text, "  ({way})");
     }
     canvas.put(4, y, &text, Style::new());
-    canvas.give(text);
+    canvas.return_buffer(text);
 }

@@ -41,9 +41,9 @@ struct Group {
 
 #[derive(Clone, Copy, Default)]
 struct Sum {
-    /// Of the values as shown.
+    /// The sum of the values as shown.
     values: f64,
-    /// Of the values times their interval: the total of a rate.
+    /// The sum of the values times their intervals: the total of a rate.
     amounts: f64,
     count: u64,
 }

@@ -14,7 +14,7 @@ pub(super) struct Known {
     pub(super) sent: Option<&'static str>,
     /// Ganglia's group; empty if collectl does not send it to Ganglia.
     pub(super) group: &'static str,
-    /// Its unit in Ganglia.
+    /// The unit of the metric in Ganglia.
     pub(super) unit: &'static str,
     /// Ganglia's own metric for the same thing: its name, its unit, and what the value is
     /// multiplied by.

@@ -359,7 +359,7 @@ impl View for Tree {
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
         let (nodes, ended, parents) = (&mut self.nodes, &mut self.ended, &mut self.ended_parents);
-        let tick = self.tally.take(frame, &mut |event| {
+        let tick = self.tally.add_tick(frame, &mut |event| {
             let number = (event.account.number)(&event.cells);
             let parent = (event.account.parent)(&event.cells);
             let sums = Sums::of(event);

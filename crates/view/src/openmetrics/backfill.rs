@@ -81,7 +81,7 @@ impl View for Backfill {
                 continue;
             }
             for row in frame.whole(track).rows().filter(keeps) {
-                self.take(source, &row, tick);
+                self.add_row(source, &row, tick);
             }
         }
         if self.points > POINTS_MAX { Err(too_much()) } else { Ok(()) }
@@ -118,7 +118,7 @@ impl Backfill {
         self.families.len() - 1
     }
 
-    fn take(&mut self, source: usize, row: &Row<'_>, tick: u32) {
+    fn add_row(&mut self, source: usize, row: &Row<'_>, tick: u32) {
         let def = &row.track.def;
         let instance = instance_text(row.name());
         let mut labels = String::new();

@@ -25,7 +25,7 @@ struct Family {
     head: Head,
     /// The index of its source in the feed.
     source: usize,
-    /// Its fields: one, or all texts of the source.
+    /// The fields of the family: one, or all texts of the source.
     fields: Vec<ChosenField>,
 }
 
@@ -90,7 +90,7 @@ impl ScrapePage {
     /// Writes the latest values, without timestamps, and `# EOF`.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If writing to `out` fails.
     pub fn write(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
         self.write_as(Form::Latest, frame, out)?;
         out.write_all(b"# EOF\n")

@@ -81,9 +81,9 @@ impl PlotFiles {
     /// Passes the text of one tick to `write`.
     ///
     /// # Errors
-    /// Those of `write`.
+    /// The first error of `write`.
     pub fn frame(&mut self, frame: &Frame<'_>, write: &mut WritePlot<'_>) -> io::Result<()> {
-        if !self.formatter.take(frame) || self.formatter.left_out {
+        if !self.formatter.add_frame(frame) || self.formatter.left_out {
             return Ok(());
         }
         for at in 0..self.formatter.groups.len() {

@@ -61,7 +61,7 @@ impl FrameConsumer for DigestFiles {
 
     fn frame(&mut self, frame: &Frame<'_>, _out: &mut dyn Write) -> anyhow::Result<bool> {
         if let Some((digests, ..)) = &mut self.open {
-            digests.take(frame);
+            digests.add_interval(frame);
         }
         Ok(true)
     }
