@@ -22,7 +22,6 @@ pub mod log_file;
 pub mod make;
 mod options;
 pub mod pages;
-mod perl_number;
 mod problem;
 mod program;
 mod reading;

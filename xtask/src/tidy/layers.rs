@@ -6,7 +6,7 @@ use super::Complaints;
 
 /// The layers, lowest first.  Some of these crates do not exist yet.
 const LAYERS: &[&[&str]] = &[
-    &["sample", "tls"],
+    &["sample", "tls", "perl"],
     &["procfs", "layout", "template", "spawn", "bpf", "rpn", "timespec", "rrdclient", "logring"],
     &["source", "recording", "rrd", "view", "sink", "snmp", "logdrain"],
     &["recorder", "feed", "graph", "logcarry", "logger", "run", "trace", "agent"],

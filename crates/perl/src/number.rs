@@ -1,14 +1,18 @@
-//! Numbers in expressions: parsed from the beginning of a text, written with 15 digits.
+//! Numbers: parsed from the beginning of a text, as literals of a program, and written with 15 digits.
 
 /// An integer if that is exact, otherwise a floating-point number.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Number {
+pub enum Number {
+    /// A whole number.
     Integer(i64),
+    /// Any other number.
     Float(f64),
 }
 
 impl Number {
-    pub(super) fn as_f64(self) -> f64 {
+    /// The nearest floating-point number.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
         match self {
             Number::Integer(value) => value as f64,
             Number::Float(value) => value,
@@ -16,7 +20,8 @@ impl Number {
     }
 
     /// The integer part; saturates if it is too large.
-    pub(super) fn as_i64(self) -> i64 {
+    #[must_use]
+    pub fn as_i64(self) -> i64 {
         match self {
             Number::Integer(value) => value,
             Number::Float(value) => value as i64,
@@ -24,7 +29,7 @@ impl Number {
     }
 
     /// The integer part, without a limit.
-    pub(super) fn truncated(self) -> Self {
+    pub(crate) fn truncated(self) -> Self {
         match self {
             Number::Float(value) => whole(value.trunc()),
             integer => integer,
@@ -32,15 +37,21 @@ impl Number {
     }
 }
 
+impl From<i64> for Number {
+    fn from(value: i64) -> Self {
+        Number::Integer(value)
+    }
+}
+
 /// An integer if the value is one that fits.
-pub(super) fn whole(value: f64) -> Number {
+pub(crate) fn whole(value: f64) -> Number {
     // From 10^15 on a number is written with an exponent, because it has 15 digits.
     let fits = value.abs() < 1e15 && value.fract() == 0.0;
     if fits { Number::Integer(value as i64) } else { Number::Float(value) }
 }
 
 /// The number at the beginning of a text, and its length; 0 if there is none.
-pub(super) fn prefix(text: &[u8]) -> (usize, Number) {
+pub(crate) fn prefix(text: &[u8]) -> (usize, Number) {
     let digits = |from: usize| {
         text.get(from..).unwrap_or(b"").iter().take_while(|byte| byte.is_ascii_digit()).count()
     };
@@ -48,6 +59,10 @@ pub(super) fn prefix(text: &[u8]) -> (usize, Number) {
     let mut end = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let start = end;
     end += usize::from(matches!(at(end), Some(b'-' | b'+')));
+    if let Some(value) = not_finite(&text[end..]) {
+        let sign = if at(start) == Some(b'-') { -1.0 } else { 1.0 };
+        return (end + 3, Number::Float(sign * value));
+    }
     let whole_digits = digits(end);
     end += whole_digits;
     let mut is_integer = true;
@@ -78,8 +93,62 @@ pub(super) fn prefix(text: &[u8]) -> (usize, Number) {
     (end, whole(written.parse().unwrap_or(0.0)))
 }
 
+/// The value of a text that begins with `inf` or `nan`, in upper or lower case.
+fn not_finite(text: &[u8]) -> Option<f64> {
+    match text.get(..3)? {
+        word if word.eq_ignore_ascii_case(b"inf") => Some(f64::INFINITY),
+        word if word.eq_ignore_ascii_case(b"nan") => Some(f64::NAN),
+        _ => None,
+    }
+}
+
+/// The number that a program writes at the beginning of a text, and its length: decimal, `0x1f`,
+/// `0b11`, `017`, with `_` between digits.  `None` if it is written wrongly.
+pub(crate) fn literal(text: &[u8]) -> Option<(usize, Number)> {
+    let radix = match text {
+        [b'0', b'x' | b'X', ..] => Some((16, 2)),
+        [b'0', b'b' | b'B', ..] => Some((2, 2)),
+        [b'0', b'0'..=b'9' | b'_', ..] => Some((8, 1)),
+        _ => None,
+    };
+    let is_digit = |byte: &&u8| byte.is_ascii_digit() || **byte == b'_';
+    if let Some((radix, prefix)) = radix {
+        let is_part = |byte: &&u8| match radix {
+            16 => byte.is_ascii_hexdigit() || **byte == b'_',
+            _ => is_digit(byte),
+        };
+        let length = text[prefix..].iter().take_while(is_part).count();
+        let digits = String::from_utf8_lossy(&text[prefix..prefix + length]).replace('_', "");
+        let value = i64::from_str_radix(&digits, radix).ok()?;
+        return Some((prefix + length, Number::Integer(value)));
+    }
+    let mut plain = Vec::new();
+    let mut length = 0;
+    // A part is digits, then perhaps a point or an exponent with its sign.
+    loop {
+        let digits = text[length..].iter().take_while(is_digit);
+        plain.extend(digits.clone().filter(|byte| **byte != b'_'));
+        length += digits.count();
+        let rest = &text[length..];
+        let is_exponent = matches!(plain.last(), Some(b'e' | b'E' | b'+' | b'-'));
+        let has_exponent = plain.iter().any(|byte| matches!(byte, b'e' | b'E'));
+        let taken = match rest {
+            [b'.', b'.', ..] => 0,
+            [b'.', ..] if !plain.contains(&b'.') && !has_exponent => 1,
+            [b'e' | b'E', b'0'..=b'9', ..] if !has_exponent => 1,
+            [b'e' | b'E', b'+' | b'-', b'0'..=b'9', ..] if !has_exponent && !is_exponent => 2,
+            _ => 0,
+        };
+        plain.extend_from_slice(&rest[..taken]);
+        length += taken;
+        if taken == 0 {
+            return Some((length, prefix(&plain).1));
+        }
+    }
+}
+
 /// Appends a number: at most 15 digits, without zeros at the end (`%.15g`).
-pub(super) fn write(number: Number, out: &mut Vec<u8>) {
+pub(crate) fn write(number: Number, out: &mut Vec<u8>) {
     match number {
         Number::Integer(value) => out.extend_from_slice(value.to_string().as_bytes()),
         Number::Float(value) => out.extend_from_slice(general(value, 15).as_bytes()),
@@ -87,7 +156,7 @@ pub(super) fn write(number: Number, out: &mut Vec<u8>) {
 }
 
 /// `%.Ng` of printf(3).
-pub(super) fn general(value: f64, digits: usize) -> String {
+pub(crate) fn general(value: f64, digits: usize) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
     }
@@ -112,7 +181,7 @@ pub(super) fn general(value: f64, digits: usize) -> String {
 }
 
 /// `%.Ne` of printf(3).
-pub(super) fn scientific(value: f64, digits: usize) -> String {
+pub(crate) fn scientific(value: f64, digits: usize) -> String {
     let written = format!("{value:.digits$e}");
     let (mantissa, exponent) = written.split_once('e').unwrap_or((&written, "0"));
     mantissa.to_owned() + &exponent_text(exponent.parse().unwrap_or(0))
