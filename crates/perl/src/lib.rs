@@ -22,7 +22,7 @@ mod sprintf;
 mod syntax;
 mod value;
 
-pub use number::Number;
+pub use number::{Literal, Number};
 pub use regexes::compile;
 pub use run::{Environment, Fault, RunError, Scope};
 pub use syntax::{Dialect, OwnFunction};

@@ -102,49 +102,67 @@ fn not_finite(text: &[u8]) -> Option<f64> {
     }
 }
 
-/// The number that a program writes at the beginning of a text, and its length: decimal, `0x1f`,
-/// `0b11`, `017`, with `_` between digits.  `None` if it is written wrongly.
-pub(crate) fn literal(text: &[u8]) -> Option<(usize, Number)> {
-    let radix = match text {
-        [b'0', b'x' | b'X', ..] => Some((16, 2)),
-        [b'0', b'b' | b'B', ..] => Some((2, 2)),
-        [b'0', b'0'..=b'9' | b'_', ..] => Some((8, 1)),
-        _ => None,
-    };
-    let is_digit = |byte: &&u8| byte.is_ascii_digit() || **byte == b'_';
-    if let Some((radix, prefix)) = radix {
-        let is_part = |byte: &&u8| match radix {
-            16 => byte.is_ascii_hexdigit() || **byte == b'_',
-            _ => is_digit(byte),
+/// A number as a program writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Literal {
+    /// Bytes of the text.
+    pub length: usize,
+    /// 10, or 16, 2 and 8 for `0x1f`, `0b11`, `017`.
+    pub radix: u32,
+    /// Digits without a prefix and without `_`; of radix 10 also a point and an exponent.
+    pub digits: String,
+}
+
+impl Literal {
+    /// The literal at the beginning of a text, which begins with a digit, or with a point and a digit.
+    #[must_use]
+    pub fn at_beginning(text: &[u8]) -> Self {
+        let (radix, prefix) = match text {
+            [b'0', b'x' | b'X', ..] => (16, 2),
+            [b'0', b'b' | b'B', ..] => (2, 2),
+            [b'0', b'0'..=b'9' | b'_', ..] => (8, 1),
+            _ => (10, 0),
         };
-        let length = text[prefix..].iter().take_while(is_part).count();
-        let digits = String::from_utf8_lossy(&text[prefix..prefix + length]).replace('_', "");
-        let value = i64::from_str_radix(&digits, radix).ok()?;
-        return Some((prefix + length, Number::Integer(value)));
+        let length = match radix {
+            10 => decimal_length(text),
+            _ => {
+                let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+                prefix + text[prefix..].iter().take_while(is_part).count()
+            }
+        };
+        let digits = String::from_utf8_lossy(&text[prefix..length]).replace('_', "");
+        Literal { length, radix, digits }
     }
-    let mut plain = Vec::new();
-    let mut length = 0;
-    // A part is digits, then perhaps a point or an exponent with its sign.
-    loop {
-        let digits = text[length..].iter().take_while(is_digit);
-        plain.extend(digits.clone().filter(|byte| **byte != b'_'));
-        length += digits.count();
-        let rest = &text[length..];
-        let is_exponent = matches!(plain.last(), Some(b'e' | b'E' | b'+' | b'-'));
-        let has_exponent = plain.iter().any(|byte| matches!(byte, b'e' | b'E'));
-        let taken = match rest {
-            [b'.', b'.', ..] => 0,
-            [b'.', ..] if !plain.contains(&b'.') && !has_exponent => 1,
-            [b'e' | b'E', b'0'..=b'9', ..] if !has_exponent => 1,
-            [b'e' | b'E', b'+' | b'-', b'0'..=b'9', ..] if !has_exponent && !is_exponent => 2,
-            _ => 0,
-        };
-        plain.extend_from_slice(&rest[..taken]);
-        length += taken;
-        if taken == 0 {
-            return Some((length, prefix(&plain).1));
+
+    /// The number; `None` if digits are wrong, or there are too many of a radix other than 10.
+    pub(crate) fn number(&self) -> Option<Number> {
+        match self.radix {
+            10 => Some(prefix(self.digits.as_bytes()).1),
+            radix => i64::from_str_radix(&self.digits, radix).ok().map(Number::Integer),
         }
     }
+}
+
+/// Bytes of `1_000.5e-3`.
+fn decimal_length(text: &[u8]) -> usize {
+    let at = |place: usize| text.get(place).copied();
+    let digits = |from: usize| {
+        let is_part = |byte: &&u8| byte.is_ascii_digit() || **byte == b'_';
+        text.get(from..).unwrap_or(b"").iter().take_while(is_part).count()
+    };
+    let mut end = digits(0);
+    // `1..2` is a range, not `1.` and `.2`.
+    if at(end) == Some(b'.') && at(end + 1) != Some(b'.') {
+        end += 1 + digits(end + 1);
+    }
+    if matches!(at(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(at(end + 1), Some(b'+' | b'-')));
+        let exponent = digits(end + 1 + sign);
+        if exponent > 0 {
+            end += 1 + sign + exponent;
+        }
+    }
+    end
 }
 
 /// Appends a number: at most 15 digits, without zeros at the end (`%.15g`).
@@ -208,6 +226,25 @@ mod tests {
             ("1..3", 1, Number::Integer(1)),
         ] {
             assert_eq!(prefix(text.as_bytes()), (length, value), "{text}");
+        }
+    }
+
+    #[test]
+    fn literals_of_programs() {
+        for (text, length, value) in [
+            ("1_000.5+", 7, Some(Number::Float(1000.5))),
+            ("1..3", 1, Some(Number::Integer(1))),
+            ("1.x", 2, Some(Number::Integer(1))),
+            ("2e-1e", 4, Some(Number::Float(0.2))),
+            ("3e", 1, Some(Number::Integer(3))),
+            ("0x1F;", 4, Some(Number::Integer(31))),
+            ("0b11", 4, Some(Number::Integer(3))),
+            ("010", 3, Some(Number::Integer(8))),
+            ("089", 3, None),
+            ("0", 1, Some(Number::Integer(0))),
+        ] {
+            let literal = Literal::at_beginning(text.as_bytes());
+            assert_eq!((literal.length, literal.number()), (length, value), "{text}");
         }
     }
 

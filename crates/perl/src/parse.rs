@@ -5,10 +5,11 @@
 
 mod text;
 
+use super::ParseError;
+use super::number::Literal;
 use super::syntax::{
     ASSIGNING, Binary, Dialect, Function, LEVELS, Logic, NAMED_UNARY, Node, Operator, Target,
 };
-use super::{ParseError, number};
 
 /// Most nested levels of a program, two for each parenthesis: people write a handful, and each uses
 /// some of the stack.
@@ -438,10 +439,9 @@ impl<'a> Parser<'a> {
     }
 
     fn number(&mut self) -> Result<Node> {
-        let Some((length, value)) = number::literal(self.rest()) else {
-            return Err(self.refuse("this is not a number"));
-        };
-        self.place += length;
+        let literal = Literal::at_beginning(self.rest());
+        let value = literal.number().ok_or_else(|| self.refuse("this is not a number"))?;
+        self.place += literal.length;
         Ok(Node::Number(value))
     }
 

@@ -40,10 +40,10 @@ pub trait Environment {
 /// Why a program ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// It makes a text longer than [`Environment::text_bytes_max`].
+    /// The program makes a text longer than [`Environment::text_bytes_max`].
     #[error("makes a text of too many bytes")]
     TooLong,
-    /// It died, or an operator has no result for its values: what is wrong.
+    /// The program died, or an operator has no result for its values: what is wrong.
     #[error("{0}")]
     Failed(String),
 }

@@ -102,11 +102,11 @@ pub(crate) struct Table {
 /// What happens to a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// It is not in the set.
+    /// The byte is not in the set.
     None,
-    /// It is counted and deleted.
+    /// The byte is counted and deleted.
     Delete,
-    /// It is counted and replaced.
+    /// The byte is counted and replaced.
     To(u8),
 }
 
