@@ -82,7 +82,7 @@ impl RoundRecorder {
     /// Writes buffered data.
     ///
     /// # Errors
-    /// Those of writing.
+    /// If an output cannot be written.
     pub fn flush(&mut self, now: Moment) -> Result<(), RecorderError> {
         self.outputs.flush(now)
     }

@@ -52,7 +52,7 @@ pub enum ThresholdAction {
 /// A program of a threshold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThresholdProgram {
-    /// Its path.
+    /// The path.
     pub program: String,
     /// The target, the bound as written, the value, and for a broken bound the description.
     pub arguments: Vec<String>,

@@ -79,11 +79,11 @@ pub(crate) struct Verdict {
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     program: perl::Program,
-    /// The position of its value, if the expression begins with it: `--rpl '{x} 1 ...'`.
+    /// The position of the value, if the expression begins with it: `--rpl '{x} 1 ...'`.
     pub(crate) position: Option<i32>,
-    /// It depends on the job only: it appears once, whatever values share the line.
+    /// Whether the program depends on the job only: it appears once, whatever values share the line.
     pub(crate) is_of_job: bool,
-    /// It may request that its text is not quoted.
+    /// Whether the program may request that its text is not quoted.
     pub(crate) unquotes: bool,
     pub(crate) needs_slot: bool,
     pub(crate) needs_total: bool,

@@ -390,7 +390,7 @@ impl Builder<'_> {
         Query::Snmp(Arc::new(SnmpQuery { device, variables, conversion, text: text.to_owned() }))
     }
 
-    /// The same objects in the memory that others have them in.
+    /// Two objects, in the memory that other queries for the same have them in.
     fn shared(&mut self, variables: [Variable; 2]) -> Arc<[Variable; 2]> {
         if let Some(known) = self.variables.get(&variables) {
             return Arc::clone(known);

@@ -1,4 +1,4 @@
-//! LogReading and writing of log files.
+//! Reading and writing of log files.
 //!
 //! Per update: `open`, `fstat`, `read`, `close` of the file, and `open`, `write`, `close`, two
 //! `rename` for the new one.
@@ -53,8 +53,8 @@ pub struct Updated<'a> {
     pub history: &'a LogHistory,
     /// What was not in order.
     pub problem: Option<LogProblem>,
-    /// Whether the counters have begun anew since the update before, so that the rates are unknown.
-    pub begins_anew: bool,
+    /// Whether the counters were reset since the update before, so that the rates are unknown.
+    pub was_reset: bool,
 }
 
 enum Damage {
@@ -109,7 +109,7 @@ impl LogFiles {
         let newest = self.history.at(0);
         let begun = matches!(problem, Some(LogProblem::Created | LogProblem::Restarted));
         let last = if begun { None } else { self.last };
-        let begins_anew = reading.has_begun_anew(last);
+        let was_reset = reading.was_reset_since(last);
         let (input, output) = reading.rates(last, (newest.input, newest.output));
         let (rate_in, rate_out) = (input as f64, output as f64);
         let line = LogLine {
@@ -125,7 +125,7 @@ impl LogFiles {
         self.take_new_lines(reading);
         let uncovered = anomalies != Anomalies::default();
         let problem = problem.or(uncovered.then_some(LogProblem::Uncovered));
-        Ok(Updated { rates: (input, output), history: &self.history, problem, begins_anew })
+        Ok(Updated { rates: (input, output), history: &self.history, problem, was_reset })
     }
 
     fn take_new_lines(&mut self, reading: &LogReading) {

@@ -59,11 +59,11 @@ pub struct MadeInterface {
     pub name: Option<String>,
     /// `ifType`, as a way to name the interface.
     pub unique_type: Option<String>,
-    /// Its IPv4 address.
+    /// The IPv4 address.
     pub address: Option<Ipv4Addr>,
     /// The name of that address.
     pub address_name: Option<String>,
-    /// Its Ethernet address, `00-11-22-33-44-55`.
+    /// The Ethernet address, `00-11-22-33-44-55`.
     pub ethernet: Option<String>,
     /// `ifType`.
     pub interface_type: u32,
@@ -180,7 +180,7 @@ const WITH_ALIAS: [&str; 20] = [
 /// Asks a device.  `name_of` looks up the name of an address.
 ///
 /// # Errors
-/// It does not answer, or has no system group.
+/// The device does not answer, or has no system group.
 pub fn facts(
     agent: &mut dyn AgentReader,
     request: &DeviceRequest,

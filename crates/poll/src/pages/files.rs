@@ -51,7 +51,7 @@ pub struct PageError {
 pub struct DeviceFacts<'a> {
     /// How long it has been up.
     pub uptime: Option<&'a str>,
-    /// Its name.
+    /// The name.
     pub name: Option<&'a str>,
 }
 

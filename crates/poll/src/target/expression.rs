@@ -154,7 +154,7 @@ impl Arithmetic {
         }
     }
 
-    /// Its value; `values` gives those of numbered values, `None` for unknown ones.
+    /// Evaluates the expression; `values` gives the values of numbered values, `None` for unknown ones.
     ///
     /// # Errors
     /// A needed value is unknown, or there is no result.
@@ -195,7 +195,7 @@ impl Arithmetic {
         }
     }
 
-    /// Whether it is neither unknown nor 0.
+    /// Whether the value is neither unknown nor 0.
     fn is_true(&self, values: &dyn Fn(usize) -> Option<Decimal>) -> Result<bool, NoValue> {
         match self {
             // A value by itself may be asked whether it is known.
