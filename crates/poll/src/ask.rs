@@ -7,7 +7,7 @@
 //! not answer costs the waits that are configured for one request once, then one small request in a
 //! round until it answers.  Interfaces that are selected by a text are walked once; each answer is checked against it,
 //! and the tables are walked again if another interface has the number now.  Counters are compared
-//! with the round before, so that one that has begun anew is noticed.
+//! with the round before, so that one that was reset is noticed.
 
 mod cache;
 mod counters;
@@ -134,13 +134,13 @@ impl MergingAsker {
                 Query::Program { .. } => continue,
             };
             if let Some(Some(device)) = open.devices.get_mut(query.device) {
-                device.want(number, query, has_names);
+                device.add_query(number, query, has_names);
             }
         }
         let patience_ns = u64::from(interval_s) * 1_000_000_000 / PATIENCE_SHARE;
         open.run(self.now_ns, begun_ns.saturating_add(patience_ns), now_s, say)?;
         for device in open.devices.iter_mut().flatten() {
-            device.give(config, now_s(), answers, say);
+            device.write_answers(config, now_s(), answers, say);
         }
         Ok(())
     }
@@ -201,7 +201,7 @@ impl OpenSession {
         for (index, device) in self.devices.iter_mut().enumerate() {
             if let Some(device) = device {
                 by_handle.insert(device.handle(), index);
-                device.go_on(&mut self.session, say);
+                device.advance(&mut self.session, say);
             }
         }
         let away = self.devices.iter().flatten().filter(|one| one.is_only_probed()).count();
@@ -224,7 +224,7 @@ impl OpenSession {
             let is_touched = !touched.is_empty();
             for index in touched {
                 if let Some(device) = &mut self.devices[index] {
-                    device.go_on(&mut self.session, say);
+                    device.advance(&mut self.session, say);
                 }
             }
             let wait_ns = match next {

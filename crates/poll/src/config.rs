@@ -5,8 +5,6 @@ mod build;
 mod glob;
 mod global;
 mod options;
-mod perl_hash;
-mod perl_number;
 mod resolve;
 mod rules;
 mod text;

@@ -1,21 +1,16 @@
 //! `ConversionCode`: subs that turn what a device answers into a number, `Target: …|sub`.
 //!
-//! MRTG takes any Perl.  Here a sub is a text of the small language of `script.rs`: it gets the
-//! answer as its only argument (`my $x = shift;`, `my ($x) = @_;` or `$_[0]`) and returns a value;
-//! `undef` is unknown.  What that language does not have is refused by name, with its line, when the
-//! configuration is loaded.
+//! MRTG takes any Perl.  Here the body of a sub is a script (`script.rs`): it gets the answer as its
+//! only argument (`my $x = shift;`, `my ($x) = @_;` or `$_[0]`) and returns a value; `undef` is
+//! unknown.  What is not offered is refused by name, with its line, when the configuration is loaded.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::script::{Scope, Script, ScriptValue};
+use crate::script::{Script, ScriptValue};
 
-/// The variable that a sub's argument is in.
-const ARGUMENT: &str = "conversion_argument";
-/// Stands for `undef`: no sub sets it.
-const NOTHING: &str = "conversion_nothing";
 /// Subs of one file.
 const SUBS_MAX: usize = 1_000;
 
@@ -28,27 +23,11 @@ pub struct Conversions {
 #[allow(clippy::unwrap_used, reason = "constant patterns, which a test compiles")]
 static HEAD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^sub\s+([A-Za-z_]\w*)\s*(\([^)]*\)\s*)?\{").unwrap());
-#[allow(clippy::unwrap_used, reason = "constant patterns, which a test compiles")]
-static ARGUMENTS: LazyLock<[(Regex, String); 4]> = LazyLock::new(|| {
-    let pattern = |text: &str| Regex::new(text).unwrap();
-    [
-        (
-            pattern(
-                r"\bmy\s*\(?\s*(\$\w+)\s*\)?\s*=\s*(?:shift\s*(?:\(\s*@_\s*\)|\s@_|\(\s*\))?|@_)\s*;",
-            ),
-            format!("my $1 = $${ARGUMENT};"),
-        ),
-        (pattern(r"\$_\[\s*0\s*\]"), format!("$${ARGUMENT}")),
-        (pattern(r"\breturn\s+shift\s*;"), format!("return $${ARGUMENT};")),
-        (pattern(r"\breturn\s*(?:\(?\s*undef\s*\)?)?\s*;"), format!("return $${NOTHING};")),
-    ]
-});
-
 impl Conversions {
     /// Reads a file of subs.
     ///
     /// # Errors
-    /// Each thing that is not taken, with its line.
+    /// If something is not offered: each such thing, with its line.
     pub fn parse(code: &str) -> Result<Self, Vec<(usize, String)>> {
         let mut conversions = Conversions::default();
         let mut faults = Vec::new();
@@ -75,11 +54,8 @@ impl Conversions {
             };
             // Line breaks before it give errors the lines of the file.
             let before = line - 1 + rest[..begin].matches('\n').count();
-            let mut body = rest[begin..begin + length].to_owned();
-            for (pattern, replacement) in ARGUMENTS.iter() {
-                body = pattern.replace_all(&body, replacement).into_owned();
-            }
-            match Script::parse(&format!("{}{body}", "\n".repeat(before))) {
+            let body = &rest[begin..begin + length];
+            match Script::parse_sub(&format!("{}{body}", "\n".repeat(before))) {
                 Ok(script) => {
                     conversions.subs.insert(name, script);
                 }
@@ -97,11 +73,9 @@ impl Conversions {
 
     /// What a sub makes of a text; `None` for undefined, and if it fails.
     pub fn convert(&self, name: &str, text: &str) -> Option<String> {
-        let mut scope = Scope::default();
-        scope.scalars.insert(ARGUMENT.to_owned(), ScriptValue::from(text));
-        match self.subs.get(name)?.run(&mut scope) {
+        match self.subs.get(name)?.call(text) {
             Ok(ScriptValue::Nothing) | Err(_) => None,
-            Ok(value) => Some(value.text()),
+            Ok(value) => Some(value.string()),
         }
     }
 

@@ -35,7 +35,7 @@ impl DebugTags {
     /// Reads tags with commas between.
     ///
     /// # Errors
-    /// A tag that is none, or one of MRTG's that would show what whit does not do.
+    /// If a tag is none, or one of MRTG's that would show what whit does not do.
     pub fn parse(text: &str) -> Result<Self, String> {
         const SHOWN: &str = "cfg, dir, base, tarp, snpo, coca, eval, log and time are shown";
         let mut tags = DebugTags::default();
@@ -112,12 +112,12 @@ impl DebugTags {
     /// What is shown of a round that took so long, in ns.
     #[must_use]
     pub fn of_time(&self, report: &RoundReport, took_ns: u64) -> Option<String> {
-        let RoundReport { known_count, unknown_count, anew_count, .. } = report;
+        let RoundReport { known_count, unknown_count, reset_count, .. } = report;
         let ms = took_ns / 1_000_000;
         self.time.then(|| {
             format!(
                 "--time: {known_count} targets known, {unknown_count} unknown, \
-                 {anew_count} with counters that began anew, {ms} ms"
+                 {reset_count} with counters that began anew, {ms} ms"
             )
         })
     }
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn the_time_of_a_round_says_what_it_read() {
         let report =
-            RoundReport { known_count: 3, unknown_count: 2, anew_count: 1, ..Default::default() };
+            RoundReport { known_count: 3, unknown_count: 2, reset_count: 1, ..Default::default() };
         assert_eq!(DebugTags::default().of_time(&report, 0), None);
         let tags = DebugTags { time: true, ..DebugTags::default() };
         let expected = "--time: 3 targets known, 2 unknown, 1 with counters that began anew, 12 ms";

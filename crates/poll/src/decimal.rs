@@ -86,17 +86,17 @@ impl Decimal {
         (exponent.abs() <= EXPONENT_MAX || digits.is_zero()).then(|| Decimal::new(digits, exponent))
     }
 
-    /// Whether it is 0.
+    /// Whether the number is 0.
     pub fn is_zero(&self) -> bool {
         self.digits.is_zero()
     }
 
-    /// Whether it is below 0.
+    /// Whether the number is below 0.
     pub fn is_negative(&self) -> bool {
         self.digits.is_negative()
     }
 
-    /// Whether it is an integer.
+    /// Whether the number is an integer.
     pub(crate) fn is_whole(&self) -> bool {
         self.exponent >= 0
     }

@@ -17,7 +17,7 @@ pub enum SnmpVersion {
 pub struct Device {
     /// A host name, an IPv4 address, or an IPv6 address without brackets.
     pub host: String,
-    /// Its UDP port; 161 unless given.
+    /// The UDP port; 161 unless given.
     pub port: u16,
     /// The local address to send from.
     pub local_address: Option<String>,

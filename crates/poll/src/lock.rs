@@ -81,7 +81,7 @@ impl LockFile {
         Err(LockError::Running(text))
     }
 
-    /// Writes the pid anew, which a process that goes to the background changes.
+    /// Writes the pid again, which a process that goes to the background changes.
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct ConfigLine {
     /// The file, as it was named.
     pub file: Arc<PathBuf>,
-    /// Its number, from 1; 0 for the file as a whole.
+    /// The number, from 1; 0 for the file as a whole.
     pub line: usize,
 }
 

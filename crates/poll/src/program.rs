@@ -50,7 +50,7 @@ impl ProgramCall {
 /// Why a program gave nothing.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProgramError {
-    /// It was not started.
+    /// The program was not started.
     #[error(transparent)]
     Start(#[from] SpawnError),
     /// A system call failed.
@@ -59,7 +59,7 @@ pub(crate) enum ProgramError {
     /// An argument holds a NUL.
     #[error("a NUL in an argument")]
     Nul,
-    /// It took too long.
+    /// The program took too long.
     #[error("not done after {} s; it was killed", .0.as_secs())]
     Timeout(Duration),
 }

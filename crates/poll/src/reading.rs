@@ -18,9 +18,9 @@ pub struct QueryAnswer {
     pub uptime: Option<Arc<str>>,
     /// The name of the device.
     pub name: Option<Arc<str>>,
-    /// Whether a counter has begun anew since the round before: what it grew by is not known.
-    pub begins_anew: bool,
-    /// Of counters: how long ago the device was started, in seconds.
+    /// Whether a counter was reset since the round before: what it grew by is not known.
+    pub was_reset: bool,
+    /// How long ago the device was started, in seconds; only of counters.
     pub up_s: Option<i64>,
 }
 
@@ -36,21 +36,21 @@ pub struct Reading {
     pub uptime: Option<Arc<str>>,
     /// The name of the device; only of a target that asks one device.
     pub device_name: Option<Arc<str>>,
-    /// Whether a counter has begun anew since the round before: what it grew by is not known.
-    pub begins_anew: bool,
-    /// Of counters: how long ago the device was started, of several the latest, in seconds.
+    /// Whether a counter was reset since the round before: what it grew by is not known.
+    pub was_reset: bool,
+    /// How long ago the device was started, of several the latest, in seconds; only of counters.
     pub up_s: Option<i64>,
 }
 
 impl Reading {
-    /// Whether the counters have begun anew since `last_s`, when they were `last`: as the asker says,
+    /// Whether the counters were reset since `last_s`, when they were `last`: as the asker says,
     /// or because the device was started since and a counter is less.
-    pub fn has_begun_anew(&self, last_s: i64, last: [Option<i128>; 2]) -> bool {
+    pub fn was_reset_since(&self, last_s: i64, last: [Option<i128>; 2]) -> bool {
         let is_less = |(now, last): (&Option<Decimal>, Option<i128>)| {
             let now = now.as_ref().and_then(|now| now.rounded().to_i128());
             now.zip(last).is_some_and(|(now, last)| now < last)
         };
         let is_started = self.up_s.is_some_and(|up_s| up_s < self.time_s.saturating_sub(last_s));
-        self.begins_anew || is_started && self.values.iter().zip(last).any(is_less)
+        self.was_reset || is_started && self.values.iter().zip(last).any(is_less)
     }
 }

@@ -58,8 +58,8 @@ pub struct RoundReport {
     pub known_count: usize,
     /// Targets of which one is not.
     pub unknown_count: usize,
-    /// Targets whose counters have begun anew: what they grew by is unknown.
-    pub anew_count: usize,
+    /// Targets whose counters were reset: what they grew by is unknown.
+    pub reset_count: usize,
     /// Targets that nothing was kept of, because a folder or a database cannot be made or `AbsMax`
     /// is below `MaxBytes`: MRTG ends for each of them.
     pub failed_count: usize,
@@ -68,8 +68,8 @@ pub struct RoundReport {
 /// What came of writing.
 #[derive(Default)]
 struct Written {
-    /// Log files that have got counters that begin anew.
-    anew_count: usize,
+    /// Log files whose counters were reset.
+    reset_count: usize,
     failed_count: usize,
 }
 
@@ -83,7 +83,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// For a configuration that has just been loaded.
+    /// Makes the state of a configuration that has just been loaded.
     pub fn new(settings: RoundSettings) -> Self {
         Rounds {
             settings,
@@ -99,9 +99,9 @@ impl Rounds {
         self.databases.keep_open(databases_max, is_last_round);
     }
 
-    /// The configuration has changed: databases are compared with it anew.
+    /// The configuration has changed: databases are compared with it again.
     pub fn reload(&mut self) {
-        self.databases = self.databases.anew();
+        self.databases = self.databases.unverified();
     }
 
     /// Ends what waits between rounds: what Graphite has not got yet is sent, or said to be lost.
@@ -158,9 +158,9 @@ impl Rounds {
             }
             report.readings.push(reading);
         }
-        self.databases.anew_count = 0;
+        self.databases.reset_count = 0;
         let written = self.write(config, &report, now_s, say);
-        report.anew_count = written.anew_count + self.databases.anew_count;
+        report.reset_count = written.reset_count + self.databases.reset_count;
         report.failed_count = written.failed_count;
         self.graphite.send(config, &report.readings, say);
         report
@@ -200,7 +200,7 @@ impl Rounds {
                         say(error.to_string());
                     }),
                 LogFormat::Rateup => {
-                    self.write_log(config, target, reading, now_s(), &mut written.anew_count, say)
+                    self.write_log(config, target, reading, now_s(), &mut written.reset_count, say)
                 }
             };
             if let Ok(row) = row {
@@ -237,7 +237,7 @@ impl Rounds {
         target: &crate::PollTarget,
         reading: &Reading,
         now_s: i64,
-        anew_count: &mut usize,
+        reset_count: &mut usize,
         say: &mut dyn FnMut(String),
     ) -> Result<LatestRow, ()> {
         let path = log_path(config, target);
@@ -249,10 +249,10 @@ impl Rounds {
                 return Err(());
             }
         };
-        if updated.begins_anew && !reading.begins_anew {
-            say(format!("{}: {}", target.name, database::BEGUN_ANEW));
+        if updated.was_reset && !reading.was_reset {
+            say(format!("{}: {}", target.name, database::COUNTERS_RESET));
         }
-        *anew_count += usize::from(updated.begins_anew);
+        *reset_count += usize::from(updated.was_reset);
         let writer = crate::pages::PageWriter {
             global: &config.global,
             time_zone: self.settings.time_zone.clone(),

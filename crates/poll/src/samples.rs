@@ -26,14 +26,14 @@ use crate::target::{PollTarget, Query};
 pub struct RoundSources {
     /// The definitions, in the order of samples.
     pub definitions: Vec<Arc<SourceDef>>,
-    /// Those of each configuration.
+    /// The sources of each configuration.
     of_configs: Vec<ConfigPlaces>,
 }
 
 /// The places of one configuration.
 #[derive(Clone, Debug)]
 struct ConfigPlaces {
-    /// Its sources.
+    /// The sources of the configuration.
     sources: Range<usize>,
     /// Source and first field of each target; the second follows it.
     targets: Vec<(usize, usize)>,
@@ -99,8 +99,8 @@ impl RoundSources {
             let mut is_known = false;
             for (field, value) in (first..).zip(&reading.values) {
                 let definition = &self.definitions[source].fields[field];
-                // What a counter grew by since it began anew says nothing about the interval.
-                let is_lost = reading.begins_anew && definition.kind == Kind::Counter;
+                // What a counter grew by since it was reset says nothing about the interval.
+                let is_lost = reading.was_reset && definition.kind == Kind::Counter;
                 let value = value.as_ref().filter(|_| !is_lost);
                 let value = value.and_then(|value| stored(value, definition));
                 is_known |= value.is_some();
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(cells(0), [Some(1), Some(u64::MAX), Some((-3i64).cast_unsigned()), Some(2)]);
         assert_eq!(cells(1), [None, Some(7), None, Some(8)]);
         assert_eq!(cells(2)[..2], [None, Some(0)]);
-        report.readings.iter_mut().for_each(|reading| reading.begins_anew = true);
+        report.readings.iter_mut().for_each(|reading| reading.was_reset = true);
         sources.fill(0, &report, (Moment::default(), Moment::default()), &mut snapshot);
         let cells = [0, 1, 2, 3].map(|field| snapshot.samples[0].table.get(0, field));
         assert_eq!(cells, [None, None, Some((-3i64).cast_unsigned()), Some(2)]);

@@ -1,36 +1,37 @@
-//! A small language for filters and templates, a part of Perl: scalars, text, patterns, conditions.
+//! Filters and templates of `cfgmaker`: scalar Perl (crate `perl`) with hashes that are given.
 //!
-//! Filters of `cfgmaker` are expressions (`$if_admin && $default_iftype`), templates are statements
-//! that put lines together (`$target_lines .= <<ECHO;`).  What most of them use is here:
-//!
-//! - `my $x = …`, `=`, `.=`, `+=`, `-=`, `||=`; `if`, `elsif`, `else`, `unless`, and the same after a
-//!   statement; `return`, `die`;
-//! - `||`, `&&`, `!`, `or`, `and`, `not`, `? :`, `==` … `<=`, `eq` … `le`, `.`, `x`, arithmetic;
-//! - `=~` and `!~` with `/…/`, `m{…}`, `s/…/…/gi`, `$1` … `$9`; patterns without look-around and
-//!   back-references;
-//! - `'…'`, `"… $name $$hash{key} ${name} …"`, `q()`, `qq()`, `<<TAG`; elements of hashes that are
-//!   given;
-//! - `lc`, `uc`, `ucfirst`, `lcfirst`, `length`, `defined`, `int`, `abs`, `substr`, `index`,
-//!   `html_escape`.
-//!
-//! Everything else is refused by name when the text is read, with its line.
+//! Filters are expressions (`$if_admin && $default_iftype`), templates are statements that put lines
+//! together (`$target_lines .= <<ECHO;`).  Subs of `ConversionCode` are scripts with an argument.
+//! Everything that is not offered is refused by name when the text is read, with its line.
 
-mod evaluate;
-mod expression;
-mod scanner;
-mod statement;
-mod value;
+use perl::{Dialect, Environment, Fault, Program};
+pub use perl::{Scope, Value as ScriptValue};
 
-use std::collections::HashMap;
-
-pub use value::ScriptValue;
-
-/// Bytes of a script; templates that are in use have some kilobytes.
-const SCRIPT_SIZE_MAX: usize = 1 << 20;
 /// Bytes of a text that a script makes.
 const TEXT_SIZE_MAX: usize = 16 << 20;
-/// Levels of brackets and blocks.
-const DEPTH_MAX: usize = 100;
+
+/// Functions of Perl that scripts may use.
+const FUNCTIONS: &[&str] = &[
+    "lc", "uc", "lcfirst", "ucfirst", "length", "defined", "int", "abs", "substr", "index",
+    "return", "die",
+];
+
+static DIALECT: Dialect = Dialect {
+    functions: FUNCTIONS,
+    own: &[("html_escape", 1, 1)],
+    spellings: &[],
+    array: None,
+    has_hashes: true,
+};
+
+/// The dialect of a sub: its argument is `$_[0]`, or taken from `@_` by `shift`.
+static SUB_DIALECT: Dialect = Dialect {
+    functions: FUNCTIONS,
+    own: &[("html_escape", 1, 1), ("shift", 0, 1)],
+    spellings: &[],
+    array: Some("_"),
+    has_hashes: true,
+};
 
 /// What is wrong with a script, or with what it does.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,39 +46,89 @@ pub struct ScriptError {
 /// A script, ready to run.
 #[derive(Debug, Clone)]
 pub struct Script {
-    statements: Vec<statement::Statement>,
-}
-
-/// Variables of a script.
-#[derive(Debug, Clone, Default)]
-pub struct Scope {
-    /// Scalars by name, without `$`.
-    pub scalars: HashMap<String, ScriptValue>,
-    /// Hashes by name, as in `$$name{key}`.
-    pub hashes: HashMap<String, HashMap<String, ScriptValue>>,
+    program: Program,
 }
 
 impl Script {
     /// Reads a script.
     ///
     /// # Errors
-    /// What is not part of the language.
+    /// If the text is not Perl, or uses what is not offered.
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
-        if text.len() > SCRIPT_SIZE_MAX {
-            let message = format!("a script has at most {SCRIPT_SIZE_MAX} bytes");
-            return Err(ScriptError { line: 1, message });
-        }
-        let mut scanner = scanner::Scanner::new(text);
-        let statements = statement::statements(&mut scanner, false)?;
-        Ok(Script { statements })
+        Script::parse_dialect(text, &DIALECT)
     }
 
-    /// Runs it; the result is the value of its last statement.
+    /// Reads the body of a sub.
+    pub(crate) fn parse_sub(text: &str) -> Result<Self, ScriptError> {
+        Script::parse_dialect(text, &SUB_DIALECT)
+    }
+
+    fn parse_dialect(text: &str, dialect: &Dialect) -> Result<Self, ScriptError> {
+        let program = Program::parse(text.as_bytes(), dialect);
+        let error =
+            |error: perl::ParseError| ScriptError { line: error.line, message: error.message };
+        Ok(Script { program: program.map_err(error)? })
+    }
+
+    /// Runs the script; the result is the value of its last statement.
     ///
     /// # Errors
-    /// `die`, and texts that become too long.
+    /// If the script dies, divides by zero, or makes a text that is too long.
     pub fn run(&self, scope: &mut Scope) -> Result<ScriptValue, ScriptError> {
-        evaluate::Evaluator::new(scope).run(&self.statements)
+        self.run_with(scope, None)
+    }
+
+    /// Runs a sub.
+    pub(crate) fn call(&self, argument: &str) -> Result<ScriptValue, ScriptError> {
+        self.run_with(&mut Scope::default(), Some(ScriptValue::from(argument)))
+    }
+
+    fn run_with(
+        &self,
+        scope: &mut Scope,
+        argument: Option<ScriptValue>,
+    ) -> Result<ScriptValue, ScriptError> {
+        self.program.run(scope, &mut Surroundings { argument }).map_err(|error| {
+            let message = match error.fault {
+                Fault::TooLong => format!("a text becomes longer than {TEXT_SIZE_MAX} bytes"),
+                Fault::Failed(why) => why,
+            };
+            ScriptError { line: error.line, message }
+        })
+    }
+}
+
+/// What a script finds around it.
+struct Surroundings {
+    /// The argument of a sub, until it is shifted.
+    argument: Option<ScriptValue>,
+}
+
+impl Environment for Surroundings {
+    fn text_bytes_max(&self) -> usize {
+        TEXT_SIZE_MAX
+    }
+
+    fn array_length(&self) -> usize {
+        usize::from(self.argument.is_some())
+    }
+
+    fn element(&self, index: usize) -> ScriptValue {
+        self.argument.clone().filter(|_| index == 0).unwrap_or_default()
+    }
+
+    fn call(
+        &mut self,
+        function: &'static str,
+        arguments: Vec<ScriptValue>,
+    ) -> Result<ScriptValue, Fault> {
+        Ok(match function {
+            "shift" => self.argument.take().unwrap_or_default(),
+            _ => arguments
+                .first()
+                .map_or_else(String::new, |text| html_escape(&text.string()))
+                .into(),
+        })
     }
 }
 
@@ -116,7 +167,7 @@ mod tests {
     }
 
     fn run(text: &str) -> Result<String, ScriptError> {
-        Script::parse(text)?.run(&mut scope()).map(|value| value.text())
+        Script::parse(text)?.run(&mut scope()).map(|value| value.string())
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::thresholds::ThresholdRules;
 /// One target with all its settings.
 #[derive(Clone, Debug)]
 pub struct PollTarget {
-    /// Its name, in lower case, as its files are named.
+    /// The name, in lower case, as its files are named.
     pub name: String,
     /// `Target[…]` as written.
     pub definition: String,
@@ -131,7 +131,7 @@ pub struct PollTarget {
 pub struct RouterObject {
     /// The object as written; `None` for the usual one.
     pub object: Option<String>,
-    /// Its identifier in numbers; empty if the name is not known, `None` for the usual one.
+    /// The identifier in numbers; empty if the name is not known, `None` for the usual one.
     pub id: Option<Vec<u32>>,
     /// The device, an index; `None` for the one of the target.
     pub device: Option<usize>,
@@ -192,9 +192,9 @@ pub enum VariableSource {
     Constant(u8),
     /// An object.
     Object {
-        /// Its identifier as written: a name, numbers, or a name with numbers.
+        /// The identifier as written: a name, numbers, or a name with numbers.
         name: Arc<str>,
-        /// Its identifier in numbers, without the interface; empty if the name is not known.
+        /// The identifier in numbers, without the interface; empty if the name is not known.
         id: Arc<[u32]>,
         /// How it is asked.
         method: ObjectMethod,

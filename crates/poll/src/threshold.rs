@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 pub use mail::{Mail, MailError, send};
 
 use crate::config::Global;
-use crate::perl_number;
 use crate::{PollTarget, ThresholdRules};
 
 /// A check of one target.
@@ -53,7 +52,7 @@ pub enum ThresholdAction {
 /// A program of a threshold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThresholdProgram {
-    /// Its path.
+    /// The path.
     pub program: String,
     /// The target, the bound as written, the value, and for a broken bound the description.
     pub arguments: Vec<String>,
@@ -160,20 +159,20 @@ impl ThresholdCheck<'_> {
     fn bound(&self, kind: Kind<'_>, side: usize, is_max: bool) -> Option<Bound> {
         let all = if is_max { &kind.rules.maximum } else { &kind.rules.minimum };
         let (written, mut value) = (all[side].clone()?, kind.values[side]?);
-        let mut value_text = perl_number::written(value);
+        let mut value_text = perl::written_number(value);
         let (mut bound_text, mut value_shown) = (written.clone(), value_text.clone());
         let mut number = written.as_str();
         if let Some(percent) = written.strip_suffix('%') {
             number = percent;
             let max_bytes = self.target.max_bytes[side];
-            let of_max = max_bytes * perl_number::leading(percent) / 100.0;
+            let of_max = max_bytes * perl::leading_number(percent) / 100.0;
             bound_text = format!("{percent}% ({of_max:.1})");
             let plain = value_text;
             value_text = format!("{:.1}", value / max_bytes * 100.0);
-            value = perl_number::leading(&value_text);
+            value = perl::leading_number(&value_text);
             value_shown = format!("{value_text}% ({plain})");
         }
-        let bound = perl_number::leading(number);
+        let bound = perl::leading_number(number);
         let kind = kind.name;
         Some(Bound {
             kind,

@@ -172,7 +172,7 @@ fn run(seed: u64, updates: usize, is_damaged: bool) {
             rate_max,
             counting,
             unknown_as_zero,
-            begins_anew: false,
+            was_reset: false,
             up_s: None,
         };
         if is_damaged && random.below(4) == 0 {
@@ -263,7 +263,7 @@ fn reading(time: i64, value: i128) -> LogReading {
         rate_max: 1_000_000,
         counting: Counting::PerSecond,
         unknown_as_zero: false,
-        begins_anew: false,
+        was_reset: false,
         up_s: None,
     }
 }

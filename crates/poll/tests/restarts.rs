@@ -141,10 +141,10 @@ fn a_restarted_device_costs_a_step_and_makes_no_spike() {
         (0..3).for_each(|_| drop(site.round()));
         assert_eq!(site.said, [""; 0]);
         let report = site.round_after_restart(AgentDevice::restart);
-        assert_eq!(report.anew_count, 2, "{:?}", site.said);
+        assert_eq!(report.reset_count, 2, "{:?}", site.said);
         assert!(site.said.iter().all(|line| line.contains("started again")), "{:?}", site.said);
         assert!(!site.said.is_empty());
-        assert_eq!((0..2).map(|_| site.round().anew_count).sum::<usize>(), 0);
+        assert_eq!((0..2).map(|_| site.round().reset_count).sum::<usize>(), 0);
         for (name, expected) in [("one", 2_000.0), ("sum", 3_000.0 + 4_000.0)] {
             let rates = site.rates(name);
             println!("{is_cron} {version} {name} {rates:?}");
@@ -164,7 +164,7 @@ fn a_restart_in_a_log_file_is_the_last_rate_again() {
         let mut site = Site::new("", "1", is_cron);
         (0..3).for_each(|_| drop(site.round()));
         let report = site.round_after_restart(AgentDevice::restart);
-        assert_eq!(report.anew_count, 2, "{:?}", site.said);
+        assert_eq!(report.reset_count, 2, "{:?}", site.said);
         (0..2).for_each(|_| drop(site.round()));
         let rates = site.logged("one");
         println!("{rates:?}");
@@ -185,7 +185,7 @@ fn a_restarted_agent_whose_counters_go_on_loses_nothing() {
                 _ => value.clone(),
             });
         });
-        assert_eq!(report.anew_count, 0, "{:?}", site.said);
+        assert_eq!(report.reset_count, 0, "{:?}", site.said);
         let is_said = site.said.iter().any(|line| line.contains("its counters go on"));
         assert_eq!(is_said, !is_cron, "{:?}", site.said);
         let rates = site.rates("one");
@@ -198,7 +198,7 @@ fn an_interface_says_whether_its_counter_has_wrapped() {
     let _alone = alone();
     let discontinuity: Oid = "1.3.6.1.2.1.31.1.1.1.19.1".parse().unwrap();
     // Whether the interface says when its counters began anew, and whether that was just now.
-    for (is_said, is_anew) in [(false, false), (true, false), (true, true)] {
+    for (is_said, was_reset) in [(false, false), (true, false), (true, true)] {
         let mut site = Site::new("LogFormat: rrdtool", "1", false);
         (0..3).for_each(|_| drop(site.round()));
         let before = site.asker.counts().unwrap().requests;
@@ -212,18 +212,18 @@ fn an_interface_says_whether_its_counter_has_wrapped() {
                 _ => value.clone(),
             });
             let mut objects = device.mib.objects().to_vec();
-            let at = if is_anew { (up / 10_000_000) as u32 } else { 4_711 };
+            let at = if was_reset { (up / 10_000_000) as u32 } else { 4_711 };
             let oid = discontinuity.clone();
             objects.extend(is_said.then_some(MibObject { oid, value: MibValue::TimeTicks(at) }));
             device.mib = Arc::new(Mib::new(objects));
         });
-        assert_eq!(report.anew_count, usize::from(is_anew), "{:?}", site.said);
+        assert_eq!(report.reset_count, usize::from(was_reset), "{:?}", site.said);
         assert_eq!(site.asker.counts().unwrap().requests, before + 2);
         site.round();
         assert_eq!(site.asker.counts().unwrap().requests, before + 3);
         let rates = site.rates("one");
         println!("{rates:?} {:?}", site.said);
-        assert_eq!(rates[3].is_none(), is_anew, "{rates:?}");
+        assert_eq!(rates[3].is_none(), was_reset, "{rates:?}");
         assert!(is_about(rates[4], 2_000.0), "{rates:?}");
     }
 }
@@ -242,7 +242,7 @@ fn a_counter_of_64_bits_that_goes_back_has_begun_anew() {
             _ => value.clone(),
         });
     });
-    assert_eq!(report.anew_count, 1, "{:?}", site.said);
+    assert_eq!(report.reset_count, 1, "{:?}", site.said);
     site.round();
     let rates = site.rates("one");
     assert!(rates[3].is_none() && is_about(rates[4], 2_000.0), "{rates:?}");
@@ -263,7 +263,7 @@ fn a_restart_that_takes_rounds_is_noticed_after_them() {
     (0..2).for_each(|_| drop(site.round()));
     site.agent.with(dead(false));
     let report = site.round_after_restart(AgentDevice::restart);
-    assert_eq!(report.anew_count, 2, "{:?}", site.said);
+    assert_eq!(report.reset_count, 2, "{:?}", site.said);
     site.round();
     let rates = site.rates("one");
     assert!(rates[3..6].iter().all(Option::is_none), "{rates:?}");

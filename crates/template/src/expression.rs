@@ -1,39 +1,89 @@
-//! The language of `{= =}` and `--rpl`: the subset of Perl that replacement strings use.
-//!
-//! It has `s///`, `tr///`, matches, strings with variables, arithmetic, comparisons, `?:`,
-//! `if`/`unless`, variables, and functions of Perl and of the job (`seq()`, `skip()` ...).  It has
-//! no loops, lists, references, files or programs: every expression ends, in time proportional to
-//! its length and that of the values.  Unsupported features are rejected by name when the command
-//! is parsed.
+//! The language of `{= =}` and `--rpl`: scalar Perl (crate `perl`) with functions of the job.
 //!
 //! `$_` is the value.  Other variables are empty at the start of each job and shared by the
 //! expressions of one command line; `@arg` has an empty entry before the first value, as in GNU
 //! parallel.
 
-mod number;
-mod parse;
-mod regexes;
-mod run;
-mod sprintf;
-mod syntax;
-mod value;
-
+use perl::{Dialect, Environment, Fault, Value};
 use regex::bytes::Regex;
 
-pub(crate) use run::{Scope, Verdict};
-use syntax::{Function, Node};
-
+use super::quote::{self, Shell};
 use super::{Context, RenderError, TemplateError};
+
+/// Longest text of an expression in bytes: above the limit of an argument (128 KiB), so that `"x" x
+/// 1e9` is an error and does not use up memory.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// Functions of the date and time, with their formats.
+const TIMES: &[(&str, &str)] = &[
+    ("yyyy_mm_dd_hh_mm_ss", "Y-m-dTH:M:S"),
+    ("yyyy_mm_dd_hh_mm", "Y-m-dTH:M"),
+    ("yyyy_mm_dd", "Y-m-d"),
+    ("hh_mm_ss", "H:M:S"),
+    ("hh_mm", "H:M"),
+    ("yyyymmddhhmmss", "YmdHMS"),
+    ("yyyymmddhhmm", "YmdHM"),
+    ("yyyymmdd", "Ymd"),
+    ("hhmmss", "HMS"),
+    ("hhmm", "HM"),
+];
+
+static DIALECT: Dialect = Dialect {
+    functions: &[
+        "length", "substr", "index", "rindex", "uc", "lc", "ucfirst", "lcfirst", "sprintf", "join",
+        "int", "abs", "sqrt", "log", "exp", "hex", "oct", "ord", "chr", "reverse", "defined",
+    ],
+    own: &[
+        ("seq", 0, 0),
+        ("slot", 0, 0),
+        ("total_jobs", 0, 0),
+        ("skip", 0, 0),
+        ("uq", 0, 0),
+        ("Q", 1, 1),
+        ("shell_quote", 1, 1),
+        ("shell_quote_scalar", 1, 1),
+        ("yyyy_mm_dd_hh_mm_ss", 0, 0),
+        ("yyyy_mm_dd_hh_mm", 0, 0),
+        ("yyyy_mm_dd", 0, 0),
+        ("hh_mm_ss", 0, 0),
+        ("hh_mm", 0, 0),
+        ("yyyymmddhhmmss", 0, 0),
+        ("yyyymmddhhmm", 0, 0),
+        ("yyyymmdd", 0, 0),
+        ("hhmmss", 0, 0),
+        ("hhmm", 0, 0),
+    ],
+    spellings: &[
+        ("job->seq()", "seq"),
+        ("job->slot()", "slot"),
+        ("job->skip()", "skip"),
+        ("Global::max_jobs_running", "max_jobs_running"),
+    ],
+    array: Some("arg"),
+    has_hashes: false,
+};
+
+/// The variables of one command line.
+pub(crate) use perl::Scope;
+
+/// What an expression requests besides its text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Verdict {
+    /// `skip()`: do not start the job.
+    pub(crate) skip: bool,
+    /// `uq()`: do not quote the text.
+    pub(crate) unquoted: bool,
+}
 
 /// A parsed expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    root: Node,
-    /// The position of its value, if the expression begins with it: `--rpl '{x} 1 ...'`.
+    program: perl::Program,
+    /// The position of the value, if the expression begins with it: `--rpl '{x} 1 ...'`.
     pub(crate) position: Option<i32>,
-    /// It depends on the job only: it appears once, whatever values share the line.
+    /// Whether the program depends on the job only: it appears once, whatever values share the line.
     pub(crate) is_of_job: bool,
-    /// It may request that its text is not quoted.
+    /// Whether the program may request that its text is not quoted.
     pub(crate) unquotes: bool,
     pub(crate) needs_slot: bool,
     pub(crate) needs_total: bool,
@@ -42,10 +92,14 @@ pub(crate) struct Program {
 impl Program {
     /// Parses an expression.  `groups` are the values of `$$1` ....
     pub(crate) fn parse(code: &[u8], groups: &[Vec<u8>]) -> Result<Self, TemplateError> {
-        let root = parse::program(code, groups)?;
+        let program =
+            perl::Program::parse_with_groups(code, &DIALECT, groups).map_err(|error| {
+                let code = String::from_utf8_lossy(code);
+                TemplateError::Expression(format!("{error} in the expression {{={code}=}}"))
+            })?;
         let mentions = |text: &[u8]| memchr::memmem::find(code, text).is_some();
         Ok(Program {
-            root,
+            program,
             position: None,
             is_of_job: false,
             unquotes: mentions(b"uq"),
@@ -80,15 +134,113 @@ impl Program {
         value: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<Verdict, RenderError> {
-        if matches!(self.root, Node::Call(Function::Unquoted, _)) {
+        if self.program.only_call() == Some("uq") {
             out.extend_from_slice(value);
             return Ok(Verdict { skip: false, unquoted: true });
         }
-        run::run(&self.root, scope, context, value, out)
+        let mut job = Job { context, verdict: Verdict::default(), lacks_total: false };
+        scope.topic = Value::Text(value.to_vec());
+        self.program.run(scope, &mut job).map_err(|error| match error.fault {
+            _ if job.lacks_total => RenderError::NoTotal,
+            Fault::TooLong => job.error("makes a text longer than any argument can be"),
+            Fault::Failed(why) => job.error(&why),
+        })?;
+        scope.topic.write(out);
+        Ok(job.verdict)
     }
+}
+
+/// What expressions find around them: the job and its values.
+struct Job<'a> {
+    context: &'a Context<'a>,
+    verdict: Verdict,
+    lacks_total: bool,
+}
+
+impl Job<'_> {
+    fn error(&self, why: &str) -> RenderError {
+        RenderError::Expression(format!("job {}: an expression {why}", self.context.seq))
+    }
+
+    fn values(&self) -> impl Iterator<Item = &Vec<u8>> {
+        self.context.records.iter().flat_map(|record| &record.values)
+    }
+}
+
+impl Environment for Job<'_> {
+    fn text_bytes_max(&self) -> usize {
+        TEXT_BYTES_MAX
+    }
+
+    fn array_length(&self) -> usize {
+        1 + self.context.records.iter().map(|record| record.values.len()).sum::<usize>()
+    }
+
+    fn element(&self, index: usize) -> Value {
+        let value = index.checked_sub(1).and_then(|index| self.values().nth(index));
+        value.map_or(Value::Nothing, |value| Value::Text(value.clone()))
+    }
+
+    fn elements(&self) -> Vec<Vec<u8>> {
+        std::iter::once(Vec::new()).chain(self.values().cloned()).collect()
+    }
+
+    fn call(&mut self, function: &'static str, arguments: Vec<Value>) -> Result<Value, Fault> {
+        match function {
+            "seq" => return Ok(Value::from(self.context.seq as i64)),
+            "slot" => return Ok(Value::from(i64::from(self.context.slot))),
+            "max_jobs_running" => return Ok(Value::from(i64::from(self.context.slots))),
+            "total_jobs" => {
+                self.lacks_total = self.context.total.is_none();
+                let total = self.context.total.ok_or(Fault::TooLong)?;
+                return Ok(Value::from(total as i64));
+            }
+            "skip" => self.verdict.skip = true,
+            "uq" => self.verdict.unquoted = true,
+            _ => {}
+        }
+        if let Some(argument) = arguments.into_iter().next() {
+            let mut out = Vec::new();
+            quote::quote(Shell::Bourne, &argument.into_text(), &mut out);
+            let is_short = out.len() <= TEXT_BYTES_MAX;
+            return is_short.then_some(Value::Text(out)).ok_or(Fault::TooLong);
+        }
+        let format = TIMES.iter().find(|(name, _)| *name == function);
+        Ok(format.map_or(Value::Nothing, |(_, format)| {
+            Value::from(time_text(format, self.context.local_time_s))
+        }))
+    }
+}
+
+/// The date and time: `Y`, `m`, `d`, `H`, `M`, `S` and the characters between them.
+fn time_text(format: &str, local_time_s: i64) -> String {
+    let (days, seconds) = (local_time_s.div_euclid(86_400), local_time_s.rem_euclid(86_400));
+    // Days are counted in years that begin in March, so that a leap day is the last of its year;
+    // 719,468 days lie between 0000-03-01 and 1970-01-01.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let mut out = String::new();
+    for letter in format.chars() {
+        match letter {
+            'Y' => out += &format!("{year:04}"),
+            'm' => out += &format!("{month:02}"),
+            'd' => out += &format!("{:02}", day_of_year - (153 * from_march + 2) / 5 + 1),
+            'H' => out += &format!("{:02}", seconds / 3600),
+            'M' => out += &format!("{:02}", seconds / 60 % 60),
+            'S' => out += &format!("{:02}", seconds % 60),
+            other => out.push(other),
+        }
+    }
+    out
 }
 
 /// A pattern made of parts, for the strings of `--plus`.
 pub(crate) fn pattern(parts: &[&[u8]]) -> Result<Regex, TemplateError> {
-    regexes::compile(&parts.concat(), "").map_err(TemplateError::Expression)
+    perl::compile(&parts.concat(), "").map_err(TemplateError::Expression)
 }

@@ -135,7 +135,7 @@ pub enum TemplateError {
     /// The command is longer than any argument can be.
     #[error("the command is {bytes} bytes long, at most {most} can be: put it into a script")]
     TooLong {
-        /// Its length.
+        /// The length.
         bytes: usize,
         /// The limit.
         most: usize,
@@ -240,7 +240,7 @@ impl Template {
         self.pieces.is_empty()
     }
 
-    /// Whether it contains a replacement string, of a value or of the job.
+    /// Whether the template contains a replacement string, of a value or of the job.
     pub fn has_values(&self) -> bool {
         self.replacements().next().is_some()
     }

@@ -66,7 +66,7 @@ impl What {
         }
     }
 
-    /// Whether it depends on the job only and so appears once, whatever is packed.
+    /// Whether the string depends on the job only and so appears once, whatever is packed.
     pub(crate) fn is_of_job(&self) -> bool {
         match self {
             What::Seq(_) | What::Slot(_) | What::Total | What::Variable(_) => true,

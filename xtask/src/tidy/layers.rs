@@ -6,7 +6,7 @@ use super::Complaints;
 
 /// The layers, lowest first.  Some of these crates do not exist yet.
 const LAYERS: &[&[&str]] = &[
-    &["sample", "text", "calendar", "connection", "segments"],
+    &["sample", "text", "calendar", "connection", "segments", "perl"],
     &["procfs", "layout", "template", "spawn", "bpf", "rpn", "time_words", "rrdclient", "logring"],
     &["source", "recording", "rrd", "view", "sink", "snmp", "log_format", "log_protocol"],
     &["recorder", "feed", "graph", "log_proxy", "log_store", "logger", "run", "trace", "agent"],

@@ -9,6 +9,7 @@ mod index;
 mod make;
 mod messages;
 mod pages;
+mod round_recorder;
 mod run;
 mod samples;
 mod schedule;

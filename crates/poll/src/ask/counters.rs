@@ -1,9 +1,9 @@
-//! Counters from round to round: whether they have begun anew, so that what they grew by is not known.
+//! Counters from round to round: whether they were reset, so that what they grew by is not known.
 //!
 //! A device that was started again shows it by its `sysUpTime`.  Many agents begin that anew when
 //! only they were started again, while the counters go on; so a restart counts if a counter of the
 //! device went back too, and then for all its counters.  A counter of 64 bits that went back by
-//! itself has begun anew.  One of 32 bits may have wrapped: the interface's
+//! itself was reset.  One of 32 bits may have wrapped: the interface's
 //! `ifCounterDiscontinuityTime` (RFC 2863) is asked then, and only then, so that it costs nothing
 //! in other rounds.
 
@@ -33,10 +33,10 @@ pub(super) enum Count {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Growth {
     Forward,
-    /// It is less: it has wrapped, or begun anew.
+    /// The value is less: the counter has wrapped, or was reset.
     Back,
-    /// It has begun anew.
-    Anew,
+    /// The counter was reset.
+    Reset,
 }
 
 impl Count {
@@ -60,7 +60,7 @@ impl Count {
             (Count::Counter64(before), Count::Counter64(now)) if now < before => {
                 // No counter of 64 bits grows by half its range between two rounds.
                 let is_wrapped = now.wrapping_sub(before) < 1 << 63;
-                if is_wrapped { Growth::Forward } else { Growth::Anew }
+                if is_wrapped { Growth::Forward } else { Growth::Reset }
             }
             _ => Growth::Forward,
         }
@@ -89,7 +89,7 @@ impl UpTime {
     }
 }
 
-/// The object that says when an interface's counter begun anew, if `counter` is one of these.
+/// The object that says when an interface's counter was reset, if `counter` is one of these.
 pub(super) fn discontinuity(counter: OidRef<'_>) -> Option<Oid> {
     let rest = TABLES.iter().find_map(|table| {
         let rest: Vec<u32> = counter.after(Oid::new(table).ok()?.as_ref())?.collect();
@@ -134,7 +134,7 @@ mod tests {
         let (small, wide) = (Count::Counter32, Count::Counter64);
         assert_eq!(small(5).growth(small(4)), Growth::Forward);
         assert_eq!(small(3).growth(small(4)), Growth::Back);
-        assert_eq!(wide(3).growth(wide(1 << 62)), Growth::Anew);
+        assert_eq!(wide(3).growth(wide(1 << 62)), Growth::Reset);
         assert_eq!(wide(3).growth(wide(u64::MAX)), Growth::Forward);
         assert_eq!(Count::Ticks(3).growth(Count::Ticks(4)), Growth::Forward);
         assert_eq!(wide(3).growth(small(4)), Growth::Forward);

@@ -58,7 +58,7 @@ impl RequestLimit {
         }
     }
 
-    /// Begins anew: the device was away and may be another.
+    /// Resets the limit: the device was away and may be another.
     pub(super) fn reset(&mut self) {
         (self.proven, self.limit) = (0, self.first);
         self.refused = OBJECTS_MAX + 1;

@@ -16,7 +16,7 @@ use crate::target::{
 use crate::thresholds::ThresholdRules;
 
 use super::assign::{RawConfig, RawTarget};
-use super::{Config, Global, LogFormat, global::with_slash, options, perl_number, rules};
+use super::{Config, Global, LogFormat, global::with_slash, options, rules};
 
 /// Collects what targets share.
 struct Builder<'a> {
@@ -78,12 +78,12 @@ fn truthy(raw: &RawTarget<'_>, key: &str) -> Option<String> {
 }
 
 fn number_or(raw: &RawTarget<'_>, key: &str, default: f64) -> f64 {
-    raw.get(key).map_or(default, perl_number::number)
+    raw.get(key).map_or(default, perl::leading_number)
 }
 
 fn count_or(raw: &RawTarget<'_>, key: &str, default: u32) -> u32 {
     raw.get(key)
-        .map_or(default, |value| u32::try_from(perl_number::integer(value)).unwrap_or(default))
+        .map_or(default, |value| u32::try_from(perl::leading_integer(value)).unwrap_or(default))
 }
 
 impl Builder<'_> {
@@ -152,7 +152,7 @@ impl Builder<'_> {
             },
             clone_folder: truthy(raw, "clonedirectory").map(|value| clone_folder(&value)),
             max_bytes: self.max_bytes(raw),
-            abs_max: raw.get("absmax").map(perl_number::number),
+            abs_max: raw.get("absmax").map(perl::leading_number),
             unscaled: raw.get("unscaled").map(options::periods).unwrap_or_default(),
             with_peak: raw.get("withpeak").map(options::periods),
             suppress: raw.get("suppress").map(options::periods).unwrap_or_default(),
@@ -165,7 +165,7 @@ impl Builder<'_> {
             y_tics: count_or(raw, "ytics", 4),
             y_tics_factor: number_or(raw, "yticsfactor", 1.0),
             factor: number_or(raw, "factor", 1.0),
-            step: raw.get("step").map(perl_number::integer),
+            step: raw.get("step").map(perl::leading_integer),
             colours: self.colours(raw, count),
             options: flags,
             background,
@@ -266,7 +266,7 @@ impl Builder<'_> {
         for name in missing {
             self.error(raw, "maxbytes", format!("{name}[{}] is missing", raw.name));
         }
-        values.map(|value| value.map_or(0.0, perl_number::number))
+        values.map(|value| value.map_or(0.0, perl::leading_number))
     }
 
     fn colour(
@@ -390,7 +390,7 @@ impl Builder<'_> {
         Query::Snmp(Arc::new(SnmpQuery { device, variables, conversion, text: text.to_owned() }))
     }
 
-    /// The same objects in the memory that others have them in.
+    /// Two objects, in the memory that other queries for the same have them in.
     fn shared(&mut self, variables: [Variable; 2]) -> Arc<[Variable; 2]> {
         if let Some(known) = self.variables.get(&variables) {
             return Arc::clone(known);
@@ -450,8 +450,8 @@ impl Builder<'_> {
             RouterKey::Uptime => ("RouterUptime", "routeruptime", "sysUpTime"),
             RouterKey::Name => ("RouterName", "routername", "sysName"),
         };
-        let shown = format!("{shown}[{}]", raw.name);
         let text = raw.get(key)?.to_owned();
+        let shown = format!("{shown}[{}]", raw.name);
         let at = raw.place(key).cloned();
         let (object, place) = match text.split_once(':') {
             Some((object, place)) if !object.contains('@') => (object, Some(place.to_owned())),
@@ -538,8 +538,8 @@ fn device(text: &DeviceText, snmp_options: &Arc<SnmpOptions>, is_ipv4_only: bool
     let mut ports = ports.unwrap_or("").split('!');
     let mut port = || ports.next().filter(|part| !part.is_empty());
     let (port, local_address, local_port) = (port(), port(), port());
-    let number = |text: &str| perl_number::number(text);
-    let count = |text: &str| u32::try_from(perl_number::integer(text)).ok();
+    let number = |text: &str| perl::leading_number(text);
+    let count = |text: &str| u32::try_from(perl::leading_integer(text)).ok();
     Device {
         host: text.host.trim_start_matches('[').trim_end_matches(']').to_owned(),
         port: port.and_then(|port| port.parse().ok()).unwrap_or(161),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::problem::Problems;
 
 use super::assign::RawConfig;
-use super::{Global, LoadEnvironment, LogFormat, options, perl_number, rules};
+use super::{Global, LoadEnvironment, LogFormat, options, rules};
 
 /// Types the global values.  Values that the rules refuse are left out; the rules have said so.
 pub(super) fn build(
@@ -20,7 +20,7 @@ pub(super) fn build(
     let is_yes = |key: &str| text(key).is_some_and(|value| value.eq_ignore_ascii_case("yes"));
     let list = |key: &str| text(key).unwrap_or_default();
     let number =
-        |key: &str| text(key).map(|value| perl_number::number(&value)).filter(|&n| n != 0.0);
+        |key: &str| text(key).map(|value| perl::leading_number(&value)).filter(|&n| n != 0.0);
     let whole = |key: &str| text(key).and_then(|value| value.parse::<u64>().ok());
     let log_format = match text("logformat").as_deref() {
         Some("rrdtool") => LogFormat::Rrdtool,
@@ -35,7 +35,7 @@ pub(super) fn build(
     let hysteresis = number("threshhyst").or_else(|| threshold_dir.as_ref().map(|_| 0.1));
     let mut global = Global {
         icon_dir: text("icondir"),
-        refresh_s: text("refresh").map(|value| perl_number::integer(&value)),
+        refresh_s: text("refresh").map(|value| perl::leading_integer(&value)),
         interval_s,
         writes_expires: is_set("writeexpires"),
         is_without_mib2: is_set("nomib2"),
@@ -52,10 +52,10 @@ pub(super) fn build(
         send_to_graphite: graphite(text("sendtographite"), at("sendtographite"), problems),
         threshold_dir,
         threshold_hysteresis: hysteresis,
-        hw_threshold_hysteresis: text("hwthreshhyst").map(|value| perl_number::number(&value)),
+        hw_threshold_hysteresis: text("hwthreshhyst").map(|value| perl::leading_number(&value)),
         threshold_mail_server: text("threshmailserver"),
         threshold_mail_sender: text("threshmailsender"),
-        forks: text("forks").and_then(|value| u32::try_from(perl_number::integer(&value)).ok()),
+        forks: text("forks").and_then(|value| u32::try_from(perl::leading_integer(&value)).ok()),
         has_ipv6: is_yes("enableipv6"),
         has_snmpv3: is_yes("enablesnmpv3"),
         snmp_options: options::snmp(text("snmpoptions").as_deref(), at("snmpoptions"), problems),

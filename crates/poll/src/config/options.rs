@@ -6,8 +6,6 @@ use crate::device::SnmpOptions;
 use crate::options::{LegendColour, Periods, StampPosition, components};
 use crate::problem::{ConfigLine, Problems};
 
-use super::{perl_hash, perl_number};
-
 /// `SnmpOptions` as pairs, typed.
 pub(super) fn snmp(
     text: Option<&str>,
@@ -15,9 +13,9 @@ pub(super) fn snmp(
     problems: &mut Problems,
 ) -> SnmpOptions {
     let mut options = SnmpOptions::default();
-    let Some(Ok(pairs)) = text.map(perl_hash::parse) else { return options };
+    let Some(Ok(pairs)) = text.map(perl::hash::parse) else { return options };
     for (name, value) in pairs {
-        let number = perl_number::number(&value);
+        let number = perl::leading_number(&value);
         let is_true = !value.is_empty() && value != "0";
         let count = Some(number as u32);
         let lower = || Some(value.to_ascii_lowercase());

@@ -4,9 +4,6 @@
 
 use std::path::Path;
 
-use super::perl_hash;
-use super::perl_number;
-
 /// What a value must be.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
@@ -212,7 +209,7 @@ fn nearest(key: &str, table: &[(&str, Rule)]) -> String {
 /// What is wrong with a value.
 fn fault(rule: Rule, value: &str) -> Option<String> {
     match rule {
-        Rule::SnmpOptions => perl_hash::parse(value)
+        Rule::SnmpOptions => perl::hash::parse(value)
             .err()
             .map(|error| format!("{error}: the format is `name => number, name => 'text', …`")),
         _ if is_right(rule, value) => None,
@@ -222,7 +219,7 @@ fn fault(rule: Rule, value: &str) -> Option<String> {
 
 /// Whether a value is as its keyword wants it.
 fn is_right(rule: Rule, value: &str) -> bool {
-    let number = || perl_number::integer(value);
+    let number = || perl::leading_integer(value);
     match rule {
         Rule::Anything | Rule::SnmpOptions => true,
         Rule::Something => is_true(value),

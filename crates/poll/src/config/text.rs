@@ -25,10 +25,10 @@ pub(super) struct Line<'t> {
 
 /// Where a line is.
 struct Place {
-    /// Its file, in `contents`.
+    /// The file, in `contents`.
     content: usize,
     range: Range<usize>,
-    /// Its number, from 1.
+    /// The number, from 1.
     number: usize,
 }
 

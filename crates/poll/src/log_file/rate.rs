@@ -4,7 +4,7 @@
 //! bits; one that went back further gives 0; an hour without an update, a missing counter and a rate
 //! above the limit give the last rate again, or 0 with `unknaszero`.  A rate is a whole number.
 //!
-//! `rateup` knows nothing of restarts.  Here a counter that has begun anew since the last update is
+//! `rateup` knows nothing of restarts.  Here a counter that was reset since the last update is
 //! taken as an unknown one, and not as one that has wrapped.
 
 use text::c_number::to_long;
@@ -45,8 +45,8 @@ pub struct LogReading {
     pub counting: Counting,
     /// Whether an unknown rate is 0 (`unknaszero`), not the last one again.
     pub unknown_as_zero: bool,
-    /// Whether a counter is known to have begun anew since the last update.
-    pub begins_anew: bool,
+    /// Whether a counter is known to have been reset since the last update.
+    pub was_reset: bool,
     /// How long ago the device was started, in seconds: a counter that is less than before has begun
     /// anew if that was after the last update.
     pub up_s: Option<i64>,
@@ -98,20 +98,20 @@ impl LogReading {
             rate_max: rate_max as i64,
             counting: Counting::of(&target.options),
             unknown_as_zero: target.options.unknaszero,
-            begins_anew: reading.begins_anew,
+            was_reset: reading.was_reset,
             up_s: reading.up_s,
         }
     }
 
-    /// Whether the counters have begun anew since an update.
-    pub(super) fn has_begun_anew(&self, last: Option<(i64, LastCounter, LastCounter)>) -> bool {
+    /// Whether the counters were reset since an update.
+    pub(super) fn was_reset_since(&self, last: Option<(i64, LastCounter, LastCounter)>) -> bool {
         let Some((time, input, output)) = last else { return false };
         let is_less = |(value, before): (Option<i128>, LastCounter)| match before {
             LastCounter::Counter(before) => value.is_some_and(|value| value < before),
             LastCounter::Missing => false,
         };
         let is_started = self.up_s.is_some_and(|up_s| up_s < self.time - time);
-        self.begins_anew
+        self.was_reset
             || is_started && [(self.input, input), (self.output, output)].into_iter().any(is_less)
     }
 
@@ -123,7 +123,7 @@ impl LogReading {
         newest: (f64, f64),
     ) -> (i64, i64) {
         let period = last.map_or(0, |(time, ..)| self.time - time);
-        let usual = (1..=PERIOD_MAX).contains(&period) && !self.has_begun_anew(last);
+        let usual = (1..=PERIOD_MAX).contains(&period) && !self.was_reset_since(last);
         let one = |value: Option<i128>, before: Option<LastCounter>, newest: f64| {
             let again = if self.unknown_as_zero { 0 } else { to_long(newest) };
             let rate = match (usual, value, before) {
@@ -185,7 +185,7 @@ mod tests {
             rate_max: 1 << 40,
             counting,
             unknown_as_zero: false,
-            begins_anew: false,
+            was_reset: false,
             up_s: None,
         }
     }
@@ -223,7 +223,7 @@ mod tests {
         // Only the agent was started again.
         (reading.input, reading.output) = (Some(7_000), Some(7_000));
         assert_eq!(reading.rates(Some(last), (7.0, 7.0)).0, 10);
-        reading.begins_anew = true;
+        reading.was_reset = true;
         reading.unknown_as_zero = true;
         assert_eq!(reading.rates(Some(last), (7.0, 7.0)).0, 0);
     }

@@ -1,4 +1,4 @@
-//! LogReading and writing of log files.
+//! Reading and writing of log files.
 //!
 //! Per update: `open`, `fstat`, `read`, `close` of the file, and `open`, `write`, `close`, two
 //! `rename` for the new one.
@@ -55,8 +55,8 @@ pub struct Updated<'a> {
     pub history: &'a LogHistory,
     /// What was not in order.
     pub problem: Option<LogProblem>,
-    /// Whether the counters have begun anew since the update before, so that the rates are unknown.
-    pub begins_anew: bool,
+    /// Whether the counters were reset since the update before, so that the rates are unknown.
+    pub was_reset: bool,
 }
 
 enum Damage {
@@ -75,7 +75,7 @@ impl LogFiles {
     /// The lines of a file, for pictures.  Falls back to `NAME.old` as an update does.
     ///
     /// # Errors
-    /// Neither file is there, can be read and is in order.
+    /// If neither file is there, can be read and is in order.
     pub fn read(&mut self, path: &Path) -> Result<&LogHistory, Error> {
         self.history.lines.clear();
         match self.load(path)? {
@@ -98,7 +98,7 @@ impl LogFiles {
     /// Adds a reading to `path` (`NAME.log`), or begins the file with it.
     ///
     /// # Errors
-    /// The file is later than the reading, both copies are damaged, or the file cannot be read or
+    /// If the file is later than the reading, both copies are damaged, or the file cannot be read or
     /// written.  It is then as it was.
     pub fn update(&mut self, path: &Path, reading: &LogReading) -> Result<Updated<'_>, Error> {
         let problem = self.load_or_begin(path, reading.time)?;
@@ -111,7 +111,7 @@ impl LogFiles {
         let newest = self.history.at(0);
         let begun = matches!(problem, Some(LogProblem::Created | LogProblem::Restarted));
         let last = if begun { None } else { self.last };
-        let begins_anew = reading.has_begun_anew(last);
+        let was_reset = reading.was_reset_since(last);
         let (input, output) = reading.rates(last, (newest.input, newest.output));
         let (rate_in, rate_out) = (input as f64, output as f64);
         let line = LogLine {
@@ -127,7 +127,7 @@ impl LogFiles {
         self.take_new_lines(reading);
         let uncovered = anomalies != Anomalies::default();
         let problem = problem.or(uncovered.then_some(LogProblem::Uncovered));
-        Ok(Updated { rates: (input, output), history: &self.history, problem, begins_anew })
+        Ok(Updated { rates: (input, output), history: &self.history, problem, was_reset })
     }
 
     fn take_new_lines(&mut self, reading: &LogReading) {

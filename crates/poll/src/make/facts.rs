@@ -11,13 +11,13 @@ pub trait AgentReader {
     /// All objects below an identifier, in their order: the rest of each identifier, and its value.
     ///
     /// # Errors
-    /// No answer, in words.
+    /// If there is no answer: why, in words.
     fn walk(&mut self, below: &[u32]) -> Result<Vec<(Vec<u32>, AgentValue)>, String>;
 
     /// One object; `None` if there is none.
     ///
     /// # Errors
-    /// No answer, in words.
+    /// If there is no answer: why, in words.
     fn get(&mut self, object: &[u32]) -> Result<Option<AgentValue>, String>;
 }
 
@@ -35,7 +35,7 @@ pub enum AgentValue {
 }
 
 impl AgentValue {
-    /// As text, without spaces and zeroes at its end.
+    /// Writes the value as text, without spaces and zeroes at its end.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -59,11 +59,11 @@ pub struct MadeInterface {
     pub name: Option<String>,
     /// `ifType`, as a way to name the interface.
     pub unique_type: Option<String>,
-    /// Its IPv4 address.
+    /// The IPv4 address.
     pub address: Option<Ipv4Addr>,
     /// The name of that address.
     pub address_name: Option<String>,
-    /// Its Ethernet address, `00-11-22-33-44-55`.
+    /// The Ethernet address, `00-11-22-33-44-55`.
     pub ethernet: Option<String>,
     /// `ifType`.
     pub interface_type: u32,
@@ -180,7 +180,7 @@ const WITH_ALIAS: [&str; 20] = [
 /// Asks a device.  `name_of` looks up the name of an address.
 ///
 /// # Errors
-/// It does not answer, or has no system group.
+/// If the device does not answer, or has no system group.
 pub fn facts(
     agent: &mut dyn AgentReader,
     request: &DeviceRequest,

@@ -381,7 +381,7 @@ impl InterfaceWriter<'_> {
             && vlan_number.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()));
         let type_number = match one.interface_type {
             0 => text("Unknown Type"),
-            number => ScriptValue::Number(number.into()),
+            number => ScriptValue::from(i64::from(number)),
         };
         let description = self.full_description();
         let title = format!("{}{} -- {}", names.prefix, names.title, self.device.name);
@@ -399,9 +399,9 @@ impl InterfaceWriter<'_> {
         put("if_is_ciscovlan", is_vlan.into());
         put("if_type", type_number.clone());
         put("if_type_num", type_number);
-        put("if_index", ScriptValue::Number(self.index.into()));
-        put("ifindex", ScriptValue::Number(self.index.into()));
-        put("if_speed", ScriptValue::Number((one.speed / 8) as f64));
+        put("if_index", ScriptValue::from(i64::from(self.index)));
+        put("ifindex", ScriptValue::from(i64::from(self.index)));
+        put("if_speed", ScriptValue::from((one.speed / 8) as f64));
         put("if_speed_str", text(&self.speed_text()));
         put("if_ip", text(&self.address()));
         put("if_eth", text(self.ethernet()));
@@ -422,7 +422,7 @@ impl InterfaceWriter<'_> {
             ("desc_prefix", names.prefix.to_owned()),
         ] {
             put(&format!("html_{name}"), text(&html_escape(&value)));
-            put(name, ScriptValue::Text(value));
+            put(name, ScriptValue::from(value));
         }
         put("html_if_type_desc", text(&html_escape(interface_type::name(one.interface_type))));
         let port = |name: &Option<String>| name.as_deref().map(text).unwrap_or_default();

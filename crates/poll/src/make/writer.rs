@@ -23,7 +23,7 @@ pub struct MakeRequest {
 /// Writes the configuration of devices.
 ///
 /// # Errors
-/// Options without a meaning, scripts that fail.
+/// If an option has no meaning, or a script fails.
 pub fn configuration(
     request: &MakeRequest,
     devices: &[(DeviceRequest, MadeDevice)],
@@ -92,7 +92,10 @@ fn write_device(
             Some(_) => String::new(),
         };
         lines.scope.scalars.insert("if_ok".to_owned(), lines.is_good.into());
-        lines.scope.scalars.insert("if_index".to_owned(), ScriptValue::Number(lines.index.into()));
+        lines
+            .scope
+            .scalars
+            .insert("if_index".to_owned(), ScriptValue::from(i64::from(lines.index)));
         let all = [lines.head.clone(), problems, target, "\n\n".to_owned()];
         let [head, problems, mut target, end] =
             templated(rules.template.as_ref(), "if-template", &mut lines.scope, all)?;
@@ -117,11 +120,11 @@ fn templated(
     let Some(template) = template else { return Ok(lines) };
     let saved = scope.clone();
     for (name, text) in LINES.iter().zip(lines) {
-        scope.scalars.insert((*name).to_owned(), ScriptValue::Text(text));
+        scope.scalars.insert((*name).to_owned(), ScriptValue::from(text));
     }
     template.run(scope).map_err(|source| MakeError::Script { option, source })?;
     let lines =
-        LINES.map(|name| scope.scalars.get(name).map(ScriptValue::text).unwrap_or_default());
+        LINES.map(|name| scope.scalars.get(name).map(ScriptValue::string).unwrap_or_default());
     let is_good = scope.scalars.remove("if_ok");
     *scope = saved;
     scope.scalars.extend(is_good.map(|value| ("if_ok".to_owned(), value)));
@@ -145,7 +148,7 @@ fn scope(asked: &DeviceRequest, device: &MadeDevice, folder: &str) -> Scope {
         ("comment_sysdescr", commented(&device.description)),
         ("community", asked.community.clone()),
     ] {
-        scope.scalars.insert(name.to_owned(), ScriptValue::Text(text));
+        scope.scalars.insert(name.to_owned(), ScriptValue::from(text));
     }
     let hash = [
         ("sysDescr", &device.description),
@@ -155,7 +158,7 @@ fn scope(asked: &DeviceRequest, device: &MadeDevice, folder: &str) -> Scope {
         ("sysLocation", &device.location),
         ("Vendor", &device.maker),
     ];
-    let hash = hash.map(|(key, text)| (key.to_owned(), ScriptValue::Text(text.clone())));
+    let hash = hash.map(|(key, text)| (key.to_owned(), ScriptValue::from(text.clone())));
     scope.hashes.insert("router_dev".to_owned(), hash.into_iter().collect());
     let rules = &asked.rules;
     let options = [
@@ -168,7 +171,7 @@ fn scope(asked: &DeviceRequest, device: &MadeDevice, folder: &str) -> Scope {
     ];
     let options = options
         .into_iter()
-        .filter_map(|(key, text)| text.map(|text| (key.to_owned(), ScriptValue::Text(text))));
+        .filter_map(|(key, text)| text.map(|text| (key.to_owned(), ScriptValue::from(text))));
     scope.hashes.insert("router_opt".to_owned(), options.collect());
     scope
 }

@@ -51,7 +51,7 @@ pub struct PageError {
 pub struct DeviceFacts<'a> {
     /// How long it has been up.
     pub uptime: Option<&'a str>,
-    /// Its name.
+    /// The name.
     pub name: Option<&'a str>,
 }
 
@@ -83,7 +83,7 @@ impl PageWriter<'_> {
     /// page; thresholds look at the current ones of the day.
     ///
     /// # Errors
-    /// A file that cannot be written; what was written before it stays.
+    /// If a file cannot be written; what was written before it stays.
     pub fn write(
         &self,
         target: &PollTarget,

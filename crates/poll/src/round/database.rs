@@ -25,13 +25,13 @@ use super::design::{Design, SOURCES};
 /// Why a database was not updated.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DatabaseError {
-    /// It cannot be made.
+    /// The database cannot be made.
     #[error("cannot create {path}: {error}")]
     Create { path: String, error: rrd::Error },
-    /// It cannot be changed.
+    /// The database cannot be changed.
     #[error("cannot tune {path}: {error}")]
     Tune { path: String, error: rrd::Error },
-    /// It refuses the reading.
+    /// The database refuses the reading.
     #[error("cannot update {path} with '{argument}': {error}")]
     Update { path: String, argument: String, error: rrd::Error },
     /// The old log cannot be converted.
@@ -78,8 +78,8 @@ pub(super) struct Databases {
     client: Option<Client>,
     /// Updates for the daemon.
     pending: Vec<PendingUpdate>,
-    /// Readings of this round whose counters have begun anew since the file's latest one.
-    pub(super) anew_count: usize,
+    /// Readings of this round whose counters were reset since the file's latest one.
+    pub(super) reset_count: usize,
 }
 
 /// An update for the daemon.
@@ -104,8 +104,8 @@ impl Moments for Now {
     }
 }
 
-/// What is said of a target whose counters have begun anew since its file was written.
-pub(super) const BEGUN_ANEW: &str =
+/// What is said of a target whose counters were reset since its file was written.
+pub(super) const COUNTERS_RESET: &str =
     "the device was started again since the last reading: what its counters grew by is unknown";
 
 /// A reading as an update takes it.
@@ -118,11 +118,11 @@ fn argument(reading: &Reading) -> String {
     format!("{}:{}:{}", reading.time_s, value(input), value(output))
 }
 
-/// The updates for a reading.  If counters have begun anew, a second before it is unknown: so is what
+/// The updates for a reading.  If counters were reset, a second before it is unknown: so is what
 /// they grew by, and the next reading has something to be compared with.
-fn arguments(reading: &Reading, is_anew: bool, last_s: i64) -> Vec<String> {
+fn arguments(reading: &Reading, was_reset: bool, last_s: i64) -> Vec<String> {
     let time_s = reading.time_s;
-    match is_anew {
+    match was_reset {
         false => vec![argument(reading)],
         true if last_s < time_s - 1 => vec![format!("{}:U:U", time_s - 1), argument(reading)],
         true => vec![format!("{time_s}:U:U")],
@@ -154,8 +154,8 @@ impl Databases {
         (self.open_max, self.is_last_round) = (open_max, is_last_round);
     }
 
-    /// The same for a configuration that has changed.
-    pub(super) fn anew(&self) -> Self {
+    /// Databases for a configuration that has changed, with the same limits.
+    pub(super) fn unverified(&self) -> Self {
         let Databases { open_max, is_last_round, .. } = *self;
         Databases { open_max, is_last_round, ..Databases::default() }
     }
@@ -183,8 +183,8 @@ impl Databases {
             name
         };
         let last_s = time_s - i64::from(global.interval_s);
-        self.anew_count += usize::from(reading.begins_anew);
-        let arguments = arguments(reading, reading.begins_anew, last_s);
+        self.reset_count += usize::from(reading.was_reset);
+        let arguments = arguments(reading, reading.was_reset, last_s);
         self.pending.push(PendingUpdate { target: number, file, arguments, time_s });
         Ok(LatestRow::default())
     }
@@ -214,17 +214,17 @@ impl Databases {
         // It was locked or put there above.
         let Some(Some(file)) = self.open.get_mut(number) else { return Ok(LatestRow::default()) };
         let (mut last_s, mut last) = latest_reading(file);
-        let mut is_anew = reading.has_begun_anew(last_s, last);
-        if is_anew && file.refresh().is_ok() {
+        let mut was_reset = reading.was_reset_since(last_s, last);
+        if was_reset && file.refresh().is_ok() {
             // Another program may have updated the file that stayed open.
             (last_s, last) = latest_reading(file);
-            is_anew = reading.has_begun_anew(last_s, last);
+            was_reset = reading.was_reset_since(last_s, last);
         }
-        if is_anew && !reading.begins_anew {
-            say(format!("{}: {BEGUN_ANEW}", target.name));
+        if was_reset && !reading.was_reset {
+            say(format!("{}: {COUNTERS_RESET}", target.name));
         }
-        self.anew_count += usize::from(is_anew);
-        let arguments = arguments(reading, is_anew, last_s);
+        self.reset_count += usize::from(was_reset);
+        let arguments = arguments(reading, was_reset, last_s);
         let texts: Vec<&[u8]> = arguments.iter().map(String::as_bytes).collect();
         let mut written = Vec::new();
         let wants_rows = target.thresholds.has_bounds() || target.hw_thresholds.has_bounds();
@@ -320,7 +320,7 @@ impl Databases {
         Ok(())
     }
 
-    /// The same through a daemon of another machine, which cannot be asked to change a file.
+    /// Makes or compares the file through a daemon of another machine, which cannot be asked to change a file.
     fn verify_remote(
         &mut self,
         global: &Global,
@@ -495,7 +495,7 @@ fn latest_row(file: &File, written: &[WrittenValue], time_s: i64, interval_s: u3
     row
 }
 
-/// The same from a daemon.
+/// The newest row, from a daemon.
 fn fetch_row(
     client: &Client,
     file: &str,

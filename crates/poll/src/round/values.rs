@@ -132,7 +132,7 @@ pub(super) fn reading(
         values: [None, None],
         uptime: only.and_then(|answer| answer.uptime.clone()),
         device_name: only.and_then(|answer| answer.name.clone()),
-        begins_anew: false,
+        was_reset: false,
         up_s: None,
     };
     name_device(target, answers, &mut reading);
@@ -140,7 +140,7 @@ pub(super) fn reading(
     if !target.options.gauge && !target.options.absolute {
         let queries = target.only_query.map_or_else(|| expression.values(), |only| vec![only]);
         let answers = queries.into_iter().filter_map(|query| answers.get(query));
-        reading.begins_anew = answers.clone().any(|answer| answer.begins_anew);
+        reading.was_reset = answers.clone().any(|answer| answer.was_reset);
         reading.up_s = answers.filter_map(|answer| answer.up_s).min();
     }
     let is_exact = config.global.log_format == LogFormat::Rrdtool && target.options.gauge;

@@ -132,7 +132,7 @@ impl Arithmetic {
     /// Reads an expression in which a character of Unicode's private planes is a value.
     ///
     /// # Errors
-    /// Says what is not supported, or not an expression.
+    /// If the text is no expression, or uses what is not supported.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         Self::parse_arithmetic(text).map_err(|error| match error {
             // Perl does nothing with it either.
@@ -154,10 +154,10 @@ impl Arithmetic {
         }
     }
 
-    /// Its value; `values` gives those of numbered values, `None` for unknown ones.
+    /// Evaluates the expression; `values` gives the values of numbered values, `None` for unknown ones.
     ///
     /// # Errors
-    /// A needed value is unknown, or there is no result.
+    /// If a needed value is unknown, or there is no result.
     pub fn evaluate(&self, values: &dyn Fn(usize) -> Option<Decimal>) -> Result<Decimal, NoValue> {
         match self {
             Arithmetic::Number(number) => Ok(number.clone()),
@@ -195,7 +195,7 @@ impl Arithmetic {
         }
     }
 
-    /// Whether it is neither unknown nor 0.
+    /// Whether the value is neither unknown nor 0.
     fn is_true(&self, values: &dyn Fn(usize) -> Option<Decimal>) -> Result<bool, NoValue> {
         match self {
             // A value by itself may be asked whether it is known.

@@ -4,10 +4,10 @@
 //! then interfaces (`2:community@host`); the text between them is arithmetic.  Each query is replaced
 //! by one character of Unicode's private planes, which stands for its number.
 //!
-//! The patterns are as long as this grammar is.  The form that nearly all targets have, an interface's
+//! The patterns are as long as this grammar is; nothing is around them, so that a search without
+//! groups finds where they match.  The form that nearly all targets have, an interface's
 //! number and its device, is taken apart without them, at a fiftieth of their cost.
 
-use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use regex::{Captures, Regex};
@@ -41,9 +41,9 @@ fn pattern(text: &str) -> Regex {
     Regex::new(&text).unwrap()
 }
 
-static PAIR: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(.*?)(OBJECT&OBJECT:DEVICE)(.*)$"));
-static SINGLE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(.*?)((-)?INTERFACE:DEVICE)(.*)$"));
-static COMMAND: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(.*?)`((?:\\`|[^`])+)`(.*)$"));
+static PAIR: LazyLock<Regex> = LazyLock::new(|| pattern("OBJECT&OBJECT:DEVICE"));
+static SINGLE: LazyLock<Regex> = LazyLock::new(|| pattern("(-)?INTERFACE:DEVICE"));
+static COMMAND: LazyLock<Regex> = LazyLock::new(|| pattern(r"`((?:\\`|[^`])+)`"));
 
 /// What a definition asks.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +82,7 @@ pub(crate) struct Definition {
     /// Empty if the definition is its only query.
     pub(crate) expression: String,
     pub(crate) queries: Vec<FoundQuery>,
-    /// Whether it is its only query.
+    /// Whether the definition is its only query.
     pub(crate) is_query: bool,
 }
 
@@ -111,25 +111,23 @@ pub(crate) fn parse(text: &str, rules: GrammarRules<'_>) -> Result<Definition, S
     }
     let mut queries: Vec<FoundQuery> = Vec::new();
     let text = replace(&COMMAND, '`', text, &mut queries, |found| {
-        let asked = Asked::Command(group(found, 2).replace("\\`", "`"));
-        let range = range(found, 1).end..range(found, 3).start;
-        Some((range, group(found, 2).to_owned(), Ok(asked)))
+        let asked = Asked::Command(group(found, 1).replace("\\`", "`"));
+        Some((group(found, 1).to_owned(), Ok(asked)))
     })?;
     let text = replace(&PAIR, '&', &text, &mut queries, |found| {
-        let ends_with_escape = [7, 8, 15, 16].iter().any(|&at| group(found, at).ends_with('\\'));
+        let ends_with_escape = [5, 6, 13, 14].iter().any(|&at| group(found, at).ends_with('\\'));
         let asked = [0, 8].map(|offset| {
-            let interface = found.get(4 + offset).map(|_| interface(found, 5 + offset));
-            variable(group(found, 3 + offset), interface.transpose()?, rules.names)
+            let interface = found.get(2 + offset).map(|_| interface(found, 3 + offset));
+            variable(group(found, 1 + offset), interface.transpose()?, rules.names)
         });
-        let whole = (range(found, 2), group(found, 2).to_owned());
-        (!ends_with_escape).then(|| (whole.0, whole.1, objects(asked, found, 19)))
+        (!ends_with_escape).then(|| (group(found, 0).to_owned(), objects(asked, found, 17)))
     })?;
     let expression = replace(&SINGLE, '@', &text, &mut queries, |found| {
-        let selector = interface(found, 4);
-        let is_swapped = found.get(3).is_some();
-        let names = octets(rules, group(found, 13), is_swapped);
+        let selector = interface(found, 2);
+        let is_swapped = found.get(1).is_some();
+        let names = octets(rules, group(found, 11), is_swapped);
         let asked = names.map(|name| variable(name, Some(selector.clone()?), rules.names));
-        Some((range(found, 2), group(found, 2).to_owned(), objects(asked, found, 10)))
+        Some((group(found, 0).to_owned(), objects(asked, found, 8)))
     })?;
     Ok(Definition { expression, queries, is_query: false })
 }
@@ -177,12 +175,8 @@ fn group<'t>(found: &Captures<'t>, number: usize) -> &'t str {
     found.get(number).map_or("", |found| found.as_str())
 }
 
-fn range(found: &Captures<'_>, number: usize) -> Range<usize> {
-    found.get(number).map_or(0..0, |found| found.range())
-}
-
-/// Where a query is in the text, what it is written as, and what it asks.
-type Found = (Range<usize>, String, Result<Asked, String>);
+/// What a query is written as, and what it asks.
+type Found = (String, Result<Asked, String>);
 
 /// Replaces every match of a pattern by its query's character; a match for which there is no query
 /// is left as it is.  A text without `needed` has none.
@@ -198,11 +192,15 @@ fn replace(
     }
     let (mut done, mut rest) = (String::new(), text);
     while let Some(found) = pattern.captures(rest) {
-        let Some((range, text, asked)) = query(&found) else {
+        let range = found.get(0).map_or(0..0, |found| found.range());
+        // A definition of several lines has no queries but those that go from line to line.
+        if rest[..range.start].contains('\n') || rest[range.end..].contains('\n') {
+            break;
+        }
+        let Some((text, asked)) = query(&found) else {
             // As it was written, up to the end of the match.
-            let end = self::range(&found, 2).end;
-            done.push_str(&rest[..end]);
-            rest = &rest[end..];
+            done.push_str(&rest[..range.end]);
+            rest = &rest[range.end..];
             continue;
         };
         let asked = asked?;

@@ -37,7 +37,7 @@ struct Reader<'a> {
     rest: &'a str,
     /// The partners of open brackets.
     open: Vec<char>,
-    /// Of `?:`, those whose second part is not yet there.
+    /// Choices (`?:`) whose second part is not yet there.
     choices: usize,
     /// Whether an operand is next, and whether nothing is also right there.
     wants_operand: bool,

@@ -9,9 +9,9 @@ use super::grammar::query_of;
 /// Why a text is no expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExpressionError {
-    /// It is Perl, but not arithmetic that is done here: what it uses.
+    /// The text is Perl, but not arithmetic that is done here: what it uses.
     Unsupported(String),
-    /// It is no expression, also for Perl: what is wrong.
+    /// The text is no expression, also for Perl: what is wrong.
     Malformed(String),
 }
 
@@ -130,45 +130,15 @@ fn token(rest: &str, first: char) -> Result<(Token, usize), ExpressionError> {
 
 /// A number at the beginning of a text, and its length.
 fn number(text: &str) -> Result<(Token, usize), ExpressionError> {
-    let bytes = text.as_bytes();
-    let digits = |from: usize| {
-        let is_part = |byte: &&u8| byte.is_ascii_digit() || **byte == b'_';
-        bytes.get(from..).unwrap_or_default().iter().take_while(is_part).count()
-    };
-    let mut end = digits(0);
-    let whole = &text[..end];
-    let radix = match bytes.get(1) {
-        Some(b'x' | b'X') if whole == "0" => Some((16, 2)),
-        Some(b'b' | b'B') if whole == "0" => Some((2, 2)),
-        _ if whole.len() > 1 && whole.starts_with('0') => Some((8, 1)),
-        _ => None,
-    };
-    let malformed = |end: usize| {
-        let text = &text[..end];
-        ExpressionError::Malformed(format!("`{text}` is no number"))
-    };
-    if let Some((radix, prefix)) = radix {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
-        let plain = text[prefix..end].replace('_', "");
-        let number = Decimal::parse_radix(&plain, radix).ok_or_else(|| malformed(end))?;
-        return Ok((Token::Number(number), end));
-    }
-    // `1..2` is a range, not `1.` and `.2`.
-    if bytes.get(end) == Some(&b'.') && bytes.get(end + 1) != Some(&b'.') {
-        end += 1 + digits(end + 1);
-    }
-    if matches!(bytes.get(end), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-        let exponent = digits(end + 1 + sign);
-        if exponent > 0 {
-            end += 1 + sign + exponent;
-        }
-    }
+    let literal = perl::Literal::at_beginning(text.as_bytes());
+    let written = &text[..literal.length];
     // Perl warns of it, which makes a target unknown.
-    if text[..end].contains("__") || text[..end].ends_with('_') {
-        return Err(malformed(end));
-    }
-    let number = Decimal::parse(&text[..end].replace('_', "")).ok_or_else(|| malformed(end))?;
-    Ok((Token::Number(number), end))
+    let has_warning = literal.radix == 10 && (written.contains("__") || written.ends_with('_'));
+    let number = match literal.radix {
+        10 => Decimal::parse(&literal.digits),
+        radix => Decimal::parse_radix(&literal.digits, radix),
+    };
+    let number = number.filter(|_| !has_warning);
+    let malformed = || ExpressionError::Malformed(format!("`{written}` is no number"));
+    Ok((Token::Number(number.ok_or_else(malformed)?), literal.length))
 }

@@ -16,7 +16,7 @@ pub(super) enum KeptValue {
     Missing,
     /// The count of its object: most values are, and so they cost no memory of their own.
     Counter,
-    /// Its text.
+    /// Any other value, as text.
     Text(Box<[u8]>),
 }
 
@@ -37,7 +37,7 @@ impl KeptValue {
 }
 
 impl WantedObject {
-    /// Its value as text.
+    /// The value as text.
     fn text(&self) -> Option<Vec<u8>> {
         match (&self.value, self.count) {
             (KeptValue::Missing, _) | (KeptValue::Counter, None) => None,
@@ -55,7 +55,7 @@ impl WantedObject {
 impl AskedDevice {
     /// Writes the answers of the round, and says what is missing.  Their time is that of the device's
     /// own answer, however long others were waited for; `time_s` without one.
-    pub(in crate::ask) fn give(
+    pub(in crate::ask) fn write_answers(
         &mut self,
         config: &Config,
         time_s: i64,
@@ -63,24 +63,27 @@ impl AskedDevice {
         say: &mut dyn FnMut(String),
     ) {
         // A device that rests was said in the round in which it was asked.
-        let is_silent = self.error.is_some() || !self.is_answering;
-        if let Some(error) = &self.error {
-            say(format!("{}: {error}", self.text));
+        let is_silent = self.round.error.is_some() || !self.reach.is_answering;
+        if let Some(error) = &self.round.error {
+            say(format!("{}: {error}", self.settings.text));
         }
         self.judge_counters(say);
         let changed = self.has_changed();
         // The same for nearly all queries.
         let mut texts: Vec<(usize, Option<Arc<str>>)> = Vec::new();
-        for one in &self.wanted {
+        for one in &self.queries {
             let Some(answer) = answers.get_mut(one.number) else { continue };
-            answer.time_s = self.answered_s.unwrap_or(time_s);
+            answer.time_s = self.reach.answered_s.unwrap_or(time_s);
             let is_other = changed
-                && one.checks.iter().any(|(at, ..)| self.objects[*at].is_checked == Some(false));
+                && one
+                    .checks
+                    .iter()
+                    .any(|(at, ..)| self.objects.list[*at].is_checked == Some(false));
             for (place, value) in answer.values.iter_mut().enumerate() {
                 *value = match &one.places[place] {
                     _ if is_other => None,
                     ValuePlace::Constant(number) => Some(number.to_string().into_bytes()),
-                    ValuePlace::Object(at) => self.objects[*at].text(),
+                    ValuePlace::Object(at) => self.objects.list[*at].text(),
                     ValuePlace::Walk { walk, method } => self.walked(*walk, *method),
                     ValuePlace::Missing(_) => None,
                 };
@@ -98,19 +101,19 @@ impl AskedDevice {
                 }
             }
             let counters = one.places.iter().filter_map(|place| match place {
-                ValuePlace::Object(at) => Some(&self.objects[*at]),
+                ValuePlace::Object(at) => Some(&self.objects.list[*at]),
                 _ => None,
             });
             let mut counters = counters.filter(|one| one.count.is_some_and(Count::is_counter));
-            answer.begins_anew = counters.clone().any(|one| one.is_anew);
-            let uptime = self.uptime.filter(|_| counters.next().is_some());
+            answer.was_reset = counters.clone().any(|one| one.was_reset);
+            let uptime = self.restarts.uptime.filter(|_| counters.next().is_some());
             answer.up_s = uptime.map(|uptime| i64::from(uptime.ticks / 100));
             let mut extra = |at: Option<usize>| {
                 let at = at?;
                 if let Some((_, text)) = texts.iter().find(|(known, _)| *known == at) {
                     return text.clone();
                 }
-                let text = self.objects[at].text();
+                let text = self.objects.list[at].text();
                 let text = text.map(|text| String::from_utf8_lossy(&text).into());
                 texts.push((at, text.clone()));
                 text

@@ -1,6 +1,6 @@
-//! Evaluates an expression for one value.
+//! Evaluates a program.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use regex::bytes::Regex;
 
@@ -8,80 +8,133 @@ use super::number::{self, Number};
 use super::regexes::compile;
 use super::sprintf::sprintf;
 use super::syntax::{Binary, Change, Function, Logic, Node, Pattern, Substitute, Table, Target};
-use super::value::{TEXT_BYTES_MAX, Value};
-use crate::quote::{self, Shell};
-use crate::{Context, RenderError};
+use super::value::Value;
 
-type Result<T> = std::result::Result<T, RenderError>;
+/// What a program finds around it besides its variables.
+pub trait Environment {
+    /// Bytes of the longest text that a program may make.
+    fn text_bytes_max(&self) -> usize;
 
-/// What an expression requests besides its text.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Verdict {
-    /// `skip()`: do not start the job.
-    pub(crate) skip: bool,
-    /// `uq()`: do not quote the text.
-    pub(crate) unquoted: bool,
+    /// Elements of the dialect's array.
+    fn array_length(&self) -> usize {
+        0
+    }
+
+    /// An element of the dialect's array; `undef` if there is none.
+    fn element(&self, _index: usize) -> Value {
+        Value::Nothing
+    }
+
+    /// All elements of the dialect's array as texts.
+    fn elements(&self) -> Vec<Vec<u8>> {
+        (0..self.array_length()).map(|index| self.element(index).into_text()).collect()
+    }
+
+    /// Does the work of a function of [`Dialect::own`](crate::Dialect::own).
+    ///
+    /// # Errors
+    /// If the function has no result, which ends the program.
+    fn call(&mut self, function: &'static str, arguments: Vec<Value>) -> Result<Value, Fault>;
 }
 
-/// The variables of one command line.
-#[derive(Debug, Default)]
-pub(crate) struct Scope {
-    variables: BTreeMap<String, Value>,
+/// Why a program ended without a result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The program makes a text longer than [`Environment::text_bytes_max`].
+    #[error("makes a text of too many bytes")]
+    TooLong,
+    /// The program died, or an operator has no result for its values: what is wrong.
+    #[error("{0}")]
+    Failed(String),
 }
 
-/// Runs an expression; appends `$_` at its end to `out`.
-pub(super) fn run(
+impl Fault {
+    pub(crate) fn new(why: &str) -> Self {
+        Fault::Failed(why.to_owned())
+    }
+}
+
+/// Where and why a program ended without a result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {fault}")]
+pub struct RunError {
+    /// The line of the statement, from 1.
+    pub line: usize,
+    /// Why.
+    pub fault: Fault,
+}
+
+/// Variables of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// `$_`.
+    pub topic: Value,
+    /// Scalars by name, without `$`.
+    pub scalars: HashMap<String, Value>,
+    /// Hashes by name, as in `$name{key}`.
+    pub hashes: HashMap<String, HashMap<String, Value>>,
+}
+
+/// What ends an evaluation early.
+enum Stop {
+    Return(Value),
+    Fault(Fault),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Stop::Fault(fault)
+    }
+}
+
+type Result<T, E = Stop> = std::result::Result<T, E>;
+
+/// Runs a program.
+pub(crate) fn run(
     root: &Node,
     scope: &mut Scope,
-    context: &Context<'_>,
-    value: &[u8],
-    out: &mut Vec<u8>,
-) -> Result<Verdict> {
-    let mut machine = Machine {
-        scope,
-        context,
-        value: Value::Text(value.to_vec()),
-        groups: Vec::new(),
-        verdict: Verdict::default(),
-    };
-    machine.node(root)?;
-    machine.value.write(out);
-    Ok(machine.verdict)
+    environment: &mut dyn Environment,
+) -> Result<Value, RunError> {
+    let text_bytes_max = environment.text_bytes_max();
+    let mut machine = Machine { scope, environment, text_bytes_max, groups: Vec::new(), line: 1 };
+    match machine.node(root) {
+        Ok(value) | Err(Stop::Return(value)) => Ok(value),
+        Err(Stop::Fault(fault)) => Err(RunError { line: machine.line, fault }),
+    }
 }
 
-pub(super) struct Machine<'a> {
+struct Machine<'a> {
     scope: &'a mut Scope,
-    pub(super) context: &'a Context<'a>,
-    /// `$_`.
-    value: Value,
+    environment: &'a mut dyn Environment,
+    text_bytes_max: usize,
     /// The groups of the last match, with the whole match first.
     groups: Vec<Option<Vec<u8>>>,
-    verdict: Verdict,
+    /// The line of the statement that is evaluated.
+    line: usize,
+}
+
+fn fail<T>(why: &str) -> Result<T> {
+    Err(Stop::Fault(Fault::new(why)))
 }
 
 impl Machine<'_> {
-    /// An error about this job.
-    pub(super) fn fail<T>(&self, why: &str) -> Result<T> {
-        Err(RenderError::Expression(format!("job {}: an expression {why}", self.context.seq)))
-    }
-
     fn limited(&self, text: Vec<u8>) -> Result<Value> {
-        if text.len() > TEXT_BYTES_MAX {
-            return self.fail("makes a text longer than any argument can be");
+        if text.len() > self.text_bytes_max {
+            Err(Fault::TooLong.into())
+        } else {
+            Ok(Value::Text(text))
         }
-        Ok(Value::Text(text))
     }
 
-    pub(super) fn text(&mut self, node: &Node) -> Result<Vec<u8>> {
+    fn text(&mut self, node: &Node) -> Result<Vec<u8>> {
         Ok(self.node(node)?.into_text())
     }
 
-    pub(super) fn node(&mut self, node: &Node) -> Result<Value> {
+    fn node(&mut self, node: &Node) -> Result<Value> {
         Ok(match node {
             Node::Nothing => Value::Nothing,
             Node::Text(text) => Value::Text(text.clone()),
-            Node::Integer(value) => Value::Number(Number::Integer(*value)),
-            Node::Float(value) => Value::Number(Number::Float(*value)),
+            Node::Number(value) => Value::Number(*value),
             Node::Joined(parts) => {
                 let text = self.joined(parts)?;
                 return self.limited(text);
@@ -91,38 +144,36 @@ impl Machine<'_> {
                 Some(Some(text)) => Value::Text(text.clone()),
                 _ => Value::Nothing,
             },
-            Node::Argument(index) => {
+            Node::Element(index) => {
                 let index = self.node(index)?.number().as_i64();
-                self.argument(index)
+                let length = self.environment.array_length() as i64;
+                let index = if index < 0 { index + length } else { index };
+                let index = usize::try_from(index).ok();
+                index.map_or(Value::Nothing, |index| self.environment.element(index))
             }
-            Node::ArgumentCount { last } => Value::integer(self.count() + usize::from(!last)),
-            Node::Arguments => {
-                let mut text = Vec::new();
-                for value in self.context.records.iter().flat_map(|record| &record.values) {
-                    text.push(b' ');
-                    text.extend_from_slice(value);
-                }
-                return self.limited(text);
+            Node::ArrayLength { last } => {
+                let length = self.environment.array_length() as i64;
+                Value::from(length - i64::from(*last))
             }
-            Node::Seq => Value::Number(Number::Integer(self.context.seq as i64)),
-            Node::Slot => Value::Number(Number::Integer(i64::from(self.context.slot))),
-            Node::Slots => Value::Number(Number::Integer(i64::from(self.context.slots))),
-            Node::Total => {
-                let total = self.context.total.ok_or(RenderError::NoTotal)?;
-                Value::Number(Number::Integer(total as i64))
-            }
+            Node::Elements => return self.limited(self.environment.elements().join(&b' ')),
+            Node::HashElement(name, key) => return self.hash_element(name, key),
             Node::Block(statements) => {
                 let mut last = Value::Nothing;
-                for statement in statements {
+                for (line, statement) in statements {
+                    self.line = *line;
                     last = self.node(statement)?;
                 }
                 last
             }
             Node::If(condition, then, otherwise) => {
-                let is_true = self.node(condition)?.is_true();
-                return self.node(if is_true { then } else { otherwise });
+                let condition = self.node(condition)?;
+                return match otherwise {
+                    _ if condition.is_true() => self.node(then),
+                    Some(otherwise) => self.node(otherwise),
+                    None => Ok(condition),
+                };
             }
-            Node::Not(inner) => Value::of_bool(!self.node(inner)?.is_true()),
+            Node::Not(inner) => Value::from(!self.node(inner)?.is_true()),
             Node::Negate(inner) => Value::Number(match self.node(inner)?.number() {
                 Number::Integer(value) => Number::Integer(value.wrapping_neg()),
                 Number::Float(value) => Number::Float(-value),
@@ -135,6 +186,8 @@ impl Machine<'_> {
                 let (left, right) = (self.node(left)?, self.node(right)?);
                 return self.binary(*operator, left, &right);
             }
+            Node::Return(value) => return Err(Stop::Return(self.node(value)?)),
+            Node::Die(why) => return fail(self.node(why)?.string().trim_end()),
             _ => return self.changing(node),
         })
     }
@@ -170,7 +223,7 @@ impl Machine<'_> {
                 let text = self.text(of)?;
                 let regex = self.regex(pattern)?;
                 let is_match = self.remember(&regex, &text);
-                Ok(Value::of_bool(is_match != *negated))
+                Ok(Value::from(is_match != *negated))
             }
             Node::Substitute(substitute) => self.substitute(substitute),
             Node::Translate { of, table } => self.translate(of, table),
@@ -187,6 +240,10 @@ impl Machine<'_> {
         }
     }
 
+    fn values(&mut self, nodes: &[Node]) -> Result<Vec<Value>> {
+        nodes.iter().map(|node| self.node(node)).collect()
+    }
+
     fn joined(&mut self, parts: &[Node]) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         for part in parts {
@@ -195,31 +252,23 @@ impl Machine<'_> {
         Ok(text)
     }
 
-    pub(super) fn count(&self) -> usize {
-        self.context.records.iter().map(|record| record.values.len()).sum()
-    }
-
-    /// `$arg[index]`: 0 is empty, negative indices count from the end.
-    fn argument(&self, index: i64) -> Value {
-        let index = if index < 0 { index + self.count() as i64 + 1 } else { index };
-        let mut values = self.context.records.iter().flat_map(|record| &record.values);
-        let argument = usize::try_from(index).ok().and_then(|index| index.checked_sub(1));
-        match argument.and_then(|index| values.nth(index)) {
-            Some(value) => Value::Text(value.clone()),
-            None => Value::Nothing,
-        }
-    }
-
     fn variable(&self, name: &str) -> &Value {
         match name {
-            "_" => &self.value,
-            name => self.scope.variables.get(name).unwrap_or(&Value::Nothing),
+            "_" => &self.scope.topic,
+            name => self.scope.scalars.get(name).unwrap_or(&Value::Nothing),
         }
+    }
+
+    fn hash_element(&mut self, name: &str, key: &Node) -> Result<Value> {
+        let key = self.node(key)?.string();
+        let hash = self.scope.hashes.get(name);
+        Ok(hash.and_then(|hash| hash.get(&key)).cloned().unwrap_or_default())
     }
 
     fn load(&mut self, target: &Target) -> Result<Value> {
         match target {
             Target::Variable(name) => Ok(self.variable(name).clone()),
+            Target::HashElement(name, key) => self.hash_element(name, key),
             Target::Part { of, from, count } => {
                 let text = self.load(of)?.into_text();
                 let range = self.part(text.len(), from, count.as_ref())?;
@@ -230,14 +279,18 @@ impl Machine<'_> {
 
     fn store(&mut self, target: &Target, value: Value) -> Result<()> {
         match target {
-            Target::Variable(name) if name == "_" => self.value = value,
+            Target::Variable(name) if name == "_" => self.scope.topic = value,
             Target::Variable(name) => {
-                self.scope.variables.insert(name.clone(), value);
+                self.scope.scalars.insert(name.clone(), value);
+            }
+            Target::HashElement(name, key) => {
+                let key = self.node(key)?.string();
+                self.scope.hashes.entry(name.clone()).or_default().insert(key, value);
             }
             Target::Part { of, from, count } => {
                 let mut text = self.load(of)?.into_text();
                 let Some(range) = self.part(text.len(), from, count.as_ref())? else {
-                    return self.fail("changes a part that is outside of its text");
+                    return fail("changes a part that is outside of its text");
                 };
                 text.splice(range, value.into_text());
                 let text = self.limited(text)?;
@@ -281,7 +334,7 @@ impl Machine<'_> {
             Pattern::Fixed(regex) => Ok(regex.clone()),
             Pattern::Variable { parts, flags } => {
                 let text = self.joined(parts)?;
-                compile(&text, flags).or_else(|why| self.fail(&format!("fails: {why}")))
+                compile(&text, flags).or_else(|why| fail(&format!("fails: {why}")))
             }
         }
     }
@@ -314,8 +367,8 @@ impl Machine<'_> {
             self.node(&substitute.to)?.write(&mut out);
             done = all.end;
             count += 1;
-            if out.len() > TEXT_BYTES_MAX {
-                return self.limited(out);
+            if out.len() > self.text_bytes_max {
+                return Err(Fault::TooLong.into());
             }
         }
         if substitute.is_result {
@@ -327,7 +380,7 @@ impl Machine<'_> {
             let out = self.limited(out)?;
             self.store(&substitute.of, out)?;
         }
-        Ok(if count > 0 { Value::integer(count) } else { Value::of_bool(false) })
+        Ok(if count > 0 { Value::count(count) } else { Value::from(false) })
     }
 
     fn translate(&mut self, of: &Target, table: &Table) -> Result<Value> {
@@ -355,7 +408,7 @@ impl Machine<'_> {
             return Ok(Value::Text(out));
         }
         self.store(of, Value::Text(out))?;
-        Ok(Value::integer(count))
+        Ok(Value::count(count))
     }
 
     fn binary(&self, operator: Binary, left: Value, right: &Value) -> Result<Value> {
@@ -370,9 +423,9 @@ impl Machine<'_> {
         };
         let text_order = || left.clone().into_text().cmp(&right.clone().into_text());
         let by_number = |wanted: &[Ordering]| {
-            Ok(Value::of_bool(number_order().is_some_and(|order| wanted.contains(&order))))
+            Ok(Value::from(number_order().is_some_and(|order| wanted.contains(&order))))
         };
-        let by_text = |wanted: &[Ordering]| Ok(Value::of_bool(wanted.contains(&text_order())));
+        let by_text = |wanted: &[Ordering]| Ok(Value::from(wanted.contains(&text_order())));
         match operator {
             Binary::Concatenate => {
                 let mut text = left.into_text();
@@ -382,54 +435,48 @@ impl Machine<'_> {
             Binary::Repeat => {
                 let times = usize::try_from(right.number().as_i64()).unwrap_or(0);
                 let text = left.into_text();
-                if text.len().saturating_mul(times) > TEXT_BYTES_MAX {
-                    return self.fail("makes a text longer than any argument can be");
+                if text.len().saturating_mul(times) > self.text_bytes_max {
+                    return Err(Fault::TooLong.into());
                 }
                 Ok(Value::Text(text.repeat(times)))
             }
             Binary::Equal => by_number(&[Ordering::Equal]),
-            Binary::NotEqual => Ok(Value::of_bool(number_order() != Some(Ordering::Equal))),
+            Binary::NotEqual => Ok(Value::from(number_order() != Some(Ordering::Equal))),
             Binary::Less => by_number(&[Ordering::Less]),
             Binary::LessEqual => by_number(&[Ordering::Less, Ordering::Equal]),
             Binary::Greater => by_number(&[Ordering::Greater]),
             Binary::GreaterEqual => by_number(&[Ordering::Greater, Ordering::Equal]),
-            Binary::Order => Ok(number_order()
-                .map_or(Value::Nothing, |order| Value::Number(Number::Integer(order as i64)))),
+            Binary::Order => {
+                Ok(number_order().map_or(Value::Nothing, |order| Value::from(order as i64)))
+            }
             Binary::TextEqual => by_text(&[Ordering::Equal]),
             Binary::TextNotEqual => by_text(&[Ordering::Less, Ordering::Greater]),
             Binary::TextLess => by_text(&[Ordering::Less]),
             Binary::TextLessEqual => by_text(&[Ordering::Less, Ordering::Equal]),
             Binary::TextGreater => by_text(&[Ordering::Greater]),
             Binary::TextGreaterEqual => by_text(&[Ordering::Greater, Ordering::Equal]),
-            Binary::TextOrder => Ok(Value::Number(Number::Integer(text_order() as i64))),
+            Binary::TextOrder => Ok(Value::from(text_order() as i64)),
             _ => {
                 let (left, right) = numbers();
                 arithmetic(operator, left, right)
                     .map(Value::Number)
-                    .map_or_else(|why| self.fail(why), Ok)
+                    .map_or_else(|why| fail(why), Ok)
             }
         }
     }
 
     fn call(&mut self, function: Function, arguments: &[Node]) -> Result<Value> {
         use Function as F;
-        let float = |value: f64| Ok(Value::Number(number::whole(value)));
+        let float = |value: f64| Ok(Value::from(value));
         match function {
-            F::Skip => self.verdict.skip = true,
-            F::Unquoted => self.verdict.unquoted = true,
             F::Join => return self.join(arguments),
             F::Sprintf => {
-                let mut values = Vec::new();
-                for argument in arguments {
-                    values.push(self.node(argument)?);
-                }
-                return match sprintf(&values) {
-                    Ok(text) => self.limited(text),
-                    Err(why) => self.fail(&why),
-                };
+                let text = sprintf(&self.values(arguments)?, self.text_bytes_max)?;
+                return self.limited(text);
             }
-            F::Time(format) => {
-                return Ok(Value::Text(time_text(format, self.context.local_time_s).into_bytes()));
+            F::Own(name) => {
+                let values = self.values(arguments)?;
+                return Ok(self.environment.call(name, values)?);
             }
             F::Index | F::RightIndex => return self.index(function, arguments),
             F::Substr => {
@@ -442,7 +489,7 @@ impl Machine<'_> {
         let Some(argument) = arguments.first() else { return Ok(Value::Nothing) };
         let value = self.node(argument)?;
         match function {
-            F::Defined => Ok(Value::of_bool(!matches!(value, Value::Nothing))),
+            F::Defined => Ok(Value::from(!matches!(value, Value::Nothing))),
             F::Int => Ok(Value::Number(value.number().truncated())),
             F::Abs => float(value.number().as_f64().abs()),
             F::Exp => float(value.number().as_f64().exp()),
@@ -450,7 +497,7 @@ impl Machine<'_> {
                 let number = value.number().as_f64();
                 let is_outside = if function == F::Sqrt { number < 0.0 } else { number <= 0.0 };
                 if is_outside {
-                    return self.fail("takes the root or logarithm of a number that has none");
+                    return fail("takes the root or logarithm of a number that has none");
                 }
                 float(if function == F::Sqrt { number.sqrt() } else { number.ln() })
             }
@@ -461,23 +508,18 @@ impl Machine<'_> {
     fn text_call(&self, function: Function, mut text: Vec<u8>) -> Result<Value> {
         use Function as F;
         match function {
-            F::Length => return Ok(Value::integer(text.len())),
-            F::Quote => {
-                let mut out = Vec::new();
-                quote::quote(Shell::Bourne, &text, &mut out);
-                return self.limited(out);
-            }
+            F::Length => return Ok(Value::count(text.len())),
             F::Upper => text.make_ascii_uppercase(),
             F::Lower => text.make_ascii_lowercase(),
             F::UpperFirst => text.iter_mut().take(1).for_each(u8::make_ascii_uppercase),
             F::LowerFirst => text.iter_mut().take(1).for_each(u8::make_ascii_lowercase),
             F::Reverse => text.reverse(),
-            F::Ord => return Ok(Value::integer(text.first().copied().map_or(0, usize::from))),
+            F::Ord => return Ok(Value::count(text.first().copied().map_or(0, usize::from))),
             F::Chr => {
                 let code = number::prefix(&text).1.as_i64();
                 return match u8::try_from(code) {
                     Ok(byte) => Ok(Value::Text(vec![byte])),
-                    Err(_) => self.fail("needs a byte above 255"),
+                    Err(_) => fail("needs a byte above 255"),
                 };
             }
             F::Hex | F::Oct => {
@@ -491,7 +533,7 @@ impl Machine<'_> {
                 let end = digits.find(|letter: char| !letter.is_digit(radix));
                 let digits = &digits[..end.unwrap_or(digits.len())];
                 let value = i64::from_str_radix(digits, radix).unwrap_or(0);
-                return Ok(Value::Number(Number::Integer(value)));
+                return Ok(Value::from(value));
             }
             _ => return Ok(Value::Nothing),
         }
@@ -502,12 +544,9 @@ impl Machine<'_> {
         let between = self.text(&arguments[0])?;
         let mut texts = Vec::new();
         for argument in &arguments[1..] {
-            if matches!(argument, Node::Arguments) {
-                texts.push(Vec::new());
-                let values = self.context.records.iter().flat_map(|record| &record.values);
-                texts.extend(values.cloned());
-            } else {
-                texts.push(self.text(argument)?);
+            match argument {
+                Node::Elements => texts.extend(self.environment.elements()),
+                argument => texts.push(self.text(argument)?),
             }
         }
         self.limited(texts.join(&between[..]))
@@ -526,7 +565,7 @@ impl Machine<'_> {
             let end = at.map_or(text.len(), |at| (at + part.len()).min(text.len()));
             memchr::memmem::rfind(&text[..end], &part)
         };
-        Ok(found.map_or(Value::Number(Number::Integer(-1)), Value::integer))
+        Ok(found.map_or(Value::from(-1_i64), Value::count))
     }
 }
 
@@ -565,11 +604,7 @@ fn next_text(mut text: Vec<u8>) -> Vec<u8> {
     text
 }
 
-fn arithmetic(
-    operator: Binary,
-    left: Number,
-    right: Number,
-) -> std::result::Result<Number, &'static str> {
+fn arithmetic(operator: Binary, left: Number, right: Number) -> Result<Number, &'static str> {
     let (x, y) = (left.as_f64(), right.as_f64());
     let integers = match (left, right) {
         (Number::Integer(left), Number::Integer(right)) => Some((left, right)),
@@ -593,32 +628,4 @@ fn arithmetic(
         }
         _ => number::whole(x.powf(y)),
     })
-}
-
-/// The date and time: `Y`, `m`, `d`, `H`, `M`, `S` and the characters between them.
-fn time_text(format: &str, local_time_s: i64) -> String {
-    let (days, seconds) = (local_time_s.div_euclid(86_400), local_time_s.rem_euclid(86_400));
-    // Days are counted in years that begin in March, so that a leap day is the last of its year;
-    // 719,468 days lie between 0000-03-01 and 1970-01-01.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * day_of_year + 2) / 153;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    let mut out = String::new();
-    for letter in format.chars() {
-        match letter {
-            'Y' => out += &format!("{year:04}"),
-            'm' => out += &format!("{month:02}"),
-            'd' => out += &format!("{:02}", day_of_year - (153 * from_march + 2) / 5 + 1),
-            'H' => out += &format!("{:02}", seconds / 3600),
-            'M' => out += &format!("{:02}", seconds / 60 % 60),
-            'S' => out += &format!("{:02}", seconds % 60),
-            other => out.push(other),
-        }
-    }
-    out
 }

@@ -1,65 +1,60 @@
-//! The texts in an expression: strings with variables, patterns, `tr///`, and variables themselves.
+//! The texts in a program: strings with variables, patterns, `tr///`, and variables themselves.
 
-use super::{Parser, program};
-use crate::TemplateError;
-use crate::expression::regexes::compile;
-use crate::expression::syntax::{Change, Node, Pattern, Substitute, Table, Target};
+use super::{Parser, Result};
+use crate::ParseError;
+use crate::regexes::compile;
+use crate::syntax::{Change, Dialect, Function, Node, Pattern, Substitute, Table, Target};
 
-type Result<T> = std::result::Result<T, TemplateError>;
+/// Where a variable is written: in a pattern a `{` after it may be a quantifier.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Text,
+    Pattern,
+}
 
-/// `$_`, `$name`, `$arg[2]`, `$1`, `$#arg`, `$$1`, `$job->seq()`, starting at the `$`.
+/// `$_`, `$name`, `$arg[2]`, `$1`, `$#arg`, `$$1`, `$name{key}`, starting at the `$`.
 pub(super) fn variable(parser: &mut Parser<'_>) -> Result<Node> {
+    variable_within(parser, Within::Text)
+}
+
+fn variable_within(parser: &mut Parser<'_>, within: Within) -> Result<Node> {
     let start = parser.place;
-    parser.place += 1;
-    if parser.code[parser.place..].starts_with(b"#arg") {
-        parser.place += 4;
-        return Ok(Node::ArgumentCount { last: true });
+    if parser.take_array("$#") {
+        return Ok(Node::ArrayLength { last: true });
     }
+    parser.place += 1;
     if let Some(text) = group(parser) {
         return Ok(Node::Text(text));
     }
-    let braced = parser.peek() == Some(b'{');
-    parser.place += usize::from(braced);
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let rest = &parser.code[parser.place..];
-    let mut length = rest.iter().take_while(|byte| is_name(byte)).count();
-    if rest.first().is_some_and(u8::is_ascii_digit) {
-        length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    }
-    let name = String::from_utf8_lossy(&rest[..length]).into_owned();
-    parser.place += length;
-    if braced {
-        if parser.peek() != Some(b'}') {
-            parser.place = start;
-            return Err(parser.refuse("the name of a variable is invalid"));
+    for &(text, own) in parser.dialect.spellings {
+        if parser.rest().starts_with(text.as_bytes()) {
+            parser.place += text.len();
+            return Ok(Node::Call(Function::Own(own), Vec::new()));
         }
-        parser.place += 1;
     }
-    let rest = &parser.code[parser.place..];
-    if name == "arg" && rest.starts_with(b"[") {
+    let mut is_reference = parser.take_sign(b'$');
+    let braced = parser.take_sign(b'{');
+    is_reference |= braced && parser.take_sign(b'$');
+    let name = variable_name(parser);
+    if braced && !parser.take_sign(b'}') {
+        parser.place = start;
+        return Err(parser.refuse("the name of a variable is invalid"));
+    }
+    let rest = parser.rest();
+    if parser.dialect.array == Some(&name) && rest.starts_with(b"[") {
         parser.place += 1;
         let index = parser.expression()?;
-        if !parser.take("]") {
-            return Err(parser.refuse("`]` is missing"));
-        }
-        return Ok(Node::Argument(Box::new(index)));
+        parser.expect("]")?;
+        return Ok(Node::Element(Box::new(index)));
     }
-    for (text, node) in [
-        ("->seq()", Node::Seq),
-        ("->slot()", Node::Slot),
-        ("->skip()", Node::Call(crate::expression::syntax::Function::Skip, Vec::new())),
-    ] {
-        if name == "job" && rest.starts_with(text.as_bytes()) {
-            parser.place += text.len();
-            return Ok(node);
-        }
+    if let Some(node) = hash_element(parser, &name, within)? {
+        return Ok(node);
     }
-    if name == "Global" && rest.starts_with(b"::max_jobs_running") {
-        parser.place += "::max_jobs_running".len();
-        return Ok(Node::Slots);
-    }
-    let is_other = ["[", "->", "::"].iter().any(|text| rest.starts_with(text.as_bytes()));
-    if name.is_empty() || name == "job" || (is_other && !braced && rest.starts_with(b"::")) {
+    let is_in_package = !braced && rest.starts_with(b"::");
+    let is_object = parser.dialect.spellings.iter().any(|(text, _)| {
+        text.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with("->"))
+    });
+    if name.is_empty() || is_reference || is_in_package || is_object {
         parser.place = start;
         return Err(parser.refuse("this variable is not supported"));
     }
@@ -69,9 +64,89 @@ pub(super) fn variable(parser: &mut Parser<'_>) -> Result<Node> {
     }
 }
 
+/// Letters, digits and `_`, or digits alone.
+fn variable_name(parser: &mut Parser<'_>) -> String {
+    let rest = parser.rest();
+    let is_number = rest.first().is_some_and(u8::is_ascii_digit);
+    let is_part = |byte: &&u8| match is_number {
+        true => byte.is_ascii_digit(),
+        false => byte.is_ascii_alphanumeric() || **byte == b'_',
+    };
+    let length = rest.iter().take_while(is_part).count();
+    parser.place += length;
+    String::from_utf8_lossy(&rest[..length]).into_owned()
+}
+
+/// `{key}` or `->{key}` after the name of a hash.
+fn hash_element(parser: &mut Parser<'_>, name: &str, within: Within) -> Result<Option<Node>> {
+    let rest = parser.rest();
+    let is_quantifier = within == Within::Pattern && rest.get(1).is_some_and(u8::is_ascii_digit);
+    let arrow = if rest.starts_with(b"->{") { 2 } else { 0 };
+    if is_quantifier || rest.get(arrow) != Some(&b'{') {
+        return Ok(None);
+    }
+    if !parser.dialect.has_hashes {
+        // A text may go on with `->{`, which only means something if there are hashes.
+        return match arrow {
+            0 => Err(parser.refuse(&format!("the hash `%{name}` is not supported"))),
+            _ => Ok(None),
+        };
+    }
+    parser.place += arrow;
+    let key = delimited(parser)?;
+    let key = key.trim_ascii();
+    let is_bare = key.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let key = match is_bare {
+        true => Node::Text(key.to_vec()),
+        false => parser.nested(|parser| parser.inner(key).program())?,
+    };
+    Ok(Some(Node::HashElement(name.to_owned(), Box::new(key))))
+}
+
+/// `<<TAG`, `<<"TAG"`, `<<'TAG'`: the lines after this one up to the one that is the tag.
+pub(super) fn lines(parser: &mut Parser<'_>) -> Result<Node> {
+    let start = parser.place;
+    parser.place += 2;
+    let is_plain = parser.peek() == Some(b'\'');
+    let tag = match parser.peek() {
+        Some(b'"' | b'\'') => delimited(parser)?,
+        _ => {
+            let word = parser.word_here().as_bytes().to_vec();
+            parser.place += word.len();
+            word
+        }
+    };
+    let after = parser.place;
+    parser.place = start;
+    if tag.is_empty() {
+        return Err(parser.refuse("`<<` needs the name of a last line"));
+    }
+    let begin = match parser.lines_taken {
+        Some((begin, end)) if begin > after => end,
+        _ => after + memchr::memchr(b'\n', &parser.code[after..]).map_or(0, |at| at + 1),
+    };
+    let mut end = begin;
+    for line in parser.code[begin..].split_inclusive(|byte| *byte == b'\n') {
+        if line.strip_suffix(b"\n").unwrap_or(line) == tag && begin > after {
+            let body = &parser.code[begin..end];
+            let line_end = after + memchr::memchr(b'\n', &parser.code[after..]).unwrap_or(0) + 1;
+            parser.lines_taken = Some((line_end, end + line.len()));
+            parser.place = after;
+            return if is_plain {
+                Ok(Node::Text(body.to_vec()))
+            } else {
+                interpolated(parser, body)
+            };
+        }
+        end += line.len();
+    }
+    let tag = String::from_utf8_lossy(&tag).into_owned();
+    Err(parser.refuse(&format!("no line says `{tag}`")))
+}
+
 /// `$$1` after its first `$`: what a group of a `--rpl` tag has matched.
 fn group(parser: &mut Parser<'_>) -> Option<Vec<u8>> {
-    let digits = parser.code[parser.place..].strip_prefix(b"$")?;
+    let digits = parser.rest().strip_prefix(b"$")?;
     let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let number: usize = std::str::from_utf8(&digits[..length]).ok()?.parse().ok()?;
     let text = parser.groups.get(number.checked_sub(1)?)?.clone();
@@ -92,7 +167,7 @@ pub(super) fn quoted(parser: &mut Parser<'_>) -> Result<Node> {
 
 /// `s///`, `tr///`, `y///`, `m//`, `q//`, `qq//` if one comes next.
 pub(super) fn quoting_word(parser: &mut Parser<'_>) -> Result<Option<Node>> {
-    let rest = &parser.code[parser.place..];
+    let rest = parser.rest();
     let found = ["s", "tr", "y", "m", "qq", "q", "qr"].into_iter().find(|word| {
         let Some(after) = rest.strip_prefix(word.as_bytes()) else { return false };
         let is_mark = |byte: u8| byte.is_ascii_punctuation() && !b"=;)_".contains(&byte);
@@ -126,10 +201,10 @@ fn delimited(parser: &mut Parser<'_>) -> Result<Vec<u8>> {
     let mut body = Vec::new();
     parser.place += 1;
     while let Some(byte) = parser.peek() {
-        parser.place += 1;
-        if byte == b'\\' && parser.peek().is_some() {
-            body.extend([byte, parser.code[parser.place]]);
-            parser.place += 1;
+        parser.step();
+        if let (b'\\', Some(escaped)) = (byte, parser.peek()) {
+            body.extend([byte, escaped]);
+            parser.step();
             continue;
         }
         if byte == close && depth == 0 {
@@ -169,7 +244,7 @@ fn second(parser: &mut Parser<'_>, mark: u8) -> Result<Vec<u8>> {
 }
 
 fn flags(parser: &mut Parser<'_>, allowed: &str) -> Result<String> {
-    let rest = &parser.code[parser.place..];
+    let rest = parser.rest();
     let length = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let flags = String::from_utf8_lossy(&rest[..length]).into_owned();
     // `s/a/b/ or ...` has a blank before `or`, so letters here are flags.
@@ -181,7 +256,7 @@ fn flags(parser: &mut Parser<'_>, allowed: &str) -> Result<String> {
 }
 
 fn matching(parser: &mut Parser<'_>, body: &[u8]) -> Result<Node> {
-    let flags = flags(parser, "imsxo")?;
+    let flags = flags(parser, "gimsxo")?;
     let pattern = pattern(parser, body, &flags)?;
     let of = Box::new(Node::Variable("_".to_owned()));
     Ok(Node::Match { of, pattern, negated: false })
@@ -192,11 +267,8 @@ fn substitution(parser: &mut Parser<'_>, body: &[u8], mark: u8) -> Result<Node> 
     let flags = flags(parser, "gimsxoer")?;
     let pattern = pattern(parser, body, &flags)?;
     let to = if flags.contains('e') {
-        parser.depth += 1;
         let code = unescaped(&to, mark);
-        let inner = program(&code, parser.groups)?;
-        parser.depth -= 1;
-        inner
+        parser.nested(|parser| parser.inner(&code).program())?
     } else {
         interpolated(parser, &to)?
     };
@@ -228,10 +300,14 @@ fn pattern(parser: &mut Parser<'_>, body: &[u8], flags: &str) -> Result<Pattern>
     let parts = parts(parser, body, true)?;
     if parts.iter().all(|part| matches!(part, Node::Text(_))) {
         let text: Vec<u8> = parts.iter().flat_map(text_of).copied().collect();
-        let regex = compile(&text, &flags).map_err(TemplateError::Expression)?;
+        let regex = compile(&text, &flags).map_err(|why| invalid(parser, why))?;
         return Ok(Pattern::Fixed(regex));
     }
     Ok(Pattern::Variable { parts, flags })
+}
+
+fn invalid(parser: &Parser<'_>, message: String) -> ParseError {
+    ParseError { line: parser.line(), message }
 }
 
 fn text_of(node: &Node) -> &[u8] {
@@ -253,7 +329,8 @@ fn interpolated(parser: &mut Parser<'_>, body: &[u8]) -> Result<Node> {
 
 /// Texts and variables, in turn.
 fn parts(parser: &mut Parser<'_>, body: &[u8], is_pattern: bool) -> Result<Vec<Node>> {
-    let mut inner = Parser { code: body, place: 0, groups: parser.groups, depth: parser.depth };
+    let mut inner = parser.inner(body);
+    let within = if is_pattern { Within::Pattern } else { Within::Text };
     let mut parts: Vec<Node> = Vec::new();
     let mut text = Vec::new();
     while let Some(byte) = inner.peek() {
@@ -264,12 +341,12 @@ fn parts(parser: &mut Parser<'_>, body: &[u8], is_pattern: bool) -> Result<Vec<N
                 continue;
             }
             (b'$', Some(next)) if begins_variable(next, is_pattern) => {
-                let is_group = next == b'$' && group_follows(&inner);
-                if next == b'$' && !is_group { None } else { Some(variable(&mut inner)?) }
+                let is_alone = next == b'$' && !group_follows(&inner) && !reference_follows(&inner);
+                if is_alone { None } else { Some(variable_within(&mut inner, within)?) }
             }
-            (b'@', Some(b'a')) if body[inner.place..].starts_with(b"@arg") => {
-                inner.place += 4;
-                Some(Node::Arguments)
+            (b'@', _) if inner.take_array("@") => Some(Node::Elements),
+            (b'@', Some(b'a'..=b'z' | b'A'..=b'Z' | b'_')) => {
+                return Err(inner.refuse("an array is not supported in a text (write `\\@`)"));
             }
             _ => None,
         };
@@ -293,6 +370,12 @@ fn group_follows(parser: &Parser<'_>) -> bool {
     parser.code.get(parser.place + 2).is_some_and(u8::is_ascii_digit) && !parser.groups.is_empty()
 }
 
+/// Whether `$$name` comes, which is an element of a hash.
+fn reference_follows(parser: &Parser<'_>) -> bool {
+    let next = parser.code.get(parser.place + 2);
+    parser.dialect.has_hashes && next.is_some_and(|next| next.is_ascii_alphabetic())
+}
+
 fn begins_variable(next: u8, is_pattern: bool) -> bool {
     next.is_ascii_alphanumeric() || matches!(next, b'_' | b'$') || (next == b'{' && !is_pattern)
 }
@@ -312,7 +395,7 @@ fn escape(parser: &mut Parser<'_>, is_pattern: bool, text: &mut Vec<u8>) {
         b'e' => 0x1b,
         b'0' => 0,
         b'x' => {
-            let rest = &parser.code[parser.place..];
+            let rest = parser.rest();
             let length = rest.iter().take(2).take_while(|byte| byte.is_ascii_hexdigit()).count();
             parser.place += length;
             let digits = String::from_utf8_lossy(&rest[..length]).into_owned();
@@ -366,9 +449,12 @@ fn translation(parser: &mut Parser<'_>, body: &[u8], mark: u8) -> Result<Node> {
     Ok(Node::Translate { of, table: Box::new(table) })
 }
 
+static NO_DIALECT: Dialect =
+    Dialect { functions: &[], own: &[], spellings: &[], array: None, has_hashes: false };
+
 /// The bytes of a set such as `a-z\n`.
 fn set(text: &[u8]) -> Vec<u8> {
-    let mut parser = Parser { code: text, place: 0, groups: &[], depth: 0 };
+    let mut parser = Parser::new(text, &NO_DIALECT, &[]);
     let mut bytes: Vec<u8> = Vec::new();
     let mut is_range = false;
     while let Some(byte) = parser.peek() {

@@ -1,18 +1,18 @@
-//! The syntax tree of an expression, and the tables of its operators.
+//! The syntax tree of a program, what a dialect offers, and the tables of its operators.
 
 use regex::bytes::Regex;
 
-/// A part of an expression.
+use super::number::Number;
+
+/// A part of a program.
 #[derive(Clone, Debug)]
-pub(super) enum Node {
-    /// Nothing: an empty block.
+pub(crate) enum Node {
+    /// `undef`, and an empty block.
     Nothing,
     /// A fixed text.
     Text(Vec<u8>),
-    /// A fixed whole number.
-    Integer(i64),
-    /// A fixed number with a fraction.
-    Float(f64),
+    /// A fixed number.
+    Number(Number),
     /// A text made of parts.
     Joined(Vec<Node>),
     /// `$name`; `$_` is the value.
@@ -20,19 +20,13 @@ pub(super) enum Node {
     /// `$1`: a group of the last match.
     Group(usize),
     /// `$arg[2]`.
-    Argument(Box<Node>),
+    Element(Box<Node>),
     /// `@arg` as a number, and `$#arg`, which is one less.
-    ArgumentCount { last: bool },
-    /// `@arg` in a text or a list: all values, separated by blanks.
-    Arguments,
-    /// `seq()` and its synonyms.
-    Seq,
-    /// The slot.
-    Slot,
-    /// The number of all jobs.
-    Total,
-    /// How many jobs may run at the same time.
-    Slots,
+    ArrayLength { last: bool },
+    /// `@arg` in a text or a list: all elements, separated by blanks.
+    Elements,
+    /// `$name{key}`, `$$name{key}`, `$name->{key}`.
+    HashElement(String, Box<Node>),
     /// `a = b`, `a += b`.
     Assign(Option<Binary>, Box<Target>, Box<Node>),
     /// `a ||= b` and its like.
@@ -47,10 +41,14 @@ pub(super) enum Node {
     Not(Box<Node>),
     /// `-a`.
     Negate(Box<Node>),
-    /// `a ? b : c`, and `if`.
-    If(Box<Node>, Box<Node>, Box<Node>),
-    /// Statements.
-    Block(Vec<Node>),
+    /// `a ? b : c`, and `if`; without the last part the condition is the value.
+    If(Box<Node>, Box<Node>, Option<Box<Node>>),
+    /// Statements, each with its line.
+    Block(Vec<(usize, Node)>),
+    /// `return a`.
+    Return(Box<Node>),
+    /// `die a`.
+    Die(Box<Node>),
     /// `/re/`.
     Match { of: Box<Node>, pattern: Pattern, negated: bool },
     /// `s/re/text/`.
@@ -63,27 +61,29 @@ pub(super) enum Node {
 
 /// The target of an assignment.
 #[derive(Clone, Debug)]
-pub(super) enum Target {
+pub(crate) enum Target {
     /// `$name`.
     Variable(String),
+    /// `$name{key}`.
+    HashElement(String, Node),
     /// `substr($name, from, count)`.
     Part { of: Box<Target>, from: Node, count: Option<Node> },
 }
 
 /// `s///`.
 #[derive(Clone, Debug)]
-pub(super) struct Substitute {
-    pub(super) of: Target,
-    pub(super) pattern: Pattern,
-    pub(super) to: Node,
-    pub(super) every: bool,
+pub(crate) struct Substitute {
+    pub(crate) of: Target,
+    pub(crate) pattern: Pattern,
+    pub(crate) to: Node,
+    pub(crate) every: bool,
     /// The changed text is the result (`r`), and the variable is not changed.
-    pub(super) is_result: bool,
+    pub(crate) is_result: bool,
 }
 
 /// A regular expression.
 #[derive(Clone, Debug)]
-pub(super) enum Pattern {
+pub(crate) enum Pattern {
     /// Compiled when it was parsed.
     Fixed(Regex),
     /// Contains variables: compiled when it is evaluated.
@@ -92,27 +92,27 @@ pub(super) enum Pattern {
 
 /// `tr///`: what happens to each byte.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// The replacement; the byte itself if it is only counted.
-    pub(super) to: [Change; 256],
-    pub(super) squeeze: bool,
-    pub(super) is_result: bool,
+    pub(crate) to: [Change; 256],
+    pub(crate) squeeze: bool,
+    pub(crate) is_result: bool,
 }
 
 /// What happens to a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
-    /// It is not in the set.
+pub(crate) enum Change {
+    /// The byte is not in the set.
     None,
-    /// It is counted and deleted.
+    /// The byte is counted and deleted.
     Delete,
-    /// It is counted and replaced.
+    /// The byte is counted and replaced.
     To(u8),
 }
 
 /// Operators that evaluate both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Binary {
+pub(crate) enum Binary {
     Add,
     Subtract,
     Multiply,
@@ -139,18 +139,34 @@ pub(super) enum Binary {
 
 /// Operators that evaluate their right side only if needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Logic {
+pub(crate) enum Logic {
     And,
     Or,
     DefinedOr,
 }
 
-/// Functions of Perl, and functions that depend on the job.
+/// What a program may use besides operators, conditions, scalars and patterns.
+#[derive(Debug)]
+pub struct Dialect {
+    /// Functions of Perl by name; `return` and `die` are among them.
+    pub functions: &'static [&'static str],
+    /// Functions that Perl does not have.
+    pub own: &'static [OwnFunction],
+    /// What may follow a `$` and stands for a call of an own function: `job->seq()`, `seq`.
+    pub spellings: &'static [(&'static str, &'static str)],
+    /// The array that can be read.
+    pub array: Option<&'static str>,
+    /// Whether there are hashes.
+    pub has_hashes: bool,
+}
+
+/// A function that the environment offers: its name, and its least and most arguments.  If these are
+/// 0 and 1, the default argument is `$_`.
+pub type OwnFunction = (&'static str, usize, usize);
+
+/// Functions of Perl, and of the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Function {
-    Skip,
-    Unquoted,
-    Quote,
+pub(crate) enum Function {
     Length,
     Substr,
     Index,
@@ -172,19 +188,21 @@ pub(super) enum Function {
     Chr,
     Reverse,
     Defined,
-    /// The date and time in this format.
-    Time(&'static str),
+    /// A function of the environment.
+    Own(&'static str),
 }
 
 impl Function {
-    /// The function of this name, and its least and most arguments.  If these are 0 and 1, the
-    /// default argument is the value.
-    pub(super) fn of_name(name: &str) -> Option<(Self, usize, usize)> {
+    /// The function of this name, and its least and most arguments, if the dialect has it.
+    pub(crate) fn of_name(name: &str, dialect: &Dialect) -> Option<(Self, usize, usize)> {
         use Function as F;
+        if let Some(&(name, least, most)) = dialect.own.iter().find(|(own, ..)| *own == name) {
+            return Some((F::Own(name), least, most));
+        }
+        if !dialect.functions.contains(&name) {
+            return None;
+        }
         Some(match name {
-            "skip" => (F::Skip, 0, 0),
-            "uq" => (F::Unquoted, 0, 0),
-            "Q" | "shell_quote" | "shell_quote_scalar" => (F::Quote, 1, 1),
             "length" => (F::Length, 0, 1),
             "substr" => (F::Substr, 2, 3),
             "index" => (F::Index, 2, 3),
@@ -206,16 +224,6 @@ impl Function {
             "chr" => (F::Chr, 0, 1),
             "reverse" => (F::Reverse, 0, 1),
             "defined" => (F::Defined, 0, 1),
-            "yyyy_mm_dd_hh_mm_ss" => (F::Time("Y-m-dTH:M:S"), 0, 0),
-            "yyyy_mm_dd_hh_mm" => (F::Time("Y-m-dTH:M"), 0, 0),
-            "yyyy_mm_dd" => (F::Time("Y-m-d"), 0, 0),
-            "hh_mm_ss" => (F::Time("H:M:S"), 0, 0),
-            "hh_mm" => (F::Time("H:M"), 0, 0),
-            "yyyymmddhhmmss" => (F::Time("YmdHMS"), 0, 0),
-            "yyyymmddhhmm" => (F::Time("YmdHM"), 0, 0),
-            "yyyymmdd" => (F::Time("Ymd"), 0, 0),
-            "hhmmss" => (F::Time("HMS"), 0, 0),
-            "hhmm" => (F::Time("HM"), 0, 0),
             _ => return None,
         })
     }
@@ -225,7 +233,7 @@ impl Function {
 const ARGUMENTS_MAX: usize = 64;
 
 /// Binary operators by precedence, lowest first; within a row longer ones first.
-pub(super) const LEVELS: &[&[(&str, Operator)]] = &[
+pub(crate) const LEVELS: &[&[(&str, Operator)]] = &[
     &[("||", Operator::Logic(Logic::Or)), ("//", Operator::Logic(Logic::DefinedOr))],
     &[("&&", Operator::Logic(Logic::And))],
     &[
@@ -259,15 +267,19 @@ pub(super) const LEVELS: &[&[(&str, Operator)]] = &[
     ],
 ];
 
+/// The level of what follows a function of one argument without parentheses: between comparisons
+/// and `+`.
+pub(crate) const NAMED_UNARY: usize = 4;
+
 /// An operator of [`LEVELS`].
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Operator {
+pub(crate) enum Operator {
     Binary(Binary),
     Logic(Logic),
 }
 
 /// Assignment operators, longest first.
-pub(super) const ASSIGNING: &[(&str, Option<Operator>)] = &[
+pub(crate) const ASSIGNING: &[(&str, Option<Operator>)] = &[
     ("**=", Some(Operator::Binary(Binary::Power))),
     ("||=", Some(Operator::Logic(Logic::Or))),
     ("&&=", Some(Operator::Logic(Logic::And))),

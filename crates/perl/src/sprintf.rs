@@ -1,7 +1,8 @@
 //! `sprintf`: the formats of printf(3) for numbers and texts.
 
 use super::number::{general, scientific};
-use super::value::{TEXT_BYTES_MAX, Value};
+use super::run::Fault;
+use super::value::Value;
 
 /// The format of one value: `%-08.3f`.
 #[derive(Default)]
@@ -16,7 +17,7 @@ struct Format {
 }
 
 /// Formats the values by the first, which is the format string.
-pub(super) fn sprintf(values: &[Value]) -> Result<Vec<u8>, String> {
+pub(crate) fn sprintf(values: &[Value], text_bytes_max: usize) -> Result<Vec<u8>, Fault> {
     let Some((format, mut values)) = values.split_first() else { return Ok(Vec::new()) };
     let format = format.clone().into_text();
     let mut rest = format.as_slice();
@@ -24,9 +25,9 @@ pub(super) fn sprintf(values: &[Value]) -> Result<Vec<u8>, String> {
     while let Some(place) = memchr::memchr(b'%', rest) {
         out.extend_from_slice(&rest[..place]);
         rest = &rest[place + 1..];
-        let (length, how) = read(rest)?;
+        let (length, how) = read(rest, text_bytes_max)?;
         let Some(letter) = rest.get(length).copied() else {
-            return Err("has a format that ends after its `%`".to_owned());
+            return Err(Fault::new("has a format that ends after its `%`"));
         };
         rest = &rest[length + 1..];
         if letter == b'%' {
@@ -47,7 +48,7 @@ pub(super) fn sprintf(values: &[Value]) -> Result<Vec<u8>, String> {
 }
 
 /// Parses flags, width and precision, and skips sizes (`%ld`).
-fn read(text: &[u8]) -> Result<(usize, Format), String> {
+fn read(text: &[u8], text_bytes_max: usize) -> Result<(usize, Format), Fault> {
     let mut how = Format::default();
     let mut place = 0;
     loop {
@@ -61,17 +62,14 @@ fn read(text: &[u8]) -> Result<(usize, Format), String> {
         }
         place += 1;
     }
-    let number = |place: &mut usize| -> Result<usize, String> {
+    let number = |place: &mut usize| -> Result<usize, Fault> {
         let start = *place;
         while text.get(*place).is_some_and(u8::is_ascii_digit) {
             *place += 1;
         }
         let digits = std::str::from_utf8(&text[start..*place]).unwrap_or("");
         let value = if digits.is_empty() { Ok(0) } else { digits.parse() };
-        value
-            .ok()
-            .filter(|value| *value <= TEXT_BYTES_MAX)
-            .ok_or_else(|| "makes a text longer than any argument can be".to_owned())
+        value.ok().filter(|value| *value <= text_bytes_max).ok_or(Fault::TooLong)
     };
     how.width = number(&mut place)?;
     if text.get(place) == Some(&b'.') {
@@ -87,7 +85,7 @@ fn read(text: &[u8]) -> Result<(usize, Format), String> {
 /// Most digits after the decimal point: more than any 64-bit number has.
 const DIGITS_MAX: usize = 400;
 
-fn one(letter: u8, how: &Format, value: Value, out: &mut Vec<u8>) -> Result<(), String> {
+fn one(letter: u8, how: &Format, value: Value, out: &mut Vec<u8>) -> Result<(), Fault> {
     let digits = how.precision.unwrap_or(6).min(DIGITS_MAX);
     let number = value.number();
     let body = match letter {
@@ -112,7 +110,7 @@ fn one(letter: u8, how: &Format, value: Value, out: &mut Vec<u8>) -> Result<(), 
         b'g' => general(number.as_f64(), digits),
         b'G' => general(number.as_f64(), digits).to_uppercase(),
         other => {
-            return Err(format!("uses the unsupported format `%{}`", other as char));
+            return Err(Fault::Failed(format!("uses the unsupported format `%{}`", other as char)));
         }
     };
     let is_integer = !matches!(letter, b'f' | b'F' | b'e' | b'E' | b'g' | b'G');

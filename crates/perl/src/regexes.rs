@@ -9,8 +9,11 @@ use regex::bytes::{Regex, RegexBuilder};
 /// Most memory of a compiled pattern in bytes: enough for `\w{1000}`.
 const REGEX_BYTES_MAX: usize = 1 << 20;
 
-/// Compiles a pattern; the flags are some of `i`, `m`, `s`, `x`.
-pub(super) fn compile(pattern: &[u8], flags: &str) -> Result<Regex, String> {
+/// Compiles a pattern of Perl; the flags are some of `i`, `m`, `s`, `x`.
+///
+/// # Errors
+/// If the pattern is invalid, too large, or uses look-around or back-references.
+pub fn compile(pattern: &[u8], flags: &str) -> Result<Regex, String> {
     let mut text = format!("(?{flags}-u)");
     let mut bytes = pattern.iter().copied();
     while let Some(byte) = bytes.next() {

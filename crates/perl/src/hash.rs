@@ -1,10 +1,12 @@
-//! `SnmpOptions`: the inside of a Perl hash, `name => value, 'name', value`.
+//! The inside of a hash: `name => value, 'name', value`.
 //!
-//! MRTG evaluates it as Perl.  Here names, texts in quotes, numbers and `undef` are taken; anything
-//! else is refused by what it is.
+//! Names, texts in quotes, numbers and `undef` are taken; anything else is refused by what it is.
 
-/// The pairs, in their order.
-pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, String> {
+/// The pairs of a hash, in their order.
+///
+/// # Errors
+/// If a part is not a name, a text, a number or `undef`, or a comma is missing.
+pub fn parse(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut scanner = Scanner { rest: text };
     let mut items: Vec<String> = Vec::new();
     loop {

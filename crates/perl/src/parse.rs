@@ -1,73 +1,146 @@
-//! Parses the text of an expression to a tree.
+//! Parses the text of a program to a tree.
 //!
 //! A recursive-descent parser with one position in the text; the meaning of a `/` or an `s` follows
 //! from its context.  Unsupported features are rejected by name.
 
 mod text;
 
-use super::syntax::{ASSIGNING, Function, LEVELS, Logic, Node, Operator, Target};
-use crate::TemplateError;
+use super::ParseError;
+use super::number::Literal;
+use super::syntax::{
+    ASSIGNING, Binary, Dialect, Function, LEVELS, Logic, NAMED_UNARY, Node, Operator, Target,
+};
 
-/// Most nested levels of an expression: people write a handful, and each uses some of the stack.
-const DEPTH_MAX: usize = 48;
+/// Most nested levels of a program, two for each parenthesis: people write a handful, and each uses
+/// some of the stack.
+const DEPTH_MAX: usize = 200;
+/// Operators of one statement, with those around it: each may be a level of the tree.
+const OPERATORS_MAX: usize = 500;
+/// Bytes of a program; templates that are in use have some kilobytes.
+const PROGRAM_BYTES_MAX: usize = 1 << 20;
 
-type Result<T> = std::result::Result<T, TemplateError>;
+type Result<T> = std::result::Result<T, ParseError>;
 
 /// Parses all statements.
-pub(super) fn program(code: &[u8], groups: &[Vec<u8>]) -> Result<Node> {
-    let mut parser = Parser { code, place: 0, groups, depth: 0 };
-    let block = parser.statements(false)?;
-    if parser.place < code.len() {
-        return Err(parser.refuse("it cannot be parsed from here on"));
+pub(crate) fn program(code: &[u8], dialect: &Dialect, groups: &[Vec<u8>]) -> Result<Node> {
+    if code.len() > PROGRAM_BYTES_MAX {
+        let message = format!("a program has at most {PROGRAM_BYTES_MAX} bytes");
+        return Err(ParseError { line: 1, message });
     }
-    Ok(block)
+    Parser::new(code, dialect, groups).program()
 }
 
 pub(super) struct Parser<'a> {
-    pub(super) code: &'a [u8],
-    pub(super) place: usize,
+    code: &'a [u8],
+    place: usize,
+    dialect: &'a Dialect,
     /// The values of `$$1`, `$$2` ....
-    pub(super) groups: &'a [Vec<u8>],
-    pub(super) depth: usize,
+    groups: &'a [Vec<u8>],
+    /// The line of the beginning of the code.
+    first_line: usize,
+    /// The end of the line that has `<<TAG`, and of the lines of that text, which follow it.
+    lines_taken: Option<(usize, usize)>,
+    depth: usize,
+    operator_count: usize,
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
+    fn new(code: &'a [u8], dialect: &'a Dialect, groups: &'a [Vec<u8>]) -> Self {
+        Parser {
+            code,
+            place: 0,
+            dialect,
+            groups,
+            first_line: 1,
+            lines_taken: None,
+            depth: 0,
+            operator_count: 0,
+        }
+    }
+
+    /// A parser of a text inside of this one, which was taken up to the current position.
+    fn inner<'b>(&'b self, code: &'b [u8]) -> Parser<'b> {
+        let first_line = self.line();
+        Parser {
+            first_line,
+            depth: self.depth,
+            operator_count: self.operator_count,
+            ..Parser::new(code, self.dialect, self.groups)
+        }
+    }
+
+    fn program(&mut self) -> Result<Node> {
+        let block = self.statements(false)?;
+        if self.place < self.code.len() {
+            return Err(self.refuse("it cannot be parsed from here on"));
+        }
+        Ok(block)
+    }
+
+    /// The line of the current position, from 1.
+    fn line(&self) -> usize {
+        let before = &self.code[..self.place.min(self.code.len())];
+        self.first_line + memchr::memchr_iter(b'\n', before).count()
+    }
+
     /// An error about the current position.
-    pub(super) fn refuse(&self, why: &str) -> TemplateError {
+    fn refuse(&self, why: &str) -> ParseError {
         let rest = self.code.get(self.place..).unwrap_or(b"");
-        let shown = &rest[..rest.len().min(30)];
-        let all = String::from_utf8_lossy(self.code);
-        let near = match shown {
+        let near = match &rest[..rest.len().min(30)] {
             b"" => "its end".to_owned(),
             shown => format!("\"{}\"", String::from_utf8_lossy(shown).trim_end()),
         };
-        TemplateError::Expression(format!("{why}: near {near} in the expression {{={all}=}}"))
+        ParseError { line: self.line(), message: format!("{why}: near {near}") }
     }
 
-    pub(super) fn peek(&self) -> Option<u8> {
+    fn peek(&self) -> Option<u8> {
         self.code.get(self.place).copied()
     }
 
-    pub(super) fn blanks(&mut self) {
-        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
-            self.place += 1;
+    fn rest(&self) -> &'a [u8] {
+        self.code.get(self.place..).unwrap_or(b"")
+    }
+
+    /// Skips blanks and comments.
+    fn blanks(&mut self) {
+        while let Some(byte) = self.peek() {
+            if byte == b'#' {
+                self.place += memchr::memchr(b'\n', self.rest()).unwrap_or(self.rest().len());
+            } else if byte.is_ascii_whitespace() {
+                self.step();
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Goes on by a byte, and after a line over the lines of its `<<TAG`.
+    fn step(&mut self) {
+        self.place += 1;
+        match self.lines_taken {
+            Some((begin, end)) if begin == self.place => self.place = end,
+            _ => {}
         }
     }
 
     fn is_at(&self, text: &str) -> bool {
-        let Some(rest) = self.code[self.place..].strip_prefix(text.as_bytes()) else {
-            return false;
-        };
+        let Some(rest) = self.rest().strip_prefix(text.as_bytes()) else { return false };
         // A word ends before a character that is no letter, digit or underscore.
         let is_word = text.as_bytes()[0].is_ascii_alphabetic();
         !is_word || !rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
     }
 
     /// Takes the text if it comes next, after blanks.
-    pub(super) fn take(&mut self, text: &str) -> bool {
+    fn take(&mut self, text: &str) -> bool {
         self.blanks();
         let is_here = self.is_at(text);
         self.place += if is_here { text.len() } else { 0 };
+        is_here
+    }
+
+    fn take_sign(&mut self, sign: u8) -> bool {
+        let is_here = self.peek() == Some(sign);
+        self.place += usize::from(is_here);
         is_here
     }
 
@@ -86,50 +159,59 @@ impl Parser<'_> {
         result
     }
 
+    fn count_operator(&mut self) -> Result<()> {
+        self.operator_count += 1;
+        match self.operator_count > OPERATORS_MAX {
+            true => Err(self.refuse("it has too many operators")),
+            false => Ok(()),
+        }
+    }
+
     fn statements(&mut self, in_block: bool) -> Result<Node> {
         let mut statements = Vec::new();
         loop {
             while self.take(";") {}
-            self.blanks();
             if self.peek().is_none() || (in_block && self.peek() == Some(b'}')) {
                 break;
             }
-            statements.push(self.statement()?);
+            let line = self.line();
+            let operator_count = self.operator_count;
+            let (statement, is_block) = self.statement()?;
+            self.operator_count = operator_count;
+            statements.push((line, statement));
             self.blanks();
-            let after_block = self.code[..self.place].trim_ascii_end().ends_with(b"}");
-            if !matches!(self.peek(), None | Some(b';' | b'}')) && !after_block {
-                return Err(self.refuse("an operator or `;` is missing"));
+            if !matches!(self.peek(), None | Some(b';' | b'}')) && !is_block {
+                return Err(match self.word_here() {
+                    "" => self.refuse("an operator or `;` is missing"),
+                    word => self.refuse(&format!("`{word}` is not supported here")),
+                });
             }
         }
-        Ok(match statements.len() {
-            0 => Node::Nothing,
-            1 => statements.remove(0),
+        Ok(match &mut statements[..] {
+            [] => Node::Nothing,
+            [(1, only)] => std::mem::replace(only, Node::Nothing),
             _ => Node::Block(statements),
         })
     }
 
-    fn statement(&mut self) -> Result<Node> {
-        for word in ["for", "foreach", "while", "until", "do", "map", "grep", "return", "sub"] {
-            if self.is_at(word) {
-                return Err(self.refuse(&format!("`{word}` is not supported")));
-            }
-        }
+    /// A statement, and whether it ends with a block.
+    fn statement(&mut self) -> Result<(Node, bool)> {
         if self.take("if") {
-            return self.nested(|parser| parser.condition(false));
+            return Ok((self.nested(|parser| parser.condition(false))?, true));
         }
         if self.take("unless") {
-            return self.nested(|parser| parser.condition(true));
+            return Ok((self.nested(|parser| parser.condition(true))?, true));
         }
         let node = self.expression()?;
         let (is_if, is_unless) = (self.take("if"), self.take("unless"));
         if !is_if && !is_unless {
-            return Ok(node);
+            return Ok((node, false));
         }
         let mut condition = self.expression()?;
         if is_unless {
             condition = Node::Not(Box::new(condition));
         }
-        Ok(Node::If(Box::new(condition), Box::new(node), Box::new(Node::Nothing)))
+        Ok((Node::If(Box::new(condition), Box::new(node), None), false))
     }
 
     /// What follows `if`, `unless` or `elsif`.
@@ -142,13 +224,13 @@ impl Parser<'_> {
         }
         let then = self.block()?;
         let otherwise = if self.take("elsif") {
-            self.nested(|parser| parser.condition(false))?
+            Some(self.nested(|parser| parser.condition(false))?)
         } else if self.take("else") {
-            self.block()?
+            Some(self.block()?)
         } else {
-            Node::Nothing
+            None
         };
-        Ok(Node::If(Box::new(condition), Box::new(then), Box::new(otherwise)))
+        Ok(Node::If(Box::new(condition), Box::new(then), otherwise.map(Box::new)))
     }
 
     fn block(&mut self) -> Result<Node> {
@@ -159,10 +241,11 @@ impl Parser<'_> {
     }
 
     /// With `or`, `and` and `not`, which have the lowest precedence.
-    pub(super) fn expression(&mut self) -> Result<Node> {
+    fn expression(&mut self) -> Result<Node> {
         self.nested(|parser| {
             let mut left = parser.conjunction()?;
             while parser.take("or") {
+                parser.count_operator()?;
                 let right = parser.conjunction()?;
                 left = Node::Logic(Logic::Or, Box::new(left), Box::new(right));
             }
@@ -173,6 +256,7 @@ impl Parser<'_> {
     fn conjunction(&mut self) -> Result<Node> {
         let mut left = self.negation()?;
         while self.take("and") {
+            self.count_operator()?;
             let right = self.negation()?;
             left = Node::Logic(Logic::And, Box::new(left), Box::new(right));
         }
@@ -187,7 +271,7 @@ impl Parser<'_> {
         self.assignment()
     }
 
-    pub(super) fn assignment(&mut self) -> Result<Node> {
+    fn assignment(&mut self) -> Result<Node> {
         self.nested(|parser| {
             let start = parser.place;
             let left = parser.choice()?;
@@ -208,7 +292,7 @@ impl Parser<'_> {
 
     fn assigning(&mut self) -> Option<(&'static str, Option<Operator>)> {
         self.blanks();
-        let rest = &self.code[self.place..];
+        let rest = self.rest();
         if rest.starts_with(b"==") || rest.starts_with(b"=~") {
             return None;
         }
@@ -223,33 +307,41 @@ impl Parser<'_> {
         let then = self.assignment()?;
         self.expect(":")?;
         let otherwise = self.assignment()?;
-        Ok(Node::If(Box::new(condition), Box::new(then), Box::new(otherwise)))
+        Ok(Node::If(Box::new(condition), Box::new(then), Some(Box::new(otherwise))))
     }
 
-    pub(super) fn level(&mut self, level: usize) -> Result<Node> {
-        let Some(operators) = LEVELS.get(level) else { return self.binding() };
-        let mut left = self.level(level + 1)?;
-        loop {
-            self.blanks();
-            if self.assigning().is_some() {
-                return Ok(left);
-            }
-            // `**` is the power operator, and `..` is not supported.
-            let is_order = self.is_at("<=>");
-            let fits = |text: &str| self.is_at(text) && (!is_order || text == "<=>");
-            let Some((text, operator)) = operators.iter().find(|(text, _)| fits(text)) else {
-                return Ok(left);
-            };
-            if self.is_at("..") || self.is_at("**") || self.is_at("<<") || self.is_at(">>") {
-                return Err(self.refuse("this operator is not supported"));
-            }
-            self.place += text.len();
+    /// Operators of this level and those that bind more tightly.
+    fn level(&mut self, least: usize) -> Result<Node> {
+        let mut left = self.binding()?;
+        while let Some((level, operator)) = self.operator(least)? {
+            self.count_operator()?;
             let right = Box::new(self.level(level + 1)?);
             left = match operator {
-                Operator::Binary(operator) => Node::Binary(*operator, Box::new(left), right),
-                Operator::Logic(logic) => Node::Logic(*logic, Box::new(left), right),
+                Operator::Binary(operator) => Node::Binary(operator, Box::new(left), right),
+                Operator::Logic(logic) => Node::Logic(logic, Box::new(left), right),
             };
         }
+        Ok(left)
+    }
+
+    /// Takes the operator that comes next, if it is of this level or binds more tightly.
+    fn operator(&mut self, least: usize) -> Result<Option<(usize, Operator)>> {
+        if self.assigning().is_some() {
+            return Ok(None);
+        }
+        let all = LEVELS.iter().enumerate().flat_map(|(level, operators)| {
+            operators.iter().map(move |(text, operator)| (level, *text, *operator))
+        });
+        let found =
+            all.filter(|(_, text, _)| self.is_at(text)).max_by_key(|(_, text, _)| text.len());
+        let Some((level, text, operator)) = found.filter(|(level, ..)| *level >= least) else {
+            return Ok(None);
+        };
+        if let Some(refused) = ["..", "**", "<<", ">>"].iter().find(|text| self.is_at(text)) {
+            return Err(self.refuse(&format!("the operator `{refused}` is not supported")));
+        }
+        self.place += text.len();
+        Ok(Some((level, operator)))
     }
 
     /// `a =~ s/b/c/`.
@@ -319,7 +411,7 @@ impl Parser<'_> {
         if self.is_at("**") && !self.is_at("**=") {
             self.place += 2;
             let power = self.nested(Self::unary)?;
-            return Ok(Node::Binary(super::syntax::Binary::Power, Box::new(base), Box::new(power)));
+            return Ok(Node::Binary(Binary::Power, Box::new(base), Box::new(power)));
         }
         Ok(base)
     }
@@ -335,34 +427,46 @@ impl Parser<'_> {
                 Ok(inner)
             }
             Some(b'$') => text::variable(self),
-            Some(b'@') if self.code[self.place..].starts_with(b"@arg") => {
-                self.place += 4;
-                Ok(Node::ArgumentCount { last: false })
-            }
+            Some(b'@') if self.take_array("@") => Ok(Node::ArrayLength { last: false }),
+            Some(b'<') if self.is_at("<<") => text::lines(self),
             Some(b'\'' | b'"' | b'/') => text::quoted(self),
-            Some(b'0'..=b'9') => Ok(self.number()),
+            Some(b'0'..=b'9') => self.number(),
             Some(b'.') if self.code.get(self.place + 1).is_some_and(u8::is_ascii_digit) => {
-                Ok(self.number())
+                self.number()
             }
             Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' || byte == b':' => self.word(),
             Some(_) => Err(self.refuse("this is not supported")),
         }
     }
 
-    fn number(&mut self) -> Node {
-        let rest = &self.code[self.place..];
-        if rest.starts_with(b"0x") || rest.starts_with(b"0X") {
-            let digits = rest[2..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-            self.place += 2 + digits;
-            let text = String::from_utf8_lossy(&rest[2..2 + digits]);
-            return Node::Integer(i64::from_str_radix(&text, 16).unwrap_or(0));
+    /// Takes the dialect's array, with this sign before it.
+    fn take_array(&mut self, sign: &str) -> bool {
+        let Some(name) = self.dialect.array else { return false };
+        let is_here = self.rest().strip_prefix(sign.as_bytes()).is_some_and(|rest| {
+            let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+            let rest = rest.strip_prefix(name.as_bytes());
+            rest.is_some_and(|rest| !rest.first().is_some_and(is_part))
+        });
+        self.place += if is_here { sign.len() + name.len() } else { 0 };
+        is_here
+    }
+
+    fn number(&mut self) -> Result<Node> {
+        let literal = Literal::at_beginning(self.rest());
+        let value = literal.number().ok_or_else(|| self.refuse("this is not a number"))?;
+        self.place += literal.length;
+        Ok(Node::Number(value))
+    }
+
+    /// The word at the current position; empty if there is none.
+    fn word_here(&self) -> &'a str {
+        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+        let rest = self.rest();
+        if !rest.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_') {
+            return "";
         }
-        let (length, value) = super::number::prefix(rest);
-        self.place += length;
-        match value {
-            super::number::Number::Integer(value) => Node::Integer(value),
-            super::number::Number::Float(value) => Node::Float(value),
-        }
+        let length = rest.iter().take_while(is_part).count();
+        std::str::from_utf8(&rest[..length]).unwrap_or("")
     }
 
     /// A function, a quote-like operator, or `my`.
@@ -377,25 +481,17 @@ impl Parser<'_> {
         }
         let full = String::from_utf8_lossy(&self.code[start..self.place]).into_owned();
         let name = full.strip_prefix("::").or(full.strip_prefix("main::")).unwrap_or(&full);
-        if name == "my" || name == "our" || name == "local" {
-            return self.primary();
-        }
-        if name == "not" {
-            return Ok(Node::Not(Box::new(self.assignment()?)));
-        }
-        let own = match name {
-            "seq" => Some(Node::Seq),
-            "slot" => Some(Node::Slot),
-            "total_jobs" => Some(Node::Total),
-            _ => None,
-        };
-        if let Some(node) = own {
-            if self.take("(") {
-                self.expect(")")?;
+        match name {
+            "my" | "our" | "local" => return self.declared(),
+            "not" => return Ok(Node::Not(Box::new(self.assignment()?))),
+            "undef" => return Ok(Node::Nothing),
+            "return" | "die" if self.dialect.functions.contains(&name) => {
+                let value = Box::new(self.optional()?);
+                return Ok(if name == "die" { Node::Die(value) } else { Node::Return(value) });
             }
-            return Ok(node);
+            _ => {}
         }
-        let Some((function, least, most)) = Function::of_name(name) else {
+        let Some((function, least, most)) = Function::of_name(name, self.dialect) else {
             self.place = start;
             return Err(self.refuse(&format!("`{name}` is not supported")));
         };
@@ -405,6 +501,41 @@ impl Parser<'_> {
             return Err(self.refuse(&format!("`{name}` takes {least} to {most} arguments")));
         }
         Ok(Node::Call(function, arguments))
+    }
+
+    /// What follows `my`: a variable, or `($x) = @_`, which takes the first element.
+    fn declared(&mut self) -> Result<Node> {
+        if !self.take("(") {
+            self.blanks();
+            return match self.peek() {
+                Some(b'$') => self.primary(),
+                _ => Err(self.refuse("this is not supported")),
+            };
+        }
+        let variable = self.primary()?;
+        self.expect(")")?;
+        let (target, is_assigned) = (target_of(variable.clone()), self.is_assigned());
+        let (Some(target), true) = (target, is_assigned) else { return Ok(variable) };
+        self.expect("=")?;
+        let value = match self.assignment()? {
+            Node::ArrayLength { last: false } => Node::Element(Box::new(Node::Number(0.into()))),
+            value => value,
+        };
+        Ok(Node::Assign(None, Box::new(target), Box::new(value)))
+    }
+
+    fn is_assigned(&mut self) -> bool {
+        matches!(self.assigning(), Some((_, None)))
+    }
+
+    /// The operand of `return` or `die`.
+    fn optional(&mut self) -> Result<Node> {
+        self.blanks();
+        let is_end = matches!(self.peek(), None | Some(b';' | b'}' | b')'));
+        match is_end || ["if", "unless", "or", "and"].contains(&self.word_here()) {
+            true => Ok(Node::Nothing),
+            false => self.assignment(),
+        }
     }
 
     /// The arguments of a function: in parentheses; a single one without; or a list.
@@ -420,18 +551,19 @@ impl Parser<'_> {
             return Ok(arguments);
         }
         let begins = |byte: u8| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'$' | b'"' | b'\'' | b'@' | b'_')
+            byte.is_ascii_alphanumeric()
+                || matches!(byte, b'$' | b'"' | b'\'' | b'@' | b'_' | b'-' | b'+' | b'!')
         };
-        let is_operator =
-            ["x", "eq", "ne", "lt", "le", "gt", "ge", "cmp", "if", "unless", "or", "and"]
-                .iter()
-                .any(|word| self.is_at(word));
+        let is_operator = [
+            "x", "eq", "ne", "lt", "le", "gt", "ge", "cmp", "if", "unless", "or", "and", "!=", "!~",
+        ]
+        .iter()
+        .any(|text| self.is_at(text));
         if most == 0 || is_operator || !self.peek().is_some_and(begins) {
             return Ok(self.default_argument(least, most));
         }
         if most == 1 {
-            // Precedence between comparison and `+`.
-            arguments.push(self.nested(|parser| parser.level(4))?);
+            arguments.push(self.nested(|parser| parser.level(NAMED_UNARY))?);
         } else {
             self.list(&mut arguments)?;
         }
@@ -448,10 +580,9 @@ impl Parser<'_> {
     fn list(&mut self, arguments: &mut Vec<Node>) -> Result<()> {
         loop {
             self.blanks();
-            // In a list `@arg` stands for the values, not for their number.
-            let node = self.assignment()?;
-            arguments.push(match node {
-                Node::ArgumentCount { last: false } => Node::Arguments,
+            // In a list `@arg` stands for the elements, not for their number.
+            arguments.push(match self.assignment()? {
+                Node::ArrayLength { last: false } => Node::Elements,
                 node => node,
             });
             if !self.take(",") {
@@ -462,9 +593,10 @@ impl Parser<'_> {
 }
 
 /// The assignable target of a node, if it is one.
-pub(super) fn target_of(node: Node) -> Option<Target> {
+fn target_of(node: Node) -> Option<Target> {
     match node {
         Node::Variable(name) => Some(Target::Variable(name)),
+        Node::HashElement(name, key) => Some(Target::HashElement(name, *key)),
         Node::Call(Function::Substr, arguments) if arguments.len() < 4 => {
             let mut arguments = arguments.into_iter();
             let of = Box::new(target_of(arguments.next()?)?);
