@@ -17,15 +17,41 @@
 //!
 //! Uses: `source`, `procfs`, `recording` and `bpf`, for the floors: the lowest possible cost of
 //! reading the same files, or of programs at the same tracepoints; `logger`, as a program that logs.
-//! Begin with `measure.rs`, which lets contestants take turns, then `record.rs`.
+//! Begin with `contest.rs`, which lets contestants take turns, and `table.rs`, then `record.rs`.
 
 use std::path::PathBuf;
 
+/// Defines an enum whose values have names on the command line.
+macro_rules! named {
+    ($(#[$about:meta])* $kind:ident { $($(#[$doc:meta])* $value:ident = $name:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $kind {
+            $($(#[$doc])* $value,)+
+        }
+
+        impl $kind {
+            /// Every value, in the order of the tables.
+            pub const ALL: [$kind; [$($name),+].len()] = [$($kind::$value),+];
+
+            /// The name on the command line.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($kind::$value => $name,)+
+                }
+            }
+        }
+    };
+}
+
+mod contest;
 mod error;
+mod folder;
 pub mod log;
 mod measure;
 pub mod poll;
 pub mod proc;
+mod process;
 pub mod processes;
 mod programs;
 pub mod record;
@@ -33,6 +59,7 @@ mod report;
 pub mod rrd;
 pub mod rrdcached;
 pub mod spawn;
+mod table;
 pub mod trace;
 
 pub use error::Error;
