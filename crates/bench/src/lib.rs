@@ -23,11 +23,11 @@ use std::path::PathBuf;
 
 /// Defines an enum whose values have names on the command line.
 macro_rules! named {
-    ($(#[$about:meta])* $kind:ident { $($(#[$doc:meta])* $value:ident = $name:literal,)+ }) => {
-        $(#[$about])*
+    ($(#[$head:meta])* $kind:ident { $($(#[doc = $about:literal])+ $value:ident = $name:literal,)+ }) => {
+        $(#[$head])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $kind {
-            $($(#[$doc])* $value,)+
+            $($(#[doc = $about])+ $value,)+
         }
 
         impl $kind {
@@ -38,6 +38,13 @@ macro_rules! named {
             pub fn name(self) -> &'static str {
                 match self {
                     $($kind::$value => $name,)+
+                }
+            }
+
+            /// What it is, for the help.
+            pub fn about(self) -> &'static str {
+                match self {
+                    $($kind::$value => concat!($($about),+).trim_ascii(),)+
                 }
             }
         }

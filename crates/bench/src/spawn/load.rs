@@ -32,18 +32,6 @@ named! {
 }
 
 impl SpawnLoad {
-    /// What is measured, for the help.
-    pub fn about(self) -> &'static str {
-        match self {
-            SpawnLoad::Blog => "A shell that asks `date` and writes a file",
-            SpawnLoad::True => "A program that does nothing",
-            SpawnLoad::Sh => "A shell that does nothing",
-            SpawnLoad::Timeout => "How late --timeout ends a job",
-            SpawnLoad::Sleepers => "What a thousand sleeping jobs cost",
-            SpawnLoad::Pipe => "A file handed to jobs in blocks",
-        }
-    }
-
     /// The job as it is typed; `None` for loads without a short job.
     pub(crate) fn job(self) -> Option<&'static str> {
         match self {
