@@ -7,7 +7,6 @@ mod common;
 use std::sync::Arc;
 use std::time::Instant;
 
-use agent::{Agent, Mib, MibObject, MibValue};
 use common::{IN, ask, device, is_full, now_ns, query, start};
 use poll::ask::MergingAsker;
 use poll::round::Asker as _;
@@ -15,6 +14,7 @@ use poll::{
     Config, Device, InterfaceSelector, ObjectMethod, Query, SnmpOptions, SnmpQuery, SnmpVersion,
     Variable, VariableSource,
 };
+use snmp_simulator::{Agent, Mib, MibObject, MibValue};
 use testkit::Snmpd;
 
 #[test]

@@ -7,13 +7,13 @@ mod common;
 
 use std::sync::Arc;
 
-use agent::{Agent, AgentDevice, AgentFaults, AgentThread, Mib, MibValue};
 use common::{ask, device, is_full, now_ns, query, start};
 use poll::ask::MergingAsker;
 use poll::{Config, InterfaceSelector, SnmpOptions, SnmpVersion};
 use snmp::{
     AuthenticationProtocol, KeyExtension, PrivacyProtocol, SessionCounts, UsmSecret, UsmUser,
 };
+use snmp_simulator::{Agent, AgentDevice, AgentFaults, AgentThread, Mib, MibValue};
 use testkit::Snmpd;
 
 /// A configuration of interfaces of some devices.

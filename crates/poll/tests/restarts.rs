@@ -8,7 +8,6 @@ mod common;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agent::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use common::{now_ns, pass};
 use poll::ask::MergingAsker;
 use poll::log_file::LogFiles;
@@ -17,6 +16,7 @@ use poll::{Config, LoadEnvironment};
 use rrd::fetch::{FetchRequest, fetch};
 use rrd::header::ConsolidationFunction;
 use snmp::Oid;
+use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 
 /// When rounds begin: a multiple of every step.
 const BEGIN_S: i64 = 1_699_920_000;

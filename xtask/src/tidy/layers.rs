@@ -9,7 +9,7 @@ const LAYERS: &[&[&str]] = &[
     &["sample", "tls"],
     &["procfs", "layout", "template", "spawn", "bpf", "rpn", "timespec", "rrdclient", "logring"],
     &["source", "recording", "rrd", "view", "sink", "snmp", "logdrain"],
-    &["recorder", "feed", "graph", "logcarry", "logger", "run", "trace", "agent"],
+    &["recorder", "feed", "graph", "logcarry", "logger", "run", "trace", "snmp_simulator"],
     &["web", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench"],
     &["cli", "librrd"],
 ];

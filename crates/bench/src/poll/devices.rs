@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use agent::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use snmp::{AuthenticationProtocol, KeyExtension, Oid, PrivacyProtocol, UsmSecret, UsmUser};
+use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 
 use super::config::USER;
 use crate::error::{Context, Result};
