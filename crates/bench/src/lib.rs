@@ -17,15 +17,48 @@
 //!
 //! Uses: `source`, `procfs`, `recording` and `bpf`, for the floors: the lowest possible cost of
 //! reading the same files, or of programs at the same tracepoints; `logger`, as a program that logs.
-//! Begin with `measure.rs`, which lets contestants take turns, then `record.rs`.
+//! Begin with `contest.rs`, which lets contestants take turns, and `table.rs`, then `record.rs`.
 
 use std::path::PathBuf;
 
+/// Defines an enum whose values have names on the command line.
+macro_rules! named {
+    ($(#[$head:meta])* $kind:ident { $($(#[doc = $about:literal])+ $value:ident = $name:literal,)+ }) => {
+        $(#[$head])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $kind {
+            $($(#[doc = $about])+ $value,)+
+        }
+
+        impl $kind {
+            /// Every value, in the order of the tables.
+            pub const ALL: [$kind; [$($name),+].len()] = [$($kind::$value),+];
+
+            /// The name on the command line.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($kind::$value => $name,)+
+                }
+            }
+
+            /// What it is, for the help.
+            pub fn about(self) -> &'static str {
+                match self {
+                    $($kind::$value => concat!($($about),+).trim_ascii(),)+
+                }
+            }
+        }
+    };
+}
+
+mod contest;
 mod error;
+mod folder;
 pub mod log;
 mod measure;
 pub mod poll;
 pub mod proc;
+mod process;
 pub mod processes;
 mod programs;
 pub mod record;
@@ -33,6 +66,7 @@ mod report;
 pub mod rrd;
 pub mod rrdcached;
 pub mod spawn;
+mod table;
 pub mod trace;
 
 pub use error::Error;

@@ -15,8 +15,8 @@
 use std::path::PathBuf;
 
 use crate::Progress;
+use crate::contest::median;
 use crate::error::{Context, Result, ensure};
-use crate::measure::median;
 use crate::programs::Programs;
 use crate::report::Report;
 
@@ -38,35 +38,19 @@ use throughput::ThroughputRun;
 
 pub use timing::{CallPattern, turns};
 
-/// A part of the benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogCase {
-    /// ACS's table.
-    Acs,
-    /// Bursts beside other loggers.
-    Beside,
-    /// Quill's method.
-    Paced,
-    /// Records as text.
-    Sinks,
-    /// Through proxy and central server to its disk.
-    Throughput,
-}
-
-impl LogCase {
-    /// All of them, in the order of the tables.
-    pub const ALL: [LogCase; 5] =
-        [LogCase::Acs, LogCase::Beside, LogCase::Paced, LogCase::Sinks, LogCase::Throughput];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            LogCase::Acs => "acs",
-            LogCase::Beside => "beside",
-            LogCase::Paced => "paced",
-            LogCase::Sinks => "sinks",
-            LogCase::Throughput => "throughput",
-        }
+named! {
+    /// A part of the benchmark.
+    LogCase {
+        /// ACS's table.
+        Acs = "acs",
+        /// Bursts beside other loggers.
+        Beside = "beside",
+        /// Quill's method.
+        Paced = "paced",
+        /// Records as text.
+        Sinks = "sinks",
+        /// Through proxy and central server to its disk.
+        Throughput = "throughput",
     }
 }
 
@@ -75,7 +59,7 @@ impl LogCase {
 pub struct LogPlan {
     /// Turns of each contestant, and runs of each row.
     pub rounds: usize,
-    /// The parts.
+    /// The parts that run.
     pub cases: Vec<LogCase>,
     /// Numbers of rows of ACS's table; all without any.
     pub rows: Vec<u8>,
@@ -141,13 +125,10 @@ struct Results {
 /// Runs the benchmark.
 ///
 /// # Errors
-/// Those of the programs that take part and of files; and records that did not arrive once.
+/// If a program that takes part or a file fails, and if a record did not arrive once.
 pub fn run(plan: &LogPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
     let machine = crate::report::machine(programs);
-    let folder = match &plan.folder {
-        Some(folder) => tempfile::tempdir_in(folder).context(folder.display().to_string())?,
-        None => tempfile::tempdir()?,
-    };
+    let folder = crate::folder::temporary(plan.folder.as_deref())?;
     let folder = folder.path().canonicalize()?;
     let rings = scenario::ring_folder()?;
     let mut results = Results::default();
@@ -175,15 +156,13 @@ pub fn run(plan: &LogPlan, programs: &Programs, progress: &Progress<'_>) -> Resu
         beside(plan, &callers, progress, &mut results)?;
     }
     progress.done();
-    let summary = report::human(plan, &results);
-    let json = report::json(&results);
-    Ok(Report::new("-log", machine, summary, json, &[]).with_raw(report::raw(&results)))
+    Ok(report::report(plan, &results, machine))
 }
 
 /// Runs what the command line of a hidden verb says: a program that logs.
 ///
 /// # Errors
-/// For words that the benchmark does not use; those of logging and of files.
+/// For words that the benchmark does not use, and if logging or a file fails.
 pub fn run_load(words: &str) -> Result<()> {
     let value: serde_json::Value = serde_json::from_str(words).map_err(std::io::Error::other)?;
     if value.get("sink").is_some() {

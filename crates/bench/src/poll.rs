@@ -9,16 +9,14 @@
 //!
 //! The cost is that of the poller and of caching daemons, not of the devices.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::Progress;
+use crate::contest::{Contest, Measurement};
 use crate::error::{Context, Result};
-use crate::measure::{Measurement, Series, median};
-use crate::programs::{Programs, first_line};
-use crate::report::{Report, Turns};
+use crate::programs::{Programs, version_of};
+use crate::report::{Report, add_version};
 use crate::rrd::Preparation;
-use serde_json::json;
 
 mod config;
 mod devices;
@@ -31,28 +29,15 @@ mod values;
 
 use namespace::own_network;
 
-/// A part of the benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PollCase {
-    /// MRTG's experiment.
-    Targets,
-    /// Thousands of devices.
-    Devices,
-    /// The same counters read by both.
-    Values,
-}
-
-impl PollCase {
-    /// All of them, in the order of the tables.
-    pub const ALL: [PollCase; 3] = [PollCase::Values, PollCase::Targets, PollCase::Devices];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            PollCase::Targets => "targets",
-            PollCase::Devices => "devices",
-            PollCase::Values => "values",
-        }
+named! {
+    /// A part of the benchmark.
+    PollCase {
+        /// The same counters read by both.
+        Values = "values",
+        /// MRTG's experiment.
+        Targets = "targets",
+        /// Thousands of devices.
+        Devices = "devices",
     }
 }
 
@@ -61,15 +46,15 @@ impl PollCase {
 pub struct PollPlan {
     /// Turns of each contestant.
     pub rounds: usize,
-    /// The parts.
+    /// The parts that run.
     pub cases: Vec<PollCase>,
     /// Targets of MRTG's experiment.
     pub targets: u32,
-    /// The devices that these are on.
+    /// Devices that have these targets.
     pub hosts: u32,
     /// Rounds of polling in a turn of a daemon.
     pub steps: u32,
-    /// Seconds between two of these.
+    /// Seconds between two rounds of a daemon.
     pub interval_s: u32,
     /// Whether MRTG's native mode takes part, which takes a minute a round.
     pub has_native: bool,
@@ -77,66 +62,24 @@ pub struct PollPlan {
     pub is_simulated: bool,
     /// Simulated devices.
     pub devices: u32,
-    /// Objects of each.
+    /// Objects of each simulated device.
     pub objects: u32,
     /// Where to make the files; the temporary folder without it.
     pub folder: Option<PathBuf>,
 }
 
-/// What one turn cost, for each round of polling.
-#[derive(Clone, Copy, Debug, Default)]
-struct Cost {
-    poller: Measurement,
-    /// Of the caching daemon.
-    daemon: Option<Measurement>,
-    /// Bytes of pages that both made dirty.
-    dirtied_bytes: u64,
-}
+/// A contestant: each turn is the cost of a round of its poller, with the pages that the poller and
+/// its caching daemon made dirty.
+type PollContest = Contest<PollFacts>;
 
-/// All turns of one contestant.
-struct Contest {
-    name: String,
-    turns: Vec<Cost>,
-}
-
-impl Contest {
-    fn new(name: impl Into<String>) -> Self {
-        Contest { name: name.into(), turns: Vec::new() }
-    }
-
-    fn median(&self, of: impl Fn(&Cost) -> f64) -> f64 {
-        median(self.turns.iter().map(of).collect())
-    }
-
-    /// CPU time of poller and daemon, in µs.
-    fn cpu_us(&self) -> f64 {
-        self.median(cpu_us)
-    }
-
-    /// The turns as the kept run has them: those of the poller, and those of its daemon.
-    fn series(&self) -> Vec<Series> {
-        let mut all = vec![Series {
-            name: self.name.clone(),
-            turns: self.turns.iter().map(|turn| turn.poller).collect(),
-        }];
-        let of_daemon: Vec<Measurement> =
-            self.turns.iter().filter_map(|turn| turn.daemon).collect();
-        if !of_daemon.is_empty() {
-            all.push(Series { name: format!("{}: the daemon", self.name), turns: of_daemon });
-        }
-        all
-    }
-}
-
-fn cpu_us(cost: &Cost) -> f64 {
-    (cost.poller.cpu_us() + cost.daemon.map_or(0, |daemon| daemon.cpu_us())) as f64
-}
-
-/// A row of the table of thousands of devices.
-struct ManyRow {
-    contest: Contest,
-    /// Targets of which both values are known, and of which one is not, in a round.
+/// What is known of a contestant beside the turns of its poller.
+#[derive(Default)]
+struct PollFacts {
+    /// The turns of its caching daemon; empty if it has none.
+    daemon: Vec<Measurement>,
+    /// Targets of which both values are known in a round of simulated devices.
     known: u64,
+    /// Targets of which a value is not known in such a round.
     unknown: u64,
     /// Seconds between the first and the last answer of a device that lives, the longest of all
     /// rounds.
@@ -148,8 +91,8 @@ struct ManyRow {
 struct Results {
     /// What the devices of the experiment are.
     hosts: String,
-    targets: Vec<Contest>,
-    many: Vec<ManyRow>,
+    targets: Vec<PollContest>,
+    many: Vec<PollContest>,
     /// Files whose values were compared.
     same_values: Option<u64>,
     notes: Vec<String>,
@@ -171,8 +114,8 @@ struct Bench<'a> {
 /// Runs the benchmark.
 ///
 /// # Errors
-/// Those of the programs that take part and of files; a poller that does not end a round in time;
-/// and values that are not the same.
+/// If a program that takes part or a file fails, if a poller does not end a round in time, and if
+/// values are not the same.
 pub fn run(plan: &PollPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
     let Preparation { mut machine, folder, .. } =
         Preparation::new(plan.folder.as_deref(), programs)?;
@@ -182,14 +125,10 @@ pub fn run(plan: &PollPlan, programs: &Programs, progress: &Progress<'_>) -> Res
     let snmpd =
         programs.path.find("snmpd").or_else(|| snmpd.into_iter().find(|path| path.is_file()));
     let mut results = Results::default();
-    if let Some(versions) = machine["versions"].as_array_mut() {
-        for (name, program, option) in [("mrtg", &mrtg, "--help"), ("snmpd", &snmpd, "-v")] {
-            let version = program.as_ref().map(|program| first_line(program, option));
-            let version = version.map_or("not installed".to_owned(), Option::unwrap_or_default);
-            versions.push(json!({ "program": name, "version": version }));
-            if program.is_none() {
-                results.notes.push(format!("{name} is not installed: its lines are missing"));
-            }
+    for (name, program, option) in [("mrtg", &mrtg, "--help"), ("snmpd", &snmpd, "-v")] {
+        add_version(&mut machine, name, &version_of(program.as_deref(), option));
+        if program.is_none() {
+            results.notes.push(format!("{name} is not installed: its lines are missing"));
         }
     }
     let network = own_network(&programs.path);
@@ -216,17 +155,7 @@ pub fn run(plan: &PollPlan, programs: &Programs, progress: &Progress<'_>) -> Res
         }
     }
     progress.done();
-    let summary = report::human(plan, &results);
-    let json = report::json(plan, &results, &machine);
-    let rows = results.targets.iter().map(|contest| ("targets", contest));
-    let rows = rows.chain(results.many.iter().map(|row| ("devices", &row.contest)));
-    let turns: Vec<Turns<'_>> = rows
-        .flat_map(|(table, contest)| {
-            let turns = move |series| Turns { table, case: "a round", series: Cow::Owned(series) };
-            contest.series().into_iter().map(turns)
-        })
-        .collect();
-    Ok(Report::new("-poll", machine, summary, json, &turns))
+    Ok(report::report(plan, &results, machine))
 }
 
 #[cfg(test)]

@@ -9,8 +9,6 @@
 //! `cargo xtask vm --cpus 48 --nodes 8 --release --rivals -- whit bench proc` runs it on a machine
 //! that is not there.
 
-use std::borrow::Cow;
-use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -20,11 +18,13 @@ use sample::{State, Table};
 use serde_json::{Value, json};
 use source::{CounterMethod, Entry, RecordFilter, Source, SourceContext};
 
+use crate::contest::{Case, Contest, Contestant, Measurement, cpu, take_turns};
 use crate::error::Result;
-use crate::measure::{Contestant, Measurement, Series, in_turn, measure};
+use crate::measure::measure;
 use crate::programs::{Programs, run_quietly};
 use crate::record::floor::Floor;
-use crate::report::{Report, Turns, optional};
+use crate::report::{Report, Row};
+use crate::table;
 use crate::{Progress, beyond};
 
 /// The sources whose files grow with the CPUs, and the file that stands for each; last those that a
@@ -65,16 +65,13 @@ pub struct ProcPlan {
     pub samples: u64,
 }
 
-/// A row of a table: its name, and what each contestant cost, in µs of CPU time a reading.
-struct Row {
-    name: String,
-    contests: Vec<(Series, Option<f64>)>,
-}
+/// Contestants with their CPU time of a reading, in µs.
+type Readings = Case<(), Option<f64>>;
 
 /// Runs the benchmark.
 ///
 /// # Errors
-/// Those of the programs that take part, of files, and of the kernel.
+/// If a program that takes part, a file or the kernel fails.
 pub fn run(plan: &ProcPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
     let machine = crate::report::machine(programs);
     let mut notes = Vec::new();
@@ -82,7 +79,7 @@ pub fn run(plan: &ProcPlan, programs: &Programs, progress: &Progress<'_>) -> Res
     for (names, path) in SOURCES {
         progress.show(path);
         let entries: Vec<_> = names.iter().filter_map(|name| source::find(name)).collect();
-        match read_files(plan, &entries, path, &mut notes)? {
+        match read_files(plan, &entries, path, progress, &mut notes)? {
             Some(row) => files.push(row),
             None => notes.push(format!("{path}: this machine has none")),
         }
@@ -98,21 +95,7 @@ pub fn run(plan: &ProcPlan, programs: &Programs, progress: &Progress<'_>) -> Res
         cases.push(record(plan, case, with_bpf, programs, progress)?);
     }
     progress.done();
-    let summary = human(plan, &machine, [&files, &cases], &notes);
-    let json = json(plan, &machine, [&files, &cases], &notes);
-    let all: Vec<Turns<'_>> = [("files", &files), ("programs", &cases)]
-        .into_iter()
-        .flat_map(|(table, rows)| {
-            rows.iter().flat_map(move |row| {
-                row.contests.iter().map(move |(series, _)| Turns {
-                    table,
-                    case: &row.name,
-                    series: Cow::Borrowed(series),
-                })
-            })
-        })
-        .collect();
-    Ok(Report::new("-proc", machine, summary, json, &all))
+    Ok(report(plan, machine, [&files, &cases], &notes))
 }
 
 /// Sources opened in one way.
@@ -163,8 +146,9 @@ fn read_files(
     plan: &ProcPlan,
     entries: &[&'static Entry],
     what: &str,
+    progress: &Progress<'_>,
     notes: &mut Vec<String>,
-) -> Result<Option<Row>> {
+) -> Result<Option<Readings>> {
     let Ok(mut by_files) = Opened::new(entries, CounterMethod::Proc) else { return Ok(None) };
     // The first readings open files and make room.
     if (0..3).any(|_| !by_files.read()) {
@@ -181,19 +165,20 @@ fn read_files(
     };
     let mut floor = Floor::open(entries)?;
     let mut contestants = vec![
-        Contestant::new(FLOOR, || floor.run_all(plan.readings)),
-        Contestant::new(WHIT, || by_files.read_times(plan.readings)),
+        Contestant::new(FLOOR, (), || floor.run_all(plan.readings)),
+        Contestant::new(WHIT, (), || by_files.read_times(plan.readings)),
     ];
     if let Some(by_bpf) = &mut by_bpf {
-        contestants.push(Contestant::new(WHIT_BPF, || by_bpf.read_times(plan.readings)));
+        contestants.push(Contestant::new(WHIT_BPF, (), || by_bpf.read_times(plan.readings)));
     }
-    let series = in_turn(plan.rounds, &mut contestants, |_, _| {})?;
-    let with_cost = |series: Series| {
-        let each_us = series.median(cpu_us) / plan.readings as f64;
-        (series, Some(each_us))
+    let contests = take_turns(progress, what, plan.rounds, contestants)?;
+    let with_cost = |Contest { name, turns, .. }: Contest| {
+        let mut contest = Contest { name, turns, facts: None };
+        contest.facts = Some(contest.median(cpu) / plan.readings as f64);
+        contest
     };
-    let contests = series.into_iter().map(with_cost).collect();
-    Ok(Some(Row { name: what.to_owned(), contests }))
+    let contests = contests.into_iter().map(with_cost).collect();
+    Ok(Some(Case { name: what.to_owned(), facts: (), contests }))
 }
 
 /// Lets the programs record.
@@ -203,7 +188,7 @@ fn record(
     with_bpf: bool,
     programs: &Programs,
     progress: &Progress<'_>,
-) -> Result<Row> {
+) -> Result<Readings> {
     let whit = |way: &str, samples: u64| {
         let mut command = Command::new(&programs.whit);
         command.args(["record", "--no-check", "--cpu-way", way]);
@@ -213,25 +198,25 @@ fn record(
     let theirs = |program: &Path, samples: u64| turn(Command::new(program), what, samples);
     let (more, long) = (SHORT_SAMPLES + MORE_SAMPLES * plan.samples, SHORT_SAMPLES + plan.samples);
     let mut contestants = vec![
-        Contestant::new(WHIT, || whit("proc", more)),
-        Contestant::new("", || whit("proc", SHORT_SAMPLES)),
+        Contestant::new(WHIT, (), || whit("proc", more)),
+        Contestant::new("", (), || whit("proc", SHORT_SAMPLES)),
     ];
     if with_bpf {
-        contestants.push(Contestant::new(WHIT_BPF, || whit("bpf", more)));
-        contestants.push(Contestant::new("", || whit("bpf", SHORT_SAMPLES)));
+        contestants.push(Contestant::new(WHIT_BPF, (), || whit("bpf", more)));
+        contestants.push(Contestant::new("", (), || whit("bpf", SHORT_SAMPLES)));
     }
     if let Some(program) = collectl {
-        contestants.push(Contestant::new(COLLECTL, move || theirs(program, long)));
-        contestants.push(Contestant::new("", move || theirs(program, SHORT_SAMPLES)));
+        contestants.push(Contestant::new(COLLECTL, (), move || theirs(program, long)));
+        contestants.push(Contestant::new("", (), move || theirs(program, SHORT_SAMPLES)));
     }
-    progress.show(what);
-    let series = in_turn(plan.rounds, &mut contestants, |_, _| {})?;
-    let pairs = series.chunks_exact(2).map(|pair| {
-        let each = beyond(pair[0].median(cpu_us), pair[1].median(cpu_us));
+    let turns = take_turns(progress, what, plan.rounds, contestants)?;
+    let pairs = turns.chunks_exact(2).map(|pair| {
+        let each = beyond(pair[0].median(cpu), pair[1].median(cpu));
         let more = if pair[0].name == COLLECTL { 1 } else { MORE_SAMPLES };
-        (pair[0].clone(), each.map(|us| us / (more * plan.samples) as f64))
+        let facts = each.map(|us| us / (more * plan.samples) as f64);
+        Contest { name: pair[0].name.clone(), turns: pair[0].turns.clone(), facts }
     });
-    Ok(Row { name: what.to_owned(), contests: pairs.collect() })
+    Ok(Case { name: what.to_owned(), facts: (), contests: pairs.collect() })
 }
 
 /// Records into a folder of its own.
@@ -241,62 +226,38 @@ fn turn(mut command: Command, what: &str, samples: u64) -> std::io::Result<Measu
     run_quietly(&mut command)
 }
 
-fn cpu_us(turn: &Measurement) -> f64 {
-    turn.cpu_us() as f64
-}
-
-/// The tables as text.  Writing to a string cannot fail.
-fn human(plan: &ProcPlan, machine: &Value, tables: [&Vec<Row>; 2], notes: &[String]) -> String {
-    let mut out = String::new();
-    let ProcPlan { rounds, readings, samples } = plan;
-    let _ = writeln!(
-        out,
+fn report(plan: &ProcPlan, machine: Value, tables: [&[Readings]; 2], notes: &[String]) -> Report {
+    let ProcPlan { rounds, readings, samples } = *plan;
+    let title = format!(
         "Linux {}, {} CPUs: CPU us of a reading, medians of {rounds} rounds\n",
         machine["kernel"].as_str().unwrap_or("?"),
         machine["cpus"]
     );
+    let mut report = Report::new("-proc", machine);
+    report.say(title);
+    report.keep("rounds", rounds);
+    report.keep("readings", readings);
+    report.keep("samples", samples);
+    let table = table::Table::<Row<'_, (), Option<f64>>>::new()
+        .shown("", 0, |(case, one)| {
+            // The name of a group stands in its first line.
+            if case.contests[0].name == one.name { case.name.as_str() } else { "" }
+        })
+        .column("", "name", 0, |(_, one)| one.name.as_str())
+        .column("", "cpu_us", 1, |(_, one)| one.facts)
+        .shown("", 2, |(case, one)| Some(one.facts? / case.contests[0].facts?));
     let titles = [
         format!("The file alone, read {readings} times within one process"),
         format!(
-            "A sample of a program into a file, start taken off: {samples} samples of collectl, \
+            "\nA sample of a program into a file, start taken off: {samples} samples of collectl, \
              {MORE_SAMPLES} times as many of whit"
         ),
     ];
-    for (title, rows) in titles.iter().zip(tables) {
-        let _ = writeln!(out, "{title}");
-        for row in rows {
-            let base = row.contests.first().and_then(|(_, us)| *us);
-            for (place, (series, us)) in row.contests.iter().enumerate() {
-                let name = if place == 0 { row.name.as_str() } else { "" };
-                let times = us.zip(base).map(|(us, base)| us / base);
-                let (us, times) = (optional(*us, 1), optional(times, 2));
-                let _ = writeln!(out, "  {name:<26} {:<10} {us:>10} {times:>8}", series.name);
-            }
-        }
-        out.push('\n');
+    for ((key, title), rows) in ["files", "programs"].into_iter().zip(titles).zip(tables) {
+        report.say(title);
+        report.cases(key, &table, rows, |_| (None, None), |row| json!({ "name": row.name }));
+        report.turns_of(key, rows);
     }
-    for note in notes {
-        let _ = writeln!(out, "Note: {note}.");
-    }
-    out
-}
-
-/// The tables as a JSON object.
-fn json(plan: &ProcPlan, machine: &Value, tables: [&Vec<Row>; 2], notes: &[String]) -> Value {
-    let row = |row: &Row| {
-        let contests = row.contests.iter();
-        let contests: Vec<Value> =
-            contests.map(|(series, us)| json!({ "name": series.name, "cpu_us": us })).collect();
-        json!({ "name": row.name, "contestants": contests })
-    };
-    let rows = |rows: &Vec<Row>| rows.iter().map(row).collect::<Vec<_>>();
-    json!({
-        "machine": machine,
-        "rounds": plan.rounds,
-        "readings": plan.readings,
-        "samples": plan.samples,
-        "files": rows(tables[0]),
-        "programs": rows(tables[1]),
-        "notes": notes,
-    })
+    report.notes(notes);
+    report
 }

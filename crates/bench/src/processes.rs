@@ -5,16 +5,14 @@
 //! bare pass of the kernel's iterator.  At `-i0` processes are read at every sixth sample, as
 //! collectl does, so 8,640 samples read them 1,440 times.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::path::Path;
 use std::process::Command;
 
+use crate::contest::{Case, Contest, Contestant, Measurement, cpu, take_turns};
 use crate::error::Result;
-use crate::measure::{Contestant, Measurement, Series, in_turn, ratio};
-
 use crate::programs::{Programs, run_quietly};
-use crate::report::{Report, Turns};
+use crate::report::{Report, Row};
 use crate::{Progress, beyond};
 
 mod flood;
@@ -39,77 +37,45 @@ pub struct ProcessesPlan {
     pub sleeper_readings: u64,
     /// Numbers of sleeping processes, and of threads of each: a row each.
     pub sleepers: Vec<(usize, usize)>,
-    /// Whether to leave collectl out of these rows: a trial that everything works.
+    /// Whether to leave collectl out of the rows of sleeping processes: a trial that everything works.
     pub quick: bool,
 }
 
-/// The results.
+/// The results: each case with its number of processes.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
-    pub(crate) cases: Vec<CaseResult>,
+    pub(crate) cases: Vec<Case<usize, Readings>>,
     /// What could not be measured, and why.
     pub(crate) notes: Vec<String>,
 }
 
-/// One row of the tables.
-#[derive(Debug)]
-pub(crate) struct CaseResult {
-    pub(crate) name: String,
-    /// The number of processes.
-    pub(crate) processes: usize,
-    pub(crate) contests: Vec<Contest>,
-}
+/// A row of the table.
+type ProcessRow<'r> = Row<'r, usize, Readings>;
 
-/// One contestant in one case.
+/// What a contestant did in each turn.
 #[derive(Debug)]
-pub(crate) struct Contest {
-    pub(crate) series: Series,
+pub(crate) struct Readings {
     /// How often each turn read processes.
     pub(crate) readings: u64,
     /// Turns of a program that read them once: the cost of its start and end.
-    pub(crate) start: Option<Series>,
+    pub(crate) start: Option<Contest<u64>>,
 }
 
-impl Contest {
-    /// CPU time per reading and process, without start and end of the program; `None` if the
-    /// difference is too small.
-    pub(crate) fn us_per_process(&self, processes: usize) -> Option<f64> {
-        let cpu_us = |series: &Series| series.median(|one| one.cpu_us() as f64);
-        let (cpu_us, readings) = match &self.start {
-            None => (cpu_us(&self.series), self.readings),
-            Some(start) => (beyond(cpu_us(&self.series), cpu_us(start))?, self.readings - 1),
-        };
-        Some(cpu_us / readings.max(1) as f64 / processes.max(1) as f64)
-    }
+/// CPU time per reading and process, without start and end of the program; `None` if the difference
+/// is too small.
+fn us_per_process((case, contest): ProcessRow<'_>) -> Option<f64> {
+    let Readings { readings, start } = &contest.facts;
+    let (cpu_us, readings) = match start {
+        None => (contest.median(cpu), *readings),
+        Some(start) => (beyond(contest.median(cpu), start.median(cpu))?, readings - 1),
+    };
+    Some(cpu_us / readings.max(1) as f64 / case.facts.max(1) as f64)
 }
 
-impl CaseResult {
-    /// The CPU time of `this` per reading, as a multiple of that of `base`.
-    pub(crate) fn times(&self, this: &str, base: &str) -> Option<f64> {
-        let find = |name: &str| self.contests.iter().find(|one| one.series.name == name);
-        let (this, base) = (find(this)?, find(base)?);
-        let cpu = |one: &Measurement| one.cpu_us() as f64;
-        let times = ratio(&this.series, &base.series, cpu) * base.readings as f64;
-        Some(times / this.readings as f64).filter(|times| *times > 0.0)
-    }
-}
-
-impl Results {
-    /// All turns.
-    pub(crate) fn turns(&self) -> Vec<Turns<'_>> {
-        let mut turns = Vec::new();
-        for case in &self.cases {
-            for one in &case.contests {
-                for (table, series) in
-                    [("processes", Some(&one.series)), ("start and end", one.start.as_ref())]
-                {
-                    let series = series.map(Cow::Borrowed);
-                    turns.extend(series.map(|series| Turns { table, case: &case.name, series }));
-                }
-            }
-        }
-        turns
-    }
+/// The CPU time of `this` per reading, as a multiple of that of `base`.
+fn times(case: &Case<usize, Readings>, this: &str, base: &str) -> Option<f64> {
+    let readings = |name: &str| Some(case.find(name)?.facts.readings as f64);
+    Some(case.times(this, base, cpu)? * readings(base)? / readings(this)?)
 }
 
 /// The contestants' names in the tables.
@@ -122,13 +88,11 @@ pub(crate) const ITERATOR: &str = "bare iterator";
 /// Runs the benchmark.
 ///
 /// # Errors
-/// Those of the programs that take part, of files, and of the kernel.
+/// If a program that takes part, a file or the kernel fails.
 pub fn run(plan: &ProcessesPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
     let machine = crate::report::machine(programs);
     let results = measure_all(plan, programs, progress)?;
-    let summary = report::human(plan, &results);
-    let json = report::json(plan, &results, &machine);
-    Ok(Report::new("-processes", machine, summary, json, &results.turns()))
+    Ok(report::report(plan, &results, machine))
 }
 
 fn measure_all(
@@ -166,7 +130,7 @@ struct Bench<'a> {
 }
 
 /// The contestants of a case, and their options.
-struct Case<'a> {
+struct CaseSettings<'a> {
     name: String,
     what: &'a [&'a str],
     /// Readings of the others, and of collectl; 0 leaves collectl out.
@@ -177,7 +141,7 @@ struct Case<'a> {
 
 impl Bench<'_> {
     /// collectl's own rows, on this machine with one additional process to filter for.
-    fn classic(&mut self) -> Result<Vec<CaseResult>> {
+    fn classic(&mut self) -> Result<Vec<Case<usize, Readings>>> {
         let _one = sleepers::Sleepers::start(&self.programs.whit, 1, 1)?;
         let filter = format!("c{}", sleepers::ONE);
         let rows: [(&str, &[&str]); 4] = [
@@ -190,7 +154,7 @@ impl Bench<'_> {
         rows.iter()
             .enumerate()
             .map(|(index, (name, what))| {
-                self.case(&Case {
+                self.case(&CaseSettings {
                     name: (*name).to_owned(),
                     what,
                     readings,
@@ -202,7 +166,7 @@ impl Bench<'_> {
     }
 
     /// Rows of sleeping processes: all of them, and one that is filtered for.
-    fn sleepers(&mut self, processes: usize, threads: usize) -> Result<Vec<CaseResult>> {
+    fn sleepers(&mut self, processes: usize, threads: usize) -> Result<Vec<Case<usize, Readings>>> {
         self.progress.show(&format!("{processes} processes of {threads} threads: starting them"));
         let _sleepers = sleepers::Sleepers::start(&self.programs.whit, processes, threads)?;
         let readings = sleeper_readings(self.plan.sleeper_readings, processes);
@@ -212,7 +176,7 @@ impl Bench<'_> {
         };
         // A reading of ten thousand takes collectl over a second.
         let collectl_readings = if self.plan.quick { 0 } else { (readings / 10).max(3) };
-        let all = Case {
+        let all = CaseSettings {
             name: name.clone(),
             what: if threads > 1 { &["-sZ", "--procopts", "t"] } else { &["-sZ"] },
             readings,
@@ -220,7 +184,7 @@ impl Bench<'_> {
             with_floors: true,
         };
         let filter = format!("c{}", sleepers::ONE);
-        let one = Case {
+        let one = CaseSettings {
             name: format!("{name}, one command"),
             what: &["-sZ", "--procfilt", &filter],
             with_floors: false,
@@ -233,7 +197,7 @@ impl Bench<'_> {
         Ok(results)
     }
 
-    fn case(&mut self, case: &Case<'_>) -> Result<CaseResult> {
+    fn case(&mut self, case: &CaseSettings<'_>) -> Result<Case<usize, Readings>> {
         let processes = Cell::new(0);
         // The walk counts the processes, so it always takes part.
         let passes = if case.with_floors { case.readings } else { 1 };
@@ -244,13 +208,12 @@ impl Bench<'_> {
             .map(|(name, way)| (name, program, &["record", "--no-check"][..], way, case.readings));
         let collectl =
             collectl.map(|program| (COLLECTL, program, &[][..], &[][..], case.collectl_readings));
-        let (mut contestants, mut counts) = (Vec::new(), Vec::new());
+        let mut contestants = Vec::new();
         for (name, program, verb, way, readings) in whit.into_iter().chain(collectl) {
             // First with all readings, then with one, for the cost of start and end.
             for count in [readings, 1] {
                 let turn = move || record(program, verb, case.what, way, count);
-                contestants.push(Contestant::new(name, turn));
-                counts.push(count);
+                contestants.push(Contestant::new(name, count, turn));
             }
         }
         let walk = || {
@@ -258,27 +221,21 @@ impl Bench<'_> {
             processes.set(count);
             Ok(measurement)
         };
-        contestants.push(Contestant::new(WALK, walk));
-        counts.push(passes);
+        contestants.push(Contestant::new(WALK, passes, walk));
         if let Some(tasks) = self.tasks.as_deref_mut().filter(|_| case.with_floors) {
             let turn = move || floor::iterate(tasks, case.readings);
-            contestants.push(Contestant::new(ITERATOR, turn));
-            counts.push(case.readings);
+            contestants.push(Contestant::new(ITERATOR, case.readings, turn));
         }
-        let (rounds, progress) = (self.plan.rounds, self.progress);
-        let series = in_turn(rounds, &mut contestants, |who, round| {
-            progress.show(&format!("{}: {who}, round {} of {rounds}", case.name, round + 1));
-        })?;
-        drop(contestants);
+        let turns = take_turns(self.progress, &case.name, self.plan.rounds, contestants)?;
         let mut contests = Vec::new();
-        let mut turns = series.into_iter().zip(counts).peekable();
-        while let Some((series, readings)) = turns.next() {
-            let start = turns.next_if(|(next, _)| next.name == series.name).map(|(start, _)| start);
-            if case.with_floors || series.name != WALK {
-                contests.push(Contest { series, readings, start });
+        let mut turns = turns.into_iter().peekable();
+        while let Some(Contest { name, turns: all, facts: readings }) = turns.next() {
+            let start = turns.next_if(|next| next.name == name);
+            if case.with_floors || name != WALK {
+                contests.push(Contest { name, turns: all, facts: Readings { readings, start } });
             }
         }
-        Ok(CaseResult { name: case.name.clone(), processes: processes.get(), contests })
+        Ok(Case { name: case.name.clone(), facts: processes.get(), contests })
     }
 }
 

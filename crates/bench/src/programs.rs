@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::SearchPath;
+use crate::contest::Measurement;
 use crate::error::{Context, Result, ensure};
-use crate::measure::{Measurement, run_command};
+use crate::measure::run_any;
 
 /// Paths of `sadc` in Debian and other distributions.
 const SADC_PATHS: &[&str] = &["/usr/lib/sysstat/sadc", "/usr/lib/sa/sadc", "/usr/lib64/sa/sadc"];
@@ -23,7 +24,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Finds the others in `path`; `whit` is the program to be measured.
+    /// Finds the programs that are compared with `whit`, which is measured, in `path`.
     pub fn find(whit: PathBuf, path: SearchPath) -> Self {
         let perf = path.find("perf");
         Programs {
@@ -50,18 +51,20 @@ impl Programs {
             ("perf", &self.perf, "--version"),
             ("bpftrace", &self.bpftrace, "--version"),
         ] {
-            let version = match program {
-                None => "not installed".to_owned(),
-                Some(program) => first_line(program, option).unwrap_or_else(|| "unknown".into()),
-            };
-            versions.push((name.to_owned(), version));
+            versions.push((name.to_owned(), version_of(program.as_deref(), option)));
         }
         versions
     }
 }
 
+/// What a program says of its version when it is called with `option`.
+pub(crate) fn version_of(program: Option<&Path>, option: &str) -> String {
+    let version = program.map(|program| first_line(program, option));
+    version.map_or("not installed".to_owned(), |line| line.unwrap_or_else(|| "unknown".to_owned()))
+}
+
 /// The first line of a program's output when it is called with `option`.
-pub(crate) fn first_line(program: &Path, option: &str) -> Option<String> {
+fn first_line(program: &Path, option: &str) -> Option<String> {
     let output = Command::new(program).arg(option).output().ok()?;
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -75,18 +78,46 @@ pub(crate) fn text_of(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs a command and discards its output; on failure its stderr goes into the error.
+/// Runs a command successfully and discards its output; returns its cost.
+///
+/// # Errors
+/// If the command cannot be run or fails, with the first line of its stderr.
 pub(crate) fn run_quietly(command: &mut Command) -> std::io::Result<Measurement> {
-    let said = tempfile::tempfile()?;
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?);
-    run_command(command).map_err(|error| {
-        use std::io::{Read, Seek};
-        let mut said = said;
-        let mut text = String::new();
-        let _ = said.rewind().and_then(|()| said.read_to_string(&mut text));
-        let first = text.lines().next().unwrap_or("no message");
-        std::io::Error::other(format!("{}: {error}: {first}", text_of(command)))
-    })
+    let errors = tempfile::tempfile()?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors.try_clone()?);
+    let (status, cost) = run_any(command)?;
+    if status.success() {
+        return Ok(cost);
+    }
+    let said = text_in(errors)?;
+    let first = said.lines().next().unwrap_or("no message");
+    Err(std::io::Error::other(format!("{} ended with {status}: {first}", text_of(command))))
+}
+
+/// Runs a command successfully with an input; returns its cost, its output and its stderr.
+///
+/// # Errors
+/// If the command cannot be run or fails, with the first line that it has written.
+pub(crate) fn run_heard(
+    command: &mut Command,
+    input: Stdio,
+) -> Result<(Measurement, String, String)> {
+    let (output, errors) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    command.stdin(input).stdout(output.try_clone()?).stderr(errors.try_clone()?);
+    let (status, cost) = run_any(command).with_context(|| text_of(command))?;
+    let (output, errors) = (text_in(output)?, text_in(errors)?);
+    let first = errors.lines().chain(output.lines()).next().unwrap_or("no message");
+    ensure!(status.success(), "{} ended with {status}: {first}", text_of(command));
+    Ok((cost, output, errors))
+}
+
+/// The whole text of a file that a program has written.
+pub(crate) fn text_in(mut file: std::fs::File) -> std::io::Result<String> {
+    use std::io::{Read as _, Seek as _};
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The CPU time of a command in milliseconds, counted by `perf stat -e task-clock`.
@@ -119,28 +150,6 @@ fn calls_in(table: &str) -> Option<u64> {
     total.split_whitespace().nth(3)?.parse().ok()
 }
 
-/// The size of all files in a folder together.
-pub(crate) fn bytes_in(folder: &Path) -> std::io::Result<u64> {
-    let mut bytes = 0;
-    for entry in std::fs::read_dir(folder)? {
-        bytes += entry?.metadata()?.len();
-    }
-    Ok(bytes)
-}
-
-/// The only file in a folder whose name ends with `ending`.
-pub(crate) fn file_in(folder: &Path, ending: &str) -> Result<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.to_string_lossy().ends_with(ending) {
-            found.push(path);
-        }
-    }
-    ensure!(found.len() == 1, "{}: {} files end in {ending}", folder.display(), found.len());
-    Ok(found.swap_remove(0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,5 +172,12 @@ mod tests {
         let error = run_quietly(Command::new("sh").args(["-c", "echo no such luck >&2; exit 3"]));
         let text = error.unwrap_err().to_string();
         assert!(text.starts_with("sh -c") && text.ends_with("no such luck"), "{text}");
+        let mut command = Command::new("sh");
+        command.args(["-c", "cat; echo 2 >&2"]);
+        let heard = run_heard(&mut command, tempfile::tempfile().unwrap().into()).unwrap();
+        assert_eq!((heard.1.as_str(), heard.2.as_str()), ("", "2\n"));
+        let mut command = Command::new("sh");
+        let failed = run_heard(command.args(["-c", "echo bad; exit 3"]), Stdio::null());
+        assert!(failed.unwrap_err().to_string().ends_with(": bad"));
     }
 }

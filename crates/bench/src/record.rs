@@ -5,10 +5,8 @@
 //! only calls `pread`.  All take turns, round after round, and are compared by medians; cases that
 //! whit loses stay in the tables.
 
-use std::borrow::Cow;
-
-use crate::measure::{Measurement, Series};
-use crate::report::Turns;
+use crate::contest::{Case, Contest, Measurement};
+use crate::report::Row;
 
 mod compression;
 pub(crate) mod floor;
@@ -46,10 +44,10 @@ pub(crate) const FLOOR: &str = "floor";
 /// The results.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
-    pub(crate) cases: Vec<CaseResult>,
+    pub(crate) cases: Vec<Case<CaseFacts, Recorded>>,
     pub(crate) slow: Vec<SlowResult>,
     pub(crate) long: Vec<LongResult>,
-    pub(crate) play: Vec<Series>,
+    pub(crate) play: Vec<Contest>,
     pub(crate) play_letters: String,
     pub(crate) compression: Vec<compression::Stored>,
     /// The recording from which the compression table was made.
@@ -58,64 +56,23 @@ pub(crate) struct Results {
     pub(crate) notes: Vec<String>,
 }
 
-impl Results {
-    /// All turns.
-    pub(crate) fn turns(&self) -> Vec<Turns<'_>> {
-        let mut turns = Vec::new();
-        let mut push = |table, case, series| turns.push(Turns { table, case, series });
-        for case in &self.cases {
-            for contest in &case.contestants {
-                push("record", &case.name, Cow::Borrowed(&contest.series));
-            }
-        }
-        for series in &self.play {
-            push("play", &self.play_letters, Cow::Borrowed(series));
-        }
-        for one in &self.long {
-            let series = Series { name: one.name.clone(), turns: vec![one.measurement] };
-            push("sizes", &one.command, Cow::Owned(series));
-        }
-        turns
-    }
-}
+/// A row of the classic table.
+type RecordRow<'r> = Row<'r, CaseFacts, Recorded>;
 
-/// One case of the classic table.
+/// A case of the classic table.
 #[derive(Debug)]
-pub(crate) struct CaseResult {
-    pub(crate) name: String,
+pub(crate) struct CaseFacts {
     /// whit's subsystem letters.
     pub(crate) letters: String,
     pub(crate) files: usize,
-    pub(crate) contestants: Vec<Contest>,
 }
 
-/// One contestant in one case.
+/// What a contestant recorded.
 #[derive(Debug)]
-pub(crate) struct Contest {
-    pub(crate) series: Series,
+pub(crate) struct Recorded {
     /// Size of the files of the last round, together.
     pub(crate) bytes: Option<u64>,
     pub(crate) calls_per_sample: Option<f64>,
-}
-
-impl Contest {
-    pub(crate) fn cpu_ms(&self) -> f64 {
-        self.series.median(|one| one.cpu_us() as f64) / 1e3
-    }
-
-    pub(crate) fn wall_ms(&self) -> f64 {
-        self.series.median(|one| one.wall_us as f64) / 1e3
-    }
-
-    pub(crate) fn resident_kib(&self) -> f64 {
-        self.series.median(|one| one.resident_kib_max as f64)
-    }
-}
-
-impl CaseResult {
-    pub(crate) fn find(&self, name: &str) -> Option<&Contest> {
-        self.contestants.iter().find(|contest| contest.series.name == name)
-    }
 }
 
 /// One recorder at an interval of a second.

@@ -1,15 +1,15 @@
-//! The result of a benchmark: its tables as text and as JSON, and all turns; and how a run is
-//! stored, in `bench/runs/<date>-<machine>/`.
+//! The result of a benchmark: its tables as text, as JSON and in Markdown, and all turns; and how a
+//! run is stored, in `bench/runs/<date>-<machine>/`.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Context, Result};
-use crate::measure::Series;
 use serde_json::{Value, json};
 
+use crate::contest::{Case, Contest, Measurement};
+use crate::error::{Context, Result};
 use crate::programs::Programs;
+use crate::table::{Grid, Table};
 
 /// The machine on which the numbers depend.
 pub(crate) fn machine(programs: &Programs) -> Value {
@@ -38,23 +38,25 @@ pub(crate) fn machine(programs: &Programs) -> Value {
     })
 }
 
-/// All turns of one contestant, and their table.
-pub(crate) struct Turns<'a> {
-    /// The table.
-    pub(crate) table: &'static str,
-    /// The case in it.
-    pub(crate) case: &'a str,
-    /// The contestant's name, and the cost of each turn.
-    pub(crate) series: Cow<'a, Series>,
+/// Adds the version of a program to the description of the machine.
+pub(crate) fn add_version(machine: &mut Value, program: &str, version: &str) {
+    if let Some(versions) = machine["versions"].as_array_mut() {
+        versions.push(json!({ "program": program, "version": version }));
+    }
 }
 
-/// The result of a benchmark.
+/// A case and one of its contestants: a row of a table.
+pub(crate) type Row<'r, C, T> = (&'r Case<C, T>, &'r Contest<T>);
+
+/// The result of a benchmark: it grows by sections, each of which is text and a member of the JSON.
 #[derive(Debug)]
 pub struct Report {
     /// The tables, for people.
     pub summary: String,
     /// The same numbers as one object.
     pub json: Value,
+    /// The tables in Markdown.
+    markdown: String,
     /// The end of the folder's name.
     kind: &'static str,
     machine: Value,
@@ -63,27 +65,133 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn new(
-        kind: &'static str,
-        machine: Value,
-        summary: String,
-        json: Value,
-        turns: &[Turns<'_>],
-    ) -> Self {
-        let raw = if turns.is_empty() { String::new() } else { raw(turns) };
-        Report { summary, json, kind, machine, raw }
+    /// A report without sections.
+    pub(crate) fn new(kind: &'static str, machine: Value) -> Self {
+        let json = json!({ "machine": machine });
+        let (summary, markdown, raw) = Default::default();
+        Report { summary, json, markdown, kind, machine, raw }
     }
 
-    /// With these lines as its turns.
-    pub(crate) fn with_raw(mut self, raw: String) -> Self {
-        self.raw = raw;
-        self
+    /// Adds a member to the JSON.
+    pub(crate) fn keep(&mut self, key: &str, value: impl Into<Value>) {
+        self.json[key] = value.into();
     }
 
-    /// Stores it below `base`, with the command line that produced it; returns the folder.
+    /// Adds lines to the text.
+    pub(crate) fn say(&mut self, text: impl AsRef<str>) {
+        for out in [&mut self.summary, &mut self.markdown] {
+            out.push_str(text.as_ref());
+            out.push('\n');
+        }
+    }
+
+    /// Adds a table to the text.
+    pub(crate) fn show(&mut self, grid: &Grid) {
+        self.summary.push_str(&grid.text());
+        let separator = if self.markdown.ends_with("\n\n") { "" } else { "\n" };
+        let _ = write!(self.markdown, "{separator}{}", grid.markdown());
+    }
+
+    /// Adds rows: to the JSON as an array, and to the text below a title if there are any.
+    pub(crate) fn rows<'r, R>(
+        &mut self,
+        key: &str,
+        title: impl AsRef<str>,
+        table: &Table<'_, &'r R>,
+        rows: &'r [R],
+    ) {
+        self.keep(key, table.objects(rows));
+        if !rows.is_empty() {
+            self.say(title);
+            self.show(&table.grid(rows));
+        }
+    }
+
+    /// Adds cases to JSON and text.
+    pub(crate) fn cases<'r, C, T>(
+        &mut self,
+        key: &str,
+        table: &Table<'_, Row<'r, C, T>>,
+        cases: &'r [Case<C, T>],
+        title: impl Fn(&Case<C, T>) -> (Option<String>, Option<String>),
+        members: impl Fn(&Case<C, T>) -> Value,
+    ) {
+        self.keep_cases(key, table, cases, members);
+        self.show_cases(table, cases, title);
+    }
+
+    /// Adds an array of cases to the JSON.
+    pub(crate) fn keep_cases<'r, C, T>(
+        &mut self,
+        key: &str,
+        table: &Table<'_, Row<'r, C, T>>,
+        cases: &'r [Case<C, T>],
+        members: impl Fn(&Case<C, T>) -> Value,
+    ) {
+        let objects = cases.iter().map(|case| case_object(table, case, &members));
+        self.keep(key, objects.collect::<Vec<_>>());
+    }
+
+    /// Adds cases to the text: groups of rows, each with a title and a conclusion.
+    pub(crate) fn show_cases<'r, C, T>(
+        &mut self,
+        table: &Table<'_, Row<'r, C, T>>,
+        cases: &'r [Case<C, T>],
+        title: impl Fn(&Case<C, T>) -> (Option<String>, Option<String>),
+    ) {
+        let mut grid = table.empty_grid();
+        for case in cases {
+            let (title, conclusion) = title(case);
+            let rows = case.contests.iter().map(|contest| table.cells((case, contest)));
+            grid.push(title, rows, conclusion);
+        }
+        self.show(&grid);
+    }
+
+    /// Adds what could not be measured, and why.
+    pub(crate) fn notes(&mut self, notes: &[String]) {
+        self.keep("notes", notes);
+        notes.iter().for_each(|note| self.say(format!("\nNote: {note}.")));
+    }
+
+    /// Adds all turns of a contestant to `raw.csv`.
+    pub(crate) fn turns(&mut self, table: &str, case: &str, name: &str, turns: &[Measurement]) {
+        if self.raw.is_empty() && !turns.is_empty() {
+            self.raw.push_str("table,case,who,round,wall_us,user_us,system_us,resident_kib_max\n");
+        }
+        for (round, turn) in (1..).zip(turns) {
+            let Measurement { wall_us, user_us, system_us, resident_kib_max, .. } = turn;
+            let _ = writeln!(
+                self.raw,
+                "{table},\"{case}\",\"{name}\",{round},{wall_us},{user_us},{system_us},{resident_kib_max}"
+            );
+        }
+    }
+
+    /// Adds all turns of cases.
+    pub(crate) fn turns_of<C, T>(&mut self, table: &str, cases: &[Case<C, T>]) {
+        for case in cases {
+            for contest in &case.contests {
+                self.turns(table, &case.name, &contest.name, &contest.turns);
+            }
+        }
+    }
+
+    /// The lines of `raw.csv`.
+    #[cfg(test)]
+    pub(crate) fn raw(&self) -> &str {
+        &self.raw
+    }
+
+    /// The same report with these lines as its turns.
+    pub(crate) fn with_raw(self, raw: String) -> Self {
+        Report { raw, ..self }
+    }
+
+    /// Stores the report below `base`, with the command line that produced it; returns the folder.
     ///
     /// # Errors
-    /// Those of creating the folder and writing its files.
+    /// If the folder cannot be made, or a file in it not be written.
     pub fn save(&self, base: &Path, command: &str) -> Result<PathBuf> {
         let now = jiff::Zoned::now();
         let name = self.machine["name"].as_str().unwrap_or("machine");
@@ -96,6 +204,7 @@ impl Report {
             ("README.md", &readme(command, &self.machine, &now, !self.raw.is_empty())),
             ("raw.csv", &self.raw),
             ("summary.txt", &self.summary),
+            ("tables.md", &self.markdown),
         ] {
             if text.is_empty() {
                 continue;
@@ -108,46 +217,41 @@ impl Report {
     }
 }
 
-/// A number, or `-` if there is none.
-pub(crate) fn optional(value: Option<f64>, digits: usize) -> String {
-    value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
+/// The object of a case: the given members, and an object for each contestant.
+pub(crate) fn case_object<'r, C, T>(
+    table: &Table<'_, Row<'r, C, T>>,
+    case: &'r Case<C, T>,
+    members: impl Fn(&Case<C, T>) -> Value,
+) -> Value {
+    let mut object = members(case);
+    object["contestants"] = table.objects(case.contests.iter().map(|contest| (case, contest)));
+    object
 }
+
 fn readme(command: &str, machine: &Value, now: &jiff::Zoned, has_turns: bool) -> String {
     let word = |key: &str| machine[key].as_str().unwrap_or("unknown").to_owned();
     let mut text = format!("# {} on {}\n\n", now.strftime("%Y-%m-%d %H:%M"), word("name"));
     // Writing to a string cannot fail.
     let _ = writeln!(text, "```\n{command}\n```\n");
-    let _ = writeln!(text, "| | |\n|---|---|");
-    let _ = writeln!(text, "| CPU | {} × {} |", machine["cpus"], word("cpu"));
-    let _ = writeln!(text, "| memory | {} |", word("memory"));
-    let _ = writeln!(text, "| kernel | {} ({}) |", word("kernel"), word("architecture"));
-    let _ = writeln!(text, "| load before | {} |", word("load_before"));
+    let mut facts = vec![
+        ("CPU".to_owned(), format!("{} × {}", machine["cpus"], word("cpu"))),
+        ("memory".to_owned(), word("memory")),
+        ("kernel".to_owned(), format!("{} ({})", word("kernel"), word("architecture"))),
+        ("load before".to_owned(), word("load_before")),
+    ];
     for version in machine["versions"].as_array().into_iter().flatten() {
-        let part = |key: &str| version[key].as_str().unwrap_or("unknown");
-        let _ = writeln!(text, "| {} | {} |", part("program"), part("version"));
+        let part = |key: &str| version[key].as_str().unwrap_or("unknown").to_owned();
+        facts.push((part("program"), part("version")));
     }
+    let table = Table::<&(String, String)>::new().shown("", 0, |fact| fact.0.as_str()).shown(
+        "",
+        0,
+        |fact| fact.1.as_str(),
+    );
+    text.push_str(&table.grid(&facts).markdown());
     text.push_str(match has_turns {
         true => "\n`summary.txt` holds the tables, `raw.csv` all turns.\n",
         false => "\n`summary.txt` holds the numbers.\n",
     });
-    text
-}
-
-fn raw(turns: &[Turns<'_>]) -> String {
-    let mut text = "table,case,who,round,wall_us,user_us,system_us,resident_kib_max\n".to_owned();
-    for Turns { table, case, series } in turns {
-        for (round, one) in series.turns.iter().enumerate() {
-            let _ = writeln!(
-                text,
-                "{table},\"{case}\",\"{}\",{},{},{},{},{}",
-                series.name,
-                round + 1,
-                one.wall_us,
-                one.user_us,
-                one.system_us,
-                one.resident_kib_max
-            );
-        }
-    }
     text
 }

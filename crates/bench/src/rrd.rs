@@ -11,18 +11,18 @@
 //! rounds*, an update of each file, and all answers read before the next round; *answered*, each
 //! answer read before the next line.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::Progress;
+use crate::contest::{Case, Contest, Measurement, in_turn};
 use crate::error::{Context, Result, ensure};
-use crate::measure::{Measurement, Series, ratio};
-use crate::programs::{Programs, first_line, run_quietly};
-use crate::report::{Report, Turns};
+use crate::folder;
+use crate::programs::{Programs, run_quietly, version_of};
+use crate::report::{Report, Row, add_version};
 
 pub(crate) mod files;
 mod floor;
@@ -33,44 +33,21 @@ use files::{Layout, MRTG, ONE_SOURCE, STEP_SECONDS};
 use floor::Floor;
 use pipe::{Pace, Script};
 
-/// A part of the benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RrdCase {
-    /// New files.
-    Create,
-    /// Updates of one file.
-    Update,
-    /// Updates of some thousand files with MRTG's layout, in turn.
-    UpdateFiles,
-    /// Updates of very many files of one source, in turn.
-    UpdateMany,
-    /// A day of a file.
-    Fetch,
-    /// A picture of a day with four lines.
-    Graph,
-}
-
-impl RrdCase {
-    /// All of them, in the order of the tables.
-    pub const ALL: [RrdCase; 6] = [
-        RrdCase::Create,
-        RrdCase::Update,
-        RrdCase::UpdateFiles,
-        RrdCase::UpdateMany,
-        RrdCase::Fetch,
-        RrdCase::Graph,
-    ];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            RrdCase::Create => "create",
-            RrdCase::Update => "update",
-            RrdCase::UpdateFiles => "update-files",
-            RrdCase::UpdateMany => "update-many",
-            RrdCase::Fetch => "fetch",
-            RrdCase::Graph => "graph",
-        }
+named! {
+    /// A part of the benchmark.
+    RrdCase {
+        /// New files.
+        Create = "create",
+        /// Updates of one file.
+        Update = "update",
+        /// Updates of some thousand files with MRTG's layout, in turn.
+        UpdateFiles = "update-files",
+        /// Updates of very many files of one source, in turn.
+        UpdateMany = "update-many",
+        /// A day of a file.
+        Fetch = "fetch",
+        /// A picture of a day with four lines.
+        Graph = "graph",
     }
 }
 
@@ -79,7 +56,7 @@ impl RrdCase {
 pub struct RrdPlan {
     /// Turns of each contestant.
     pub rounds: usize,
-    /// The parts.
+    /// The parts that run.
     pub cases: Vec<RrdCase>,
     /// Processes of a turn where every command is one.
     pub processes: u64,
@@ -91,7 +68,7 @@ pub struct RrdPlan {
     pub files: u64,
     /// Files of one source.
     pub many: u64,
-    /// Updates of each of these files in a turn, five minutes apart.
+    /// Updates of each file in a turn, five minutes apart.
     pub steps: u64,
     /// Where to make the files; the temporary folder without it.
     pub folder: Option<PathBuf>,
@@ -117,36 +94,15 @@ impl Who {
     }
 }
 
-/// A row of the table: the same work by everybody.
-#[derive(Debug)]
-struct Row {
+/// A row of the table, and one contestant in it.
+type RrdRow<'r> = Row<'r, RowFacts, Who>;
+
+/// The work of a row.
+#[derive(Clone, Copy, Debug)]
+struct RowFacts {
     case: RrdCase,
-    name: String,
     /// Commands of a turn.
     operations: u64,
-    contests: Vec<Contest>,
-}
-
-/// One contestant in one row.
-#[derive(Debug)]
-struct Contest {
-    who: Who,
-    series: Series,
-    /// Bytes of pages that became dirty (`write_bytes` of `/proc/PID/io`), of each turn.
-    dirtied_bytes: Vec<u64>,
-}
-
-impl Row {
-    fn find(&self, who: Who) -> Option<&Contest> {
-        self.contests.iter().find(|contest| contest.who == who)
-    }
-
-    /// What `this` costs as a multiple of what `base` costs, by rounds.
-    fn times(&self, this: Who, base: Who, of: fn(&Measurement) -> f64) -> Option<f64> {
-        let (this, base) = (self.find(this)?, self.find(base)?);
-        let times = ratio(&this.series, &base.series, of);
-        (times > 0.0).then_some(times)
-    }
 }
 
 /// Pages that an update makes dirty if all were clean.
@@ -159,7 +115,7 @@ struct DirtyPages {
 /// The results.
 #[derive(Debug, Default)]
 struct Results {
-    rows: Vec<Row>,
+    rows: Vec<Case<RowFacts, Who>>,
     pages: Vec<DirtyPages>,
     notes: Vec<String>,
 }
@@ -189,19 +145,12 @@ impl Preparation {
     ///
     /// # Errors
     /// If it cannot be made.
-    pub(crate) fn new(folder: Option<&Path>, programs: &Programs) -> Result<Self> {
+    pub(crate) fn new(base: Option<&Path>, programs: &Programs) -> Result<Self> {
         let mut machine = crate::report::machine(programs);
-        let folder = match folder {
-            Some(folder) => tempfile::tempdir_in(folder)?,
-            None => tempfile::tempdir()?,
-        };
+        let folder = folder::temporary(base)?;
         let rrdtool = programs.path.find("rrdtool");
-        if let Some(versions) = machine["versions"].as_array_mut() {
-            let version = rrdtool.as_ref().map(|program| first_line(program, "--version"));
-            let version = version.map_or("not installed".to_owned(), Option::unwrap_or_default);
-            let version = version.split("  ").next().unwrap_or_default();
-            versions.push(json!({ "program": "rrdtool", "version": version }));
-        }
+        let version = version_of(rrdtool.as_deref(), "--version");
+        add_version(&mut machine, "rrdtool", version.split("  ").next().unwrap_or_default());
         Ok(Self { machine, folder, rrdtool })
     }
 }
@@ -209,15 +158,13 @@ impl Preparation {
 /// Runs the benchmark.
 ///
 /// # Errors
-/// Those of the programs that take part and of files; and files that are not the same afterwards.
+/// If a program that takes part or a file fails, and if files are not the same afterwards.
 pub fn run(plan: &RrdPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
     let Preparation { mut machine, folder, rrdtool } =
         Preparation::new(plan.folder.as_deref(), programs)?;
     let python = pipe::python(&programs.path);
-    if let Some(versions) = machine["versions"].as_array_mut() {
-        let version = if python.is_some() { "installed" } else { "not installed" };
-        versions.push(json!({ "program": "python3-rrdtool", "version": version }));
-    }
+    let version = if python.is_some() { "installed" } else { "not installed" };
+    add_version(&mut machine, "python3-rrdtool", version);
     let bench = Bench { plan, programs, rrdtool, python, folder: folder.path(), progress };
     let mut results = Results::default();
     for (program, name) in [(&bench.rrdtool, "rrdtool"), (&bench.python, "python3-rrdtool")] {
@@ -229,20 +176,7 @@ pub fn run(plan: &RrdPlan, programs: &Programs, progress: &Progress<'_>) -> Resu
         bench.case(*case, &mut results)?;
     }
     progress.done();
-    let summary = report::human(plan, &results);
-    let json = report::json(plan, &results, &machine);
-    let turns: Vec<Turns<'_>> = results
-        .rows
-        .iter()
-        .flat_map(|row| {
-            row.contests.iter().map(|contest| Turns {
-                table: row.case.name(),
-                case: &row.name,
-                series: Cow::Borrowed(&contest.series),
-            })
-        })
-        .collect();
-    Ok(Report::new("-rrd", machine, summary, json, &turns))
+    Ok(report::report(plan, &results, machine))
 }
 
 impl Bench<'_> {
@@ -314,7 +248,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Those who take part; Python only where it need not answer in between.
+    /// The contestants that take part; Python only where it need not answer in between.
     fn who(&self, pace: Option<Pace>) -> Vec<Who> {
         let mut who = vec![Who::Floor, Who::Whit];
         who.extend(self.rrdtool.is_some().then_some(Who::Rrdtool));
@@ -355,20 +289,10 @@ impl Bench<'_> {
     fn make(&self, layout: &Layout, files: u64) -> Result<()> {
         self.progress.show(&format!("making {files} files for each"));
         let template = self.folder.join("template");
-        let line = format!("rrd create {} {}", template.display(), layout.definitions());
-        run_quietly(Command::new(&self.programs.whit).args(line.split(' ')))?;
+        layout.create(&self.programs.whit, &template)?;
         let bytes = std::fs::read(&template)?;
-        for who in self.who(Some(Pace::Ahead)) {
-            let folder = self.folder_of(who);
-            if folder.exists() {
-                std::fs::remove_dir_all(&folder)?;
-            }
-            std::fs::create_dir(&folder)?;
-            for number in 0..files {
-                std::fs::write(folder.join(files::name(number)), &bytes)?;
-            }
-        }
-        Ok(())
+        let mut who = self.who(Some(Pace::Ahead)).into_iter();
+        Ok(who.try_for_each(|who| files::make_all(&self.folder_of(who), files, &bytes))?)
     }
 
     /// Makes a file with a day of data, for everybody.
@@ -400,7 +324,7 @@ impl Bench<'_> {
             for number in 0..processes {
                 sum.add(&run_quietly(&mut self.command(who, &line(number))?)?);
             }
-            Ok((sum, None))
+            Ok(sum)
         };
         self.row(case, name, processes, self.who(None), turn, results)
     }
@@ -421,10 +345,9 @@ impl Bench<'_> {
                 self.renew(who)?;
             }
             if who == Who::Floor {
-                return Ok((floor::commands(case, commands, &self.folder_of(who))?, None));
+                return Ok(floor::commands(case, commands, &self.folder_of(who))?);
             }
-            let (turn, dirtied) = pipe::run(&mut self.command(who, "-")?, &script, None)?;
-            Ok((turn, dirtied))
+            Ok(pipe::run(&mut self.command(who, "-")?, &script, None)?)
         };
         self.row(case, name, commands, who, turn, results)
     }
@@ -432,10 +355,7 @@ impl Bench<'_> {
     /// An empty folder, or one with one old file.
     fn renew(&self, who: Who) -> Result<()> {
         let folder = self.folder_of(who);
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder)?;
-        }
-        std::fs::create_dir(&folder)?;
+        folder::renew(&folder)?;
         let template = self.folder.join("template");
         if template.exists() {
             std::fs::copy(&template, folder.join(files::name(0)))?;
@@ -455,29 +375,29 @@ impl Bench<'_> {
         next: &mut u64,
         results: &mut Results,
     ) -> Result<()> {
-        let mut row = self.empty_row(case, name, files * steps, self.who(Some(pace)));
-        for round in 0..self.plan.rounds {
-            let these = *next + 1..*next + 1 + steps;
-            *next += steps;
-            let script = Script::updates(layout, files, these.clone(), pace);
-            for contest in &mut row.contests {
-                self.show(name, contest.who, round);
-                let who = contest.who;
-                let (turn, dirtied) = match who {
-                    Who::Floor => {
-                        Floor::open(layout, files, &self.folder_of(who))?.run(these.clone())?
-                    }
-                    _ => pipe::run(&mut self.command(who, "-")?, &script, None)?,
-                };
-                contest.series.turns.push(turn);
-                contest.dirtied_bytes.extend(dirtied);
+        let mut row = empty_row(case, name, files * steps, self.who(Some(pace)));
+        let has_python = row.find(Who::Python.name()).is_some();
+        let last = row.contests.len() - 1;
+        let mut script = None;
+        in_turn(self.progress, name, self.plan.rounds, &mut row.contests, |place, contest, _| {
+            if place == 0 {
+                let these = *next + 1..*next + 1 + steps;
+                *next += steps;
+                script = Some((Script::updates(layout, files, these.clone(), pace), these));
             }
-            // Those without a turn in this row do it too, so that all files stay the same.
-            if self.python.is_some() && row.find(Who::Python).is_none() {
-                let ahead = script.ahead();
-                pipe::run(&mut self.command(Who::Python, "-")?, &ahead, None)?;
+            let (script, these) = script.as_ref().context("the first one makes the script")?;
+            contest.turns.push(match contest.facts {
+                Who::Floor => {
+                    Floor::open(layout, files, &self.folder_of(Who::Floor))?.run(these.clone())?
+                }
+                who => pipe::run(&mut self.command(who, "-")?, script, None)?,
+            });
+            // Python without a turn in this row does it too, so that all files stay the same.
+            if place == last && self.python.is_some() && !has_python {
+                pipe::run(&mut self.command(Who::Python, "-")?, &script.ahead(), None)?;
             }
-        }
+            Result::Ok(())
+        })?;
         results.rows.push(row);
         Ok(())
     }
@@ -495,27 +415,26 @@ impl Bench<'_> {
         let these = *next + 1..*next + 1 + ROUNDS;
         *next += ROUNDS;
         let script = Script::updates(layout, files, these.clone(), Pace::Rounds);
-        let folder = std::fs::File::open(self.folder)?;
-        let clean = || Ok(rustix::fs::syncfs(&folder)?);
+        let clean = || folder::sync(self.folder);
         let mut contests = Vec::new();
         for who in self.who(Some(Pace::Ahead)) {
-            self.show("pages that become dirty", who, 0);
+            self.progress.show(&format!("pages that become dirty: {}", who.name()));
             let dirtied = match who {
                 Who::Floor => {
                     let mut floor = Floor::open(layout, files, &self.folder_of(who))?;
                     let mut sum = Some(0);
                     for step in these.clone() {
                         clean()?;
-                        let (_, dirtied) = floor.run(step..step + 1)?;
+                        let dirtied = floor.run(step..step + 1)?.dirtied_bytes;
                         sum = sum.zip(dirtied).map(|(sum, dirtied)| sum + dirtied);
                     }
                     sum
                 }
                 Who::Python => {
                     let ahead = script.ahead();
-                    pipe::run(&mut self.command(who, "-")?, &ahead, None)?.1
+                    pipe::run(&mut self.command(who, "-")?, &ahead, None)?.dirtied_bytes
                 }
-                _ => pipe::run(&mut self.command(who, "-")?, &script, Some(&clean))?.1,
+                _ => pipe::run(&mut self.command(who, "-")?, &script, Some(&clean))?.dirtied_bytes,
             };
             let pages = dirtied.map(|bytes| bytes as f64 / 4096.0 / (ROUNDS * files) as f64);
             if who != Who::Python {
@@ -542,16 +461,6 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn empty_row(&self, case: RrdCase, name: &str, operations: u64, who: Vec<Who>) -> Row {
-        let contest = |who: Who| Contest {
-            who,
-            series: Series { name: who.name().to_owned(), turns: Vec::new() },
-            dirtied_bytes: Vec::new(),
-        };
-        let contests = who.into_iter().map(contest).collect();
-        Row { case, name: name.to_owned(), operations, contests }
-    }
-
     /// Lets everybody take turns.
     fn row(
         &self,
@@ -559,29 +468,26 @@ impl Bench<'_> {
         name: &str,
         operations: u64,
         who: Vec<Who>,
-        mut turn: impl FnMut(Who) -> Result<(Measurement, Option<u64>)>,
+        mut turn: impl FnMut(Who) -> Result<Measurement>,
         results: &mut Results,
     ) -> Result<()> {
-        let mut row = self.empty_row(case, name, operations, who);
-        for round in 0..self.plan.rounds {
-            for contest in &mut row.contests {
-                self.show(name, contest.who, round);
-                let (turn, dirtied) = turn(contest.who)?;
-                contest.series.turns.push(turn);
-                contest.dirtied_bytes.extend(dirtied);
-            }
-        }
+        let mut row = empty_row(case, name, operations, who);
+        in_turn(self.progress, name, self.plan.rounds, &mut row.contests, |_, contest, _| {
+            contest.turns.push(turn(contest.facts)?);
+            Result::Ok(())
+        })?;
         results.rows.push(row);
         Ok(())
     }
-
-    fn show(&self, name: &str, who: Who, round: usize) {
-        let rounds = self.plan.rounds;
-        self.progress.show(&format!("{name}: {}, round {} of {rounds}", who.name(), round + 1));
-    }
 }
 
-/// Seconds of a step, for those who read the tables.
+/// A row without turns.
+fn empty_row(case: RrdCase, name: &str, operations: u64, who: Vec<Who>) -> Case<RowFacts, Who> {
+    let contests = who.into_iter().map(|who| Contest::new(who.name(), who)).collect();
+    Case { name: name.to_owned(), facts: RowFacts { case, operations }, contests }
+}
+
+/// Minutes of a step, for those who read the tables.
 const STEP_MINUTES: u64 = STEP_SECONDS / 60;
 
 #[cfg(test)]

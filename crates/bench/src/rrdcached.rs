@@ -10,20 +10,19 @@
 //! Every turn has a daemon and a journal of its own.  Answers are checked, and so are numbers of
 //! updates; after the hour the files of all must be the same bytes.
 
-use std::borrow::Cow;
 use std::hash::{Hash as _, Hasher as _};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Instant;
 
 use crate::Progress;
+use crate::contest::{Case, Contest, Measurement, in_turn};
 use crate::error::{Context, Result, ensure};
-use crate::measure::{Measurement, Series, own_process_cpu};
-use crate::programs::{Programs, run_quietly};
-use crate::report::{Report, Turns};
+use crate::folder;
+use crate::measure::measure_threads;
+use crate::programs::Programs;
+use crate::report::{Report, Row};
 use crate::rrd::Preparation;
 use crate::rrd::files::{self, Layout, MRTG, ONE_SOURCE};
 
@@ -36,40 +35,19 @@ mod report;
 use client::{Client, Load};
 use daemon::{Daemon, Way};
 
-/// A part of the benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DaemonCase {
-    /// Updates over sockets.
-    Updates,
-    /// An hour of MRTG.
-    Mrtg,
-    /// The start with a full journal.
-    Start,
-    /// Writers on other addresses.
-    Writers,
-    /// The hour of MRTG on other mounts.
-    Mounts,
-}
-
-impl DaemonCase {
-    /// All of them, in the order of the tables.
-    pub const ALL: [DaemonCase; 5] = [
-        DaemonCase::Updates,
-        DaemonCase::Writers,
-        DaemonCase::Mrtg,
-        DaemonCase::Start,
-        DaemonCase::Mounts,
-    ];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            DaemonCase::Updates => "updates",
-            DaemonCase::Mrtg => "mrtg",
-            DaemonCase::Start => "start",
-            DaemonCase::Writers => "writers",
-            DaemonCase::Mounts => "mounts",
-        }
+named! {
+    /// A part of the benchmark.
+    DaemonCase {
+        /// Updates over sockets.
+        Updates = "updates",
+        /// Writers on other addresses.
+        Writers = "writers",
+        /// An hour of MRTG.
+        Mrtg = "mrtg",
+        /// The start with a full journal.
+        Start = "start",
+        /// The hour of MRTG on other mounts.
+        Mounts = "mounts",
     }
 }
 
@@ -78,13 +56,13 @@ impl DaemonCase {
 pub struct DaemonPlan {
     /// Turns of each contestant.
     pub rounds: usize,
-    /// The parts.
+    /// The parts that run.
     pub cases: Vec<DaemonCase>,
     /// Updates of a turn in batches.
     pub batched: u64,
     /// Updates of a turn one at a time.
     pub single: u64,
-    /// Files that these updates go to.
+    /// Files that are updated in batches and one at a time.
     pub files: u64,
     /// Targets of MRTG.
     pub targets: u64,
@@ -101,7 +79,7 @@ const CLIENTS: u64 = 4;
 /// Updates of a batch.
 const BATCHES: [u64; 2] = [1_000, 10_000];
 /// `-w` where no file shall be written.
-const NO_WRITES_SECONDS: u64 = 1_000_000_000;
+pub(crate) const NO_WRITES_SECONDS: u64 = 1_000_000_000;
 
 /// Who takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,31 +111,11 @@ enum Route {
     Tcp,
 }
 
-/// A row of updates: the same work by everybody.
-struct Row {
-    name: String,
-    updates: u64,
-    contests: Vec<Contest>,
-}
+/// The same updates by everybody, and how many they are.
+type Updates = Case<u64>;
 
-/// One contestant in one row.
-struct Contest {
-    series: Series,
-    /// Bytes of pages that the daemon made dirty, of each turn.
-    dirtied_bytes: Vec<u64>,
-}
-
-impl Contest {
-    fn new(name: &str) -> Self {
-        let series = Series { name: name.to_owned(), turns: Vec::new() };
-        Contest { series, dirtied_bytes: Vec::new() }
-    }
-
-    fn push(&mut self, (turn, dirtied): (Measurement, u64)) {
-        self.series.turns.push(turn);
-        self.dirtied_bytes.push(dirtied);
-    }
-}
+/// A row of a table.
+type DaemonRow<'r> = Row<'r, u64, ()>;
 
 /// Times from the start of a daemon, in ms, of each turn.
 struct Start {
@@ -171,9 +129,9 @@ struct Start {
 /// The results.
 #[derive(Default)]
 struct Results {
-    updates: Vec<Row>,
-    mrtg: Option<Row>,
-    mounts: Vec<Row>,
+    updates: Vec<Updates>,
+    mrtg: Option<Updates>,
+    mounts: Vec<Updates>,
     starts: Vec<Start>,
     notes: Vec<String>,
 }
@@ -191,8 +149,8 @@ struct Bench<'a> {
 /// Runs the benchmark.
 ///
 /// # Errors
-/// Those of the programs that take part and of files; wrong answers; and files that are not the
-/// same afterwards.
+/// If a program that takes part or a file fails, if an answer is wrong, and if files are not the same
+/// afterwards.
 pub fn run(plan: &DaemonPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
     let Preparation { machine, folder, rrdtool } =
         Preparation::new(plan.folder.as_deref(), programs)?;
@@ -213,18 +171,7 @@ pub fn run(plan: &DaemonPlan, programs: &Programs, progress: &Progress<'_>) -> R
         }
     }
     progress.done();
-    let summary = report::human(plan, &results);
-    let json = report::json(plan, &results, &machine);
-    let rows = results.updates.iter().map(|row| ("updates", row));
-    let rows = rows.chain(results.mrtg.iter().map(|row| ("mrtg", row)));
-    let rows = rows.chain(results.mounts.iter().map(|row| ("mounts", row)));
-    let turns: Vec<Turns<'_>> = rows
-        .flat_map(|(table, row)| {
-            let turns = move |contest| Turns { table, case: &row.name, series: contest };
-            row.contests.iter().map(|contest| Cow::Borrowed(&contest.series)).map(turns)
-        })
-        .collect();
-    Ok(Report::new("-rrdcached", machine, summary, json, &turns))
+    Ok(report::report(plan, &results, machine))
 }
 
 impl Bench<'_> {
@@ -248,7 +195,7 @@ impl Bench<'_> {
         }
         let base = self.base();
         let way = Way { program, acknowledge, base: &base, write_seconds };
-        Daemon::start(way, &journal).with_context(|| who.name())
+        Daemon::start(way, &journal)
     }
 
     /// Makes all files anew.
@@ -257,37 +204,16 @@ impl Bench<'_> {
         // Made once: rows begin at a random place.
         let template = self.folder.join(format!("template{}", layout.file_bytes()));
         if !template.exists() {
-            let line = format!("rrd create {} {}", template.display(), layout.definitions());
-            run_quietly(Command::new(&self.programs.whit).args(line.split(' ')))?;
+            layout.create(&self.programs.whit, &template)?;
         }
-        let bytes = std::fs::read(&template)?;
-        let folder = self.base();
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder)?;
-        }
-        std::fs::create_dir(&folder)?;
-        for number in 0..files {
-            std::fs::write(folder.join(files::name(number)), &bytes)?;
-        }
-        Ok(())
-    }
-
-    /// All that was written reaches the disk.
-    fn clean(&self) -> std::io::Result<()> {
-        let folder = std::fs::File::open(self.folder)?;
-        Ok(rustix::fs::syncfs(&folder)?)
-    }
-
-    fn show(&self, name: &str, who: &str, round: usize) {
-        let rounds = self.plan.rounds;
-        self.progress.show(&format!("{name}: {who}, round {} of {rounds}", round + 1));
+        Ok(files::make_all(&self.base(), files, &std::fs::read(&template)?)?)
     }
 
     /// The rows of updates over sockets.
     fn updates(&self, results: &mut Results) -> Result<()> {
         let DaemonPlan { batched, single, files, .. } = *self.plan;
         self.make(&MRTG, files)?;
-        self.clean()?;
+        folder::sync(self.folder)?;
         let steps = |updates: u64| 2..2 + (updates / files).max(1);
         for batch in BATCHES {
             let loads = [Load::new(&MRTG, 0..files, steps(batched), Some(batch))];
@@ -318,7 +244,7 @@ impl Bench<'_> {
     fn writers(&self, results: &mut Results) -> Result<()> {
         let DaemonPlan { batched, single, files, .. } = *self.plan;
         self.make(&MRTG, files)?;
-        self.clean()?;
+        folder::sync(self.folder)?;
         let name = format!("{CLIENTS} addresses, batches of {}", BATCHES[0]);
         self.row(&name, &self.parts(batched, Some(BATCHES[0])), Route::Tcp, results)?;
         let name = format!("{CLIENTS} addresses, one at a time each");
@@ -329,23 +255,21 @@ impl Bench<'_> {
         let mut who = vec![Who::Floor];
         who.extend(self.rrdcached.as_ref().map(|_| Who::Rrdcached));
         who.extend(["none", "os", "disk"].map(Who::Whit));
-        let mut contests: Vec<Contest> = who.iter().map(|who| Contest::new(who.name())).collect();
-        for round in 0..self.plan.rounds {
-            for (who, contest) in who.iter().zip(&mut contests) {
-                self.show(name, who.name(), round);
-                contest.push(match who {
-                    Who::Floor => floor(loads, route)?,
-                    who => self.send(*who, loads, route).with_context(|| who.name())?,
-                });
-            }
-        }
+        let mut contests: Vec<_> = who.iter().map(|who| Contest::new(who.name(), ())).collect();
+        in_turn(self.progress, name, self.plan.rounds, &mut contests, |place, contest, _| {
+            contest.turns.push(match who[place] {
+                Who::Floor => floor(loads, route)?,
+                who => self.send(who, loads, route).with_context(|| who.name())?,
+            });
+            Result::Ok(())
+        })?;
         let updates = loads.iter().map(|load| load.updates).sum();
-        results.updates.push(Row { name: name.to_owned(), updates, contests });
+        results.updates.push(Case { name: name.to_owned(), facts: updates, contests });
         Ok(())
     }
 
     /// A turn of a daemon: each client sends its load.
-    fn send(&self, who: Who, loads: &[Load], route: Route) -> Result<(Measurement, u64)> {
+    fn send(&self, who: Who, loads: &[Load], route: Route) -> Result<Measurement> {
         let mut daemon = self.daemon(who, NO_WRITES_SECONDS, true)?;
         // The first update of a file opens it.
         let first = Load::new(&MRTG, 0..self.plan.files, 1..2, Some(BATCHES[0]));
@@ -359,7 +283,7 @@ impl Bench<'_> {
             });
         }
         daemon.begin();
-        let (sent, mut turn) = timed(|| {
+        let (sent, mut turn) = measure_threads(|| {
             std::thread::scope(|scope| {
                 let all = clients.iter_mut().zip(loads);
                 let threads: Vec<_> =
@@ -368,10 +292,10 @@ impl Bench<'_> {
             })
         });
         sent?;
-        let dirtied = daemon.end(&mut turn);
+        daemon.end(&mut turn);
         let updates = first.updates + loads.iter().map(|load| load.updates).sum::<u64>();
         watcher.wait_for("UpdatesReceived", updates)?;
-        Ok((turn, dirtied))
+        Ok(turn)
     }
 
     /// A number that depends on every byte of a hundred files.
@@ -397,7 +321,7 @@ impl Bench<'_> {
     fn start_of(&self, who: Who) -> Result<Start> {
         let DaemonPlan { many, steps, rounds, .. } = *self.plan;
         self.make(&ONE_SOURCE, many)?;
-        self.show("filling the journal", who.name(), 0);
+        self.progress.show(&format!("filling the journal: {}", who.name()));
         let daemon = self.daemon(who, NO_WRITES_SECONDS, true)?;
         daemon.connect()?.send(&Load::new(&ONE_SOURCE, 0..many, 1..1 + steps, Some(BATCHES[0])))?;
         daemon.stop()?;
@@ -405,8 +329,9 @@ impl Bench<'_> {
         let mut start =
             Start { name, first_update_ms: none(), replayed_ms: none(), written_ms: none() };
         for round in 0..rounds {
-            self.show("start with a full journal", who.name(), round);
-            self.clean()?;
+            let name = who.name();
+            self.progress.show(&format!("start with a full journal: {name}, round {}", round + 1));
+            folder::sync(self.folder)?;
             let daemon = self.daemon(who, NO_WRITES_SECONDS, false)?;
             let ms = || daemon.age().as_secs_f64() * 1e3;
             let mut client = daemon.connect()?;
@@ -430,7 +355,7 @@ impl Bench<'_> {
 }
 
 /// A turn of the floor.
-fn floor(loads: &[Load], route: Route) -> Result<(Measurement, u64)> {
+fn floor(loads: &[Load], route: Route) -> Result<Measurement> {
     let mut pairs: Vec<(Client, OwnedFd)> = Vec::new();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     for (number, _) in (1..).zip(loads) {
@@ -448,7 +373,7 @@ fn floor(loads: &[Load], route: Route) -> Result<(Measurement, u64)> {
             }
         });
     }
-    let (done, turn) = timed(|| {
+    let (done, turn) = measure_threads(|| {
         std::thread::scope(|scope| {
             let mut threads = Vec::new();
             for ((mut client, theirs), load) in pairs.into_iter().zip(loads) {
@@ -459,16 +384,7 @@ fn floor(loads: &[Load], route: Route) -> Result<(Measurement, u64)> {
         })
     });
     done?;
-    Ok((turn, 0))
-}
-
-/// Does work in this process: elapsed time and the CPU time of all its threads.
-fn timed<T>(work: impl FnOnce() -> T) -> (T, Measurement) {
-    let (cpu, start) = (own_process_cpu(), Instant::now());
-    let value = work();
-    let wall_us = start.elapsed().as_micros() as u64;
-    let user_us = (own_process_cpu() - cpu).as_micros() as u64;
-    (value, Measurement { wall_us, user_us, ..Measurement::default() })
+    Ok(turn)
 }
 
 /// The result of a thread.

@@ -7,17 +7,14 @@
 //! (`/proc/PID/stat`, all threads), so a child counts as a job from its start.  System calls are
 //! counted in separate runs, as the difference between few jobs and some more.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-use crate::error::{Context, Error, Result};
-use crate::measure::{Measurement, Series, median, ratio};
-use serde_json::json;
+use std::process::Command;
 
 use crate::Progress;
-use crate::programs::{Programs, text_of};
-use crate::report::{Report, Turns};
+use crate::contest::{Case, Contest, Measurement, in_turn};
+use crate::error::{Context, Result};
+use crate::programs::{Programs, run_quietly, text_of, version_of};
+use crate::report::{Report, Row, add_version};
 
 mod calls;
 mod floor;
@@ -31,7 +28,7 @@ pub(crate) mod tmpfs;
 pub use load::{SpawnLoad, run_floor};
 
 use load::{JobRunner, Jobs, Tools};
-use pipe::PipeResult;
+use pipe::PipeFacts;
 use sleepers::SleepersResult;
 use timeout::TimeoutResult;
 
@@ -46,7 +43,7 @@ pub struct SpawnPlan {
     pub counted_jobs: Option<(u64, u64)>,
     /// Numbers of jobs that run at once: a row of the table each.
     pub at_once: Vec<usize>,
-    /// The loads.
+    /// The loads that are run.
     pub loads: Vec<SpawnLoad>,
     /// Whether GNU parallel takes part.
     pub rival: bool,
@@ -61,10 +58,10 @@ pub struct SpawnPlan {
 /// The results.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
-    pub(crate) cases: Vec<CaseResult>,
+    pub(crate) cases: Vec<SpawnCase>,
     pub(crate) timeouts: Vec<TimeoutResult>,
     pub(crate) sleepers: Vec<SleepersResult>,
-    pub(crate) pipes: Vec<PipeResult>,
+    pub(crate) pipes: Vec<Case<PipeFacts>>,
     /// Where the blog's job wrote its files.
     pub(crate) place: String,
     /// What could not be measured, and why.
@@ -72,74 +69,24 @@ pub(crate) struct Results {
 }
 
 /// One load, with a number of jobs at once.
-#[derive(Debug)]
-pub(crate) struct CaseResult {
+type SpawnCase = Case<SpawnFacts, JobFacts>;
+
+/// A row of the table.
+type SpawnRow<'r> = Row<'r, SpawnFacts, JobFacts>;
+
+/// What is run in a case.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpawnFacts {
     pub(crate) load: SpawnLoad,
     pub(crate) at_once: usize,
-    /// The name in the tables.
-    pub(crate) name: String,
-    pub(crate) contests: Vec<Contest>,
 }
 
-/// One contestant in one case.
-#[derive(Debug)]
-pub(crate) struct Contest {
+/// What runs the jobs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JobFacts {
     pub(crate) who: JobRunner,
-    pub(crate) series: Series,
-    /// The runner's own CPU time of each round.
-    pub(crate) own_us: Vec<u64>,
     /// System calls of an additional job.
     pub(crate) calls: Option<f64>,
-}
-
-impl CaseResult {
-    pub(crate) fn find(&self, who: JobRunner) -> Option<&Contest> {
-        self.contests.iter().find(|contest| contest.who == who)
-    }
-
-    /// The elapsed time of `this` as a multiple of that of `base`, by rounds.
-    pub(crate) fn times(&self, this: JobRunner, base: JobRunner) -> Option<f64> {
-        let (this, base) = (self.find(this)?, self.find(base)?);
-        let times = ratio(&this.series, &base.series, |one| one.wall_us as f64);
-        (times > 0.0).then_some(times)
-    }
-}
-
-impl Contest {
-    fn new(who: JobRunner) -> Self {
-        let series = Series { name: who.name().to_owned(), turns: Vec::new() };
-        Contest { who, series, own_us: Vec::new(), calls: None }
-    }
-
-    pub(crate) fn wall_s(&self) -> f64 {
-        self.series.median(|one| one.wall_us as f64) / 1e6
-    }
-
-    pub(crate) fn cpu_us(&self) -> f64 {
-        self.series.median(|one| one.cpu_us() as f64)
-    }
-
-    pub(crate) fn own_us(&self) -> f64 {
-        median(self.own_us.iter().map(|us| *us as f64).collect())
-    }
-}
-
-impl Results {
-    /// All turns.
-    pub(crate) fn turns(&self) -> Vec<Turns<'_>> {
-        let mut turns = Vec::new();
-        for case in &self.cases {
-            for contest in &case.contests {
-                let series = Cow::Borrowed(&contest.series);
-                turns.push(Turns { table: case.load.name(), case: &case.name, series });
-            }
-        }
-        for pipe in &self.pipes {
-            let series = Cow::Borrowed(&pipe.series);
-            turns.push(Turns { table: "pipe", case: &pipe.name, series });
-        }
-        turns
-    }
 }
 
 /// What all measurements need.
@@ -155,18 +102,18 @@ struct Bench<'a> {
 /// Runs the benchmark.
 ///
 /// # Errors
-/// Those of the programs that take part, of files, and of the kernel.
+/// If a program that takes part, a file or the kernel fails.
 pub fn run(plan: &SpawnPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
     let mut machine = crate::report::machine(programs);
-    if let Some(programs_known) = machine["versions"].as_array_mut() {
-        let more = versions(programs).into_iter();
-        programs_known
-            .extend(more.map(|(name, version)| json!({ "program": name, "version": version })));
+    if let Ok(tools) = Tools::find(programs) {
+        for (name, program) in [("GNU parallel", &tools.parallel), ("xargs", &tools.xargs)] {
+            add_version(&mut machine, name, &version_of(program.as_deref(), "--version"));
+        }
+        let shell = std::fs::canonicalize(&tools.shell).unwrap_or(tools.shell);
+        add_version(&mut machine, "sh", &shell.display().to_string());
     }
     let results = measure_all(plan, programs, progress)?;
-    let summary = report::human(plan, &results);
-    let json = report::json(plan, &results, &machine);
-    Ok(Report::new("-spawn", machine, summary, json, &results.turns()))
+    Ok(report::report(plan, &results, machine))
 }
 
 fn measure_all(plan: &SpawnPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Results> {
@@ -228,7 +175,7 @@ fn contestants(plan: &SpawnPlan, tools: &Tools, notes: &mut Vec<String>) -> Resu
 /// Checks that a runner is installed and can run a job.
 fn probe(runner: Option<Command>) -> Result<()> {
     let mut runner = runner.context("it is not installed")?;
-    crate::programs::run_quietly(runner.args(["-j1", "true", ":::", "1"]))?;
+    run_quietly(runner.args(["-j1", "true", ":::", "1"]))?;
     Ok(())
 }
 
@@ -251,38 +198,28 @@ impl Bench<'_> {
         let of = Jobs { count: self.plan.jobs, arguments };
         for &at_once in &self.plan.at_once {
             let name = format!("{}, -j {at_once}", load.job().unwrap_or_default());
-            let mut contests: Vec<Contest> =
-                self.who.iter().map(|who| Contest::new(*who)).collect();
-            for round in 0..self.plan.rounds {
-                for contest in &mut contests {
-                    let who = contest.who.name();
-                    let of_rounds = format!("round {} of {}", round + 1, self.plan.rounds);
-                    self.progress.show(&format!("{name}: {who}, {of_rounds}"));
-                    let command = self.tools.command(contest.who, load, at_once, of);
-                    let command = command.with_context(|| format!("{who} is not installed"))?;
-                    let (measurement, own_us) = self.turn(load, of, command)?;
-                    contest.series.turns.push(measurement);
-                    contest.own_us.push(own_us);
-                }
-            }
-            for (contest, calls) in contests.iter_mut().zip(&counted) {
-                contest.calls = *calls;
-            }
-            results.cases.push(CaseResult { load, at_once, name, contests });
+            let runners = self.who.iter().zip(&counted);
+            let contest = |(who, calls): (&JobRunner, &_)| {
+                Contest::new(who.name(), JobFacts { who: *who, calls: *calls })
+            };
+            let mut contests: Vec<_> = runners.map(contest).collect();
+            in_turn(self.progress, &name, self.plan.rounds, &mut contests, |_, contest, _| {
+                let command = self.tools.command(contest.facts.who, load, at_once, of);
+                let command =
+                    command.with_context(|| format!("{} is not installed", contest.name))?;
+                contest.turns.push(self.turn(load, of, command)?);
+                Result::Ok(())
+            })?;
+            results.cases.push(Case { name, facts: SpawnFacts { load, at_once }, contests });
         }
         Ok(())
     }
 
     /// Runs a command in an empty folder, and checks the results of its jobs.
-    fn turn(
-        &self,
-        load: SpawnLoad,
-        jobs: Jobs<'_>,
-        mut command: Command,
-    ) -> Result<(Measurement, u64)> {
+    fn turn(&self, load: SpawnLoad, jobs: Jobs<'_>, mut command: Command) -> Result<Measurement> {
         let folder = self.fresh()?;
         command.current_dir(&folder);
-        let done = run_apart(&mut command)?;
+        let done = run_quietly(&mut command)?;
         let text = text_of(&command);
         load::check(load, jobs.count, &folder).with_context(|| format!("'{text}'"))?;
         std::fs::remove_dir_all(&folder)?;
@@ -334,38 +271,4 @@ impl Bench<'_> {
         }
         Ok(counted)
     }
-}
-
-/// Runs a command successfully and discards its output; returns its cost with that of its children,
-/// and its own CPU time in µs.
-fn run_apart(command: &mut Command) -> Result<(Measurement, u64)> {
-    let mut said = tempfile::tempfile()?;
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?);
-    let (status, measurement, own_us) = crate::measure::run_apart(command)?;
-    if !status.success() {
-        let mut text = String::new();
-        std::io::Seek::rewind(&mut said)?;
-        std::io::Read::read_to_string(&mut said, &mut text)?;
-        let first = text.lines().next().unwrap_or("no message");
-        let text = text_of(command);
-        return Err(Error::Failed(format!("{text} ended with {status}: {first}")));
-    }
-    Ok((measurement, own_us))
-}
-
-/// Names and versions of the other contestants, for the description of a run.
-fn versions(programs: &Programs) -> Vec<(String, String)> {
-    let Ok(tools) = Tools::find(programs) else { return Vec::new() };
-    let mut versions = Vec::new();
-    for (name, program) in [("GNU parallel", &tools.parallel), ("xargs", &tools.xargs)] {
-        let version = match program {
-            None => "not installed".to_owned(),
-            Some(program) => crate::programs::first_line(program, "--version")
-                .unwrap_or_else(|| "unknown".to_owned()),
-        };
-        versions.push((name.to_owned(), version));
-    }
-    let shell = std::fs::canonicalize(&tools.shell).unwrap_or(tools.shell);
-    versions.push(("sh".to_owned(), shell.display().to_string()));
-    versions
 }

@@ -5,16 +5,14 @@
 //! Tracers that stop a program at each call get a smaller load: the cost of a call is the same.
 //! Whit counts the calls of a load beforehand.
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::process::Command;
 
-use crate::measure::{Measurement, Series, median};
-
 use crate::Progress;
+use crate::contest::{Case, Contest, in_turn, median};
 use crate::error::Result;
 use crate::programs::Programs;
-use crate::report::{Report, Turns};
+use crate::report::{Report, Row};
 
 mod load;
 mod report;
@@ -46,28 +44,26 @@ pub struct TraceSize {
 /// The results.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
-    pub(crate) cases: Vec<CaseResult>,
+    pub(crate) cases: Vec<Case<LoadFacts, Slices>>,
     /// What could not be measured, and why.
     pub(crate) notes: Vec<String>,
 }
 
+/// A row of the table.
+type TraceRow<'r> = Row<'r, LoadFacts, Slices>;
+
 /// One load of one size.
-#[derive(Debug)]
-pub(crate) struct CaseResult {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoadFacts {
     pub(crate) what: TraceLoad,
-    pub(crate) name: String,
     /// System calls of one slice.
     pub(crate) calls: u64,
     pub(crate) slices: u64,
-    pub(crate) contests: Vec<Contest>,
 }
 
-/// One contestant in one case.
-#[derive(Debug)]
-pub(crate) struct Contest {
-    pub(crate) name: String,
-    /// The load and its tracer together.
-    pub(crate) whole: Series,
+/// What a load says of itself; the turns are of the load and its tracer together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Slices {
     /// The load's slices, one list for each round.
     pub(crate) slices_ns: Vec<Vec<u64>>,
     /// Events lost in all rounds, if the tracer reports them.
@@ -83,59 +79,46 @@ pub(crate) struct Added {
     pub(crate) firm: bool,
 }
 
-impl Contest {
-    fn new(name: &str) -> Self {
-        let whole = Series { name: name.to_owned(), turns: Vec::new() };
-        Contest { name: name.to_owned(), whole, slices_ns: Vec::new(), lost: None }
-    }
-
-    /// The median slice of each round.
-    fn middle_ns(&self) -> impl Iterator<Item = f64> {
-        self.slices_ns.iter().map(|slices| median(slices.iter().map(|ns| *ns as f64).collect()))
-    }
-
-    /// The time of all slices of the load in seconds, the median of the rounds.
-    pub(crate) fn load_s(&self) -> f64 {
-        let sums = self.slices_ns.iter().map(|slices| slices.iter().sum::<u64>() as f64 / 1e9);
-        median(sums.collect())
-    }
+/// The median slice of each round.
+fn middle_ns(contest: &Contest<Slices>) -> impl Iterator<Item = f64> {
+    let middle = |slices: &Vec<u64>| median(slices.iter().map(|ns| *ns as f64).collect());
+    contest.facts.slices_ns.iter().map(middle)
 }
 
-impl CaseResult {
-    pub(crate) fn find(&self, name: &str) -> Option<&Contest> {
-        self.contests.iter().find(|contest| contest.name == name)
-    }
+/// The time of all slices of the load in seconds, the median of the rounds.
+fn load_s(contest: &Contest<Slices>) -> f64 {
+    let rounds = contest.facts.slices_ns.iter();
+    median(rounds.map(|slices| slices.iter().sum::<u64>() as f64 / 1e9).collect())
+}
 
-    /// The time of the load as a multiple of the bare one, by the median slices of each round.
-    pub(crate) fn times(&self, contest: &Contest) -> Option<f64> {
-        let bare = self.find(tracers::BARE)?;
-        let times: Vec<f64> =
-            contest.middle_ns().zip(bare.middle_ns()).map(|(this, bare)| this / bare).collect();
-        (!times.is_empty() && times.iter().all(|times| times.is_finite())).then(|| median(times))
-    }
+/// The median slices of each round: of a contestant and of the bare load.
+fn beside_bare((case, contest): TraceRow<'_>) -> Option<impl Iterator<Item = (f64, f64)>> {
+    Some(middle_ns(contest).zip(middle_ns(case.find(tracers::BARE)?)))
+}
 
-    /// What a contestant adds to each call.
-    pub(crate) fn added(&self, contest: &Contest) -> Option<Added> {
-        let bare = self.find(tracers::BARE)?;
-        if contest.name == tracers::BARE || self.calls == 0 {
-            return None;
-        }
-        let calls = self.calls as f64;
-        let each: Vec<f64> = contest
-            .middle_ns()
-            .zip(bare.middle_ns())
-            .map(|(this, bare)| (this - bare) / calls)
-            .collect();
-        let firm = each.iter().all(|ns| *ns > 0.0);
-        (!each.is_empty()).then(|| Added { ns: median(each), firm })
+/// The time of the load as a multiple of the bare one, by the median slices of each round.
+fn times_slower(row: TraceRow<'_>) -> Option<f64> {
+    let times: Vec<f64> = beside_bare(row)?.map(|(this, bare)| this / bare).collect();
+    (!times.is_empty() && times.iter().all(|times| times.is_finite())).then(|| median(times))
+}
+
+/// What a contestant adds to each call.
+fn added(row: TraceRow<'_>) -> Option<Added> {
+    let (case, contest) = row;
+    if contest.name == tracers::BARE || case.facts.calls == 0 {
+        return None;
     }
+    let calls = case.facts.calls as f64;
+    let each: Vec<f64> = beside_bare(row)?.map(|(this, bare)| (this - bare) / calls).collect();
+    let firm = each.iter().all(|ns| *ns > 0.0);
+    (!each.is_empty()).then(|| Added { ns: median(each), firm })
 }
 
 impl Results {
     /// What a contestant adds to each call of a load in ns, if it is firm.
     pub(crate) fn firm_ns(&self, what: TraceLoad, name: &str) -> Option<f64> {
-        let mut cases = self.cases.iter().filter(|case| case.what == what);
-        let added = cases.find_map(|case| case.added(case.find(name)?))?;
+        let mut cases = self.cases.iter().filter(|case| case.facts.what == what);
+        let added = cases.find_map(|case| added((case, case.find(name)?)))?;
         added.firm.then_some(added.ns)
     }
 
@@ -144,50 +127,28 @@ impl Results {
     pub(crate) fn strace_times(&self) -> Option<(f64, Vec<(TraceLoad, f64)>)> {
         let mut each: Vec<(TraceLoad, f64)> = Vec::new();
         let (mut of_strace, mut of_whit) = (0.0, 0.0);
-        for case in &self.cases {
-            let strace = self.firm_ns(case.what, tracers::STRACE);
-            let whit = self.firm_ns(case.what, tracers::WHIT);
-            let known = each.iter().any(|(what, _)| *what == case.what);
+        for LoadFacts { what: load, .. } in self.cases.iter().map(|case| case.facts) {
+            let strace = self.firm_ns(load, tracers::STRACE);
+            let whit = self.firm_ns(load, tracers::WHIT);
+            let known = each.iter().any(|(what, _)| *what == load);
             if let (Some(strace), Some(whit), false) = (strace, whit, known) {
-                each.push((case.what, strace / whit));
+                each.push((load, strace / whit));
                 of_strace += strace;
                 of_whit += whit;
             }
         }
         (!each.is_empty()).then(|| (of_strace / of_whit, each))
     }
-
-    /// All turns: of the whole, and of the load by its median slice.
-    pub(crate) fn turns(&self) -> Vec<Turns<'_>> {
-        let mut turns = Vec::new();
-        for case in &self.cases {
-            for contest in &case.contests {
-                let middle = contest.middle_ns().map(|ns| Measurement {
-                    wall_us: (ns * case.slices as f64 / 1e3) as u64,
-                    ..Measurement::default()
-                });
-                let load = Series { name: contest.name.clone(), turns: middle.collect() };
-                for (table, series) in
-                    [("whole", Cow::Borrowed(&contest.whole)), ("middle slice", Cow::Owned(load))]
-                {
-                    turns.push(Turns { table, case: &case.name, series });
-                }
-            }
-        }
-        turns
-    }
 }
 
 /// Runs the benchmark.
 ///
 /// # Errors
-/// Those of the programs that take part, of files, and of the kernel.
+/// If a program that takes part, a file or the kernel fails.
 pub fn run(plan: &TracePlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
     let machine = crate::report::machine(programs);
     let results = measure_all(plan, programs, progress)?;
-    let summary = report::human(plan, &results);
-    let json = report::json(plan, &results, &machine);
-    Ok(Report::new("-trace", machine, summary, json, &results.turns()))
+    Ok(report::report(plan, &results, machine))
 }
 
 fn measure_all(plan: &TracePlan, programs: &Programs, progress: &Progress<'_>) -> Result<Results> {
@@ -236,7 +197,12 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn case(&self, what: TraceLoad, size: TraceSize, tracers: &[&Tracer]) -> Result<CaseResult> {
+    fn case(
+        &self,
+        what: TraceLoad,
+        size: TraceSize,
+        tracers: &[&Tracer],
+    ) -> Result<Case<LoadFacts, Slices>> {
         let TracePlan { rounds, files, .. } = *self.plan;
         let TraceSize { units, slices } = size;
         let name = what.describe(units * slices, files);
@@ -245,16 +211,12 @@ impl Bench<'_> {
             tracers::calls(&self.programs.whit, &self.load(what, TraceSize { slices, ..size }))
         };
         let calls = count(1)?.saturating_sub(count(0)?);
-        let mut contests: Vec<Contest> =
-            tracers.iter().map(|tracer| Contest::new(&tracer.name)).collect();
-        for round in 0..rounds {
-            for (tracer, contest) in tracers.iter().zip(&mut contests) {
-                let who = &tracer.name;
-                self.progress.show(&format!("{name}: {who}, round {} of {rounds}", round + 1));
-                self.turn(what, size, tracer, contest)?;
-            }
-        }
-        Ok(CaseResult { what, name, calls, slices, contests })
+        let contest = |tracer: &&Tracer| Contest::new(tracer.name.as_str(), Slices::default());
+        let mut contests: Vec<_> = tracers.iter().map(contest).collect();
+        in_turn(self.progress, &name, rounds, &mut contests, |place, contest, _| {
+            self.turn(what, size, tracers[place], contest)
+        })?;
+        Ok(Case { name, facts: LoadFacts { what, calls, slices }, contests })
     }
 
     /// The command that runs a load.
@@ -270,14 +232,14 @@ impl Bench<'_> {
         what: TraceLoad,
         size: TraceSize,
         tracer: &Tracer,
-        contest: &mut Contest,
+        contest: &mut Contest<Slices>,
     ) -> Result<()> {
         if matches!(tracer.how, How::After) {
             let (done, whole) = crate::measure::measure(|| {
                 load::run_here(what, size, self.folder, &self.programs.path)
             });
-            contest.slices_ns.push(done?);
-            contest.whole.turns.push(whole);
+            contest.facts.slices_ns.push(done?);
+            contest.turns.push(whole);
             return Ok(());
         }
         let mut beside = None;
@@ -290,10 +252,10 @@ impl Bench<'_> {
         let (whole, said) = tracer.run(&self.load(what, size))?;
         drop(floor);
         beside.map_or(Ok(()), Beside::stop)?;
-        contest.slices_ns.push(load::take_slices(self.folder)?);
-        contest.whole.turns.push(whole);
+        contest.facts.slices_ns.push(load::take_slices(self.folder)?);
+        contest.turns.push(whole);
         if tracer.reports_lost {
-            *contest.lost.get_or_insert(0) += tracers::lost_in(&said);
+            *contest.facts.lost.get_or_insert(0) += tracers::lost_in(&said);
         }
         Ok(())
     }
@@ -302,32 +264,32 @@ impl Bench<'_> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::contest::Measurement;
 
-    fn contest(name: &str, slices_ns: &[&[u64]]) -> Contest {
+    fn contest(name: &str, slices_ns: &[&[u64]]) -> Contest<Slices> {
         let slices_ns: Vec<Vec<u64>> = slices_ns.iter().map(|slices| slices.to_vec()).collect();
-        let mut contest = Contest { slices_ns, ..Contest::new(name) };
+        let mut contest = Contest::new(name, Slices { slices_ns, lost: None });
         let whole = |slices: &Vec<u64>| Measurement {
             wall_us: slices.iter().sum::<u64>() / 1_000 + 10_000,
             user_us: 1_000,
             system_us: 2_000,
             resident_kib_max: 1_024,
+            ..Measurement::default()
         };
-        contest.whole.turns = contest.slices_ns.iter().map(whole).collect();
+        contest.turns = contest.facts.slices_ns.iter().map(whole).collect();
         contest
     }
 
     /// A call takes 100 ns bare, 350 with whit and 40,100 with strace.
     pub(crate) fn results() -> Results {
-        let case = |what: TraceLoad, contests| CaseResult {
-            what,
+        let case = |what: TraceLoad, contests| Case {
             name: what.describe(20, 0),
-            calls: 10,
-            slices: 3,
+            facts: LoadFacts { what, calls: 10, slices: 3 },
             contests,
         };
         let bare = || contest(tracers::BARE, &[&[1_000, 1_000, 9_000], &[900, 1_000, 1_100]]);
         let mut whit = contest(tracers::WHIT, &[&[3_600, 3_500, 3_400], &[9_000, 3_500, 3_000]]);
-        whit.lost = Some(0);
+        whit.facts.lost = Some(0);
         let beside = contest(tracers::BESIDE, &[&[1_200, 1_200, 1_300], &[900, 900, 1_000]]);
         let strace =
             contest(tracers::STRACE, &[&[401_000, 401_000, 500_000], &[301_000, 402_000, 401_000]]);
@@ -340,11 +302,11 @@ pub(crate) mod tests {
     fn what_is_added_is_the_difference_of_the_middle_slices() {
         let results = results();
         let fast = &results.cases[0];
-        let added = |name: &str| fast.added(fast.find(name).unwrap());
+        let added = |name: &str| added((fast, fast.find(name).unwrap()));
         assert_eq!(added(tracers::WHIT), Some(Added { ns: 250.0, firm: true }));
         assert_eq!(added(tracers::BESIDE), Some(Added { ns: 5.0, firm: false }));
         assert_eq!(added(tracers::BARE), None);
-        assert_eq!(fast.times(fast.find(tracers::WHIT).unwrap()), Some(3.5));
+        assert_eq!(times_slower((fast, fast.find(tracers::WHIT).unwrap())), Some(3.5));
         let (all, each) = results.strace_times().unwrap();
         assert_eq!((all, each), (160.0, vec![(TraceLoad::Getppid, 160.0)]));
         let nothing = Results::default();
@@ -353,12 +315,14 @@ pub(crate) mod tests {
 
     #[test]
     fn every_turn_is_kept_twice() {
-        let results = results();
-        let turns = results.turns();
-        assert_eq!(turns.len(), 10);
-        let middle =
-            turns.iter().find(|one| one.table == "middle slice" && one.series.name == "whit -c");
-        let walls: Vec<u64> = middle.unwrap().series.turns.iter().map(|one| one.wall_us).collect();
-        assert_eq!(walls, [10, 10]);
+        let plan = TracePlan { rounds: 2, loads: Vec::new(), files: 0 };
+        let report = report::report(&plan, &results(), serde_json::Value::Null);
+        let raw = report.raw();
+        assert_eq!(raw.lines().count(), 1 + 2 * 10);
+        let middle = raw
+            .lines()
+            .filter(|line| line.starts_with("middle slice") && line.contains(",\"whit -c\","));
+        let walls: Vec<&str> = middle.filter_map(|line| line.rsplit(',').nth(3)).collect();
+        assert_eq!(walls, ["10", "10"]);
     }
 }

@@ -8,8 +8,8 @@ use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use agent::{Agent, AgentDevice, AgentThread, Mib};
 use serde_json::Value;
+use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib};
 
 fn now_ns() -> u64 {
     static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);

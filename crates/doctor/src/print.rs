@@ -36,7 +36,7 @@ impl Findings {
     /// Writes the table.  `colour` marks verdicts.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If `out` cannot be written.
     pub fn write_text(&self, colour: bool, out: &mut dyn Write) -> io::Result<()> {
         human(self, colour, out)
     }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::common::{IN, ask, device, is_full, now_ns, query, start};
-use agent::{Agent, Mib, MibObject, MibValue};
 use poll::ask::MergingAsker;
 use poll::round::Asker as _;
 use poll::{
     Config, Device, InterfaceSelector, ObjectMethod, Query, SnmpOptions, SnmpQuery, SnmpVersion,
     Variable, VariableSource,
 };
+use snmp_simulator::{Agent, Mib, MibObject, MibValue};
 use testkit::Snmpd;
 
 #[test]

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use crate::common::{ask, device, is_full, now_ns, query, start};
-use agent::{Agent, AgentDevice, AgentFaults, AgentThread, Mib, MibValue};
 use poll::ask::MergingAsker;
 use poll::{Config, InterfaceSelector, SnmpOptions, SnmpVersion};
 use snmp::{
     AuthenticationProtocol, KeyExtension, PrivacyProtocol, SessionCounts, UsmSecret, UsmUser,
 };
+use snmp_simulator::{Agent, AgentDevice, AgentFaults, AgentThread, Mib, MibValue};
 use testkit::Snmpd;
 
 /// A configuration of interfaces of some devices.

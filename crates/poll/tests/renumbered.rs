@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::common::{now_ns, pass};
-use agent::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use poll::ask::MergingAsker;
 use poll::round::{RoundSettings, Rounds};
 use poll::{Config, LoadEnvironment};
 use snmp::Oid;
+use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use testkit::is_installed;
 
 /// An interface: what it is, its number, its description.

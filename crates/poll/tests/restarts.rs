@@ -7,7 +7,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::common::{now_ns, pass};
-use agent::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use poll::ask::MergingAsker;
 use poll::log_file::LogFiles;
 use poll::round::{RoundReport, RoundSettings, Rounds};
@@ -15,6 +14,7 @@ use poll::{Config, LoadEnvironment};
 use rrd::fetch::{FetchRequest, fetch};
 use rrd::header::ConsolidationFunction;
 use snmp::Oid;
+use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 
 /// When rounds begin: a multiple of every step.
 const BEGIN_S: i64 = 1_699_920_000;

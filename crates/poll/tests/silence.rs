@@ -8,9 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::common::{ask, device, is_full, now_ns, pass, query, start};
-use agent::{Agent, AgentThread};
 use poll::ask::MergingAsker;
 use poll::{Config, InterfaceSelector, SnmpVersion};
+use snmp_simulator::{Agent, AgentThread};
 
 /// One test at a time: they share the clock and measure time.
 fn alone() -> MutexGuard<'static, ()> {

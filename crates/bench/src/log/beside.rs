@@ -8,11 +8,11 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use super::scenario::Server;
+use super::scenario::{Server, run_load};
 use super::timing::quantile;
+use crate::contest::median;
 use crate::error::{Context, Result, ensure};
-use crate::measure::median;
-use crate::programs::{Programs, run_quietly, text_of};
+use crate::programs::{Programs, run_heard, run_quietly, text_of};
 
 /// What calls are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,16 +204,14 @@ impl<'a> Callers<'a> {
         let word = caller.word(case).unwrap_or_default();
         let threads = if case.has_threads { size.threads } else { 1 };
         let mut proxy = None;
-        let mut command = match caller {
+        let text = match caller {
             Caller::Clock | Caller::Record | Caller::Rust => {
                 let load = json!({
                     "case": word, "threads": threads, "calls": size.calls, "turns": size.turns,
                     "rings": rings.path().to_string_lossy(),
                     "file": folder.path().join("output").to_string_lossy(),
                 });
-                let mut command = Command::new(&self.programs.whit);
-                command.args(["bench", "log-load"]).arg(load.to_string());
-                command
+                run_load(&self.programs.whit, &load)?
             }
             Caller::Cpp(program) | Caller::Rival(_, program) => {
                 let is_whit = matches!(caller, Caller::Cpp(_));
@@ -221,28 +219,23 @@ impl<'a> Callers<'a> {
                     let mut command = Command::new(&self.programs.whit);
                     command.args(["log", "proxy", "--central", "./none", "--spool", "spool"]);
                     command.arg("--directory").arg(rings.path());
-                    let mut server = Server::start(&mut command, folder.path(), "proxy")?;
-                    server.wait_for(&folder.path().join("spool"))?;
-                    proxy = Some(server);
+                    proxy = Some(Server::start(&mut command, folder.path(), "proxy", "spool")?);
                 }
                 let mut command = Command::new(program);
                 let numbers = [threads, size.calls, size.turns].map(|number| number.to_string());
                 let place = if is_whit { rings.path() } else { folder.path() };
                 command.arg(word).args(numbers).arg(place);
-                command
+                run_heard(&mut command, Stdio::null())?.1
             }
         };
-        let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
-        ensure!(output.status.success(), "{} ended with {}", text_of(&command), output.status);
         if let Some(proxy) = proxy {
             proxy.stop()?;
         }
-        let text = String::from_utf8_lossy(&output.stdout);
         let mut turns = Vec::new();
         for line in text.lines() {
             turns.push(line.trim().parse::<f64>().map_err(std::io::Error::other)?);
         }
-        ensure!(!turns.is_empty(), "{} printed nothing", text_of(&command));
+        ensure!(!turns.is_empty(), "{} printed nothing", caller.name());
         turns.sort_by(f64::total_cmp);
         Ok(turns)
     }

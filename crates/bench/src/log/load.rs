@@ -19,8 +19,9 @@ use serde_json::{Value, json};
 
 use super::rows::Output;
 use super::tally::Tally;
-use super::timing::{CallPattern, StartLine, Ticks, quantile, thread_cpu_ns, turns};
+use super::timing::{CallPattern, StartLine, Ticks, quantile, turns};
 use crate::error::{Context, Result, ensure};
+use crate::measure::thread_clock;
 
 /// Loggers of a component; a power of two.
 const LOGGERS: usize = 64;
@@ -269,12 +270,12 @@ fn bursts(client: &Client, ticks: &Ticks, loggers: &[Logger; LOGGERS]) -> Vec<Bu
         attach_thread();
         attached.wait();
         start_line.meet(0);
-        let before_ns = thread_cpu_ns();
+        let before = thread_clock();
         let ticks = match client.measures_each {
             true => ticks.each_call(client.calls, |number| call(loggers, thread, number)),
             false => vec![ticks.burst(client.calls, |number| call(loggers, thread, number)) as f64],
         };
-        let cpu_ns = thread_cpu_ns() - before_ns;
+        let cpu_ns = (thread_clock() - before).as_nanos() as u64;
         // The end of a thread, which unmaps its stack, would interrupt the others.
         attached.wait();
         Burst { ticks, cpu_ns }

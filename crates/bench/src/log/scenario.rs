@@ -1,75 +1,56 @@
 //! One run of a row: its servers, its client, and the audit where the records end up.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
 
 use super::load::{Client, ClientResult};
 use super::rows::{Output, Row};
 use super::tally::Tally;
 use crate::error::{Context, Result, ensure};
-use crate::programs::text_of;
+use crate::process::{self, Running, silent};
+use crate::programs::{run_heard, run_quietly};
 
 /// Longest time until a server listens, or ends.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server of whit, ended with the value.
-pub(super) struct Server {
-    name: String,
-    child: Child,
-}
+pub(super) struct Server(Running);
 
 impl Server {
-    /// Starts one; what it says goes into a file of the folder.
-    pub(super) fn start(command: &mut Command, folder: &Path, name: &str) -> Result<Self> {
-        let said = std::fs::File::create(folder.join(name).with_extension("said"))?;
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said).current_dir(folder);
-        let child = command.spawn().with_context(|| text_of(command))?;
-        Ok(Server { name: text_of(command), child })
+    /// Starts a server, and waits until a file is there; then it can be ended in order, too.  Its
+    /// stderr goes into a file of the folder.
+    pub(super) fn start(
+        command: &mut Command,
+        folder: &Path,
+        name: &str,
+        file: &str,
+    ) -> Result<Self> {
+        let errors = std::fs::File::create(folder.join(name).with_extension("said"))?;
+        let mut running = Running::start(silent(command).stderr(errors).current_dir(folder))?;
+        let file = folder.join(file);
+        running.wait_until(PATIENCE, || file.exists())?;
+        Ok(Server(running))
     }
 
-    /// Waits until a file is there; then it can be ended in order, too.
-    pub(super) fn wait_for(&mut self, path: &Path) -> Result<()> {
-        let begin = Instant::now();
-        while !path.exists() {
-            let status = self.child.try_wait()?;
-            ensure!(status.is_none(), "{} has ended", self.name);
-            ensure!(begin.elapsed() < PATIENCE, "{} does not listen", self.name);
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        Ok(())
-    }
-
-    /// Time of CPUs that all its threads have used, in ns.
+    /// CPU time of all its threads, in ns.
     pub(super) fn cpu_ns(&self) -> Result<u64> {
-        let mut sum = 0;
-        for thread in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
-            // A thread that has ended meanwhile is not missed: servers keep theirs.
-            let Ok(text) = std::fs::read_to_string(thread?.path().join("schedstat")) else {
-                continue;
-            };
-            let ns = text.split(' ').next().and_then(|ns| ns.parse::<u64>().ok());
-            sum += ns.context("schedstat")?;
-        }
-        Ok(sum)
+        process::threads_cpu_ns(self.0.id())?.context("schedstat")
     }
 
     /// Ends it in order.
-    pub(super) fn stop(mut self) -> Result<()> {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
-        let status = self.child.wait()?;
-        ensure!(status.success(), "{} ended with {status}", self.name);
-        Ok(())
+    pub(super) fn stop(self) -> Result<()> {
+        self.0.stop_well()
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        // One that has ended is no fault.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Runs the hidden verb that logs; returns what it printed.
+pub(super) fn run_load(whit: &Path, load: &Value) -> Result<String> {
+    let mut command = Command::new(whit);
+    command.args(["bench", "log-load"]).arg(load.to_string()).env("TZ", "UTC");
+    Ok(run_heard(&mut command, Stdio::null())?.1)
 }
 
 /// What one run gave.
@@ -106,9 +87,7 @@ impl RunSettings<'_> {
         // Who does not wait is content when the kernel has the records.
         let ack = if is_oneway { "os" } else { "disk" };
         command.args(["--store", "store", "--listen", "./socket", "--ack", ack]);
-        let mut server = Server::start(&mut command, folder, "central")?;
-        server.wait_for(&folder.join("socket"))?;
-        Ok(server)
+        Server::start(&mut command, folder, "central", "socket")
     }
 
     pub(super) fn proxy(&self, folder: &Path, rings: &Path) -> Command {
@@ -130,9 +109,7 @@ impl RunSettings<'_> {
         let proxy = match row.has_proxy {
             true => {
                 let mut command = self.proxy(folder, rings.path());
-                let mut proxy = Server::start(&mut command, folder, "proxy")?;
-                proxy.wait_for(&folder.join("spool"))?;
-                Some(proxy)
+                Some(Server::start(&mut command, folder, "proxy", "spool")?)
             }
             false => None,
         };
@@ -149,7 +126,7 @@ impl RunSettings<'_> {
             has_central: row.has_central,
             waits: row.has_central && !row.is_oneway,
         };
-        let printed = self.run_client(&client)?;
+        let printed = run_load(self.whit, &client.to_json())?;
         let result = ClientResult::parse(&std::fs::read_to_string(&client.result)?)?;
         let sent = u64::from(client.threads) * u64::from(client.calls);
         let tally = match proxy {
@@ -168,33 +145,21 @@ impl RunSettings<'_> {
         Ok(Run { client: result, threads: client.threads, sent, received, duplicates })
     }
 
-    /// Runs a client; gives what it printed.
-    fn run_client(&self, client: &Client) -> Result<String> {
-        let mut command = Command::new(self.whit);
-        command.args(["bench", "log-load"]).arg(client.to_json().to_string());
-        let output = command.env("TZ", "UTC").stdin(Stdio::null()).output()?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        let first = said.lines().next().unwrap_or("no message");
-        ensure!(output.status.success(), "the client ended with {}: {first}", output.status);
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-
     /// What a central store has, after the rest of the rings and of the spool was delivered.
     fn delivered(&self, client: &Client, folder: &Path, central: Server) -> Result<Tally> {
         let mut rest = self.proxy(folder, &client.rings);
-        crate::programs::run_quietly(rest.arg("--once"))?;
+        run_quietly(rest.arg("--once"))?;
         central.stop()?;
         let text = match client.output {
             Output::File | Output::PlainFile => {
                 let mut export = self.log("export");
                 export.args(["store", "--output"]).arg(&client.file).current_dir(folder);
-                crate::programs::run_quietly(&mut export)?;
+                run_quietly(&mut export)?;
                 std::fs::read_to_string(&client.file)?
             }
             _ => {
                 let mut query = self.log("query");
-                let output = query.arg("store").current_dir(folder).output()?;
-                String::from_utf8_lossy(&output.stdout).into_owned()
+                run_heard(query.arg("store").current_dir(folder), Stdio::null())?.1
             }
         };
         let mut tally = Tally::new(client.threads.into(), client.calls.into());

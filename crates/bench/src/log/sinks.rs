@@ -7,7 +7,6 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
 use log_format::{
@@ -17,10 +16,11 @@ use log_format::{
 use logger::{LogConfig, Logger, log_info};
 use serde_json::{Value, json};
 
+use super::scenario::run_load;
 use super::timing::quantile;
+use crate::contest::median;
 use crate::error::{Context, Result, ensure};
-use crate::measure::median;
-use crate::programs::{Programs, text_of};
+use crate::programs::Programs;
 
 /// Bytes of a write(2) of the floor: what whit's sinks write at once.
 const WRITE_BYTES: usize = 64 << 10;
@@ -88,12 +88,8 @@ pub(super) fn measure(
                 "sink": one.format, "target": one.target.name(), "calls": calls, "turns": turns,
                 "rings": folder.path().to_string_lossy(),
             });
-            let mut command = Command::new(&programs.whit);
-            command.args(["bench", "log-load"]).arg(words.to_string());
-            let output = command.output().with_context(|| text_of(&command))?;
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            ensure!(output.status.success(), "{} to {}: {said}", one.format, one.target.name());
-            let value: Value = serde_json::from_slice(&output.stdout).map_err(io::Error::other)?;
+            let said = run_load(&programs.whit, &words)?;
+            let value: Value = serde_json::from_str(&said).map_err(io::Error::other)?;
             let number = |name: &str| value[name].as_f64().context("what a sink says");
             one.bytes = number("bytes")?;
             one.rounds.push(number("ns")?);

@@ -14,9 +14,9 @@ pub(super) struct Tally {
     calls: u64,
     /// Records that arrived.
     pub(super) received: u64,
-    /// Those of them that had arrived before.
+    /// Records that had arrived before.
     pub(super) duplicates: u64,
-    /// Those that nobody has sent.
+    /// Records that nobody has sent.
     pub(super) strangers: u64,
 }
 

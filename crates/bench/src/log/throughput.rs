@@ -5,15 +5,17 @@
 //! as many as were sent, each number once.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use logger::{LogConfig, Logger, Tier, attach_thread, log_info};
 use serde_json::{Value, json};
 
-use super::scenario::{RunSettings, Server};
+use super::scenario::{RunSettings, Server, run_load};
 use crate::error::{Context, Result, ensure};
-use crate::programs::text_of;
+use crate::folder::bytes_in;
+use crate::measure::own_process_cpu;
+use crate::programs::{run_heard, text_of};
 
 /// Records in a second that the first kind of run offers.
 pub(super) const RATE: u64 = 2_000_000;
@@ -50,18 +52,14 @@ pub(super) fn run(
     let folder = tempfile::tempdir_in(settings.folder)?;
     let folder = folder.path();
     let central = settings.central(folder, false)?;
-    let mut proxy = Server::start(&mut settings.proxy(folder, rings.path()), folder, "proxy")?;
-    proxy.wait_for(&folder.join("spool"))?;
+    let mut command = settings.proxy(folder, rings.path());
+    let proxy = Server::start(&mut command, folder, "proxy", "spool")?;
     let before = [proxy.cpu_ns()?, central.cpu_ns()?];
-    let words = json!({
-        "flood": records, "rate": rate, "rings": rings.path().to_string_lossy(),
-    });
-    let mut command = Command::new(settings.whit);
-    command.args(["bench", "log-load"]).arg(words.to_string());
-    let output = command.output().with_context(|| text_of(&command))?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    ensure!(output.status.success(), "the writer: {said}");
-    let writer: Value = serde_json::from_slice(&output.stdout).map_err(std::io::Error::other)?;
+    let writer = run_load(
+        settings.whit,
+        &json!({ "flood": records, "rate": rate, "rings": rings.path().to_string_lossy() }),
+    )?;
+    let writer: Value = serde_json::from_str(&writer).map_err(std::io::Error::other)?;
     let after = [proxy.cpu_ns()?, central.cpu_ns()?];
     proxy.stop()?;
     central.stop()?;
@@ -79,32 +77,24 @@ pub(super) fn run(
         logged_s: number(&writer, "logged_s")?,
         committed_s: number(&writer, "committed_s")?,
         cpu_ns: [writer_ns, each(after[0] - before[0]), each(after[1] - before[1])],
-        store_bytes: bytes_of(&folder.join("store"))?,
+        store_bytes: bytes_in(&folder.join("store"))?,
     })
 }
 
 /// Reads every record of the store, and compares numbers.
 fn verify(settings: &RunSettings<'_>, folder: &Path) -> Result<Value> {
     let mut command = settings.log("verify");
-    let output = command.args(["store", "--deep", "--json"]).current_dir(folder).output()?;
-    Ok(serde_json::from_slice(&output.stdout).map_err(std::io::Error::other)?)
+    command.args(["store", "--deep", "--json"]).current_dir(folder);
+    let (_, said, _) = run_heard(&mut command, Stdio::null())?;
+    Ok(serde_json::from_str(&said).map_err(std::io::Error::other)?)
 }
 
 /// Records of the writer in the store.
 fn received(settings: &RunSettings<'_>, folder: &Path) -> Result<u64> {
     let mut command = settings.log("query");
     command.args(["store", "--logger", "flood", "--count"]).current_dir(folder);
-    let output = command.output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (_, text, _) = run_heard(&mut command, Stdio::null())?;
     text.trim().parse().ok().with_context(|| format!("{}: {text}", text_of(&command)))
-}
-
-fn bytes_of(folder: &Path) -> Result<u64> {
-    let mut bytes = 0;
-    for entry in std::fs::read_dir(folder)? {
-        bytes += entry?.metadata()?.len();
-    }
-    Ok(bytes)
 }
 
 /// The process that logs: prints what it needed.
@@ -117,8 +107,7 @@ pub(super) fn play(value: &Value) -> Result<()> {
     let log = Logger::new("flood").map_err(failed)?;
     attach_thread();
     super::load::wait_for_proxy(true)?;
-    let cpu = || rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    let (begin, cpu_begin) = (Instant::now(), cpu());
+    let (begin, cpu_begin) = (Instant::now(), own_process_cpu());
     let mut number = 0;
     while number < records {
         // What is due by now, then a pause.
@@ -137,9 +126,8 @@ pub(super) fn play(value: &Value) -> Result<()> {
     let logged_s = begin.elapsed().as_secs_f64();
     let flushed = logger::flush(Tier::Central, PATIENCE);
     ensure!(flushed.is_safe, "the central store has not acknowledged everything");
-    let (committed_s, cpu_end) = (begin.elapsed().as_secs_f64(), cpu());
-    let cpu_ns =
-        (cpu_end.tv_sec - cpu_begin.tv_sec) * 1_000_000_000 + cpu_end.tv_nsec - cpu_begin.tv_nsec;
+    let committed_s = begin.elapsed().as_secs_f64();
+    let cpu_ns = (own_process_cpu() - cpu_begin).as_secs_f64() * 1e9;
     let said = json!({ "logged_s": logged_s, "committed_s": committed_s, "cpu_ns": cpu_ns });
     std::io::Write::write_all(&mut std::io::stdout(), said.to_string().as_bytes())?;
     Ok(())

@@ -118,12 +118,6 @@ impl StartLine {
     }
 }
 
-/// CPU time that this thread has used, in ns.
-pub(super) fn thread_cpu_ns() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
-}
-
 /// How a contestant makes its calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallPattern {

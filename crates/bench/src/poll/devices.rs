@@ -2,16 +2,16 @@
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use agent::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use snmp::{AuthenticationProtocol, KeyExtension, Oid, PrivacyProtocol, UsmSecret, UsmUser};
+use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 
 use super::config::USER;
-use crate::error::{Context, Result, ensure};
-use crate::measure::ends_with_us;
+use crate::error::{Context, Result};
+use crate::process::{Running, silent};
 
 /// Longest time until an `snmpd` answers.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -26,7 +26,7 @@ pub(super) struct Hosts {
     pub(super) addresses: Vec<SocketAddr>,
     /// What they are.
     pub(super) name: String,
-    children: Vec<Child>,
+    programs: Vec<Running>,
     _agent: Option<AgentThread>,
 }
 
@@ -36,7 +36,7 @@ impl Hosts {
         let mut hosts = Hosts {
             addresses: Vec::new(),
             name: format!("{count} snmpd with 99 interfaces"),
-            children: Vec::new(),
+            programs: Vec::new(),
             _agent: None,
         };
         for number in 0..count {
@@ -53,22 +53,16 @@ impl Hosts {
                 .arg("-c")
                 .arg(config);
             command.env("SNMP_PERSISTENT_DIR", of_host.join("state")).env("MIBS", "");
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            hosts.children.push(ends_with_us(&mut command).spawn()?);
+            hosts.programs.push(Running::start(silent(&mut command))?);
             hosts.addresses.push(address);
         }
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.set_read_timeout(Some(Duration::from_millis(50)))?;
-        let begun = Instant::now();
-        for (child, address) in hosts.children.iter_mut().zip(&hosts.addresses) {
-            loop {
+        for (program, address) in hosts.programs.iter_mut().zip(&hosts.addresses) {
+            program.wait_until(PATIENCE, || {
                 let _ = socket.send_to(&REQUEST, address);
-                if socket.recv_from(&mut [0; 200]).is_ok_and(|(_, from)| from == *address) {
-                    break;
-                }
-                ensure!(child.try_wait()?.is_none(), "snmpd on {address} has ended");
-                ensure!(begun.elapsed() < PATIENCE, "snmpd on {address} does not answer");
-            }
+                socket.recv_from(&mut [0; 200]).is_ok_and(|(_, from)| from == *address)
+            })?;
         }
         Ok(hosts)
     }
@@ -110,17 +104,7 @@ impl Hosts {
         }
         let agent = AgentThread::start(agent, now_ns)?;
         let addresses = (0..count).map(|number| agent.address(number)).collect();
-        Ok(Hosts { addresses, name, children: Vec::new(), _agent: Some(agent) })
-    }
-}
-
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        for child in &mut self.children {
-            // One that has ended is no fault.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        Ok(Hosts { addresses, name, programs: Vec::new(), _agent: Some(agent) })
     }
 }
 

@@ -1,17 +1,18 @@
 //! Thousands of simulated devices, each with a target of two objects and one that is the sum of all
 //! its others, so that reading costs more than keeping.
 
-use std::fs::File;
 use std::io::{Seek as _, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::config::{Output, Version, Way};
 use super::devices::Hosts;
 use super::poller::Poller;
 use super::targets::Who;
-use super::{Bench, Contest, Cost, ManyRow, Results};
+use super::{Bench, PollContest, PollFacts, Results};
+use crate::contest::Contest;
 use crate::error::{Context, Result, ensure};
+use crate::programs::run_heard;
 
 /// One of so many devices is dead where some are.
 const DEAD_EACH: u32 = 10;
@@ -48,7 +49,7 @@ impl Bench<'_> {
         version: Version,
         dead_each: Option<u32>,
         folder: &Path,
-    ) -> Result<ManyRow> {
+    ) -> Result<PollContest> {
         let super::PollPlan { devices, objects, .. } = *self.plan;
         let hosts = Hosts::many(devices, objects, dead_each)?;
         let most = INTERVAL_S[usize::from(dead_each.is_some())];
@@ -62,7 +63,7 @@ impl Bench<'_> {
         let mut command = self.poller(Who::Whit, &config)?;
         command.args(["--debug", "time", "--logging"]).arg(&log);
         let mut poller = Poller::start(&mut command)?;
-        let mut row = ManyRow { contest: Contest::new(name), known: 0, unknown: 0, spread_s: None };
+        let mut row = Contest::new(name, PollFacts::default());
         // The first round makes the files and the keys.
         poller.lines(&log, ROUND, 1)?;
         let rounds = self.plan.steps.clamp(1, ROUNDS_MAX) as usize;
@@ -73,21 +74,19 @@ impl Bench<'_> {
             let line = lines.last().map(String::as_str).unwrap_or_default();
             let [known, unknown, ms] =
                 numbers(line).with_context(|| format!("not a round: {line}"))?;
-            cost.cpu.wall_us = ms * 1_000;
-            (row.known, row.unknown) = (known, unknown);
-            let turn = Cost { poller: cost.cpu, daemon: None, dirtied_bytes: cost.dirtied_bytes };
-            row.contest.turns.push(turn);
+            cost.wall_us = ms * 1_000;
+            (row.facts.known, row.facts.unknown) = (known, unknown);
+            row.turns.push(cost);
         }
         poller.stop()?;
         drop(hosts);
         let dead = dead_each.map_or(0, |each| devices.div_ceil(each));
+        let PollFacts { known, unknown, .. } = row.facts;
         ensure!(
-            row.unknown <= u64::from(2 * dead) && row.known >= u64::from(2 * (devices - dead)),
-            "{} targets are known, {} are not: of {devices} devices {dead} are dead",
-            row.known,
-            row.unknown
+            unknown <= u64::from(2 * dead) && known >= u64::from(2 * (devices - dead)),
+            "{known} targets are known, {unknown} are not: of {devices} devices {dead} are dead"
         );
-        row.spread_s = Some(self.spread_s(devices, dead_each, folder)?);
+        row.facts.spread_s = Some(self.spread_s(devices, dead_each, folder)?);
         Ok(row)
     }
 
@@ -111,19 +110,10 @@ impl Bench<'_> {
         let mut input = tempfile::tempfile()?;
         input.write_all(lines.map(|line| line + "\n").collect::<String>().as_bytes())?;
         input.rewind()?;
-        let output = tempfile::tempfile()?;
         let mut command = Command::new(&self.programs.whit);
         command.args(["rrd", "-"]).current_dir(folder).env("TZ", "UTC");
-        let status =
-            command.stdin(input).stdout(output.try_clone()?).stderr(Stdio::null()).status()?;
-        ensure!(status.success(), "whit rrd -: {status}");
-        read_from_start(output)
+        Ok(run_heard(&mut command, input.into())?.1)
     }
-}
-
-fn read_from_start(mut file: File) -> Result<String> {
-    file.rewind()?;
-    Ok(std::io::read_to_string(file)?)
 }
 
 /// What stands in the line of a round.

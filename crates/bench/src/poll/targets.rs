@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 
 use super::config::{Output, Way};
 use super::devices::Hosts;
-use super::poller::{Poller, Spent};
-use super::{Bench, Contest, Cost, Results};
+use super::poller::Poller;
+use super::{Bench, PollFacts, Results};
+use crate::contest::{Contest, Measurement, in_turn};
 use crate::error::{Context, Result, ensure};
+use crate::folder;
+use crate::process;
+use crate::rrdcached::NO_WRITES_SECONDS;
 use crate::rrdcached::daemon::{self, Daemon};
-
-/// `-w` where no file shall be written before a `FLUSHALL`.
-const NO_WRITES_SECONDS: u64 = 1_000_000_000;
 
 /// Who polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,25 +75,33 @@ impl Bench<'_> {
         results.hosts.clone_from(&hosts.name);
         let entries: Vec<Entry> =
             ENTRIES.into_iter().filter(|entry| self.takes_part(entry)).collect();
-        let mut contests: Vec<Contest> = entries.iter().map(|one| Contest::new(one.name)).collect();
+        let mut contests: Vec<_> =
+            entries.iter().map(|one| Contest::new(one.name, PollFacts::default())).collect();
         let mut ended: Vec<Option<Instant>> = vec![None; entries.len()];
-        for round in 0..self.plan.rounds {
-            let all = entries.iter().zip(&mut contests).zip(&mut ended);
-            for (number, ((entry, contest), ended)) in all.enumerate() {
+        in_turn(
+            self.progress,
+            "targets",
+            self.plan.rounds,
+            &mut contests,
+            |place, contest, round| {
+                let entry = &entries[place];
                 let is_slow = entry.who == Who::Mrtg && entry.kind == Kind::Native;
                 if is_slow && round > 0 {
-                    continue;
+                    return Ok(());
                 }
-                let rounds = self.plan.rounds;
-                self.progress.show(&format!("{}: round {} of {rounds}", entry.name, round + 1));
-                let folder = self.folder.join(format!("targets{number}"));
+                let folder = self.folder.join(format!("targets{place}"));
                 let turn = match entry.stays {
                     true => self.stay(entry, &folder, &hosts),
-                    false => self.once(entry, &folder, &hosts, ended),
+                    false => {
+                        self.once(entry, &folder, &hosts, &mut ended[place]).map(|one| (one, None))
+                    }
                 };
-                contest.turns.push(turn.with_context(|| entry.name)?);
-            }
-        }
+                let (poller, daemon) = turn.with_context(|| entry.name)?;
+                contest.turns.push(poller);
+                contest.facts.daemon.extend(daemon);
+                Result::Ok(())
+            },
+        )?;
         results.targets = contests;
         Ok(())
     }
@@ -154,7 +163,7 @@ impl Bench<'_> {
         folder: &Path,
         hosts: &Hosts,
         ended: &mut Option<Instant>,
-    ) -> Result<Cost> {
+    ) -> Result<Measurement> {
         let output = match entry.kind {
             Kind::Databases => Output::Databases,
             _ => Output::Native,
@@ -173,14 +182,20 @@ impl Bench<'_> {
             let next = Duration::from_secs(u64::from(self.plan.interval_s));
             std::thread::sleep(next.saturating_sub(ended.elapsed()));
         }
-        self.clean()?;
-        let (poller, dirtied_bytes) = run()?;
+        folder::sync(self.folder)?;
+        let cost = run()?;
         *ended = Some(Instant::now());
-        Ok(Cost { poller, daemon: None, dirtied_bytes })
+        Ok(cost)
     }
 
-    /// Rounds of a program that stays.
-    fn stay(&self, entry: &Entry, folder: &Path, hosts: &Hosts) -> Result<Cost> {
+    /// Rounds of a program that stays: the cost of a round of the poller, with all pages made dirty,
+    /// and that of its caching daemon.
+    fn stay(
+        &self,
+        entry: &Entry,
+        folder: &Path,
+        hosts: &Hosts,
+    ) -> Result<(Measurement, Option<Measurement>)> {
         std::fs::create_dir_all(folder)?;
         let journal = self.folder.join("journal");
         if journal.exists() {
@@ -201,33 +216,33 @@ impl Bench<'_> {
         let mut poller = Poller::start(&mut self.command(entry, &config)?)?;
         let steps = u64::from(self.plan.steps);
         let mut writes = 0;
-        let mut flush = |cache: &mut Option<Daemon>| -> Result<Spent> {
-            let Some(cache) = cache else { return Ok(Spent::default()) };
+        let mut flush = |cache: &mut Option<Daemon>| -> Result<Measurement> {
+            let Some(cache) = cache else { return Ok(Measurement::default()) };
             writes += u64::from(self.plan.targets);
             cache.connect()?.flush_all(writes)?;
-            Spent::of(cache.pid()).context("the caching daemon has ended")
+            process::spent(cache.pid()).context("the caching daemon has ended")
         };
-        let mut last = poller.round(&Spent::default())?;
+        let mut last = poller.round(&Measurement::default())?;
         let of_cache = flush(&mut cache)?;
-        self.clean()?;
+        folder::sync(self.folder)?;
         let begin = poller.spent()?;
-        last.cpu = begin.cpu;
+        last = Measurement { wall_us: last.wall_us, ..begin };
         let mut wall_us = 0;
         for _ in 0..steps {
             last = poller.round(&last)?;
-            wall_us += last.cpu.wall_us;
+            wall_us += last.wall_us;
         }
         let mut spent = last.since(&begin, steps);
-        spent.cpu.wall_us = wall_us / steps.max(1);
+        spent.wall_us = wall_us / steps.max(1);
         poller.stop()?;
         let cached = flush(&mut cache)?.since(&of_cache, steps);
-        let daemon = cache.is_some().then_some(cached.cpu);
+        let daemon = cache.is_some().then_some(cached);
         if let Some(cache) = cache {
-            ensure!(cached.cpu.cpu_us() > 0, "the caching daemon got nothing");
+            ensure!(cached.cpu_us() > 0, "the caching daemon got nothing");
             cache.stop()?;
         }
-        let dirtied_bytes = spent.dirtied_bytes + cached.dirtied_bytes;
-        Ok(Cost { poller: spent.cpu, daemon, dirtied_bytes })
+        let dirtied = spent.dirtied_bytes.map(|own| own + cached.dirtied_bytes.unwrap_or(0));
+        Ok((Measurement { dirtied_bytes: dirtied, ..spent }, daemon))
     }
 
     /// The caching daemon that goes with a poller.
@@ -251,11 +266,5 @@ impl Bench<'_> {
 
     pub(super) fn way<'w>(&self, folder: &'w Path, output: Output<'w>, is_daemon: bool) -> Way<'w> {
         Way { folder, output, is_daemon, interval_s: self.plan.interval_s, is_gauge: false }
-    }
-
-    /// All that was written reaches the disk.
-    pub(super) fn clean(&self) -> std::io::Result<()> {
-        let folder = std::fs::File::open(self.folder)?;
-        Ok(rustix::fs::syncfs(&folder)?)
     }
 }

@@ -6,19 +6,22 @@
 //! those that it counts as lost, must add up to the number of starts.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::error::{Context, Result, ensure};
 use recording::{ReadOutcome, Reader};
 use sample::{Snapshot, SourceDef, State};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::Progress;
-use crate::programs::{Programs, bytes_in, file_in};
+use crate::error::{Context, Result, ensure};
+use crate::folder::{bytes_in, file_in};
+use crate::process::{self, Running};
+use crate::programs::Programs;
 use crate::report::Report;
+use crate::table::{Cell, Table};
 
 /// The program that is started.
 const PROGRAM: &str = "/bin/true";
@@ -56,22 +59,24 @@ struct Flood {
 pub fn run(programs: &Programs, seconds: u64, progress: &Progress<'_>) -> Result<Report> {
     let machine = crate::report::machine(programs);
     let flood = measure(programs, seconds, progress)?;
-    let (summary, json) = (flood.human(), flood.json(&machine));
-    Ok(Report::new("-processes/flood", machine, summary, json, &[]))
+    Ok(flood.report(machine))
 }
 
 fn measure(programs: &Programs, seconds: u64, progress: &Progress<'_>) -> Result<Flood> {
     progress.show(&format!("{PROGRAM} as fast as it can be started, {seconds} s"));
     let folder = tempfile::tempdir()?;
-    let mut recorder = Recorder::start(&programs.whit, folder.path())?;
+    let mut command = Command::new(&programs.whit);
+    command.args(["record", "--no-check", "-sZ", "-i1:1", "-f"]).arg(folder.path());
+    let recorder = Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()))?;
+    let spent = || process::spent(recorder.id()).context("the recorder is gone");
     std::thread::sleep(QUIET);
-    let (user_before, system_before, _) = recorder.usage()?;
+    let before = spent()?;
     let begun = Instant::now();
     let started = start_all(Duration::from_secs(seconds))?;
     let took = begun.elapsed();
-    let (user, system, resident_kib_max) = recorder.usage()?;
+    let after = spent()?;
     std::thread::sleep(QUIET);
-    recorder.stop()?;
+    recorder.stop_well()?;
     progress.done();
     let mut flood = Flood {
         seconds: took.as_secs_f64(),
@@ -79,9 +84,9 @@ fn measure(programs: &Programs, seconds: u64, progress: &Progress<'_>) -> Result
         recorded: 0,
         lost: 0,
         way: "none".to_owned(),
-        user_seconds: user - user_before,
-        system_seconds: system - system_before,
-        resident_kib_max,
+        user_seconds: after.user_us.saturating_sub(before.user_us) as f64 / 1e6,
+        system_seconds: after.system_us.saturating_sub(before.system_us) as f64 / 1e6,
+        resident_kib_max: after.resident_kib_max,
         samples: 0,
         ticks_missed: 0,
         file_bytes: bytes_in(folder.path())?,
@@ -113,49 +118,6 @@ fn start_all(duration: Duration) -> Result<u64> {
     });
     ensure!(!failed.into_inner(), "cannot start {PROGRAM}, or wait for it");
     Ok(started.into_inner())
-}
-
-/// The recorder, which ends when this is dropped.
-struct Recorder(Child);
-
-impl Recorder {
-    fn start(whit: &Path, folder: &Path) -> Result<Self> {
-        let mut command = Command::new(whit);
-        command.args(["record", "--no-check", "-sZ", "-i1:1", "-f"]).arg(folder);
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        Ok(Recorder(command.spawn().context("cannot start the recorder")?))
-    }
-
-    /// User and system time in seconds, and the peak of memory in KiB.
-    fn usage(&self) -> Result<(f64, f64, u64)> {
-        let file = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", self.0.id()));
-        let stat = file("stat").context("the recorder is gone")?;
-        // utime and stime are the fields 14 and 15; field 2, the name, may contain anything.
-        let behind = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
-        let mut fields = behind.split_whitespace().skip(11).map(str::parse::<u64>);
-        let a_second = rustix::param::clock_ticks_per_second() as f64;
-        let mut time = || Some(fields.next()?.ok()? as f64 / a_second);
-        let (user, system) = (time().context("no utime")?, time().context("no stime")?);
-        let status = file("status")?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let peak = peak.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-        Ok((user, system, peak.unwrap_or(0)))
-    }
-
-    fn stop(&mut self) -> Result<()> {
-        let pid = rustix::process::Pid::from_child(&self.0);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
-        let status = self.0.wait()?;
-        ensure!(status.success(), "the recorder ended with {status}");
-        Ok(())
-    }
-}
-
-impl Drop for Recorder {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 impl Flood {
@@ -208,58 +170,67 @@ impl Flood {
         }
     }
 
-    /// The summary for people.
-    fn human(&self) -> String {
-        format!(
-            "{PROGRAM} as fast as it can be started, whit record -sZ -i1:1 beside it\n\n\
-             seconds               {:>12.1}\n\
-             started               {:>12}  ({:.0} a second)\n\
-             ends in the recording {:>12}  (reported by {})\n\
-             ends lost             {:>12}\n\
-             recorder, CPU s       {:>12.2}  (user {:.2}, system {:.2})\n\
-             of one CPU            {:>11.2}%\n\
-             us an end             {:>12.2}\n\
-             RSS KiB, at most      {:>12}\n\
-             samples               {:>12}  (ticks missed: {})\n\
-             file, bytes           {:>12}  ({:.1} an end)\n\n\
-             {}\n",
-            self.seconds,
-            self.started,
-            self.started as f64 / self.seconds,
-            self.recorded,
-            self.way,
-            self.lost,
-            self.user_seconds + self.system_seconds,
-            self.user_seconds,
-            self.system_seconds,
-            self.share() * 100.0,
-            (self.user_seconds + self.system_seconds) * 1e6 / self.started.max(1) as f64,
-            self.resident_kib_max,
-            self.samples,
-            self.ticks_missed,
-            self.file_bytes,
-            self.file_bytes as f64 / self.recorded.max(1) as f64,
-            self.verdict(),
-        )
-    }
-
-    /// The results as a JSON object.
-    fn json(&self, machine: &Value) -> Value {
-        json!({
-            "machine": machine,
-            "seconds": self.seconds,
-            "started": self.started,
-            "told": self.recorded,
-            "lost": self.lost,
-            "told_by": self.way,
-            "user_seconds": self.user_seconds,
-            "system_seconds": self.system_seconds,
-            "share_of_one_cpu": self.share(),
-            "resident_kib_max": self.resident_kib_max,
-            "samples": self.samples,
-            "ticks_missed": self.ticks_missed,
-            "file_bytes": self.file_bytes,
-            "verdict": self.verdict(),
-        })
+    /// The report: a line for each number.
+    fn report(&self, machine: Value) -> Report {
+        let mut report = Report::new("-processes/flood", machine);
+        let cpu_seconds = self.user_seconds + self.system_seconds;
+        for (key, value) in [
+            ("seconds", self.seconds.into()),
+            ("started", self.started.into()),
+            ("told", self.recorded.into()),
+            ("lost", self.lost.into()),
+            ("told_by", self.way.as_str().into()),
+            ("user_seconds", self.user_seconds.into()),
+            ("system_seconds", self.system_seconds.into()),
+            ("share_of_one_cpu", self.share().into()),
+            ("resident_kib_max", self.resident_kib_max.into()),
+            ("samples", self.samples.into()),
+            ("ticks_missed", self.ticks_missed.into()),
+            ("file_bytes", self.file_bytes.into()),
+            ("verdict", Value::from(self.verdict())),
+        ] {
+            report.keep(key, value);
+        }
+        let each = |number: f64, count: u64| number / count.max(1) as f64;
+        let (user, system) = (self.user_seconds, self.system_seconds);
+        let lines = [
+            ("seconds", format!("{:.1}", self.seconds), String::new()),
+            (
+                "started",
+                self.started.to_string(),
+                format!("({:.0} a second)", self.started as f64 / self.seconds),
+            ),
+            (
+                "ends in the recording",
+                self.recorded.to_string(),
+                format!("(reported by {})", self.way),
+            ),
+            ("ends lost", self.lost.to_string(), String::new()),
+            (
+                "recorder, CPU s",
+                format!("{cpu_seconds:.2}"),
+                format!("(user {user:.2}, system {system:.2})"),
+            ),
+            ("of one CPU", format!("{:.2}%", self.share() * 100.0), String::new()),
+            ("us an end", format!("{:.2}", each(cpu_seconds * 1e6, self.started)), String::new()),
+            ("RSS KiB, at most", self.resident_kib_max.to_string(), String::new()),
+            ("samples", self.samples.to_string(), format!("(ticks missed: {})", self.ticks_missed)),
+            (
+                "file, bytes",
+                self.file_bytes.to_string(),
+                format!("({:.1} an end)", each(self.file_bytes as f64, self.recorded)),
+            ),
+        ];
+        type Line = (&'static str, String, String);
+        let table = Table::<&Line>::new()
+            .shown("", 0, |line| line.0)
+            .shown("", 0, |line| Cell::Written(line.1.clone()))
+            .shown("", 0, |line| line.2.clone());
+        report.say(format!(
+            "{PROGRAM} as fast as it can be started, whit record -sZ -i1:1 beside it\n"
+        ));
+        report.show(&table.grid(&lines));
+        report.say(format!("\n{}", self.verdict()));
+        report
     }
 }

@@ -3,7 +3,8 @@
 
 use std::io;
 
-use crate::measure::{Measurement, measure};
+use crate::contest::Measurement;
+use crate::measure::measure;
 
 /// Files that a walk reads of each process.
 const FILES: [&str; 3] = ["stat", "status", "io"];

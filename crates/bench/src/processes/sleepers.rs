@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::error::{Context, Result, ensure};
 
-/// The name of one of them, for `--procfilt`.
+/// The name of one sleeping process, for `--procfilt`.
 pub(crate) const ONE: &str = "whit-one";
 
 /// The name of the others.
@@ -54,7 +54,7 @@ impl Drop for Sleepers {
     }
 }
 
-/// The keeper: forks them, writes to `output` when all are started, and waits for end-of-file of
+/// Runs the keeper: forks the sleeping processes, writes to `output` when all are started, and waits for end-of-file of
 /// `input`.  The calling process must have one thread.
 ///
 /// # Errors

@@ -7,7 +7,8 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::measure::{Measurement, measure};
+use crate::contest::Measurement;
+use crate::measure::measure;
 use procfs::Host;
 use rustix::fs::{Mode, OFlags};
 use sample::{Cadence, State, Table};

@@ -3,17 +3,18 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::error::{Context, Error, Result, ensure};
-use crate::measure::{Contestant, Measurement, in_turn};
-use crate::report::Report;
 use source::Entry;
 
 use super::floor::Floor;
 use super::{
-    COLLECTL, CaseResult, Contest, FLOOR, LongResult, RecordPlan, Results, SlowResult, WHIT,
+    COLLECTL, CaseFacts, FLOOR, LongResult, RecordPlan, Recorded, Results, SlowResult, WHIT,
     compression, report,
 };
-use crate::programs::{self, Programs, bytes_in, file_in, run_quietly, text_of};
+use crate::contest::{Contest, Contestant, Measurement, take_turns};
+use crate::error::{Context, Error, Result, ensure};
+use crate::folder::{bytes_in, file_in};
+use crate::programs::{self, Programs, run_quietly, text_of};
+use crate::report::Report;
 use crate::{Progress, beyond};
 
 /// collectl's letters except processes, Lustre and sensors (which need another program there).
@@ -40,13 +41,11 @@ struct Case {
 /// Runs the benchmark.
 ///
 /// # Errors
-/// Those of the programs that take part, of files, and of the kernel.
+/// If a program that takes part, a file or the kernel fails.
 pub fn run(plan: &RecordPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
     let machine = crate::report::machine(programs);
     let results = measure_all(plan, programs, progress)?;
-    let summary = report::human(plan, &results);
-    let json = report::json(plan, &results, &machine);
-    Ok(Report::new("", machine, summary, json, &results.turns()))
+    Ok(report::report(plan, &results, machine))
 }
 
 fn measure_all(plan: &RecordPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Results> {
@@ -135,7 +134,6 @@ fn cases() -> Vec<Case> {
 /// The selected lines: all unless some are named.
 ///
 /// # Errors
-///
 /// If no line has such a name.
 fn chosen(plan: &RecordPlan) -> Result<Vec<Case>> {
     let mut cases = cases();
@@ -185,7 +183,7 @@ fn run_case(
     plan: &RecordPlan,
     programs: &Programs,
     progress: &Progress<'_>,
-) -> Result<CaseResult> {
+) -> Result<crate::contest::Case<CaseFacts, Recorded>> {
     let chosen = |entry: &&'static Entry| entry.asked_by(&case.letters.as_str().into());
     let entries: Vec<&'static Entry> = source::ALL.iter().copied().filter(chosen).collect();
     let mut floor = Floor::open(&entries).context("the floor cannot open its files")?;
@@ -199,37 +197,29 @@ fn run_case(
     });
     let (mut whit_bytes, mut collectl_bytes) = (None, None);
     let mut contestants =
-        vec![Contestant::new(WHIT, || recorded(whit, plan.samples, &mut whit_bytes))];
+        vec![Contestant::new(WHIT, (), || recorded(whit, plan.samples, &mut whit_bytes))];
     if let Some(collectl) = &collectl {
         let bytes = &mut collectl_bytes;
         contestants
-            .push(Contestant::new(COLLECTL, move || recorded(collectl, plan.samples, bytes)));
+            .push(Contestant::new(COLLECTL, (), move || recorded(collectl, plan.samples, bytes)));
     }
-    contestants.push(Contestant::new(FLOOR, || floor.run(plan.samples)));
-    progress.show(&format!("{}: first round", case.name));
-    let series = in_turn(plan.rounds, &mut contestants, |who, round| {
-        progress.show(&format!("{}: {who}, round {} of {}", case.name, round + 1, plan.rounds));
-    })?;
-    drop(contestants);
-    let mut contests = Vec::with_capacity(series.len());
-    for series in series {
-        let (bytes, calls) = match series.name.as_str() {
-            WHIT => (whit_bytes, traced(plan, programs, whit)?),
-            COLLECTL => match &collectl {
-                Some(collectl) if !plan.quick => {
-                    (collectl_bytes, traced(plan, programs, collectl)?)
-                }
-                _ => (collectl_bytes, None),
-            },
+    contestants.push(Contestant::new(FLOOR, (), || floor.run(plan.samples)));
+    let contests = take_turns(progress, case.name, plan.rounds, contestants)?;
+    let with_facts = |Contest { name, turns, .. }: Contest| {
+        let (bytes, calls_per_sample) = match (name.as_str(), &collectl) {
+            (WHIT, _) => (whit_bytes, traced(plan, programs, whit)?),
+            (COLLECTL, Some(collectl)) if !plan.quick => {
+                (collectl_bytes, traced(plan, programs, collectl)?)
+            }
+            (COLLECTL, _) => (collectl_bytes, None),
             _ => (None, Some(floor_calls as f64)),
         };
-        contests.push(Contest { series, bytes, calls_per_sample: calls });
-    }
-    Ok(CaseResult {
+        Ok(Contest { name, turns, facts: Recorded { bytes, calls_per_sample } })
+    };
+    Ok(crate::contest::Case {
         name: case.name.to_owned(),
-        letters: case.letters.clone(),
-        files,
-        contestants: contests,
+        facts: CaseFacts { letters: case.letters.clone(), files },
+        contests: contests.into_iter().map(with_facts).collect::<Result<_>>()?,
     })
 }
 
@@ -391,19 +381,17 @@ fn play(
             Some((collectl, file_in(&theirs, ".raw.gz")?))
         }
     };
-    let mut contestants = vec![Contestant::new("whit play, its own", || play_ours(&ours))];
+    let mut contestants = vec![Contestant::new("whit play, its own", (), || play_ours(&ours))];
     if let Some((collectl, file)) = &theirs {
         let (play_ours, what) = (&play_ours, &what);
-        contestants.push(Contestant::new("collectl -p, its own", move || {
+        contestants.push(Contestant::new("collectl -p, its own", (), move || {
             let mut command = Command::new(collectl);
             command.arg("-p").arg(file).arg("-P").args(what);
             run_quietly(&mut command)
         }));
-        contestants.push(Contestant::new("whit play, collectl's", move || play_ours(file)));
+        contestants.push(Contestant::new("whit play, collectl's", (), move || play_ours(file)));
     }
-    results.play = in_turn(plan.play_rounds, &mut contestants, |who, round| {
-        progress.show(&format!("play: {who}, round {} of {}", round + 1, plan.play_rounds));
-    })?;
+    results.play = take_turns(progress, "play", plan.play_rounds, contestants)?;
     results.play_letters = letters;
     Ok(())
 }

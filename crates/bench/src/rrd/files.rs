@@ -1,6 +1,11 @@
 //! The files of the benchmark, and the command lines that make, update, read and draw them.
 
 use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use crate::programs::run_quietly;
 
 /// Seconds between two updates of a file.
 pub(crate) const STEP_SECONDS: u64 = 300;
@@ -58,6 +63,12 @@ impl Layout {
         text
     }
 
+    /// Creates a file, by whit.
+    pub(crate) fn create(&self, whit: &Path, file: &Path) -> io::Result<()> {
+        let line = format!("rrd create {} {}", file.display(), self.definitions());
+        run_quietly(Command::new(whit).args(line.split(' '))).map(|_| ())
+    }
+
     fn source_count(&self) -> u64 {
         self.sources.len() as u64
     }
@@ -106,6 +117,12 @@ impl Layout {
 /// The name of a file.
 pub(crate) fn name(file: u64) -> String {
     format!("router{file:06}.rrd")
+}
+
+/// Makes a folder again, with so many files of the same bytes.
+pub(crate) fn make_all(folder: &Path, files: u64, bytes: &[u8]) -> io::Result<()> {
+    crate::folder::renew(folder)?;
+    (0..files).try_for_each(|number| std::fs::write(folder.join(name(number)), bytes))
 }
 
 /// The update of a file at a step, counted from 1.

@@ -15,8 +15,9 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::RrdCase;
 use super::files::{self, Layout, MRTG};
-use super::pipe;
-use crate::measure::{Measurement, measure};
+use crate::contest::Measurement;
+use crate::measure::measure;
+use crate::process;
 
 /// Descriptors that are left for everything else.
 const DESCRIPTORS_LEFT: u64 = 64;
@@ -26,7 +27,7 @@ const DESCRIPTORS_LEFT: u64 = 64;
 pub(crate) struct Floor<'a> {
     layout: &'a Layout,
     paths: Vec<PathBuf>,
-    /// Those that stay open; empty if they are too many.
+    /// The files that stay open; empty if they are too many.
     files: Vec<File>,
 }
 
@@ -46,10 +47,10 @@ impl<'a> Floor<'a> {
         Ok(Floor { layout, paths, files })
     }
 
-    /// Writes what the updates of some steps change; the cost, and bytes of pages made dirty.
-    pub(crate) fn run(&mut self, steps: Range<u64>) -> io::Result<(Measurement, Option<u64>)> {
+    /// Writes what the updates of some steps change; returns the cost, with the pages made dirty.
+    pub(crate) fn run(&mut self, steps: Range<u64>) -> io::Result<Measurement> {
         let bytes = vec![0; 4096];
-        let before = pipe::dirtied_bytes("self");
+        let before = process::dirtied_bytes("self");
         let (done, measurement) = measure(|| {
             for step in steps {
                 let places = self.layout.places(step);
@@ -66,9 +67,9 @@ impl<'a> Floor<'a> {
             io::Result::Ok(())
         });
         done?;
-        let after = pipe::dirtied_bytes("self");
-        let dirtied = before.zip(after).map(|(before, after)| after.saturating_sub(before));
-        Ok((measurement, dirtied))
+        let after = process::dirtied_bytes("self");
+        let dirtied_bytes = before.zip(after).map(|(before, after)| after.saturating_sub(before));
+        Ok(Measurement { dirtied_bytes, ..measurement })
     }
 }
 

@@ -8,7 +8,9 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use super::files::{self, Layout};
 use crate::SearchPath;
-use crate::measure::{Measurement, run_talking};
+use crate::contest::Measurement;
+use crate::measure::run_talking;
+use crate::process::dirtied_bytes;
 
 /// When lines are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,29 +69,22 @@ impl Script {
 /// What is done before each round.
 pub(crate) type Before<'a> = &'a dyn Fn() -> io::Result<()>;
 
-/// Writes a script to a program and reads all answers, each of which must be `OK`.  The cost, and
-/// bytes of the pages that it made dirty, if the kernel tells.
+/// Writes a script to a program and reads all answers, each of which must be `OK`; returns the cost,
+/// with the pages that it made dirty if the kernel says so.
 pub(crate) fn run(
     command: &mut Command,
     script: &Script,
     before: Option<Before<'_>>,
-) -> io::Result<(Measurement, Option<u64>)> {
+) -> io::Result<Measurement> {
     command.stderr(Stdio::null());
-    let (dirtied, measurement) = run_talking(command, |pid, input, output| {
+    let (dirtied_bytes, measurement) = run_talking(command, |pid, input, output| {
         let who = pid.to_string();
         match script.pace {
             Pace::Answered => answered(script, input, output, &who),
             _ => in_rounds(script, input, output, &who, before),
         }
     })?;
-    Ok((measurement, dirtied))
-}
-
-/// `write_bytes` of `/proc/PID/io`: bytes of pages that a process made dirty.
-pub(crate) fn dirtied_bytes(who: &str) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{who}/io")).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("write_bytes: "))?;
-    line.trim().parse().ok()
+    Ok(Measurement { dirtied_bytes, ..measurement })
 }
 
 fn answered(

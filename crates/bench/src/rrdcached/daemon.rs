@@ -5,14 +5,15 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use super::client::Client;
-use crate::measure::{Measurement, ends_with_us, process_cpu};
-use crate::programs::text_of;
+use crate::contest::Measurement;
+use crate::error::Result;
+use crate::process::{self, Running, silent};
 
-/// Longest time until a daemon takes connections, or ends.
+/// Longest time until a daemon takes connections.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// How a daemon runs.
@@ -30,25 +31,17 @@ pub(crate) struct Way<'a> {
 
 /// A daemon that runs.
 pub(crate) struct Daemon {
-    child: Child,
+    program: Running,
     socket: PathBuf,
     /// Where it listens for TCP.
     address: SocketAddr,
-    started: Instant,
     /// Its cost before the measurement.
-    before: Cost,
-}
-
-/// What a process has cost since its start.
-#[derive(Clone, Copy, Debug, Default)]
-struct Cost {
-    cpu_us: u64,
-    dirtied_bytes: u64,
+    before: Measurement,
 }
 
 impl Daemon {
     /// Starts a daemon whose journal is in a folder; the socket lies beside it.
-    pub(crate) fn start(way: Way<'_>, journal: &Path) -> io::Result<Self> {
+    pub(crate) fn start(way: Way<'_>, journal: &Path) -> Result<Self> {
         std::fs::create_dir_all(journal)?;
         let socket = journal.with_extension("sock");
         let mut command = Command::new(way.program);
@@ -63,24 +56,14 @@ impl Daemon {
         command.arg("-l").arg(address.to_string());
         command.arg("-p").arg(journal.with_extension("pid"));
         command.arg("-b").arg(way.base).arg("-j").arg(journal).current_dir(way.base);
-        command.env("TZ", "UTC").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let started = Instant::now();
-        let mut child = ends_with_us(&mut command).spawn()?;
-        while UnixStream::connect(&socket).is_err() {
-            if let Some(status) = child.try_wait()? {
-                return Err(io::Error::other(format!("{} ended: {status}", text_of(&command))));
-            }
-            if started.elapsed() > PATIENCE {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        Ok(Self { child, socket, address, started, before: Cost::default() })
+        let mut program = Running::start(silent(command.env("TZ", "UTC")))?;
+        program.wait_until(PATIENCE, || UnixStream::connect(&socket).is_ok())?;
+        Ok(Self { program, socket, address, before: Measurement::default() })
     }
 
-    /// Its process.
+    /// The process id.
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.program.id()
     }
 
     /// A new connection.
@@ -95,7 +78,7 @@ impl Daemon {
 
     /// Time since the start of the program.
     pub(crate) fn age(&self) -> Duration {
-        self.started.elapsed()
+        self.program.started.elapsed()
     }
 
     /// From now on its cost counts.
@@ -103,41 +86,20 @@ impl Daemon {
         self.before = self.cost();
     }
 
-    /// Adds its cost since `begin` to a measurement; gives bytes of pages that it made dirty.
-    pub(crate) fn end(&self, turn: &mut Measurement) -> u64 {
-        let cost = self.cost();
-        turn.system_us += cost.cpu_us.saturating_sub(self.before.cpu_us);
-        turn.resident_kib_max = self.resident_kib_max();
-        cost.dirtied_bytes.saturating_sub(self.before.dirtied_bytes)
+    /// Adds its cost since `begin` to a measurement.
+    pub(crate) fn end(&self, turn: &mut Measurement) {
+        let cost = self.cost().since(&self.before, 1);
+        turn.system_us += cost.cpu_us();
+        turn.resident_kib_max = cost.resident_kib_max;
+        turn.dirtied_bytes = cost.dirtied_bytes;
     }
 
-    fn cost(&self) -> Cost {
-        let pid = self.child.id();
-        let cpu_us = process_cpu(pid).map_or(0, |time| time.as_micros() as u64);
-        let dirtied_bytes = crate::rrd::pipe::dirtied_bytes(&pid.to_string()).unwrap_or(0);
-        Cost { cpu_us, dirtied_bytes }
-    }
-
-    fn resident_kib_max(&self) -> u64 {
-        let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
-        let text = text.unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse().ok()).unwrap_or(0)
+    fn cost(&self) -> Measurement {
+        process::spent(self.pid()).unwrap_or_default()
     }
 
     /// Ends it; with a journal it writes no files then.
-    pub(crate) fn stop(mut self) -> io::Result<()> {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
-        self.child.wait()?;
-        Ok(())
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        // One that has ended is no fault.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    pub(crate) fn stop(self) -> Result<()> {
+        self.program.stop().map(|_| ())
     }
 }

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::client::Load;
-use super::{BATCHES, Bench, Contest, DaemonPlan, NO_WRITES_SECONDS, Results, Row, Who, timed};
+use super::{BATCHES, Bench, DaemonPlan, NO_WRITES_SECONDS, Results, Updates, Who};
+use crate::contest::{Case, Contest, Measurement, in_turn};
 use crate::error::{Context, Result, ensure};
-use crate::measure::{Measurement, measure, own_process_cpu};
+use crate::folder;
+use crate::measure::{measure, measure_threads, own_process_cpu};
 use crate::rrd::files::{self, MRTG};
 use crate::rrd::pipe::{self, Pace, Script};
 
@@ -56,63 +58,63 @@ impl Bench<'_> {
     }
 
     /// The hour by several programs; the files of all must be the same afterwards.
-    pub(super) fn hour(&self, name: &str, ways: &[Way<'_>], rounds: usize) -> Result<Row> {
-        let updates = self.plan.targets * self.plan.steps;
-        let contests = ways.iter().map(|way| Contest::new(&way.name())).collect();
-        let mut row = Row { name: name.to_owned(), updates, contests };
-        for round in 0..rounds {
-            let mut first = None;
-            for (way, contest) in ways.iter().zip(&mut row.contests) {
-                let name = way.name();
-                self.make(&MRTG, self.plan.targets)?;
-                self.show(&row.name, &name, round);
-                let turn = match *way {
-                    Way::Direct(_, program, verb) => self.mrtg_direct(program, verb),
-                    Way::Daemon(who, write) => self.mrtg_daemon(who, write),
-                };
-                contest.push(turn.with_context(|| name.clone())?);
-                let hash = self.hash(self.plan.targets)?;
-                let first = *first.get_or_insert(hash);
-                ensure!(hash == first, "the files of '{name}' are not the same as those before");
+    pub(super) fn hour(&self, name: &str, ways: &[Way<'_>], rounds: usize) -> Result<Updates> {
+        let mut contests: Vec<_> = ways.iter().map(|way| Contest::new(way.name(), ())).collect();
+        let mut first = 0;
+        in_turn(self.progress, name, rounds, &mut contests, |place, contest, _| {
+            self.make(&MRTG, self.plan.targets)?;
+            let turn = match ways[place] {
+                Way::Direct(_, program, verb) => self.mrtg_direct(program, verb),
+                Way::Daemon(who, write) => self.mrtg_daemon(who, write),
+            };
+            contest.turns.push(turn.with_context(|| contest.name.clone())?);
+            let hash = self.hash(self.plan.targets)?;
+            if place == 0 {
+                first = hash;
             }
-        }
-        Ok(row)
+            let who = &contest.name;
+            ensure!(hash == first, "the files of '{who}' are not the same as those before");
+            Ok(())
+        })?;
+        let updates = self.plan.targets * self.plan.steps;
+        Ok(Case { name: name.to_owned(), facts: updates, contests })
     }
 
-    fn mrtg_direct(&self, program: &Path, verb: Option<&str>) -> Result<(Measurement, u64)> {
+    fn mrtg_direct(&self, program: &Path, verb: Option<&str>) -> Result<Measurement> {
         let DaemonPlan { targets, steps, .. } = *self.plan;
         let script = Script::updates(&MRTG, targets, 1..1 + steps, Pace::Rounds);
         let mut command = Command::new(program);
         command.args(verb).arg("-").current_dir(self.base()).env("TZ", "UTC");
         let cleaning = Cell::new(Measurement::default());
         let clean = || {
-            let (done, cost) = measure(|| self.clean());
+            let (done, cost) = measure(|| folder::sync(self.folder));
             let mut sum = cleaning.get();
             sum.add(&cost);
             cleaning.set(sum);
             done
         };
         let own = own_process_cpu();
-        let (mut turn, dirtied) = pipe::run(&mut command, &script, Some(&clean))?;
+        let mut turn = pipe::run(&mut command, &script, Some(&clean))?;
         let own_us = (own_process_cpu() - own).as_micros() as u64;
         turn.user_us += own_us.saturating_sub(cleaning.get().cpu_us());
         turn.wall_us = turn.wall_us.saturating_sub(cleaning.get().wall_us);
-        Ok((turn, dirtied.context("this kernel does not count what a process writes")?))
+        turn.dirtied_bytes.context("this kernel does not count what a process writes")?;
+        Ok(turn)
     }
 
-    fn mrtg_daemon(&self, who: Who, write_seconds: u64) -> Result<(Measurement, u64)> {
+    fn mrtg_daemon(&self, who: Who, write_seconds: u64) -> Result<Measurement> {
         let DaemonPlan { targets, steps, .. } = *self.plan;
-        self.clean()?;
+        folder::sync(self.folder)?;
         let mut daemon = self.daemon(who, NO_WRITES_SECONDS, true)?;
         let mut client = daemon.connect()?;
         let mut turn = Measurement::default();
         let mut writes = 0;
         daemon.begin();
         for step in 1..=steps {
-            self.clean()?;
+            folder::sync(self.folder)?;
             let load = Load::new(&MRTG, 0..targets, step..step + 1, Some(BATCHES[0]));
             let is_last = step == steps;
-            let (done, cost) = timed(|| {
+            let (done, cost) = measure_threads(|| {
                 client.send(&load)?;
                 if is_last || (step * files::STEP_SECONDS).is_multiple_of(write_seconds) {
                     writes += targets;
@@ -123,8 +125,8 @@ impl Bench<'_> {
             done?;
             turn.add(&cost);
         }
-        let dirtied = daemon.end(&mut turn);
+        daemon.end(&mut turn);
         daemon.stop()?;
-        Ok((turn, dirtied))
+        Ok(turn)
     }
 }

@@ -1,107 +1,77 @@
-//! The tables of the caching daemon, as text and as JSON.
-
-use std::fmt::Write;
+//! The tables of the caching daemon.
 
 use serde_json::{Value, json};
 
-use super::{CLIENTS, Contest, DaemonPlan, Results, Row, Start};
-use crate::measure::{Measurement, median, ratio};
-use crate::report::optional;
+use super::{CLIENTS, DaemonPlan, DaemonRow, Results, Start, Updates};
+use crate::contest::{Contest, Measurement, cpu, median, resident, wall};
+use crate::report::{Report, case_object};
+use crate::table::Table;
 
 const RRDCACHED: &str = "rrdcached -j";
 const FLOOR: &str = "floor";
 const PAGE_BYTES: f64 = 4096.0;
 
-fn wall(turn: &Measurement) -> f64 {
-    turn.wall_us as f64
+/// The report of a run.
+pub(super) fn report(plan: &DaemonPlan, results: &Results, machine: Value) -> Report {
+    let mut report = Report::new("-rrdcached", machine);
+    report.keep("rounds", plan.rounds);
+    report.say(format!("The caching daemon: medians of {} rounds, everybody in turn", plan.rounds));
+    updates(plan, &results.updates, &mut report);
+    mrtg(plan, results.mrtg.as_ref(), &mut report);
+    mounts(plan, &results.mounts, &mut report);
+    starts(plan, &results.starts, &mut report);
+    report.notes(&results.notes);
+    report.turns_of("updates", &results.updates);
+    report.turns_of("mrtg", results.mrtg.as_slice());
+    report.turns_of("mounts", &results.mounts);
+    report
 }
 
-fn cpu(turn: &Measurement) -> f64 {
-    turn.cpu_us() as f64
+fn resident_mib(contest: &Contest) -> Option<f64> {
+    Some(contest.median(resident) / 1024.0).filter(|mib| *mib > 0.0)
 }
 
-impl Contest {
-    fn resident_mib(&self) -> Option<f64> {
-        let mib = self.series.median(|turn| turn.resident_kib_max as f64) / 1024.0;
-        (mib > 0.0).then_some(mib)
-    }
-
-    fn dirtied(&self) -> f64 {
-        median(self.dirtied_bytes.iter().map(|bytes| *bytes as f64).collect())
-    }
+/// Bytes of pages that became dirty; the floor has no files.
+fn dirtied(contest: &Contest) -> f64 {
+    contest.median_of(|turn| turn.dirtied_bytes).unwrap_or(0.0)
 }
 
-impl Row {
-    /// How many times as much another one takes.
-    fn times(&self, other: &str, contest: &Contest, of: fn(&Measurement) -> f64) -> Option<f64> {
-        let other = self.contests.iter().find(|contest| contest.series.name == other)?;
-        Some(ratio(&other.series, &contest.series, of))
-    }
+/// The columns of updates, and of JSON everywhere.
+fn update_table<'r>() -> Table<'r, DaemonRow<'r>> {
+    let each = |(row, _): DaemonRow<'_>, number: f64| number / row.facts as f64;
+    let rrdcached = |(row, one): DaemonRow<'_>, of: fn(&Measurement) -> f64| {
+        row.times(RRDCACHED, &one.name, of)
+    };
+    Table::<DaemonRow<'_>>::new()
+        .column("updates", "name", 0, |(_, one)| one.name.as_str())
+        .column("per second", "per_second", 0, |(row, one)| {
+            row.facts as f64 / one.median(wall) * 1e6
+        })
+        .column("wall us", "wall_us", 2, move |row| each(row, row.1.median(wall)))
+        .column("CPU us", "cpu_us", 2, move |row| each(row, row.1.median(cpu)))
+        .shown("RSS MiB", 1, |(_, one)| resident_mib(one))
+        .column("bytes", "dirtied_bytes", 1, move |row| each(row, dirtied(row.1)))
+        .kept("resident_mib", |(_, one)| resident_mib(one))
+        .shown("floor CPU x", 2, |(row, one)| {
+            row.times(FLOOR, &one.name, cpu).map(|times| 1.0 / times)
+        })
+        .shown("rrdcached wall", 2, move |row| rrdcached(row, wall))
+        .shown("rrdcached CPU", 2, move |row| rrdcached(row, cpu))
 }
 
-/// The tables as text.  Writing to a string cannot fail.
-pub(super) fn human(plan: &DaemonPlan, results: &Results) -> String {
-    let mut out = String::new();
-    let _ = write_human(plan, results, &mut out);
-    out
+fn members(row: &Updates) -> Value {
+    json!({ "name": row.name, "updates": row.facts })
 }
 
-fn write_human(plan: &DaemonPlan, results: &Results, out: &mut String) -> std::fmt::Result {
-    writeln!(out, "The caching daemon: medians of {} rounds, everybody in turn", plan.rounds)?;
-    if !results.updates.is_empty() {
-        write_updates(plan, &results.updates, out)?;
+fn updates(plan: &DaemonPlan, rows: &[Updates], report: &mut Report) {
+    let table = update_table();
+    report.keep_cases("updates", &table, rows, members);
+    if rows.is_empty() {
+        return;
     }
-    if let Some(row) = &results.mrtg {
-        write_mrtg(plan, row, out)?;
-    }
-    if !results.mounts.is_empty() {
-        write_mounts(plan, &results.mounts, out)?;
-    }
-    if !results.starts.is_empty() {
-        write_starts(plan, &results.starts, out)?;
-    }
-    for note in &results.notes {
-        writeln!(out, "\nNote: {note}.")?;
-    }
-    Ok(())
-}
-
-fn write_updates(plan: &DaemonPlan, rows: &[Row], out: &mut String) -> std::fmt::Result {
-    writeln!(
-        out,
-        "\n{:<19} {:>10} {:>8} {:>8} {:>8} {:>8} {:>12} {:>14} {:>14}",
-        "updates",
-        "per second",
-        "wall us",
-        "CPU us",
-        "RSS MiB",
-        "bytes",
-        "floor CPU x",
-        "rrdcached wall",
-        "rrdcached CPU"
-    )?;
-    for row in rows {
-        writeln!(out, "{} ({})", row.name, row.updates)?;
-        let updates = row.updates as f64;
-        for contest in &row.contests {
-            let of_floor = row.times(FLOOR, contest, cpu).map(|times| 1.0 / times);
-            writeln!(
-                out,
-                "  {:<17} {:>10.0} {:>8.2} {:>8.2} {:>8} {:>8.1} {:>12} {:>14} {:>14}",
-                contest.series.name,
-                updates / contest.series.median(wall) * 1e6,
-                contest.series.median(wall) / updates,
-                contest.series.median(cpu) / updates,
-                optional(contest.resident_mib(), 1),
-                contest.dirtied() / updates,
-                optional(of_floor, 2),
-                optional(row.times(RRDCACHED, contest, wall), 2),
-                optional(row.times(RRDCACHED, contest, cpu), 2),
-            )?;
-        }
-    }
-    writeln!(
-        out,
+    report.say("");
+    report.show_cases(&table, rows, |row| (Some(format!("{} ({})", row.name, row.facts)), None));
+    report.say(format!(
         "\nUpdates of {} files with MRTG's layout, all in turn, each opened before; no file is\n\
          written meanwhile.  Each batch, and each single update, is sent after the answer to the one\n\
          before.  CPU: of client and daemon.  bytes: of pages that the daemon made dirty, which is its\n\
@@ -111,125 +81,71 @@ fn write_updates(plan: &DaemonPlan, rows: &[Row], out: &mut String) -> std::fmt:
          answers, as whit's with --ack none; os survives the end of the daemon, disk that of the\n\
          power.",
         plan.files
-    )
+    ));
 }
 
-fn write_mrtg(plan: &DaemonPlan, row: &Row, out: &mut String) -> std::fmt::Result {
-    writeln!(
-        out,
-        "\n{:<24} {:>8} {:>8} {:>10} {:>13} {:>8} {:>13}",
-        row.name, "wall s", "CPU s", "MB written", "pages a step", "RSS MiB", "of direct CPU"
-    )?;
-    write_hour(plan, row, out)?;
-    let first = row.contests.first().map_or("", |base| base.series.name.as_str());
-    writeln!(
-        out,
+/// The columns of an hour of MRTG.
+fn hour_table<'r>(plan: &DaemonPlan, heading: String) -> Table<'r, DaemonRow<'r>> {
+    let steps = plan.steps as f64;
+    Table::<DaemonRow<'_>>::new()
+        .shown(heading, 0, |(_, one)| one.name.as_str())
+        .shown("wall s", 3, |(_, one)| one.median(wall) / 1e6)
+        .shown("CPU s", 3, |(_, one)| one.median(cpu) / 1e6)
+        .shown("MB written", 1, |(_, one)| dirtied(one) / 1e6)
+        .shown("pages a step", 0, move |(_, one)| dirtied(one) / PAGE_BYTES / steps)
+        .shown("RSS MiB", 1, |(_, one)| resident_mib(one))
+        .shown("of direct CPU", 3, |(row, one)| Some(one.ratio(row.contests.first()?, cpu)))
+}
+
+fn mrtg(plan: &DaemonPlan, row: Option<&Updates>, report: &mut Report) {
+    let Some(row) = row else { return report.keep("mrtg", Value::Null) };
+    report.keep("mrtg", case_object(&update_table(), row, members));
+    report.say("");
+    let rows = row.contests.iter().map(|one| (row, one));
+    report.show(&hour_table(plan, row.name.clone()).grid(rows));
+    let first = row.contests.first().map_or("", |base| base.name.as_str());
+    report.say(format!(
         "\nAn update of each target at each step of 5 minutes, with MRTG's layout.  The steps follow\n\
          each other at once: a daemon is told FLUSHALL when `-w` would be over, and everything is\n\
          written back before each step, as the kernel does within five minutes.  CPU: of poller and\n\
          daemon, or rrdtool.  MB written: pages made dirty, the journal included.  of direct CPU:\n\
          that of `{first}` is 1.  `-w 3600` is whit's default with a journal.\n\
          The files of all are the same afterwards."
-    )
+    ));
 }
 
-/// What each contestant of an hour took.
-fn write_hour(plan: &DaemonPlan, row: &Row, out: &mut String) -> std::fmt::Result {
-    let base = row.contests.first();
-    for contest in &row.contests {
-        let times = base.map(|base| ratio(&contest.series, &base.series, cpu));
-        writeln!(
-            out,
-            "  {:<22} {:>8.3} {:>8.3} {:>10.1} {:>13.0} {:>8} {:>13}",
-            contest.series.name,
-            contest.series.median(wall) / 1e6,
-            contest.series.median(cpu) / 1e6,
-            contest.dirtied() / 1e6,
-            contest.dirtied() / PAGE_BYTES / plan.steps as f64,
-            optional(contest.resident_mib(), 1),
-            optional(times, 3),
-        )?;
+fn mounts(plan: &DaemonPlan, rows: &[Updates], report: &mut Report) {
+    report.keep_cases("mounts", &update_table(), rows, members);
+    if rows.is_empty() {
+        return;
     }
-    Ok(())
-}
-
-fn write_mounts(plan: &DaemonPlan, rows: &[Row], out: &mut String) -> std::fmt::Result {
-    writeln!(
-        out,
-        "\n{:<24} {:>8} {:>8} {:>10} {:>13} {:>8} {:>13}",
-        "mounts", "wall s", "CPU s", "MB written", "pages a step", "RSS MiB", "of direct CPU"
-    )?;
-    for row in rows {
-        writeln!(out, "{}", row.name)?;
-        write_hour(plan, row, out)?;
-    }
-    writeln!(
-        out,
+    report.say("");
+    let table = hour_table(plan, "mounts".to_owned());
+    report.show_cases(&table, rows, |row| (Some(row.name.clone()), None));
+    report.say(
         "\nThe same hour, once on each mount.  Pages count before they reach a disk: those of a tmpfs,\n\
          and what ext4 writes into its own journal, are in no number.  With data=journal ext4 keeps\n\
          files in pages of 4 KiB, otherwise in folios of up to 16 pages that are written whole."
-    )
+    );
 }
 
-fn write_starts(plan: &DaemonPlan, starts: &[Start], out: &mut String) -> std::fmt::Result {
-    writeln!(
-        out,
-        "\n{:<24} {:>16} {:>14} {:>12}",
-        "start, ms", "update accepted", "journal read", "all written"
-    )?;
-    for start in starts {
-        writeln!(
-            out,
-            "  {:<22} {:>16.1} {:>14.1} {:>12.1}",
-            start.name,
-            median(start.first_update_ms.clone()),
-            median(start.replayed_ms.clone()),
-            median(start.written_ms.clone()),
-        )?;
+fn starts(plan: &DaemonPlan, starts: &[Start], report: &mut Report) {
+    let middle = |all: &[f64]| median(all.to_vec());
+    let table = Table::<&Start>::new()
+        .column("start, ms", "name", 0, |start| start.name)
+        .column("update accepted", "first_update_ms", 1, move |start| {
+            middle(&start.first_update_ms)
+        })
+        .column("journal read", "replayed_ms", 1, move |start| middle(&start.replayed_ms))
+        .column("all written", "written_ms", 1, move |start| middle(&start.written_ms));
+    report.rows("starts", "", &table, starts);
+    if starts.is_empty() {
+        return;
     }
-    writeln!(
-        out,
+    report.say(format!(
         "\nA journal with {} updates of each of {} files of one source.  From the start of the program\n\
          until it has answered an update, and until all readings are in its memory; all written: from\n\
          a FLUSHALL after that, once.  The files are in the page cache.",
         plan.steps, plan.many
-    )
-}
-
-/// The tables as a JSON object.
-pub(super) fn json(plan: &DaemonPlan, results: &Results, machine: &Value) -> Value {
-    let rows = results.updates.iter().map(row);
-    let start = |start: &Start| {
-        json!({
-            "name": start.name,
-            "first_update_ms": median(start.first_update_ms.clone()),
-            "replayed_ms": median(start.replayed_ms.clone()),
-            "written_ms": median(start.written_ms.clone()),
-        })
-    };
-    json!({
-        "machine": machine,
-        "rounds": plan.rounds,
-        "updates": rows.collect::<Vec<_>>(),
-        "mrtg": results.mrtg.as_ref().map(row),
-        "mounts": results.mounts.iter().map(row).collect::<Vec<_>>(),
-        "starts": results.starts.iter().map(start).collect::<Vec<_>>(),
-        "notes": results.notes,
-    })
-}
-
-fn row(row: &Row) -> Value {
-    let updates = row.updates as f64;
-    let contests = row.contests.iter().map(|contest| {
-        json!({
-            "name": contest.series.name,
-            "per_second": updates / contest.series.median(wall) * 1e6,
-            "wall_us": contest.series.median(wall) / updates,
-            "cpu_us": contest.series.median(cpu) / updates,
-            "dirtied_bytes": contest.dirtied() / updates,
-            "resident_mib": contest.resident_mib(),
-        })
-    });
-    let contests: Vec<Value> = contests.collect();
-    json!({ "name": row.name, "updates": row.updates, "contestants": contests })
+    ));
 }

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::error::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::programs::text_of;
+use crate::error::{Context, Result};
+use crate::programs::{run_heard, text_of};
 
 /// Counts in the kernel if that is allowed, otherwise by ptrace.
 pub(super) fn count(whit: &Path, command: &Command) -> Result<u64> {
@@ -23,12 +23,8 @@ pub(super) fn count(whit: &Path, command: &Command) -> Result<u64> {
             None => outer.env_remove(name),
         };
     }
-    let output = outer.stdin(Stdio::null()).output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.lines().next().unwrap_or("no message");
-    let (text, status) = (text_of(command), output.status);
-    ensure!(status.success(), "'{text}' under whit trace ended with {status}: {said}");
+    run_heard(&mut outer, Stdio::null())?;
     let object: Option<Value> = serde_json::from_slice(&std::fs::read(answer.path())?).ok();
     let calls = object.and_then(|object| object["total"]["calls"].as_u64());
-    calls.with_context(|| format!("whit trace counted no calls of '{text}'"))
+    calls.with_context(|| format!("whit trace counted no calls of '{}'", text_of(command)))
 }

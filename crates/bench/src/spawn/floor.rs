@@ -78,7 +78,7 @@ pub(crate) enum Loop {
 /// meanwhile.  Children of other threads are not touched.
 ///
 /// # Errors
-/// Those of `clone` and `wait4`.  Programs that run then continue.
+/// If `clone` or `wait4` fails.  Programs that run then continue.
 pub(crate) fn run(
     programs: &[Program],
     environment: impl Iterator<Item = (OsString, OsString)>,

@@ -13,58 +13,25 @@ use crate::programs::Programs;
 /// The blog's job: two programs, and a shell and a file for each.
 const BLOG: &str = "echo {} $(date) > log.{}.txt";
 
-/// What can be measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpawnLoad {
-    /// A shell that asks `date` and writes a file
-    Blog,
-    /// A program that does nothing
-    True,
-    /// A shell that does nothing
-    Sh,
-    /// How late --timeout ends a job
-    Timeout,
-    /// What a thousand sleeping jobs cost
-    Sleepers,
-    /// A file handed to jobs in blocks
-    Pipe,
+named! {
+    /// What can be measured.
+    SpawnLoad {
+        /// A shell that asks `date` and writes a file
+        Blog = "blog",
+        /// A program that does nothing
+        True = "true",
+        /// A shell that does nothing
+        Sh = "sh",
+        /// How late --timeout ends a job
+        Timeout = "timeout",
+        /// What a thousand sleeping jobs cost
+        Sleepers = "sleepers",
+        /// A file handed to jobs in blocks
+        Pipe = "pipe",
+    }
 }
 
 impl SpawnLoad {
-    /// All of them.
-    pub const ALL: [SpawnLoad; 6] = [
-        SpawnLoad::Blog,
-        SpawnLoad::True,
-        SpawnLoad::Sh,
-        SpawnLoad::Timeout,
-        SpawnLoad::Sleepers,
-        SpawnLoad::Pipe,
-    ];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            SpawnLoad::Blog => "blog",
-            SpawnLoad::True => "true",
-            SpawnLoad::Sh => "sh",
-            SpawnLoad::Timeout => "timeout",
-            SpawnLoad::Sleepers => "sleepers",
-            SpawnLoad::Pipe => "pipe",
-        }
-    }
-
-    /// What is measured, for the help.
-    pub fn about(self) -> &'static str {
-        match self {
-            SpawnLoad::Blog => "A shell that asks `date` and writes a file",
-            SpawnLoad::True => "A program that does nothing",
-            SpawnLoad::Sh => "A shell that does nothing",
-            SpawnLoad::Timeout => "How late --timeout ends a job",
-            SpawnLoad::Sleepers => "What a thousand sleeping jobs cost",
-            SpawnLoad::Pipe => "A file handed to jobs in blocks",
-        }
-    }
-
     /// The job as it is typed; `None` for loads without a short job.
     pub(crate) fn job(self) -> Option<&'static str> {
         match self {
@@ -207,7 +174,7 @@ pub(crate) fn check(load: SpawnLoad, jobs: u64, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The floor's turn, in a process of its own as the others'.  With `wait` the loop is suspended
+/// Takes a turn of the floor, in a process of its own like the other contestants.  With `wait` the loop is suspended
 /// until each child has called `execve`.  The jobs get `environment`.
 ///
 /// # Errors

@@ -8,36 +8,22 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::error::{Context, Result, ensure};
-use crate::measure::{Measurement, Series, ratio};
-
 use super::{Bench, JobRunner};
-use crate::programs::text_of;
+use crate::contest::{Case, Contest, Measurement, in_turn};
+use crate::error::{Context, Result, ensure};
+use crate::programs::{run_heard, text_of};
 
 /// Length of a line: that of an access log.
 const LINE_BYTES: usize = 100;
 
-/// One combination of options, with one runner.
-#[derive(Debug)]
-pub(crate) struct PipeResult {
-    /// The options, or the command that runs alone.
-    pub(crate) name: String,
-    pub(crate) who: Option<JobRunner>,
+/// What is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PipeFacts {
     pub(crate) bytes: u64,
-    pub(crate) series: Series,
 }
 
-impl PipeResult {
-    /// Bytes per second, by the median of the rounds.
-    pub(crate) fn rate(&self) -> f64 {
-        self.bytes as f64 / (self.series.median(|one| one.wall_us as f64) / 1e6)
-    }
-
-    /// How many times as fast as `other` in the same round.
-    pub(crate) fn times_faster(&self, other: &PipeResult) -> f64 {
-        ratio(&other.series, &self.series, |one| one.wall_us as f64)
-    }
-}
+/// The command that reads the file alone, and that every job runs.
+pub(crate) const WC: &str = "wc -l";
 
 /// The options, and whether they read standard input.
 const WAYS: [(&str, &[&str], bool); 4] = [
@@ -47,56 +33,49 @@ const WAYS: [(&str, &[&str], bool); 4] = [
     ("--pipe-part --block -1", &["--pipe-part", "--block", "-1"], false),
 ];
 
+/// Lets the runners take turns, with each combination of options.
 pub(super) fn run(
     bench: &Bench<'_>,
     folder: &Path,
     notes: &mut Vec<String>,
-) -> Result<Vec<PipeResult>> {
+) -> Result<Vec<Case<PipeFacts>>> {
     let file = folder.join("lines");
     bench.progress.show(&format!("writing {} bytes of lines", bench.plan.pipe_bytes));
     let lines = write(&file, bench.plan.pipe_bytes)?;
-    let bytes = lines * LINE_BYTES as u64;
-    let mut results = Vec::new();
-    let result = |name: &str, who: Option<JobRunner>| {
-        let series = who.map_or("wc alone", JobRunner::name).to_owned();
-        let series = Series { name: series, turns: Vec::new() };
-        PipeResult { name: name.to_owned(), who, bytes, series }
-    };
-    let mut alone = result("wc -l", None);
+    let facts = PipeFacts { bytes: lines * LINE_BYTES as u64 };
+    let mut alone =
+        Case { name: WC.to_owned(), facts, contests: vec![Contest::new("wc alone", ())] };
+    let mut cases = Vec::new();
     for (name, options, is_input) in WAYS {
-        let runners =
-            [JobRunner::Whit, JobRunner::Parallel].into_iter().filter(|who| bench.has(*who));
-        let mut contests: Vec<PipeResult> = runners.map(|who| result(name, Some(who))).collect();
+        let runners = [JobRunner::Whit, JobRunner::Parallel];
+        let runners: Vec<JobRunner> = runners.into_iter().filter(|who| bench.has(*who)).collect();
+        let mut contests: Vec<_> = runners.iter().map(|who| Contest::new(who.name(), ())).collect();
         let mut failed = Vec::new();
-        for round in 0..bench.plan.rounds {
-            if results.is_empty() {
-                let turn =
-                    turn(Command::new("wc").arg("-l").env("LC_ALL", "C"), Some(&file), lines)?;
-                alone.series.turns.push(turn);
+        in_turn(bench.progress, name, bench.plan.rounds, &mut contests, |place, contest, _| {
+            // `wc` alone has a turn in each round of the first combination.
+            if cases.is_empty() && place == 0 {
+                let mut wc = Command::new("wc");
+                let turn = turn(wc.arg("-l").env("LC_ALL", "C"), Some(&file), lines)?;
+                alone.contests[0].turns.push(turn);
             }
-            for one in &mut contests {
-                let who = &one.series.name;
-                bench.progress.show(&format!("{name}: {who}, round {}", round + 1));
-                let runner = one.who.and_then(|who| bench.tools.runner(who));
-                let mut command = runner.context("a contestant is not installed")?;
-                if is_input {
-                    command.args(options).args(["wc", "-l"]);
-                } else {
-                    command.arg("-a").arg(&file).args(options).args(["wc", "-l"]);
-                }
-                match turn(&mut command, is_input.then_some(&file), lines) {
-                    Ok(turn) => one.series.turns.push(turn),
-                    Err(error) => failed.push((one.who, error)),
-                }
+            let mut command = bench.tools.runner(runners[place]).context("a runner is missing")?;
+            if !is_input {
+                command.arg("-a").arg(&file);
             }
-            contests.retain(|one| failed.iter().all(|(who, _)| *who != one.who));
-        }
+            command.args(options).args(WC.split(' '));
+            match turn(&mut command, is_input.then_some(&file), lines) {
+                Ok(turn) => contest.turns.push(turn),
+                Err(error) => failed.push((contest.name.clone(), error)),
+            }
+            Result::Ok(())
+        })?;
+        contests.retain(|one| failed.iter().all(|(who, _)| *who != one.name));
         notes.extend(failed.iter().map(|(_, error)| error.line()));
-        results.extend(contests);
+        cases.push(Case { name: name.to_owned(), facts, contests });
     }
-    results.insert(0, alone);
+    cases.insert(0, alone);
     std::fs::remove_file(&file)?;
-    Ok(results)
+    Ok(cases)
 }
 
 /// Writes a file of lines; returns their number.
@@ -114,18 +93,12 @@ fn write(path: &Path, bytes: u64) -> std::io::Result<u64> {
 fn turn(command: &mut Command, input: Option<&Path>, lines: u64) -> Result<Measurement> {
     let text = text_of(command);
     let input = input.map(File::open).transpose()?;
-    let mut printed = tempfile::tempfile()?;
-    command.stdin(input.map_or_else(Stdio::null, Stdio::from));
-    command.stdout(printed.try_clone()?).stderr(Stdio::null());
-    let (status, measurement) = crate::measure::run_any(command)?;
-    ensure!(status.success(), "'{text}' ended with {status}");
-    let mut printed_text = String::new();
-    std::io::Seek::rewind(&mut printed)?;
-    std::io::Read::read_to_string(&mut printed, &mut printed_text)?;
-    let numbers = printed_text.lines().map(|line| line.trim().parse::<u64>());
+    let (measurement, printed, _) =
+        run_heard(command, input.map_or_else(Stdio::null, Stdio::from))?;
+    let numbers = printed.lines().map(|line| line.trim().parse::<u64>());
     let sum = numbers
         .sum::<std::result::Result<u64, _>>()
-        .with_context(|| format!("'{text}' printed '{printed_text}'"))?;
+        .with_context(|| format!("'{text}' printed '{printed}'"))?;
     ensure!(sum == lines, "'{text}' counted {sum} lines of {lines}");
     Ok(measurement)
 }

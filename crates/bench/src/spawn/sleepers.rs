@@ -3,10 +3,11 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::error::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Bench, JobRunner};
+use crate::error::{Context, Result, ensure};
+use crate::process;
 
 /// How long a job sleeps unless it is ended: longer than all of them need to start, and limited in
 /// case nothing ends it.
@@ -32,6 +33,7 @@ pub(crate) struct SleepersResult {
     pub(crate) resident_kib: u64,
 }
 
+/// Watches each runner that can be watched.
 pub(super) fn run(bench: &Bench<'_>, notes: &mut Vec<String>) -> Result<Vec<SleepersResult>> {
     let mut results = Vec::new();
     for who in [JobRunner::Whit, JobRunner::Xargs, JobRunner::Parallel]
@@ -105,27 +107,16 @@ impl Runner {
         Ok(below.into_iter().filter(|one| one.name == b"sleep").map(|one| one.pid).collect())
     }
 
-    /// CPU time of all live threads from the scheduler; in ticks of 10 ms if the kernel has no
-    /// scheduler statistics.
+    /// CPU time of all live threads; in ticks of 10 ms if the kernel has no scheduler statistics.
     fn cpu_ns(&self) -> std::io::Result<u64> {
-        let pid = self.0.id();
-        let mut sum_ns = 0;
-        for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-            let text = std::fs::read_to_string(task?.path().join("schedstat"));
-            let ns = text.ok().and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
-            match ns {
-                Some(ns) => sum_ns += ns,
-                None => return Ok(crate::measure::own_cpu_us(pid.cast_signed())? * 1_000),
-            }
+        match process::threads_cpu_ns(self.0.id())? {
+            Some(ns) => Ok(ns),
+            None => Ok(process::own_cpu_us(self.0.id())? * 1_000),
         }
-        Ok(sum_ns)
     }
 
     fn resident_kib(&self) -> Result<u64> {
-        let text = std::fs::read_to_string(format!("/proc/{}/status", self.0.id()))?;
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let word = line.and_then(|line| line.split_whitespace().next());
-        word.and_then(|word| word.parse().ok()).context("no VmRSS in /proc/PID/status")
+        process::status_kib(self.0.id(), "VmRSS").context("no VmRSS in /proc/PID/status")
     }
 }
 
@@ -160,12 +151,8 @@ fn processes() -> std::io::Result<Vec<Process>> {
 
 /// Parses `/proc/PID/stat`.
 fn parse(text: &[u8]) -> Option<Process> {
-    let open = text.iter().position(|byte| *byte == b'(')?;
-    let close = text.iter().rposition(|byte| *byte == b')')?;
-    let pid = std::str::from_utf8(&text[..open]).ok()?.trim().parse().ok()?;
-    let rest = std::str::from_utf8(text.get(close + 1..)?).ok()?;
-    let parent = rest.split_whitespace().nth(1)?.parse().ok()?;
-    Some(Process { pid, parent, name: text.get(open + 1..close)?.to_owned() })
+    let (pid, name, mut fields) = process::stat_fields(text)?;
+    Some(Process { pid, parent: fields.nth(1)?.parse().ok()?, name: name.to_owned() })
 }
 
 /// The descendants of a process.

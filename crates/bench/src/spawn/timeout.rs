@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Stdio;
 
+use crate::contest::median;
 use crate::error::{Context, Result, ensure};
-use crate::measure::median;
 
 use super::{Bench, JobRunner};
 

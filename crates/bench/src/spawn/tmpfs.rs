@@ -11,7 +11,7 @@ use std::ptr;
 /// it when the last of them ends, however it ends.
 ///
 /// # Errors
-/// Those of unshare(2) and mount(2): `PermissionDenied` if mounting is not allowed.
+/// If unshare(2) or mount(2) fails: `PermissionDenied` if mounting is not allowed.
 pub(crate) fn mount_private(folder: &Path) -> io::Result<()> {
     let folder = CString::new(folder.as_os_str().as_bytes())?;
     keep_mounts_private()?;
@@ -22,7 +22,7 @@ pub(crate) fn mount_private(folder: &Path) -> io::Result<()> {
 /// what is mounted then.
 ///
 /// # Errors
-/// Those of unshare(2) and mount(2): `PermissionDenied` if mounting is not allowed.
+/// If unshare(2) or mount(2) fails: `PermissionDenied` if mounting is not allowed.
 pub(crate) fn keep_mounts_private() -> io::Result<()> {
     // SAFETY: no memory is passed; open files stay open.
     if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {

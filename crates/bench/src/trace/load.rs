@@ -15,34 +15,21 @@ use crate::error::{Context, Result, ensure};
 use super::TraceSize;
 use crate::SearchPath;
 
-/// The kinds of loads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TraceLoad {
-    /// The cheapest system call, repeated.
-    Getppid,
-    /// `dd bs=1` from `/dev/zero` to `/dev/null`: a read and a write for each byte.
-    Dd,
-    /// `true`, started and waited for without a shell.
-    True,
-    /// `find` over a tree made for it, with a stat of every file.
-    Find,
+named! {
+    /// The kinds of loads.
+    TraceLoad {
+        /// The cheapest system call, repeated.
+        Getppid = "getppid",
+        /// `dd bs=1` from `/dev/zero` to `/dev/null`: a read and a write for each byte.
+        Dd = "dd",
+        /// `true`, started and waited for without a shell.
+        True = "true",
+        /// `find` over a tree made for it, with a stat of every file.
+        Find = "find",
+    }
 }
 
 impl TraceLoad {
-    /// All of them.
-    pub const ALL: [TraceLoad; 4] =
-        [TraceLoad::Getppid, TraceLoad::Dd, TraceLoad::True, TraceLoad::Find];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            TraceLoad::Getppid => "getppid",
-            TraceLoad::Dd => "dd",
-            TraceLoad::True => "true",
-            TraceLoad::Find => "find",
-        }
-    }
-
     /// The load and its size, for people.
     pub(crate) fn describe(self, units: u64, files: usize) -> String {
         match self {

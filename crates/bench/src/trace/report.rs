@@ -1,119 +1,99 @@
-//! The tables of tracing, as text and as JSON.
-
-use std::fmt::Write;
+//! The tables of tracing.
 
 use serde_json::{Value, json};
 
 use super::tracers::{AFTER, BESIDE, FLOOR, WHIT};
-use super::{CaseResult, Contest, Results, TraceLoad, TracePlan};
-use crate::report::optional;
+use super::{Results, TraceLoad, TracePlan, TraceRow, added, load_s, middle_ns, times_slower};
+use crate::contest::{Measurement, cpu, wall};
+use crate::report::Report;
+use crate::table::{Cell, Table};
 
-/// The tables as text.  Writing to a string cannot fail.
-pub(crate) fn human(plan: &TracePlan, results: &Results) -> String {
-    let mut out = String::new();
-    let _ = write_human(plan, results, &mut out);
-    out
-}
-
-fn write_human(plan: &TracePlan, results: &Results, out: &mut String) -> std::fmt::Result {
-    writeln!(
-        out,
-        "Tracing: medians of {} rounds; times slower and ns added to each call by the middle \
-         slice of each\n",
+/// The report of a run.
+pub(super) fn report(plan: &TracePlan, results: &Results, machine: Value) -> Report {
+    let mut report = Report::new("-trace", machine);
+    report.keep("rounds", plan.rounds);
+    report.say(format!(
+        "Tracing: medians of {} rounds; times slower and ns added to each call by the middle slice \
+         of each\n",
         plan.rounds
-    )?;
-    writeln!(
-        out,
-        "{:<28} {:>8} {:>8} {:>8} {:>9} {:>10} {:>8}",
-        "", "load s", "whole s", "CPU s", "x slower", "ns/call", "lost"
-    )?;
-    for case in &results.cases {
-        writeln!(out, "{}  ({} calls)", case.name, case.calls * case.slices)?;
-        for contest in &case.contests {
-            line(case, contest, out)?;
-        }
-    }
-    writeln!(out, "\nThe load times itself; the whole is it and its tracer from start to end.")?;
-    writeln!(out, "~: not more than the load itself varies by from round to round.")?;
-    conclude(results, out)?;
-    for note in &results.notes {
-        writeln!(out, "\nNote: {note}.")?;
-    }
-    Ok(())
+    ));
+    // `~` marks a cost that is not firm.
+    let added_text = |row: TraceRow<'_>| {
+        added(row).map(|added| {
+            Cell::Written(format!("{}{:.0}", if added.firm { "" } else { "~" }, added.ns))
+        })
+    };
+    let table = Table::<TraceRow<'_>>::new()
+        .column("", "name", 0, |(_, one)| one.name.as_str())
+        .column("load s", "load_s", 3, |(_, one)| load_s(one))
+        .column("whole s", "whole_s", 3, |(_, one)| one.median(wall) / 1e6)
+        .column("CPU s", "cpu_s", 3, |(_, one)| one.median(cpu) / 1e6)
+        .column("x slower", "times_slower", 2, times_slower)
+        .shown("ns/call", 0, added_text)
+        .kept("added_ns_per_call", |row| added(row).map(|added| added.ns))
+        .kept("in_every_round", |row| added(row).map(|added| added.firm))
+        .column("lost", "lost", 0, |(_, one)| one.facts.lost);
+    report.cases(
+        "cases",
+        &table,
+        &results.cases,
+        |case| {
+            let calls = case.facts.calls * case.facts.slices;
+            (Some(format!("{}  ({calls} calls)", case.name)), None)
+        },
+        |case| json!({ "case": case.name, "calls": case.facts.calls * case.facts.slices }),
+    );
+    report.say(
+        "\nThe load times itself; the whole is it and its tracer from start to end.\n\
+         ~: not more than the load itself varies by from round to round.",
+    );
+    conclude(results, &mut report);
+    report.keep("strace_times_whit", results.strace_times().map(|(all, _)| all));
+    report.notes(&results.notes);
+    turns(results, &mut report);
+    report
 }
 
-fn line(case: &CaseResult, contest: &Contest, out: &mut String) -> std::fmt::Result {
-    let added = case.added(contest);
-    let mark = if added.is_some_and(|added| !added.firm) { "~" } else { "" };
-    writeln!(
-        out,
-        "  {:<26} {:>8.3} {:>8.3} {:>8.3} {:>9} {:>10} {:>8}",
-        contest.name,
-        contest.load_s(),
-        contest.whole.median(|one| one.wall_us as f64) / 1e6,
-        contest.whole.median(|one| one.cpu_us() as f64) / 1e6,
-        optional(case.times(contest), 2),
-        format!("{mark}{}", optional(added.map(|added| added.ns), 0)),
-        contest.lost.map_or_else(|| "-".to_owned(), |lost| lost.to_string()),
-    )
-}
-
-/// The conclusions of the table.
-fn conclude(results: &Results, out: &mut String) -> std::fmt::Result {
+/// Adds the conclusions of the table.
+fn conclude(results: &Results, report: &mut Report) {
     // The cheapest call shows best what is added to it.
     let added = |name: &str| {
-        let mut cases = results.cases.iter().filter(|case| case.what == TraceLoad::Getppid);
-        Some(cases.find_map(|case| case.added(case.find(name)?))?.ns)
+        let mut cases = results.cases.iter().filter(|case| case.facts.what == TraceLoad::Getppid);
+        Some(cases.find_map(|case| added((case, case.find(name)?)))?.ns)
     };
-    let conclusions = [
+    report.say("");
+    for (name, text) in [
         (WHIT, "a call that whit counts"),
         (BESIDE, "a call of another process than the one counted"),
         (FLOOR, "of these, the kernel's for calling two empty programs"),
         (AFTER, "a call after whit has detached"),
-    ];
-    writeln!(out)?;
-    for (name, text) in conclusions {
+    ] {
         if let Some(ns) = added(name) {
-            writeln!(out, "{ns:>8.0} ns more: {text}")?;
+            report.say(format!("{ns:>8.0} ns more: {text}"));
         }
     }
     if let Some((all, each)) = results.strace_times() {
         let each: Vec<String> =
             each.iter().map(|(what, times)| format!("{} {times:.0}", what.name())).collect();
-        writeln!(out, "{all:>8.0} times as much as whit -c strace adds ({})", each.join(", "))?;
+        let each = each.join(", ");
+        report.say(format!("{all:>8.0} times as much as whit -c strace adds ({each})"));
     }
-    Ok(())
 }
 
-/// The tables as a JSON object.
-pub(crate) fn json(plan: &TracePlan, results: &Results, machine: &Value) -> Value {
-    let contest = |case: &CaseResult, contest: &Contest| {
-        let added = case.added(contest);
-        json!({
-            "name": contest.name,
-            "load_s": contest.load_s(),
-            "whole_s": contest.whole.median(|one| one.wall_us as f64) / 1e6,
-            "cpu_s": contest.whole.median(|one| one.cpu_us() as f64) / 1e6,
-            "times_slower": case.times(contest),
-            "added_ns_per_call": added.map(|added| added.ns),
-            "in_every_round": added.map(|added| added.firm),
-            "lost": contest.lost,
-        })
-    };
-    let case = |case: &CaseResult| {
-        json!({
-            "case": case.name,
-            "calls": case.calls * case.slices,
-            "contestants": case.contests.iter().map(|one| contest(case, one)).collect::<Vec<_>>(),
-        })
-    };
-    json!({
-        "machine": machine,
-        "rounds": plan.rounds,
-        "cases": results.cases.iter().map(case).collect::<Vec<_>>(),
-        "strace_times_whit": results.strace_times().map(|(all, _)| all),
-        "notes": results.notes,
-    })
+/// Adds all turns: of the whole, and of the load by its median slice.
+fn turns(results: &Results, report: &mut Report) {
+    for case in &results.cases {
+        for contest in &case.contests {
+            let middle = middle_ns(contest).map(|ns| Measurement {
+                wall_us: (ns * case.facts.slices as f64 / 1e3) as u64,
+                ..Measurement::default()
+            });
+            let middle: Vec<_> = middle.collect();
+            for (table, turns) in [("whole", &contest.turns), ("middle slice", &middle)] {
+                report.turns(table, &case.name, &contest.name, turns);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -126,7 +106,7 @@ mod tests {
 
     #[test]
     fn the_table_has_a_line_for_everybody() {
-        let text = human(&plan(), &super::super::tests::results());
+        let text = report(&plan(), &super::super::tests::results(), Value::Null).summary;
         let line = |name: &str| {
             let mut lines = text.lines().filter_map(|line| line.trim_start().strip_prefix(name));
             lines.next().unwrap_or_default().split_whitespace().collect::<Vec<_>>()
@@ -141,7 +121,7 @@ mod tests {
 
     #[test]
     fn json_says_the_same() {
-        let object = json(&plan(), &super::super::tests::results(), &Value::Null);
+        let object = report(&plan(), &super::super::tests::results(), Value::Null).json;
         assert_eq!(object["strace_times_whit"], 160.0);
         let whit = &object["cases"][0]["contestants"][2];
         assert_eq!(whit["name"], "whit -c");

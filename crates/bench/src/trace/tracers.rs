@@ -2,16 +2,17 @@
 //! of the kernel alone.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 
-use crate::error::{Context, Result, ensure};
-use crate::measure::{Measurement, run_any};
 use regex::Regex;
 
 use crate::SearchPath;
-use crate::programs::{Programs, text_of};
+use crate::contest::Measurement;
+use crate::error::{Context, Result, ensure};
+use crate::process::{Running, silent};
+use crate::programs::{Programs, run_heard};
 
 /// Names in the tables.
 pub(crate) const BARE: &str = "bare";
@@ -136,16 +137,8 @@ impl Tracer {
                 command
             }
         };
-        let mut said = tempfile::tempfile()?;
-        command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said.try_clone()?);
-        let (status, measurement) = run_any(&mut command)?;
-        let mut bytes = Vec::new();
-        std::io::Seek::rewind(&mut said)?;
-        said.read_to_end(&mut bytes)?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let first = text.lines().next().unwrap_or("no message");
-        ensure!(status.success(), "{} ended with {status}: {first}", text_of(&command));
-        Ok((measurement, text))
+        let (cost, output, errors) = run_heard(&mut command, Stdio::null())?;
+        Ok((cost, output + &errors))
     }
 }
 
@@ -173,66 +166,39 @@ pub(crate) fn calls(whit: &Path, load: &Command) -> Result<u64> {
 }
 
 /// A whit that traces a sleeping process until this is dropped.
-#[derive(Debug)]
 pub(crate) struct Beside {
-    whit: Child,
-    sleeper: Child,
+    whit: Running,
+    _sleeper: Running,
     /// Kept open, so that whit can write at its end.
-    output: Option<BufReader<ChildStdout>>,
+    _output: BufReader<ChildStdout>,
 }
 
 impl Beside {
     /// Starts both, and waits until whit traces.
     pub(crate) fn start(whit: &Path) -> Result<Self> {
-        let null = |command: &mut Command| -> std::io::Result<Child> {
-            command.stdin(Stdio::null()).stderr(Stdio::null()).spawn()
-        };
-        let mut sleeper = null(Command::new("sleep").arg("86400").stdout(Stdio::null()))
-            .context("cannot start sleep")?;
+        let sleeper = Running::start(silent(Command::new("sleep").arg("86400")))?;
         let mut command = Command::new(whit);
         command.args(["trace", "-c", "-f", "--way", "kernel", "--csv", "-o", "-", "-p"]);
-        command.arg(sleeper.id().to_string()).stdout(Stdio::piped());
-        let mut whit = match null(&mut command) {
-            Ok(whit) => whit,
-            Err(error) => {
-                end(&mut sleeper);
-                return Err(error).context("cannot start whit");
-            }
-        };
-        let output = whit.stdout.take().map(BufReader::new);
-        let mut beside = Beside { whit, sleeper, output };
+        command.arg(sleeper.id().to_string());
+        let mut whit = Running::start(silent(&mut command).stdout(Stdio::piped()))?;
+        let output = whit.child.stdout.take().context("no pipe from whit")?;
+        let mut output = BufReader::new(output);
         // The heading is printed when the programs are attached.
         let mut heading = String::new();
-        if let Some(output) = &mut beside.output {
-            output.read_line(&mut heading)?;
-        }
+        output.read_line(&mut heading)?;
         ensure!(!heading.is_empty(), "whit trace -p did not begin to trace");
-        Ok(beside)
+        Ok(Beside { whit, _sleeper: sleeper, _output: output })
     }
 
     /// Ends whit's trace.
-    pub(crate) fn stop(mut self) -> Result<()> {
-        let pid = rustix::process::Pid::from_child(&self.whit);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
-        let status = self.whit.wait()?;
+    pub(crate) fn stop(self) -> Result<()> {
+        let status = self.whit.stop()?;
         // As strace does, it ends by the signal that ended the trace.
         let ended = std::os::unix::process::ExitStatusExt::signal(&status);
         let is_ours = ended == Some(rustix::process::Signal::TERM.as_raw());
         ensure!(is_ours || status.success(), "whit trace -p ended with {status}");
         Ok(())
     }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        end(&mut self.whit);
-        end(&mut self.sleeper);
-    }
-}
-
-fn end(child: &mut Child) {
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 #[cfg(test)]

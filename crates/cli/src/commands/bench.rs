@@ -112,13 +112,21 @@ struct CommonArguments {
     save: Option<PathBuf>,
 }
 
-/// A benchmark with its arguments.
-trait Benchmark {
-    /// The arguments that all benchmarks have.
-    fn common(&self) -> &CommonArguments;
+impl CommonArguments {
+    /// Turns of each contestant.
+    fn rounds(&self) -> usize {
+        self.size(self.rounds.into(), 1)
+    }
 
-    /// Runs the contestants in turn.  Errors name what could not be set up or measured.
-    fn measure(&self, programs: &Programs, progress: &Progress<'_>) -> anyhow::Result<Report>;
+    /// The size that was asked for, or the least one of a quick trial.
+    fn size<T>(&self, asked: T, least: T) -> T {
+        if self.quick { least } else { asked }
+    }
+}
+
+/// What was asked for; everything if nothing was.
+fn all_or<T: Copy>(all: &[T], asked: &[T]) -> Vec<T> {
+    if asked.is_empty() { all.to_vec() } else { asked.to_vec() }
 }
 
 /// The default of `--rounds` where a turn is short.
@@ -142,6 +150,13 @@ where
 pub(crate) fn run(arguments: BenchArguments) -> anyhow::Result<ExitCode> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = SearchPath::new(std::env::split_paths(&path));
+    macro_rules! measure {
+        ($benchmark:ident, $arguments:ident) => {
+            show(path, &$arguments.common, |programs, progress| {
+                bench::$benchmark::run(&$arguments.plan(), programs, progress)
+            })?
+        };
+    }
     match arguments.what {
         What::Floor { load, jobs, at_once, wait } => {
             bench::spawn::run_floor(load, jobs, at_once, wait, &path, std::env::vars_os())?;
@@ -154,23 +169,36 @@ pub(crate) fn run(arguments: BenchArguments) -> anyhow::Result<ExitCode> {
             bench::processes::keep_sleepers(processes, threads, &mut input, &mut output)?;
         }
         What::LogLoad { load } => bench::log::run_load(&load)?,
-        What::Record(benchmark) => show(path, &benchmark)?,
-        What::Processes(benchmark) => show(path, &benchmark)?,
-        What::Proc(benchmark) => show(path, &benchmark)?,
-        What::Trace(benchmark) => show(path, &benchmark)?,
-        What::Spawn(benchmark) => show(path, &benchmark)?,
-        What::Rrd(benchmark) => show(path, &benchmark)?,
-        What::Rrdcached(benchmark) => show(path, &benchmark)?,
-        What::Poll(benchmark) => show(path, &benchmark)?,
-        What::Log(benchmark) => show(path, &benchmark)?,
+        What::Record(arguments) => measure!(record, arguments),
+        What::Proc(arguments) => measure!(proc, arguments),
+        What::Trace(arguments) => measure!(trace, arguments),
+        What::Spawn(arguments) => measure!(spawn, arguments),
+        What::Rrd(arguments) => measure!(rrd, arguments),
+        What::Rrdcached(arguments) => measure!(rrdcached, arguments),
+        What::Poll(arguments) => measure!(poll, arguments),
+        What::Log(arguments) => measure!(log, arguments),
+        What::Processes(arguments) => match arguments.long {
+            Some(seconds) => show(path, &arguments.common, |programs, progress| {
+                bench::processes::flood(programs, seconds, progress)
+            })?,
+            None => {
+                let plan = arguments.plan()?;
+                show(path, &arguments.common, |programs, progress| {
+                    bench::processes::run(&plan, programs, progress)
+                })?;
+            }
+        },
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Measures with this very program as whit; prints the tables, or JSON; and keeps the
-/// run below `base` where that is asked for.
-fn show(path: SearchPath, benchmark: &impl Benchmark) -> anyhow::Result<()> {
-    let common = benchmark.common();
+/// Measures with this very program as whit; prints the tables, or JSON; and keeps the run below the
+/// folder of `--save`.
+fn show(
+    path: SearchPath,
+    common: &CommonArguments,
+    measure: impl FnOnce(&Programs, &Progress<'_>) -> Result<Report, bench::Error>,
+) -> anyhow::Result<()> {
     let whit = std::env::current_exe().context("cannot find this program's own file")?;
     let is_terminal = std::io::stderr().is_terminal();
     let on_terminal = |text: &str| {
@@ -180,7 +208,7 @@ fn show(path: SearchPath, benchmark: &impl Benchmark) -> anyhow::Result<()> {
         }
     };
     let programs = Programs::find(whit, path);
-    let report = benchmark.measure(&programs, &Progress::new(&on_terminal))?;
+    let report = measure(&programs, &Progress::new(&on_terminal))?;
     let mut out = std::io::stdout().lock();
     match (common.json, report.json.as_array()) {
         (true, Some(rows)) => rows.iter().try_for_each(|row| writeln!(out, "{row}"))?,

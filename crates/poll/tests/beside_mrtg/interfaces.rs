@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use agent::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use poll::ask::{InterfaceCache, InterfaceCacheFile};
+use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 
 use crate::beside_mrtg::site::{BEGIN_S, Site, assert_lines, now_ns};
 

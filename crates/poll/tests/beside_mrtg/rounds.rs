@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use agent::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use snmp::Oid;
+use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use testkit::{Random, Snmpd};
 
 use crate::beside_mrtg::site::{BEGIN_S, Site, now_ns};

@@ -6,13 +6,13 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use agent::{AgentDevice, AgentThread};
 use poll::ask::MergingAsker;
 use poll::round::Asker as _;
 use poll::{
     Config, Device, InterfaceSelector, ObjectMethod, Query, QueryAnswer, SnmpQuery, SnmpVersion,
     Variable, VariableSource,
 };
+use snmp_simulator::{AgentDevice, AgentThread};
 
 pub(crate) fn now_ns() -> u64 {
     static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);

@@ -1,11 +1,10 @@
-//! Options of `whit bench log`.
+//! `whit bench log`: what a log call costs.
 
 use std::path::PathBuf;
 
-use bench::log::{self, LogCase, LogPlan};
-use bench::{Programs, Progress, Report};
+use bench::log::{LogCase, LogPlan};
 
-use super::{Benchmark, CommonArguments, one_of};
+use super::{CommonArguments, all_or, one_of};
 
 /// Arguments of `whit bench log`.
 #[derive(clap::Args)]
@@ -49,50 +48,24 @@ pub(crate) struct BenchLogArguments {
     folder: Option<PathBuf>,
 
     #[command(flatten)]
-    common: CommonArguments,
-}
-
-impl Benchmark for BenchLogArguments {
-    fn common(&self) -> &CommonArguments {
-        &self.common
-    }
-
-    fn measure(&self, programs: &Programs, progress: &Progress<'_>) -> anyhow::Result<Report> {
-        Ok(log::run(&self.plan(), programs, progress)?)
-    }
+    pub(super) common: CommonArguments,
 }
 
 impl BenchLogArguments {
-    fn plan(&self) -> LogPlan {
-        let cases = match (self.case.is_empty(), self.common.json) {
-            (false, _) => self.case.clone(),
-            (true, true) => vec![LogCase::Acs],
-            (true, false) => LogCase::ALL.to_vec(),
-        };
-        let (rows, folder) = (self.row.clone(), self.folder.clone());
-        if self.common.quick {
-            return LogPlan {
-                rounds: 1,
-                cases,
-                rows,
-                calls: 100,
-                threads: 2,
-                bursts: 2,
-                pauses: 5,
-                records: 10_000,
-                folder,
-            };
-        }
+    /// The size of the benchmark.
+    pub(super) fn plan(&self) -> LogPlan {
+        let parts = if self.common.json { &[LogCase::Acs][..] } else { &LogCase::ALL };
+        let common = &self.common;
         LogPlan {
-            rounds: self.common.rounds.into(),
-            cases,
-            rows,
-            calls: self.calls,
-            threads: self.threads,
-            bursts: self.bursts,
-            pauses: self.pauses,
-            records: self.records,
-            folder,
+            rounds: common.rounds(),
+            cases: all_or(parts, &self.case),
+            rows: self.row.clone(),
+            calls: common.size(self.calls, 100),
+            threads: common.size(self.threads, 2),
+            bursts: common.size(self.bursts, 2),
+            pauses: common.size(self.pauses, 5),
+            records: common.size(self.records, 10_000),
+            folder: self.folder.clone(),
         }
     }
 }

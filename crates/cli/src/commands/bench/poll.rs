@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use bench::poll::{self, PollCase, PollPlan};
-use bench::{Programs, Progress, Report};
+use bench::poll::{PollCase, PollPlan};
 
-use super::{Benchmark, CommonArguments, one_of};
+use super::{CommonArguments, all_or, one_of};
 
 /// Arguments of `whit bench poll`.
 #[derive(clap::Args)]
@@ -58,51 +57,25 @@ pub(super) struct BenchPollArguments {
     folder: Option<PathBuf>,
 
     #[command(flatten)]
-    common: CommonArguments,
-}
-
-impl Benchmark for BenchPollArguments {
-    fn common(&self) -> &CommonArguments {
-        &self.common
-    }
-
-    fn measure(&self, programs: &Programs, progress: &Progress<'_>) -> anyhow::Result<Report> {
-        Ok(poll::run(&self.plan(), programs, progress)?)
-    }
+    pub(super) common: CommonArguments,
 }
 
 impl BenchPollArguments {
-    fn plan(&self) -> PollPlan {
-        let cases = if self.case.is_empty() { PollCase::ALL.to_vec() } else { self.case.clone() };
-        let folder = self.folder.clone();
-        let (has_native, is_simulated) = (!self.no_native, self.simulated);
-        if self.common.quick {
-            return PollPlan {
-                rounds: 1,
-                cases,
-                targets: 5,
-                hosts: 2,
-                steps: 1,
-                interval_s: 1,
-                has_native,
-                is_simulated,
-                devices: 11,
-                objects: 6,
-                folder,
-            };
-        }
+    /// The size of the benchmark.
+    pub(super) fn plan(&self) -> PollPlan {
+        let common = &self.common;
         PollPlan {
-            rounds: self.common.rounds.into(),
-            cases,
-            targets: self.targets,
-            hosts: self.hosts,
-            steps: self.steps,
-            interval_s: self.interval,
-            has_native,
-            is_simulated,
-            devices: self.devices,
-            objects: self.objects,
-            folder,
+            rounds: common.rounds(),
+            cases: all_or(&PollCase::ALL, &self.case),
+            targets: common.size(self.targets, 5),
+            hosts: common.size(self.hosts, 2),
+            steps: common.size(self.steps, 1),
+            interval_s: common.size(self.interval, 1),
+            has_native: !self.no_native,
+            is_simulated: self.simulated,
+            devices: common.size(self.devices, 11),
+            objects: common.size(self.objects, 6),
+            folder: self.folder.clone(),
         }
     }
 }

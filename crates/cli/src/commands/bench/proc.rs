@@ -1,9 +1,8 @@
 //! `whit bench proc`: what files cost that grow with the number of CPUs.
 
-use bench::proc::{self, ProcPlan};
-use bench::{Programs, Progress, Report};
+use bench::proc::ProcPlan;
 
-use super::{Benchmark, CommonArguments, five_rounds};
+use super::{CommonArguments, five_rounds};
 
 /// Arguments of `whit bench proc`.
 #[derive(clap::Args)]
@@ -15,28 +14,13 @@ pub(super) struct BenchProcArguments {
     samples: u64,
 
     #[command(flatten)]
-    common: CommonArguments,
-}
-
-impl Benchmark for BenchProcArguments {
-    fn common(&self) -> &CommonArguments {
-        &self.common
-    }
-
-    fn measure(&self, programs: &Programs, progress: &Progress<'_>) -> anyhow::Result<Report> {
-        Ok(proc::run(&self.plan(), programs, progress)?)
-    }
+    pub(super) common: CommonArguments,
 }
 
 impl BenchProcArguments {
-    fn plan(&self) -> ProcPlan {
-        if self.common.quick {
-            return ProcPlan { rounds: 1, readings: 5, samples: 5 };
-        }
-        ProcPlan {
-            rounds: self.common.rounds.into(),
-            readings: self.samples,
-            samples: self.samples,
-        }
+    /// The size of the benchmark.
+    pub(super) fn plan(&self) -> ProcPlan {
+        let samples = self.common.size(self.samples, 5);
+        ProcPlan { rounds: self.common.rounds(), readings: samples, samples }
     }
 }

@@ -1,10 +1,9 @@
 //! `whit bench processes`: what reading processes costs.
 
 use anyhow::Context as _;
-use bench::processes::{self, ProcessesPlan};
-use bench::{Programs, Progress, Report};
+use bench::processes::ProcessesPlan;
 
-use super::{Benchmark, CommonArguments};
+use super::CommonArguments;
 
 /// Arguments of `whit bench processes`.
 #[derive(clap::Args)]
@@ -31,42 +30,27 @@ pub(super) struct BenchProcessesArguments {
     #[arg(long, value_name = "SECS", num_args = 0..=1, default_missing_value = "300",
           value_parser = clap::value_parser!(u64).range(1..=86_400),
           conflicts_with_all = ["rounds", "samples", "sleepers", "quick"])]
-    long: Option<u64>,
+    pub(super) long: Option<u64>,
 
     #[command(flatten)]
-    common: CommonArguments,
-}
-
-impl Benchmark for BenchProcessesArguments {
-    fn common(&self) -> &CommonArguments {
-        &self.common
-    }
-
-    fn measure(&self, programs: &Programs, progress: &Progress<'_>) -> anyhow::Result<Report> {
-        Ok(match self.long {
-            Some(seconds) => processes::flood(programs, seconds, progress)?,
-            None => processes::run(&self.plan()?, programs, progress)?,
-        })
-    }
+    pub(super) common: CommonArguments,
 }
 
 impl BenchProcessesArguments {
-    fn plan(&self) -> anyhow::Result<ProcessesPlan> {
-        if self.common.quick {
-            return Ok(ProcessesPlan {
-                rounds: 1,
-                samples: 12,
-                sleeper_readings: 2,
-                sleepers: vec![(20, 1), (5, 3)],
-                quick: true,
-            });
-        }
+    /// The size of the benchmark.
+    pub(super) fn plan(&self) -> anyhow::Result<ProcessesPlan> {
+        let common = &self.common;
+        let sleepers = match common.quick {
+            true => vec![(20, 1), (5, 3)],
+            false => parse_sleepers(&self.sleepers)?,
+        };
+        let readings = (SLEEPER_READINGS * self.samples / SAMPLES).max(2);
         Ok(ProcessesPlan {
-            rounds: self.common.rounds.into(),
-            samples: self.samples,
-            sleeper_readings: (SLEEPER_READINGS * self.samples / SAMPLES).max(2),
-            sleepers: parse_sleepers(&self.sleepers)?,
-            quick: false,
+            rounds: common.rounds(),
+            samples: common.size(self.samples, 12),
+            sleeper_readings: common.size(readings, 2),
+            sleepers,
+            quick: common.quick,
         })
     }
 }

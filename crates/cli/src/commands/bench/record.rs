@@ -1,9 +1,8 @@
 //! `whit bench record`: what recording costs.
 
-use bench::record::{self, RecordPlan};
-use bench::{Programs, Progress, Report};
+use bench::record::RecordPlan;
 
-use super::{Benchmark, CommonArguments, five_rounds};
+use super::{CommonArguments, five_rounds};
 
 /// Arguments of `whit bench record`.
 #[derive(clap::Args)]
@@ -29,42 +28,22 @@ pub(super) struct BenchRecordArguments {
     long: u64,
 
     #[command(flatten)]
-    common: CommonArguments,
-}
-
-impl Benchmark for BenchRecordArguments {
-    fn common(&self) -> &CommonArguments {
-        &self.common
-    }
-
-    fn measure(&self, programs: &Programs, progress: &Progress<'_>) -> anyhow::Result<Report> {
-        Ok(record::run(&self.plan(), programs, progress)?)
-    }
+    pub(super) common: CommonArguments,
 }
 
 impl BenchRecordArguments {
-    fn plan(&self) -> RecordPlan {
-        if self.common.quick {
-            return RecordPlan {
-                cases: self.case.clone(),
-                rounds: 1,
-                samples: 30,
-                slow_samples: 1,
-                traced_samples: 20,
-                long_seconds: 0,
-                play_rounds: 1,
-                quick: true,
-            };
-        }
+    /// The size of the benchmark.
+    pub(super) fn plan(&self) -> RecordPlan {
+        let common = &self.common;
         RecordPlan {
             cases: self.case.clone(),
-            rounds: self.common.rounds.into(),
-            samples: self.samples,
-            slow_samples: self.slow_samples,
-            traced_samples: 200,
-            long_seconds: self.long,
-            play_rounds: usize::from(self.common.rounds).min(3),
-            quick: false,
+            rounds: common.rounds(),
+            samples: common.size(self.samples, 30),
+            slow_samples: common.size(self.slow_samples, 1),
+            traced_samples: common.size(200, 20),
+            long_seconds: common.size(self.long, 0),
+            play_rounds: common.rounds().min(3),
+            quick: common.quick,
         }
     }
 }

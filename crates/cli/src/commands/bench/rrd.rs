@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use bench::rrd::{self, RrdCase, RrdPlan};
-use bench::{Programs, Progress, Report};
+use bench::rrd::{RrdCase, RrdPlan};
 
-use super::{Benchmark, CommonArguments, one_of};
+use super::{CommonArguments, all_or, one_of};
 
 /// Arguments of `whit bench rrd`.
 #[derive(clap::Args)]
@@ -45,46 +44,23 @@ pub(super) struct BenchRrdArguments {
     folder: Option<PathBuf>,
 
     #[command(flatten)]
-    common: CommonArguments,
-}
-
-impl Benchmark for BenchRrdArguments {
-    fn common(&self) -> &CommonArguments {
-        &self.common
-    }
-
-    fn measure(&self, programs: &Programs, progress: &Progress<'_>) -> anyhow::Result<Report> {
-        Ok(rrd::run(&self.plan(), programs, progress)?)
-    }
+    pub(super) common: CommonArguments,
 }
 
 impl BenchRrdArguments {
-    fn plan(&self) -> RrdPlan {
-        let cases = if self.case.is_empty() { RrdCase::ALL.to_vec() } else { self.case.clone() };
-        let folder = self.folder.clone();
-        if self.common.quick {
-            return RrdPlan {
-                rounds: 1,
-                cases,
-                processes: 2,
-                piped: 10,
-                updates: 20,
-                files: 5,
-                many: 20,
-                steps: 3,
-                folder,
-            };
-        }
+    /// The size of the benchmark.
+    pub(super) fn plan(&self) -> RrdPlan {
+        let common = &self.common;
         RrdPlan {
-            rounds: self.common.rounds.into(),
-            cases,
-            processes: self.processes,
-            piped: self.piped,
-            updates: self.piped * 10,
-            files: self.files,
-            many: self.many,
-            steps: self.steps,
-            folder,
+            rounds: common.rounds(),
+            cases: all_or(&RrdCase::ALL, &self.case),
+            processes: common.size(self.processes, 2),
+            piped: common.size(self.piped, 10),
+            updates: common.size(self.piped * 10, 20),
+            files: common.size(self.files, 5),
+            many: common.size(self.many, 20),
+            steps: common.size(self.steps, 3),
+            folder: self.folder.clone(),
         }
     }
 }

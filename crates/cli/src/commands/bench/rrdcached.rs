@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use bench::rrdcached::{self, DaemonCase, DaemonPlan};
-use bench::{Programs, Progress, Report};
+use bench::rrdcached::{DaemonCase, DaemonPlan};
 
-use super::{Benchmark, CommonArguments, one_of};
+use super::{CommonArguments, all_or, one_of};
 
 /// Arguments of `whit bench rrdcached`.
 #[derive(clap::Args)]
@@ -45,46 +44,23 @@ pub(super) struct BenchRrdcachedArguments {
     folder: Option<PathBuf>,
 
     #[command(flatten)]
-    common: CommonArguments,
-}
-
-impl Benchmark for BenchRrdcachedArguments {
-    fn common(&self) -> &CommonArguments {
-        &self.common
-    }
-
-    fn measure(&self, programs: &Programs, progress: &Progress<'_>) -> anyhow::Result<Report> {
-        Ok(rrdcached::run(&self.plan(), programs, progress)?)
-    }
+    pub(super) common: CommonArguments,
 }
 
 impl BenchRrdcachedArguments {
-    fn plan(&self) -> DaemonPlan {
-        let cases = if self.case.is_empty() { DaemonCase::ALL.to_vec() } else { self.case.clone() };
-        let folder = self.folder.clone();
-        if self.common.quick {
-            return DaemonPlan {
-                rounds: 1,
-                cases,
-                batched: 2_000,
-                single: 100,
-                files: 8,
-                targets: 5,
-                steps: 12,
-                many: 50,
-                folder,
-            };
-        }
+    /// The size of the benchmark.
+    pub(super) fn plan(&self) -> DaemonPlan {
+        let common = &self.common;
         DaemonPlan {
-            rounds: self.common.rounds.into(),
-            cases,
-            batched: self.updates,
-            single: self.updates / 20,
-            files: self.files,
-            targets: self.targets,
-            steps: self.steps,
-            many: self.many,
-            folder,
+            rounds: common.rounds(),
+            cases: all_or(&DaemonCase::ALL, &self.case),
+            batched: common.size(self.updates, 2_000),
+            single: common.size(self.updates / 20, 100),
+            files: common.size(self.files, 8),
+            targets: common.size(self.targets, 5),
+            steps: common.size(self.steps, 12),
+            many: common.size(self.many, 50),
+            folder: self.folder.clone(),
         }
     }
 }

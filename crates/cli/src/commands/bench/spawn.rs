@@ -1,10 +1,9 @@
 //! `whit bench spawn`: what running a job costs.
 
-use bench::spawn::{self, SpawnLoad, SpawnPlan};
-use bench::{Programs, Progress, Report};
+use bench::spawn::{SpawnLoad, SpawnPlan};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::{Benchmark, CommonArguments};
+use super::{CommonArguments, all_or};
 
 /// Arguments of `whit bench spawn`.
 #[derive(clap::Args)]
@@ -35,49 +34,24 @@ pub(super) struct BenchSpawnArguments {
     no_rival: bool,
 
     #[command(flatten)]
-    common: CommonArguments,
-}
-
-impl Benchmark for BenchSpawnArguments {
-    fn common(&self) -> &CommonArguments {
-        &self.common
-    }
-
-    fn measure(&self, programs: &Programs, progress: &Progress<'_>) -> anyhow::Result<Report> {
-        Ok(spawn::run(&self.plan(), programs, progress)?)
-    }
+    pub(super) common: CommonArguments,
 }
 
 impl BenchSpawnArguments {
-    fn plan(&self) -> SpawnPlan {
-        let mut loads = self.load.clone();
-        if loads.is_empty() {
-            loads = SpawnLoad::ALL.to_vec();
-        }
-        let rival = !self.no_rival;
-        if self.common.quick {
-            return SpawnPlan {
-                rounds: 1,
-                jobs: 20,
-                counted_jobs: Some((4, 8)),
-                at_once: vec![2, 10],
-                loads,
-                rival,
-                pipe_bytes: 1_000_000,
-                sleepers: 20,
-                watched_ms: 200,
-            };
-        }
+    /// The size of the benchmark.
+    pub(super) fn plan(&self) -> SpawnPlan {
+        let common = &self.common;
+        let at_once = self.at_once.iter().map(|number| *number as usize).collect();
         SpawnPlan {
-            rounds: self.common.rounds.into(),
-            jobs: self.jobs,
-            counted_jobs: Some((20, 120)),
-            at_once: self.at_once.iter().map(|number| *number as usize).collect(),
-            loads,
-            rival,
-            pipe_bytes: self.pipe_bytes,
-            sleepers: 1_000,
-            watched_ms: 5_000,
+            rounds: common.rounds(),
+            jobs: common.size(self.jobs, 20),
+            counted_jobs: Some(common.size((20, 120), (4, 8))),
+            at_once: common.size(at_once, vec![2, 10]),
+            loads: all_or(&SpawnLoad::ALL, &self.load),
+            rival: !self.no_rival,
+            pipe_bytes: common.size(self.pipe_bytes, 1_000_000),
+            sleepers: common.size(1_000, 20),
+            watched_ms: common.size(5_000, 200),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! `whit bench trace`: what a traced system call costs.
 
-use bench::trace::{self, TraceLoad, TracePlan, TraceSize};
-use bench::{Programs, Progress, Report};
+use bench::trace::{TraceLoad, TracePlan, TraceSize};
 
-use super::{Benchmark, CommonArguments, one_of};
+use super::{CommonArguments, all_or, one_of};
 
 /// Arguments of `whit bench trace`.
 #[derive(clap::Args)]
@@ -19,21 +18,12 @@ pub(super) struct BenchTraceArguments {
     slices: Option<u64>,
 
     #[command(flatten)]
-    common: CommonArguments,
-}
-
-impl Benchmark for BenchTraceArguments {
-    fn common(&self) -> &CommonArguments {
-        &self.common
-    }
-
-    fn measure(&self, programs: &Programs, progress: &Progress<'_>) -> anyhow::Result<Report> {
-        Ok(trace::run(&self.plan(), programs, progress)?)
-    }
+    pub(super) common: CommonArguments,
 }
 
 impl BenchTraceArguments {
-    fn plan(&self) -> TracePlan {
+    /// The size of the benchmark.
+    pub(super) fn plan(&self) -> TracePlan {
         let slices_max = self.slices.unwrap_or(u64::MAX);
         let size = |units, slices: u64| TraceSize { units, slices: slices.min(slices_max) };
         let programs = (PROGRAMS_STARTED / u64::from(self.common.rounds)).max(1);
@@ -47,12 +37,12 @@ impl BenchTraceArguments {
             (TraceLoad::True, false) => (size(1, programs), size(1, programs.min(100))),
             (TraceLoad::Find, false) => (size(1, 100), size(1, 20)),
         };
-        let wanted = |load: &TraceLoad| self.load.is_empty() || self.load.contains(load);
-        let loads = TraceLoad::ALL.into_iter().filter(wanted);
-        let loads = loads.map(|load| (load, sizes(load).0, sizes(load).1)).collect();
-        match self.common.quick {
-            true => TracePlan { rounds: 1, loads, files: 50 },
-            false => TracePlan { rounds: self.common.rounds.into(), loads, files: 500 },
+        let asked = all_or(&TraceLoad::ALL, &self.load);
+        let loads = TraceLoad::ALL.into_iter().filter(|load| asked.contains(load));
+        TracePlan {
+            rounds: self.common.rounds(),
+            loads: loads.map(|load| (load, sizes(load).0, sizes(load).1)).collect(),
+            files: self.common.size(500, 50),
         }
     }
 }

@@ -6,11 +6,11 @@ use thiserror::Error;
 
 use crate::mib::{Mib, MibObject, MibValue};
 
-/// A line that is none of a walk.
+/// The error of a line that no walk has.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {what}: {text}")]
 pub struct WalkError {
-    /// Its number, the first is 1.
+    /// The number of the line, from 1.
     pub line: usize,
     /// What is wrong.
     pub what: &'static str,
@@ -19,10 +19,10 @@ pub struct WalkError {
 }
 
 impl Mib {
-    /// A recorded walk: lines as `snmpwalk -On` (also with `-Oe`) prints them.  Counters stand still.
+    /// Reads a recorded walk: lines as `snmpwalk -On` (also with `-Oe`) prints them.  Counters stand still.
     ///
     /// # Errors
-    /// The line that cannot be read.
+    /// If a line cannot be read.
     pub fn from_walk(text: &str) -> Result<Self, WalkError> {
         parse(text).map(Self::new)
     }

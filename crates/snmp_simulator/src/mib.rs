@@ -33,9 +33,9 @@ pub enum MibValue {
 /// An object and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MibObject {
-    /// Which object.
+    /// The identifier of the object.
     pub oid: Oid,
-    /// Its value; of a counter the growth a second, and the value at the start of the device.
+    /// The value; a counter has its growth a second, and its value at the start of the device.
     pub value: MibValue,
 }
 
@@ -89,7 +89,7 @@ fn rate(index: u32) -> f64 {
 }
 
 impl Mib {
-    /// Objects in any order; of two with the same identifier the last is kept.
+    /// Sorts objects; the last one of an identifier is kept.
     #[must_use]
     pub fn new(mut objects: Vec<MibObject>) -> Self {
         objects.sort_by(|one, other| one.oid.cmp(&other.oid));
@@ -101,7 +101,7 @@ impl Mib {
         Self { objects, places }
     }
 
-    /// A switch: `system`, `ifTable`, `ifXTable`, an address for each interface.
+    /// Makes the objects of a switch: `system`, `ifTable`, `ifXTable`, an address for each interface.
     ///
     /// # Panics
     /// If there are more than 65,535 interfaces.

@@ -8,12 +8,12 @@ use std::process::Command;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use agent::{Agent, AgentDevice, AgentFaults, AgentThread, Mib};
 use snmp::{
     Asked, AuthenticationProtocol, Completion, DeviceHandle, DeviceSettings, KernelSocket,
     KeyExtension, NextPoll, Oid, PrivacyProtocol, Security, SnmpSession, UsmSecret, UsmUser,
     Version, any_local_address,
 };
+use snmp_simulator::{Agent, AgentDevice, AgentFaults, AgentThread, Mib};
 
 /// The time since the first call, in ns.
 fn now_ns() -> u64 {

@@ -1,4 +1,4 @@
-//! An SNMP agent for many simulated devices, to test and measure pollers against.
+//! A simulator of SNMP devices: one agent that answers for many of them, to test and measure pollers.
 //!
 //! One socket and one thread answer for every address of 127.0.0.0/8: the socket is bound to all
 //! addresses, and the kernel says with each datagram which one was meant.  A device has the objects

@@ -1,4 +1,4 @@
-//! The loop: a batch of requests, their answers, those that are late.
+//! The loop: reads a batch of requests and sends their answers, the late ones when they are due.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -18,7 +18,7 @@ use crate::user::EngineTable;
 /// Room for the answers of a batch.
 const ARENA_BYTES: usize = 64 * 65_536;
 
-/// What an agent did so far.
+/// Counts of what an agent has received and sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AgentCounts {
     /// Datagrams that came, whether they were answered or not.
@@ -49,10 +49,10 @@ struct AgentState {
 }
 
 impl Agent {
-    /// An agent without devices on a UDP port of all addresses; port 0 lets the system choose.
+    /// Makes an agent without devices on a UDP port of all addresses; port 0 lets the system choose.
     ///
     /// # Errors
-    /// Of the system: the port is used.
+    /// If the system cannot bind the port.
     pub fn bind(port: u16) -> io::Result<Self> {
         let state = AgentState {
             devices: HashMap::new(),
@@ -67,10 +67,10 @@ impl Agent {
         Ok(Self { socket: WildcardSocket::bind(port)?, state })
     }
 
-    /// Its UDP port.
+    /// The UDP port of the agent.
     ///
     /// # Errors
-    /// Of the system.
+    /// If the system cannot say it.
     pub fn port(&self) -> io::Result<u16> {
         self.socket.port()
     }
@@ -91,13 +91,14 @@ impl Agent {
         self.state.devices.get_mut(&address)
     }
 
-    /// What it did so far.
+    /// The counts since the agent was made.
     #[must_use]
     pub fn counts(&self) -> AgentCounts {
         self.state.counts
     }
 
-    /// Answers a batch and what is due; whether there was anything.  Never waits.
+    /// Answers a batch of requests and sends late answers that are due; says whether there were any.
+    /// Never waits.
     pub fn serve(&mut self, now_ns: u64) -> bool {
         let state = &mut self.state;
         state.answers.clear();
@@ -214,7 +215,7 @@ fn id_place(bytes: &[u8]) -> Option<usize> {
     Some(id + length - 1)
 }
 
-/// Gives the time in ns, of a clock that never steps.
+/// A clock that never steps, in ns.
 pub type AgentClock = fn() -> u64;
 
 /// An agent that runs in a thread of its own, until it is dropped.
@@ -228,10 +229,10 @@ pub struct AgentThread {
 }
 
 impl AgentThread {
-    /// Starts the loop, with the time of a clock.
+    /// Starts the loop in a thread, with the time of a clock.
     ///
     /// # Errors
-    /// Of the system.
+    /// If the system cannot start a thread.
     pub fn start(agent: Agent, now_ns: AgentClock) -> io::Result<Self> {
         let port = agent.port()?;
         let waiter = agent.socket.waiter()?;
@@ -254,10 +255,10 @@ impl AgentThread {
         Ok(Self { agent, is_over, thread: Some(thread), now_ns, port })
     }
 
-    /// Starts devices that are switches of so many interfaces; `change` gives them users and faults.
+    /// Starts an agent of switches with so many interfaces; `change` gives them users and faults.
     ///
     /// # Errors
-    /// Of the system.
+    /// If the system cannot bind a port or start a thread.
     pub fn start_switches(
         count: u32,
         interfaces: u32,
@@ -274,7 +275,7 @@ impl AgentThread {
         Self::start(agent, now_ns)
     }
 
-    /// Where the device of this number listens.
+    /// The address at which the device of a number listens.
     #[must_use]
     pub fn address(&self, index: u32) -> SocketAddr {
         SocketAddr::new(Agent::address(index).into(), self.port)

@@ -6,28 +6,28 @@ use snmp::{ErrorStatus, PduHead, PduKind, SnmpValue, UsmUser, Varbind, Varbinds,
 
 use crate::mib::{Mib, MibObject};
 
-/// What is wrong with a device.  Nothing, unless said.
+/// The faults of a device; by default it has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentFaults {
-    /// It answers nothing.
+    /// The device answers nothing.
     pub is_dead: bool,
-    /// Of a thousand requests, those that get lost.
+    /// Requests in a thousand that get lost.
     pub lost_permille: u32,
-    /// How long each answer takes, in ns.
+    /// Each answer takes this long, in ns.
     pub delay_ns: u64,
-    /// Most varbinds of a request; more are `tooBig`, of GETBULK left out.
+    /// A request with more varbinds is `tooBig`; an answer to GETBULK leaves them out.
     pub varbinds_max: usize,
-    /// Most varbinds of a request, and of an answer to GETBULK; nothing is answered to more.
+    /// A request with more varbinds, or a GETBULK whose answer would have more, is not answered.
     pub silent_above: usize,
     /// GETBULK is answered with `genErr`.
     pub is_without_bulk: bool,
-    /// Longest answer, in bytes; longer ones are `tooBig`, of GETBULK shortened.
+    /// A longer answer, in bytes, is `tooBig`; an answer to GETBULK is shortened.
     pub answer_bytes_max: usize,
-    /// Of a thousand answers, those with a wrong request id.
+    /// Answers in a thousand that have a wrong request id.
     pub wrong_id_permille: u32,
-    /// Of a thousand answers, those from the next address.
+    /// Answers in a thousand that come from the next address.
     pub wrong_source_permille: u32,
-    /// Of a thousand answers, those that are no message.
+    /// Answers in a thousand that are no message.
     pub garbage_permille: u32,
 }
 
@@ -51,22 +51,22 @@ impl Default for AgentFaults {
 /// A simulated device.
 #[derive(Clone, Debug)]
 pub struct AgentDevice {
-    /// Its objects.
+    /// The objects of the device.
     pub mib: Arc<Mib>,
-    /// Its community, for versions 1 and 2c.
+    /// The community for versions 1 and 2c.
     pub community: Vec<u8>,
-    /// Its users, for version 3.
+    /// The users for version 3.
     pub users: Vec<UsmUser>,
-    /// What is wrong with it.
+    /// The faults of the device.
     pub faults: AgentFaults,
-    /// When it was started, in ns of the agent's clock: its counters begin there.
+    /// The device was started at this time of the agent's clock, in ns: its counters begin there.
     pub started_ns: u64,
-    /// How often it was started.
+    /// The device was started so often.
     pub boots: i32,
 }
 
 impl AgentDevice {
-    /// A device that works, with the community `public`.
+    /// Makes a device without faults, with the community `public`.
     #[must_use]
     pub fn new(mib: Arc<Mib>) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl AgentDevice {
         }
     }
 
-    /// Starts it again: counters and the time since the start begin anew.
+    /// Restarts the device: its counters and its time since the start are reset.
     pub fn restart(&mut self, now_ns: u64) {
         self.started_ns = now_ns;
         self.boots += 1;
