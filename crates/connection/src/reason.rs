@@ -1,13 +1,25 @@
-//! What went wrong with the other side, in a sentence.
+//! Why TLS failed, in a sentence.
 
 use std::io;
 
 use rustls::{AlertDescription as Alert, CertificateError as Certificate, Error};
 
-/// What an error of a [`crate::TlsStream`] means, if it is one of TLS.
+/// An error of TLS, in a sentence.
+#[derive(Debug, thiserror::Error)]
+#[error("TLS: {0}")]
+struct TlsError(String);
+
+pub(crate) fn tls_error(error: &Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, TlsError(sentence(error)))
+}
+
+/// Says in a sentence why TLS failed; `None` if an error of a connection is another one.
 #[must_use]
 pub fn reason(error: &io::Error) -> Option<String> {
-    let error = error.get_ref()?.downcast_ref::<Error>()?;
+    error.get_ref()?.downcast_ref::<TlsError>().map(|error| error.0.clone())
+}
+
+fn sentence(error: &Error) -> String {
     let text = match error {
         Error::AlertReceived(Alert::UnknownCA) => {
             "the other side does not know the authority (CA) that has signed our certificate"
@@ -41,7 +53,7 @@ pub fn reason(error: &io::Error) -> Option<String> {
         ) => "the certificate of the other side is for another host",
         Error::NoCertificatesPresented => "the other side has no certificate",
         Error::InvalidMessage(_) => "the other side does not speak TLS",
-        other => return Some(other.to_string()),
+        other => return other.to_string(),
     };
-    Some(text.to_owned())
+    text.to_owned()
 }

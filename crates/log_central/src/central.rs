@@ -21,7 +21,7 @@ pub use admission::{AdmissionLimits, CentralCounters};
 pub use fuzzing::admit as fuzz_admission;
 
 use admission::Shared;
-use log_protocol::address::LogListener;
+use connection::Listener;
 use log_protocol::auth;
 use log_store::OwnLog;
 use log_store::{Recovery, Retention, Store};
@@ -62,7 +62,7 @@ impl Central {
     pub fn start(
         store: Store,
         recovery: &Recovery,
-        listeners: Vec<LogListener>,
+        listeners: Vec<Listener>,
         settings: CentralSettings,
     ) -> io::Result<Self> {
         let own = OwnLog::new(auth::random()?, settings.host.clone());
@@ -105,32 +105,28 @@ impl Central {
 }
 
 /// Accepts connections until the server stops.
-fn accept(listener: &LogListener, shared: &Arc<Shared>) {
+fn accept(listener: &Listener, shared: &Arc<Shared>) {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let wait = Timespec { tv_sec: 0, tv_nsec: ACCEPT_WAIT.as_nanos() as i64 };
     while !shared.is_stopping() {
-        let ready = poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&wait));
+        let ready = poll(&mut [PollFd::new(&listener.socket, PollFlags::IN)], Some(&wait));
         if !matches!(ready, Ok(1..)) {
             continue;
         }
-        let Ok(arrival) = listener.accept() else {
+        let Ok((connection, from)) = listener.socket.accept() else {
             // No descriptors, or the peer went away: the next may succeed.
             std::thread::sleep(ACCEPT_WAIT);
             continue;
         };
         // Whoever is too much is closed at once, and tries again.
-        if !shared.add_peer() {
-            continue;
-        }
+        let Some((place, newcomer)) = shared.places() else { continue };
+        let arrival = peer::Arrival { connection, tls: listener.tls.clone(), from, newcomer };
         let serving = shared.clone();
         let builder = std::thread::Builder::new().name("log-peer".to_owned());
-        let started = builder.spawn(move || {
+        // A thread that is not started gives the places back.
+        let _ = builder.spawn(move || {
             peer::run(&serving, arrival);
-            serving.remove_peer();
+            drop(place);
         });
-        if started.is_err() {
-            shared.remove_newcomer();
-            shared.remove_peer();
-        }
     }
 }

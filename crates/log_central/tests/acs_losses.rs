@@ -23,9 +23,9 @@ use common::{
     Folders, ROLE, Running, c_program, central, drain, folders, held, limit_files, play_role,
     proxy, pump, start,
 };
+use connection::Address;
 use log_central::{AdmissionLimits, Central, CentralSettings};
 use log_protocol::GapReason;
-use log_protocol::address::LogAddress;
 use log_protocol::frame::{FrameKind, HEAD_BYTES, Head};
 use log_protocol::{ProcessId, StreamId};
 use log_proxy::Proxy;
@@ -396,7 +396,7 @@ fn loss_06_a_central_server_that_cannot_store_or_serve_acknowledges_nothing() {
     let settings = StoreSettings { sync: false, ..StoreSettings::default() };
     let id = log_protocol::auth::random().unwrap();
     let (store, recovery) = Store::open(&folders.all.path().join("other"), settings, id).unwrap();
-    let listener = LogAddress::Unix(folders.socket.clone()).listen(None).unwrap();
+    let listener = Address::Unix(folders.socket.clone()).listen(None).unwrap();
     let settings = CentralSettings {
         secret: Some(b"secret".to_vec()),
         delay: Duration::from_millis(2),

@@ -73,7 +73,7 @@ fn a_spool_without_room_frees_no_ring_and_goes_on_when_there_is_room() {
     let spool = log_proxy::Spool::open(&folders.spool, QUOTA, id).unwrap();
     let settings = log_proxy::ProxySettings {
         folders: vec![folders.rings.clone()],
-        central: Some(log_protocol::address::LogAddress::Unix(folders.socket.clone())),
+        central: Some(connection::Address::Unix(folders.socket.clone())),
         secret: None,
         tls: None,
         host: "host".to_owned(),

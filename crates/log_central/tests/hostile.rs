@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use common::talk::{play_any_role, rust_client};
 use common::{Folders, Running, drain, folders, held, proxy, settings, start};
+use connection::Address;
 use log_central::{AdmissionLimits, Central, CentralSettings};
-use log_protocol::address::LogAddress;
 use log_protocol::frame::{self, FrameKind, HEAD_BYTES, Head, StreamMark};
 use log_protocol::handshake::{Hello, PeerRole, greet_server};
 use log_protocol::{ProcessId, StreamId};
@@ -32,7 +32,7 @@ fn serve(folders: &Folders, limits: AdmissionLimits, retention: Retention) -> Ce
     let settings =
         StoreSettings { segment_bytes: 1 << 18, sync: false, ..StoreSettings::default() };
     let (store, recovery) = Store::open(&folders.store, settings, id).unwrap();
-    let listener = LogAddress::Unix(folders.socket.clone()).listen(None).unwrap();
+    let listener = Address::Unix(folders.socket.clone()).listen(None).unwrap();
     let settings = CentralSettings {
         acks_on_receipt: false,
         secret: Some(b"secret".to_vec()),
@@ -90,12 +90,12 @@ fn framed(head: Head, body: &[u8]) -> Vec<u8> {
 /// A connection of this role that was welcomed.
 fn welcomed(folders: &Folders, role: PeerRole) -> (log_protocol::handshake::FrameReader, Writer) {
     let hello = Hello { role, proxy: [0; 16], host: String::new() };
-    let address = LogAddress::Unix(folders.socket.clone());
+    let address = Address::Unix(folders.socket.clone());
     let timeout = Duration::from_secs(20);
     greet_server(&address, timeout, None, Some(b"secret"), &hello).unwrap()
 }
 
-type Writer = log_protocol::connection::LogConnection;
+type Writer = connection::Connection;
 
 /// Why a server that was sent these bytes ends the connection.
 fn refused(folders: &Folders, role: PeerRole, bytes: &[u8]) -> String {
@@ -184,7 +184,7 @@ fn who_says_nothing_or_does_not_listen_takes_nobodys_place() {
         frame::put_mark(&mut marks, StreamMark { stream, next: 0 });
     }
     let question = framed(Head::plain(FrameKind::Ask), &marks);
-    deaf.set_wait(log_protocol::connection::Wait::For(Duration::from_millis(300)));
+    deaf.set_wait(connection::Wait::For(Duration::from_millis(300)));
     while deaf.write_all(&question).is_ok() {}
     carry(&folders, 20_000);
     // More than may wait: each is closed at once or after its time, none is served before the honest.

@@ -17,9 +17,9 @@ use common::talk::{Client, PATIENCE, play_client, rust_client, start_proxy};
 use common::{
     Folders, ROLE, Running, c_program, central, drain, folders, held, play_role, proxy, pump, start,
 };
+use connection::Address;
 use log_central::{AdmissionLimits, Central, CentralSettings};
 use log_protocol::StreamId;
-use log_protocol::address::LogAddress;
 use log_proxy::Spool;
 use log_store::audit::Audit;
 use log_store::query::Filter;
@@ -121,7 +121,7 @@ fn serve(folders: &Folders, segment_bytes: u64, retention: Retention) -> Central
     let id = log_protocol::auth::random().unwrap();
     let settings = StoreSettings { segment_bytes, sync: false, ..StoreSettings::default() };
     let (store, recovery) = Store::open(&folders.store, settings, id).unwrap();
-    let listener = LogAddress::Unix(folders.socket.clone()).listen(None).unwrap();
+    let listener = Address::Unix(folders.socket.clone()).listen(None).unwrap();
     let settings = CentralSettings {
         acks_on_receipt: false,
         secret: None,

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use common::{Folders, ROLE, Running, central, drain, folders, play_role, proxy, start};
+use connection::Address;
 use log_central::Central;
-use log_protocol::address::LogAddress;
 use log_protocol::frame::{FrameKind, Head};
 use log_protocol::handshake::{Hello, PeerRole, greet_server, send};
 use log_protocol::levels::LevelOrder;
@@ -50,7 +50,7 @@ fn now_ns() -> u64 {
 
 fn ask(folders: &Folders, query: &RemoteQuery) -> RemoteAnswer {
     let hello = Hello { role: PeerRole::Admin, proxy: [0; 16], host: String::new() };
-    let address = LogAddress::Unix(folders.socket.clone());
+    let address = Address::Unix(folders.socket.clone());
     let (reader, mut writer) =
         greet_server(&address, Duration::from_secs(10), None, None, &hello).unwrap();
     RemoteAnswer::ask(reader, &mut writer, query).unwrap()
@@ -236,7 +236,7 @@ fn a_level_that_is_set_at_the_centre_is_followed_by_a_running_program() {
 
 fn set_level(folders: &Folders, level: u8) {
     let hello = Hello { role: PeerRole::Admin, proxy: [0; 16], host: String::new() };
-    let address = LogAddress::Unix(folders.socket.clone());
+    let address = Address::Unix(folders.socket.clone());
     let (mut reader, mut writer) =
         greet_server(&address, Duration::from_secs(10), None, None, &hello).unwrap();
     let order = LevelOrder {

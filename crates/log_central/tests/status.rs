@@ -156,7 +156,7 @@ fn a_server_that_acknowledges_at_once_does_not_wait_for_its_commit() {
     let folders = folders();
     let id = log_protocol::auth::random().unwrap();
     let (store, recovery) = Store::open(&folders.store, StoreSettings::default(), id).unwrap();
-    let listener = log_protocol::address::LogAddress::Unix(folders.socket.clone()).listen(None);
+    let listener = connection::Address::Unix(folders.socket.clone()).listen(None);
     let settings = CentralSettings {
         secret: None,
         delay: Duration::from_secs(3600),

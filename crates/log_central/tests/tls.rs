@@ -8,10 +8,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::{Folders, Running, drain, folders, held, play_role, settings, start};
+use connection::Address;
 use connection::{ClientTls, ServerTls};
 use log_central::{AdmissionLimits, Central, CentralSettings};
-use log_protocol::address::LogAddress;
 use log_protocol::handshake::{Hello, PeerRole, greet_server};
+use log_protocol::parse_address;
 use log_proxy::Spool;
 use log_proxy::{Proxy, ProxySettings};
 use log_store::{Retention, Store, StoreSettings};
@@ -27,11 +28,11 @@ fn serve(folders: &Folders, tls: Option<&ServerTls>, secret: Option<&[u8]>) -> (
     let id = log_protocol::auth::random().unwrap();
     let (store, recovery) = Store::open(&folders.store, StoreSettings::default(), id).unwrap();
     let address = match tls {
-        Some(_) => LogAddress::Tls("127.0.0.1:0".to_owned()),
-        None => LogAddress::Tcp("127.0.0.1:0".to_owned()),
+        Some(_) => parse_address("tls:127.0.0.1:0").unwrap(),
+        None => parse_address("127.0.0.1:0").unwrap(),
     };
     let listener = address.listen(tls).unwrap();
-    let port = listener.port().unwrap().unwrap();
+    let port = listener.socket.port().unwrap().unwrap();
     let settings = CentralSettings {
         secret: secret.map(<[u8]>::to_vec),
         delay: Duration::from_millis(2),
@@ -45,7 +46,7 @@ fn serve(folders: &Folders, tls: Option<&ServerTls>, secret: Option<&[u8]>) -> (
 }
 
 /// Greets a server as an administrator; why it fails.
-fn greet(address: &LogAddress, tls: Option<&ClientTls>, secret: Option<&[u8]>) -> Option<String> {
+fn greet(address: &Address, tls: Option<&ClientTls>, secret: Option<&[u8]>) -> Option<String> {
     let hello = Hello { role: PeerRole::Admin, proxy: [0; 16], host: String::new() };
     let greeted = greet_server(address, Duration::from_secs(10), tls, secret, &hello);
     greeted.err().map(|error| error.to_string())
@@ -78,7 +79,7 @@ fn records_go_over_tls_with_certificates_of_both_sides_and_a_secret() {
     let (central, address) = serve(&folders, Some(&tls), Some(b"secret"));
     let client = ClientTls::load(&ours.file, Some((&client.certificate, &client.key))).unwrap();
     let settings = ProxySettings {
-        central: Some(LogAddress::Tls(address)),
+        central: Some(parse_address(&format!("tls:{address}")).unwrap()),
         tls: Some(client),
         secret: Some(b"secret".to_vec()),
         ..settings(&folders.rings, &folders.socket)
@@ -114,7 +115,7 @@ fn both_sides_say_what_does_not_fit() {
     let stranger = others.sign("stranger", &[], false);
     let tls = server(here, Some(&ours.file));
     let (central, address) = serve(&folders, Some(&tls), Some(b"secret"));
-    let encrypted = LogAddress::Tls(address.clone());
+    let encrypted = parse_address(&format!("tls:{address}")).unwrap();
     let secret = Some(b"secret".as_slice());
     let own = |files: &testkit::CertificateFiles| {
         ClientTls::load(&ours.file, Some((&files.certificate, &files.key))).unwrap()
@@ -134,7 +135,7 @@ fn both_sides_say_what_does_not_fit() {
     let refused = greet(&encrypted, Some(&own(&client)), None).unwrap();
     assert!(refused.contains("the server wants a secret"), "{refused}");
     // Plain where TLS is expected: nobody says anything.
-    let plain = LogAddress::Tcp(address);
+    let plain = parse_address(&address).unwrap();
     let hello = Hello { role: PeerRole::Admin, proxy: [0; 16], host: String::new() };
     let refused = greet_server(&plain, Duration::from_millis(300), None, secret, &hello);
     let refused = refused.unwrap_err().to_string();
@@ -150,7 +151,8 @@ fn tls_where_it_is_not_expected_is_named() {
     let ours = Authority::new(here, "ours");
     let (central, address) = serve(&folders, None, None);
     let client = ClientTls::load(&ours.file, None).unwrap();
-    let refused = greet(&LogAddress::Tls(address), Some(&client), None).unwrap();
+    let refused =
+        greet(&parse_address(&format!("tls:{address}")).unwrap(), Some(&client), None).unwrap();
     assert!(refused.contains("the other side does not speak TLS"), "{refused}");
     central.stop();
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use connection::ClientTls;
 
-use crate::address::LogAddress;
 use crate::auth::{self, PROOF_BYTES, Side};
 use crate::bytes::{Cursor, put_short};
 use crate::clock;
-use crate::connection::{LogConnection, Wait};
 use crate::frame::{self, FrameKind, HEAD_BYTES, Head};
+use connection::Address;
+use connection::{Connection, Wait};
 
 /// The version of the protocol.
 pub const VERSION: u32 = 1;
@@ -68,7 +68,7 @@ pub enum HandshakeError {
 /// Reads frames.
 #[derive(Debug)]
 pub struct FrameReader {
-    from: BufReader<LogConnection>,
+    from: BufReader<Connection>,
     frame_wait: Option<Duration>,
     body_bytes_max: u32,
 }
@@ -76,7 +76,7 @@ pub struct FrameReader {
 impl FrameReader {
     /// Frames of a connection.
     #[must_use]
-    pub fn new(connection: LogConnection) -> Self {
+    pub fn new(connection: Connection) -> Self {
         let from = BufReader::with_capacity(64 << 10, connection);
         FrameReader { from, frame_wait: None, body_bytes_max: frame::BODY_BYTES_MAX as u32 }
     }
@@ -126,13 +126,13 @@ impl FrameReader {
 
     /// The connection.
     #[must_use]
-    pub fn connection(&self) -> &LogConnection {
+    pub fn connection(&self) -> &Connection {
         self.from.get_ref()
     }
 
     /// The connection, and what was read of the next frames.
     #[must_use]
-    pub fn into_parts(self) -> (LogConnection, Vec<u8>) {
+    pub fn into_parts(self) -> (Connection, Vec<u8>) {
         let rest = self.from.buffer().to_vec();
         (self.from.into_inner(), rest)
     }
@@ -155,7 +155,7 @@ pub fn send(to: &mut impl Write, head: Head, body: &[u8]) -> io::Result<()> {
 /// If the client is none, or does not know the secret.
 pub fn serve(
     reader: &mut FrameReader,
-    writer: &mut LogConnection,
+    writer: &mut Connection,
     secret: Option<&[u8]>,
     store: [u8; 16],
 ) -> Result<Hello, HandshakeError> {
@@ -198,7 +198,7 @@ pub fn serve(
 ///
 /// # Errors
 /// If the connection breaks.
-pub fn refuse(writer: &mut LogConnection, why: &str) -> io::Result<()> {
+pub fn refuse(writer: &mut Connection, why: &str) -> io::Result<()> {
     send(writer, Head::plain(FrameKind::Refused), why.as_bytes())?;
     writer.linger();
     Ok(())
@@ -226,12 +226,12 @@ fn read_hello(body: &[u8]) -> Option<HelloParts> {
 /// # Errors
 /// As [`greet`]; a server that does not answer may expect another kind of connection.
 pub fn greet_server(
-    address: &LogAddress,
+    address: &Address,
     timeout: Duration,
     tls: Option<&ClientTls>,
     secret: Option<&[u8]>,
     hello: &Hello,
-) -> Result<(FrameReader, LogConnection), HandshakeError> {
+) -> Result<(FrameReader, Connection), HandshakeError> {
     let until = clock::now() + timeout;
     let mut connection = address.connect(timeout, tls)?;
     connection.set_wait(Wait::Until(until));
@@ -239,7 +239,8 @@ pub fn greet_server(
     let mut reader = FrameReader::new(connection);
     match greet(&mut reader, &mut writer, secret, hello) {
         Err(HandshakeError::Io(error))
-            if error.kind() == io::ErrorKind::TimedOut && matches!(address, LogAddress::Tcp(_)) =>
+            if error.kind() == io::ErrorKind::TimedOut
+                && matches!(address, Address::Network { is_encrypted: false, .. }) =>
         {
             return Err(HandshakeError::Silent);
         }
@@ -256,7 +257,7 @@ pub fn greet_server(
 /// If the server is none, refuses, or does not know the secret.
 pub fn greet(
     reader: &mut FrameReader,
-    writer: &mut LogConnection,
+    writer: &mut Connection,
     secret: Option<&[u8]>,
     hello: &Hello,
 ) -> Result<[u8; 16], HandshakeError> {

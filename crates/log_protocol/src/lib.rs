@@ -9,11 +9,10 @@
 //! `handshake.rs`.
 #![forbid(unsafe_code)]
 
-pub mod address;
+mod address;
 pub mod auth;
 pub mod bytes;
 pub mod clock;
-pub mod connection;
 pub mod cost;
 pub mod frame;
 #[doc(hidden)]
@@ -25,6 +24,7 @@ pub mod levels;
 pub mod own_record;
 pub mod record;
 
+pub use address::parse_address;
 pub use cost::OwnCost;
 pub use gap::GapReason;
 pub use identity::{DICTIONARY, ProcessId, ProcessInfo, StreamId, StreamInfo};

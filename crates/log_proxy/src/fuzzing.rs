@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use log_protocol::address::LogAddress;
+use connection::Address;
 use log_protocol::bytes::u32_at;
 use log_protocol::frame::{self, HEAD_BYTES};
 use log_protocol::fuzzing::{mend_head, places_of};
@@ -21,7 +21,7 @@ pub fn read_rings(rings: &Path, spool: &Path, rounds: usize) {
     let spool = Spool::open(spool, 1 << 24, [5; 16]).expect("a spool");
     let settings = ProxySettings {
         folders: vec![rings.to_owned()],
-        central: Some(LogAddress::Unix(rings.join("socket"))),
+        central: Some(Address::Unix(rings.join("socket"))),
         secret: None,
         tls: None,
         host: "host".to_owned(),

@@ -23,11 +23,11 @@ use connection::ClientTls;
 use logring::{Batch as RingBatch, ConsumerCost, ConsumerState, Tier};
 
 use crate::spool::{Place, Spool};
+use connection::Address;
 use host::{Host, Ring};
 use link::Link;
 use local::LocalOutputs;
 use log_protocol::GapReason;
-use log_protocol::address::LogAddress;
 use log_protocol::clock;
 use log_protocol::cost::OwnCost;
 use log_protocol::frame::{self, FrameKind, Head, StreamMark};
@@ -60,7 +60,7 @@ pub struct ProxySettings {
     /// Where rings are.
     pub folders: Vec<PathBuf>,
     /// The central server; `None`: only outputs of this machine, and nothing is spooled.
-    pub central: Option<LogAddress>,
+    pub central: Option<Address>,
     /// Whom to trust, and the own certificate, if the address is encrypted.
     pub tls: Option<ClientTls>,
     /// What both must know.

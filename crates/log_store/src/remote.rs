@@ -13,8 +13,8 @@ use logring::{Dictionary, LogLevel, RecordIterator};
 
 use crate::query::Filter;
 use crate::store::{Item, StreamPart, Visit};
+use connection::Connection;
 use log_protocol::bytes::{Cursor, put_short};
-use log_protocol::connection::LogConnection;
 use log_protocol::frame::{FrameKind, Head};
 use log_protocol::handshake::{FrameReader, send};
 use log_protocol::{ProcessId, ProcessInfo, StreamInfo};
@@ -158,7 +158,7 @@ impl RemoteAnswer {
     /// If the connection breaks.
     pub fn ask(
         mut reader: FrameReader,
-        writer: &mut LogConnection,
+        writer: &mut Connection,
         query: &RemoteQuery,
     ) -> io::Result<Self> {
         send(writer, Head::plain(FrameKind::Query), &query.encode())?;

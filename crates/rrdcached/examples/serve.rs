@@ -7,11 +7,12 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use connection::ListeningSocket;
 use rrd::header::Time;
 use rrdcached::protocol::Permissions;
 use rrdcached::{
     Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Purpose,
-    Server, Socket,
+    Server,
 };
 
 struct Here;
@@ -66,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let _ = std::fs::remove_file(socket);
     let listener = Listener {
-        socket: Socket::Unix(UnixListener::bind(socket)?, None),
+        socket: ListeningSocket::Unix(UnixListener::bind(socket)?, None),
         purpose: Purpose::Commands,
         permissions: Permissions::ALL,
         acknowledge,

@@ -26,11 +26,10 @@ mod replay;
 mod server;
 mod session;
 mod stats;
-mod stream;
 mod writers;
 
 pub use daemon::{CachingDaemon, DaemonSettings, DaemonWorld, Limits};
 pub use journal::{Acknowledge, Journal, JournalError, count_records};
 pub use paths::{BaseError, PathRules};
-pub use server::{Listener, Purpose, Server, Socket};
+pub use server::{Listener, Purpose, Server};
 pub use session::{ClientSession, NextStep};

@@ -5,17 +5,15 @@
 //! and with two or three system calls, however many lines a read brings.  A client that sends
 //! nothing costs a stack and a small buffer; one that does not take its answers is left.
 
-use std::io::{self, Write as _};
-use std::net::TcpListener;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixListener;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use connection::ServerTls;
+use connection::{Connection, Keepalive, ListeningSocket, Peer, ServerTls};
 use rrd::update::Updater;
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -24,17 +22,7 @@ use crate::journal::Acknowledge;
 use crate::locks::lock;
 use crate::protocol::{LINE_BYTES_MAX, Permissions};
 use crate::session::{ClientSession, NextStep};
-use crate::stream::{self, Peer, Stream};
 use crate::{metrics, replay, writers};
-
-/// A socket that listens.
-#[derive(Debug)]
-pub enum Socket {
-    /// Of this machine; the file is removed at the end, if it was made here.
-    Unix(UnixListener, Option<PathBuf>),
-    /// Of a network.
-    Tcp(TcpListener),
-}
 
 /// What clients of a socket speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,7 +38,7 @@ pub enum Purpose {
 #[derive(Debug)]
 pub struct Listener {
     /// The socket.
-    pub socket: Socket,
+    pub socket: ListeningSocket,
     /// What its clients speak.
     pub purpose: Purpose,
     /// Commands that are taken.
@@ -61,6 +49,11 @@ pub struct Listener {
     pub tls: Option<ServerTls>,
 }
 
+/// How long a client may take to accept answers.
+const SEND_TIMEOUT: Duration = Duration::from_secs(60);
+/// When a client that is silent is taken for one that has vanished.
+const KEEPALIVE: Keepalive =
+    Keepalive { idle: Duration::from_secs(120), interval: Duration::from_secs(10), probes: 6 };
 /// How long a request for metrics may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// A thread's stack: sessions keep their buffers elsewhere.
@@ -95,8 +88,8 @@ struct Connections {
 struct OpenConnection {
     number: u64,
     peer: Peer,
-    /// Never the encrypted one, which its thread holds.
-    stream: Stream,
+    /// Not the encrypted one, which its thread holds.
+    stream: Connection,
 }
 
 impl Server {
@@ -111,8 +104,8 @@ impl Server {
         let connections = Arc::new(Connections::default());
         let (stopped, stop) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         let files = listeners.iter().filter_map(|listener| match &listener.socket {
-            Socket::Unix(_, path) => path.clone(),
-            Socket::Tcp(_) => None,
+            ListeningSocket::Unix(_, path) => path.clone(),
+            ListeningSocket::Tcp(_) => None,
         });
         let files = files.collect();
         let mut threads = Vec::new();
@@ -144,7 +137,7 @@ impl Server {
         drop(self.stop.take());
         self.daemon.wait_for_replay();
         for connection in lock(&self.connections.open).iter() {
-            connection.stream.shut_down();
+            connection.stream.end_reading();
         }
         for _ in 0..END_LOOKS {
             if self.connections.count.load(Ordering::Acquire) == 0 {
@@ -187,25 +180,12 @@ impl Server {
     }
 }
 
-impl AsFd for Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Unix(socket, _) => socket.as_fd(),
-            Self::Tcp(socket) => socket.as_fd(),
-        }
-    }
-}
-
-impl Socket {
-    fn accept(&self) -> io::Result<(Stream, Peer)> {
-        match self {
-            Self::Unix(socket, _) => Stream::unix(socket.accept()?.0),
-            Self::Tcp(socket) => {
-                let (stream, address) = socket.accept()?;
-                Stream::tcp(stream, address)
-            }
-        }
-    }
+/// The next connection of a socket, which blocks.
+fn accept(socket: &ListeningSocket) -> io::Result<(Connection, Peer)> {
+    let (connection, peer) = socket.accept()?;
+    connection.set_write_timeout(Some(SEND_TIMEOUT))?;
+    connection.keep_alive(&KEEPALIVE)?;
+    Ok((connection, peer))
 }
 
 /// Accepts connections until the other end of `stopped` is closed.
@@ -234,7 +214,7 @@ fn accept_all(
             return;
         }
         for (listener, _) in listeners.iter().zip(&events).filter(|(_, ready)| **ready) {
-            match listener.socket.accept() {
+            match accept(&listener.socket) {
                 Ok((stream, peer)) => connect(daemon, listener, stream, peer, connections),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => {
@@ -251,7 +231,7 @@ fn accept_all(
 fn connect(
     daemon: &Arc<CachingDaemon>,
     listener: &Listener,
-    mut stream: Stream,
+    mut stream: Connection,
     peer: Peer,
     connections: &Arc<Connections>,
 ) {
@@ -267,7 +247,7 @@ fn connect(
     counters.connections.add(1);
     let started = (|| {
         let number = connections.next.fetch_add(1, Ordering::Relaxed);
-        let open = OpenConnection { number, peer: peer.clone(), stream: stream.try_clone()? };
+        let open = OpenConnection { number, peer: peer.clone(), stream: stream.clone() };
         lock(&connections.open).push(open);
         connections.count.fetch_add(1, Ordering::AcqRel);
         let Listener { purpose, permissions, acknowledge, .. } = *listener;
@@ -276,8 +256,9 @@ fn connect(
         let builder = std::thread::Builder::new().name("client".to_owned());
         let spawned = builder.stack_size(STACK_BYTES).spawn(move || {
             let seconds = own.settings.limits.handshake_seconds;
-            let done = stream.secured(tls.as_ref(), seconds).and_then(|stream| {
-                let writer = Box::new(stream.try_clone()?);
+            let patience = Duration::from_secs(seconds.into());
+            let done = stream.secured(tls.as_ref(), patience).and_then(|stream| {
+                let writer = Box::new(stream.clone());
                 match purpose {
                     Purpose::Commands => {
                         let daemon = Arc::clone(&own);
@@ -289,7 +270,7 @@ fn connect(
             if let Err(error) = done {
                 own.counters.connections_refused.add(1);
                 if tls.is_some() {
-                    own.error(&format!("connection of {peer}: {}", stream::reason(&error)));
+                    own.error(&format!("connection of {peer}: {}", reason(&error)));
                 }
             }
             all.remove(number);
@@ -323,12 +304,36 @@ impl Connections {
     }
 }
 
+/// Why an encrypted connection was ended.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "it left before the end of the handshake".to_owned(),
+        io::ErrorKind::TimedOut => "it did not end the handshake in time".to_owned(),
+        _ => connection::reason(error).unwrap_or_else(|| rrd::reason(error)),
+    }
+}
+
+fn read(stream: &mut Connection, bytes: &mut [u8]) -> io::Result<usize> {
+    match stream.read(bytes) {
+        // Lines have ends: what is missing of the last one is seen without TLS.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+        read => read,
+    }
+}
+
+/// Tells the client that nothing follows.
+fn end(stream: &Connection) -> io::Result<()> {
+    // A client that has left does not need it.
+    let _ = stream.end_writing();
+    Ok(())
+}
+
 /// Reads lines and answers them until the client leaves.
-fn serve(mut stream: Stream, mut session: ClientSession) -> io::Result<()> {
+fn serve(mut stream: Connection, mut session: ClientSession) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut filled = 0;
     loop {
-        let read = stream.read(&mut buffer[filled..])?;
+        let read = read(&mut stream, &mut buffer[filled..])?;
         if read == 0 {
             return Ok(());
         }
@@ -337,8 +342,7 @@ fn serve(mut stream: Stream, mut session: ClientSession) -> io::Result<()> {
         let (used, next) = run_lines(&mut session, &buffer[..filled]);
         session.end()?;
         if next == NextStep::Close {
-            stream.close();
-            return Ok(());
+            return end(&stream);
         }
         let is_full = filled == buffer.len();
         buffer.copy_within(used..filled, 0);
@@ -353,19 +357,18 @@ fn serve(mut stream: Stream, mut session: ClientSession) -> io::Result<()> {
 }
 
 /// Answers a request for metrics.
-fn serve_metrics(mut stream: Stream, daemon: &CachingDaemon) -> io::Result<()> {
-    stream.set_read_timeout(REQUEST_TIMEOUT)?;
+fn serve_metrics(mut stream: Connection, daemon: &CachingDaemon) -> io::Result<()> {
+    stream.set_read_timeout(Some(REQUEST_TIMEOUT))?;
     let mut buffer = [0; LINE_BYTES_MAX];
     let mut filled = 0;
     while memchr::memmem::find(&buffer[..filled], b"\r\n\r\n").is_none() {
-        match stream.read(&mut buffer[filled..])? {
+        match read(&mut stream, &mut buffer[filled..])? {
             0 => return Err(io::ErrorKind::UnexpectedEof.into()),
             count => filled += count,
         }
     }
     stream.write_all(metrics::response(daemon).as_bytes())?;
-    stream.close();
-    Ok(())
+    end(&stream)
 }
 
 /// Runs all complete lines; gives their length.

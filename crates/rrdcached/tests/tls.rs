@@ -9,9 +9,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::{GAUGE, Here, folder, make, rows, settings};
-use connection::ServerTls;
+use connection::{ListeningSocket, ServerTls};
 use rrdcached::protocol::Permissions;
-use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Listener, Purpose, Server, Socket};
+use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Listener, Purpose, Server};
 use rrdclient::{Client, ClientError, TlsFiles};
 use testkit::{Authority, CertificateFiles};
 
@@ -26,7 +26,7 @@ fn start(
     let authority = clients.map(|authority| authority.file.as_path());
     let tls = ServerTls::load(&own.certificate, &own.key, authority).expect("certificate");
     let listener = Listener {
-        socket: Socket::Tcp(socket),
+        socket: ListeningSocket::Tcp(socket),
         purpose: Purpose::Commands,
         permissions: Permissions::ALL,
         acknowledge: Acknowledge::Os,

@@ -6,9 +6,9 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 
 use common::{GAUGE, Here, folder, make, rows, settings};
-use connection::ServerTls;
+use connection::{ListeningSocket, ServerTls};
 use rrdcached::protocol::Permissions;
-use rrdcached::{Acknowledge, CachingDaemon, Listener, Purpose, Server, Socket};
+use rrdcached::{Acknowledge, CachingDaemon, Listener, Purpose, Server};
 use rrdclient::{Client, TlsFiles};
 use rustix::net::{AddressFamily, SocketType};
 use testkit::Authority;
@@ -87,7 +87,7 @@ fn several_writers_lose_nothing() {
         let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("socket");
         let address = socket.local_addr().expect("address");
         let listener = Listener {
-            socket: Socket::Tcp(socket),
+            socket: ListeningSocket::Tcp(socket),
             purpose: Purpose::Commands,
             permissions: Permissions::read("UPDATE,BATCH").expect("commands"),
             acknowledge,

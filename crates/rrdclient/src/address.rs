@@ -1,34 +1,23 @@
 //! How a daemon is named: `unix:PATH`, `/PATH`, `HOST`, `HOST:PORT` or `[IPv6]:PORT`, the last three
 //! also with `tls:` in front.
 
-use std::io;
-use std::net::{TcpStream, ToSocketAddrs as _};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use connection::{ClientTls, TlsStream};
+use connection::{Address, AddressRules, ClientTls, Connection};
 
 use crate::error::ClientError;
 
-/// The port of a daemon that names none.
-const PORT: u16 = 42217;
+/// How addresses of daemons are written.
+const RULES: AddressRules = AddressRules {
+    default_port: Some(42217),
+    is_path: |text| text.starts_with('/'),
+    // Several colons are an address of IPv6 without a port.
+    is_host: |host| !host.contains(':'),
+};
 
-/// Where a daemon listens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Address {
-    /// A socket in the file system.
-    Unix(PathBuf),
-    /// A host, by name or number, and a port.
-    Network {
-        /// The host.
-        host: String,
-        /// The port.
-        port: u16,
-        /// Whether TLS is spoken (`tls:` in front).
-        is_encrypted: bool,
-    },
-}
+/// How long the daemon may take to end a handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The files of an encrypted connection, in PEM.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,76 +26,41 @@ pub struct TlsFiles {
     pub authority: Option<PathBuf>,
     /// The client's own certificate.
     pub certificate: Option<PathBuf>,
-    /// Its key; without it, that in the file of the certificate.
+    /// The key of the certificate; without it, the key in the certificate's file.
     pub key: Option<PathBuf>,
 }
 
-/// How long the daemon may take to end a handshake.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// An open connection.
-#[derive(Debug)]
-pub(crate) enum Stream {
-    Unix(UnixStream),
-    Network(TcpStream),
-    Encrypted(Box<TlsStream>),
+/// Reads the address of a daemon.
+pub(crate) fn parse(given: &str) -> Result<Address, ClientError> {
+    let malformed = |_| ClientError::Address(format!("malformed address: {given}"));
+    Address::parse(given, &RULES).map_err(malformed)
 }
 
-impl Address {
-    /// Reads an address.
-    ///
-    /// # Errors
-    /// If it is none.
-    pub fn parse(given: &str) -> Result<Self, ClientError> {
-        let text = given;
-        if let Some(path) = text.strip_prefix("unix:") {
-            return Ok(Self::Unix(PathBuf::from(path)));
+/// Connects to a daemon; the connection blocks.
+pub(crate) fn connect(address: &Address, files: &TlsFiles) -> Result<Connection, ClientError> {
+    let (host, port, is_encrypted) = match address {
+        Address::Unix(path) => {
+            let stream = std::os::unix::net::UnixStream::connect(path);
+            return stream.map(Connection::unix).map_err(ClientError::Connect);
         }
-        if text.starts_with('/') {
-            return Ok(Self::Unix(PathBuf::from(text)));
+        Address::Network { host, port, is_encrypted } => (host, *port, *is_encrypted),
+    };
+    let tls = is_encrypted.then(|| files.load()).transpose()?;
+    let addresses = connection::resolve(host, port).map_err(|error| {
+        let what = "failed to resolve address";
+        ClientError::Address(format!("{what} '{host}' (port {port}): {error}"))
+    })?;
+    let stream = connection::connect_tcp(addresses, None).map_err(ClientError::Connect)?;
+    // Commands are single lines that are answered: no reason to wait.
+    let _ = stream.set_nodelay(true);
+    let plain = Connection::tcp(stream);
+    let Some(tls) = tls else { return Ok(plain) };
+    plain.greet_tls(&tls, host, HANDSHAKE_TIMEOUT).map_err(|error| {
+        match connection::reason(&error) {
+            Some(text) => ClientError::Tls(text),
+            None => ClientError::Connect(error),
         }
-        let (is_encrypted, text) = match text.strip_prefix("tls:") {
-            Some(rest) => (true, rest),
-            None => (false, text),
-        };
-        let malformed = || ClientError::Address(format!("malformed address: {given}"));
-        let port = |port: &str| port.parse().map_err(|_| malformed());
-        let (host, port) = match text.strip_prefix('[') {
-            Some(rest) => {
-                let (host, rest) = rest.split_once(']').ok_or_else(malformed)?;
-                match rest.strip_prefix(':') {
-                    Some(number) => (host, port(number)?),
-                    None if rest.is_empty() => (host, PORT),
-                    None => return Err(malformed()),
-                }
-            }
-            None => match text.rsplit_once(':') {
-                Some((host, number)) if !host.contains(':') => (host, port(number)?),
-                // Several colons are an address of IPv6 without a port.
-                _ => (text, PORT),
-            },
-        };
-        Ok(Self::Network { host: host.to_owned(), port, is_encrypted })
-    }
-
-    pub(crate) fn connect(&self, files: &TlsFiles) -> Result<Stream, ClientError> {
-        match self {
-            Self::Unix(path) => {
-                UnixStream::connect(path).map(Stream::Unix).map_err(ClientError::Connect)
-            }
-            Self::Network { host, port, is_encrypted: false } => {
-                connect(host, *port).map(Stream::Network)
-            }
-            Self::Network { host, port, is_encrypted: true } => {
-                let tls = files.load()?;
-                let stream = connect(host, *port)?;
-                encrypted(&tls, host, stream).map_err(|error| match connection::reason(&error) {
-                    Some(text) => ClientError::Tls(text),
-                    None => ClientError::Connect(error),
-                })
-            }
-        }
-    }
+    })
 }
 
 impl TlsFiles {
@@ -127,74 +81,6 @@ impl TlsFiles {
     }
 }
 
-fn connect(host: &str, port: u16) -> Result<TcpStream, ClientError> {
-    let unresolved = |error: io::Error| {
-        let what = "failed to resolve address";
-        ClientError::Address(format!("{what} '{host}' (port {port}): {error}"))
-    };
-    let mut failed = None;
-    for address in (host, port).to_socket_addrs().map_err(unresolved)? {
-        match TcpStream::connect(address) {
-            Ok(stream) => {
-                // Commands are single lines that are answered: no reason to wait.
-                let _ = stream.set_nodelay(true);
-                return Ok(stream);
-            }
-            Err(error) => failed = Some(error),
-        }
-    }
-    Err(ClientError::Connect(failed.unwrap_or_else(|| io::ErrorKind::NotFound.into())))
-}
-
-fn encrypted(tls: &ClientTls, host: &str, stream: TcpStream) -> io::Result<Stream> {
-    stream.set_read_timeout(Some(HANDSHAKE_TIMEOUT))?;
-    let stream = TlsStream::connect(tls, host, stream)?;
-    stream.socket().set_read_timeout(None)?;
-    Ok(Stream::Encrypted(Box::new(stream)))
-}
-
-impl Stream {
-    pub(crate) fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => {
-                stream.set_read_timeout(Some(timeout))?;
-                stream.set_write_timeout(Some(timeout))
-            }
-            Self::Network(stream) => both(stream, timeout),
-            Self::Encrypted(stream) => both(stream.socket(), timeout),
-        }
-    }
-}
-
-fn both(stream: &TcpStream, timeout: Duration) -> io::Result<()> {
-    stream.set_read_timeout(Some(timeout))?;
-    stream.set_write_timeout(Some(timeout))
-}
-
-impl io::Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.read(buffer),
-            Self::Network(stream) => stream.read(buffer),
-            Self::Encrypted(stream) => stream.read(buffer),
-        }
-    }
-}
-
-impl io::Write for Stream {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.write(buffer),
-            Self::Network(stream) => stream.write(buffer),
-            Self::Encrypted(stream) => stream.write(buffer),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,17 +93,17 @@ mod tests {
             is_encrypted,
         };
         let network = |host: &str, port| either(host, port, false);
-        assert_eq!(Address::parse("tls:host:7").unwrap(), either("host", 7, true));
-        assert_eq!(Address::parse("tls:[::1]").unwrap(), either("::1", PORT, true));
-        assert_eq!(Address::parse("unix:a/b").unwrap(), Address::Unix("a/b".into()));
-        assert_eq!(Address::parse("/run/s").unwrap(), Address::Unix("/run/s".into()));
-        assert_eq!(Address::parse("host").unwrap(), network("host", PORT));
-        assert_eq!(Address::parse("host:7").unwrap(), network("host", 7));
-        assert_eq!(Address::parse("[::1]:7").unwrap(), network("::1", 7));
-        assert_eq!(Address::parse("[::1]").unwrap(), network("::1", PORT));
-        assert_eq!(Address::parse("::1").unwrap(), network("::1", PORT));
+        assert_eq!(parse("tls:host:7").unwrap(), either("host", 7, true));
+        assert_eq!(parse("tls:[::1]").unwrap(), either("::1", 42217, true));
+        assert_eq!(parse("unix:a/b").unwrap(), Address::Unix("a/b".into()));
+        assert_eq!(parse("/run/s").unwrap(), Address::Unix("/run/s".into()));
+        assert_eq!(parse("host").unwrap(), network("host", 42217));
+        assert_eq!(parse("host:7").unwrap(), network("host", 7));
+        assert_eq!(parse("[::1]:7").unwrap(), network("::1", 7));
+        assert_eq!(parse("[::1]").unwrap(), network("::1", 42217));
+        assert_eq!(parse("::1").unwrap(), network("::1", 42217));
         for wrong in ["[::1", "[::1]7", "host:x", "host:99999"] {
-            let error = Address::parse(wrong).unwrap_err().to_string();
+            let error = parse(wrong).unwrap_err().to_string();
             assert_eq!(
                 error,
                 format!("Unable to connect to rrdcached: malformed address: {wrong}")

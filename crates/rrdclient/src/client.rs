@@ -8,7 +8,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::address::{Address, Stream, TlsFiles};
+use connection::{Address, Connection};
+
+use crate::address::{self, TlsFiles};
 use crate::error::ClientError;
 use crate::reply::{self, FetchReply, InfoField, Reply};
 
@@ -24,7 +26,7 @@ pub struct Client {
     /// Folder whose name the daemon does not know.
     stripped: Option<String>,
     tls: TlsFiles,
-    connection: Mutex<Option<BufReader<Stream>>>,
+    connection: Mutex<Option<BufReader<Connection>>>,
     /// How long the daemon may take to send or to accept bytes.
     timeout: OnceLock<Duration>,
 }
@@ -66,8 +68,8 @@ impl Client {
         stripped: Option<&str>,
         tls: &TlsFiles,
     ) -> Result<Self, ClientError> {
-        let address = Address::parse(name)?;
-        let connection = address.connect(tls)?;
+        let address = address::parse(name)?;
+        let connection = address::connect(&address, tls)?;
         Ok(Self {
             name: name.to_owned(),
             address,
@@ -86,7 +88,7 @@ impl Client {
     pub fn set_timeout(&self, timeout: Duration) -> Result<(), ClientError> {
         let timeout = self.timeout.get_or_init(|| timeout);
         let held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        held.as_ref().map_or(Ok(()), |connection| connection.get_ref().set_timeout(*timeout))?;
+        held.as_ref().map_or(Ok(()), |connection| bound(connection.get_ref(), *timeout))?;
         Ok(())
     }
 
@@ -120,15 +122,15 @@ impl Client {
     /// Talks to the daemon; the connection is kept unless it broke.
     fn converse<T>(
         &self,
-        talk: impl FnOnce(&mut BufReader<Stream>) -> Result<T, ClientError>,
+        talk: impl FnOnce(&mut BufReader<Connection>) -> Result<T, ClientError>,
     ) -> Result<T, ClientError> {
         let mut held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let mut connection = match held.take() {
             Some(connection) => connection,
             None => {
-                let stream = self.address.connect(&self.tls)?;
+                let stream = address::connect(&self.address, &self.tls)?;
                 if let Some(timeout) = self.timeout.get() {
-                    stream.set_timeout(*timeout)?;
+                    bound(&stream, *timeout)?;
                 }
                 BufReader::new(stream)
             }
@@ -328,6 +330,12 @@ impl Client {
     }
 }
 
+/// Bounds how long the daemon may take to send or to accept bytes.
+fn bound(connection: &Connection, timeout: Duration) -> std::io::Result<()> {
+    connection.set_read_timeout(Some(timeout))?;
+    connection.set_write_timeout(Some(timeout))
+}
+
 /// The words of each command that hands over readings of a file: as many as fit.
 fn commands<'a, T: AsRef<str>>(path: &'a str, readings: &'a [T]) -> Vec<Vec<&'a str>> {
     let mut all = Vec::new();
@@ -363,10 +371,10 @@ fn command(words: &[&str]) -> Result<String, ClientError> {
     }
 }
 
-fn send(connection: &mut BufReader<Stream>, bytes: &[u8]) -> Result<(), ClientError> {
+fn send(connection: &mut BufReader<Connection>, bytes: &[u8]) -> Result<(), ClientError> {
     let Err(error) = connection.get_mut().write_all(bytes) else { return Ok(()) };
     // A daemon that refuses a certificate says so after the handshake, and then ends.
-    if matches!(connection.get_ref(), Stream::Encrypted(_))
+    if connection.get_ref().is_encrypted()
         && let Err(refusal) = connection.fill_buf()
         && connection::reason(&refusal).is_some()
     {

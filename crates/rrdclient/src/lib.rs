@@ -13,7 +13,7 @@ mod client;
 mod error;
 mod reply;
 
-pub use address::{Address, TlsFiles};
+pub use address::TlsFiles;
 pub use client::{Client, CreateRequest, RefusedUpdate};
 pub use error::ClientError;
 pub use reply::{FetchReply, InfoField, Reply};

@@ -2,10 +2,9 @@
 //! `server[:port]` to listen.
 
 use std::io;
-use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::tcp::resolve;
+use crate::tcp::connect;
 use crate::{LineSocket, ListenerSink, Sink};
 
 /// collectl's default port.
@@ -123,13 +122,6 @@ impl LiveAddress {
             }
         }
     }
-}
-
-fn connect(host: &str, port: u16, timeout: Duration) -> io::Result<TcpStream> {
-    let address = resolve(host, port)?;
-    let stream = TcpStream::connect_timeout(&address, timeout)?;
-    stream.set_write_timeout(Some(timeout))?;
-    Ok(stream)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! TCP: a connection that stays open, and is opened again after a failure.  One `write` a message.
 
 use std::io::{self, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use crate::{Message, Transport};
@@ -25,10 +25,7 @@ impl TcpTransport {
 
     fn connected(&mut self) -> io::Result<&mut TcpStream> {
         if self.connection.is_none() {
-            let address = resolve(&self.host, self.port)?;
-            let connection = TcpStream::connect_timeout(&address, TIMEOUT)?;
-            connection.set_write_timeout(Some(TIMEOUT))?;
-            self.connection = Some(connection);
+            self.connection = Some(connect(&self.host, self.port, TIMEOUT)?);
         }
         self.connection.as_mut().ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
@@ -49,10 +46,11 @@ impl Transport for TcpTransport {
     }
 }
 
-/// The first address of a host name.
-pub(crate) fn resolve(host: &str, port: u16) -> io::Result<SocketAddr> {
-    let unknown = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    (host, port).to_socket_addrs()?.next().ok_or_else(unknown)
+/// Connects to a host by name or address; the time is also that of each write.
+pub(crate) fn connect(host: &str, port: u16, timeout: Duration) -> io::Result<TcpStream> {
+    let stream = connection::connect_tcp(connection::resolve(host, port)?, Some(timeout))?;
+    stream.set_write_timeout(Some(timeout))?;
+    Ok(stream)
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-use crate::tcp::resolve;
 use crate::{Message, Transport};
 
 /// Sends payloads as datagrams.
@@ -19,7 +18,8 @@ impl UdpTransport {
     /// # Errors
     /// The name has no address, or the socket cannot be created.
     pub fn open(host: &str, port: u16) -> io::Result<Self> {
-        let address = resolve(host, port)?;
+        let unknown = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        let address = connection::resolve(host, port)?.next().ok_or_else(unknown)?;
         let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
         Ok(UdpTransport { socket: UdpSocket::bind(any)?, address })
     }

@@ -19,7 +19,7 @@ use crate::end_signals::{self, End};
 use crate::record::daemon::{PidFile, User, leave};
 use crate::server_tls::ServerTlsArguments;
 use connection::ServerTls;
-use sockets::{Place, Rights};
+use sockets::Rights;
 
 /// Exit code of every error, as rrdcached's.
 pub(crate) const FAILURE: u8 = 1;
@@ -256,11 +256,11 @@ fn begin(
     // Sockets that systemd gives replace those of -l.
     if listeners.is_empty() {
         for (address, rights) in sockets {
-            listeners.extend(Place::parse(address)?.listen(rights, tls)?);
+            listeners.extend(sockets::listen(&sockets::parse(address)?, rights, tls)?);
         }
     }
     if let Some(address) = &options.metrics {
-        let opened = Place::parse(address)?.listen(&Rights::default(), tls)?;
+        let opened = sockets::listen(&sockets::parse(address)?, &Rights::default(), tls)?;
         listeners.extend(opened.into_iter().map(|mut listener| {
             listener.purpose = Purpose::Metrics;
             listener

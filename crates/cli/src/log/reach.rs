@@ -4,11 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use connection::ClientTls;
-use log_protocol::address::LogAddress;
+use connection::{Address, ClientTls, Connection};
 use log_protocol::auth;
-use log_protocol::connection::LogConnection;
 use log_protocol::handshake::{FrameReader, Hello, PeerRole, greet_server};
+use log_protocol::parse_address;
 
 /// How long a server may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -39,19 +38,19 @@ impl ReachArguments {
     }
 
     /// What TLS needs to reach this address, if it is encrypted.
-    pub(crate) fn tls(&self, to: &LogAddress) -> anyhow::Result<Option<ClientTls>> {
+    pub(crate) fn tls(&self, to: &Address) -> anyhow::Result<Option<ClientTls>> {
         let own = self.tls_cert.as_deref().zip(self.tls_key.as_deref());
-        match (&self.tls_ca, to) {
-            (None, LogAddress::Tls(_)) => bail!("{to}: an address with tls: needs --tls-ca"),
+        match (&self.tls_ca, to.is_encrypted()) {
+            (None, true) => bail!("{to}: an address with tls: needs --tls-ca"),
             (None, _) => Ok(None),
-            (Some(authority), LogAddress::Tls(_)) => Ok(Some(ClientTls::load(authority, own)?)),
+            (Some(authority), true) => Ok(Some(ClientTls::load(authority, own)?)),
             // Nobody is to believe that a connection is encrypted that is not.
             (Some(_), _) => bail!("{to} is not encrypted: --tls-ca is for tls:HOST:PORT"),
         }
     }
 
     /// A connection that asks.
-    pub(crate) fn connect(&self, to: &str) -> anyhow::Result<(FrameReader, LogConnection)> {
+    pub(crate) fn connect(&self, to: &str) -> anyhow::Result<(FrameReader, Connection)> {
         let address = address(to)?;
         let (secret, tls) = (self.secret()?, self.tls(&address)?);
         let hello = Hello { role: PeerRole::Admin, proxy: [0; 16], host: String::new() };
@@ -66,6 +65,6 @@ pub(crate) fn secret(path: Option<&PathBuf>) -> anyhow::Result<Option<Vec<u8>>> 
     Ok(Some(secret.with_context(|| format!("cannot read {}", path.display()))?))
 }
 
-pub(crate) fn address(text: &str) -> anyhow::Result<LogAddress> {
-    LogAddress::parse(text).map_err(anyhow::Error::msg)
+pub(crate) fn address(text: &str) -> anyhow::Result<Address> {
+    parse_address(text).map_err(anyhow::Error::msg)
 }

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use connection::Address;
 use log_central::{AdmissionLimits, Central, CentralSettings};
-use log_protocol::address::LogAddress;
 use log_protocol::auth;
 use log_proxy::Spool;
 use log_proxy::{Proxy, ProxySettings, ProxyWaker};
@@ -206,15 +206,15 @@ pub(crate) fn central(arguments: &CentralArguments) -> anyhow::Result<ExitCode> 
     let mut sockets = Vec::new();
     for text in &arguments.listen {
         let address = address(text)?;
-        if tls.is_none() && matches!(address, LogAddress::Tls(_)) {
+        if tls.is_none() && address.is_encrypted() {
             bail!("{address}: an address with tls: needs --tls-cert and --tls-key");
         }
         let listener = address.listen(tls.as_ref());
         let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
-        if let Some(port) = listener.port()? {
+        if let Some(port) = listener.socket.port()? {
             crate::stderr::message(format_args!("listening on port {port}"));
         }
-        if let LogAddress::Unix(path) = address {
+        if let Address::Unix(path) = address {
             sockets.push(path);
         }
         listeners.push(listener);

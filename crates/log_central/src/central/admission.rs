@@ -7,13 +7,13 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::central::CentralSettings;
+use connection::{Connection, Place, Quota};
 use log_protocol::clock;
-use log_protocol::connection::LogConnection;
 use log_protocol::cost::{self, OwnCost};
 use log_protocol::frame::{Head, StreamMark};
 use log_protocol::record;
@@ -143,18 +143,18 @@ pub(super) struct Inner {
 
 /// What is written to a connection, by one thread at a time.
 pub(super) struct PeerWriter {
-    connection: Mutex<LogConnection>,
-    ending: LogConnection,
+    connection: Mutex<Connection>,
+    ending: Connection,
 }
 
 impl PeerWriter {
-    pub(super) fn lock(&self) -> MutexGuard<'_, LogConnection> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Connection> {
         // A thread that panicked has written a part of a frame, which the peer recognises.
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `None` while another thread writes.
-    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, LogConnection>> {
+    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Connection>> {
         match self.connection.try_lock() {
             Ok(connection) => Some(connection),
             Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
@@ -177,9 +177,9 @@ pub(crate) struct Shared {
     pub(super) room: Condvar,
     pub(super) settings: CentralSettings,
     is_stopping: Arc<AtomicBool>,
-    peers: AtomicUsize,
-    newcomers: AtomicUsize,
-    queries: AtomicUsize,
+    peers: Quota,
+    newcomers: Quota,
+    queries: Quota,
     /// A batch was written.
     written: Condvar,
     pub(super) store: [u8; 16],
@@ -246,11 +246,11 @@ impl Shared {
             inner: Mutex::new(inner),
             work: Condvar::new(),
             room: Condvar::new(),
-            settings,
             is_stopping,
-            peers: AtomicUsize::new(0),
-            newcomers: AtomicUsize::new(0),
-            queries: AtomicUsize::new(0),
+            peers: Quota::new(settings.limits.connections),
+            newcomers: Quota::new(settings.limits.newcomers),
+            queries: Quota::new(settings.limits.queries),
+            settings,
             written: Condvar::new(),
             folder: store.folder().to_owned(),
             store: store.id(),
@@ -289,43 +289,21 @@ impl Shared {
 
     /// Runs a question's answer, unless there are too many already.
     pub(super) fn within_queries<T>(&self, run: impl FnOnce() -> T) -> Option<T> {
-        let before = self.queries.fetch_add(1, Ordering::AcqRel);
-        let done = (before < self.settings.limits.queries).then(run);
-        self.queries.fetch_sub(1, Ordering::AcqRel);
-        done
+        let _place = self.queries.take()?;
+        Some(run())
     }
 
     pub(super) fn counters(&self) -> CentralCounters {
         let mut counters = self.lock().counters;
-        counters.connections = self.peers.load(Ordering::Relaxed) as u64;
+        counters.connections = self.peers.taken() as u64;
         counters.cost = OwnCost::read();
         counters
     }
 
-    /// Whether one more connection may be served.
-    pub(super) fn add_peer(&self) -> bool {
-        let before = self.peers.fetch_add(1, Ordering::AcqRel);
-        if before >= self.settings.limits.connections {
-            self.remove_peer();
-            return false;
-        }
-        // Who says nothing takes no place from those that have shown who they are.
-        let before = self.newcomers.fetch_add(1, Ordering::AcqRel);
-        if before >= self.settings.limits.newcomers {
-            self.remove_newcomer();
-            self.remove_peer();
-            return false;
-        }
-        true
-    }
-
-    pub(super) fn remove_peer(&self) {
-        self.peers.fetch_sub(1, Ordering::AcqRel);
-    }
-
-    /// A connection has shown who it is, or has failed to.
-    pub(super) fn remove_newcomer(&self) {
-        self.newcomers.fetch_sub(1, Ordering::AcqRel);
+    /// The places of one more connection, and of one that has not shown who it is: who says nothing takes
+    /// no place from those that have.
+    pub(super) fn places(&self) -> Option<(Place, Place)> {
+        self.peers.take().zip(self.newcomers.take())
     }
 
     /// Says what is wrong with a peer: a record of the server, and a message.  A peer that tries
@@ -411,7 +389,7 @@ impl Shared {
     }
 
     /// Registers a connection for acknowledgements; gives its number.
-    pub(super) fn register(&self, writer: LogConnection, is_proxy: bool) -> u64 {
+    pub(super) fn register(&self, writer: Connection, is_proxy: bool) -> u64 {
         let mut inner = self.lock();
         let number = inner.next_peer;
         inner.next_peer += 1;

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use crate::central::admission::Shared;
 use crate::central::answer;
-use log_protocol::address::Arrival;
+use connection::{Connection, Keepalive, Peer, Place, ServerTls, Wait};
 use log_protocol::bytes::Cursor;
 use log_protocol::clock;
-use log_protocol::connection::{LogConnection, Wait};
 use log_protocol::frame::{self, FrameKind, Head, StreamMark};
 use log_protocol::handshake::{self, FrameReader, HandshakeError, PeerRole};
 use log_protocol::{GapReason, ProcessId, ProcessInfo, StreamInfo};
@@ -21,16 +20,24 @@ const FRAME: Duration = Duration::from_secs(60);
 /// How long a peer may leave what is written to it unread.
 const WRITE: Duration = Duration::from_secs(20);
 
+/// A client that has come, and has shown nothing yet.
+pub(super) struct Arrival {
+    pub(super) connection: Connection,
+    /// What it must speak, if anything.
+    pub(super) tls: Option<ServerTls>,
+    pub(super) from: Peer,
+    /// Held until it has shown who it is, or has failed to.
+    pub(super) newcomer: Place,
+}
+
 /// Serves a connection to its end.
 pub(super) fn run(shared: &Shared, arrival: Arrival) {
-    let from = arrival.from.clone();
-    match greet(shared, arrival) {
-        Err(error) => {
-            shared.remove_newcomer();
-            shared.complain(&format!("connection of {from}: {error}"));
-        }
+    let (from, newcomer) = (arrival.from, arrival.newcomer);
+    let greeted = greet(shared, arrival.connection, arrival.tls.as_ref());
+    drop(newcomer);
+    match greeted {
+        Err(error) => shared.complain(&format!("connection of {from}: {error}")),
         Ok((mut reader, writer, role)) => {
-            shared.remove_newcomer();
             let number = shared.register(writer, role == PeerRole::Proxy);
             let why = match serve(shared, &mut reader, number, role) {
                 Ok(Served::Refused(why)) => Some(why),
@@ -48,10 +55,17 @@ pub(super) fn run(shared: &Shared, arrival: Arrival) {
     }
 }
 
-type Greeted = (FrameReader, LogConnection, PeerRole);
+type Greeted = (FrameReader, Connection, PeerRole);
 
-fn greet(shared: &Shared, arrival: Arrival) -> Result<Greeted, HandshakeError> {
-    let connection = arrival.connection(clock::now() + HANDSHAKE)?;
+fn greet(
+    shared: &Shared,
+    connection: Connection,
+    tls: Option<&ServerTls>,
+) -> Result<Greeted, HandshakeError> {
+    let until = clock::now() + HANDSHAKE;
+    connection.keep_alive(&Keepalive::default())?;
+    let mut connection = connection.secured(tls, HANDSHAKE)?.polling()?;
+    connection.set_wait(Wait::Until(until));
     let mut writer = connection.clone();
     let mut reader = FrameReader::new(connection);
     let secret = shared.settings.secret.as_deref();

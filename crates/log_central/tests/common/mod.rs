@@ -16,8 +16,8 @@ use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use connection::Address;
 use log_central::{AdmissionLimits, Central, CentralSettings};
-use log_protocol::address::LogAddress;
 use log_protocol::{ProcessId, StreamId};
 use log_proxy::Spool;
 use log_proxy::{Proxy, ProxySettings};
@@ -113,7 +113,7 @@ pub(crate) fn proxy(folder: &Path, spool: &Path, socket: &Path) -> Proxy {
 pub(crate) fn settings(folder: &Path, socket: &Path) -> ProxySettings {
     ProxySettings {
         folders: vec![folder.to_owned()],
-        central: Some(LogAddress::Unix(socket.to_owned())),
+        central: Some(Address::Unix(socket.to_owned())),
         secret: None,
         tls: None,
         host: "host".to_owned(),
@@ -136,7 +136,7 @@ pub(crate) fn central(store: &Path, socket: &Path) -> Central {
         StoreSettings { segment_bytes: 1 << 20, sync: false, ..StoreSettings::default() };
     let (store, recovery) =
         Store::open(store, settings, log_protocol::auth::random().unwrap()).unwrap();
-    let listener = LogAddress::Unix(socket.to_owned()).listen(None).unwrap();
+    let listener = Address::Unix(socket.to_owned()).listen(None).unwrap();
     let settings = CentralSettings {
         secret: None,
         delay: Duration::from_millis(2),

@@ -9,9 +9,9 @@ use connection::ClientTls;
 
 use super::ProxyWaker;
 use crate::proxy::ProxySettings;
-use log_protocol::address::LogAddress;
+use connection::Address;
+use connection::{Connection, Wait};
 use log_protocol::clock;
-use log_protocol::connection::{LogConnection, Wait};
 use log_protocol::frame::{FrameKind, HEAD_BYTES, Head};
 use log_protocol::handshake::{HandshakeError, Hello, greet_server};
 
@@ -28,7 +28,7 @@ const RECEIVE_BYTES_MAX: usize = 4 << 20;
 /// Answers that may wait for a server that does not read them.
 const ANSWERS_BYTES_MAX: usize = 8 << 20;
 
-type Connected = Result<(LogConnection, Vec<u8>), HandshakeError>;
+type Connected = Result<(Connection, Vec<u8>), HandshakeError>;
 
 /// What a link is doing.
 enum State {
@@ -40,7 +40,7 @@ enum State {
 
 /// A connection that works.
 pub(super) struct Open {
-    connection: LogConnection,
+    connection: Connection,
     pub(super) out: Vec<u8>,
     sent: usize,
     input: Vec<u8>,
@@ -49,7 +49,7 @@ pub(super) struct Open {
 /// A link.
 pub(super) struct Link {
     /// `None`: there is none, and this never connects.
-    address: Option<LogAddress>,
+    address: Option<Address>,
     secret: Option<Vec<u8>>,
     tls: Option<ClientTls>,
     hello: Hello,
@@ -88,7 +88,7 @@ impl Link {
     }
 
     /// The connection, to wait for.
-    pub(super) fn connection(&self) -> Option<&LogConnection> {
+    pub(super) fn connection(&self) -> Option<&Connection> {
         if let State::Open(open) = &self.state { Some(&open.connection) } else { None }
     }
 
@@ -126,7 +126,7 @@ impl Link {
         }
     }
 
-    fn begin(&self, address: LogAddress) -> State {
+    fn begin(&self, address: Address) -> State {
         let (sender, receiver) = channel();
         let secret = self.secret.clone();
         let (hello, tls, waker) = (self.hello.clone(), self.tls.clone(), self.waker.clone());
@@ -154,7 +154,7 @@ impl Link {
 }
 
 fn connect(
-    address: &LogAddress,
+    address: &Address,
     secret: Option<&[u8]>,
     tls: Option<&ClientTls>,
     hello: &Hello,

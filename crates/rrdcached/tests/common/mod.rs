@@ -8,11 +8,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use connection::ListeningSocket;
 use rrd::header::Time;
 use rrdcached::protocol::Permissions;
 use rrdcached::{
     Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Purpose,
-    Server, Socket,
+    Server,
 };
 
 /// How long anything may take.
@@ -71,7 +72,7 @@ pub(crate) fn start_with(
     let socket = folder.join("socket");
     let _ = std::fs::remove_file(&socket);
     let listener = Listener {
-        socket: Socket::Unix(UnixListener::bind(&socket).expect("socket"), Some(socket)),
+        socket: ListeningSocket::Unix(UnixListener::bind(&socket).expect("socket"), Some(socket)),
         purpose: Purpose::Commands,
         permissions: Permissions::ALL,
         acknowledge,
