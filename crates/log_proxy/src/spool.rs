@@ -7,26 +7,26 @@
 //! kept aside under the name `….damaged`.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use log_protocol::GapReason;
-use log_protocol::bytes::u32_at;
 use log_protocol::frame::{self, FrameKind, HEAD_BYTES, Head, StreamMark};
 use log_protocol::{ProcessId, StreamId};
-use segments::{LockError, lock_folder};
+use segments::{
+    AppendFile, HEAD_BYTES as SEGMENT_HEAD, HeadError, LockError, SegmentHead, SegmentNames,
+    lock_folder,
+};
 
 /// A segment begins so.
 const MAGIC: [u8; 8] = *b"whitlogF";
 /// The version of the format.
 const VERSION: u32 = 1;
-/// Bytes of a segment's head.
-const SEGMENT_HEAD: usize = 64;
-/// How a segment's name ends.
-const ENDING: &str = ".spool";
+/// How segments are named.
+const NAMES: SegmentNames = SegmentNames { prefix: "", suffix: ".spool", is_hexadecimal: true };
 /// Bytes after which the next segment is begun.
 const SEGMENT_BYTES: u64 = 16 << 20;
 /// Bytes that are read at once.
@@ -103,9 +103,7 @@ pub(crate) struct Unsynced {
 #[derive(Debug)]
 struct Segment {
     number: u64,
-    file: Arc<File>,
-    path: PathBuf,
-    bytes: u64,
+    out: AppendFile,
     synced_bytes: u64,
     /// The mark that each stream must have before this segment may go.
     ends: HashMap<StreamId, u64>,
@@ -133,17 +131,19 @@ impl Spool {
         let lock = Some(lock(folder)?);
         let mut spool =
             Spool { folder: folder.to_owned(), lock, quota_bytes, ..Spool::none(new_id) };
-        let numbers = list(folder).map_err(fail)?;
+        let numbers = NAMES.list(folder).map_err(fail)?;
         for (at, number) in numbers.iter().enumerate() {
             let is_last = at + 1 == numbers.len();
             spool.next_number = number + 1;
-            let path = path_of(folder, *number);
+            let path = NAMES.path(folder, *number);
             let fail = |source| SpoolError::Io { path: path.clone(), source };
+            let out = AppendFile::open(&path).map_err(fail)?;
+            let head = read_head(&out).map_err(fail)?;
             // What a later version wrote is left as it is.
-            if let Some(version) = later_version(&path).map_err(fail)? {
+            if let Err(HeadError::Version(version)) = head {
                 return Err(SpoolError::Version { path, version });
             }
-            if let Some(segment) = spool.recover(*number, is_last).map_err(fail)? {
+            if let Some(segment) = spool.recover(*number, is_last, out, head.ok()).map_err(fail)? {
                 spool.segments.push_back(segment);
             }
         }
@@ -175,37 +175,29 @@ impl Spool {
     }
 
     /// Reads a segment again; `None` if it held nothing.
-    fn recover(&mut self, number: u64, is_last: bool) -> io::Result<Option<Segment>> {
-        let path = path_of(&self.folder, number);
-        let file = Arc::new(OpenOptions::new().read(true).write(true).open(&path)?);
-        let length = file.metadata()?.len();
-        let mut head = [0; SEGMENT_HEAD];
-        let is_whole = length >= SEGMENT_HEAD as u64 && file.read_exact_at(&mut head, 0).is_ok();
-        let is_sound = is_whole && is_head(&head);
-        if !is_sound && is_last && length <= SEGMENT_HEAD as u64 {
-            std::fs::remove_file(&path)?;
+    fn recover(
+        &mut self,
+        number: u64,
+        is_last: bool,
+        out: AppendFile,
+        head: Option<SegmentHead>,
+    ) -> io::Result<Option<Segment>> {
+        let (length, start) = (out.end, SEGMENT_HEAD as u64);
+        if head.is_none() && is_last && length <= start {
+            std::fs::remove_file(&out.path)?;
             return Ok(None);
         }
-        if is_sound {
-            self.id = head[32..48].try_into().unwrap_or_default();
-        } else {
-            self.damaged.push((path.clone(), 0, SEGMENT_HEAD as u64));
+        let mut segment = Segment::new(number, out);
+        match head {
+            Some(head) => self.id = head.folder,
+            None => {
+                segment.is_damaged = true;
+                self.damaged.push((segment.out.path.clone(), 0, start));
+            }
         }
-        let start = SEGMENT_HEAD as u64;
-        let ends = HashMap::new();
-        let mut segment = Segment {
-            number,
-            file,
-            path,
-            bytes: length,
-            synced_bytes: 0,
-            ends,
-            processes: HashSet::new(),
-            is_damaged: !is_sound,
-        };
         let mut walk = Walk { at: start, buffer: Vec::new() };
         let mut end = start;
-        while let Some(step) = walk.next(&segment.file, length)? {
+        while let Some(step) = walk.next(&segment.out.file, length)? {
             match step {
                 Step::Frame(head, true) => segment.note(&head),
                 // A write that was torn ends early: what is as long as it says was damaged later.
@@ -215,12 +207,12 @@ impl Spool {
                     if head.kind == FrameKind::Records {
                         self.damaged_records.push(head);
                     }
-                    self.damaged.push((segment.path.clone(), end, walk.at));
+                    self.damaged.push((segment.out.path.clone(), end, walk.at));
                 }
                 Step::Damage if is_last && walk.at >= length => break,
                 Step::Damage => {
                     segment.is_damaged = true;
-                    self.damaged.push((segment.path.clone(), end, walk.at));
+                    self.damaged.push((segment.out.path.clone(), end, walk.at));
                 }
             }
             end = walk.at;
@@ -228,13 +220,12 @@ impl Spool {
         if end < length {
             // A write that was torn begins with a sound head, if it is so long.
             let mut head = [0; HEAD_BYTES];
-            let is_long = segment.file.read_exact_at(&mut head, end).is_ok();
+            let is_long = segment.out.file.read_exact_at(&mut head, end).is_ok();
             if is_long && Head::decode(&head).is_err() {
-                std::fs::copy(&segment.path, segment.path.with_extension("damaged"))?;
-                self.damaged.push((segment.path.clone(), end, length));
+                std::fs::copy(&segment.out.path, segment.out.path.with_extension("damaged"))?;
+                self.damaged.push((segment.out.path.clone(), end, length));
             }
-            segment.file.set_len(end)?;
-            segment.bytes = end;
+            segment.out.cut(end)?;
         }
         Ok(Some(segment))
     }
@@ -242,7 +233,7 @@ impl Spool {
     /// Bytes of all segments.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.segments.iter().map(|segment| segment.bytes).sum()
+        self.segments.iter().map(|segment| segment.out.end).sum()
     }
 
     /// Appends whole frames, whose heads are given too, with one write.
@@ -259,16 +250,13 @@ impl Spool {
                 return Err(SpoolError::Quota(self.quota_bytes));
             }
         }
-        if self.segments.back().is_none_or(|last| last.bytes >= SEGMENT_BYTES) {
+        if self.segments.back().is_none_or(|last| last.out.end >= SEGMENT_BYTES) {
             self.begin_segment()?;
         }
         let Some(last) = self.segments.back_mut() else { return Ok(()) };
-        if let Err(source) = last.file.write_all_at(bytes, last.bytes) {
-            // What was written of it is cut; if that fails too, the next start cuts it.
-            let _ = last.file.set_len(last.bytes);
-            return Err(SpoolError::Io { path: last.path.clone(), source });
+        if let Err(source) = last.out.append(bytes) {
+            return Err(SpoolError::Io { path: last.out.path.clone(), source });
         }
-        last.bytes += bytes.len() as u64;
         heads.iter().for_each(|head| last.note(head));
         Ok(())
     }
@@ -277,38 +265,21 @@ impl Spool {
     #[must_use]
     pub fn segment_number(&self) -> u64 {
         match self.segments.back() {
-            Some(last) if last.bytes < SEGMENT_BYTES => last.number,
+            Some(last) if last.out.end < SEGMENT_BYTES => last.number,
             _ => self.next_number,
         }
     }
 
     fn begin_segment(&mut self) -> Result<(), SpoolError> {
-        let path = path_of(&self.folder, self.next_number);
-        let fail = |source| SpoolError::Io { path: path.clone(), source };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(true).mode(0o600);
-        let file = options.open(&path).map_err(fail)?;
-        let mut head = [0; SEGMENT_HEAD];
-        head[..8].copy_from_slice(&MAGIC);
-        head[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        head[16..24].copy_from_slice(&self.next_number.to_le_bytes());
-        head[32..48].copy_from_slice(&self.id);
-        let crc = crc32c::crc32c(&head[..60]);
-        head[60..].copy_from_slice(&crc.to_le_bytes());
-        if let Err(source) = file.write_all_at(&head, 0) {
-            let _ = std::fs::remove_file(&path);
-            return Err(SpoolError::Io { path, source });
-        }
-        self.segments.push_back(Segment {
-            number: self.next_number,
-            file: Arc::new(file),
-            path,
-            bytes: SEGMENT_HEAD as u64,
-            synced_bytes: 0,
-            ends: HashMap::new(),
-            processes: HashSet::new(),
-            is_damaged: false,
+        let path = NAMES.path(&self.folder, self.next_number);
+        let head = SegmentHead { number: self.next_number, created_ns: 0, folder: self.id };
+        let made = AppendFile::create(path.clone(), 0o600).and_then(|mut out| {
+            let done = out.append(&head.encode(MAGIC, VERSION));
+            // Without a head it is no segment.
+            done.map(|()| out).inspect_err(|_| drop(std::fs::remove_file(&path)))
         });
+        let out = made.map_err(|source| SpoolError::Io { path, source })?;
+        self.segments.push_back(Segment::new(self.next_number, out));
         self.next_number += 1;
         Ok(())
     }
@@ -418,7 +389,7 @@ impl Spool {
             if segment.number > place.segment {
                 *place = Place { segment: segment.number, at: SEGMENT_HEAD as u64 };
             }
-            if place.at >= segment.bytes {
+            if place.at >= segment.out.end {
                 if index + 1 == self.segments.len() {
                     return Ok(());
                 }
@@ -427,7 +398,7 @@ impl Spool {
             }
             let mut walk = Walk { at: place.at, buffer: Vec::new() };
             while out.len() < most
-                && let Some(step) = walk.next(&segment.file, segment.bytes)?
+                && let Some(step) = walk.next(&segment.out.file, segment.out.end)?
             {
                 let from = place.at;
                 place.at = walk.at;
@@ -456,7 +427,7 @@ impl Spool {
                 if is_sound {
                     let start = out.len();
                     out.resize(start + (walk.at - from) as usize, 0);
-                    segment.file.read_exact_at(&mut out[start..], from)?;
+                    segment.out.file.read_exact_at(&mut out[start..], from)?;
                 } else if head.kind == FrameKind::Records {
                     let lost = Head { kind: FrameKind::Lost, count: 0, ..head };
                     frame::put(out, lost, &(GapReason::Spool as u32).to_le_bytes());
@@ -468,11 +439,11 @@ impl Spool {
 
     /// The files that the disk may not have whole, to be synced.
     pub(crate) fn unsynced(&self) -> Vec<Unsynced> {
-        let behind = self.segments.iter().filter(|segment| segment.synced_bytes < segment.bytes);
+        let behind = self.segments.iter().filter(|segment| segment.synced_bytes < segment.out.end);
         let unsynced = behind.map(|segment| Unsynced {
-            file: Arc::clone(&segment.file),
+            file: Arc::clone(&segment.out.file),
             segment: segment.number,
-            bytes: segment.bytes,
+            bytes: segment.out.end,
         });
         unsynced.collect()
     }
@@ -488,6 +459,11 @@ impl Spool {
 }
 
 impl Segment {
+    fn new(number: u64, out: AppendFile) -> Self {
+        let (ends, processes) = (HashMap::new(), HashSet::new());
+        Segment { number, out, synced_bytes: 0, ends, processes, is_damaged: false }
+    }
+
     fn note(&mut self, head: &Head) {
         if !self.processes.contains(&head.stream.process) {
             self.processes.insert(head.stream.process);
@@ -506,9 +482,9 @@ impl Segment {
     fn remove(&self) {
         // What cannot be removed is read again after the next start, and recognised.
         let _ = if self.is_damaged {
-            std::fs::rename(&self.path, self.path.with_extension("damaged"))
+            std::fs::rename(&self.out.path, self.out.path.with_extension("damaged"))
         } else {
-            std::fs::remove_file(&self.path)
+            std::fs::remove_file(&self.out.path)
         };
     }
 }
@@ -604,42 +580,18 @@ impl Walk {
     }
 }
 
-/// Whether a segment begins so, of whatever version.
-fn is_head(head: &[u8; SEGMENT_HEAD]) -> bool {
-    head[..8] == MAGIC && u32_at(head, 60) == crc32c::crc32c(&head[..60])
-}
-
-/// The version of a segment that another version wrote.
-fn later_version(path: &Path) -> io::Result<Option<u32>> {
+/// The head of a segment, if it has a sound one of this version.
+fn read_head(segment: &AppendFile) -> io::Result<Result<SegmentHead, HeadError>> {
     let mut head = [0; SEGMENT_HEAD];
-    match File::open(path)?.read_exact_at(&mut head, 0) {
-        Ok(()) => {
-            Ok(Some(u32_at(&head, 8)).filter(|version| is_head(&head) && *version != VERSION))
-        }
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+    match segment.file.read_exact_at(&mut head, 0) {
+        Ok(()) => Ok(SegmentHead::decode(&head, MAGIC, VERSION)),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Err(HeadError::Unsound)),
         Err(error) => Err(error),
     }
 }
 
-fn path_of(folder: &Path, number: u64) -> PathBuf {
-    folder.join(format!("{number:016x}{ENDING}"))
-}
-
-fn list(folder: &Path) -> io::Result<Vec<u64>> {
-    let mut numbers = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let name = entry?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_suffix(ENDING));
-        let number = number.and_then(|number| u64::from_str_radix(number, 16).ok());
-        // There must be one after the last.
-        numbers.extend(number.filter(|number| *number < u64::MAX));
-    }
-    numbers.sort_unstable();
-    Ok(numbers)
-}
-
 fn lock(folder: &Path) -> Result<File, SpoolError> {
-    lock_folder(folder, 0o600).map_err(|error| match error {
+    lock_folder(folder, "lock", 0o600).map_err(|error| match error {
         LockError::InUse => SpoolError::InUse(folder.to_owned()),
         LockError::Io(path, source) => SpoolError::Io { path, source },
     })

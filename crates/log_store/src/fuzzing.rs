@@ -4,8 +4,9 @@
 use log_protocol::bytes::{u32_at, u64_at};
 use log_protocol::fuzzing::{mend_head, places_of};
 use log_protocol::{ProcessId, ProcessInfo};
+use segments::SegmentHead;
 
-use crate::store::segment::SegmentHead;
+use crate::store::segment;
 use crate::store::{BLOCK_STREAM_BYTES, BlockIndex, Chunk, ProcessPart, RUN_BYTES, StreamPart};
 
 /// The bytes with the checksums of a store's segment, its chunks and their blocks.
@@ -45,8 +46,8 @@ fn mend_chunk(bytes: &mut [u8], at: usize, table_end: usize) {
 /// and streams as the index says (u16 each), a time.
 #[must_use]
 pub fn store_around(bytes: &[u8]) -> Vec<u8> {
-    let head = SegmentHead { number: 0, store: [6; 16], created_ns: 1 };
-    let mut out = head.encode().to_vec();
+    let head = SegmentHead { number: 0, created_ns: 1, folder: [6; 16] };
+    let mut out = head.encode(segment::MAGIC, segment::VERSION).to_vec();
     let Some((numbers, raw)) = bytes.split_first_chunk::<8>() else { return out };
     let word = u64_at(numbers, 0);
     let part = |shift: u64| (word >> shift) as u32 & 0xFFFF;

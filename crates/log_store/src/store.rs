@@ -16,10 +16,10 @@ pub(crate) mod segment;
 mod state;
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub(crate) use batch::split_block;
 pub use batch::{CommitBatch, LostPart, RecordsPart};
@@ -33,8 +33,8 @@ pub use state::DICTIONARY_BYTES_MAX;
 use batch::{Builder, Merge};
 use log_protocol::{DICTIONARY, GapReason, ProcessId, ProcessInfo, StreamId};
 use open_segment::OpenSegment;
-use segment::{Segment, SegmentHead};
-use segments::{LockError, lock_folder};
+use segment::Segment;
+use segments::{AppendFile, LockError, SegmentHead, lock_folder, sync_folder};
 use state::{State, StreamState};
 
 /// How a store is written.
@@ -144,11 +144,11 @@ impl Store {
     fn recover(&mut self) -> Result<Recovery, StoreError> {
         let folder = self.folder.clone();
         let mut recovery = Recovery::default();
-        let numbers = segment::list(&folder).map_err(|e| self.error(&folder, e))?;
+        let numbers = segment::NAMES.list(&folder).map_err(|e| self.error(&folder, e))?;
         self.next_segment = numbers.last().map_or(0, |last| last + 1);
         let begin = self.newest_checkpoint(&numbers)?;
         for (at, number) in numbers.iter().enumerate().skip(begin) {
-            let path = segment::path_of(&folder, *number);
+            let path = segment::NAMES.path(&folder, *number);
             let opened = Segment::open(&path).map_err(|e| self.error(&path, e))?;
             let Some(mut segment) = opened else {
                 // Nothing was committed to it: its name is used again.
@@ -158,14 +158,14 @@ impl Store {
                 }
                 continue;
             };
-            self.id = segment.head.store;
+            self.id = segment.head.folder;
             let replayed = self.state.replay(&mut segment).map_err(|e| self.error(&path, e))?;
             let length = segment.file.metadata().map_err(|e| self.error(&path, e))?.len();
             let damage = replayed.damage.iter().map(|(from, to)| (path.clone(), *from, *to));
             recovery.damaged.extend(damage);
             if at + 1 == numbers.len() {
                 recovery.cut_bytes = length - replayed.end;
-                self.reopen(path, replayed.end)?;
+                self.reopen(&path, replayed.end)?;
             } else if length > replayed.end {
                 recovery.damaged.push((path, replayed.end, length));
             }
@@ -176,7 +176,7 @@ impl Store {
     /// The index of the newest segment that begins with a checkpoint; 0 if none does.
     fn newest_checkpoint(&self, numbers: &[u64]) -> Result<usize, StoreError> {
         for (at, number) in numbers.iter().enumerate().rev() {
-            let path = segment::path_of(&self.folder, *number);
+            let path = segment::NAMES.path(&self.folder, *number);
             let opened = Segment::open(&path).map_err(|e| self.error(&path, e))?;
             let Some(mut segment) = opened else { continue };
             let first = segment.next(false).map_err(|e| self.error(&path, e))?;
@@ -189,14 +189,14 @@ impl Store {
         Ok(0)
     }
 
-    fn reopen(&mut self, path: PathBuf, bytes: u64) -> Result<(), StoreError> {
-        let file = OpenOptions::new().read(true).write(true).open(&path);
-        let file = file.map_err(|e| self.error(&path, e))?;
-        file.set_len(bytes).map_err(|e| self.error(&path, e))?;
+    fn reopen(&mut self, path: &Path, bytes: u64) -> Result<(), StoreError> {
+        let fail = |source| StoreError::Io { path: path.to_owned(), source };
+        let mut out = AppendFile::open(path).map_err(fail)?;
+        out.cut(bytes).map_err(fail)?;
         if self.settings.sync {
-            file.sync_data().map_err(|e| self.error(&path, e))?;
+            out.file.sync_data().map_err(fail)?;
         }
-        self.segment = Some(OpenSegment::new(file, path, bytes, self.settings.sync));
+        self.segment = Some(OpenSegment::new(out, self.settings.sync));
         Ok(())
     }
 
@@ -268,11 +268,9 @@ impl Store {
 
     /// The file that another thread is to sync, and how many bytes of it are written; `None`: the disk
     /// has everything, or nobody waits for it.  One at a time, and [`Store::end_sync`] after it.
-    ///
-    /// # Errors
-    /// If the system has no descriptor for it.
-    pub fn begin_sync(&self) -> Result<Option<(File, u64)>, StoreError> {
-        self.segment.as_ref().map_or(Ok(None), OpenSegment::begin_sync)
+    #[must_use]
+    pub fn begin_sync(&self) -> Option<(Arc<File>, u64)> {
+        self.segment.as_ref().and_then(OpenSegment::begin_sync)
     }
 
     /// Takes the end of a sync, which was about so many bytes: the batches that they hold are safe.
@@ -405,23 +403,21 @@ impl Store {
     /// Begins a segment: its head and a checkpoint.
     fn begin_segment(&mut self, now_ns: u64) -> Result<(), StoreError> {
         let number = self.next_segment;
-        let path = segment::path_of(&self.folder, number);
+        let path = segment::NAMES.path(&self.folder, number);
         let fail = |source| StoreError::Io { path: path.clone(), source };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(true).mode(0o640);
-        let file = options.open(&path).map_err(fail)?;
-        let head = SegmentHead { number, store: self.id, created_ns: now_ns };
+        let out = AppendFile::create(path.clone(), 0o640).map_err(fail)?;
+        let head = SegmentHead { number, created_ns: now_ns, folder: self.id };
         let mut chunk = self.checkpoint(now_ns);
         self.buffer.clear();
-        self.buffer.extend_from_slice(&head.encode());
+        self.buffer.extend_from_slice(&head.encode(segment::MAGIC, segment::VERSION));
         chunk.encode(&mut self.buffer);
         for part in &chunk.processes {
             self.buffer.extend_from_slice(&self.state.processes[&part.info.id].dictionary);
         }
-        let mut open = OpenSegment::new(file, path.clone(), 0, self.settings.sync);
+        let mut open = OpenSegment::new(out, self.settings.sync);
         let written = open.append(&self.buffer).and_then(|()| open.sync());
         let has_name = || match self.settings.sync {
-            true => File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(fail),
+            true => sync_folder(&self.folder).map_err(fail),
             false => Ok(()),
         };
         if let Err(error) = written.and_then(|()| has_name()) {
@@ -504,7 +500,7 @@ impl<'a> Loggers<'a> {
 }
 
 fn lock(folder: &Path) -> Result<File, StoreError> {
-    lock_folder(folder, 0o640).map_err(|error| match error {
+    lock_folder(folder, "lock", 0o640).map_err(|error| match error {
         LockError::InUse => StoreError::InUse(folder.to_owned()),
         LockError::Io(path, source) => StoreError::Io { path, source },
     })
@@ -543,14 +539,14 @@ mod tests {
         let (mut store, _) = Store::open(folder, StoreSettings::default(), [1; 16]).unwrap();
         let mut log = OwnLog::new([2; 16], "host".to_owned());
         store.write(&batch(&mut log, "one"), 1).unwrap();
-        let (file, bytes) = store.begin_sync().unwrap().unwrap();
+        let (file, bytes) = store.begin_sync().unwrap();
         store.write(&batch(&mut log, "two"), 2).unwrap();
         assert_eq!(shown(folder), 2);
         store.end_sync(bytes, file.sync_data()).unwrap();
-        assert!(store.begin_sync().unwrap().is_some());
+        assert!(store.begin_sync().is_some());
         store.write(&batch(&mut log, "three"), 3).unwrap();
         store.sync().unwrap();
-        assert!(store.begin_sync().unwrap().is_none());
+        assert!(store.begin_sync().is_none());
         drop(store);
         assert_eq!(shown(folder), 3);
     }

@@ -15,17 +15,20 @@ use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+
+use segments::{SegmentNames, SharedFile, is_own_file, sync_folder};
 
 use crate::cache::Entry;
 use crate::locks::lock;
 use crate::paths::{self, PathRules};
 
-/// Names of files begin so, and continue with the number in 16 digits.
-const PREFIX: &str = "whit.heads.";
+/// How files are named.
+const NAMES: SegmentNames =
+    SegmentNames { prefix: "whit.heads.", suffix: "", is_hexadecimal: false };
 const MAGIC: &[u8; 16] = b"whit rrd heads 1";
 /// Magic number, the boot in 44 bytes, a checksum of both.
 const START_BYTES: usize = 64;
@@ -52,8 +55,7 @@ pub(crate) struct Heads {
 pub(crate) struct HeadFile {
     /// Also the number of the checkpoint, from 1.
     number: u64,
-    file: File,
-    end: Mutex<u64>,
+    file: SharedFile,
 }
 
 /// While it lives there is no checkpoint.
@@ -78,7 +80,7 @@ impl Heads {
         let (restored, refused) = restore(&found, &own, rules)?;
         let number = found.last().map_or(0, |(number, _)| *number) + 1;
         if let Some(above) = folder.parent() {
-            File::open(above)?.sync_all()?;
+            sync_folder(above)?;
         }
         let heads = Self {
             folder: folder.to_owned(),
@@ -130,7 +132,7 @@ impl Heads {
     ) -> io::Result<()> {
         File::open(path)?.sync_all()?;
         for folder in path.ancestors().skip(1).take_while(|folder| folder.starts_with(base)) {
-            File::open(folder)?.sync_all()?;
+            sync_folder(folder)?;
         }
         let mut bytes = Vec::new();
         push_record(&mut bytes, path, 0, &[]);
@@ -164,35 +166,22 @@ impl Heads {
         for (_, path) in found(&self.folder)?.iter().filter(|(own, _)| *own < number) {
             std::fs::remove_file(path)?;
         }
-        File::open(&self.folder)?.sync_all()
+        sync_folder(&self.folder)
     }
 }
 
 impl HeadFile {
     fn create(folder: &Path, number: u64, boot: &[u8]) -> io::Result<Self> {
-        let path = folder.join(format!("{PREFIX}{number:016}"));
-        let mut options = OpenOptions::new();
-        let file = options.write(true).create_new(true).mode(0o600).open(path)?;
         let mut start = [&MAGIC[..], boot].concat();
         start.extend_from_slice(&crc32c::crc32c(&start).to_le_bytes());
-        file.write_all_at(&start, 0)?;
-        file.sync_data()?;
-        File::open(folder)?.sync_all()?;
-        Ok(Self { number, file, end: Mutex::new(start.len() as u64) })
+        let file = SharedFile::create(&NAMES.path(folder, number), &start)?;
+        Ok(Self { number, file })
     }
 
     /// Appends records, and waits until the disk has them.
     fn append(&self, records: &[u8]) -> io::Result<()> {
-        {
-            let mut end = lock(&self.end);
-            if let Err(error) = self.file.write_all_at(records, *end) {
-                // What was written of it must not stay in front of the next record.
-                self.file.set_len(*end)?;
-                return Err(error);
-            }
-            *end += records.len() as u64;
-        }
-        self.file.sync_data()
+        self.file.append(records)?;
+        self.file.sync()
     }
 }
 
@@ -226,23 +215,15 @@ fn push_record(bytes: &mut Vec<u8>, path: &Path, file_bytes: u64, head: &[u8]) {
 
 /// Files of heads in a folder, oldest first.
 fn found(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
-    let mut all = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str());
-        let number = name.and_then(|name| name.strip_prefix(PREFIX)?.parse().ok());
-        if let Some(number) = number {
-            let metadata = std::fs::symlink_metadata(&path)?;
-            let own = rustix::process::geteuid().as_raw();
-            if !metadata.is_file() || metadata.uid() != own || metadata.mode() & 0o022 != 0 {
-                let text = format!("{} is not this user's alone", path.display());
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
-            }
-            all.push((number, path));
+    let own = |number| {
+        let path = NAMES.path(folder, number);
+        if !is_own_file(&path)? {
+            let text = format!("{} is not this user's alone", path.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
         }
-    }
-    all.sort();
-    Ok(all)
+        Ok((number, path))
+    };
+    NAMES.list(folder)?.into_iter().map(own).collect()
 }
 
 /// Where a head lies: index of the file, offset and length of the record's body.

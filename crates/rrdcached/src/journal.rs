@@ -10,16 +10,14 @@
 //! A segment names each file once and then uses its number.  It is removed once every reading in it
 //! is in its file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
 use rrd::header::Time;
-use rustix::fs::{FlockOperation, flock};
+use segments::{LockError, SegmentNames, SharedFile, is_own_file, lock_folder};
 
 use crate::locks::lock;
 
@@ -55,18 +53,15 @@ pub enum JournalError {
     Foreign(PathBuf),
 }
 
-/// Names of segments begin so, and continue with the number in 16 digits.
-const SEGMENT_PREFIX: &str = "whit.journal.";
+/// How segments are named.
+const SEGMENTS: SegmentNames =
+    SegmentNames { prefix: "whit.journal.", suffix: "", is_hexadecimal: false };
 /// Names of rrdcached's journals begin so.
 const TEXT_PREFIX: &str = "rrd.journal.";
 /// Held by the process that uses the folder.
 const LOCK_NAME: &str = "whit.journal.lock";
 /// A longer segment is followed by another: replay reads a segment into memory.
 const SEGMENT_BYTES: u64 = 64 << 20;
-
-/// Zeros that are written ahead in a segment whose blocks are waited for: a sync that has them to
-/// write takes a millisecond longer.
-const ROOM_BYTES: u64 = 1 << 20;
 
 /// A file's name as a journal knows it.
 #[derive(Debug)]
@@ -89,109 +84,21 @@ impl Name {
 pub(crate) struct Segment {
     number: u64,
     path: PathBuf,
-    file: File,
-    tail: Mutex<Tail>,
-    sync: Mutex<SyncState>,
-    synced: Condvar,
+    file: SharedFile,
     /// Chunks that are open: what they hold may still be appended.
     users: AtomicUsize,
 }
 
-/// The end of a segment, in bytes from its beginning.
-#[derive(Debug)]
-struct Tail {
-    /// Where the next block goes.
-    end: u64,
-    /// Where the zeros end that follow.
-    room: u64,
-}
-
-#[derive(Debug, Default)]
-struct SyncState {
-    /// Bytes that the disk has.
-    bytes: u64,
-    is_running: bool,
-    /// Whether a sync failed.  The system may have dropped what it could not write, and a later
-    /// sync would not say so.
-    has_failed: bool,
-}
-
 impl Segment {
     fn create(folder: &Path, number: u64) -> io::Result<Self> {
-        let path = folder.join(format!("{SEGMENT_PREFIX}{number:016}"));
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-        let head = record::head(number);
-        file.write_all_at(&head, 0)?;
-        file.sync_data()?;
-        File::open(folder)?.sync_all()?;
-        let end = head.len() as u64;
-        let tail = Mutex::new(Tail { end, room: end });
-        let sync = Mutex::new(SyncState::default());
-        let (synced, users) = (Condvar::new(), AtomicUsize::new(0));
-        Ok(Self { number, path, file, tail, sync, synced, users })
+        let path = SEGMENTS.path(folder, number);
+        let file = SharedFile::create(&path, &record::head(number))?;
+        Ok(Self { number, path, file, users: AtomicUsize::new(0) })
     }
 
-    /// Appends a block; gives where it ends.
-    fn append(&self, block: &[u8]) -> io::Result<u64> {
-        let mut tail = lock(&self.tail);
-        if let Err(error) = self.file.write_all_at(block, tail.end) {
-            // What was written of it must not stay in front of the next block.
-            tail.room = tail.end;
-            self.file.set_len(tail.end)?;
-            return Err(error);
-        }
-        tail.end += block.len() as u64;
-        Ok(tail.end)
-    }
-
-    /// Where it ends.
-    fn end(&self) -> u64 {
-        lock(&self.tail).end
-    }
-
-    /// Writes zeros where the next blocks go, so that a sync of these has no new size and no new
-    /// place to write: with ext4 it takes a third less time.
-    fn make_room(&self) {
-        let mut tail = lock(&self.tail);
-        if tail.end.saturating_add(ROOM_BYTES / 8) <= tail.room {
-            return;
-        }
-        let start = tail.end.max(tail.room);
-        let zeros = vec![0; ROOM_BYTES as usize];
-        tail.room = match self.file.write_all_at(&zeros, start) {
-            Ok(()) => start + ROOM_BYTES,
-            // Blocks need what is left of the disk; without room syncs take longer, no more.
-            Err(_) => {
-                let _ = self.file.set_len(tail.end);
-                u64::MAX
-            }
-        };
-    }
-
-    /// Waits until the disk has everything before `end`.
-    fn wait_for_disk(&self, end: u64) -> io::Result<()> {
-        let mut state = lock(&self.sync);
-        while state.bytes < end {
-            if state.has_failed {
-                return Err(io::Error::other("the disk did not take it"));
-            }
-            if state.is_running {
-                state = self.synced.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
-                continue;
-            }
-            state.is_running = true;
-            drop(state);
-            let written = self.end();
-            let done = self.file.sync_data();
-            state = lock(&self.sync);
-            state.is_running = false;
-            state.has_failed = done.is_err();
-            self.synced.notify_all();
-            done?;
-            state.bytes = state.bytes.max(written);
-        }
-        Ok(())
+    /// Waits until the disk has everything that was appended until now.
+    fn sync(&self) -> io::Result<()> {
+        self.file.wait_for_disk(self.file.end())
     }
 }
 
@@ -307,19 +214,6 @@ pub struct Journal {
     rotations: AtomicU64,
 }
 
-/// Locks the file of the folder.  Between `fork` and `execve` a child shares the descriptors of its
-/// parent, and so its locks: one that was just released may be held a little longer.
-fn take(held: &File) -> rustix::io::Result<()> {
-    let mut tries = 40;
-    loop {
-        match flock(held, FlockOperation::NonBlockingLockExclusive) {
-            Err(rustix::io::Errno::WOULDBLOCK) if tries > 0 => tries -= 1,
-            done => return done,
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 impl Journal {
     /// Opens the journal in a folder and begins a new segment.
     ///
@@ -328,10 +222,10 @@ impl Journal {
     pub fn open(folder: &Path) -> Result<Self, JournalError> {
         let refused = |error| JournalError::Folder(folder.to_owned(), error);
         std::fs::create_dir_all(folder).map_err(refused)?;
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let held = options.open(folder.join(LOCK_NAME)).map_err(refused)?;
-        take(&held).map_err(|_| JournalError::Taken(folder.to_owned()))?;
+        let held = lock_folder(folder, LOCK_NAME, 0o600).map_err(|error| match error {
+            LockError::InUse => JournalError::Taken(folder.to_owned()),
+            LockError::Io(_, error) => refused(error),
+        })?;
         let found = find(folder)?;
         let number = found.segments.last().map_or(0, |(number, _)| *number) + 1;
         let segment = Segment::create(folder, number).map_err(refused)?;
@@ -399,7 +293,7 @@ impl Journal {
             return Ok(());
         }
         seal(&mut chunk.block);
-        let done = chunk.segment.append(&chunk.block);
+        let done = chunk.segment.file.append(&chunk.block);
         let length = chunk.block.len() as u64;
         chunk.block.truncate(record::BLOCK_HEAD_BYTES);
         let names = std::mem::take(&mut chunk.names);
@@ -420,10 +314,10 @@ impl Journal {
     /// If the system cannot write it.
     pub(crate) fn wait_for_disk(&self, chunk: &mut Chunk) -> io::Result<()> {
         for segment in chunk.before.drain(..) {
-            segment.wait_for_disk(segment.end())?;
+            segment.sync()?;
         }
-        chunk.segment.make_room();
-        let done = chunk.segment.wait_for_disk(chunk.end);
+        chunk.segment.file.make_room();
+        let done = chunk.segment.file.wait_for_disk(chunk.end);
         if done.is_err() {
             // What comes next may fare better in another file.
             let _ = self.rotate_from(chunk.segment.number);
@@ -513,24 +407,22 @@ impl Journal {
     /// If the system cannot write it.
     pub fn sync(&self) -> io::Result<()> {
         let segment = Arc::clone(&lock(&self.current));
-        segment.wait_for_disk(segment.end())
+        segment.sync()
     }
 }
 
 /// The journals in a folder, which must be this user's alone.
 fn find(folder: &Path) -> Result<Found, JournalError> {
     let refused = |error| JournalError::Folder(folder.to_owned(), error);
-    let own = rustix::process::geteuid().as_raw();
     let mut found = Found::default();
     for entry in std::fs::read_dir(folder).map_err(refused)? {
         let path = entry.map_err(refused)?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        let number = name.strip_prefix(SEGMENT_PREFIX).and_then(|digits| digits.parse().ok());
+        let number = SEGMENTS.number(name);
         if number.is_none() && !name.starts_with(TEXT_PREFIX) {
             continue;
         }
-        let metadata = std::fs::symlink_metadata(&path).map_err(refused)?;
-        if !metadata.is_file() || metadata.uid() != own || metadata.mode() & 0o022 != 0 {
+        if !is_own_file(&path).map_err(refused)? {
             return Err(JournalError::Foreign(path));
         }
         match number {

@@ -1,5 +1,4 @@
-//! One process per folder: an advisory lock (`flock`, flock(2)) of the file `lock` in a spool's or a
-//! store's folder.
+//! One process per folder: an advisory lock (`flock`, flock(2)) of a file in it.
 //!
 //! The kernel releases the lock with the last descriptor, so a killed process leaves none.
 
@@ -10,9 +9,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::FlockOperation;
-
-/// The name of the file.
-const NAME: &str = "lock";
 
 /// Attempts to take the lock.  Between `fork` and `execve` a child shares the descriptors of its
 /// parent, and so its locks: a lock that was just released may be held a little longer.
@@ -28,12 +24,13 @@ pub enum LockError {
     Io(PathBuf, io::Error),
 }
 
-/// Locks a folder until the file is closed; waits 200 ms for another process at most.
+/// Locks a folder by the file of this name, until that is closed; waits 200 ms for another process at
+/// most.
 ///
 /// # Errors
 /// Another process has the folder, or its lock file cannot be opened or locked.
-pub fn lock_folder(folder: &Path, mode: u32) -> Result<File, LockError> {
-    let path = folder.join(NAME);
+pub fn lock_folder(folder: &Path, name: &str, mode: u32) -> Result<File, LockError> {
+    let path = folder.join(name);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(mode);
     let file = match options.open(&path) {
@@ -57,8 +54,8 @@ mod tests {
     #[test]
     fn a_folder_has_one_process() {
         let folder = tempfile::tempdir().expect("a folder");
-        let first = lock_folder(folder.path(), 0o600).ok().expect("it is free");
-        assert!(matches!(lock_folder(folder.path(), 0o600), Err(LockError::InUse)));
+        let first = lock_folder(folder.path(), "lock", 0o600).ok().expect("it is free");
+        assert!(matches!(lock_folder(folder.path(), "lock", 0o600), Err(LockError::InUse)));
         // A copy of the descriptor, as a child has until its `execve`, keeps the lock a moment.
         let copy = first.try_clone().expect("a copy");
         drop(first);
@@ -66,9 +63,9 @@ mod tests {
             std::thread::sleep(4 * BETWEEN_TRIES);
             drop(copy);
         });
-        assert!(lock_folder(folder.path(), 0o600).is_ok());
+        assert!(lock_folder(folder.path(), "lock", 0o600).is_ok());
         child.join().expect("the thread ends");
-        let nowhere = lock_folder(&folder.path().join("no"), 0o600);
+        let nowhere = lock_folder(&folder.path().join("no"), "lock", 0o600);
         assert!(matches!(nowhere, Err(LockError::Io(path, _)) if path.ends_with("no/lock")));
     }
 }

@@ -4,9 +4,10 @@
 //! A sync takes milliseconds, and seconds where others write much.  What is written can be read at once,
 //! so a slow disk delays acknowledgements, and not those who look at the records.
 
+use std::fs::File;
 use std::io;
-use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::central::admission::{Pending, Shared};
@@ -44,7 +45,7 @@ pub(super) fn run(shared: &Shared, store: Store) {
 }
 
 /// Waits for the disk, whenever it is told to.
-fn sync_all(shared: &Shared, work: &Receiver<std::fs::File>) {
+fn sync_all(shared: &Shared, work: &Receiver<Arc<File>>) {
     for file in work {
         let result = file.sync_data();
         shared.lock().synced = Some(result);
@@ -73,7 +74,7 @@ struct Committer<'a> {
     segment: u64,
     retained: Instant,
     /// To the thread that syncs; `None`: this thread does it.
-    orders: Option<Sender<std::fs::File>>,
+    orders: Option<Sender<Arc<File>>>,
     /// What no sync is about yet.
     written: Vec<Written>,
     /// What the sync is about that is under way, and how many bytes of the segment.
@@ -148,11 +149,9 @@ impl Committer<'_> {
         if self.syncing.is_some() || self.written.is_empty() {
             return;
         }
-        let (file, bytes) = match self.store.begin_sync() {
-            Ok(Some(sync)) => sync,
+        let Some((file, bytes)) = self.store.begin_sync() else {
             // The disk has it, or nobody waits for the disk.
-            Ok(None) => return self.finish_written(),
-            Err(_) => return self.sync_here(),
+            return self.finish_written();
         };
         let is_sent = self.orders.as_ref().is_some_and(|orders| orders.send(file).is_ok());
         match is_sent {

@@ -93,7 +93,7 @@ impl StoreReader {
     /// # Errors
     /// If the folder cannot be read.
     pub fn open(folder: &Path) -> io::Result<Self> {
-        let first = segment::list(folder)?.first().copied().unwrap_or(0);
+        let first = segment::NAMES.list(folder)?.first().copied().unwrap_or(0);
         Ok(StoreReader {
             folder: folder.to_owned(),
             dictionaries: HashMap::new(),
@@ -138,7 +138,7 @@ impl StoreReader {
                     return Ok(Some((Arc::from(chunk), at)));
                 }
                 Some(Piece::Damage(from, to)) => {
-                    let path = segment::path_of(&self.folder, number);
+                    let path = segment::NAMES.path(&self.folder, number);
                     self.damaged.push((path, from, to));
                 }
                 None => {}
@@ -148,9 +148,9 @@ impl StoreReader {
 
     /// Opens the next segment; whether there is one.
     fn open_next(&mut self) -> io::Result<bool> {
-        let numbers = segment::list(&self.folder)?;
+        let numbers = segment::NAMES.list(&self.folder)?;
         for number in numbers.into_iter().filter(|number| *number >= self.next) {
-            let path = segment::path_of(&self.folder, number);
+            let path = segment::NAMES.path(&self.folder, number);
             match Segment::open(&path) {
                 Ok(Some(segment)) => {
                     self.current = Some((number, segment));
@@ -184,7 +184,7 @@ impl StoreReader {
 
     /// The path of the segment that is read.
     fn path(&self) -> PathBuf {
-        segment::path_of(&self.folder, self.current.as_ref().map_or(0, |(number, _)| *number))
+        segment::NAMES.path(&self.folder, self.current.as_ref().map_or(0, |(number, _)| *number))
     }
 
     /// Visits the records of a chunk that was just read, in the order of their times.
@@ -414,5 +414,5 @@ impl OpenBlock {
 
 /// The number of the segment after this one.
 fn following(folder: &Path, number: u64) -> io::Result<Option<u64>> {
-    Ok(segment::list(folder)?.into_iter().find(|other| *other > number))
+    Ok(segment::NAMES.list(folder)?.into_iter().find(|other| *other > number))
 }

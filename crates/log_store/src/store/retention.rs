@@ -22,11 +22,11 @@ impl Store {
     /// # Errors
     /// If the folder cannot be read or a segment cannot be removed.
     pub fn retain(&self, retention: &Retention, now_ns: u64) -> io::Result<Vec<PathBuf>> {
-        let mut numbers = segment::list(self.folder())?;
+        let mut numbers = segment::NAMES.list(self.folder())?;
         numbers.pop();
         let mut sizes = Vec::new();
         for number in numbers {
-            let path = segment::path_of(self.folder(), number);
+            let path = segment::NAMES.path(self.folder(), number);
             sizes.push((path.metadata()?.len(), path));
         }
         let newest = self.segment.as_ref().map_or(0, OpenSegment::bytes);

@@ -3,79 +3,20 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::store::chunk::{Chunk, HEAD_BYTES as CHUNK_HEAD_BYTES, MAGIC as CHUNK_MAGIC};
-use log_protocol::bytes::{u32_at, u64_at};
+use segments::{HEAD_BYTES, HeadError, SegmentHead, SegmentNames};
 
 /// A segment begins so.
-const MAGIC: [u8; 8] = *b"whitlogS";
+pub(crate) const MAGIC: [u8; 8] = *b"whitlogS";
 /// The version of the format.
 pub(crate) const VERSION: u32 = 1;
-/// Bytes of a segment's head.
-pub(crate) const HEAD_BYTES: usize = 64;
-/// How a segment's name ends.
-const ENDING: &str = ".logs";
+/// How segments are named.
+pub(crate) const NAMES: SegmentNames =
+    SegmentNames { prefix: "", suffix: ".logs", is_hexadecimal: true };
 /// Bytes that are searched at once for the next chunk.
 const SEARCH_BYTES: usize = 1 << 20;
-
-/// The head of a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SegmentHead {
-    pub(crate) number: u64,
-    pub(crate) store: [u8; 16],
-    pub(crate) created_ns: u64,
-}
-
-impl SegmentHead {
-    pub(crate) fn encode(&self) -> [u8; HEAD_BYTES] {
-        let mut head = [0; HEAD_BYTES];
-        head[..8].copy_from_slice(&MAGIC);
-        head[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        head[16..24].copy_from_slice(&self.number.to_le_bytes());
-        head[24..32].copy_from_slice(&self.created_ns.to_le_bytes());
-        head[32..48].copy_from_slice(&self.store);
-        let crc = crc32c::crc32c(&head[..60]);
-        head[60..].copy_from_slice(&crc.to_le_bytes());
-        head
-    }
-
-    /// Reads a head; the version if it is of a later one.
-    fn decode(head: &[u8]) -> Result<Self, Option<u32>> {
-        let is_sound = head.len() >= HEAD_BYTES
-            && head[..8] == MAGIC
-            && u32_at(head, 60) == crc32c::crc32c(&head[..60]);
-        if !is_sound {
-            return Err(None);
-        }
-        let version = u32_at(head, 8);
-        if version != VERSION {
-            return Err(Some(version));
-        }
-        let store = head[32..48].try_into().unwrap_or_default();
-        Ok(SegmentHead { number: u64_at(head, 16), created_ns: u64_at(head, 24), store })
-    }
-}
-
-/// The path of a segment.
-pub(crate) fn path_of(folder: &Path, number: u64) -> PathBuf {
-    folder.join(format!("{number:016x}{ENDING}"))
-}
-
-/// The numbers of a folder's segments, lowest first.
-pub(crate) fn list(folder: &Path) -> io::Result<Vec<u64>> {
-    let mut numbers = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let name = entry?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_suffix(ENDING));
-        let number = number.filter(|number| number.len() == 16);
-        let number = number.and_then(|number| u64::from_str_radix(number, 16).ok());
-        // There must be one after the last.
-        numbers.extend(number.filter(|number| *number < u64::MAX));
-    }
-    numbers.sort_unstable();
-    Ok(numbers)
-}
 
 /// A part of a segment.
 #[derive(Debug)]
@@ -102,13 +43,13 @@ impl Segment {
         let file = File::open(path)?;
         let mut head = [0; HEAD_BYTES];
         let length = read_at_most(&file, &mut head, 0)?;
-        match SegmentHead::decode(&head[..length]) {
+        match SegmentHead::decode(&head[..length], MAGIC, VERSION) {
             Ok(head) => Ok(Some(Segment { file, head, at: HEAD_BYTES as u64, table: Vec::new() })),
-            Err(Some(version)) => Err(io::Error::new(
+            Err(HeadError::Version(version)) => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
                 format!("version {version}, this program reads version {VERSION}"),
             )),
-            Err(None) => Ok(None),
+            Err(HeadError::Unsound) => Ok(None),
         }
     }
 
