@@ -7,8 +7,14 @@
 mod admission;
 mod answer;
 mod committer;
+mod complaints;
+mod counters;
 mod fuzzing;
+mod limits;
+mod marks;
 mod peer;
+mod shared;
+mod writers;
 
 use std::io;
 use std::sync::Arc;
@@ -16,15 +22,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-pub use admission::{AdmissionLimits, CentralCounters};
+pub use counters::CentralCounters;
 #[doc(hidden)]
 pub use fuzzing::admit as fuzz_admission;
+pub use limits::AdmissionLimits;
 
-use admission::Shared;
 use connection::Listener;
 use log_protocol::auth;
 use log_store::OwnLog;
 use log_store::{Recovery, Retention, Store};
+use shared::Shared;
 
 /// How a central server works.
 #[derive(Debug, Clone)]

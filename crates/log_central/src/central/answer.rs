@@ -6,7 +6,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use crate::central::admission::Shared;
+use crate::central::shared::Shared;
 use log_protocol::frame::{self, FrameKind, HEAD_BYTES, Head};
 use log_protocol::handshake::FrameReader;
 use log_protocol::record;

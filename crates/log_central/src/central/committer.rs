@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::central::admission::{Pending, Shared};
+use crate::central::shared::{Pending, Shared};
 use log_protocol::clock;
 use log_protocol::cost;
 use log_protocol::frame::{self, FrameKind, Head, StreamMark};
@@ -40,8 +40,7 @@ pub(super) fn run(shared: &Shared, store: Store) {
         };
         committer.run();
     });
-    let inner = shared.lock();
-    inner.writers.values().for_each(|writer| writer.shut_down());
+    shared.lock().writers.shut_down();
 }
 
 /// Waits for the disk, whenever it is told to.
@@ -101,7 +100,7 @@ impl Committer<'_> {
         let has_room = self.syncing.is_none() || self.store.has_room_beside_sync();
         let mut inner = shared.lock();
         loop {
-            inner.tell_cost();
+            inner.say_cost();
             if let Some(result) = inner.synced.take() {
                 return Some(Work::Synced(result));
             }
@@ -214,7 +213,7 @@ impl Committer<'_> {
     }
 
     fn acknowledge(&self, peer: u64, body: &[u8]) {
-        let writer = self.shared.lock().writers.get(&peer).cloned();
+        let writer = self.shared.lock().writers.get(peer);
         let Some(writer) = writer else { return };
         // While another thread waits for the peer, its acknowledgements wait too.
         let Some(connection) = writer.try_lock() else {

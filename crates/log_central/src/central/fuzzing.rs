@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::central::admission::{AdmissionLimits, Shared};
+use crate::central::limits::AdmissionLimits;
+use crate::central::shared::Shared;
 use crate::central::{CentralSettings, peer};
 use log_protocol::StreamId;
 use log_protocol::frame::{FrameKind, Head};

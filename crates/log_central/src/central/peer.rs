@@ -3,8 +3,8 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use crate::central::admission::Shared;
 use crate::central::answer;
+use crate::central::shared::Shared;
 use connection::{Connection, Keepalive, Peer, Place, ServerTls, Wait};
 use log_protocol::bytes::Cursor;
 use log_protocol::clock;
@@ -38,7 +38,7 @@ pub(super) fn run(shared: &Shared, arrival: Arrival) {
     match greeted {
         Err(error) => shared.complain(&format!("connection of {from}: {error}")),
         Ok((mut reader, writer, role)) => {
-            let number = shared.register(writer, role == PeerRole::Proxy);
+            let number = shared.lock().writers.add(writer, role == PeerRole::Proxy);
             let why = match serve(shared, &mut reader, number, role) {
                 Ok(Served::Refused(why)) => Some(why),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => Some(error.to_string()),
@@ -50,7 +50,7 @@ pub(super) fn run(shared: &Shared, arrival: Arrival) {
                 refuse(shared, number, &why);
             }
             reader.connection().shut_down();
-            shared.unregister(number);
+            shared.lock().writers.remove(number);
         }
     }
 }
@@ -188,7 +188,7 @@ fn reply(
 }
 
 fn refuse(shared: &Shared, peer: u64, why: &str) {
-    let writer = shared.lock().writers.get(&peer).cloned();
+    let writer = shared.lock().writers.get(peer);
     if let Some(writer) = writer {
         // A peer that is gone need not learn it.
         let _ = handshake::refuse(&mut writer.lock(), why);
@@ -208,7 +208,7 @@ fn answer_marks(shared: &Shared, peer: u64, body: &[u8]) -> io::Result<()> {
 impl Shared {
     /// Writes frames to a connection, waiting if it must.
     pub(super) fn write_bytes(&self, peer: u64, frames: &[u8]) -> io::Result<()> {
-        let writer = self.lock().writers.get(&peer).cloned();
+        let writer = self.lock().writers.get(peer);
         let Some(writer) = writer else { return Ok(()) };
         let mut connection = writer.lock();
         let sent = connection.write_all(frames).and_then(|()| connection.flush());
@@ -217,7 +217,7 @@ impl Shared {
 
     /// Writes a frame to a connection, waiting if it must.
     pub(super) fn write_to(&self, peer: u64, head: Head, body: &[u8]) -> io::Result<()> {
-        let writer = self.lock().writers.get(&peer).cloned();
+        let writer = self.lock().writers.get(peer);
         let Some(writer) = writer else { return Ok(()) };
         let sent = handshake::send(&mut *writer.lock(), head, body);
         sent.inspect_err(|_| writer.shut_down())
@@ -225,7 +225,7 @@ impl Shared {
 
     /// Passes a level on to all proxies; how many they are is the answer.
     fn spread_level(&self, peer: u64, body: &[u8]) {
-        let proxies: Vec<u64> = self.lock().proxies.iter().copied().collect();
+        let proxies: Vec<u64> = self.lock().writers.proxies();
         for proxy in &proxies {
             let head = Head { first: peer, ..Head::plain(FrameKind::SetLevel) };
             // A proxy that is gone sets no levels.
