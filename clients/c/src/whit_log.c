@@ -77,7 +77,7 @@ struct slot {
 
 struct intern { uint64_t hash, offset; };
 
-struct wiped { uint32_t registered, lock, aside; };
+struct fork_state { uint32_t registered, lock, signal_ring; };
 
 /* The limit of records in a second: number of the second and records in it, in one word; when the
  * first and the last record were suppressed; how many of each level the stream says. */
@@ -90,7 +90,7 @@ static struct {
     uint64_t stamp_hz;
     unsigned char boot_id[16], id[16];
     unsigned char *base, *doorbell;
-    struct wiped *wiped;
+    struct fork_state *fork_state;
     struct throttle throttle;
     pthread_key_t key;
     /* Under the lock: */
@@ -101,7 +101,7 @@ static struct {
     struct intern *intern;
     struct slot *slots;
     size_t slot_count;
-    struct thread_state *aside;
+    struct thread_state *signal_ring;
 } P;
 
 /* Set last by the start. */
@@ -240,7 +240,7 @@ static void *map_private(size_t length)
     return at == MAP_FAILED ? NULL : at;
 }
 
-static void *map_wiped(size_t length)
+static void *map_wiped_on_fork(size_t length)
 {
     void *at = map_private(length);
     if (at && madvise(at, length, MADV_WIPEONFORK) != 0) return NULL;
@@ -698,7 +698,7 @@ static struct slot *free_slot(int needs_state)
     }
     if (!found && P.slot_count < SLOTS_MAX) found = &P.slots[P.slot_count++];
     if (found && needs_state && !found->state) {
-        found->state = map_wiped((sizeof(struct thread_state) + PAGE - 1) / PAGE * PAGE);
+        found->state = map_wiped_on_fork((sizeof(struct thread_state) + PAGE - 1) / PAGE * PAGE);
         if (!found->state) return NULL;
     }
     return found;
@@ -836,10 +836,10 @@ static int make_process_file(void)
     return 0;
 }
 
-static void make_aside(void)
+static void make_signal_ring(void)
 {
-    P.aside = new_state(NULL, SMALL, 1);
-    if (P.aside) P.aside->is_shared = 1;
+    P.signal_ring = new_state(NULL, SMALL, 1);
+    if (P.signal_ring) P.signal_ring->is_shared = 1;
 }
 
 /* A child of fork: files of its own. */
@@ -857,22 +857,22 @@ static void register_child(void)
     memset(&P.throttle, 0, sizeof P.throttle);
     P.next_ring = 0;
     P.ring_bytes = 0;
-    P.aside = NULL;
-    if (make_process_file() == 0) make_aside();
+    P.signal_ring = NULL;
+    if (make_process_file() == 0) make_signal_ring();
 }
 
 /* Takes the lock; a child of fork is registered first.  0: this thread has it. */
 static int lock_process(void)
 {
-    if (!take_lock(&P.wiped->lock)) return 0;
-    if (!__atomic_load_n(&P.wiped->registered, __ATOMIC_RELAXED)) {
+    if (!take_lock(&P.fork_state->lock)) return 0;
+    if (!__atomic_load_n(&P.fork_state->registered, __ATOMIC_RELAXED)) {
         register_child();
-        __atomic_store_n(&P.wiped->registered, 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&P.fork_state->registered, 1, __ATOMIC_RELEASE);
     }
     return 1;
 }
 
-static void unlock_process(void) { give_lock(&P.wiped->lock); }
+static void unlock_process(void) { give_lock(&P.fork_state->lock); }
 
 /* Goes on in a ring of at least twice the size. */
 static int grow(struct thread_state *s, uint64_t size)
@@ -948,7 +948,7 @@ static int admit(uint8_t level)
 {
     if (P.settings.logs_per_second_max < 0) return ADMITTED;
     /* A child of fork counts in its own file. */
-    if (!__atomic_load_n(&P.wiped->registered, __ATOMIC_ACQUIRE) && lock_process()) unlock_process();
+    if (!__atomic_load_n(&P.fork_state->registered, __ATOMIC_ACQUIRE) && lock_process()) unlock_process();
     struct throttle *t = &P.throttle;
     uint64_t now = clock_ns(CLOCK_BOOTTIME), second = now / 1000000000u & UINT32_MAX, first = 0;
     uint64_t word = __atomic_load_n(&t->window, __ATOMIC_RELAXED), next;
@@ -999,16 +999,16 @@ static void count_dropped(uint8_t level)
 }
 
 /* Into ring 0: from a signal handler that interrupted a call, or after the end of the thread. */
-static void write_aside(uint8_t head, uint32_t site, uint32_t context, const whit_log_value *values, unsigned count)
+static void write_signal_ring(uint8_t head, uint32_t site, uint32_t context, const whit_log_value *values, unsigned count)
 {
-    if (!__atomic_load_n(&P.wiped->registered, __ATOMIC_ACQUIRE) && lock_process()) unlock_process();
-    if (!take_lock(&P.wiped->aside)) {
+    if (!__atomic_load_n(&P.fork_state->registered, __ATOMIC_ACQUIRE) && lock_process()) unlock_process();
+    if (!take_lock(&P.fork_state->signal_ring)) {
         count_dropped(head);
         return;
     }
-    if (P.aside) write_record(P.aside, head | FLAG_ASIDE, site, context, values, count);
+    if (P.signal_ring) write_record(P.signal_ring, head | FLAG_ASIDE, site, context, values, count);
     else count_dropped(head);
-    give_lock(&P.wiped->aside);
+    give_lock(&P.fork_state->signal_ring);
 }
 
 static void thread_ends(void *unused)
@@ -1108,7 +1108,7 @@ void whit_log_slow(whit_log_site *site, const whit_log_logger *logger, uint8_t h
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         s->hot.busy = 0;
     } else {
-        write_aside(head, number, logger->context, values, count);
+        write_signal_ring(head, number, logger->context, values, count);
     }
     if ((head & LEVEL_MASK) >= WHIT_LOG_LEVEL_ERROR || whit_log_has_sleeper()) whit_log_wake();
     errno = error;
@@ -1219,15 +1219,15 @@ int whit_log_start(const whit_log_settings *given)
     P.file = -1;
     P.intern = map_private(INTERN_SLOTS * sizeof(struct intern));
     P.slots = map_private(SLOTS_MAX * sizeof(struct slot));
-    P.wiped = map_wiped(PAGE);
+    P.fork_state = map_wiped_on_fork(PAGE);
     P.is_private = make_directory() != 0;
-    if (!P.intern || !P.slots || !P.wiped || pthread_key_create(&P.key, thread_ends) != 0 ||
+    if (!P.intern || !P.slots || !P.fork_state || pthread_key_create(&P.key, thread_ends) != 0 ||
         make_process_file() != 0) {
         begun = 0;
         return -1;
     }
-    make_aside();
-    __atomic_store_n(&P.wiped->registered, 1, __ATOMIC_RELEASE);
+    make_signal_ring();
+    __atomic_store_n(&P.fork_state->registered, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&is_started, 1, __ATOMIC_RELEASE);
     return P.is_private;
 }

@@ -36,5 +36,5 @@ pub use process::{
 };
 pub use settings::{FullPolicy, RingSettings};
 pub use thread::{
-    attach_thread, end, scope, set_scope, start, write, write_aside, write_suppressed,
+    attach_thread, end, scope, set_scope, start, write, write_suppressed, write_to_signal_ring,
 };

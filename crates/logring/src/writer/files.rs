@@ -128,7 +128,7 @@ pub(super) fn map_private(length: usize) -> io::Result<*mut u8> {
 }
 
 /// Zeroed private memory that is zero again in a child of `fork`.
-pub(super) fn map_wiped(length: usize) -> io::Result<*mut u8> {
+pub(super) fn map_wiped_on_fork(length: usize) -> io::Result<*mut u8> {
     let memory = map_private(length)?;
     // SAFETY: the mapping is ours.
     checked(unsafe { libc::madvise(memory.cast(), length, libc::MADV_WIPEONFORK) })?;

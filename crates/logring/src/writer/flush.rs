@@ -33,12 +33,12 @@ pub fn flush(tier: Tier, timeout_ns: u64) -> FlushResult {
     let Some(mark) = (tier as usize).checked_sub(1) else { return done };
     let mut wanted = Vec::new();
     ring_positions(process, |number, written, _| wanted.push((number, written)));
-    let asked = half(process, process::FLUSH_WANTED);
+    let asked = u32_at(process, process::FLUSH_WANTED);
     asked.fetch_max((tier as u32).to_le(), Ordering::AcqRel);
     process.wake_consumers();
     let begin = clock::boottime_ns();
     let result = loop {
-        let sequence = half(process, process::STATUS + status::SEQUENCE).load(Ordering::Acquire);
+        let sequence = u32_at(process, process::STATUS + status::SEQUENCE).load(Ordering::Acquire);
         let mut remaining_bytes = 0;
         ring_positions(process, |number, _, slot| {
             let Some((_, written)) = wanted.iter().find(|(other, _)| *other == number) else {
@@ -56,13 +56,13 @@ pub fn flush(tier: Tier, timeout_ns: u64) -> FlushResult {
     result
 }
 
-fn half(process: &Process, offset: usize) -> &AtomicU32 {
+fn u32_at(process: &Process, offset: usize) -> &AtomicU32 {
     // SAFETY: the offset is of a field of the header or of the status page.
     unsafe { &*page_of(process).add(offset).cast() }
 }
 
 fn word(process: &Process, offset: usize) -> u64 {
-    // SAFETY: as of `half`.
+    // SAFETY: as of `u32_at`.
     u64::from_le(
         unsafe { &*page_of(process).add(offset).cast::<AtomicU64>() }.load(Ordering::Acquire),
     )
@@ -70,7 +70,7 @@ fn word(process: &Process, offset: usize) -> u64 {
 
 /// Waits on the status page's number.
 fn wait(process: &Process, sequence: u32, timeout_ns: u64) {
-    let futex = half(process, process::STATUS + status::SEQUENCE);
+    let futex = u32_at(process, process::STATUS + status::SEQUENCE);
     let time = timespec(timeout_ns);
     // SAFETY: the word and the time outlive the call.
     unsafe { libc::syscall(libc::SYS_futex, futex, libc::FUTEX_WAIT, sequence, &time) };
@@ -105,7 +105,7 @@ pub struct ConsumerStatus {
 pub fn consumer_status() -> Option<ConsumerStatus> {
     let process = Process::get()?;
     let number = |offset: usize| {
-        u32::from_le(half(process, process::STATUS + offset).load(Ordering::Acquire))
+        u32::from_le(u32_at(process, process::STATUS + offset).load(Ordering::Acquire))
     };
     let sequence = number(status::SEQUENCE);
     let mut message = Vec::new();
@@ -164,7 +164,7 @@ fn lost(process: &Process, status: &ConsumerStatus) -> Option<String> {
 /// Ends the waits of all that wait for a status.
 pub fn wake_status_waiters() {
     if let Some(process) = Process::get() {
-        let futex = half(process, process::STATUS + status::SEQUENCE);
+        let futex = u32_at(process, process::STATUS + status::SEQUENCE);
         // SAFETY: the word outlives the call.
         unsafe { libc::syscall(libc::SYS_futex, futex, libc::FUTEX_WAKE, i32::MAX) };
     }

@@ -33,8 +33,8 @@ fn word(state: &ThreadState, offset: usize) -> &AtomicU64 {
     unsafe { &*field(state, offset).cast() }
 }
 
-/// A half word of a ring's header.
-fn half(state: &ThreadState, offset: usize) -> &AtomicU32 {
+/// A number of four bytes of a ring's header.
+fn u32_at(state: &ThreadState, offset: usize) -> &AtomicU32 {
     // SAFETY: as of `word`.
     unsafe { &*field(state, offset).cast() }
 }
@@ -215,7 +215,7 @@ impl Process {
         }
         let begin = clock::boottime_ns();
         let timeout = self.settings().block_timeout_ns;
-        let waits = half(state, ring::PRODUCER_WAITS);
+        let waits = u32_at(state, ring::PRODUCER_WAITS);
         loop {
             waits.store(1u32.to_le(), Ordering::Relaxed);
             fence(Ordering::SeqCst);
@@ -232,7 +232,7 @@ impl Process {
                 return false;
             }
             self.wake_consumers();
-            let seen = half(state, ring::MARKS);
+            let seen = u32_at(state, ring::MARKS);
             #[allow(clippy::cast_possible_truncation, reason = "a futex is the low half")]
             let expected = state.read.get() as u32;
             let time = timespec((timeout - waited).min(WAIT_NS_MAX));

@@ -60,12 +60,12 @@ fn sleeper() -> &'static AtomicU32 {
 }
 
 /// What a child of `fork` finds zeroed.
-struct Wiped {
+struct ForkState {
     registered: AtomicU32,
     /// The thread that has the lock; 0: none.
     lock: AtomicU32,
     /// The thread that writes into ring 0.
-    aside: AtomicU32,
+    signal_ring: AtomicU32,
 }
 
 /// A text of fixed size, so that names are made without allocation.
@@ -120,7 +120,7 @@ struct Inner {
     slot_count: usize,
     next_ring: u32,
     ring_bytes: u64,
-    aside: *const ThreadState,
+    signal_ring: *const ThreadState,
     pid: u32,
     start_ticks: u64,
     process_id: [u8; 16],
@@ -135,7 +135,7 @@ pub(super) struct Process {
     boot_id: [u8; 16],
     /// The process file, mapped; the same address for ever.
     base: *mut u8,
-    wiped: *const Wiped,
+    fork_state: *const ForkState,
     /// The limit of records in a second, if there is one.
     throttle: Option<Throttle>,
     /// May be null.
@@ -152,7 +152,7 @@ struct Guard<'a> {
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        self.process.wiped().lock.store(0, Ordering::Release);
+        self.process.fork_state().lock.store(0, Ordering::Release);
     }
 }
 
@@ -195,14 +195,14 @@ impl Process {
         &self.settings
     }
 
-    fn wiped(&self) -> &Wiped {
+    fn fork_state(&self) -> &ForkState {
         // SAFETY: the page is never unmapped, and zeros are values.
-        unsafe { &*self.wiped }
+        unsafe { &*self.fork_state }
     }
 
     /// Takes the lock, without looking for a fork; `None`: this thread has it, and was interrupted.
     fn lock_bare(&self) -> Option<Guard<'_>> {
-        take_lock(&self.wiped().lock)?;
+        take_lock(&self.fork_state().lock)?;
         // SAFETY: the lock is held.
         let inner = unsafe { &mut *self.inner.get() };
         Some(Guard { process: self, inner })
@@ -211,21 +211,21 @@ impl Process {
     /// Takes the lock; a child of `fork` is registered first.
     fn lock(&self) -> Option<Guard<'_>> {
         let guard = self.lock_bare()?;
-        if self.wiped().registered.load(Ordering::Relaxed) == 0 {
+        if self.fork_state().registered.load(Ordering::Relaxed) == 0 {
             self.register(guard.inner);
-            self.wiped().registered.store(1, Ordering::Release);
+            self.fork_state().registered.store(1, Ordering::Release);
         }
         Some(guard)
     }
 
-    /// A word of the process file.
+    /// A number of eight bytes of the process file.
     fn word(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: the offset is of a field, aligned and within the mapping, whose pages are there.
         unsafe { &*self.base.add(offset).cast() }
     }
 
-    /// A half word of the process file.
-    fn half(&self, offset: usize) -> &AtomicU32 {
+    /// A number of four bytes of the process file.
+    fn u32_at(&self, offset: usize) -> &AtomicU32 {
         // SAFETY: as of `word`.
         unsafe { &*self.base.add(offset).cast() }
     }
@@ -246,7 +246,7 @@ impl Process {
     pub(super) fn admit(&self, level: u8) -> Admission {
         let Some(throttle) = &self.throttle else { return Admission::Yes };
         // A child of fork counts in its own file.
-        if self.wiped().registered.load(Ordering::Acquire) == 0 {
+        if self.fork_state().registered.load(Ordering::Acquire) == 0 {
             drop(self.lock());
         }
         throttle.admit(level, crate::clock::boottime_ns(), self.suppressed())
@@ -277,15 +277,18 @@ impl Process {
 
     /// Does something with the state of ring 0; `None`: it is in use by what this interrupted, or
     /// there is none.
-    pub(super) fn with_aside(&'static self, work: impl FnOnce(&'static ThreadState)) -> Option<()> {
-        if self.wiped().registered.load(Ordering::Acquire) == 0 {
+    pub(super) fn with_signal_ring(
+        &'static self,
+        work: impl FnOnce(&'static ThreadState),
+    ) -> Option<()> {
+        if self.fork_state().registered.load(Ordering::Acquire) == 0 {
             drop(self.lock()?);
         }
-        take_lock(&self.wiped().aside)?;
+        take_lock(&self.fork_state().signal_ring)?;
         // SAFETY: written before `registered`, and never after.
-        let state = unsafe { (*self.inner.get()).aside.as_ref() };
+        let state = unsafe { (*self.inner.get()).signal_ring.as_ref() };
         let done = state.map(work);
-        self.wiped().aside.store(0, Ordering::Release);
+        self.fork_state().signal_ring.store(0, Ordering::Release);
         done
     }
 
@@ -336,7 +339,7 @@ pub(super) fn start(
         STARTED.store(0, Ordering::Release);
         Error::io("start of logging", error)
     })?;
-    let sleeper = std::ptr::from_ref(process.half(process::CONSUMER_SLEEPS)).cast_mut();
+    let sleeper = std::ptr::from_ref(process.u32_at(process::CONSUMER_SLEEPS)).cast_mut();
     SLEEPER.store(sleeper, Ordering::Relaxed);
     PROCESS.store(Box::into_raw(Box::new(process)), Ordering::Release);
     Ok(why)
@@ -351,7 +354,7 @@ pub fn is_started() -> bool {
 /// Says that the process has ended in order.  Logging goes on working.
 pub(super) fn end() {
     if let Some(process) = Process::get() {
-        process.half(process::ENDED).store(1u32.to_le(), Ordering::Release);
+        process.u32_at(process::ENDED).store(1u32.to_le(), Ordering::Release);
     }
 }
 
@@ -446,7 +449,7 @@ pub fn logger_id(name: &str) -> Result<u32, Error> {
 #[must_use]
 pub fn level_bytes(logger: u32) -> Option<&'static [AtomicU8; 3]> {
     let process = Process::get()?;
-    let count = u32::from_le(process.half(process::LOGGER_COUNT).load(Ordering::Relaxed));
+    let count = u32::from_le(process.u32_at(process::LOGGER_COUNT).load(Ordering::Relaxed));
     if logger >= count.min(process::LOGGERS_MAX as u32) {
         return None;
     }

@@ -2,7 +2,7 @@
 //!
 //! The state is in a page that a child of `fork` finds zeroed: then no record fits, and the slow
 //! path registers the child.  So fork costs a call nothing.  While a call is under way the state is
-//! busy: a signal handler that logs then writes aside, into ring 0.
+//! busy: a signal handler that logs then writes into ring 0, the signal ring.
 
 use std::cell::Cell;
 use std::sync::atomic::{Ordering, compiler_fence};
@@ -108,13 +108,18 @@ pub fn write<P: ErasedArguments>(level_and_flags: u8, site: u32, context: u32, p
     slow(kind::LOG, level_and_flags, [site, context], payload);
 }
 
-/// Writes aside, into ring 0, whatever the state of the thread.
-pub fn write_aside<P: ErasedArguments>(level_and_flags: u8, site: u32, context: u32, payload: &P) {
+/// Writes into ring 0, which signal handlers use, whatever the state of the thread.
+pub fn write_to_signal_ring<P: ErasedArguments>(
+    level_and_flags: u8,
+    site: u32,
+    context: u32,
+    payload: &P,
+) {
     with_errno_kept(|| {
         if let Some(process) = Process::get()
             && process.admit(level_and_flags & LEVEL_MASK) != Admission::No
         {
-            aside(process, kind::LOG, level_and_flags, [site, context], payload);
+            write_signal_ring(process, kind::LOG, level_and_flags, [site, context], payload);
             if has_sleeper() {
                 wake();
             }
@@ -156,7 +161,7 @@ fn slow(kind: u8, head: u8, ids: [u32; 2], payload: &dyn ErasedArguments) {
         }
         let state = if phase == Phase::New { current() } else { state };
         if state.busy.get() != 0 {
-            aside(process, kind, head, ids, payload);
+            write_signal_ring(process, kind, head, ids, payload);
         } else {
             state.busy.set(1);
             compiler_fence(Ordering::SeqCst);
@@ -205,7 +210,7 @@ fn write_slowly(
 ) {
     // A child of fork: its state is zero.
     if state.data.get().is_null() && !process.attach_state(state) {
-        aside(process, kind, head, [site, context], payload);
+        write_signal_ring(process, kind, head, [site, context], payload);
         return;
     }
     let context = match state.scope.get() {
@@ -235,14 +240,14 @@ fn fitted(payload: &dyn ErasedArguments, capacity: u64) -> (usize, usize, u8) {
 }
 
 /// Writes into ring 0; counts the record as dropped if that is not possible.
-fn aside(
+fn write_signal_ring(
     process: &'static Process,
     kind: u8,
     head: u8,
     [site, context]: [u32; 2],
     payload: &dyn ErasedArguments,
 ) {
-    let written = process.with_aside(|state| {
+    let written = process.with_signal_ring(|state| {
         let (size, text_max, cut) = fitted(payload, state.mask.get() + 1);
         if process.make_room(state, size, head & LEVEL_MASK) {
             let word = abi::word0(size, kind, head | cut | FLAG_ASIDE);

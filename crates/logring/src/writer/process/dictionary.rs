@@ -302,7 +302,7 @@ impl Guard<'_> {
             std::ptr::copy_nonoverlapping(name.as_ptr(), to, usize::from(length));
         }
         self.inner.logger_count = number + 1;
-        let count = self.process.half(process::LOGGER_COUNT);
+        let count = self.process.u32_at(process::LOGGER_COUNT);
         count.store((number + 1).to_le(), Ordering::Release);
         Ok(number)
     }

@@ -10,7 +10,7 @@ use super::super::settings::RingSettings;
 use super::super::throttle::Throttle;
 use super::dictionary::INTERN_BYTES;
 use super::rings::SLOT_BYTES;
-use super::{Inner, NO_RING, Name, Process, Wiped};
+use super::{ForkState, Inner, NO_RING, Name, Process};
 use crate::abi::{self, PAGE, logger, process};
 use crate::calibration::ClockPair;
 use crate::clock;
@@ -64,7 +64,7 @@ impl Process {
             slot_count: 0,
             next_ring: 0,
             ring_bytes: 0,
-            aside: std::ptr::null(),
+            signal_ring: std::ptr::null(),
             pid: 0,
             start_ticks: 0,
             process_id: [0; 16],
@@ -76,7 +76,7 @@ impl Process {
             stamp_hz: measured_hz(has_tsc),
             boot_id: clock::boot_id(),
             base: std::ptr::null_mut(),
-            wiped: files::map_wiped(PAGE)?.cast::<Wiped>(),
+            fork_state: files::map_wiped_on_fork(PAGE)?.cast::<ForkState>(),
             throttle,
             doorbell: doorbell.as_ref().map_or(std::ptr::null_mut(), |page| *page),
             key,
@@ -86,9 +86,9 @@ impl Process {
         let mut inner = std::mem::replace(process.inner.get_mut(), Inner::none());
         let base = process.make_process_file(&mut inner, &mut why)?;
         process.base = base;
-        process.make_aside(&mut inner);
+        process.make_signal_ring(&mut inner);
         *process.inner.get_mut() = inner;
-        process.wiped().registered.store(1, Ordering::Release);
+        process.fork_state().registered.store(1, Ordering::Release);
         Ok((process, why))
     }
 
@@ -108,12 +108,12 @@ impl Process {
             inner.file = -1;
         }
         inner.forget_slots();
-        (inner.next_ring, inner.ring_bytes, inner.aside) = (0, 0, std::ptr::null());
-        self.make_aside(inner);
+        (inner.next_ring, inner.ring_bytes, inner.signal_ring) = (0, 0, std::ptr::null());
+        self.make_signal_ring(inner);
     }
 
-    fn make_aside(&self, inner: &mut Inner) {
-        inner.aside = self.make_shared_ring(inner).map_or(std::ptr::null(), |state| state);
+    fn make_signal_ring(&self, inner: &mut Inner) {
+        inner.signal_ring = self.make_shared_ring(inner).map_or(std::ptr::null(), |state| state);
     }
 
     /// Makes the process file with what is known so far, maps it where the last one was, and gives
@@ -247,7 +247,7 @@ impl Inner {
             slot_count: 0,
             next_ring: NO_RING,
             ring_bytes: 0,
-            aside: std::ptr::null(),
+            signal_ring: std::ptr::null(),
             pid: 0,
             start_ticks: 0,
             process_id: [0; 16],

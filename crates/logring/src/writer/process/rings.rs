@@ -54,15 +54,15 @@ pub(in super::super) struct Slot {
 }
 
 impl Slot {
-    /// A half word of the header.
-    fn half(&self, offset: usize) -> &AtomicU32 {
+    /// A number of four bytes of the header.
+    fn u32_at(&self, offset: usize) -> &AtomicU32 {
         // SAFETY: fields of the header are mapped for as long as the place is used.
         unsafe { &*self.base.add(offset).cast() }
     }
 
-    /// A word of the header.
+    /// A number of eight bytes of the header.
     pub(in super::super) fn word(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: as of `half`.
+        // SAFETY: as of `u32_at`.
         unsafe { &*self.base.add(offset).cast() }
     }
 
@@ -120,7 +120,7 @@ impl Inner {
         // is given to, uses the place.
         let slot = unsafe { &mut *self.slots.add(at) };
         if slot.state.is_null() {
-            slot.state = files::map_wiped(STATE_BYTES).ok()?.cast();
+            slot.state = files::map_wiped_on_fork(STATE_BYTES).ok()?.cast();
         }
         Some(slot)
     }
@@ -172,7 +172,7 @@ impl Process {
         }
         inner.next_ring = number + 1;
         inner.ring_bytes += capacity;
-        self.half(process::RING_COUNT).store((number + 1).to_le(), Ordering::Release);
+        self.u32_at(process::RING_COUNT).store((number + 1).to_le(), Ordering::Release);
         Ok((base, if inner.is_private { file } else { -1 }, number))
     }
 
@@ -294,7 +294,7 @@ impl Process {
         let tid = thread_id();
         // SAFETY: the place is of this thread's ring.
         let slot = unsafe { &*state.slot.get().cast::<Slot>() };
-        slot.half(ring::TID).store(tid.to_le(), Ordering::Relaxed);
+        slot.u32_at(ring::TID).store(tid.to_le(), Ordering::Relaxed);
         for (at, bytes) in name.chunks_exact(8).enumerate() {
             let word = u64::from_ne_bytes(bytes.try_into().unwrap_or_default());
             slot.word(ring::THREAD_NAME + at * 8).store(word, Ordering::Relaxed);
@@ -316,7 +316,7 @@ impl Process {
         let idle = guard.inner.used_slots().filter(|slot| slot.used == Use::Idle).count();
         slot.used = if idle < IDLE_MAX { Use::Idle } else { Use::Retired };
         if slot.used == Use::Retired {
-            slot.half(ring::ENDED).store(1u32.to_le(), Ordering::Release);
+            slot.u32_at(ring::ENDED).store(1u32.to_le(), Ordering::Release);
         }
     }
 
@@ -343,8 +343,8 @@ impl Process {
         let page = slot.state;
         *slot = Slot { used: Use::Active, number, file, capacity, base, state: old.state };
         put_last(state, kind::NEXT_RING, u64::from(number));
-        old.half(ring::SUCCESSOR).store(number.to_le(), Ordering::Relaxed);
-        old.half(ring::ENDED).store(1u32.to_le(), Ordering::Release);
+        old.u32_at(ring::SUCCESSOR).store(number.to_le(), Ordering::Relaxed);
+        old.u32_at(ring::ENDED).store(1u32.to_le(), Ordering::Release);
         (old.used, old.state) = (Use::Retired, page);
         self.begin_state(state, slot);
         state.sequence.set(0);
