@@ -53,7 +53,7 @@ pub fn resolve(host: &str, port: u16) -> io::Result<impl Iterator<Item = SocketA
 /// Connects to the first address that answers; the time is for all tries together.
 ///
 /// # Errors
-/// That of the last address, or `NotFound` if there is none.
+/// If no address answers: the error of the last one, or `NotFound` without any.
 pub fn connect_tcp(
     addresses: impl Iterator<Item = SocketAddr>,
     timeout: Option<Duration>,

@@ -20,7 +20,7 @@ pub struct OwnCost {
 }
 
 impl OwnCost {
-    /// Of this process, now.
+    /// What this process has cost until now.
     #[must_use]
     pub fn read() -> Self {
         // `size resident shared ...`, in pages.

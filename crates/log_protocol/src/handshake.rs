@@ -224,7 +224,8 @@ fn read_hello(body: &[u8]) -> Option<HelloParts> {
 /// wait as long for each frame.
 ///
 /// # Errors
-/// As [`greet`]; a server that does not answer may expect another kind of connection.
+/// If the server is none, refuses, does not know the secret, or does not answer: it may expect another
+/// kind of connection.
 pub fn greet_server(
     address: &Address,
     timeout: Duration,

@@ -62,7 +62,7 @@ impl fmt::Display for StreamId {
 /// What is known of a process that logs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProcessInfo {
-    /// Its identity.
+    /// The random number of the process.
     pub id: ProcessId,
     /// Process id, of the host's own namespace.
     pub pid: u32,
@@ -103,7 +103,7 @@ impl ProcessInfo {
 /// What is known of a ring.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StreamInfo {
-    /// Its identity.
+    /// The process and the ring.
     pub id: StreamId,
     /// Thread id.
     pub tid: u32,

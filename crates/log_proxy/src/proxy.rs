@@ -391,7 +391,7 @@ impl Proxy {
         read || moved
     }
 
-    /// Of a ring that another proxy has read a part of, the spool and the central server together
+    /// Looks at rings of which another proxy has read a part: the spool and the central server together
     /// must have that part.
     fn look_at_new_rings(&mut self) {
         let mut any = false;

@@ -54,7 +54,7 @@ pub enum SpoolError {
     Version {
         /// The segment.
         path: PathBuf,
-        /// Its version.
+        /// The version of its format.
         version: u32,
     },
 }

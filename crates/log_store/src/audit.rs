@@ -18,7 +18,7 @@ pub struct StreamAudit {
     pub host: String,
     /// Name of the process.
     pub process: String,
-    /// Its number.
+    /// The process id.
     pub pid: u32,
     /// The first sequence number that the store knows of.
     pub first: u64,

@@ -8,7 +8,7 @@ use logring::{LEVEL_OFF, LogLevel};
 /// Levels of a named logger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggerLevels {
-    /// Its name.
+    /// The name of the logger.
     pub name: String,
     /// Level for the central store, a number of ACS.
     pub central: u8,
@@ -46,7 +46,7 @@ pub struct LogConfig {
 pub struct ConfigError {
     /// The attribute or variable.
     pub name: String,
-    /// Its value.
+    /// The value of the setting.
     pub value: String,
     /// What is wrong.
     pub why: &'static str,

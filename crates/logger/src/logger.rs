@@ -9,7 +9,7 @@ use logring::{Error, LogLevel, LoggerEntry};
 /// A named logger.  Cheap to copy; all of one name share their levels.
 #[derive(Clone, Copy, Debug)]
 pub struct Logger {
-    /// Of all records that are made, for the central store, for local outputs.
+    /// The levels of all records that are made, for the central store, for local outputs.
     levels: &'static [AtomicU8; 3],
     context: u32,
     index: u32,
@@ -19,16 +19,17 @@ impl Logger {
     /// The logger of a name, as `CONTROL/PM01/WVR`; made if there is none yet.
     ///
     /// # Errors
-    /// Before `start`, if the name is longer than 144 bytes, or as the 1,025th.
+    /// Before `start`, if the name is longer than 144 bytes, or as the 1,025th logger.
     pub fn new(name: &str) -> Result<Self, Error> {
         Self::with_context(name, &[])
     }
 
-    /// As [`Logger::new`]; its records have names and values: `SourceObject`, `Audience`, `Array`,
+    /// Makes a logger whose records have names and values: `SourceObject`, `Audience`, `Array`,
     /// `Antenna`.
     ///
     /// # Errors
-    /// As [`Logger::new`], and if the dictionary is full.
+    /// Before `start`, if the name is longer than 144 bytes, as the 1,025th logger, or if the dictionary
+    /// is full.
     pub fn with_context(name: &str, pairs: &[(&str, &str)]) -> Result<Self, Error> {
         let index = writer::logger_id(name)?;
         let full = || Error::Limit {

@@ -45,7 +45,7 @@ impl CallSite {
         self
     }
 
-    /// Its number in the dictionary for arguments of these types; 0: there is no room for it.
+    /// The number of the site in the dictionary for arguments of these types; 0: there is no room for it.
     #[inline(always)]
     #[must_use]
     pub fn number<A: ArgumentList>(&self) -> u32 {
@@ -95,7 +95,7 @@ pub fn emit<A: ArgumentList>(level: LogLevel, site: &CallSite, logger: &Logger, 
     writer::write(logger.head(level), number, logger.context(), arguments);
 }
 
-/// As [`emit`], with attributes.
+/// Writes a record of a call site, with attributes.
 pub fn emit_with<A: ArgumentList>(
     level: LogLevel,
     site: &CallSite,

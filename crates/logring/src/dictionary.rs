@@ -77,7 +77,7 @@ pub enum DictionaryEntry {
     Context(LogContext),
     /// An interned string.
     Text(Vec<u8>),
-    /// Of a kind that this version does not know.
+    /// An entry of a kind that this version does not know.
     Unknown(u16),
 }
 

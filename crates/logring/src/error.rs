@@ -24,7 +24,7 @@ pub enum Error {
     Version {
         /// The file.
         what: String,
-        /// Its version.
+        /// The version of its format.
         version: u32,
     },
     /// A field has a value that no writer writes.
@@ -34,7 +34,7 @@ pub enum Error {
         what: String,
         /// The field.
         field: &'static str,
-        /// Its value.
+        /// The value of the field.
         value: u64,
         /// What is wrong with it.
         why: &'static str,

@@ -127,9 +127,9 @@ impl ConsumerCost {
 /// A logger, and what the consumer counted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggerEntry {
-    /// Its number.
+    /// The number of the logger.
     pub index: u32,
-    /// Its name.
+    /// The name of the logger.
     pub name: String,
     /// Records below are not made: the lower of the two below.
     pub level: u8,
@@ -201,10 +201,10 @@ impl ProcessFile {
         Self::from_file(open_regular(path)?, path)
     }
 
-    /// As [`ProcessFile::open`], of an open file; `path` is for messages.
+    /// Reads the file of a process that is open already; `path` is for messages.
     ///
     /// # Errors
-    /// As [`ProcessFile::open`].
+    /// If it is not the file of a process, is cut, or another version wrote it.
     pub fn from_file(file: File, path: &Path) -> Result<Self, Error> {
         let head = read_head(&file, path, "process", &abi::PROCESS_MAGIC, process::VERSION)?;
         let stamp_hz = u64_at(&head, process::STAMP_HZ);
@@ -483,7 +483,7 @@ impl ProcessFile {
     /// Sets what the consumer has counted of a logger: records by level, and suppressed ones.
     ///
     /// # Errors
-    /// As [`ProcessFile::set_levels`].
+    /// If there is no such logger, or the file may not be written.
     pub fn set_counts(
         &self,
         index: u32,

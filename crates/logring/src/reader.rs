@@ -190,10 +190,10 @@ impl RingReader {
         Self::from_file(open_regular(path)?, path)
     }
 
-    /// As [`RingReader::open`], of an open file; `path` is for messages.
+    /// Reads a ring whose file is open already; `path` is for messages.
     ///
     /// # Errors
-    /// As [`RingReader::open`].
+    /// If it is not a ring, is cut, or another version wrote it.
     pub fn from_file(file: File, path: &Path) -> Result<Self, Error> {
         let what = || path.display().to_string();
         let head = read_head(&file, path, "ring", &abi::RING_MAGIC, ring::VERSION)?;
@@ -518,7 +518,7 @@ impl Doorbell {
         let _ = self.file.write_all_at(&sleepers, doorbell::SLEEPERS as u64);
     }
 
-    /// As [`Doorbell::sleep`], for one that has armed it.
+    /// Sleeps until the doorbell rings, for a reader that has armed it.
     pub fn wait(&self, number: u32, timeout_ns: u64) {
         self.page.wait(doorbell::FUTEX, number, timeout_ns);
     }

@@ -130,9 +130,9 @@ pub struct RingRecord<'a> {
     pub sequence: u64,
     /// When it was made, in the units of its process: see `Calibration`.
     pub stamp: u64,
-    /// Its call site in the dictionary of its process; 0: none.
+    /// The number of the call site in the dictionary of the process; 0: none.
     pub site: u32,
-    /// Its context in the dictionary of its process; 0: none.
+    /// The number of the context in the dictionary of the process; 0: none.
     pub context: u32,
     /// Arguments and attributes, not decoded.
     pub payload: &'a [u8],
@@ -241,19 +241,19 @@ pub enum RingNotice<'a> {
     },
     /// The thread goes on in another ring of its process.
     NextRing {
-        /// Its number.
+        /// The number of the ring.
         number: u32,
     },
     /// A thread writes from here on.
     ThreadBegin {
-        /// Its id.
+        /// The id of the thread.
         tid: u32,
-        /// Its name.
+        /// The name of the thread.
         name: &'a [u8],
     },
     /// The thread has ended.
     ThreadEnd {
-        /// Its id.
+        /// The id of the thread.
         tid: u32,
     },
 }

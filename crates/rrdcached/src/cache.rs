@@ -20,9 +20,9 @@ use crate::name_hash::NameHash;
 /// A file.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// Its name, all links resolved.
+    /// The name of the file, all links resolved.
     pub(crate) path: PathBuf,
-    /// Its name in the journal.
+    /// The name of the file in the journal.
     pub(crate) name: Arc<Name>,
     /// Held while the file is open: closing it anywhere in a process drops all locks of the
     /// process.  Taken before the state.

@@ -39,7 +39,7 @@ pub struct Limits {
     pub memory_bytes: u64,
     /// Connections at once.
     pub connections: usize,
-    /// Of these, connections of one client: an address of a network, or a user of this machine.
+    /// Connections of one client at once: an address of a network, or a user of this machine.
     pub connections_of_a_client: usize,
     /// How long the handshake of TLS may take, all of it.
     pub handshake_seconds: u32,
@@ -332,7 +332,7 @@ impl CachingDaemon {
     /// Begins a segment of the journal, and removes those that no file needs.
     ///
     /// # Errors
-    /// If the system refuses it.
+    /// If the folder of the journal cannot be read or written.
     pub(crate) fn rotate(&self) -> io::Result<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
         journal.rotate()?;

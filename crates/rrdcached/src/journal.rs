@@ -361,7 +361,7 @@ impl Journal {
     /// Removes old files, by their numbers.
     ///
     /// # Errors
-    /// If the system refuses it.
+    /// If a file cannot be removed; it is tried again.
     pub(crate) fn remove(&self, numbers: &[u64]) -> io::Result<()> {
         let mut refused = Ok(());
         lock(&self.old).retain(|one| {

@@ -21,7 +21,7 @@ pub enum BaseError {
         real.display()
     )]
     Linked {
-        /// As it was given.
+        /// The path as it was given.
         given: PathBuf,
         /// Where it is.
         real: PathBuf,

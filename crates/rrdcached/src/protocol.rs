@@ -90,7 +90,7 @@ macro_rules! commands {
             /// Every command, in the order of their help.
             pub const ALL: &[Command] = &[$(Command::$variant,)*];
 
-            /// Its name in capitals.
+            /// The name of the command in capitals.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Command::$variant => $name,)* }

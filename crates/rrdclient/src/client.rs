@@ -20,7 +20,7 @@ const COMMAND_BYTES_MAX: usize = 4096;
 /// A client of a daemon.
 #[derive(Debug)]
 pub struct Client {
-    /// As it was given.
+    /// The address as it was given.
     name: String,
     address: Address,
     /// Folder whose name the daemon does not know.
@@ -62,7 +62,7 @@ impl Client {
     /// daemon of another machine (`RRDCACHED_STRIPPATH`); `tls` is used if the address asks for it.
     ///
     /// # Errors
-    /// Why there is no connection.
+    /// If the address is none, or the daemon cannot be reached or does not trust this client.
     pub fn connect(
         name: &str,
         stripped: Option<&str>,
@@ -84,7 +84,7 @@ impl Client {
     /// change nothing.
     ///
     /// # Errors
-    /// If the system refuses it.
+    /// If the system does not take the option.
     pub fn set_timeout(&self, timeout: Duration) -> Result<(), ClientError> {
         let timeout = self.timeout.get_or_init(|| timeout);
         let held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
@@ -207,7 +207,7 @@ impl Client {
     /// Has the daemon write what it holds of a file, and waits for that.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// If the connection breaks, or the daemon refuses.
     pub fn flush(&self, file: &str) -> Result<(), ClientError> {
         self.request(&["flush", &self.path(file)?]).map(drop)
     }
@@ -215,7 +215,7 @@ impl Client {
     /// Has the daemon begin to write all that it holds.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// If the connection breaks, or the daemon refuses.
     pub fn flush_all(&self) -> Result<(), ClientError> {
         self.request(&["flushall"]).map(drop)
     }
@@ -223,7 +223,7 @@ impl Client {
     /// Has the daemon drop what it holds of a file.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// If the connection breaks, or the daemon refuses.
     pub fn forget(&self, file: &str) -> Result<(), ClientError> {
         self.request(&["forget", &self.path(file)?]).map(drop)
     }
@@ -231,7 +231,7 @@ impl Client {
     /// Asks whether the daemon is there.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// If the connection breaks, or the daemon refuses.
     pub fn ping(&self) -> Result<(), ClientError> {
         self.request(&["ping"]).map(drop)
     }
@@ -239,7 +239,7 @@ impl Client {
     /// The daemon's counters.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// If the connection breaks, or the daemon refuses.
     pub fn stats(&self) -> Result<Vec<(String, u64)>, ClientError> {
         Ok(reply::stats(&self.request(&["stats"])?))
     }
@@ -247,7 +247,7 @@ impl Client {
     /// What a file keeps and its state.
     ///
     /// # Errors
-    /// As [`Self::request`]; an answer that makes no sense.
+    /// If the connection breaks, the daemon refuses, or its answer makes no sense.
     pub fn info(&self, file: &str) -> Result<Vec<(String, InfoField)>, ClientError> {
         reply::info(&self.request(&["info", &self.path(file)?])?)
     }
@@ -255,7 +255,7 @@ impl Client {
     /// Rows from a start to an end, in seconds since 1970.
     ///
     /// # Errors
-    /// As [`Self::request`]; an answer that makes no sense.
+    /// If the connection breaks, the daemon refuses, or its answer makes no sense.
     pub fn fetch(
         &self,
         file: &str,
@@ -271,7 +271,7 @@ impl Client {
     /// Time of the last update, in seconds since 1970.
     ///
     /// # Errors
-    /// As [`Self::request`]; an answer that makes no sense.
+    /// If the connection breaks, the daemon refuses, or its answer makes no sense.
     pub fn last(&self, file: &str) -> Result<i64, ClientError> {
         self.time("last", &["last", &self.path(file)?])
     }
@@ -279,7 +279,7 @@ impl Client {
     /// End of the oldest row of an archive, in seconds since 1970.
     ///
     /// # Errors
-    /// As [`Self::request`]; an answer that makes no sense.
+    /// If the connection breaks, the daemon refuses, or its answer makes no sense.
     pub fn first(&self, file: &str, archive: usize) -> Result<i64, ClientError> {
         self.time("first", &["first", &self.path(file)?, &archive.to_string()])
     }
@@ -293,7 +293,7 @@ impl Client {
     /// Makes a file.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// If the connection breaks, or the daemon refuses.
     pub fn create(&self, file: &str, request: &CreateRequest<'_>) -> Result<(), ClientError> {
         let mut words = vec!["create".to_owned(), self.path(file)?];
         let mut option = |letter: &str, value: String| words.extend([letter.to_owned(), value]);
@@ -320,7 +320,7 @@ impl Client {
     /// Names of databases and folders of a folder below the daemon's own.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// If the connection breaks, or the daemon refuses.
     pub fn list(&self, folder: &str, recursive: bool) -> Result<Vec<String>, ClientError> {
         let reply = match recursive {
             true => self.request(&["list", "RECURSIVE", folder])?,

@@ -56,7 +56,7 @@ pub enum OpenError {
     Connect {
         /// The host.
         host: String,
-        /// Its port.
+        /// The port of the host.
         port: u16,
         /// The system's reason.
         #[source]
@@ -68,7 +68,7 @@ impl LiveAddress {
     /// Parses an address; an IPv6 address must be in brackets.
     ///
     /// # Errors
-    /// [`AddressError`].
+    /// If the text is no address; the error says which part.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         let (host, rest) = match text.strip_prefix('[').and_then(|text| text.split_once(']')) {
             Some((host, rest)) => (host, rest.strip_prefix(':').unwrap_or(rest)),
@@ -102,7 +102,7 @@ impl LiveAddress {
     /// Opens the socket.
     ///
     /// # Errors
-    /// [`OpenError`].
+    /// If the port cannot be listened on, or the host cannot be reached.
     pub fn open(&self) -> Result<Box<dyn Sink>, OpenError> {
         match self {
             LiveAddress::Server(port) => {

@@ -41,7 +41,7 @@ pub use udp::UdpTransport;
 pub struct Message<'a> {
     /// The stream that it belongs to: the name of the host that it describes.
     pub source: &'a str,
-    /// Its number in that stream.  A receiver may drop a message whose number it has seen: a
+    /// The number of the message in that stream.  A receiver may drop a message whose number it has seen: a
     /// message that was partly sent is sent again.
     pub sequence: u64,
     /// The bytes.
@@ -53,13 +53,13 @@ pub trait Sink {
     /// Takes a message: sends it, queues it, or drops and counts it.
     ///
     /// # Errors
-    /// Only errors after which no message can be delivered any more, such as a closed pipe.
+    /// If no message can be delivered any more, as through a closed pipe.
     fn send(&mut self, message: &Message<'_>) -> io::Result<()>;
 
     /// Does work that is due between messages, such as accepting clients.
     ///
     /// # Errors
-    /// As [`send`](Self::send).
+    /// If no message can be delivered any more, as through a closed pipe.
     fn tend(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -67,7 +67,7 @@ pub trait Sink {
     /// Sends the queued messages, or drops and counts them.  Nothing is sent afterwards.
     ///
     /// # Errors
-    /// As [`send`](Self::send).
+    /// If no message can be delivered any more, as through a closed pipe.
     fn finish(&mut self) -> io::Result<()> {
         Ok(())
     }

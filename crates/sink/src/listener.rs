@@ -59,7 +59,7 @@ impl ListenerSink {
     /// The address that it listens on.
     ///
     /// # Errors
-    /// Those of `getsockname`.
+    /// If the system does not say it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }

@@ -69,7 +69,7 @@ enum Work {
 struct Committer<'a> {
     shared: &'a Shared,
     store: Store,
-    /// Of the segment that is begun next.
+    /// The number of the segment that is begun next.
     segment: u64,
     retained: Instant,
     /// To the thread that syncs; `None`: this thread does it.

@@ -25,7 +25,7 @@ pub(crate) const FLAG_CHECKPOINT: u32 = 1;
 pub struct Chunk {
     /// Whether it repeats all marks and dictionaries.
     pub is_checkpoint: bool,
-    /// Its number; that of the next chunk is one more, also in the next segment.
+    /// The number of the chunk; that of the next is one more, also in the next segment.
     pub number: u64,
     /// When it was made, in ns since 1970.
     pub committed_ns: u64,

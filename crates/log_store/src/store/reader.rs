@@ -23,13 +23,13 @@ use log_protocol::{ProcessId, ProcessInfo};
 pub struct Item<'a> {
     /// The process that wrote it.
     pub process: &'a ProcessInfo,
-    /// Its ring and thread.
+    /// The ring and the thread.
     pub stream: &'a StreamPart,
     /// The record; its stamp is in ns since 1970.
     pub record: &'a RingRecord<'a>,
     /// The dictionary of its process, as far as it is known.
     pub dictionary: &'a Dictionary,
-    /// Its bytes, if the reader keeps them.
+    /// The bytes of the dictionary, if the reader keeps them.
     pub dictionary_bytes: &'a [u8],
 }
 

@@ -85,7 +85,7 @@ pub struct ConsumerStatus {
     pub state: ConsumerState,
     /// `errno`, or 0.
     pub failure: u32,
-    /// Its process; 0: none.
+    /// The process id of the consumer; 0: none.
     pub consumer_pid: u32,
     /// `CLOCK_BOOTTIME` when it last looked.
     pub heartbeat_ns: u64,

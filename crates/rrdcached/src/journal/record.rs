@@ -140,7 +140,7 @@ impl SegmentBytes {
     /// Reads a segment.
     ///
     /// # Errors
-    /// If the system refuses it, or it is no segment.
+    /// If the file cannot be read, or is no segment.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let mut bytes = Vec::new();
         File::open(path)?.take(SEGMENT_BYTES_MAX).read_to_end(&mut bytes)?;

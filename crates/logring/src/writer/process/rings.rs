@@ -196,7 +196,7 @@ impl Process {
         }
     }
 
-    /// As [`Process::make_ring`]; without room a small one, and then one without a name.
+    /// Makes a ring; without room a small one, and then one without a name.
     fn make_some_ring(
         &self,
         inner: &mut Inner,
