@@ -6,16 +6,18 @@
 //! text is what an update takes, and what PENDING shows.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 use rrd::ReadingRules;
 use rrd::header::Time;
 
 use crate::journal::Name;
 use crate::locks::lock;
-use crate::name_hash::NameHash;
 
 /// A file.
 #[derive(Debug)]
@@ -127,14 +129,16 @@ impl State {
 /// Tables of names: a power of two above the number of sessions that run at once.
 const SHARDS: usize = 64;
 
-type Names = Mutex<HashMap<Box<[u8]>, Arc<Entry>, NameHash>>;
+/// Files by names.  The caller hashes: one hash finds the table and the place in it.
+type Names = HashTable<(Box<[u8]>, Arc<Entry>)>;
 
 /// All files that are known.
 #[derive(Debug)]
 pub(crate) struct Cache {
     /// By the name that clients write.
-    aliases: Box<[Names]>,
-    hash: NameHash,
+    aliases: Box<[Mutex<Names>]>,
+    /// Random for each process, so clients cannot choose names that collide.
+    hash: RandomState,
     alias_count: AtomicUsize,
     /// By the name with all links resolved.
     files: Mutex<HashMap<PathBuf, Arc<Entry>>>,
@@ -148,10 +152,9 @@ pub(crate) const ENTRY_BYTES: usize = 512;
 
 impl Cache {
     pub(crate) fn new() -> Self {
-        let hash = NameHash::default();
         Self {
-            aliases: (0..SHARDS).map(|_| Mutex::new(HashMap::with_hasher(hash.clone()))).collect(),
-            hash,
+            aliases: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            hash: RandomState::default(),
             alias_count: AtomicUsize::new(0),
             files: Mutex::default(),
             next_id: AtomicU64::new(1),
@@ -159,14 +162,19 @@ impl Cache {
         }
     }
 
-    /// The table of a name, by the highest bits of its hash; the table itself uses the lowest.
-    fn shard(&self, name: &[u8]) -> &Names {
-        &self.aliases[(self.hash.hash(name) >> 32) as usize % SHARDS]
+    fn hash(&self, name: &[u8]) -> u64 {
+        self.hash.hash_one(name)
+    }
+
+    /// The table of a hash, by bits in its middle; the table itself uses the lowest and the highest.
+    fn shard(&self, hash: u64) -> MutexGuard<'_, Names> {
+        lock(&self.aliases[(hash >> 32) as usize % SHARDS])
     }
 
     /// The file of a name that was used before.
     pub(crate) fn find(&self, name: &[u8]) -> Option<Arc<Entry>> {
-        lock(self.shard(name)).get(name).cloned()
+        let hash = self.hash(name);
+        self.shard(hash).find(hash, |own| *own.0 == *name).map(|own| Arc::clone(&own.1))
     }
 
     /// Remembers a name.
@@ -179,8 +187,15 @@ impl Cache {
             }
             self.alias_count.store(0, Ordering::Relaxed);
         }
-        if lock(self.shard(name)).insert(name.into(), Arc::clone(entry)).is_none() {
-            self.alias_count.fetch_add(1, Ordering::Relaxed);
+        let hash = self.hash(name);
+        let mut names = self.shard(hash);
+        match names.find_mut(hash, |own| *own.0 == *name) {
+            Some(own) => own.1 = Arc::clone(entry),
+            None => {
+                let own = (name.into(), Arc::clone(entry));
+                names.insert_unique(hash, own, |own| self.hash(&own.0));
+                self.alias_count.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 
@@ -218,7 +233,9 @@ impl Cache {
 
     /// Forgets a name of a file that is gone.
     pub(crate) fn forget_name(&self, name: &[u8]) {
-        if lock(self.shard(name)).remove(name).is_some() {
+        let hash = self.hash(name);
+        if let Ok(own) = self.shard(hash).find_entry(hash, |own| *own.0 == *name) {
+            own.remove();
             self.alias_count.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -244,5 +261,37 @@ impl Cache {
     /// Bytes that are in use.
     pub(crate) fn bytes(&self) -> u64 {
         u64::try_from(self.bytes.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_spread() {
+        let cache = Cache::new();
+        let mut seen = std::collections::HashSet::new();
+        let mut shards = [0u32; SHARDS];
+        for number in 0..100_000u32 {
+            let name = format!("/var/lib/rrd/host{}/interface-{}.rrd", number / 100, number % 100);
+            let own = cache.hash(name.as_bytes());
+            assert!(seen.insert(own), "{name}");
+            shards[(own >> 32) as usize % SHARDS] += 1;
+        }
+        assert!(shards.iter().all(|count| (1200..1950).contains(count)), "{shards:?}");
+        let zeros: Vec<u64> = (0..40).map(|length| cache.hash(&vec![0; length])).collect();
+        assert!(zeros.iter().enumerate().all(|(at, own)| !zeros[..at].contains(own)));
+    }
+
+    #[test]
+    fn a_name_is_found_until_it_is_forgotten() {
+        let cache = Cache::new();
+        let (one, other) = (cache.file(Path::new("/one"), 0), cache.file(Path::new("/other"), 0));
+        cache.remember(b"a", &one);
+        cache.remember(b"a", &other);
+        assert!(cache.find(b"a").is_some_and(|found| Arc::ptr_eq(&found, &other)));
+        cache.forget_name(b"a");
+        assert!(cache.find(b"a").is_none());
     }
 }

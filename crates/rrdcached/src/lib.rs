@@ -18,7 +18,6 @@ mod help;
 mod journal;
 mod locks;
 mod metrics;
-mod name_hash;
 mod paths;
 pub mod protocol;
 mod queue;

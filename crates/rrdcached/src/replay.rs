@@ -12,6 +12,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::hash::BuildHasher as _;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::panic::resume_unwind;
@@ -19,13 +20,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use foldhash::fast::RandomState;
 use rrd::header::Time;
 use rrd::number::parse_prefix;
 
 use crate::cache::{Entry, Readings};
 use crate::daemon::CachingDaemon;
 use crate::journal::{Found, Record, SegmentBytes};
-use crate::name_hash::NameHash;
 use crate::paths;
 use crate::protocol::{Command, Fields, LINE_BYTES_MAX};
 
@@ -62,12 +63,12 @@ type Replayed = (u64, Arc<Entry>);
 fn read_all(daemon: &CachingDaemon, found: &Found) -> Vec<Replayed> {
     let count = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     let count = count.min(WORKERS_MAX);
-    let hash = NameHash::default();
+    let hash = RandomState::default();
     let mut damaged = 0;
     let mut workers: Vec<Files> = (0..count).map(|_| Files::default()).collect();
     let texts = read_texts(daemon, &found.texts, &mut damaged);
     for (path, readings) in texts.readings {
-        let share = hash.hash(path.as_os_str().as_bytes()) as usize % count;
+        let share = hash.hash_one(path.as_os_str().as_bytes()) as usize % count;
         let index = workers[share].file(&path);
         workers[share].readings[index].1 = readings;
     }
@@ -119,13 +120,13 @@ struct Segment {
 }
 
 impl Segment {
-    fn read(number: u64, path: &Path, hash: &NameHash, workers: usize) -> std::io::Result<Self> {
+    fn read(number: u64, path: &Path, hash: &RandomState, workers: usize) -> std::io::Result<Self> {
         let bytes = SegmentBytes::read(path)?;
         let mut names = vec![Vec::new(); workers];
         // A file's name stands before its first use, unless its block is damaged or late.
         for record in bytes.records() {
             if let Record::Name { id, path } = record {
-                let share = hash.hash(path) as usize % workers;
+                let share = hash.hash_one(path) as usize % workers;
                 names[share].push((id, paths::path(path).to_owned()));
             }
         }
@@ -154,7 +155,7 @@ impl Files {
     /// Takes the records of its own files from segments, until there are no more.
     fn take_all(&mut self, share: usize, segments: &Receiver<Arc<Segment>>) {
         for segment in segments {
-            let mut numbers: HashMap<u64, usize, NameHash> = HashMap::default();
+            let mut numbers: HashMap<u64, usize, RandomState> = HashMap::default();
             for (id, path) in &segment.names[share] {
                 let index = self.file(path);
                 numbers.insert(*id, index);
@@ -165,7 +166,12 @@ impl Files {
         }
     }
 
-    fn take(&mut self, record: Record<'_>, segment: u64, numbers: &HashMap<u64, usize, NameHash>) {
+    fn take(
+        &mut self,
+        record: Record<'_>,
+        segment: u64,
+        numbers: &HashMap<u64, usize, RandomState>,
+    ) {
         let (Record::Update { id, .. } | Record::Forget { id } | Record::Wrote { id, .. }) = record
         else {
             return;
