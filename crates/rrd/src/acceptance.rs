@@ -61,7 +61,7 @@ impl ReadingRules {
         for value in reading[start..].split(|byte| *byte == b':') {
             let Some(kind) = self.kinds.get(count) else { return Err(self.wrong_count(reading)) };
             let is_integer = matches!(kind, SourceKind::Counter | SourceKind::Derive);
-            if !is_plain(value) || (is_integer && value.contains(&b'.')) {
+            if !is_plain(value, is_integer) {
                 check_value(*kind, value)?;
             }
             count += 1;
@@ -90,17 +90,16 @@ impl ReadingRules {
 }
 
 /// Whether a value is digits with one point at most: any kind reads it, integers without a point.
-fn is_plain(value: &[u8]) -> bool {
+fn is_plain(value: &[u8], is_integer: bool) -> bool {
     let mut points = 0;
-    let mut digits = 0;
     for byte in value {
         match byte {
-            b'0'..=b'9' => digits += 1,
+            b'0'..=b'9' => {}
             b'.' => points += 1,
             _ => return false,
         }
     }
-    digits > 0 && points <= 1
+    points <= usize::from(!is_integer) && value.len() > points
 }
 
 fn check_value(kind: SourceKind, value: &[u8]) -> Result<()> {

@@ -14,6 +14,8 @@ pub const LINE_BYTES_MAX: usize = 8192;
 pub struct Fields<'a> {
     /// What is left; `None` after the last field.
     rest: Option<&'a [u8]>,
+    /// Whether blanks alone separate fields: nearly every line has no zero byte and no backslash.
+    is_plain: bool,
 }
 
 /// A backslash is the last byte of the line.
@@ -25,7 +27,7 @@ impl<'a> Fields<'a> {
     /// The fields of a line without its end.
     #[must_use]
     pub fn of(line: &'a [u8]) -> Self {
-        Self { rest: Some(line) }
+        Self { rest: Some(line), is_plain: memchr::memchr2(0, b'\\', line).is_none() }
     }
 
     /// The next field, `None` after the last one.
@@ -34,7 +36,11 @@ impl<'a> Fields<'a> {
     /// If it ends with a backslash.
     pub fn next_field(&mut self) -> Result<Option<Cow<'a, [u8]>>, OpenEscape> {
         let Some(rest) = self.rest else { return Ok(None) };
-        match memchr::memchr3(b' ', 0, b'\\', rest) {
+        let end = match self.is_plain {
+            true => memchr::memchr(b' ', rest),
+            false => memchr::memchr3(b' ', 0, b'\\', rest),
+        };
+        match end {
             None => {
                 self.rest = None;
                 Ok(Some(Cow::Borrowed(rest)))
@@ -164,6 +170,10 @@ impl Command {
     /// The command of a name, in capitals or not.
     #[must_use]
     pub fn of(name: &[u8]) -> Option<Self> {
+        // Nearly every line of a client is this one.
+        if name == b"UPDATE" {
+            return Some(Self::Update);
+        }
         let all = Self::ALL.iter();
         all.copied().find(|command| name.eq_ignore_ascii_case(command.name().as_bytes()))
     }
