@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use crate::address::Address;
 use crate::clock;
 use crate::files::ClientTls;
-use crate::stream::{Connection, Keepalive};
+use crate::stream::{Keepalive, SocketStream};
 
 impl Address {
     /// Connects; gives up after the time, which is for all of it: the name, the connection and TLS's
@@ -19,14 +19,14 @@ impl Address {
     ///
     /// # Errors
     /// If nobody answers, or the certificate of whoever does is not trusted.
-    pub fn connect(&self, timeout: Duration, tls: Option<&ClientTls>) -> io::Result<Connection> {
+    pub fn connect(&self, timeout: Duration, tls: Option<&ClientTls>) -> io::Result<SocketStream> {
         let until = clock::now() + timeout;
         let connection = match self {
-            Self::Unix(path) => Connection::unix(connect_unix(path)?),
+            Self::Unix(path) => SocketStream::unix(connect_unix(path)?),
             Self::Network { host, port, is_encrypted } => {
                 let addresses = resolve(host, *port)?;
                 let stream = connect_tcp(addresses, Some(clock::left(until)))?;
-                let connection = Connection::tcp(stream);
+                let connection = SocketStream::tcp(stream);
                 connection.keep_alive(&Keepalive::default())?;
                 match (is_encrypted, tls) {
                     (false, _) => connection,

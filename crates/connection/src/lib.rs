@@ -2,7 +2,7 @@
 //!
 //! An address is read by the rules of its protocol (`address.rs`); a name is resolved by the system,
 //! and all addresses that it has are tried.  A [`ListeningSocket`] replaces the file of a server that
-//! has ended.  A [`Connection`] reads and writes in one of two ways: its socket blocks, which costs one
+//! has ended.  A [`SocketStream`] reads and writes in one of two ways: its socket blocks, which costs one
 //! system call for each read, or it polls, with a bound on the time of a read, of several, or of none.
 //!
 //! A server with TLS has a certificate and its key; with an authority (CA) for clients it takes only
@@ -27,7 +27,7 @@ mod tls;
 pub use address::{Address, AddressError, AddressRules};
 pub use connect::{connect_tcp, connect_unix, resolve};
 pub use files::{ClientTls, ServerTls, TlsFileError};
-pub use listen::{Listener, ListeningSocket, Peer, SocketFileRights};
-pub use quota::{Place, Quota};
+pub use listen::{ListeningSocket, Peer, ServerListener, SocketFileRights};
+pub use quota::{Quota, QuotaPlace};
 pub use reason::reason;
-pub use stream::{Connection, Keepalive, Wait};
+pub use stream::{Keepalive, SocketStream, Wait};

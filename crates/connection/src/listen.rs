@@ -13,7 +13,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use crate::address::Address;
 use crate::connect::{connect_unix, resolve};
 use crate::files::ServerTls;
-use crate::stream::Connection;
+use crate::stream::SocketStream;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 128;
@@ -128,16 +128,16 @@ impl ListeningSocket {
     ///
     /// # Errors
     /// If none waits any more, or the system has no descriptor for it.
-    pub fn accept(&self) -> io::Result<(Connection, Peer)> {
+    pub fn accept(&self) -> io::Result<(SocketStream, Peer)> {
         match self {
             Self::Unix(socket, _) => {
                 let (stream, _) = socket.accept()?;
                 let peer = Peer::User(sockopt::socket_peercred(&stream)?.uid.as_raw());
-                Ok((Connection::unix(stream), peer))
+                Ok((SocketStream::unix(stream), peer))
             }
             Self::Tcp(socket) => {
                 let (stream, address) = socket.accept()?;
-                Ok((Connection::tcp(stream), Peer::Network(address)))
+                Ok((SocketStream::tcp(stream), Peer::Network(address)))
             }
         }
     }
@@ -177,7 +177,7 @@ impl AsFd for ListeningSocket {
 
 /// A socket that listens, and how its clients are answered.
 #[derive(Debug)]
-pub struct Listener {
+pub struct ServerListener {
     /// The socket.
     pub socket: ListeningSocket,
     /// What a server shows whose connections are encrypted.
@@ -190,11 +190,11 @@ impl Address {
     ///
     /// # Errors
     /// If the address is in use or cannot be had, or there is no certificate for it.
-    pub fn listen(&self, tls: Option<&ServerTls>) -> io::Result<Listener> {
+    pub fn listen(&self, tls: Option<&ServerTls>) -> io::Result<ServerListener> {
         match self {
             Self::Unix(path) => {
                 let socket = ListeningSocket::bind_unix(path, &SocketFileRights::default())?;
-                Ok(Listener { socket, tls: None })
+                Ok(ServerListener { socket, tls: None })
             }
             Self::Network { is_encrypted: true, .. } if tls.is_none() => {
                 let what = "an address with tls: needs a certificate and its key";
@@ -202,13 +202,13 @@ impl Address {
             }
             Self::Network { host, port, is_encrypted } => {
                 let socket = ListeningSocket::Tcp(TcpListener::bind((host.as_str(), *port))?);
-                Ok(Listener { socket, tls: tls.filter(|_| *is_encrypted).cloned() })
+                Ok(ServerListener { socket, tls: tls.filter(|_| *is_encrypted).cloned() })
             }
         }
     }
 }
 
-impl Connection {
+impl SocketStream {
     /// Answers TLS's handshake, if `tls` asks for it and the client comes from a network.  A client that
     /// fails has a moment to read why.
     ///

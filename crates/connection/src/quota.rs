@@ -12,7 +12,7 @@ pub struct Quota {
 
 /// One place of a quota, given back when it is dropped.
 #[derive(Debug)]
-pub struct Place(Arc<AtomicUsize>);
+pub struct QuotaPlace(Arc<AtomicUsize>);
 
 impl Quota {
     /// A quota of so many places.
@@ -23,10 +23,10 @@ impl Quota {
 
     /// Takes a place; `None` if all are taken.
     #[must_use]
-    pub fn take(&self) -> Option<Place> {
+    pub fn take(&self) -> Option<QuotaPlace> {
         // A place that is too much is given back at once.
         let before = self.taken.fetch_add(1, Ordering::AcqRel);
-        let place = Place(Arc::clone(&self.taken));
+        let place = QuotaPlace(Arc::clone(&self.taken));
         (before < self.most).then_some(place)
     }
 
@@ -37,7 +37,7 @@ impl Quota {
     }
 }
 
-impl Drop for Place {
+impl Drop for QuotaPlace {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }

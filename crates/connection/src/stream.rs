@@ -1,7 +1,7 @@
 //! A connection: over a Unix socket, TCP, or TLS over TCP.
 //!
 //! As it is made its socket blocks: a read is one system call, bounded by the socket's own time-outs.
-//! After [`Connection::polling`] it does not: whoever must wait polls, for as long as the connection's
+//! After [`SocketStream::polling`] it does not: whoever must wait polls, for as long as the connection's
 //! own bound says.  Clones are the same connection with bounds of their own, so one thread can read
 //! while another writes.
 
@@ -58,7 +58,7 @@ impl Default for Keepalive {
 
 /// A connection.
 #[derive(Debug, Clone)]
-pub struct Connection {
+pub struct SocketStream {
     socket: Socket,
     polls: bool,
     wait: Wait,
@@ -71,7 +71,7 @@ enum Socket {
     Tls(TlsStream),
 }
 
-impl Connection {
+impl SocketStream {
     /// A connection of this machine, which blocks.
     #[must_use]
     pub fn unix(stream: UnixStream) -> Self {
@@ -347,7 +347,7 @@ fn now(done: io::Result<usize>) -> io::Result<Option<usize>> {
     }
 }
 
-impl AsFd for Connection {
+impl AsFd for SocketStream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.socket {
             Socket::Unix(stream) => stream.as_fd(),
@@ -357,7 +357,7 @@ impl AsFd for Connection {
     }
 }
 
-impl Read for Connection {
+impl Read for SocketStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.read_now(buffer) {
@@ -370,7 +370,7 @@ impl Read for Connection {
     }
 }
 
-impl Write for Connection {
+impl Write for SocketStream {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         loop {
             match self.write_now(buffer) {

@@ -27,7 +27,7 @@ pub use counters::CentralCounters;
 pub use fuzzing::admit as fuzz_admission;
 pub use limits::AdmissionLimits;
 
-use connection::Listener;
+use connection::ServerListener;
 use log_protocol::auth;
 use log_store::OwnLog;
 use log_store::{Recovery, Retention, Store};
@@ -69,7 +69,7 @@ impl Central {
     pub fn start(
         store: Store,
         recovery: &Recovery,
-        listeners: Vec<Listener>,
+        listeners: Vec<ServerListener>,
         settings: CentralSettings,
     ) -> io::Result<Self> {
         let own = OwnLog::new(auth::random()?, settings.host.clone());
@@ -112,7 +112,7 @@ impl Central {
 }
 
 /// Accepts connections until the server stops.
-fn accept(listener: &Listener, shared: &Arc<Shared>) {
+fn accept(listener: &ServerListener, shared: &Arc<Shared>) {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let wait = Timespec { tv_sec: 0, tv_nsec: ACCEPT_WAIT.as_nanos() as i64 };
     while !shared.is_stopping() {

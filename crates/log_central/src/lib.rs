@@ -2,8 +2,8 @@
 //! what is committed, and answers questions.
 //!
 //! Uses `log_store` (the records), `log_protocol` (frames, handshake) and `connection`; prints nothing.
-//! Begin with `central.rs`; a record's way: `central/peer.rs`, `central/admission.rs` (which records are new),
-//! `central/committer.rs`.
+//! Begin with `central.rs`; a record's way: `central/peer.rs`, `central/admission.rs` (which records
+//! are new), `central/committer.rs`.
 #![forbid(unsafe_code)]
 
 mod central;

@@ -95,7 +95,7 @@ fn welcomed(folders: &Folders, role: PeerRole) -> (log_protocol::handshake::Fram
     greet_server(&address, timeout, None, Some(b"secret"), &hello).unwrap()
 }
 
-type Writer = connection::Connection;
+type Writer = connection::SocketStream;
 
 /// Why a server that was sent these bytes ends the connection.
 fn refused(folders: &Folders, role: PeerRole, bytes: &[u8]) -> String {

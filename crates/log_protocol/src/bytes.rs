@@ -2,15 +2,15 @@
 
 /// What is left to read of some bytes.
 #[derive(Debug, Clone, Copy)]
-pub struct Cursor<'a> {
+pub struct ByteCursor<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> ByteCursor<'a> {
     /// Begins at the first of the bytes.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Cursor { rest: bytes }
+        ByteCursor { rest: bytes }
     }
 
     /// The next bytes, if there are so many.

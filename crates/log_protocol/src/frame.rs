@@ -5,7 +5,7 @@
 //! Bodies are records as they are in a ring, stamps in nanoseconds since 1970: nothing is encoded
 //! again on the way.
 
-use crate::bytes::{Cursor, u32_at};
+use crate::bytes::{ByteCursor, u32_at};
 use crate::identity::{ProcessId, StreamId};
 
 /// A frame begins so.
@@ -159,10 +159,10 @@ impl Head {
         if head[..4] != MAGIC || u32_at(head, 60) != crc32c::crc32c(&head[..60]) {
             return Err(FrameError::NoHead);
         }
-        Self::decode_fields(&mut Cursor::new(&head[4..])).unwrap_or(Err(FrameError::NoHead))
+        Self::decode_fields(&mut ByteCursor::new(&head[4..])).unwrap_or(Err(FrameError::NoHead))
     }
 
-    fn decode_fields(from: &mut Cursor<'_>) -> Option<Result<Self, FrameError>> {
+    fn decode_fields(from: &mut ByteCursor<'_>) -> Option<Result<Self, FrameError>> {
         let kind = from.u8()?;
         from.take(3)?;
         let body_bytes = from.u32()?;
@@ -233,7 +233,7 @@ pub fn put_mark(out: &mut Vec<u8>, mark: StreamMark) {
 /// The marks in a body.
 pub fn marks(body: &[u8]) -> impl Iterator<Item = StreamMark> + '_ {
     body.chunks_exact(MARK_BYTES).filter_map(|entry| {
-        let mut from = Cursor::new(entry);
+        let mut from = ByteCursor::new(entry);
         let stream = StreamId { process: ProcessId(from.array()?), ring: from.u32()? };
         from.u32()?;
         Some(StreamMark { stream, next: from.u64()? })

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::frame::{self, FrameKind, Head};
 use crate::handshake::{self, FrameReader, Hello, PeerRole};
 use crate::identity::{DICTIONARY, ProcessId, ProcessInfo, StreamId, StreamInfo};
-use connection::{Connection, Wait};
+use connection::{SocketStream, Wait};
 
 /// Bytes in front of a frame's body, as [`frames_of`] reads them.
 const SHORT_HEAD: usize = 8;
@@ -88,7 +88,7 @@ pub fn greet(bytes: &[u8]) {
         let _ = theirs.set_nonblocking(true);
         let _ = (&theirs).write(bytes);
         let _ = theirs.shutdown(Shutdown::Write);
-        let Ok(mut connection) = Connection::unix(ours).polling() else { return };
+        let Ok(mut connection) = SocketStream::unix(ours).polling() else { return };
         connection.set_wait(Wait::For(Duration::from_secs(1)));
         let mut writer = connection.clone();
         let mut reader = FrameReader::new(connection);

@@ -6,11 +6,11 @@ use std::time::Duration;
 use connection::ClientTls;
 
 use crate::auth::{self, PROOF_BYTES, Side};
-use crate::bytes::{Cursor, put_short};
+use crate::bytes::{ByteCursor, put_short};
 use crate::clock;
 use crate::frame::{self, FrameKind, HEAD_BYTES, Head};
 use connection::Address;
-use connection::{Connection, Wait};
+use connection::{SocketStream, Wait};
 
 /// The version of the protocol.
 pub const VERSION: u32 = 1;
@@ -68,7 +68,7 @@ pub enum HandshakeError {
 /// Reads frames.
 #[derive(Debug)]
 pub struct FrameReader {
-    from: BufReader<Connection>,
+    from: BufReader<SocketStream>,
     frame_wait: Option<Duration>,
     body_bytes_max: u32,
 }
@@ -76,7 +76,7 @@ pub struct FrameReader {
 impl FrameReader {
     /// Frames of a connection.
     #[must_use]
-    pub fn new(connection: Connection) -> Self {
+    pub fn new(connection: SocketStream) -> Self {
         let from = BufReader::with_capacity(64 << 10, connection);
         FrameReader { from, frame_wait: None, body_bytes_max: frame::BODY_BYTES_MAX as u32 }
     }
@@ -126,13 +126,13 @@ impl FrameReader {
 
     /// The connection.
     #[must_use]
-    pub fn connection(&self) -> &Connection {
+    pub fn connection(&self) -> &SocketStream {
         self.from.get_ref()
     }
 
     /// The connection, and what was read of the next frames.
     #[must_use]
-    pub fn into_parts(self) -> (Connection, Vec<u8>) {
+    pub fn into_parts(self) -> (SocketStream, Vec<u8>) {
         let rest = self.from.buffer().to_vec();
         (self.from.into_inner(), rest)
     }
@@ -155,7 +155,7 @@ pub fn send(to: &mut impl Write, head: Head, body: &[u8]) -> io::Result<()> {
 /// If the client is none, or does not know the secret.
 pub fn serve(
     reader: &mut FrameReader,
-    writer: &mut Connection,
+    writer: &mut SocketStream,
     secret: Option<&[u8]>,
     store: [u8; 16],
 ) -> Result<Hello, HandshakeError> {
@@ -171,7 +171,7 @@ pub fn serve(
         return Err(HandshakeError::Protocol);
     }
     // What a later version says may be longer; its number comes first all the same.
-    if let Some(version) = Cursor::new(&body).u32()
+    if let Some(version) = ByteCursor::new(&body).u32()
         && version != VERSION
     {
         let why = HandshakeError::Version(version);
@@ -198,7 +198,7 @@ pub fn serve(
 ///
 /// # Errors
 /// If the connection breaks.
-pub fn refuse(writer: &mut Connection, why: &str) -> io::Result<()> {
+pub fn refuse(writer: &mut SocketStream, why: &str) -> io::Result<()> {
     send(writer, Head::plain(FrameKind::Refused), why.as_bytes())?;
     writer.linger();
     Ok(())
@@ -207,7 +207,7 @@ pub fn refuse(writer: &mut Connection, why: &str) -> io::Result<()> {
 type HelloParts = (Hello, [u8; PROOF_BYTES], [u8; PROOF_BYTES]);
 
 fn read_hello(body: &[u8]) -> Option<HelloParts> {
-    let mut from = Cursor::new(body);
+    let mut from = ByteCursor::new(body);
     from.u32()?;
     let role = match from.u32()? {
         1 => PeerRole::Proxy,
@@ -232,7 +232,7 @@ pub fn greet_server(
     tls: Option<&ClientTls>,
     secret: Option<&[u8]>,
     hello: &Hello,
-) -> Result<(FrameReader, Connection), HandshakeError> {
+) -> Result<(FrameReader, SocketStream), HandshakeError> {
     let until = clock::now() + timeout;
     let mut connection = address.connect(timeout, tls)?;
     connection.set_wait(Wait::Until(until));
@@ -258,7 +258,7 @@ pub fn greet_server(
 /// If the server is none, refuses, or does not know the secret.
 pub fn greet(
     reader: &mut FrameReader,
-    writer: &mut Connection,
+    writer: &mut SocketStream,
     secret: Option<&[u8]>,
     hello: &Hello,
 ) -> Result<[u8; 16], HandshakeError> {
@@ -267,7 +267,7 @@ pub fn greet(
     if head.is_none_or(|head| head.kind != FrameKind::Challenge) {
         return Err(HandshakeError::Protocol);
     }
-    let mut from = Cursor::new(&body);
+    let mut from = ByteCursor::new(&body);
     let (version, wants_secret) = (from.u32(), from.u32());
     let nonce: Option<[u8; PROOF_BYTES]> = from.array();
     match version {
@@ -294,7 +294,7 @@ pub fn greet(
         }
         _ => return Err(HandshakeError::Protocol),
     }
-    let mut from = Cursor::new(&body);
+    let mut from = ByteCursor::new(&body);
     let (proof, store) = (from.take(PROOF_BYTES), from.array());
     let (Some(proof), Some(store)) = (proof, store) else { return Err(HandshakeError::Protocol) };
     if !auth::is_proof(secret, Side::Server, &nonce, &own, proof) {

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::bytes::{Cursor, put_short};
+use crate::bytes::{ByteCursor, put_short};
 
 /// 128 random bits that a process takes at its first log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -88,7 +88,7 @@ impl ProcessInfo {
     }
 
     /// Reads the bytes of a frame; `None` if they end too early.
-    pub fn decode(from: &mut Cursor<'_>) -> Option<Self> {
+    pub fn decode(from: &mut ByteCursor<'_>) -> Option<Self> {
         Some(ProcessInfo {
             id: ProcessId(from.array()?),
             pid: from.u32()?,
@@ -121,7 +121,7 @@ impl StreamInfo {
     }
 
     /// Reads the bytes of a frame; `None` if they end too early.
-    pub fn decode(from: &mut Cursor<'_>) -> Option<Self> {
+    pub fn decode(from: &mut ByteCursor<'_>) -> Option<Self> {
         let id = StreamId { process: ProcessId(from.array()?), ring: from.u32()? };
         Some(StreamInfo { id, tid: from.u32()?, thread: from.short_text()? })
     }

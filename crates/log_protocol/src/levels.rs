@@ -3,7 +3,7 @@
 
 use logring::ProcessFile;
 
-use crate::bytes::{Cursor, put_short};
+use crate::bytes::{ByteCursor, put_short};
 use crate::identity::ProcessInfo;
 
 /// Which loggers get which levels.  Empty patterns fit everything; `*` stands for any text.
@@ -38,7 +38,7 @@ impl LevelOrder {
     /// Reads an order.
     #[must_use]
     pub fn decode(body: &[u8]) -> Option<Self> {
-        let mut from = Cursor::new(body);
+        let mut from = ByteCursor::new(body);
         let (logger, host, process) = (from.short_text()?, from.short_text()?, from.short_text()?);
         let mut level = || Some((from.u8()? != 0, from.u8()?));
         let (central, local) = (level()?, level()?);

@@ -17,7 +17,7 @@ use log_protocol::GapReason;
 use log_protocol::frame::{self, FrameKind, HEAD_BYTES, Head, StreamMark};
 use log_protocol::{ProcessId, StreamId};
 use segments::{
-    AppendFile, HEAD_BYTES as SEGMENT_HEAD, HeadError, LockError, SegmentHead, SegmentNames,
+    AppendFile, FolderLockError, HEAD_BYTES as SEGMENT_HEAD, HeadError, SegmentHead, SegmentNames,
     lock_folder,
 };
 
@@ -592,7 +592,7 @@ fn read_head(segment: &AppendFile) -> io::Result<Result<SegmentHead, HeadError>>
 
 fn lock(folder: &Path) -> Result<File, SpoolError> {
     lock_folder(folder, "lock", 0o600).map_err(|error| match error {
-        LockError::InUse => SpoolError::InUse(folder.to_owned()),
-        LockError::Io(path, source) => SpoolError::Io { path, source },
+        FolderLockError::InUse => SpoolError::InUse(folder.to_owned()),
+        FolderLockError::Io(path, source) => SpoolError::Io { path, source },
     })
 }

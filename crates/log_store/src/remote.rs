@@ -13,8 +13,8 @@ use logring::{Dictionary, LogLevel, RecordIterator};
 
 use crate::query::Filter;
 use crate::store::{Item, StreamPart, Visit};
-use connection::Connection;
-use log_protocol::bytes::{Cursor, put_short};
+use connection::SocketStream;
+use log_protocol::bytes::{ByteCursor, put_short};
 use log_protocol::frame::{FrameKind, Head};
 use log_protocol::handshake::{FrameReader, send};
 use log_protocol::{ProcessId, ProcessInfo, StreamInfo};
@@ -91,7 +91,7 @@ impl RemoteQuery {
     }
 
     fn parts(body: &[u8]) -> Option<(Self, String)> {
-        let mut from = Cursor::new(body);
+        let mut from = ByteCursor::new(body);
         let (flags, newest, limit) = (from.u32()?, from.u32()?, from.u64()?);
         let (from_ns, until_ns) = (from.u64()?, from.u64()?);
         let level = match from.u8()? {
@@ -158,7 +158,7 @@ impl RemoteAnswer {
     /// If the connection breaks.
     pub fn ask(
         mut reader: FrameReader,
-        writer: &mut Connection,
+        writer: &mut SocketStream,
         query: &RemoteQuery,
     ) -> io::Result<Self> {
         send(writer, Head::plain(FrameKind::Query), &query.encode())?;
@@ -208,7 +208,7 @@ impl RemoteAnswer {
     }
 
     fn add_process(&mut self) -> io::Result<()> {
-        let info = ProcessInfo::decode(&mut Cursor::new(&self.body));
+        let info = ProcessInfo::decode(&mut ByteCursor::new(&self.body));
         let info = info.ok_or_else(|| invalid("a process that cannot be read"))?;
         if self.processes.len() >= NAMES_MAX {
             return Err(invalid("more processes than an answer may name"));
@@ -219,7 +219,7 @@ impl RemoteAnswer {
     }
 
     fn add_stream(&mut self) -> io::Result<()> {
-        let info = StreamInfo::decode(&mut Cursor::new(&self.body));
+        let info = StreamInfo::decode(&mut ByteCursor::new(&self.body));
         let info = info.ok_or_else(|| invalid("a ring that cannot be read"))?;
         if self.streams.len() >= NAMES_MAX {
             return Err(invalid("more rings than an answer may name"));
@@ -247,7 +247,7 @@ impl RemoteAnswer {
 
     /// Visits the records of the frame that has come.
     fn visit(&self, visit: &mut Visit<'_>) -> io::Result<ControlFlow<()>> {
-        let mut from = Cursor::new(&self.body);
+        let mut from = ByteCursor::new(&self.body);
         while !from.is_empty() {
             let fields = (|| {
                 let stream = from.u32()?;

@@ -34,7 +34,7 @@ use batch::{Builder, Merge};
 use log_protocol::{DICTIONARY, GapReason, ProcessId, ProcessInfo, StreamId};
 use open_segment::OpenSegment;
 use segment::Segment;
-use segments::{AppendFile, LockError, SegmentHead, lock_folder, sync_folder};
+use segments::{AppendFile, FolderLockError, SegmentHead, lock_folder, sync_folder};
 use state::{State, StreamState};
 
 /// How a store is written.
@@ -501,8 +501,8 @@ impl<'a> Loggers<'a> {
 
 fn lock(folder: &Path) -> Result<File, StoreError> {
     lock_folder(folder, "lock", 0o640).map_err(|error| match error {
-        LockError::InUse => StoreError::InUse(folder.to_owned()),
-        LockError::Io(path, source) => StoreError::Io { path, source },
+        FolderLockError::InUse => StoreError::InUse(folder.to_owned()),
+        FolderLockError::Io(path, source) => StoreError::Io { path, source },
     })
 }
 

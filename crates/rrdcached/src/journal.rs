@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rrd::header::Time;
-use segments::{LockError, SegmentNames, SharedFile, is_own_file, lock_folder};
+use segments::{FolderLockError, SegmentNames, SharedFile, is_own_file, lock_folder};
 
 use crate::locks::lock;
 
@@ -223,8 +223,8 @@ impl Journal {
         let refused = |error| JournalError::Folder(folder.to_owned(), error);
         std::fs::create_dir_all(folder).map_err(refused)?;
         let held = lock_folder(folder, LOCK_NAME, 0o600).map_err(|error| match error {
-            LockError::InUse => JournalError::Taken(folder.to_owned()),
-            LockError::Io(_, error) => refused(error),
+            FolderLockError::InUse => JournalError::Taken(folder.to_owned()),
+            FolderLockError::Io(_, error) => refused(error),
         })?;
         let found = find(folder)?;
         let number = found.segments.last().map_or(0, |(number, _)| *number) + 1;

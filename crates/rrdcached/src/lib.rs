@@ -1,8 +1,9 @@
 //! The caching daemon of round-robin databases: rrdcached's protocol on sockets, readings kept in
 //! memory until many of a file are written at once, and a journal that holds what is acknowledged.
 //!
-//! Uses `rrd`, which reads and writes the files, and `connection`; no other crate of whit.  Prints nothing, reads no
-//! environment, and asks the caller for the time ([`DaemonWorld`]).
+//! Uses `rrd`, which reads and writes the files, `connection` and `segments` (the folder of the journal);
+//! no other crate of whit.  Prints nothing, reads no environment, and asks the caller for the time
+//! ([`DaemonWorld`]).
 //!
 //! A line's way: `server.rs` reads it from a socket, `session.rs` runs it: `protocol.rs` splits it,
 //! `cache.rs` finds the file and keeps the reading, `journal.rs` writes what a read brought before

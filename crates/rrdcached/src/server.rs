@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use connection::{Connection, Keepalive, ListeningSocket, Peer, ServerTls};
+use connection::{Keepalive, ListeningSocket, Peer, ServerTls, SocketStream};
 use rrd::update::Updater;
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -89,7 +89,7 @@ struct OpenConnection {
     number: u64,
     peer: Peer,
     /// Not the encrypted one, which its thread holds.
-    stream: Connection,
+    stream: SocketStream,
 }
 
 impl Server {
@@ -181,7 +181,7 @@ impl Server {
 }
 
 /// The next connection of a socket, which blocks.
-fn accept(socket: &ListeningSocket) -> io::Result<(Connection, Peer)> {
+fn accept(socket: &ListeningSocket) -> io::Result<(SocketStream, Peer)> {
     let (connection, peer) = socket.accept()?;
     connection.set_write_timeout(Some(SEND_TIMEOUT))?;
     connection.keep_alive(&KEEPALIVE)?;
@@ -231,7 +231,7 @@ fn accept_all(
 fn connect(
     daemon: &Arc<CachingDaemon>,
     listener: &Listener,
-    mut stream: Connection,
+    mut stream: SocketStream,
     peer: Peer,
     connections: &Arc<Connections>,
 ) {
@@ -313,7 +313,7 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-fn read(stream: &mut Connection, bytes: &mut [u8]) -> io::Result<usize> {
+fn read(stream: &mut SocketStream, bytes: &mut [u8]) -> io::Result<usize> {
     match stream.read(bytes) {
         // Lines have ends: what is missing of the last one is seen without TLS.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
@@ -322,14 +322,14 @@ fn read(stream: &mut Connection, bytes: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Tells the client that nothing follows.
-fn end(stream: &Connection) -> io::Result<()> {
+fn end(stream: &SocketStream) -> io::Result<()> {
     // A client that has left does not need it.
     let _ = stream.end_writing();
     Ok(())
 }
 
 /// Reads lines and answers them until the client leaves.
-fn serve(mut stream: Connection, mut session: ClientSession) -> io::Result<()> {
+fn serve(mut stream: SocketStream, mut session: ClientSession) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut filled = 0;
     loop {
@@ -357,7 +357,7 @@ fn serve(mut stream: Connection, mut session: ClientSession) -> io::Result<()> {
 }
 
 /// Answers a request for metrics.
-fn serve_metrics(mut stream: Connection, daemon: &CachingDaemon) -> io::Result<()> {
+fn serve_metrics(mut stream: SocketStream, daemon: &CachingDaemon) -> io::Result<()> {
     stream.set_read_timeout(Some(REQUEST_TIMEOUT))?;
     let mut buffer = [0; LINE_BYTES_MAX];
     let mut filled = 0;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use connection::{Address, AddressRules, ClientTls, Connection};
+use connection::{Address, AddressRules, ClientTls, SocketStream};
 
 use crate::error::ClientError;
 
@@ -37,11 +37,11 @@ pub(crate) fn parse(given: &str) -> Result<Address, ClientError> {
 }
 
 /// Connects to a daemon; the connection blocks.
-pub(crate) fn connect(address: &Address, files: &TlsFiles) -> Result<Connection, ClientError> {
+pub(crate) fn connect(address: &Address, files: &TlsFiles) -> Result<SocketStream, ClientError> {
     let (host, port, is_encrypted) = match address {
         Address::Unix(path) => {
             let stream = std::os::unix::net::UnixStream::connect(path);
-            return stream.map(Connection::unix).map_err(ClientError::Connect);
+            return stream.map(SocketStream::unix).map_err(ClientError::Connect);
         }
         Address::Network { host, port, is_encrypted } => (host, *port, *is_encrypted),
     };
@@ -53,7 +53,7 @@ pub(crate) fn connect(address: &Address, files: &TlsFiles) -> Result<Connection,
     let stream = connection::connect_tcp(addresses, None).map_err(ClientError::Connect)?;
     // Commands are single lines that are answered: no reason to wait.
     let _ = stream.set_nodelay(true);
-    let plain = Connection::tcp(stream);
+    let plain = SocketStream::tcp(stream);
     let Some(tls) = tls else { return Ok(plain) };
     plain.greet_tls(&tls, host, HANDSHAKE_TIMEOUT).map_err(|error| {
         match connection::reason(&error) {

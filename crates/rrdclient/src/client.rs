@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use connection::{Address, Connection};
+use connection::{Address, SocketStream};
 
 use crate::address::{self, TlsFiles};
 use crate::error::ClientError;
@@ -26,7 +26,7 @@ pub struct Client {
     /// Folder whose name the daemon does not know.
     stripped: Option<String>,
     tls: TlsFiles,
-    connection: Mutex<Option<BufReader<Connection>>>,
+    connection: Mutex<Option<BufReader<SocketStream>>>,
     /// How long the daemon may take to send or to accept bytes.
     timeout: OnceLock<Duration>,
 }
@@ -122,7 +122,7 @@ impl Client {
     /// Talks to the daemon; the connection is kept unless it broke.
     fn converse<T>(
         &self,
-        talk: impl FnOnce(&mut BufReader<Connection>) -> Result<T, ClientError>,
+        talk: impl FnOnce(&mut BufReader<SocketStream>) -> Result<T, ClientError>,
     ) -> Result<T, ClientError> {
         let mut held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let mut connection = match held.take() {
@@ -331,7 +331,7 @@ impl Client {
 }
 
 /// Bounds how long the daemon may take to send or to accept bytes.
-fn bound(connection: &Connection, timeout: Duration) -> std::io::Result<()> {
+fn bound(connection: &SocketStream, timeout: Duration) -> std::io::Result<()> {
     connection.set_read_timeout(Some(timeout))?;
     connection.set_write_timeout(Some(timeout))
 }
@@ -371,7 +371,7 @@ fn command(words: &[&str]) -> Result<String, ClientError> {
     }
 }
 
-fn send(connection: &mut BufReader<Connection>, bytes: &[u8]) -> Result<(), ClientError> {
+fn send(connection: &mut BufReader<SocketStream>, bytes: &[u8]) -> Result<(), ClientError> {
     let Err(error) = connection.get_mut().write_all(bytes) else { return Ok(()) };
     // A daemon that refuses a certificate says so after the handshake, and then ends.
     if connection.get_ref().is_encrypted()

@@ -3,8 +3,8 @@
 //! Speaks the daemon's text protocol: a line for a command, a line with a number and a message for
 //! the answer, and as many lines as the number says.  An answer below 0 is a refusal.
 //!
-//! Uses `connection`; nothing of it is read before an address asks for it.  Reads neither the environment nor the clock.  Begin with `client.rs`;
-//! `address.rs` says how a daemon is named, `reply.rs` how answers are read.
+//! Uses `connection`.  Reads neither the environment nor, by itself, the clock; certificates are read
+//! when an address asks for them.  Begin with `client.rs`; `address.rs` says how a daemon is named, `reply.rs` how answers are read.
 
 #![forbid(unsafe_code)]
 

@@ -16,6 +16,6 @@ mod shared;
 
 pub use append::AppendFile;
 pub use head::{HEAD_BYTES, HeadError, SegmentHead};
-pub use lock::{LockError, lock_folder};
+pub use lock::{FolderLockError, lock_folder};
 pub use names::{SegmentNames, is_own_file, sync_folder};
 pub use shared::SharedFile;

@@ -17,7 +17,7 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 
 /// Why a folder could not be locked.
 #[derive(Debug)]
-pub enum LockError {
+pub enum FolderLockError {
     /// Another process has it.
     InUse,
     /// The file at this path cannot be opened or locked.
@@ -29,22 +29,22 @@ pub enum LockError {
 ///
 /// # Errors
 /// Another process has the folder, or its lock file cannot be opened or locked.
-pub fn lock_folder(folder: &Path, name: &str, mode: u32) -> Result<File, LockError> {
+pub fn lock_folder(folder: &Path, name: &str, mode: u32) -> Result<File, FolderLockError> {
     let path = folder.join(name);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(mode);
     let file = match options.open(&path) {
         Ok(file) => file,
-        Err(error) => return Err(LockError::Io(path, error)),
+        Err(error) => return Err(FolderLockError::Io(path, error)),
     };
     for _ in 0..TRIES {
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(file),
             Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(BETWEEN_TRIES),
-            Err(error) => return Err(LockError::Io(path, error.into())),
+            Err(error) => return Err(FolderLockError::Io(path, error.into())),
         }
     }
-    Err(LockError::InUse)
+    Err(FolderLockError::InUse)
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
     fn a_folder_has_one_process() {
         let folder = tempfile::tempdir().expect("a folder");
         let first = lock_folder(folder.path(), "lock", 0o600).ok().expect("it is free");
-        assert!(matches!(lock_folder(folder.path(), "lock", 0o600), Err(LockError::InUse)));
+        assert!(matches!(lock_folder(folder.path(), "lock", 0o600), Err(FolderLockError::InUse)));
         // A copy of the descriptor, as a child has until its `execve`, keeps the lock a moment.
         let copy = first.try_clone().expect("a copy");
         drop(first);
@@ -66,6 +66,6 @@ mod tests {
         assert!(lock_folder(folder.path(), "lock", 0o600).is_ok());
         child.join().expect("the thread ends");
         let nowhere = lock_folder(&folder.path().join("no"), "lock", 0o600);
-        assert!(matches!(nowhere, Err(LockError::Io(path, _)) if path.ends_with("no/lock")));
+        assert!(matches!(nowhere, Err(FolderLockError::Io(path, _)) if path.ends_with("no/lock")));
     }
 }

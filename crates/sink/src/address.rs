@@ -24,7 +24,7 @@ pub enum LiveAddress {
 
 /// Why an address is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AddressError {
+pub enum LiveAddressError {
     /// The part before the port is missing.
     #[error("no address")]
     NoAddress,
@@ -69,23 +69,23 @@ impl LiveAddress {
     ///
     /// # Errors
     /// If the text is no address; the error says which part.
-    pub fn parse(text: &str) -> Result<Self, AddressError> {
+    pub fn parse(text: &str) -> Result<Self, LiveAddressError> {
         let (host, rest) = match text.strip_prefix('[').and_then(|text| text.split_once(']')) {
             Some((host, rest)) => (host, rest.strip_prefix(':').unwrap_or(rest)),
             None => text.split_once(':').unwrap_or((text, "")),
         };
         if host.is_empty() {
-            return Err(AddressError::NoAddress);
+            return Err(LiveAddressError::NoAddress);
         }
         let (port, timeout) = rest.split_once(':').unwrap_or((rest, ""));
         let port = match port {
             "" => PORT,
-            port => port.parse().map_err(|_| AddressError::NotAPort(port.to_owned()))?,
+            port => port.parse().map_err(|_| LiveAddressError::NotAPort(port.to_owned()))?,
         };
         if host.eq_ignore_ascii_case("server") {
             return match timeout {
                 "" => Ok(LiveAddress::Server(port)),
-                _ => Err(AddressError::ServerTimeout),
+                _ => Err(LiveAddressError::ServerTimeout),
             };
         }
         let timeout = match timeout {
@@ -94,7 +94,7 @@ impl LiveAddress {
                 .parse()
                 .ok()
                 .filter(|&seconds| seconds > 0)
-                .ok_or_else(|| AddressError::NotSeconds(seconds.to_owned()))?,
+                .ok_or_else(|| LiveAddressError::NotSeconds(seconds.to_owned()))?,
         };
         Ok(LiveAddress::Peer(host.to_owned(), port, timeout))
     }

@@ -4,7 +4,7 @@
 //! of samples and views; the code that makes the bytes knows nothing of sockets.  A message that
 //! cannot be delivered is counted, and the caller shows the counts.
 //!
-//! Uses `sample` (for [`Clock`](sample::Clock)) and no other crate of whit.  Prints nothing, reads
+//! Uses `sample` (for [`Clock`](sample::Clock)) and `connection`.  Prints nothing, reads
 //! no environment, and takes the time from a clock that the caller passes.
 //!
 //! Begin reading here, then `outbox.rs` (the bounded queue and its pauses after failures, without
@@ -25,7 +25,7 @@ mod replaced;
 mod tcp;
 mod udp;
 
-pub use address::{AddressError, LiveAddress, OpenError};
+pub use address::{LiveAddress, LiveAddressError, OpenError};
 pub use descriptor::DescriptorSink;
 pub use immediate::Immediate;
 pub use lines::LineSocket;

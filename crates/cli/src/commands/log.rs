@@ -1,6 +1,7 @@
 //! `whit log`: carry log records to a central store, and look at them there.
 //!
-//! The work is in `log_proxy`, `log_central`, `log_store` and `logdrain`; here are options, signals and the terminal.
+//! The work is in `log_proxy`, `log_central`, `log_store` and `logdrain`;
+//! here are options, signals and the terminal.
 
 use std::process::ExitCode;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use connection::{Address, ClientTls, Connection};
+use connection::{Address, ClientTls, SocketStream};
 use log_protocol::auth;
 use log_protocol::handshake::{FrameReader, Hello, PeerRole, greet_server};
 use log_protocol::parse_address;
@@ -50,7 +50,7 @@ impl ReachArguments {
     }
 
     /// A connection that asks.
-    pub(crate) fn connect(&self, to: &str) -> anyhow::Result<(FrameReader, Connection)> {
+    pub(crate) fn connect(&self, to: &str) -> anyhow::Result<(FrameReader, SocketStream)> {
         let address = address(to)?;
         let (secret, tls) = (self.secret()?, self.tls(&address)?);
         let hello = Hello { role: PeerRole::Admin, proxy: [0; 16], host: String::new() };

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::central::answer;
 use crate::central::shared::Shared;
-use connection::{Connection, Keepalive, Peer, Place, ServerTls, Wait};
-use log_protocol::bytes::Cursor;
+use connection::{Keepalive, Peer, QuotaPlace, ServerTls, SocketStream, Wait};
+use log_protocol::bytes::ByteCursor;
 use log_protocol::clock;
 use log_protocol::frame::{self, FrameKind, Head, StreamMark};
 use log_protocol::handshake::{self, FrameReader, HandshakeError, PeerRole};
@@ -22,12 +22,12 @@ const WRITE: Duration = Duration::from_secs(20);
 
 /// A client that has come, and has shown nothing yet.
 pub(super) struct Arrival {
-    pub(super) connection: Connection,
+    pub(super) connection: SocketStream,
     /// What it must speak, if anything.
     pub(super) tls: Option<ServerTls>,
     pub(super) from: Peer,
     /// Held until it has shown who it is, or has failed to.
-    pub(super) newcomer: Place,
+    pub(super) newcomer: QuotaPlace,
 }
 
 /// Serves a connection to its end.
@@ -55,11 +55,11 @@ pub(super) fn run(shared: &Shared, arrival: Arrival) {
     }
 }
 
-type Greeted = (FrameReader, Connection, PeerRole);
+type Greeted = (FrameReader, SocketStream, PeerRole);
 
 fn greet(
     shared: &Shared,
-    connection: Connection,
+    connection: SocketStream,
     tls: Option<&ServerTls>,
 ) -> Result<Greeted, HandshakeError> {
     let until = clock::now() + HANDSHAKE;
@@ -122,9 +122,9 @@ pub(super) fn take(
             *body = unused.unwrap_or_else(|| shared.spare());
         }),
         FrameKind::Dictionary => shared.add_dictionary(peer, head, body),
-        FrameKind::Process => ProcessInfo::decode(&mut Cursor::new(body))
+        FrameKind::Process => ProcessInfo::decode(&mut ByteCursor::new(body))
             .map_or(Ok(()), |info| shared.add_process(info)),
-        FrameKind::Stream => StreamInfo::decode(&mut Cursor::new(body))
+        FrameKind::Stream => StreamInfo::decode(&mut ByteCursor::new(body))
             .map_or(Ok(()), |info| shared.add_stream(info)),
         FrameKind::Lost => shared.add_lost(peer, head, GapReason::of_body(body)),
         FrameKind::Ask => answer_marks(shared, peer, body).map(Ok)?,

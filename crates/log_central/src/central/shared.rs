@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use connection::{Place, Quota};
+use connection::{Quota, QuotaPlace};
 use log_protocol::frame::StreamMark;
 use log_protocol::{OwnCost, StreamId, clock};
 use log_store::{CommitBatch, OwnLog, Recovery, Store, StoreError};
@@ -155,7 +155,7 @@ impl Shared {
 
     /// The places of one more connection, and of one that has not shown who it is: who says nothing takes
     /// no place from those that have.
-    pub(super) fn places(&self) -> Option<(Place, Place)> {
+    pub(super) fn places(&self) -> Option<(QuotaPlace, QuotaPlace)> {
         self.peers.take().zip(self.newcomers.take())
     }
 

@@ -4,22 +4,22 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use connection::Connection;
+use connection::SocketStream;
 
 /// What is written to a connection, by one thread at a time.
 pub(super) struct PeerWriter {
-    connection: Mutex<Connection>,
-    ending: Connection,
+    connection: Mutex<SocketStream>,
+    ending: SocketStream,
 }
 
 impl PeerWriter {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Connection> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, SocketStream> {
         // A thread that panicked has written a part of a frame, which the peer recognises.
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `None` while another thread writes.
-    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Connection>> {
+    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, SocketStream>> {
         match self.connection.try_lock() {
             Ok(connection) => Some(connection),
             Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
@@ -44,7 +44,7 @@ pub(super) struct PeerWriters {
 
 impl PeerWriters {
     /// Adds a connection; gives its number.
-    pub(super) fn add(&mut self, writer: Connection, is_proxy: bool) -> u64 {
+    pub(super) fn add(&mut self, writer: SocketStream, is_proxy: bool) -> u64 {
         let number = self.next_number;
         self.next_number += 1;
         let ending = writer.clone();

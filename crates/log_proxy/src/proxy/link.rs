@@ -10,7 +10,7 @@ use connection::ClientTls;
 use super::ProxyWaker;
 use crate::proxy::ProxySettings;
 use connection::Address;
-use connection::{Connection, Wait};
+use connection::{SocketStream, Wait};
 use log_protocol::clock;
 use log_protocol::frame::{FrameKind, HEAD_BYTES, Head};
 use log_protocol::handshake::{HandshakeError, Hello, greet_server};
@@ -28,7 +28,7 @@ const RECEIVE_BYTES_MAX: usize = 4 << 20;
 /// Answers that may wait for a server that does not read them.
 const ANSWERS_BYTES_MAX: usize = 8 << 20;
 
-type Connected = Result<(Connection, Vec<u8>), HandshakeError>;
+type Connected = Result<(SocketStream, Vec<u8>), HandshakeError>;
 
 /// What a link is doing.
 enum State {
@@ -40,7 +40,7 @@ enum State {
 
 /// A connection that works.
 pub(super) struct Open {
-    connection: Connection,
+    connection: SocketStream,
     pub(super) out: Vec<u8>,
     sent: usize,
     input: Vec<u8>,
@@ -88,7 +88,7 @@ impl Link {
     }
 
     /// The connection, to wait for.
-    pub(super) fn connection(&self) -> Option<&Connection> {
+    pub(super) fn connection(&self) -> Option<&SocketStream> {
         if let State::Open(open) = &self.state { Some(&open.connection) } else { None }
     }
 

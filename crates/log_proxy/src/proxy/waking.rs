@@ -17,7 +17,7 @@ use logring::Doorbell;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
-use connection::Connection;
+use connection::SocketStream;
 
 /// Longest sleep of a thread at a doorbell: then it sees that its proxy is gone.
 const DOORBELL_SLEEP_NS: u64 = 30_000_000_000;
@@ -135,7 +135,7 @@ impl Waking {
     /// Sleeps.
     pub(super) fn sleep(
         &mut self,
-        connection: Option<&Connection>,
+        connection: Option<&SocketStream>,
         has_output: bool,
         most: Duration,
     ) {

@@ -4,7 +4,7 @@
 //! with its checksum.  Who searches reads heads and tables only.  `docs/format-log-store.md`
 //! defines every byte.
 
-use log_protocol::bytes::{Cursor, put_short, u32_at, u64_at};
+use log_protocol::bytes::{ByteCursor, put_short, u32_at, u64_at};
 use log_protocol::{GapReason, ProcessInfo, StreamId};
 
 /// A chunk begins so.
@@ -204,7 +204,7 @@ impl Chunk {
         if Self::table_bytes(head)? != table.len() || u32_at(head, 8) != crc32c::crc32c(table) {
             return None;
         }
-        let mut from = Cursor::new(table);
+        let mut from = ByteCursor::new(table);
         let [processes, streams, gaps, blocks] =
             [40, 44, 48, 52].map(|at| u32_at(head, at) as usize);
         // What a count claims is not reserved: the table's bytes bound what is read.
@@ -260,7 +260,7 @@ impl Chunk {
 }
 
 impl ProcessPart {
-    fn decode(from: &mut Cursor<'_>) -> Option<Self> {
+    fn decode(from: &mut ByteCursor<'_>) -> Option<Self> {
         Some(ProcessPart {
             info: ProcessInfo::decode(from)?,
             dictionary_offset: from.u64()?,
@@ -271,7 +271,7 @@ impl ProcessPart {
 }
 
 impl StreamPart {
-    fn decode(from: &mut Cursor<'_>) -> Option<Self> {
+    fn decode(from: &mut ByteCursor<'_>) -> Option<Self> {
         let (process, ring, tid, count) = (from.u32()?, from.u32()?, from.u32()?, from.u32()?);
         let (first, next) = (from.u64()?, from.u64()?);
         Some(StreamPart { process, ring, tid, count, first, next, thread: from.short_text()? })
@@ -279,7 +279,7 @@ impl StreamPart {
 }
 
 impl SequenceGap {
-    fn decode(from: &mut Cursor<'_>) -> Option<Self> {
+    fn decode(from: &mut ByteCursor<'_>) -> Option<Self> {
         let stream = from.u32()?;
         let reason = GapReason::of(from.u32()?);
         Some(SequenceGap { stream, reason, first: from.u64()?, next: from.u64()? })
@@ -304,7 +304,7 @@ impl BlockIndex {
         }
     }
 
-    fn decode(from: &mut Cursor<'_>) -> Option<Self> {
+    fn decode(from: &mut ByteCursor<'_>) -> Option<Self> {
         let mut block = BlockIndex {
             offset: from.u64()?,
             bytes: from.u32()?,
