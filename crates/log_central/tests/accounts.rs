@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::common::talk::{Client, rust_client, rust_client_as, start_central, start_proxy};
-use crate::common::{Folders, ROLE, drain, folders};
+use crate::common::{Folders, drain, folders, in_role};
 use log_protocol::GapReason;
 use log_store::StoreReader;
 use log_store::audit::Audit;

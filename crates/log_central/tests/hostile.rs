@@ -7,7 +7,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-use crate::common::talk::{rust_client};
+use crate::common::talk::rust_client;
 use crate::common::{Folders, Running, drain, folders, held, proxy, settings, start};
 use connection::Address;
 use log_central::{AdmissionLimits, Central, CentralSettings};

@@ -19,9 +19,8 @@ use log_format::{
     FileRotation, FileSink, JsonFormat, LogRecord, LogSink, LogZone, RecordFormat, TextFormat,
     write_message,
 };
-use logcarry::audit::Audit;
-use logcarry::proxy::Proxy;
-use logcarry::spool::Spool;
+use log_proxy::{Proxy, Spool};
+use log_store::audit::Audit;
 use logring::LogLevel;
 
 /// Plays a role that only the tests of this file have; gives whether it is one of them.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::common::{Folders, ROLE, Running, central, drain, folders, proxy, start};
+use crate::common::{Folders, Running, central, drain, folders, proxy, start};
 use connection::Address;
 use log_central::Central;
 use log_protocol::frame::{FrameKind, Head};

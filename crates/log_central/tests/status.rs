@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::common::talk::{Client, c_client, rust_client, start_central, start_proxy};
-use crate::common::{Folders, ROLE, Running, folders, start};
+use crate::common::{Folders, Running, folders, start};
 use log_protocol::frame::{FrameKind, Head};
 
 /// Plays a role that only the tests of this file have; gives whether it is one of them.

@@ -25,7 +25,7 @@ fn serve(folders: &Folders, tls: Option<&ServerTls>, secret: Option<&[u8]>) -> (
         None => parse_address("127.0.0.1:0").unwrap(),
     };
     let listener = address.listen(tls).unwrap();
-    let port = listener.port().unwrap().unwrap();
+    let port = listener.socket.port().unwrap().unwrap();
     let settings = CentralSettings {
         secret: secret.map(<[u8]>::to_vec),
         delay: Duration::from_millis(2),
