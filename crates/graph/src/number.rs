@@ -46,7 +46,7 @@ impl Conversion {
         let mut digits = Vec::new();
         conversion.push_float(&mut digits, value.abs());
         let digits = String::from_utf8(digits).unwrap_or_default();
-        self.pad(value, value.is_sign_negative(), digits)
+        self.pad(value, value.is_sign_negative(), &digits)
     }
 
     /// A value as RRDtool writes it in tables; empty if its whole part has no place in 64 bits.
@@ -63,11 +63,11 @@ impl Conversion {
         if self.kind.is_ascii_uppercase() {
             digits.make_ascii_uppercase();
         }
-        self.pad(value, value < 0.0, digits)
+        self.pad(value, value < 0.0, &digits)
     }
 
     /// The sign and the digits of a value, filled up to the width.
-    fn pad(self, value: f64, is_negative: bool, digits: String) -> String {
+    fn pad(self, value: f64, is_negative: bool, digits: &str) -> String {
         let sign = match (is_negative, self.flag) {
             (true, _) => "-",
             (false, Some('+')) => "+",

@@ -5,9 +5,9 @@
 //! makes names harmless for terminals, JSON and markup; `wildcard.rs` matches names with `*`, `?` and
 //! `[a-z]` and finds the files that match.
 //!
-//! Uses no crate of whit and does no I/O, except that [`wildcard::files`] lists folders.  Numbers are
-//! appended to what the caller gives; those that stand on a hot path allocate nothing.  Begin reading
-//! with `c_number.rs`.
+//! Uses no crate of whit and does no I/O, except that [`wildcard::Wildcards::files`] lists folders.
+//! Numbers are appended to what the caller gives; those that stand on a hot path allocate nothing.
+//! Begin reading with `c_number.rs`.
 
 #![forbid(unsafe_code)]
 

@@ -2,9 +2,9 @@
 //! set, `\` before a character that stands for itself.
 //!
 //! Matching allocates nothing and goes back to the latest `*` only, so it takes no more steps than
-//! the product of both lengths.  [`files`] lists the folders that a pattern names, one level after the
-//! other.  The crate `glob` knows neither `\` nor names that are not UTF-8, and these patterns were
-//! each a little different before they came here: [`Wildcards`] says in what.
+//! the product of both lengths.  [`Wildcards::files`] lists the folders that a pattern names, level by
+//! level.  The crate `glob` knows neither `\` nor names that are not UTF-8, and users of several
+//! programs are used to patterns that differ a little: the fields of [`Wildcards`] say in what.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ impl Wildcards {
             b'\\' => self.escapes,
             _ => false,
         };
-        name.as_bytes().iter().any(|byte| is_special(byte))
+        name.as_bytes().iter().any(is_special)
     }
 
     /// The existing files and folders that fit a path of patterns, sorted by name; at most `limit`
