@@ -17,8 +17,8 @@ use sink::{DescriptorSink, LiveAddress, Sink};
 use source::RecorderCounters;
 use view::export::{ExportSubsystems, Setting};
 
+use super::Polled;
 use super::messages::Messages;
-use super::run::Polled;
 use crate::display::{DisplayArguments, FormatArguments};
 
 /// Options about rounds as samples.
