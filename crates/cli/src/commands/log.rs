@@ -2,9 +2,14 @@
 //!
 //! The work is in `logcarry` and `logdrain`; here are options, signals and the terminal.
 
-use std::process::ExitCode;
+mod admin;
+mod filters;
+mod reach;
+mod remote;
+mod serve;
+mod show;
 
-use crate::log::{admin, remote, serve, show};
+use std::process::ExitCode;
 
 /// Arguments of `whit log`.
 #[derive(clap::Args)]
