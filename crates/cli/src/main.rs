@@ -29,7 +29,6 @@ mod end_signals;
 mod every_option;
 mod export;
 mod help;
-mod log;
 mod memory;
 mod server_tls;
 mod size_limit;

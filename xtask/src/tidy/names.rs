@@ -47,7 +47,10 @@ fn declared(tree: &Tree) -> BTreeMap<String, Vec<&str>> {
                 continue;
             };
             let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-            types.entry(rest[..end].to_owned()).or_default().push(file);
+            // A macro that defines types writes `$name`.
+            if end > 0 {
+                types.entry(rest[..end].to_owned()).or_default().push(file);
+            }
         }
     }
     types

@@ -3,9 +3,14 @@
 //! The work is in `log_proxy`, `log_central`, `log_store` and `log_format`;
 //! here are options, signals and the terminal.
 
-use std::process::ExitCode;
+mod admin;
+mod filters;
+mod reach;
+mod remote;
+mod serve;
+mod show;
 
-use crate::log::{admin, remote, serve, show};
+use std::process::ExitCode;
 
 /// Arguments of `whit log`.
 #[derive(clap::Args)]

@@ -127,11 +127,11 @@ fn sections() -> Vec<PossibleValue> {
 pub(crate) fn run(arguments: &IndexArguments) -> anyhow::Result<ExitCode> {
     let mut configs: Vec<(String, Config)> = Vec::new();
     for path in &arguments.configs {
-        configs.push((path.display().to_string(), super::run::loaded(path)?));
+        configs.push((path.display().to_string(), super::loaded(path)?));
     }
     let request = arguments.request()?;
     let text = index(&request, &configs)?;
-    super::run::write_text(arguments.output.as_deref(), &text)?;
+    super::write_text(arguments.output.as_deref(), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -148,7 +148,7 @@ impl IndexArguments {
         let prefix = self.prefix.as_deref().filter(|prefix| !prefix.is_empty());
         let output = self.output.as_deref().map(Path::display);
         Ok(IndexRequest {
-            command_line: (!self.nooptlog).then(|| super::run::command_line("whit poll index")),
+            command_line: (!self.nooptlog).then(|| super::command_line("whit poll index")),
             filters: filters?,
             sort: match self.sort.as_str() {
                 "original" => IndexSort::Original,
@@ -195,7 +195,7 @@ impl IndexArguments {
                 (true, None) => bail!("--autoprefix needs --output"),
                 _ => None,
             },
-            now_s: super::run::now_s(),
+            now_s: super::now_s(),
         })
     }
 }

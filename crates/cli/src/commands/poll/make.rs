@@ -274,13 +274,13 @@ pub(crate) fn run(arguments: &MakeArguments) -> anyhow::Result<ExitCode> {
         last_lines.push("enablesnmpv3: yes".to_owned());
     }
     let request = MakeRequest {
-        command_line: super::run::command_line("whit poll make"),
+        command_line: super::command_line("whit poll make"),
         is_without_default_globals: options.nodefaultglobal,
         has_ipv6: options.enable_ipv6,
         last_lines,
     };
     let text = configuration(&request, &devices)?;
-    super::run::write_text(options.output.as_deref(), &text)?;
+    super::write_text(options.output.as_deref(), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct PagesArguments {
 pub(crate) fn run(arguments: &PagesArguments) -> anyhow::Result<ExitCode> {
     let (mut written, mut failed) = (0, 0);
     for path in &arguments.configs {
-        let config = super::run::loaded(path)?;
+        let config = super::loaded(path)?;
         for target in &config.targets {
             if !arguments.target.is_empty() && !arguments.target.contains(&target.name) {
                 continue;

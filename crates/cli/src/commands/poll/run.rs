@@ -4,17 +4,19 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
+use poll::Config;
 use poll::ask::{InterfaceCacheFile, MergingAsker};
-use poll::debug::{DebugTags, ShownAsker};
+use poll::debug::DebugTags;
 use poll::lock::{LockError, LockFile};
 use poll::round::{RoundReport, RoundSettings, Rounds};
-use poll::{Config, LoadEnvironment, Loading};
 use sample::Clock as _;
 
 use super::arguments::PollCommand;
 use super::messages::Messages;
 use super::samples::Samples;
-use super::{FAILURE, PollArguments, index, make, pages, schedule};
+use super::{
+    FAILURE, PollArguments, Polled, index, keep_databases_open, load, make, now_s, pages, schedule,
+};
 use crate::daemon::{PidFile, User, leave};
 
 /// Exit code when the configuration is being polled already.
@@ -25,17 +27,6 @@ const ALL_UNKNOWN: u8 = 92;
 
 /// The configuration that is read if none is named.
 const DEFAULT_CONFIG: &str = "/etc/mrtg/mrtg.cfg";
-
-/// A configuration that is polled, and what it has from round to round.
-pub(super) struct Polled {
-    pub(super) path: PathBuf,
-    pub(super) config: Config,
-    pub(super) rounds: Rounds,
-    pub(super) asker: MergingAsker,
-    pub(super) interfaces: InterfaceCacheFile,
-    pub(super) watched: schedule::WatchedFiles,
-    pub(super) lock: LockFile,
-}
 
 /// Runs the verb.
 pub(crate) fn run(mut arguments: PollArguments) -> anyhow::Result<ExitCode> {
@@ -111,12 +102,6 @@ pub(crate) fn run(mut arguments: PollArguments) -> anyhow::Result<ExitCode> {
     }))
 }
 
-/// Lets databases stay open between rounds, or until the process ends.
-pub(super) fn keep_databases_open(polled: &mut [Polled], stays: bool) {
-    let all = polled.iter_mut().map(|one| (&one.config, &mut one.rounds));
-    poll::round::keep_databases_open(all, stays);
-}
-
 /// Makes rounds, which also go to what samples go to.  What the latest of each configuration read.
 fn poll_rounds(
     polled: &mut [Polled],
@@ -181,48 +166,6 @@ fn check(configs: &[PathBuf], debug: DebugTags) -> anyhow::Result<ExitCode> {
     Ok(if is_refused { ExitCode::from(FAILURE) } else { ExitCode::SUCCESS })
 }
 
-pub(super) fn load(path: &Path) -> Loading {
-    let rrdcached_address = std::env::var("RRDCACHED_ADDRESS").ok().filter(|name| !name.is_empty());
-    Config::load(path, &LoadEnvironment { rrdcached_address })
-}
-
-/// A configuration that is only read; its problems are printed.
-pub(super) fn loaded(path: &Path) -> anyhow::Result<Config> {
-    let loading = load(path);
-    for problem in &loading.problems {
-        crate::stderr::line(problem);
-    }
-    loading.config.with_context(|| format!("{} is refused", path.display()))
-}
-
-/// The command line, for comments in files that are made: `name` and the words after the verb.
-pub(super) fn command_line(name: &str) -> String {
-    let mut line = name.to_owned();
-    let skipped = name.split(' ').count();
-    let words = crate::compat::command_line(std::env::args_os().collect());
-    for word in words.iter().skip(skipped) {
-        let word = word.to_string_lossy();
-        let is_plain =
-            !word.contains([' ', '[', ']', '*', '{', '}', ';', '>', '<', '&', '|', '(', ')']);
-        line.push_str(&if is_plain { format!(" {word}") } else { format!(" \"{word}\"") });
-    }
-    line.replace(['\n', '\r'], " ")
-}
-
-/// Writes a text that was made to a file, or to standard output.
-pub(super) fn write_text(path: Option<&Path>, text: &str) -> anyhow::Result<()> {
-    use std::io::Write as _;
-    match path {
-        Some(path) => {
-            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
-        }
-        None => {
-            let written = std::io::stdout().write_all(text.as_bytes());
-            written.context("cannot write standard output")
-        }
-    }
-}
-
 /// Reads a configuration that is to be polled; `None` if it is refused.
 fn open(
     path: &Path,
@@ -279,48 +222,6 @@ fn asker() -> MergingAsker {
     let seed = now.map_or(0, |now| u64::from(now.subsec_nanos()) ^ now.as_secs());
     let seed = seed ^ u64::from(std::process::id()) << 32;
     MergingAsker::new(seed, || procfs::SystemClock.now().monotonic_ns)
-}
-
-/// Seconds since 1970.
-pub(super) fn now_s() -> i64 {
-    jiff::Timestamp::now().as_second()
-}
-
-impl Polled {
-    /// Makes a round.
-    pub(super) fn round(&mut self, debug: DebugTags, messages: &Messages) -> RoundReport {
-        let mut say = |text: String| match text.starts_with("--") {
-            true => messages.say(&text),
-            false => messages.say(&format!("WARNING: {text}")),
-        };
-        let (path, config) = (self.path.display(), &self.config);
-        if debug.base {
-            say(format!("--base: {path}: a round of {} targets", config.targets.len()));
-        }
-        let report = match debug.snpo {
-            true => {
-                let mut asker = ShownAsker(&mut self.asker);
-                self.rounds.round(config, &mut asker, &now_s, &mut say)
-            }
-            false => self.rounds.round(config, &mut self.asker, &now_s, &mut say),
-        };
-        let interfaces = self.asker.interfaces();
-        if debug.coca {
-            interfaces
-                .text()
-                .lines()
-                .for_each(|line| say(format!("--coca: {}", line.replace('\t', " "))));
-        }
-        if let Err(error) = self.interfaces.keep(interfaces) {
-            say(format!("cannot write the interfaces of devices: {error}"));
-        }
-        debug.of_readings(config, &report.readings).into_iter().for_each(&mut say);
-        if debug.base {
-            let (known, unknown) = (report.known_count, report.unknown_count);
-            say(format!("--base: {path}: {known} targets are known, {unknown} are not"));
-        }
-        report
-    }
 }
 
 /// Where lock, pid, log and interface files are.

@@ -16,9 +16,9 @@ use sink::{DescriptorSink, LiveAddress, Sink};
 use source::RecorderCounters;
 use view::export::{ExportSubsystems, Setting};
 
+use super::Polled;
 use super::messages::Messages;
 use super::round_recorder::{RoundRecorder, facts_of, selection_of};
-use super::run::Polled;
 use crate::display::{DisplayArguments, FormatArguments};
 
 /// Options about rounds as samples.

@@ -15,8 +15,8 @@ use sample::Clock as _;
 
 use crate::commands::record::signals::Signals;
 
+use super::Polled;
 use super::messages::Messages;
-use super::run::Polled;
 use super::samples::Samples;
 
 /// A second, in ns.
@@ -90,7 +90,7 @@ pub(super) fn run(
         }
         if polled[index].watched.have_changed() {
             polled[index].reload(messages);
-            super::run::keep_databases_open(polled, rounds != Some(1));
+            super::keep_databases_open(polled, rounds != Some(1));
             samples.reload(polled);
         }
         let began = clock.now();
@@ -134,7 +134,7 @@ fn wait(
         }
         if requests.reopen {
             polled.iter_mut().for_each(|one| one.reload(messages));
-            super::run::keep_databases_open(polled, true);
+            super::keep_databases_open(polled, true);
             samples.reload(polled);
         }
         if requests.flush {
@@ -168,7 +168,7 @@ impl Polled {
 
     /// Reads the configuration again; a wrong one changes nothing.
     fn reload(&mut self, messages: &Messages) {
-        let loading = super::run::load(&self.path);
+        let loading = super::load(&self.path);
         messages.problems(&loading.problems);
         self.watched = WatchedFiles::of(&loading.files);
         match loading.config {
