@@ -106,3 +106,87 @@ pub fn leading_integer(text: &str) -> i64 {
 pub fn written_number(value: f64) -> String {
     number::general(value, 15)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static DIALECT: Dialect = Dialect {
+        functions: &["length", "return", "die"],
+        own: &[("twice", 1, 1)],
+        spellings: &[("job->name", "name")],
+        array: Some("_"),
+        has_hashes: false,
+    };
+
+    struct Two;
+
+    impl Environment for Two {
+        fn text_bytes_max(&self) -> usize {
+            100
+        }
+
+        fn array_length(&self) -> usize {
+            2
+        }
+
+        fn element(&self, index: usize) -> Value {
+            ["a", "b"].get(index).map_or(Value::Nothing, |text| Value::from(*text))
+        }
+
+        fn call(&mut self, function: &'static str, arguments: Vec<Value>) -> Result<Value, Fault> {
+            let text = arguments.first().map_or(function.to_owned(), |one| one.string().repeat(2));
+            Ok(Value::from(text))
+        }
+    }
+
+    fn run(code: &str) -> Result<String, String> {
+        let program = Program::parse(code.as_bytes(), &DIALECT).map_err(|error| {
+            assert!(error.line > 0);
+            error.to_string()
+        })?;
+        let value = program.run(&mut Scope::default(), &mut Two);
+        value.map(|value| value.string()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn environments_give_arrays_and_functions() {
+        for (code, expected) in [
+            ("my ($x) = @_; my $y = @_; \"$x$y$_[1]$_[-2]$_[2]\"", "a2ba"),
+            ("twice('x') . $job->name . $#_ . \"@_\"", "xxname1a b"),
+            ("my $x = <<A . <<\"B\" . 'c'; # two texts\n1$_[0]\nA\n2\nB\n$x", "1a\n2\nc"),
+            ("$x = 5 if 0; 3 unless 2", ""),
+            ("if (0) { 1 } elsif (2) { return 'r'; 3 } 4", "r"),
+            ("undef", ""),
+            ("length -1", "2"),
+            ("0 || undef // 'u'", "u"),
+        ] {
+            assert_eq!(run(code).as_deref(), Ok(expected), "{code}");
+        }
+    }
+
+    #[test]
+    fn what_a_dialect_lacks_is_refused_by_name() {
+        for (code, part) in [
+            ("lc('A')", "`lc` is not supported"),
+            ("\"@list\"", "an array is not supported"),
+            ("$h{x}", "the hash `%h` is not supported"),
+            ("1 foreach 2", "`foreach` is not supported here"),
+            ("$x = 1 << 2", "the operator `<<` is not supported"),
+            ("my @a", "this is not supported"),
+            ("089", "not a number"),
+        ] {
+            let error = run(code).expect_err(code);
+            assert!(error.contains(part), "{code}: {error}");
+        }
+        assert!(run(&"1 or ".repeat(100_000)).is_err());
+        assert!(run(&"1+".repeat(100_000)).expect_err("long").contains("too many operators"));
+        assert_eq!(run("\ndie \"no\\n\""), Err("line 2: no".to_owned()));
+        assert!(run("'x' x 101").expect_err("too long").contains("too many bytes"));
+        let deep = |count: usize| format!("{}1{}", "(".repeat(count), ")".repeat(count));
+        assert_eq!(run(&deep(90)).as_deref(), Ok("1"));
+        assert!(run(&deep(5_000)).is_err());
+        let long = format!("{}1", "1+".repeat(499));
+        assert_eq!(run(&long).as_deref(), Ok("500"));
+    }
+}

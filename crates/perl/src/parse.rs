@@ -14,8 +14,8 @@ use super::syntax::{
 /// Most nested levels of a program, two for each parenthesis: people write a handful, and each uses
 /// some of the stack.
 const DEPTH_MAX: usize = 200;
-/// Operators of one statement: each may be a level of the tree.
-const OPERATORS_MAX: usize = 2_000;
+/// Operators of one statement, with those around it: each may be a level of the tree.
+const OPERATORS_MAX: usize = 500;
 /// Bytes of a program; templates that are in use have some kilobytes.
 const PROGRAM_BYTES_MAX: usize = 1 << 20;
 
@@ -61,7 +61,12 @@ impl<'a> Parser<'a> {
     /// A parser of a text inside of this one, which was taken up to the current position.
     fn inner<'b>(&'b self, code: &'b [u8]) -> Parser<'b> {
         let first_line = self.line();
-        Parser { first_line, depth: self.depth, ..Parser::new(code, self.dialect, self.groups) }
+        Parser {
+            first_line,
+            depth: self.depth,
+            operator_count: self.operator_count,
+            ..Parser::new(code, self.dialect, self.groups)
+        }
     }
 
     fn program(&mut self) -> Result<Node> {
@@ -154,6 +159,14 @@ impl<'a> Parser<'a> {
         result
     }
 
+    fn count_operator(&mut self) -> Result<()> {
+        self.operator_count += 1;
+        match self.operator_count > OPERATORS_MAX {
+            true => Err(self.refuse("it has too many operators")),
+            false => Ok(()),
+        }
+    }
+
     fn statements(&mut self, in_block: bool) -> Result<Node> {
         let mut statements = Vec::new();
         loop {
@@ -161,9 +174,10 @@ impl<'a> Parser<'a> {
             if self.peek().is_none() || (in_block && self.peek() == Some(b'}')) {
                 break;
             }
-            self.operator_count = 0;
             let line = self.line();
+            let operator_count = self.operator_count;
             let (statement, is_block) = self.statement()?;
+            self.operator_count = operator_count;
             statements.push((line, statement));
             self.blanks();
             if !matches!(self.peek(), None | Some(b';' | b'}')) && !is_block {
@@ -231,6 +245,7 @@ impl<'a> Parser<'a> {
         self.nested(|parser| {
             let mut left = parser.conjunction()?;
             while parser.take("or") {
+                parser.count_operator()?;
                 let right = parser.conjunction()?;
                 left = Node::Logic(Logic::Or, Box::new(left), Box::new(right));
             }
@@ -241,6 +256,7 @@ impl<'a> Parser<'a> {
     fn conjunction(&mut self) -> Result<Node> {
         let mut left = self.negation()?;
         while self.take("and") {
+            self.count_operator()?;
             let right = self.negation()?;
             left = Node::Logic(Logic::And, Box::new(left), Box::new(right));
         }
@@ -298,10 +314,7 @@ impl<'a> Parser<'a> {
     fn level(&mut self, least: usize) -> Result<Node> {
         let mut left = self.binding()?;
         while let Some((level, operator)) = self.operator(least)? {
-            self.operator_count += 1;
-            if self.operator_count > OPERATORS_MAX {
-                return Err(self.refuse("it has too many operators"));
-            }
+            self.count_operator()?;
             let right = Box::new(self.level(level + 1)?);
             left = match operator {
                 Operator::Binary(operator) => Node::Binary(operator, Box::new(left), right),

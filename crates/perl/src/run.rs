@@ -156,11 +156,7 @@ impl Machine<'_> {
                 Value::from(length - i64::from(*last))
             }
             Node::Elements => return self.limited(self.environment.elements().join(&b' ')),
-            Node::HashElement(name, key) => {
-                let key = self.node(key)?.string();
-                let hash = self.scope.hashes.get(name);
-                hash.and_then(|hash| hash.get(&key)).cloned().unwrap_or_default()
-            }
+            Node::HashElement(name, key) => return self.hash_element(name, key),
             Node::Block(statements) => {
                 let mut last = Value::Nothing;
                 for (line, statement) in statements {
@@ -263,14 +259,16 @@ impl Machine<'_> {
         }
     }
 
+    fn hash_element(&mut self, name: &str, key: &Node) -> Result<Value> {
+        let key = self.node(key)?.string();
+        let hash = self.scope.hashes.get(name);
+        Ok(hash.and_then(|hash| hash.get(&key)).cloned().unwrap_or_default())
+    }
+
     fn load(&mut self, target: &Target) -> Result<Value> {
         match target {
             Target::Variable(name) => Ok(self.variable(name).clone()),
-            Target::HashElement(name, key) => {
-                let key = self.node(key)?.string();
-                let hash = self.scope.hashes.get(name);
-                Ok(hash.and_then(|hash| hash.get(&key)).cloned().unwrap_or_default())
-            }
+            Target::HashElement(name, key) => self.hash_element(name, key),
             Target::Part { of, from, count } => {
                 let text = self.load(of)?.into_text();
                 let range = self.part(text.len(), from, count.as_ref())?;

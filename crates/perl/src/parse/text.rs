@@ -35,14 +35,7 @@ fn variable_within(parser: &mut Parser<'_>, within: Within) -> Result<Node> {
     let mut is_reference = parser.take_sign(b'$');
     let braced = parser.take_sign(b'{');
     is_reference |= braced && parser.take_sign(b'$');
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let rest = parser.rest();
-    let mut length = rest.iter().take_while(|byte| is_name(byte)).count();
-    if rest.first().is_some_and(u8::is_ascii_digit) {
-        length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    }
-    let name = String::from_utf8_lossy(&rest[..length]).into_owned();
-    parser.place += length;
+    let name = variable_name(parser);
     if braced && !parser.take_sign(b'}') {
         parser.place = start;
         return Err(parser.refuse("the name of a variable is invalid"));
@@ -69,6 +62,19 @@ fn variable_within(parser: &mut Parser<'_>, within: Within) -> Result<Node> {
         Ok(number) => Ok(Node::Group(number)),
         Err(_) => Ok(Node::Variable(name)),
     }
+}
+
+/// Letters, digits and `_`, or digits alone.
+fn variable_name(parser: &mut Parser<'_>) -> String {
+    let rest = parser.rest();
+    let is_number = rest.first().is_some_and(u8::is_ascii_digit);
+    let is_part = |byte: &&u8| match is_number {
+        true => byte.is_ascii_digit(),
+        false => byte.is_ascii_alphanumeric() || **byte == b'_',
+    };
+    let length = rest.iter().take_while(is_part).count();
+    parser.place += length;
+    String::from_utf8_lossy(&rest[..length]).into_owned()
 }
 
 /// `{key}` or `->{key}` after the name of a hash.
