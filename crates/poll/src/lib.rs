@@ -4,8 +4,8 @@
 //! [`Device`]s that queries are sent to.  A round sends all queries, evaluates each target's
 //! expression exactly, and gives a [`Reading`] for each target to the outputs.
 //!
-//! Uses `sample`, `rrd`, `rrdclient`, `sink`, `snmp`, `spawn` and, for rounds as samples, `recorder`.  Takes plain structs; prints
-//! nothing, and takes time and environment from the caller.
+//! Uses `sample`, `procfs` (its clock), `perl`, `rrd`, `rrdclient`, `sink`, `snmp` and `spawn`.  Takes
+//! plain structs; prints nothing, and takes time and environment from the caller.
 //! Begin with `config.rs`, then `target.rs` (what a target is) and `reading.rs`.
 #![forbid(unsafe_code)]
 
@@ -26,7 +26,6 @@ mod problem;
 mod program;
 mod reading;
 pub mod round;
-pub mod round_recorder;
 mod samples;
 pub mod script;
 pub mod target;

@@ -9,24 +9,12 @@ use std::sync::Arc;
 
 use layout::{Frame, Options};
 use sample::{Clock, Meta, SourceDef};
-use sink::{
-    Backoff, Discard, Immediate, Message, OutboxLimits, Pace, Queued, ReplacedFile, Sink,
-    TcpTransport, UdpTransport,
-};
+use sink::{Discard, Immediate, Message, ReplacedFile, Sink, UdpTransport, open_connection};
 use view::View;
 use view::export::{Destination, Echo, Export};
 
 use crate::databases::DatabaseView;
 use crate::messages::Notify;
-
-/// Queued reports for a peer that is slow or unreachable: a minute of them at one a second.
-const QUEUE_REPORTS_MAX: usize = 60;
-
-/// Bytes of queued reports.
-const QUEUE_BYTES_MAX: usize = 16 << 20;
-
-/// Pauses after failures.
-const BACKOFF: Backoff = Backoff { first_ns: 1_000_000_000, longest_ns: 60_000_000_000 };
 
 /// Makes a view of an export.  With a `clock` messages are queued; with `None` they are sent at
 /// once, and sending waits for the peer.
@@ -58,26 +46,6 @@ pub fn open_export(
     let stream = Stream { sink, source: String::new(), sequence: 0, notify };
     let (view, echo) = (export.view, export.echo);
     Ok(Box::new(ExportView { view, echo, in_packets, stream, buffer: Vec::new() }))
-}
-
-/// A connection to a server that takes reports: opened with the first one, and again after a
-/// failure.  With a `clock` reports are queued, as of [`open_export`].
-///
-/// # Errors
-/// A thread cannot be created.
-pub fn open_connection(
-    host: String,
-    port: u16,
-    delay_max_ns: u64,
-    clock: Option<Box<dyn Clock + Send>>,
-) -> io::Result<Box<dyn Sink>> {
-    let transport = TcpTransport::new(host, port);
-    let limits = OutboxLimits { messages_max: QUEUE_REPORTS_MAX, bytes_max: QUEUE_BYTES_MAX };
-    let pace = Pace { limits, backoff: BACKOFF, delay_max_ns };
-    Ok(match clock {
-        Some(clock) => Box::new(Queued::start(transport, pace, clock)?),
-        None => Box::new(Immediate::new(transport)),
-    })
 }
 
 /// A view whose bytes go through a sink.

@@ -33,7 +33,7 @@ mod schedule;
 pub use budget::{Budget, Used};
 pub use databases::{DatabaseTable, NamedSource, TableError, read_table};
 pub use error::RecorderError;
-pub use export::{open_connection, open_export};
+pub use export::open_export;
 pub use facts::{RunFacts, gather_facts};
 pub use first_sample::FirstSampleCheck;
 pub use intervals::{DurationError, IntervalError, Intervals, parse_duration, parse_intervals};

@@ -22,6 +22,7 @@ mod listener;
 mod outbox;
 mod queued;
 mod replaced;
+mod reports;
 mod tcp;
 mod udp;
 
@@ -33,6 +34,7 @@ pub use listener::ListenerSink;
 pub use outbox::{Backoff, OutboxLimits};
 pub use queued::{Pace, Queued};
 pub use replaced::ReplacedFile;
+pub use reports::open_connection;
 pub use tcp::TcpTransport;
 pub use udp::UdpTransport;
 

@@ -8,6 +8,7 @@ mod index;
 mod make;
 mod messages;
 mod pages;
+mod round_recorder;
 mod samples;
 mod schedule;
 

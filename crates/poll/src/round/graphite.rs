@@ -1,8 +1,8 @@
 //! `SendToGraphite`: the readings of a round as lines `m2g.TARGET.NAME VALUE TIME`.
 //!
 //! The names are MRTG's: `_` becomes a point, commas go away, and `LegendI` and `LegendO` name the
-//! values.  A round is one report of the recorder's connection to such servers, which has a queue and a
-//! thread of its own: a server that hangs delays no round, and one that is back gets what has waited.
+//! values.  A round is one report of a connection to such servers, which has a queue and a thread of its
+//! own: a server that hangs delays no round, and one that is back gets what has waited.
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ impl Graphite {
         if self.server.as_ref().is_none_or(|(known, _)| known != address) {
             self.finish(say);
             let clock = Some(Box::new(SystemClock) as _);
-            match recorder::open_connection(host.clone(), *port, 0, clock) {
+            match sink::open_connection(host.clone(), *port, 0, clock) {
                 Ok(sink) => self.server = Some((address.clone(), sink)),
                 Err(error) => return say(format!("Graphite at {host}:{port}: {error}")),
             }

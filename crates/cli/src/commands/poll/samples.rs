@@ -7,7 +7,6 @@ use std::sync::Arc;
 use anyhow::{Context as _, ensure};
 use poll::RoundSources;
 use poll::round::RoundReport;
-use poll::round_recorder::{RoundRecorder, facts_of, selection_of};
 use procfs::SystemClock;
 use recorder::{
     FileNames, FileSettings, Keep, LiveText, Outputs, RecordingOptions, Roll, ViewInput,
@@ -19,6 +18,7 @@ use view::export::{ExportSubsystems, Setting};
 
 use super::Polled;
 use super::messages::Messages;
+use super::round_recorder::{RoundRecorder, facts_of, selection_of};
 use crate::display::{DisplayArguments, FormatArguments};
 
 /// Options about rounds as samples.

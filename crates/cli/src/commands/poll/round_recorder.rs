@@ -5,13 +5,11 @@
 
 use jiff::tz::TimeZone;
 use layout::Selection;
+use poll::round::RoundReport;
+use poll::{Config, RoundSources};
 use procfs::Host;
 use recorder::{Consumer as _, Intervals, Outputs, RecorderError, RunFacts, Tick, gather_facts};
 use sample::{Meta, Moment, Snapshot};
-
-use crate::config::Config;
-use crate::round::RoundReport;
-use crate::samples::RoundSources;
 
 /// The smallest change of the difference between the clocks that counts as a step of the wall clock.
 const STEP_NS_MIN: u64 = 2_000_000;
@@ -20,7 +18,7 @@ const STEP_NS_MIN: u64 = 2_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Rounds, passed on as samples.
-pub struct RoundRecorder {
+pub(super) struct RoundRecorder {
     sources: RoundSources,
     snapshot: Snapshot,
     outputs: Outputs,
@@ -31,21 +29,19 @@ pub struct RoundRecorder {
 }
 
 impl RoundRecorder {
-    /// For outputs that were opened for these sources.
-    #[must_use]
-    pub fn new(sources: RoundSources, outputs: Outputs) -> Self {
+    /// Makes a recorder of rounds for outputs that were opened for these sources.
+    pub(super) fn new(sources: RoundSources, outputs: Outputs) -> Self {
         let snapshot = sources.snapshot();
         RoundRecorder { sources, snapshot, outputs, host: Host::in_memory(), clock_offset_ns: None }
     }
 
-    /// The sources of its samples.
-    #[must_use]
-    pub fn sources(&self) -> &RoundSources {
+    /// The sources of the samples.
+    pub(super) fn sources(&self) -> &RoundSources {
         &self.sources
     }
 
     /// Takes other places of targets; the definitions are the same.
-    pub fn set_places(&mut self, sources: RoundSources) {
+    pub(super) fn set_places(&mut self, sources: RoundSources) {
         debug_assert_eq!(self.sources.definitions, sources.definitions);
         self.sources = sources;
     }
@@ -56,7 +52,7 @@ impl RoundRecorder {
     /// # Errors
     /// Nobody reads the text of a view any more.  It is given up; everything else was done, and
     /// later rounds can be taken.
-    pub fn take(
+    pub(super) fn take(
         &mut self,
         config: usize,
         report: &RoundReport,
@@ -83,7 +79,7 @@ impl RoundRecorder {
     ///
     /// # Errors
     /// If an output cannot be written.
-    pub fn flush(&mut self, now: Moment) -> Result<(), RecorderError> {
+    pub(super) fn flush(&mut self, now: Moment) -> Result<(), RecorderError> {
         self.outputs.flush(now)
     }
 
@@ -91,22 +87,20 @@ impl RoundRecorder {
     ///
     /// # Errors
     /// The first error; the other outputs are closed nevertheless.
-    pub fn close(self, now: Moment) -> Result<(), RecorderError> {
+    pub(super) fn close(self, now: Moment) -> Result<(), RecorderError> {
         self.outputs.close(now)
     }
 }
 
 /// What selects all of these sources.
-#[must_use]
-pub fn selection_of(sources: &RoundSources) -> Selection {
+pub(super) fn selection_of(sources: &RoundSources) -> Selection {
     let mut selection = Selection::default();
     sources.definitions.iter().for_each(|definition| selection.push_name(&definition.name));
     selection
 }
 
 /// The facts of a recording of these configurations, begun `now` on this machine.
-#[must_use]
-pub fn facts_of(
+pub(super) fn facts_of(
     configs: &[&Config],
     sources: &RoundSources,
     (command_line, zone): (&str, &TimeZone),
