@@ -27,7 +27,7 @@ impl Conversions {
     /// Reads a file of subs.
     ///
     /// # Errors
-    /// Each thing that is not taken, with its line.
+    /// If something is not offered: each such thing, with its line.
     pub fn parse(code: &str) -> Result<Self, Vec<(usize, String)>> {
         let mut conversions = Conversions::default();
         let mut faults = Vec::new();

@@ -35,7 +35,7 @@ impl DebugTags {
     /// Reads tags with commas between.
     ///
     /// # Errors
-    /// A tag that is none, or one of MRTG's that would show what whit does not do.
+    /// If a tag is none, or one of MRTG's that would show what whit does not do.
     pub fn parse(text: &str) -> Result<Self, String> {
         const SHOWN: &str = "cfg, dir, base, tarp, snpo, coca, eval, log and time are shown";
         let mut tags = DebugTags::default();

@@ -170,7 +170,7 @@ struct Entry<'a> {
 /// Writes the page over configurations, each with the name of its file.
 ///
 /// # Errors
-/// See [`IndexError`].
+/// If the index cannot be made: see [`IndexError`].
 pub fn index(request: &IndexRequest, configs: &[(String, Config)]) -> Result<String, IndexError> {
     let mut entries: Vec<Entry<'_>> = Vec::new();
     for (path, config) in configs {

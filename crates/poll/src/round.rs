@@ -83,7 +83,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// For a configuration that has just been loaded.
+    /// Makes the state of a configuration that has just been loaded.
     pub fn new(settings: RoundSettings) -> Self {
         Rounds {
             settings,

@@ -55,6 +55,8 @@ pub(super) struct RawTarget<'t> {
     values: Vec<TargetValue<'t>>,
     /// The tag of each key.
     tags: Vec<u32>,
+    /// A bit for each tag: most keys that are looked for are in no target.
+    tag_bits: u64,
     /// The defaults and prefixes that it has, by how often these had changed.
     inherited: usize,
 }
@@ -71,10 +73,19 @@ fn tag(key: &str) -> u32 {
         | byte(length.wrapping_sub(1)) << 24
 }
 
+/// One of 64 bits for a tag.
+#[inline(always)]
+fn bit(tag: u32) -> u64 {
+    1 << (tag.wrapping_mul(0x9E37_79B1) >> 26)
+}
+
 impl<'t> RawTarget<'t> {
     /// The value of a key.
-    #[inline]
+    #[inline(always)]
     pub(super) fn get(&self, key: &str) -> Option<&str> {
+        if self.tag_bits & bit(tag(key)) == 0 {
+            return None;
+        }
         self.find(key).map(|at| &*self.values[at].value.text)
     }
 
@@ -88,7 +99,7 @@ impl<'t> RawTarget<'t> {
         self.values.iter().any(|one| one.key.starts_with(word))
     }
 
-    #[inline]
+    #[inline(never)]
     fn find(&self, key: &str) -> Option<usize> {
         let wanted = tag(key);
         let mut tags = self.tags.iter().zip(&self.values);
@@ -96,7 +107,9 @@ impl<'t> RawTarget<'t> {
     }
 
     fn add(&mut self, key: Cow<'t, str>, value: RawValue<'t>, origin: Origin) -> usize {
-        self.tags.push(tag(&key));
+        let tag = tag(&key);
+        self.tag_bits |= bit(tag);
+        self.tags.push(tag);
         self.values.push(TargetValue { key, value, origin });
         self.values.len() - 1
     }

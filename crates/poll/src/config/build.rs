@@ -450,8 +450,8 @@ impl Builder<'_> {
             RouterKey::Uptime => ("RouterUptime", "routeruptime", "sysUpTime"),
             RouterKey::Name => ("RouterName", "routername", "sysName"),
         };
-        let shown = format!("{shown}[{}]", raw.name);
         let text = raw.get(key)?.to_owned();
+        let shown = format!("{shown}[{}]", raw.name);
         let at = raw.place(key).cloned();
         let (object, place) = match text.split_once(':') {
             Some((object, place)) if !object.contains('@') => (object, Some(place.to_owned())),

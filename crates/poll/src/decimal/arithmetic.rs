@@ -60,7 +60,7 @@ impl Decimal {
     /// `self + other`.
     ///
     /// # Errors
-    /// The result is too long.
+    /// If the result is too long.
     pub fn plus(&self, other: &Self) -> Result<Self> {
         let (one, other, exponent) = self.aligned(other);
         Decimal::new(one + other, exponent).checked()
@@ -69,7 +69,7 @@ impl Decimal {
     /// `self - other`.
     ///
     /// # Errors
-    /// The result is too long.
+    /// If the result is too long.
     pub fn minus(&self, other: &Self) -> Result<Self> {
         self.plus(&other.negated())
     }
@@ -83,7 +83,7 @@ impl Decimal {
     /// `self * other`.
     ///
     /// # Errors
-    /// The result is too long.
+    /// If the result is too long.
     pub fn times(&self, other: &Self) -> Result<Self> {
         Decimal::new(&self.digits * &other.digits, self.exponent + other.exponent).checked()
     }
@@ -91,7 +91,7 @@ impl Decimal {
     /// `self / other`, of 40 digits.
     ///
     /// # Errors
-    /// `other` is 0, or the result is too long.
+    /// If `other` is 0, or the result is too long.
     pub fn divided(&self, other: &Self) -> Result<Self> {
         if other.is_zero() {
             return Err(ArithmeticError::DivisionByZero);
@@ -121,7 +121,7 @@ impl Decimal {
     /// The remainder, of the sign of `other`; of a division by 0, `self`.
     ///
     /// # Errors
-    /// The result is too long.
+    /// If the result is too long.
     pub fn remainder(&self, other: &Self) -> Result<Self> {
         if other.is_zero() {
             return Ok(self.clone());
@@ -133,7 +133,7 @@ impl Decimal {
     /// `self ** other`.
     ///
     /// # Errors
-    /// The power is no whole number (except 0.5), or the result is too long.
+    /// If the power is no whole number (except 0.5), or the result is too long.
     pub fn power(&self, other: &Self) -> Result<Self> {
         if *other == Decimal::new(BigInt::from(5), -1) {
             return self.root();
@@ -166,7 +166,7 @@ impl Decimal {
     /// The square root, of 40 digits.
     ///
     /// # Errors
-    /// The number is below 0.
+    /// If the number is below 0.
     pub fn root(&self) -> Result<Self> {
         if self.digits.sign() == Sign::Minus {
             return Err(ArithmeticError::NegativeRoot);
@@ -184,7 +184,7 @@ impl Decimal {
         Ok(Decimal::new(digits, exponent).with_digits(QUOTIENT_DIGITS))
     }
 
-    /// Without the digits after the point.
+    /// The number without the digits after its point.
     #[must_use]
     pub fn truncated(&self) -> Self {
         match usize::try_from(-self.exponent) {
@@ -193,7 +193,7 @@ impl Decimal {
         }
     }
 
-    /// Without its sign.
+    /// The number without its sign.
     #[must_use]
     pub fn absolute(&self) -> Self {
         Decimal { digits: self.digits.abs(), exponent: self.exponent }

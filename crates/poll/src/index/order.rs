@@ -39,7 +39,7 @@ impl IndexFilter {
     /// Reads a condition.
     ///
     /// # Errors
-    /// The order is none, or its pattern cannot be used.
+    /// If the order is none, or its pattern cannot be used.
     pub fn parse(text: &str) -> Result<Self, IndexError> {
         let refused = || IndexError::Filter(text.to_owned());
         // The last operator with a pattern after it.

@@ -73,7 +73,7 @@ impl LogFiles {
     /// The lines of a file, for pictures.  Falls back to `NAME.old` as an update does.
     ///
     /// # Errors
-    /// Neither file is there, can be read and is in order.
+    /// If neither file is there, can be read and is in order.
     pub fn read(&mut self, path: &Path) -> Result<&LogHistory, Error> {
         self.history.lines.clear();
         match self.load(path)? {
@@ -96,7 +96,7 @@ impl LogFiles {
     /// Adds a reading to `path` (`NAME.log`), or begins the file with it.
     ///
     /// # Errors
-    /// The file is later than the reading, both copies are damaged, or the file cannot be read or
+    /// If the file is later than the reading, both copies are damaged, or the file cannot be read or
     /// written.  It is then as it was.
     pub fn update(&mut self, path: &Path, reading: &LogReading) -> Result<Updated<'_>, Error> {
         let problem = self.load_or_begin(path, reading.time)?;

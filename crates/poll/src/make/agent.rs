@@ -35,7 +35,7 @@ impl SnmpAgent {
     /// Opens a socket for one device.  `has_bulk`: its version is not 1.
     ///
     /// # Errors
-    /// No socket can be opened.
+    /// If no socket can be opened.
     pub fn open(settings: DeviceSettings, has_bulk: bool, clock: fn() -> u64) -> io::Result<Self> {
         let local = snmp::any_local_address(settings.address.is_ipv6());
         let socket = KernelSocket::bind(local, RECEIVE_BYTES)?;

@@ -11,7 +11,7 @@ impl DeviceRequest {
     /// The settings of an SNMP session for it.  Asks the resolver for its address.
     ///
     /// # Errors
-    /// No address, a port or wait that is no number, a user that cannot be.
+    /// If there is no address, a port or wait is no number, or the user cannot be.
     pub fn settings(&self, has_ipv6: bool) -> Result<DeviceSettings, MakeError> {
         let silent = |reason: String| MakeError::Silent { device: self.text.clone(), reason };
         let number = |place: usize, usual: f64| match self.snmp_option(place) {

@@ -11,13 +11,13 @@ pub trait AgentReader {
     /// All objects below an identifier, in their order: the rest of each identifier, and its value.
     ///
     /// # Errors
-    /// No answer, in words.
+    /// If there is no answer: why, in words.
     fn walk(&mut self, below: &[u32]) -> Result<Vec<(Vec<u32>, AgentValue)>, String>;
 
     /// One object; `None` if there is none.
     ///
     /// # Errors
-    /// No answer, in words.
+    /// If there is no answer: why, in words.
     fn get(&mut self, object: &[u32]) -> Result<Option<AgentValue>, String>;
 }
 
@@ -35,7 +35,7 @@ pub enum AgentValue {
 }
 
 impl AgentValue {
-    /// As text, without spaces and zeroes at its end.
+    /// Writes the value as text, without spaces and zeroes at its end.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -180,7 +180,7 @@ const WITH_ALIAS: [&str; 20] = [
 /// Asks a device.  `name_of` looks up the name of an address.
 ///
 /// # Errors
-/// The device does not answer, or has no system group.
+/// If the device does not answer, or has no system group.
 pub fn facts(
     agent: &mut dyn AgentReader,
     request: &DeviceRequest,

@@ -23,7 +23,7 @@ pub struct MakeRequest {
 /// Writes the configuration of devices.
 ///
 /// # Errors
-/// Options without a meaning, scripts that fail.
+/// If an option has no meaning, or a script fails.
 pub fn configuration(
     request: &MakeRequest,
     devices: &[(DeviceRequest, MadeDevice)],

@@ -83,7 +83,7 @@ impl PageWriter<'_> {
     /// page; thresholds look at the current ones of the day.
     ///
     /// # Errors
-    /// A file that cannot be written; what was written before it stays.
+    /// If a file cannot be written; what was written before it stays.
     pub fn write(
         &self,
         target: &PollTarget,

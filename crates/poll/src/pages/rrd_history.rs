@@ -14,7 +14,7 @@ use crate::log_file::{LogHistory, LogLine};
 /// Reads the history of a database: the first source is in, the second out.
 ///
 /// # Errors
-/// The file cannot be read, or is none.
+/// If the file cannot be read, or is no database.
 pub fn rrd_history(path: &Path) -> rrd::Result<LogHistory> {
     let file = File::open(path, Access::Read)?;
     let header = file.header();

@@ -132,7 +132,7 @@ impl Arithmetic {
     /// Reads an expression in which a character of Unicode's private planes is a value.
     ///
     /// # Errors
-    /// Says what is not supported, or not an expression.
+    /// If the text is no expression, or uses what is not supported.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         Self::parse_arithmetic(text).map_err(|error| match error {
             // Perl does nothing with it either.
@@ -157,7 +157,7 @@ impl Arithmetic {
     /// Evaluates the expression; `values` gives the values of numbered values, `None` for unknown ones.
     ///
     /// # Errors
-    /// A needed value is unknown, or there is no result.
+    /// If a needed value is unknown, or there is no result.
     pub fn evaluate(&self, values: &dyn Fn(usize) -> Option<Decimal>) -> Result<Decimal, NoValue> {
         match self {
             Arithmetic::Number(number) => Ok(number.clone()),

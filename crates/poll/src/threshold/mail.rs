@@ -78,7 +78,7 @@ fn without_breaks(text: &str) -> String {
 /// Sends a mail.  `own_name` is what this machine calls itself; each step may take `at_most`.
 ///
 /// # Errors
-/// No server takes it.
+/// If no server takes the mail.
 pub fn send(mail: &Mail, own_name: &str, at_most: Duration) -> Result<(), MailError> {
     let receivers = mail.receivers.join(", ");
     let mut last = (String::new(), std::io::Error::other("no server is given"));
