@@ -181,7 +181,7 @@ mod tests {
         }
         assert!(run(&"1 or ".repeat(100_000)).is_err());
         assert!(run(&"1+".repeat(100_000)).expect_err("long").contains("too many operators"));
-        assert_eq!(run("\ndie \"no\\n\"").as_deref(), Err("line 2: no"));
+        assert_eq!(run("\ndie \"no\\n\""), Err("line 2: no".to_owned()));
         assert!(run("'x' x 101").expect_err("too long").contains("too many bytes"));
         let deep = |count: usize| format!("{}1{}", "(".repeat(count), ")".repeat(count));
         assert_eq!(run(&deep(90)).as_deref(), Ok("1"));
