@@ -1,0 +1,120 @@
+//! Child processes that do not outlive their test.
+
+use std::ops::{Deref, DerefMut};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use crate::wait_for;
+
+/// A child process that is killed and waited for when it is dropped.
+#[derive(Debug)]
+pub struct Running(Child);
+
+impl Running {
+    /// Starts a program.
+    ///
+    /// # Panics
+    /// If it does not start.
+    #[track_caller]
+    pub fn start(command: &mut Command) -> Self {
+        match command.spawn() {
+            Ok(child) => Self(child),
+            Err(error) => panic!("{command:?} does not start: {error}"),
+        }
+    }
+
+    /// The process id, as system calls take it.
+    #[must_use]
+    pub fn pid(&self) -> i32 {
+        self.0.id().cast_signed()
+    }
+
+    /// Sends a signal, a number of signal(7).
+    ///
+    /// # Panics
+    /// If the process was waited for before.
+    pub fn signal(&mut self, signal: i32) {
+        assert!(self.0.try_wait().is_ok_and(|ended| ended.is_none()), "it has ended");
+        // SAFETY: no pointers; the process is a child that was not waited for.
+        assert_eq!(unsafe { libc::kill(self.pid(), signal) }, 0, "{signal}");
+    }
+
+    /// Waits for the end of the process.
+    ///
+    /// # Panics
+    /// If it does not end within [`crate::PATIENCE`].
+    #[track_caller]
+    pub fn ended(&mut self) -> ExitStatus {
+        wait_for("the end of the process", || self.0.try_wait().expect("its state"))
+    }
+
+    /// Ends the process by `SIGKILL`, as when the machine runs out of memory.
+    pub fn kill(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl From<Child> for Running {
+    fn from(child: Child) -> Self {
+        Self(child)
+    }
+}
+
+impl Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// This test program again, which runs only the test of that name: a process for what a thread cannot
+/// do or survive.  Variables tell that test its part.
+///
+/// # Panics
+/// If the system does not tell the program's own file.
+#[must_use]
+pub fn own_test(name: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--exact", name, "--nocapture", "--test-threads=1"]).stdin(Stdio::null());
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_ends_with_what_holds_it() {
+        let running = Running::start(Command::new("sleep").arg("1000"));
+        let folder = format!("/proc/{}", running.pid());
+        assert!(std::path::Path::new(&folder).exists());
+        drop(running);
+        assert!(!std::path::Path::new(&folder).exists());
+    }
+
+    #[test]
+    fn a_signal_ends_a_process() {
+        use std::os::unix::process::ExitStatusExt as _;
+        let mut running = Running::start(Command::new("sleep").arg("1000"));
+        running.signal(libc::SIGTERM);
+        assert_eq!(running.ended().signal(), Some(libc::SIGTERM));
+    }
+}
