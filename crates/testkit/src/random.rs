@@ -42,7 +42,7 @@ impl Random {
     ///
     /// # Panics
     /// If there are none.
-    pub fn one_of<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
+    pub fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.index(all.len())]
     }
 

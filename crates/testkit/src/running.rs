@@ -1,7 +1,8 @@
 //! Child processes that do not outlive their test.
 
+use std::io::Write as _;
 use std::ops::{Deref, DerefMut};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 use crate::wait_for;
 
@@ -36,6 +37,19 @@ impl Running {
         assert!(self.0.try_wait().is_ok_and(|ended| ended.is_none()), "it has ended");
         // SAFETY: no pointers; the process is a child that was not waited for.
         assert_eq!(unsafe { libc::kill(self.pid(), signal) }, 0, "{signal}");
+    }
+
+    /// Whether the process handles a signal, or blocks it to read it from a descriptor: what is sent
+    /// earlier ends it.
+    #[must_use]
+    pub fn takes_signal(&self, signal: i32) -> bool {
+        let path = format!("/proc/{}/status", self.pid());
+        let status = std::fs::read_to_string(path).unwrap_or_default();
+        let masks = ["SigBlk:\t", "SigCgt:\t"].map(|name| {
+            let mask = status.lines().find_map(|line| line.strip_prefix(name));
+            mask.and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0)
+        });
+        (masks[0] | masks[1]) & 1 << (signal - 1) != 0
     }
 
     /// Waits for the end of the process.
@@ -83,6 +97,22 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Gives a program all of its input while its output is read, and waits for its end.  A program need not
+/// read all of it.
+///
+/// # Panics
+/// If the program does not start.
+#[track_caller]
+pub fn run_on(command: &mut Command, input: &[u8]) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let mut stdin = child.stdin.take().expect("a pipe");
+    std::thread::scope(|scope| {
+        scope.spawn(move || stdin.write_all(input));
+        child.wait_with_output().expect("its output")
+    })
 }
 
 /// This test program again, which runs only the test of that name: a process for what a thread cannot
