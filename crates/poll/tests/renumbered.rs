@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::common::{now_ns, pass};
+use crate::common::set_clock::{alone, now_ns, pass};
 use agent::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use poll::ask::MergingAsker;
 use poll::round::{RoundSettings, Rounds};
@@ -127,6 +127,7 @@ fn interfaces_are_followed_as_by_mrtg() {
     if !is_installed("mrtg", "mrtg") {
         return;
     }
+    let _alone = alone();
     let mut agent = Agent::bind(0).unwrap();
     agent.add(Agent::address(0), AgentDevice::new(mib(ROUNDS[0])));
     let agent = AgentThread::start(agent, now_ns).unwrap();
