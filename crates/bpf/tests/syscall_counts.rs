@@ -83,7 +83,7 @@ fn a_call_that_waits_takes_wall_time_and_no_cpu_time() {
     // Some systems sleep by nanosleep, others by clock_nanosleep.
     let slept = counts.call(230).or_else(|| counts.call(35)).unwrap();
     assert!(slept.wall_ns >= 100_000_000, "{slept:?}");
-    assert!(slept.cpu_ns < 50_000_000, "{slept:?}");
+    assert!(slept.cpu_ns < slept.wall_ns / 2, "{slept:?}");
 }
 
 #[test]
