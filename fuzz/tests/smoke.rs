@@ -10,44 +10,30 @@ use std::time::{Duration, Instant};
 
 use recording::{Compression, Storage, Writer, WriterOptions};
 use sample::{Meta, Snapshot, State};
+use testkit::Random;
 use whit_fuzz::parsers::PARSERS;
 use whit_fuzz::{DEFS, TARGETS};
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-
-    /// A few small changes: bytes, bits, pieces taken out, doubled or moved.
-    fn mutate(&mut self, seed: &[u8]) -> Vec<u8> {
-        let mut bytes = seed.to_vec();
-        for _ in 0..=self.below(4) {
-            let at = self.below(bytes.len());
-            let length = self.below(12).min(bytes.len() - at);
-            match self.below(6) {
-                0 if !bytes.is_empty() => bytes[at] ^= 1 << self.below(8),
-                1 if !bytes.is_empty() => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][self.below(5)],
-                2 => drop(bytes.drain(at..at + length)),
-                3 => {
-                    let piece = bytes[at..at + length].to_vec();
-                    let to = self.below(bytes.len());
-                    drop(bytes.splice(to..to, piece));
-                }
-                4 => bytes.insert(at, self.next() as u8),
-                _ => bytes.truncate(bytes.len() - self.below(bytes.len() / 4)),
+/// A few small changes: bytes, bits, pieces taken out, doubled or moved.
+fn mutated(seed: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut bytes = seed.to_vec();
+    for _ in 0..=random.below(4) {
+        let at = random.index(bytes.len());
+        let length = random.index(12).min(bytes.len() - at);
+        match random.below(6) {
+            0 if !bytes.is_empty() => bytes[at] ^= 1 << random.below(8),
+            1 if !bytes.is_empty() => bytes[at] = random.one_of(&[0, 1, 0x7f, 0x80, 0xff]),
+            2 => drop(bytes.drain(at..at + length)),
+            3 => {
+                let piece = bytes[at..at + length].to_vec();
+                let to = random.index(bytes.len());
+                drop(bytes.splice(to..to, piece));
             }
+            4 => bytes.insert(at, random.bits() as u8),
+            _ => bytes.truncate(bytes.len() - random.index(bytes.len() / 4)),
         }
-        bytes
     }
+    bytes
 }
 
 /// Seeds from the files of a target, and those that are made here.
@@ -200,8 +186,8 @@ fn frames(file: &[u8]) -> Vec<u8> {
 
 #[test]
 fn every_target_survives() {
-    let milliseconds = std::env::var("WHIT_FUZZ_MS").ok().and_then(|text| text.parse().ok());
-    let time = Duration::from_millis(milliseconds.unwrap_or(200));
+    let time =
+        Duration::from_millis(testkit::setting("WHIT_FUZZ_MS", testkit::share(1_000) as u64));
     let only = std::env::var("WHIT_FUZZ_ONLY").unwrap_or_default();
     for (name, target) in TARGETS.iter().filter(|(name, _)| name.starts_with(&only)) {
         let seeds = seeds(name);
@@ -210,11 +196,11 @@ fn every_target_survives() {
         }
         println!("{name}: {} seeds", seeds.len());
         let start = Instant::now();
-        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        let mut random = Random::from_seed(0x9e37_79b9_7f4a_7c15);
         let mut runs = 0_u64;
         while start.elapsed() < time {
-            let seed = &seeds[random.below(seeds.len())];
-            target(&random.mutate(seed));
+            let seed = &seeds[random.index(seeds.len())];
+            target(&mutated(seed, &mut random));
             runs += 1;
         }
         println!("{name}: {runs} inputs");

@@ -8,10 +8,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
+use testkit::Running;
 
 /// The library that is tested, from the build of this test.
 fn library() -> PathBuf {
@@ -169,7 +169,7 @@ fn the_program_rrdtool_gives_the_same() {
 
 /// A running rrdcached.
 struct Daemon {
-    child: Child,
+    _child: Running,
     address: String,
 }
 
@@ -182,20 +182,9 @@ impl Daemon {
         let mut command = sides.command("rrdcached", is_ours);
         command.args(["-g", "-l", &address, "-p"]).arg(folder.join("pid"));
         command.arg("-b").arg(&folder).arg("-j").arg(&folder);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let begun = Instant::now();
-        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "rrdcached does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Self { child, address }
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let child = Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
+        testkit::connect(&socket);
+        Self { _child: child, address }
     }
 }
 
@@ -320,22 +309,21 @@ fn collectd_records_the_same_files() {
         );
         fs::write(folder.join("collectd.conf"), configuration).unwrap();
         let mut command = sides.command(&program, is_ours);
-        command.args(["-f", "-C", "collectd.conf"]).stdout(Stdio::null()).stderr(Stdio::piped());
-        let child = command.spawn().unwrap();
+        command.args(["-f", "-C", "collectd.conf"]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = Running::start(&mut command);
         let file = folder.join("rrd/host/load/load.rrd");
-        // Long enough for two readings; the end writes what waits.
-        let begun = std::time::Instant::now();
-        while !file.exists() && begun.elapsed() < Duration::from_secs(30) {
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        std::thread::sleep(Duration::from_secs(3));
-        let stopped = Command::new("kill").arg(child.id().to_string()).status();
-        assert!(stopped.unwrap().success());
-        let said = String::from_utf8_lossy(&child.wait_with_output().unwrap().stderr).into_owned();
-        let output = sides.command("rrdtool", false).arg("info").arg(&file).output().unwrap();
-        let info = String::from_utf8_lossy(&output.stdout).into_owned();
-        let reading = info.lines().find(|line| line.starts_with("ds[shortterm].last_ds"));
-        assert!(reading.is_some_and(|line| !line.contains("\"U\"")), "{info}{said}");
+        let info = || {
+            let output = sides.command("rrdtool", false).arg("info").arg(&file).output().unwrap();
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        testkit::wait_until("a reading in the file", || {
+            let info = info();
+            let reading = info.lines().find(|line| line.starts_with("ds[shortterm].last_ds"));
+            reading.is_some_and(|line| !line.contains("\"U\""))
+        });
+        child.signal(libc::SIGTERM);
+        child.ended();
+        let info = info();
         // Keys and what does not depend on the load.
         let fixed = |line: &&str| {
             ["type", "cf ", "rows", "heartbeat", "step"].iter().any(|key| line.contains(key))
@@ -349,17 +337,17 @@ fn collectd_records_the_same_files() {
 /// Random arguments, and null where something must be: no crash, no internal error.
 #[test]
 fn hostile_arguments_are_errors() {
-    /// Calls of a run.
-    const CALLS: &str = "4000";
+    /// Calls of a long run; a short one has a fifth of them.
+    const CALLS: usize = 4000;
     if !is_here(PYTHON, &["-c", "import ctypes"]) {
         testkit::skip("python3", "it is not installed");
         return;
     }
-    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    let seed = seed.as_secs().to_string();
+    let seed = testkit::seed(20_261_123).to_string();
+    let calls = testkit::share(CALLS).to_string();
     let sides = Sides::new();
     let mut command = sides.command(PYTHON, true);
-    command.arg(script("hostile.py")).arg(library()).args([&seed, CALLS]);
+    command.arg(script("hostile.py")).arg(library()).args([&seed, &calls]);
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success() && text == "alive\n", "seed {seed}: {}\n{text}", output.status);

@@ -1,5 +1,7 @@
 //! The tests of `cli` that can share a process, in one program: it is linked once.
 
+use std::process::{Command, Stdio};
+
 mod beside_collectl;
 mod beside_parallel;
 mod closed_descriptors;
@@ -53,3 +55,17 @@ mod trace_count;
 mod trace_ends;
 mod trace_events;
 mod trace_memory;
+
+/// The program that is tested.
+const WHIT: &str = env!("CARGO_BIN_EXE_whit");
+
+/// A command that starts the program without an input, in UTC, and without variables that change what
+/// it does.
+fn whit() -> Command {
+    let mut command = Command::new(WHIT);
+    command.stdin(Stdio::null()).env("TZ", "UTC");
+    for name in ["NO_COLOR", "PARALLEL", "RRDCACHED_ADDRESS"] {
+        command.env_remove(name);
+    }
+    command
+}

@@ -7,6 +7,8 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::whit;
+
 /// What is wrong with a descriptor.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
@@ -46,27 +48,27 @@ fn run_with(mut command: Command, descriptor: i32, fault: Fault) -> (Option<i32>
     (output.status.code(), output.status.signal().unwrap_or(0), text)
 }
 
-/// Runs each command line with each fault of each descriptor; `{}` is a new folder.
+/// Runs each command line with each fault of each descriptor; `{}` is a new folder for each line.
 fn none_panics(lines: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let recording = folder.path().join("recording.whit");
-    let made = Command::new(env!("CARGO_BIN_EXE_whit"))
-        .args(["record", "-scm", "-i0.01", "-c5", "--quiet", "-f"])
-        .arg(&recording)
-        .status();
+    let made =
+        whit().args(["record", "-scm", "-i0.01", "-c5", "--quiet", "-f"]).arg(&recording).status();
     assert!(made.unwrap().success());
     let recording = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
-    for line in lines {
+    // Many of them wait for a tick: four at once.
+    testkit::side_by_side(lines, 4, |line| {
+        let folder = tempfile::tempdir().unwrap();
         for descriptor in 0..3 {
             for fault in [Fault::Closed, Fault::Full, Fault::ReaderLeft] {
                 check(line, descriptor, fault, folder.path(), &recording);
             }
         }
-    }
+    });
 }
 
 fn check(line: &str, descriptor: i32, fault: Fault, folder: &Path, recording: &Path) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    let mut command = whit();
     command.env("TERM", "xterm");
     for word in line.split(' ') {
         let word = word.replace("{}", folder.to_str().unwrap());
@@ -154,7 +156,7 @@ fn running_jobs() {
 fn output_that_cannot_be_written_is_an_error() {
     for line in ["--help", "--version", "record --showtopopts", "doctor -n1", "link {}/links"] {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+        let mut command = whit();
         command.args(line.replace("{}", folder.path().to_str().unwrap()).split(' '));
         let (code, _, text) = run_with(command, 1, Fault::Full);
         assert_eq!(code, Some(2), "{line}: {text}");

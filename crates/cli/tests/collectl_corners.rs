@@ -13,9 +13,7 @@ use std::process::{Command, Output, Stdio};
 
 use crate::beside_collectl::has_collectl;
 
-#[allow(dead_code, reason = "shared with tests that need more of it")]
-
-const WHIT: &str = env!("CARGO_BIN_EXE_whit");
+use crate::WHIT;
 
 fn recording(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings").join(name)

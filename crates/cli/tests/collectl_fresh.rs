@@ -2,7 +2,7 @@
 //! now: the kept recordings cannot know the kernels and devices to come.
 //!
 //! Records five intervals with some traffic on a disk and the loopback interface, then compares
-//! every subsystem in brief, verbose and plot format.  Under `--exact` all must be equal but what
+//! every subsystem in brief, verbose and plot format; a short run compares a fifth of them.  Under `--exact` all must be equal but what
 //! `collectl_differences.txt` lists as different even so; without it, but what is listed at all.
 //! Both programs read the same file, so it does not matter how busy the machine is.
 //!
@@ -15,8 +15,9 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::WHIT;
 use crate::beside_collectl::{
     BRIEF, PLOT, VERBOSE, Wanted, all_wanted, first_difference, has_collectl,
 };
@@ -37,22 +38,15 @@ fn play_prints_what_collectl_prints_of_this_machine() {
     let folder = tempfile::tempdir().unwrap();
     let recording = record(folder.path()).unwrap();
     let cases = cases(&letters_of(&recording));
-    assert!(cases.len() >= 30, "nearly nothing was recorded: {cases:?}");
-    let next = AtomicUsize::new(0);
-    let wrong = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(difference) = compare(&recording, case) {
-                        wrong.fetch_add(1, Ordering::Relaxed);
-                        println!("{case}: {difference}");
-                    }
-                }
-            });
+    assert!(cases.len() >= testkit::share(30), "nearly nothing was recorded: {cases:?}");
+    let wrong = testkit::side_by_side(&cases, 2, |case| {
+        let difference = compare(&recording, case).err();
+        if let Some(difference) = &difference {
+            println!("{case}: {difference}");
         }
+        usize::from(difference.is_some())
     });
-    let wrong = wrong.into_inner();
+    let wrong: usize = wrong.into_iter().sum();
     println!("{} of {} cases are as they should be", cases.len() - wrong, cases.len());
     if wrong > 0 {
         println!("the recording is kept: {}", folder.keep().display());
@@ -147,22 +141,22 @@ fn cases(recorded: &str) -> Vec<String> {
     let verbose = VERBOSE.iter().filter(here).map(|letter| format!("-s{letter} --verbose"));
     let plot = PLOT.iter().filter(here).map(|letter| format!("-s{letter} -P"));
     let more = ["-scdn -oT", "-scdmn --verbose", "-scdmn -P", "-sCDN -P"];
-    brief.chain(verbose).chain(plot).chain(more.map(str::to_owned)).collect()
+    let alone: Vec<String> = brief.chain(verbose).chain(plot).collect();
+    testkit::share_of(alone).chain(more.map(str::to_owned)).collect()
 }
 
 /// Compares a case both ways; an error tells the difference that should not be.
 fn compare(recording: &Path, case: &str) -> Result<(), String> {
     let theirs = run("collectl", &[], recording, case, &[]);
-    let whit = env!("CARGO_BIN_EXE_whit");
     let listed = listed(case);
-    let exact = run(whit, &["play"], recording, case, &["--exact"]);
+    let exact = run(WHIT, &["play"], recording, case, &["--exact"]);
     if let Some(difference) = first_difference(&theirs.stdout, &exact) {
         match listed.iter().find(|wanted| !wanted.exact) {
             None => return Err(format!("differs even under --exact; {difference}")),
             Some(wanted) => println!("{}, even under --exact", tolerated(case, wanted)),
         }
     }
-    let usual = run(whit, &["play"], recording, case, &[]);
+    let usual = run(WHIT, &["play"], recording, case, &[]);
     if let Some(difference) = first_difference(&theirs.stdout, &usual) {
         match listed.first() {
             None => return Err(format!("differs; {difference}")),

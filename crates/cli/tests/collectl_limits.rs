@@ -59,8 +59,7 @@ fn plot_files_of_exceptions_are_those_of_collectl() {
         ] {
             let switches = format!("-scD -P {letters}");
             let theirs = plot_files("collectl", pattern, &switches);
-            let ours =
-                plot_files(env!("CARGO_BIN_EXE_whit"), pattern, &(switches.clone() + " --exact"));
+            let ours = plot_files(crate::WHIT, pattern, &(switches.clone() + " --exact"));
             assert!(theirs.keys().eq(ours.keys()), "{pattern} {switches}: {:?}", ours.keys());
             for (name, text) in &theirs {
                 assert_eq!(text, &ours[name], "{pattern} {switches}: {name}");
@@ -74,7 +73,7 @@ fn plot_files_of_exceptions_are_those_of_collectl() {
 
 #[test]
 fn exceptions_stand_below_their_own_headings() {
-    let whit = env!("CARGO_BIN_EXE_whit");
+    let whit = crate::WHIT;
     let files = plot_files(whit, "beta*", "-sD -P -oXz2 -l IOS:80");
     let all: Vec<Vec<&str>> = words_of(&files["beta-20260301.dsk"]);
     let exceptions: Vec<Vec<&str>> = words_of(&files["beta-20260301.dskX"]);
@@ -104,7 +103,7 @@ fn words_of(text: &str) -> Vec<Vec<&str>> {
 
 #[test]
 fn limits_count_on_the_screen_too() {
-    let whit = env!("CARGO_BIN_EXE_whit");
+    let whit = crate::WHIT;
     let from = recordings("beta*");
     let shown = |limits: &str| {
         let words = ["play", "-p", from.to_str().unwrap(), "-sD", "-oxT", "-l", limits];
@@ -141,7 +140,7 @@ fn exceptions_without_an_effect_are_refused() {
         if words[0] == "play" {
             words.extend(["-p", from.to_str().unwrap()]);
         }
-        let done = run(env!("CARGO_BIN_EXE_whit"), &words);
+        let done = run(crate::WHIT, &words);
         let text = String::from_utf8_lossy(&done.stderr).into_owned();
         assert!(done.status.code() == Some(2) && text.contains(why), "{words:?}: {text}");
     }
@@ -152,7 +151,7 @@ fn the_recorder_writes_exceptions_too() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().display().to_string();
     let words = ["record", "-sD", "-P", "-oxz", "-l", "IOS:0", "-i", "0.05", "-c", "2", "-f", &to];
-    let done = run(env!("CARGO_BIN_EXE_whit"), &words);
+    let done = run(crate::WHIT, &words);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let names: Vec<String> = std::fs::read_dir(folder.path())
         .unwrap()
@@ -165,7 +164,7 @@ fn the_recorder_writes_exceptions_too() {
 
 #[test]
 fn names_that_are_changed_are_seen_by_filters_and_headings() {
-    let whit = env!("CARGO_BIN_EXE_whit");
+    let whit = crate::WHIT;
     let from = recordings("beta*");
     let shown = |switches: &str| {
         let mut words = vec!["play", "-p", from.to_str().unwrap()];

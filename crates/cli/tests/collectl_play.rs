@@ -5,8 +5,8 @@
 //! NFS; devices and CPUs that come and go; counters that are reset).  Needs collectl; without it
 //! the test says so and passes.
 //!
-//! Cost: collectl needs a quarter of a second for each case.  The usual run takes every subsystem
-//! in every format; `WHIT_COLLECTL=all` adds every switch; `WHIT_COLLECTL=dn` takes all cases that
+//! Cost: collectl needs a quarter of a second for each case.  A long run takes every subsystem
+//! in every format, a short one a fifth of that; `WHIT_COLLECTL=all` adds every switch; `WHIT_COLLECTL=dn` takes all cases that
 //! show nothing but these letters.  A table of what is equal is printed
 //! (`cargo test -p cli --test all -- collectl_play --nocapture`).
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the table is the purpose")]
@@ -14,9 +14,8 @@
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::WHIT;
 use crate::beside_collectl::{
     BRIEF, PLOT, VERBOSE, Wanted, all_wanted, first_difference, has_collectl,
 };
@@ -271,10 +270,9 @@ fn theirs(case: &Case) -> Vec<u8> {
 
 fn compare(case: &Case) -> Verdict {
     let theirs = theirs(case);
-    let whit = env!("CARGO_BIN_EXE_whit");
-    let ours = run(whit, &["play"], case, &[]);
+    let ours = run(WHIT, &["play"], case, &[]);
     let Some(difference) = first_difference(&theirs, &ours) else { return Verdict::Equal };
-    let exact = run(whit, &["play"], case, &["--exact"]);
+    let exact = run(WHIT, &["play"], case, &["--exact"]);
     match first_difference(&theirs, &exact) {
         None => Verdict::EqualIfExact(difference),
         Some(_) => Verdict::Differs(difference),
@@ -300,26 +298,6 @@ fn every_wanted_difference_is_explained() {
     }
 }
 
-/// The verdicts of all cases, two at a time.
-fn verdicts(cases: &[Case]) -> Vec<Verdict> {
-    let next = AtomicUsize::new(0);
-    let verdicts = Mutex::new(vec![None; cases.len()]);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(case) = cases.get(index) else { break };
-                    let verdict = compare(case);
-                    verdicts.lock().expect("no panic holds it")[index] = Some(verdict);
-                }
-            });
-        }
-    });
-    let verdicts = verdicts.into_inner().expect("no panic holds it");
-    verdicts.into_iter().map(|verdict| verdict.expect("every case was taken")).collect()
-}
-
 #[test]
 fn play_prints_what_collectl_prints() {
     if !has_collectl() {
@@ -327,7 +305,7 @@ fn play_prints_what_collectl_prints() {
     }
     let asked = std::env::var("WHIT_COLLECTL").unwrap_or_default();
     let cases: Vec<Case> = match asked.as_str() {
-        "" => usual(),
+        "" => testkit::share_of(usual()).collect(),
         "all" => thorough(),
         letters => thorough().into_iter().filter(|case| shows_only(case, letters)).collect(),
     };
@@ -335,7 +313,7 @@ fn play_prints_what_collectl_prints() {
         assert!(!files(case.recording).is_empty(), "no recording {}", case.recording);
     }
     let (mut wrong, mut equal, mut different) = (0, 0, 0);
-    for (case, verdict) in cases.iter().zip(verdicts(&cases)) {
+    for (case, verdict) in cases.iter().zip(testkit::side_by_side(&cases, 2, compare)) {
         let name = format!("{:<7}{}", case.recording, case.switches);
         match (verdict, wanted(case)) {
             (Verdict::Equal, None) => equal += 1,

@@ -9,10 +9,12 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
+use std::time::Duration;
 
-const WHIT: &str = env!("CARGO_BIN_EXE_whit");
+use testkit::{Deadline, Running};
+
+use crate::whit;
 
 /// A recording of one cache under its made-up name, with constants in the first interval only.
 const SLUB: &str = "\
@@ -61,7 +63,7 @@ fn slabs_of_the_slub_tree_are_played() {
     let path = folder.path().join("slub-20260101-100000.raw");
     std::fs::write(&path, SLUB).unwrap();
     let shown = |switches: &[&str]| {
-        let done = Command::new(WHIT).arg("play").arg(&path).args(switches).output().unwrap();
+        let done = whit().arg("play").arg(&path).args(switches).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         String::from_utf8(done.stdout).unwrap()
     };
@@ -100,14 +102,9 @@ fn a_plain_recording_is_followed_while_it_grows() {
     // In the middle of the third interval.
     let (first, second) = (markers[2] + 100, markers[4] + 26);
     file.write_all(&text.as_bytes()[..first]).unwrap();
-    let mut whit = Command::new(WHIT)
-        .args(["play", "-sc", "-oT", "--follow"])
-        .arg(&path)
-        .env("TZ", "UTC")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = whit();
+    command.args(["play", "-sc", "-oT", "--follow"]).arg(&path);
+    let mut whit = Running::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
     let mut lines = BufReader::new(whit.stdout.take().unwrap()).lines();
     wait_for(&mut lines, "10:00:01");
     std::thread::sleep(Duration::from_millis(1500));
@@ -116,24 +113,22 @@ fn a_plain_recording_is_followed_while_it_grows() {
     wait_for(&mut lines, "10:00:02");
     wait_for(&mut lines, "10:00:03");
     drop(file);
-    let since = Instant::now();
+    let deadline = Deadline::default();
     while whit.try_wait().unwrap().is_none() {
-        if since.elapsed() > Duration::from_secs(20) {
-            whit.kill().unwrap();
-            whit.wait().unwrap();
+        if !deadline.is_ahead() {
             testkit::skip("another process's files", "they may not be looked at here");
             return;
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    assert!(whit.wait().unwrap().success());
+    assert!(whit.ended().success());
 }
 
 #[test]
 fn a_compressed_recording_is_not_followed() {
     let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings");
     let path = recordings.join("beta-20260301-235950.raw.gz");
-    let done = Command::new(WHIT).args(["play", "--follow"]).arg(path).output().unwrap();
+    let done = whit().args(["play", "--follow"]).arg(path).output().unwrap();
     let text = String::from_utf8(done.stderr).unwrap();
     assert!(done.status.code() == Some(2) && text.contains("is compressed"), "{text}");
 }
@@ -143,7 +138,7 @@ fn the_heading_of_csv_is_shown_alone() {
     let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings");
     let run = |switches: &[&str]| {
         let path = recordings.join("beta-20260301-235950.raw.gz");
-        Command::new(WHIT).arg("play").arg(path).args(switches).output().unwrap()
+        whit().arg("play").arg(path).args(switches).output().unwrap()
     };
     let fields = ["-sc", "--csv", "--fields", "cpu.user"];
     let whole = String::from_utf8(run(&fields).stdout).unwrap();

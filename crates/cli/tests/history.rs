@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::history_common::{databases, recording_in, run, whit};
+use testkit::Running;
 
 /// Rows of a fetch that have values: by their times, a value for each data source.
 type Rows = BTreeMap<i64, Vec<Option<f64>>>;
@@ -192,17 +193,16 @@ fn a_signal_writes_what_waits() {
     let folder = tempfile::tempdir().unwrap();
     let cpu = folder.path().join("cpu.rrd");
     let export = format!("rrd,{},batch=3600", folder.path().display());
-    let mut recorder = whit().args(["record", "-sc", "--export", &export]).spawn().unwrap();
-    let pid = rustix::process::Pid::from_child(&recorder);
+    let mut recorder = Running::start(whit().args(["record", "-sc", "--export", &export]));
+    testkit::wait_until("it takes the signal", || recorder.takes_signal(libc::SIGUSR1));
+    // Time to write in; however slow the machine is, nothing is written.
     std::thread::sleep(Duration::from_secs(3));
     assert!(!cpu.exists());
     testkit::wait_until("the file", || {
-        rustix::process::kill_process(pid, rustix::process::Signal::USR1).unwrap();
-        std::thread::sleep(Duration::from_millis(200));
+        recorder.signal(libc::SIGUSR1);
         cpu.exists()
     });
-    recorder.kill().unwrap();
-    recorder.wait().unwrap();
+    recorder.kill();
     assert!(!rrd(&cpu, "AVERAGE", -60).1.is_empty());
 }
 
@@ -246,7 +246,7 @@ fn a_full_disk_is_reported_and_leaves_no_part_of_a_file() {
     let export = format!("rrd,{},batch=1", folder.path().display());
     let script = "ulimit -f 2000; exec \"$0\" \"$@\"";
     let output = run(Command::new("sh")
-        .args(["-c", script, env!("CARGO_BIN_EXE_whit")])
+        .args(["-c", script, crate::WHIT])
         .args(["record", "-scC", "-c3", "--export", &export])
         .stdin(Stdio::null()));
     let said = String::from_utf8(output.stderr).unwrap();

@@ -2,13 +2,14 @@
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
 use std::collections::BTreeMap;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
+
+use testkit::Running;
 
 use crate::history_common::{databases, recording_in, run, whit};
 
-struct Daemon(Child, PathBuf);
+struct Daemon(Running, PathBuf);
 
 impl Daemon {
     fn start(folder: &Path) -> Self {
@@ -16,8 +17,8 @@ impl Daemon {
         let mut command = whit();
         command.args(["rrdcached", "-g", "-F", "-b", ".", "-B", "-R", "-j", "journal", "-l"]);
         command.arg(&socket).current_dir(folder).stderr(Stdio::null());
-        let daemon = Self(command.spawn().unwrap(), socket);
-        testkit::wait_for("the daemon", || UnixStream::connect(&daemon.1).ok());
+        let daemon = Self(Running::start(&mut command), socket);
+        testkit::connect(&daemon.1);
         daemon
     }
 
@@ -27,16 +28,8 @@ impl Daemon {
 
     /// Ends it; it writes all files.
     fn end(mut self) {
-        let pid = self.0.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-        assert!(self.0.wait().unwrap().success());
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        self.0.signal(libc::SIGTERM);
+        assert!(self.0.ended().success());
     }
 }
 

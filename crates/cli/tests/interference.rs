@@ -6,11 +6,11 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn whit(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-    command.args(words).stdin(Stdio::null());
+    let mut command = crate::whit();
+    command.args(words);
     command
 }
 
@@ -36,7 +36,7 @@ fn recorder(folder: &Path, interval: &str) -> (Child, PathBuf) {
     let path = testkit::wait_for("a recording", || recordings(folder).first().cloned());
     let first = || std::fs::metadata(&path).ok().filter(|facts| facts.len() > 1_000);
     testkit::wait_for("samples", || first().map(|facts| facts.len()));
-    // A few samples more.
+    // Time for a few samples more.
     std::thread::sleep(Duration::from_millis(500));
     (child, path)
 }
@@ -114,20 +114,9 @@ fn a_pipe_in_the_folder_is_left_out() {
     let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
     for what in [folder.path(), &pipe] {
-        let mut child = whit(&["play", what.to_str().unwrap()])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let start = Instant::now();
-        while child.try_wait().unwrap().is_none() {
-            if start.elapsed() > Duration::from_secs(30) {
-                child.kill().unwrap();
-                panic!("{} is waited for", what.display());
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let output = child.wait_with_output().unwrap();
+        // One that opened the pipe would wait for ever, but for timeout(1).
+        let mut command = Command::new("timeout");
+        let output = command.args(["300", crate::WHIT, "play"]).arg(what).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert!(text(&output.stderr).contains("is a pipe, a socket or a device"), "{output:?}");
         assert_eq!(output.stdout.is_empty(), what == pipe, "{output:?}");
@@ -214,7 +203,7 @@ fn programs_that_whit_starts_are_killed_by_the_limit() {
         // Whoever ignores the signal has children that ignore it.
         let script = "trap '' XFSZ; exec \"$0\" \"$@\"";
         let mut ignoring = Command::new("sh");
-        ignoring.args(["-c", script, env!("CARGO_BIN_EXE_whit")]).args(&words);
+        ignoring.args(["-c", script, crate::WHIT]).args(&words);
         let output = ignoring.stdin(Stdio::null()).output().unwrap();
         assert!(text(&output.stdout).contains("survived"), "{words:?}: {output:?}");
     }

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::log_common::{Running, command, end, folder, start, start_writer, text, whit, write};
+use testkit::{Running, wait_until};
+
+use crate::log_common::{command, end, folder, start, start_writer, text, whit, write};
 
 /// A folder whose `store` has the five records.
 fn with_store() -> tempfile::TempDir {
@@ -127,7 +129,7 @@ fn servers_and_their_options() {
                     --segment 1K";
     for round in 0..3 {
         let central = start(here, &format!("{settings} --delay 300ms"));
-        let mut writer = start_writer(&here.join("rings"), 60);
+        let writer = start_writer(&here.join("rings"), 1000);
         let proxy = "proxy --directory rings --central ./socket --spool spool --idle 5ms";
         let begin = Instant::now();
         let running = start(here, &format!("{proxy} --secret-file secret --sync 10ms"));
@@ -135,11 +137,10 @@ fn servers_and_their_options() {
             let words = format!("{words} --central ./socket --secret-file secret");
             text(&whit(here, &words))
         };
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let counters = || ask("stats --json");
-        while !counters().contains("\"connections\":2") || counters().contains("{\"records\":0") {
-            assert!(Instant::now() < deadline, "{}", counters());
-        }
+        wait_until("the proxy is there, and its records", || {
+            let counters = ask("stats --json");
+            counters.contains("\"connections\":2") && !counters.contains("{\"records\":0")
+        });
         assert!(begin.elapsed() > Duration::from_millis(200), "a commit waits for more");
         let set = ask("level a.* OFF --host host* --process writerx");
         // Later there are also files of writers that have ended.
@@ -147,9 +148,10 @@ fn servers_and_their_options() {
         assert!(!set.starts_with('0'), "{set}");
         assert!(!ask("level * DEBUG --local").starts_with('0'));
         assert_eq!(ask("level * DEBUG --host other"), "0 loggers set, by 1 proxies\n");
-        writer.0.kill().unwrap();
+        drop(writer);
         drop(running);
         let refused = start(here, &format!("{proxy} --secret-file wrong"));
+        // Time for it to be refused in.
         std::thread::sleep(Duration::from_millis(100));
         drop(refused);
         end(central);
@@ -165,9 +167,9 @@ fn servers_and_their_options() {
     assert_eq!(segments(), 1, "--keep-for");
     write(&here.join("rings"));
     let mut full = command(here, "proxy --directory rings --spool small --quota 100");
-    let mut full = Running(full.stderr(Stdio::piped()).spawn().unwrap());
+    let mut full = Running::start(full.stderr(Stdio::piped()));
     let mut said = String::new();
-    std::io::BufReader::new(full.0.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    std::io::BufReader::new(full.stderr.take().unwrap()).read_line(&mut said).unwrap();
     assert!(said.contains("quota of 100 bytes"), "{said}");
 }
 

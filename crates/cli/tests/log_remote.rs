@@ -6,13 +6,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::log_common::{Running, command, end, folder, text, whit, write};
-use testkit::Authority;
+use crate::log_common::{command, end, folder, text, whit, write};
+use testkit::{Authority, Running};
 
 /// Starts a central server on a port of its own: `PORT` in its words.  Gives the port.
 fn serve(here: &Path, words: &str) -> (Running, u16) {
-    let mut server = Running(command(here, words).stderr(Stdio::piped()).spawn().unwrap());
-    let mut said = BufReader::new(server.0.stderr.take().unwrap());
+    let mut server = Running::start(command(here, words).stderr(Stdio::piped()));
+    let mut said = BufReader::new(server.stderr.take().unwrap());
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
     let port = line.trim().rsplit(' ').next().and_then(|port| port.parse().ok());

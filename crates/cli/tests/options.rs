@@ -1,6 +1,8 @@
 //! What each option changes: a command without it, the same with it, and what tells the outputs
 //! apart.  The cases stand in the text files here, `cases.rs` has their form.
 //!
+//! A short run tries a fifth of the cases of `whit bench`, which take long, and all others.
+//!
 //! `src/every_option.rs` holds that each option of each verb has a case, or a test of its own that
 //! `elsewhere.txt` names.
 #![allow(clippy::unwrap_used, reason = "a test that cannot run must fail")]
@@ -8,9 +10,10 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use regex::RegexBuilder;
+
+use crate::{WHIT, whit};
 
 mod cases;
 
@@ -47,7 +50,7 @@ fn prepare(folder: &Path) {
 fn printed(line: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     prepare(folder.path());
-    let bin = Path::new(env!("CARGO_BIN_EXE_whit")).parent().unwrap();
+    let bin = Path::new(WHIT).parent().unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let testdata = tests.join("../../../testdata");
@@ -82,18 +85,21 @@ fn failure(case: &cases::Case) -> Option<String> {
 }
 
 /// Holds of each case that the outputs differ as it says.  Many cases sleep: four at once.
-fn outputs_differ(text: &'static str) {
-    let cases: Vec<cases::Case> = cases::of(text).collect();
-    let next = AtomicUsize::new(0);
-    let check = || {
-        let cases = std::iter::from_fn(|| cases.get(next.fetch_add(1, Ordering::Relaxed)));
-        cases.filter_map(failure).collect::<Vec<String>>()
-    };
-    let wrong: Vec<String> = std::thread::scope(|scope| {
-        let checks = [(); 4].map(|()| scope.spawn(check));
-        checks.into_iter().flat_map(|check| check.join().unwrap()).collect()
-    });
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+fn outputs_differ(cases: &[cases::Case]) {
+    let wrong = testkit::side_by_side(cases, 4, failure);
+    let wrong: Vec<String> = wrong.into_iter().flatten().collect();
+    assert!(
+        wrong.is_empty(),
+        "{}",
+        wrong.join(
+            "
+"
+        )
+    );
+}
+
+fn all(text: &'static str) -> Vec<cases::Case> {
+    cases::of(text).collect()
 }
 
 #[test]
@@ -111,7 +117,7 @@ fn every_view_for_programs_changes_what_is_printed() {
 
 /// Whether a command can be traced; says so if not.
 fn can_trace(what: &str, options: &[&str]) -> bool {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    let mut command = whit();
     command.arg("trace").args(options).args(["-qq", "-o", "/dev/null", "true"]);
     let output = command.output().unwrap();
     if !output.status.success() {
@@ -122,40 +128,40 @@ fn can_trace(what: &str, options: &[&str]) -> bool {
 
 #[test]
 fn options_of_run() {
-    outputs_differ(cases::RUN);
+    outputs_differ(&all(cases::RUN));
 }
 
 #[test]
 fn options_of_record() {
-    outputs_differ(cases::RECORD);
+    outputs_differ(&all(cases::RECORD));
 }
 
 #[test]
 fn options_of_play() {
-    outputs_differ(cases::PLAY);
+    outputs_differ(&all(cases::PLAY));
 }
 
 #[test]
 fn options_of_doctor_and_link() {
-    outputs_differ(cases::REST);
+    outputs_differ(&all(cases::REST));
 }
 
 #[test]
 fn options_of_bench() {
-    outputs_differ(cases::BENCH);
+    outputs_differ(&testkit::share_of(all(cases::BENCH)).collect::<Vec<_>>());
 }
 
 #[test]
 fn options_of_trace() {
     if can_trace("ptrace", &["--way", "ptrace"]) {
-        outputs_differ(cases::TRACE);
+        outputs_differ(&all(cases::TRACE));
     }
 }
 
 #[test]
 fn options_of_trace_in_the_kernel() {
     if can_trace("BPF programs", &["--way", "kernel", "-c"]) {
-        outputs_differ(cases::KERNEL);
+        outputs_differ(&all(cases::KERNEL));
     }
 }
 
@@ -166,9 +172,9 @@ fn samples_reach_the_disk_when_asked() {
     }
     let folder = tempfile::tempdir().unwrap();
     let calls = |options: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+        let mut command = whit();
         command.args(["trace", "--way", "ptrace", "-cf", "-e", "trace=fdatasync", "-o", "-"]);
-        command.args([env!("CARGO_BIN_EXE_whit"), "record", "-sc", "-i0.05", "-c2", "-f", "./"]);
+        command.args([WHIT, "record", "-sc", "-i0.05", "-c2", "-f", "./"]);
         command.args(options).current_dir(&folder);
         let output = command.output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
@@ -185,7 +191,7 @@ fn samples_reach_the_disk_when_asked() {
 
 #[test]
 fn an_option_that_changes_nothing_is_accepted() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    let mut command = whit();
     let output = command.args(["record", "-sc", "-i0.05", "-c1", "--nohup"]).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     assert_eq!(output.stdout.iter().filter(|&&byte| byte == b'\n').count(), 3, "{output:?}");
@@ -195,7 +201,7 @@ fn an_option_that_changes_nothing_is_accepted() {
 fn the_kernels_text_is_kept_when_asked() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = |name: &str, options: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+        let mut command = whit();
         command.args(["record", "-sc", "-i0.05", "-c2", "-f", name]).args(options);
         assert!(command.current_dir(&folder).status().unwrap().success());
         let files = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap());

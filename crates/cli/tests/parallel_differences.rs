@@ -25,9 +25,9 @@ mod generate;
 
 use generate::{Case, FILES};
 
-/// Command lines of a run that asks for no number, and their seed: always the same ones, so that
-/// whoever changes something else is not told of an old difference.
-const FEW: u64 = 60;
+/// Command lines of a long run that asks for no number, of which a short one takes a fifth, and their
+/// seed: always the same ones, so that whoever changes something else is not told of an old difference.
+const FEW: usize = 60;
 const FEW_SEED: u64 = 1;
 
 /// Each starts parallel, which takes a third of a second.
@@ -40,7 +40,7 @@ const SHOWN: usize = 12;
 const SHOWN_INPUT: usize = 60;
 
 /// Seconds after which a command line is ended: it hangs.
-const TIME_LIMIT_S: &str = "60";
+const TIME_LIMIT_S: &str = "300";
 
 /// What timeout(1) ends with then.
 const TIMED_OUT: i32 = 124;
@@ -230,7 +230,7 @@ fn runners(folder: &Path, thread: usize, parallel: &Path) -> [Runner; 2] {
         folder: folder.join(format!("{name}-{thread}")),
     };
     let again = std::env::var_os("WHIT_DIFFERENCES_AGAIN").is_some();
-    let whit = Path::new(env!("CARGO_BIN_EXE_whit"));
+    let whit = Path::new(crate::WHIT);
     let ours = if again { runner("ours", parallel, &[]) } else { runner("ours", whit, &["run"]) };
     [ours, runner("theirs", parallel, &[])]
 }
@@ -256,7 +256,7 @@ fn random_command_lines_answer_alike() {
     let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let by_clock = count.map(|_| clock.as_secs() * 1_000_000);
     let seed = number("WHIT_DIFFERENCES_SEED").or(by_clock).unwrap_or(FEW_SEED);
-    let count = count.unwrap_or(FEW);
+    let count = count.unwrap_or(testkit::share(FEW) as u64);
     eprintln!("{count} command lines from seed {seed}");
     let cache = Cache(std::env::var_os("WHIT_DIFFERENCES_CACHE").map(PathBuf::from));
     if let Some(folder) = &cache.0 {

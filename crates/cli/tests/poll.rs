@@ -5,6 +5,8 @@ use std::process::{Command, Output};
 
 use testkit::{is_installed, skip};
 
+use crate::whit;
+
 /// A folder with a configuration of two targets over commands.
 struct Site {
     folder: tempfile::TempDir,
@@ -35,9 +37,7 @@ impl Site {
     }
 
     fn whit(&self, words: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-        command.arg("poll").args(words).arg(self.path("a.cfg"));
-        command.env_remove("RRDCACHED_ADDRESS").output().expect("whit runs")
+        whit().arg("poll").args(words).arg(self.path("a.cfg")).output().expect("whit runs")
     }
 }
 
@@ -51,7 +51,7 @@ fn a_round_writes_databases_as_mrtg_does() {
     let output = site.whit(&[]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let dump = |name: &str| {
-        let whit = Command::new(env!("CARGO_BIN_EXE_whit"))
+        let whit = whit()
             .args(["rrd", "dump"])
             .arg(site.path("data").join(name))
             .output()
@@ -196,7 +196,7 @@ fn it_can_become_another_user_and_use_the_standard_folders() {
                   mount -t tmpfs t /run && mkdir -p /run/lock && \
                   mkdir -p /var/lock && \"$@\" && test -e /var/log/mrtg/mrtg.log";
     let output = Command::new("unshare")
-        .args(["-m", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_whit"), "poll", "--fhs"])
+        .args(["-m", "sh", "-c", script, "sh", crate::WHIT, "poll", "--fhs"])
         .arg(site.path("a.cfg"))
         .output();
     match output {
@@ -246,25 +246,15 @@ fn interfaces_are_kept_from_run_to_run() {
     assert!(said(&output).contains("cannot write the log") && said(&output).contains("--log: lo "));
 }
 
-/// A caching daemon of ours that ends with the test.
-struct Daemon(std::process::Child);
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn thresholds_are_looked_at_through_our_caching_daemon() {
     let site = Site::new("LogFormat: rrdtool");
     let (socket, note) = (site.path("socket"), site.path("note"));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    let mut command = whit();
     command.args(["rrdcached", "-g", "-l"]).arg(&socket).arg("-p").arg(site.path("pid"));
     command.arg("-b").arg(site.path("data")).stdout(std::process::Stdio::null());
-    let _daemon = Daemon(command.spawn().expect("whit runs"));
-    testkit::wait_until("the daemon", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
+    let _daemon = testkit::Running::start(&mut command);
+    testkit::connect(&socket);
     let script = "#!/bin/sh\necho \"$@\" >>\"$0s\"\n";
     testkit::write_program(&note, script).expect("written");
     let [socket, program] = [&socket, &note].map(|path| path.display().to_string());

@@ -251,7 +251,7 @@ fn exit_codes_are_those_of_mrtg() {
             skip("poll as nobody", "only root can");
             continue;
         }
-        let (ours, said) = run(&case, &[env!("CARGO_BIN_EXE_whit"), "poll"]);
+        let (ours, said) = run(&case, &[crate::WHIT, "poll"]);
         if ours != case.expected {
             wrong.push(format!("{}: {ours}, not {}: {said}", case.what, case.expected));
         }

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use testkit::Snmpd;
 
 fn whit(folder: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    let mut command = crate::whit();
     command.current_dir(folder).args(words).env("LANG", "C");
     command.output().expect("whit")
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib};
@@ -67,9 +67,8 @@ impl Site {
     }
 
     fn poll(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+        let mut command = crate::whit();
         command.arg("poll").args(words).arg(self.path("a.cfg"));
-        command.env_remove("RRDCACHED_ADDRESS").env("TZ", "UTC");
         command
     }
 
@@ -96,9 +95,8 @@ impl Site {
     }
 
     fn play(&self, name: &str, words: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-        command.arg("play").arg(self.path(name)).args(words).env("TZ", "UTC");
-        command.output().expect("whit runs")
+        let mut command = crate::whit();
+        command.arg("play").arg(self.path(name)).args(words).output().expect("whit runs")
     }
 
     fn played(&self, name: &str, words: &[&str]) -> String {
@@ -114,14 +112,6 @@ fn text(bytes: &[u8]) -> String {
 
 fn json(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("an object")).collect()
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(15);
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// Takes what one connection sends.
@@ -300,13 +290,13 @@ fn a_daemon_begins_another_recording_when_targets_change() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let count = || std::fs::read_dir(&folder).map_or(0, |entries| entries.flatten().count());
     let frames = || text(&site.play("rec", &["--json"]).stdout);
-    wait_until("an interval", || !frames().is_empty());
+    testkit::wait_until("an interval", || !frames().is_empty());
     site.write_config("Target[new]: `echo 1; echo 2`\n");
-    wait_until("another recording", || count() == 2);
-    wait_until("the new target", || frames().contains("new_in"));
+    testkit::wait_until("another recording", || count() == 2);
+    testkit::wait_until("the new target", || frames().contains("new_in"));
     let pid = std::fs::read_to_string(&pid_file).expect("a pid file").trim().to_owned();
     assert!(Command::new("kill").arg(&pid).status().expect("kill runs").success());
-    wait_until("the end", || !Path::new("/proc").join(&pid).exists());
+    testkit::wait_until("the end", || !Path::new("/proc").join(&pid).exists());
     let header = site.played("rec", &["--showheader"]);
     assert_eq!(header.matches("# subsystems: ,poll,device_").count(), 2, "{header}");
     let log = std::fs::read_to_string(site.path("log")).unwrap_or_default();

@@ -8,7 +8,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
+
+use testkit::Running;
 
 /// What the processes call themselves, and how that is shown.
 const NAMES: [(&[u8], &str); 4] = [
@@ -18,38 +20,20 @@ const NAMES: [(&[u8], &str); 4] = [
     (b"\x1b[31mred\x07", "\\x1b[31mred\\x07"),
 ];
 
-struct Sleepers(Vec<Child>);
-
-impl Sleepers {
-    /// A sleeping process for each name: the name of its program's file becomes its own.  The file
-    /// is a link: a copy still open for writing in a child that another test forks meanwhile
-    /// would be refused as busy.
-    fn start(folder: &Path) -> Self {
-        let start = |(name, _): &(&[u8], &str)| {
-            let program = folder.join(OsStr::from_bytes(name));
-            std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
-            Command::new(&program).arg0(OsStr::from_bytes(name)).arg("60").spawn().unwrap()
-        };
-        Sleepers(NAMES.iter().map(start).collect())
-    }
-}
-
-impl Drop for Sleepers {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
+/// A sleeping process for each name: the name of its program's file becomes its own.  The file is a
+/// link: a copy still open for writing in a child that another test forks meanwhile would be refused
+/// as busy.
+fn start_sleepers(folder: &Path) -> Vec<Running> {
+    let start = |(name, _): &(&[u8], &str)| {
+        let program = folder.join(OsStr::from_bytes(name));
+        std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
+        Running::start(Command::new(&program).arg0(OsStr::from_bytes(name)).arg("1000"))
+    };
+    NAMES.iter().map(start).collect()
 }
 
 fn whit(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_whit"))
-        .args(arguments)
-        .env("TZ", "UTC")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+    crate::whit().args(arguments).output().unwrap()
 }
 
 fn text(arguments: &[&str]) -> String {
@@ -70,7 +54,7 @@ fn a_way_that_needs_a_capability_is_an_error_that_names_it() {
     // Others may execute neither the folder of the build nor that of root: they get a copy.
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("whit");
-    testkit::write_program(&copy, std::fs::read(env!("CARGO_BIN_EXE_whit")).unwrap()).unwrap();
+    testkit::write_program(&copy, std::fs::read(crate::WHIT).unwrap()).unwrap();
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open).unwrap();
     let mut command = std::process::Command::new(&copy);
@@ -87,8 +71,8 @@ fn hostile_names_come_out_escaped_and_whole() {
     let folder = tempfile::tempdir().unwrap();
     let programs = folder.path().join("programs");
     std::fs::create_dir(&programs).unwrap();
-    let sleepers = Sleepers::start(&programs);
-    let pids: Vec<u32> = sleepers.0.iter().map(Child::id).collect();
+    let sleepers = start_sleepers(&programs);
+    let pids: Vec<u32> = sleepers.iter().map(|sleeper| sleeper.id()).collect();
     let list: Vec<String> = pids.iter().map(|pid| format!("p{pid}")).collect();
     let files = folder.path().join("files/");
     let files = files.to_str().unwrap();
@@ -181,7 +165,7 @@ fn exports_of_recordings_with_processes_are_those_without() {
     let folder = tempfile::tempdir().unwrap();
     let programs = folder.path().join("programs");
     std::fs::create_dir(&programs).unwrap();
-    let _sleepers = Sleepers::start(&programs);
+    let _sleepers = start_sleepers(&programs);
     let files = folder.path().join("files/");
     let files = files.to_str().unwrap();
     text(&["record", "-scmdnZ", "-i.25:.25", "-c4", "-f", files]);
@@ -312,23 +296,14 @@ fn what_ends_just_before_the_stop_is_in_the_recording() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
-    let arguments = ["record", "-scZ", "-i60:60", "-f", path];
-    let mut recorder = Command::new(env!("CARGO_BIN_EXE_whit"))
-        .args(arguments)
-        .stdin(Stdio::null())
-        .spawn()
-        .unwrap();
-    // The first sample is taken at the next whole second; nothing more within a minute.
-    let begun = std::time::Instant::now();
-    while !has_a_sample(folder.path()) {
-        assert!(begun.elapsed().as_secs() < 60, "no sample is taken");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    let arguments = ["record", "-scZ", "-i3600:3600", "-f", path];
+    let mut recorder = Running::start(crate::whit().args(arguments));
+    // The first sample is taken at the next whole second; nothing more within an hour.
+    testkit::wait_until("a sample is taken", || has_a_sample(folder.path()));
     let script = format!("i=0; while [ $i -lt {ENDS} ]; do /bin/true; i=$((i+1)); done");
     assert!(Command::new("/bin/sh").args(["-c", &script]).status().unwrap().success());
-    let pid = rustix::process::Pid::from_child(&recorder);
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    assert!(recorder.wait().unwrap().success());
+    recorder.signal(libc::SIGTERM);
+    assert!(recorder.ended().success());
     let (ends, _) = rows_of(folder.path(), "exit");
     assert!(ends > ENDS, "{ends}: all of them, and the shell");
     // Nobody else had a sample for it, nor a line of what is missing.

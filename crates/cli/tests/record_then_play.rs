@@ -5,38 +5,21 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+
+use testkit::{PATIENCE, Running};
+
+use crate::whit;
 
 /// Intervals of the finished recording; it has a sample more, the base of the first rates.
 const INTERVALS: usize = 20;
-
-/// How long anything here may take on a machine with much else to do.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn whit() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-    command.stdin(Stdio::null()).env("TZ", "UTC");
-    command
-}
 
 /// The one recording in a folder, if it is there already.
 fn recording_in(folder: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     paths.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "whit"))
-}
-
-/// Ends the process however the test ends.
-struct Guard(Child);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 fn play(recording: &Path, switches: &str) -> String {
@@ -120,22 +103,16 @@ fn rolled_files_play_as_one() {
     let folder = tempfile::tempdir().unwrap();
     let mut record = whit();
     record.args(["record", "-scm", "-i0.5", "-f"]).arg(folder.path()).stdout(Stdio::null());
-    let mut recorder = Guard(record.spawn().unwrap());
-    let pid = rustix::process::Pid::from_child(&recorder.0);
-    let signal = |signal| rustix::process::kill_process(pid, signal).unwrap();
-    let begun = Instant::now();
-    let wait_until = |done: &dyn Fn(&[PathBuf]) -> bool| {
-        while !done(&recordings_in(folder.path())) {
-            assert!(begun.elapsed() < PATIENCE, "{:?}", recordings_in(folder.path()));
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    };
+    let mut recorder = Running::start(&mut record);
     // Each file has two samples but the third: it is rolled at once, before its first tick.
     for (file, samples) in [(1, 2), (2, 2), (3, 0), (4, 2)] {
-        wait_until(&|files| files.len() == file && samples_of(&files[file - 1]) >= samples);
-        signal(if file < 4 { rustix::process::Signal::HUP } else { rustix::process::Signal::TERM });
+        testkit::wait_until("samples in a file", || {
+            let files = recordings_in(folder.path());
+            files.len() == file && samples_of(&files[file - 1]) >= samples
+        });
+        recorder.signal(if file < 4 { libc::SIGHUP } else { libc::SIGTERM });
     }
-    assert!(recorder.0.wait().unwrap().success());
+    assert!(recorder.ended().success());
     let files = recordings_in(folder.path());
     let samples: Vec<usize> = files.iter().map(|file| samples_of(file)).collect();
     println!("{samples:?} samples");
@@ -164,35 +141,18 @@ fn samples_of(recording: &Path) -> usize {
 #[test]
 fn a_live_recording_is_followed_to_its_end() {
     let folder = tempfile::tempdir().unwrap();
-    let mut recorder = Guard(
-        whit()
-            .args(["record", "-scm", "-i0.2", "-R", "10m", "-f"])
-            .arg(folder.path().join("x"))
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
-    let start = Instant::now();
-    let recording = loop {
+    let mut record = whit();
+    record.args(["record", "-scm", "-i0.2", "-R", "1h", "-f"]).arg(folder.path().join("x"));
+    let mut recorder = Running::start(record.stdout(Stdio::null()));
+    let recording = testkit::wait_for("a recording", || {
         // Between its making and its first write a file is no recording yet.
-        let path = recording_in(folder.path());
-        if let Some(path) = path.filter(|path| recording::Reader::open(path, &[]).is_ok()) {
-            break path;
-        }
-        assert!(start.elapsed() < PATIENCE, "no recording appears");
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    let mut player = Guard(
-        whit()
-            .args(["play", "--follow", "-sc", "-P", "--utc"])
-            .arg(&recording)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap(),
-    );
+        recording_in(folder.path()).filter(|path| recording::Reader::open(path, &[]).is_ok())
+    });
+    let mut play_on = whit();
+    play_on.args(["play", "--follow", "-sc", "-P", "--utc"]).arg(&recording);
+    let mut player = Running::start(play_on.stdout(Stdio::piped()).stderr(Stdio::piped()));
     let (sender, receiver) = mpsc::channel();
-    let out = BufReader::new(player.0.stdout.take().unwrap());
+    let out = BufReader::new(player.stdout.take().unwrap());
     let reading = std::thread::spawn(move || {
         for line in out.lines().map(Result::unwrap).filter(|line| !line.starts_with('#')) {
             let _ = sender.send(line);
@@ -202,38 +162,20 @@ fn a_live_recording_is_followed_to_its_end() {
     let mut seen = Vec::new();
     while seen.len() < 5 {
         seen.push(receiver.recv_timeout(PATIENCE).expect("an interval of the live recording"));
-        assert!(recorder.0.try_wait().unwrap().is_none(), "the recorder still runs");
+        assert!(recorder.try_wait().unwrap().is_none(), "the recorder still runs");
     }
-    assert!(player.0.try_wait().unwrap().is_none(), "the player waits for more");
+    assert!(player.try_wait().unwrap().is_none(), "the player waits for more");
 
-    terminate(&recorder.0);
-    assert!(recorder.0.wait().unwrap().success());
-    let status = ended(&mut player.0);
+    recorder.signal(libc::SIGTERM);
+    assert!(recorder.ended().success());
+    let status = player.ended();
     reading.join().unwrap();
     seen.extend(receiver.try_iter());
     let mut complaint = String::new();
-    player.0.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+    player.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
     assert!(status.success(), "{status} {complaint}");
     // What was followed is what is there.
     let again = play(&recording, "-sc -P --utc");
     let all: Vec<&str> = again.lines().filter(|line| !line.starts_with('#')).collect();
     assert_eq!(seen, all);
-}
-
-/// Asks a process to end.
-fn terminate(child: &Child) {
-    let status = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(status.success());
-}
-
-/// Waits for a process to end by itself.
-fn ended(child: &mut Child) -> std::process::ExitStatus {
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status;
-        }
-        assert!(start.elapsed() < PATIENCE, "it does not end");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

@@ -3,10 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot run must fail")]
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 fn whit(words: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_whit")).args(words).output().unwrap();
+    let output = crate::whit().args(words).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }

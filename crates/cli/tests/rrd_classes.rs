@@ -17,7 +17,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use testkit::Running;
 
 /// Both programs draw with this font only, so that sizes are the same.
 const FONTS: &str = "<fontconfig><dir>/usr/share/fonts/truetype/dejavu</dir>\
@@ -44,7 +45,7 @@ impl Pair {
 
     fn command(&self, which: &str, zone: &str) -> Command {
         let mut command = match which {
-            "ours" => Command::new(env!("CARGO_BIN_EXE_whit")),
+            "ours" => crate::whit(),
             _ => Command::new("rrdtool"),
         };
         if which == "ours" {
@@ -59,7 +60,7 @@ impl Pair {
 
 /// A program that reads commands from a pipe.
 struct Pipe {
-    child: Child,
+    _child: Running,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
@@ -67,10 +68,10 @@ struct Pipe {
 impl Pipe {
     fn start(mut command: Command) -> Self {
         let command = command.arg("-").stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        let mut child = Running::start(command.stderr(Stdio::null()));
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        Self { child, input, output }
+        Self { _child: child, input, output }
     }
 
     fn run(&mut self, line: &str) -> String {
@@ -89,13 +90,6 @@ impl Pipe {
             }
         }
         String::from_utf8_lossy(&text).into_owned()
-    }
-}
-
-impl Drop for Pipe {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -7,42 +7,29 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
-use testkit::wait_for;
+use testkit::{Running, wait_for};
 
-const PATIENCE: Duration = Duration::from_secs(30);
-
-fn whit() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_whit"))
-}
+use crate::{WHIT, whit};
 
 /// A daemon in the foreground.
-struct Daemon(Child);
+struct Daemon(Running);
 
 impl Daemon {
     fn start(folder: &Path, options: &str) -> Self {
         let mut command = whit();
         command.arg("rrdcached").arg("-g").args(options.split_whitespace()).current_dir(folder);
-        command.stdin(Stdio::null()).stderr(Stdio::piped());
-        Self(command.spawn().unwrap())
+        Self(Running::start(command.stderr(Stdio::piped())))
     }
 
     /// Ends it by a signal; what it logged.
     fn end(mut self, signal: &str) -> String {
         signal_to(self.0.id(), signal);
-        assert!(self.0.wait().unwrap().success());
+        assert!(self.0.ended().success());
         let mut text = String::new();
         self.0.stderr.take().unwrap().read_to_string(&mut text).unwrap();
         text
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
@@ -53,7 +40,7 @@ fn signal_to(pid: u32, signal: &str) {
 
 /// Sends a line to a socket file; the first line of the answer.
 fn ask(socket: &Path, line: &str) -> String {
-    let mut stream = wait_for("the socket", || UnixStream::connect(socket).ok());
+    let mut stream = testkit::connect(socket);
     stream.write_all(format!("{line}\n").as_bytes()).unwrap();
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer).unwrap();
@@ -191,14 +178,7 @@ fn a_daemon_leaves_writes_its_pid_and_logs() {
 fn all_interfaces_are_opened_by_port() {
     let (_held, path) = folder();
     let daemon = Daemon::start(&path, "-b base -P PING -L");
-    let start = Instant::now();
-    let mut stream = loop {
-        match TcpStream::connect(("127.0.0.1", 42217)) {
-            Ok(stream) => break stream,
-            Err(error) if start.elapsed() > PATIENCE => panic!("nothing listens: {error}"),
-            Err(_) => std::thread::sleep(Duration::from_millis(10)),
-        }
-    };
+    let mut stream = wait_for("it listens", || TcpStream::connect(("127.0.0.1", 42217)).ok());
     stream.write_all(b"PING\nSTATS\n").unwrap();
     let mut lines = BufReader::new(stream).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "0 PONG");
@@ -230,9 +210,9 @@ fn sockets_of_systemd_have_the_rights_of_their_address() {
     let (_held, path) = folder();
     let given = path.join("given").display().to_string();
     let mut command = Command::new("python3");
-    command.args(["-c", ACTIVATE, env!("CARGO_BIN_EXE_whit"), "rrdcached", "-g", "-b", "base"]);
+    command.args(["-c", ACTIVATE, WHIT, "rrdcached", "-g", "-b", "base"]);
     command.args(["-P", "PING", "-l", &given, "-P", "STATS"]);
-    let daemon = Daemon(command.current_dir(&path).stderr(Stdio::piped()).spawn().unwrap());
+    let daemon = Daemon(Running::start(command.current_dir(&path).stderr(Stdio::piped())));
     assert_eq!(ask(&path.join("given"), "PING"), "0 PONG\n");
     assert_eq!(ask(&path.join("given"), "STATS"), "-1 Permission denied.\n");
     assert_eq!(ask(&path.join("other"), "PING"), "-1 Permission denied.\n");

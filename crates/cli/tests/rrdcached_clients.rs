@@ -6,29 +6,21 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use testkit::wait_for;
+use testkit::{Running, wait_for};
+
+use crate::{WHIT, whit};
 
 /// The time of the files' start.
 const START: u64 = 1_700_000_000;
 /// Readings of a file.
 const HOUR: u64 = 3_600;
 
-/// A process that ends with the test.
-struct Process(Child);
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// A daemon in a folder of its own.
 struct Side {
     folder: tempfile::TempDir,
-    _daemon: Process,
+    _daemon: Running,
 }
 
 fn is_here(program: &str, arguments: &[&str]) -> bool {
@@ -42,8 +34,7 @@ impl Side {
     fn start(is_ours: bool) -> Self {
         // collectd writes into no folder whose name begins with a dot.
         let folder = tempfile::Builder::new().prefix("clients-").tempdir().unwrap();
-        let mut command =
-            Command::new(if is_ours { env!("CARGO_BIN_EXE_whit") } else { "rrdcached" });
+        let mut command = Command::new(if is_ours { WHIT } else { "rrdcached" });
         command.args(is_ours.then_some("rrdcached")).arg("-g").arg("-l");
         command.arg(format!("unix:{}/socket", folder.path().display()));
         command.args(["-w", "3600", "-f", "7200", "-b"]).arg(folder.path());
@@ -54,9 +45,9 @@ impl Side {
             .arg(folder.path().join("journal"));
         std::fs::create_dir(folder.path().join("journal")).unwrap();
         command.env("TZ", "UTC").stdin(Stdio::null()).stdout(Stdio::null());
-        let daemon = Process(command.stderr(Stdio::null()).spawn().unwrap());
+        let daemon = Running::start(command.stderr(Stdio::null()));
         let side = Self { folder, _daemon: daemon };
-        wait_for("the daemon's socket", || UnixStream::connect(side.path("socket")).ok());
+        testkit::connect(&side.path("socket"));
         side
     }
 
@@ -118,7 +109,7 @@ fn assert_same(theirs: &str, ours: &str) {
 fn make(sides: &[Side; 2], name: &str) {
     let definitions = "-s 1 DS:a:GAUGE:60:U:U DS:b:COUNTER:60:0:U RRA:AVERAGE:0.5:1:4000 \
                        RRA:MAX:0.5:60:100 RRA:AVERAGE:0.5:300:50";
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    let mut command = whit();
     command
         .args(["rrd", "create", name, "-b", &START.to_string()])
         .args(definitions.split_whitespace());
@@ -239,7 +230,7 @@ fn an_hour_by_collectd_is_the_same() {
         std::fs::write(side.path("collectd.conf"), configuration).unwrap();
         let mut command = side.command(&program.display().to_string());
         command.args(["-f", "-C", "collectd.conf"]).stdout(Stdio::null()).stderr(Stdio::null());
-        let _collectd = Process(command.spawn().unwrap());
+        let _collectd = Running::start(&mut command);
         let stream =
             wait_for("collectd's socket", || UnixStream::connect(side.path("values")).ok());
         let mut answers = BufReader::new(stream.try_clone().unwrap());

@@ -4,23 +4,11 @@
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
-use testkit::Authority;
+use testkit::{Authority, Running, wait_until};
 
-fn whit() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_whit"))
-}
-
-struct Daemon(Child);
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use crate::{WHIT, whit};
 
 /// A port that nobody uses now.
 fn port() -> u16 {
@@ -34,24 +22,20 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
 }
 
 /// A daemon that takes clients with a certificate of `ours.pem`.
-fn start(path: &Path, port: u16, options: &str) -> Daemon {
+fn start(path: &Path, port: u16, options: &str) -> Running {
     let mut command = whit();
     command.args(["rrdcached", "-g", "-b", "base", "-j", "journal"]);
     command.args(["-l", &format!("tls:127.0.0.1:{port}")]);
-    command.args(options.split_whitespace()).current_dir(path).stdin(Stdio::null());
-    let daemon = Daemon(command.spawn().unwrap());
-    let begun = Instant::now();
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "nothing listens");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    command.args(options.split_whitespace()).current_dir(path);
+    let daemon = Running::start(&mut command);
+    wait_until("it listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
     daemon
 }
 
 /// Runs `whit rrd` with the files of a client; what it printed, or why it failed.
 fn rrd(path: &Path, client: Option<&str>, words: &str) -> Result<String, String> {
     let mut command = whit();
-    command.arg("rrd").args(words.split(' ')).current_dir(path).env("TZ", "UTC");
+    command.arg("rrd").args(words.split(' ')).current_dir(path);
     command.env("RRDCACHED_TLS_CA", "ours.pem");
     for name in ["RRDCACHED_TLS_CERT", "RRDCACHED_TLS_KEY", "RRDCACHED_ADDRESS"] {
         command.env_remove(name);
@@ -149,24 +133,21 @@ fn a_socket_of_systemd_is_encrypted_if_its_address_is() {
     let port = port();
     let start = |listen: &str| {
         let mut command = Command::new("python3");
-        command.args(["-c", ACTIVATE, &port.to_string(), env!("CARGO_BIN_EXE_whit")]);
+        command.args(["-c", ACTIVATE, &port.to_string(), WHIT]);
         command.args(["rrdcached", "-g", "-b", "base", "-l", listen]);
         command.args(["--tls-cert", "server.pem", "--tls-key", "server.key"]);
         command.current_dir(&path).stdin(Stdio::null()).stderr(Stdio::piped());
-        Daemon(command.spawn().unwrap())
+        Running::start(&mut command)
     };
     let daemon = start(&format!("tls:127.0.0.1:{port}"));
-    let begun = Instant::now();
     let words = format!("list --daemon tls:127.0.0.1:{port} /");
-    while let Err(refused) = rrd(&path, None, &words) {
-        assert!(begun.elapsed() < Duration::from_secs(30), "{refused}");
-    }
+    wait_until("it answers", || rrd(&path, None, &words).is_ok());
     drop(daemon);
     // Nothing is served plain because of another spelling.
     let mut daemon = start("tls:localhost");
-    let status = daemon.0.wait().unwrap();
+    let status = daemon.wait().unwrap();
     assert!(!status.success());
     let mut said = String::new();
-    std::io::Read::read_to_string(&mut daemon.0.stderr.take().unwrap(), &mut said).unwrap();
+    std::io::Read::read_to_string(&mut daemon.stderr.take().unwrap(), &mut said).unwrap();
     assert!(said.contains("is named by no -l"), "{said}");
 }

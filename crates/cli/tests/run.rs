@@ -1,14 +1,13 @@
 //! `whit run` with real processes: what it ends, what it leaves, and what it says to bad input.
 
-use std::io::Write as _;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
+
+use testkit::Running;
 
 fn whit(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-    command.arg("run").args(words).env("LC_ALL", "C").env_remove("PARALLEL");
-    command.env("PARALLEL_SHELL", "/bin/sh").stdin(Stdio::null());
+    let mut command = crate::whit();
+    command.arg("run").args(words).env("LC_ALL", "C").env("PARALLEL_SHELL", "/bin/sh");
     command
 }
 
@@ -17,32 +16,11 @@ fn run(words: &[&str]) -> Output {
 }
 
 fn run_on(words: &[&str], input: &[u8]) -> Output {
-    let mut command = whit(words);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("whit starts");
-    let mut stdin = child.stdin.take().expect("a pipe");
-    let input = input.to_vec();
-    let writer = std::thread::spawn(move || {
-        // Whoever refuses its input does not read it to the end.
-        let _ = stdin.write_all(&input);
-    });
-    let output = child.wait_with_output().expect("whit ends");
-    writer.join().expect("written");
-    output
+    testkit::run_on(&mut whit(words), input)
 }
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Ended whatever happens to the test.
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// The process whose number a file holds, if it is there and no zombie.
@@ -110,15 +88,13 @@ fn a_job_that_ignores_term_is_killed_and_takes_its_children_along() {
     let folder = tempfile::tempdir().unwrap();
     let (job, child) = (folder.path().join("job"), folder.path().join("child"));
     let script = format!(
-        "trap '' TERM; echo $$ > {}; (trap '' TERM; sleep 60) & echo $! > {}; wait; sleep 60; {{}}",
+        "trap '' TERM; echo $$ > {}; (trap '' TERM; sleep 1000) & echo $! > {}; wait; sleep 1000; {{}}",
         job.display(),
         child.display()
     );
-    let begun = Instant::now();
     let output =
         run(&["--timeout", "0.3", "--term-seq", "TERM,200,KILL,50", &script, ":::", "true"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(begun.elapsed() < Duration::from_secs(50));
     testkit::wait_until("the job is gone", || !lives(&job));
     testkit::wait_until("its child is gone", || !lives(&child));
 }
@@ -132,10 +108,9 @@ fn killed_it_leaves_no_file() {
     let script = format!("echo x; touch {}; sleep 2; echo {{}}", mark.display());
     let mut command = whit(&["-j2", &script, ":::", "1", "2"]);
     command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut runner = Ended(command.spawn().unwrap());
+    let runner = Running::start(&mut command);
     testkit::wait_until("a job runs", || mark.exists());
-    runner.0.kill().unwrap();
-    runner.0.wait().unwrap();
+    runner.kill();
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
 }
 
@@ -161,7 +136,7 @@ fn without_descriptors_or_processes_no_job_is_lost() {
         .unwrap();
     let program = folder.path().join("whit");
     // Where the build is kept another user may not be let in.
-    if std::fs::hard_link(env!("CARGO_BIN_EXE_whit"), &program).is_err() {
+    if std::fs::hard_link(crate::WHIT, &program).is_err() {
         testkit::skip(
             "a limit of processes",
             "cannot link the program to where another user may run it",
@@ -252,14 +227,12 @@ fn what_has_to_be_read_before_the_first_job_can_be_interrupted() {
     for option in [["--bar", "--plain"], ["--header", ":"]] {
         let mut command = whit(&[option.as_slice(), &["echo"]].concat());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = Ended(command.spawn().expect("whit starts"));
-        let until = Instant::now() + Duration::from_secs(60);
-        while child.0.try_wait().expect("a child").is_none() {
-            assert!(Instant::now() < until, "{option:?}: it does not hear");
-            // SAFETY: plain system call.
-            unsafe { libc::kill(child.0.id().cast_signed(), libc::SIGINT) };
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let mut child = Running::start(&mut command);
+        testkit::wait_until("it hears", || {
+            let has_ended = child.try_wait().expect("a child").is_some();
+            // SAFETY: plain system call; the process was not waited for.
+            has_ended || unsafe { libc::kill(child.pid(), libc::SIGINT) } != 0
+        });
     }
 }
 
@@ -303,17 +276,17 @@ fn jobs_stop_and_go_on_with_the_runner() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pid");
     let script = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep {{}}", file.display());
-    let mut command = whit(&[&script, ":::", "60"]);
+    let mut command = whit(&[&script, ":::", "1000"]);
     // A group of its own, which is not left alone: its parent is not in it.
     command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
-    let runner = Ended(command.spawn().expect("whit starts"));
+    let runner = Running::start(&mut command);
     testkit::wait_until("the job runs", || lives(&file));
     let state = |pid: &str| {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap();
         stat.rsplit(") ").next().and_then(|rest| rest.chars().next())
     };
     let job = std::fs::read_to_string(&file).unwrap();
-    let runner_pid = runner.0.id();
+    let runner_pid = runner.id();
     // SAFETY: plain system calls on a child of ours.
     let send = |signal| unsafe { libc::kill(runner_pid.cast_signed(), signal) };
     send(libc::SIGTSTP);

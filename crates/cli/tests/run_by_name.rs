@@ -98,13 +98,11 @@ fn nothing_is_left_behind_by_a_killed_runner() {
     for option in ["--cat", "--fifo"] {
         let directory = temporary.path().to_str().unwrap();
         // The job ends by itself, and soon: nobody is left to end it.
-        let script = "head -1 {} && touch begun && sleep 0.3";
+        let script = "head -1 {} && touch begun && sleep 3";
         let words = ["--tmpdir", directory, option, "-N", "2", script];
         let mut child = start(&words, folder.path(), b"1\n2\n3\n");
-        while !folder.path().join("begun").exists() {
-            assert!(child.try_wait().unwrap().is_none(), "it has ended early");
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        testkit::wait_until("a job has begun", || folder.path().join("begun").exists());
+        assert!(child.try_wait().unwrap().is_none(), "it has ended early");
         assert!(names(temporary.path()).is_empty(), "{option}: there is a name");
         child.kill().unwrap();
         child.wait().unwrap();

@@ -4,8 +4,10 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
+use testkit::Running;
+
+use crate::WHIT;
 use crate::beside_parallel::{has_parallel, lines, ours, run, same, start, theirs};
 
 /// A folder for one test.
@@ -26,19 +28,15 @@ fn files(folder: &Path) -> Vec<String> {
 fn one_term_ends_the_jobs_and_the_runner() {
     let folder = folder();
     let words =
-        ["-j2", "trap 'echo {} >> ended; exit' TERM; touch begun.{}; sleep 60 & wait", ":::"];
-    let mut child = start(&[&words[..], &["1", "2", "3"]].concat(), folder.path(), b"");
-    let begun = Instant::now();
-    while !(folder.path().join("begun.1").exists() && folder.path().join("begun.2").exists()) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no job has begun");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let killed = Instant::now();
-    let killer = Command::new("kill").arg(child.id().to_string()).status().expect("kill");
-    assert!(killer.success());
-    let status = child.wait().expect("whit ends");
-    assert!(killed.elapsed() < Duration::from_secs(50), "one TERM was not enough");
-    assert_eq!(status.signal(), Some(libc::SIGTERM));
+        ["-j2", "trap 'echo {} >> ended; exit' TERM; touch begun.{}; sleep 1000 & wait", ":::"];
+    let child = start(&[&words[..], &["1", "2", "3"]].concat(), folder.path(), b"");
+    let mut child = Running::from(child);
+    testkit::wait_until("two jobs have begun", || {
+        ["begun.1", "begun.2"].iter().all(|name| folder.path().join(name).exists())
+    });
+    // One is enough: jobs that did not get it would sleep longer than anybody waits.
+    child.signal(libc::SIGTERM);
+    assert_eq!(child.ended().signal(), Some(libc::SIGTERM));
     let mut ended: Vec<String> = fs::read_to_string(folder.path().join("ended"))
         .expect("jobs have got the signal")
         .lines()
@@ -160,7 +158,7 @@ fn nice_is_the_nice_value_of_the_jobs() {
             command.args(["--nice", value, "nice; :", ":::", "1"]);
             String::from_utf8(run(command, folder.path(), b"").stdout).expect("a number")
         };
-        let of_ours = nicer(&[env!("CARGO_BIN_EXE_whit"), "run"]);
+        let of_ours = nicer(&[WHIT, "run"]);
         assert_eq!(of_ours, nicer(&["parallel", "--will-cite"]), "--nice {value}");
     }
 }

@@ -119,7 +119,7 @@ fn a_block_is_not_waited_for_longer_than_asked() {
     let folder = tempfile::tempdir().unwrap();
     let script = format!(
         "(echo a; sleep 1; echo b) | '{}' run -k --pipe --block-timeout 0.2 cat '&&' echo .",
-        env!("CARGO_BIN_EXE_whit")
+        crate::WHIT
     );
     let mut command = Command::new("sh");
     command.args(["-c", &script]);

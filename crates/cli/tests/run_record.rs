@@ -2,17 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
-/// How long anything here may take on a machine with much else to do.
-const PATIENCE: Duration = Duration::from_secs(60);
+use testkit::Running;
 
-fn whit() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-    command.stdin(Stdio::null()).env("TZ", "UTC").env_remove("PARALLEL");
-    command
-}
+use crate::{WHIT, whit};
 
 /// Runs jobs with a recording in `folder`.
 fn run(folder: &Path, arguments: &[&str]) -> Output {
@@ -45,17 +40,6 @@ fn changes(folder: &Path, field: &str) -> Vec<f64> {
 
 fn sum(folder: &Path, field: &str) -> f64 {
     changes(folder, field).iter().sum()
-}
-
-/// Ends the process however the test ends.
-struct Guard(Child);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 #[test]
@@ -102,10 +86,10 @@ fn a_sample_each_second_and_tries_that_did_not_count() {
 }
 
 /// Starts jobs with a recording in `folder`.
-fn start(folder: &Path, arguments: &[&str]) -> Guard {
+fn start(folder: &Path, arguments: &[&str]) -> Running {
     let mut command = whit();
     command.args(["run", "--plain", "--record"]).arg(folder).args(arguments);
-    Guard(command.stdout(Stdio::null()).spawn().unwrap())
+    Running::start(command.stdout(Stdio::null()))
 }
 
 /// How long the recording in `folder` is; 0 as long as there is none.
@@ -115,11 +99,7 @@ fn bytes_in(folder: &Path) -> u64 {
 
 /// Waits until the recording is longer than `bytes`; how long it is.
 fn longer_than(folder: &Path, bytes: u64) -> u64 {
-    let begin = Instant::now();
-    while bytes_in(folder) <= bytes {
-        assert!(begin.elapsed() < PATIENCE, "no sample");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    testkit::wait_until("a sample", || bytes_in(folder) > bytes);
     // What is being written may take more than one call.
     std::thread::sleep(Duration::from_millis(200));
     bytes_in(folder)
@@ -131,12 +111,10 @@ fn what_a_killed_runner_recorded_can_be_read() {
     let values: Vec<String> = (0..1000).map(|seq| seq.to_string()).collect();
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
     // Jobs end by themselves soon after their runner.
-    let mut running =
-        start(folder.path(), &[&["-j2", "sleep 0.05 #", ":::"], &values[..]].concat());
+    let running = start(folder.path(), &[&["-j2", "sleep 0.05 #", ":::"], &values[..]].concat());
     let first = longer_than(folder.path(), 0);
     longer_than(folder.path(), first);
-    running.0.kill().unwrap();
-    running.0.wait().unwrap();
+    running.kill();
     assert!(sum(folder.path(), "ended") > 0.0);
 }
 
@@ -149,9 +127,8 @@ fn a_recording_that_cannot_be_written_stops_no_job() {
     let folder = tempfile::tempdir().unwrap();
     // Room for the first sample and not for a second one: no file may become longer than that.
     let limit = format!("--fsize={}", first + 64);
-    let program = env!("CARGO_BIN_EXE_whit");
     let output = Command::new("sh")
-        .args(["-c", "trap '' XFSZ; exec \"$@\"", "sh", "prlimit", &limit, program])
+        .args(["-c", "trap '' XFSZ; exec \"$@\"", "sh", "prlimit", &limit, WHIT])
         .args(["run", "--plain", "--record"])
         .arg(folder.path())
         .args(["-k", "-j2", "sleep 1.2; echo {}", ":::", "a", "b", "c", "d"])
@@ -168,10 +145,10 @@ fn a_recording_that_cannot_be_written_stops_no_job() {
 #[test]
 fn runs_at_the_same_time_have_a_recording_each() {
     let folder = tempfile::tempdir().unwrap();
-    let running: Vec<Guard> =
+    let running: Vec<Running> =
         (0..3).map(|_| start(folder.path(), &["sleep", ":::", "0.5"])).collect();
     for mut run in running {
-        assert!(run.0.wait().unwrap().success());
+        assert!(run.ended().success());
     }
     assert_eq!(recordings_in(folder.path()).len(), 3);
 }
@@ -179,11 +156,10 @@ fn runs_at_the_same_time_have_a_recording_each() {
 #[test]
 fn a_run_that_is_interrupted_ends_its_recording() {
     let folder = tempfile::tempdir().unwrap();
-    let mut running = start(folder.path(), &["-j2", "sleep", ":::", "20", "20"]);
+    let mut running = start(folder.path(), &["-j2", "sleep", ":::", "600", "600"]);
     let open = longer_than(folder.path(), 0);
-    let pid = rustix::process::Pid::from_child(&running.0);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    assert!(!running.0.wait().unwrap().success());
+    running.signal(libc::SIGINT);
+    assert!(!running.ended().success());
     assert!(bytes_in(folder.path()) < open, "a recording that was ended holds no room for more");
     assert!((sum(folder.path(), "started") - 2.0).abs() < 1e-6);
     assert!((sum(folder.path(), "again") - 2.0).abs() < 1e-6, "dropped, and not ended");

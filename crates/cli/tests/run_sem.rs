@@ -7,14 +7,15 @@
 use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use testkit::{Running, wait_for, wait_until};
+
+use crate::WHIT;
 
 /// Debian's place for parallel's own.
 const THEIRS: &str = "/usr/bin/sem";
-
-/// Longer than anything here takes on a machine that is busy.
-const LIMIT: Duration = Duration::from_secs(120);
 
 /// A folder with `sem` and `hold FILE`, which waits for a file, in `bin/`, and the users' folder
 /// `home/`.
@@ -40,7 +41,7 @@ impl Place {
     }
 
     fn ours() -> Self {
-        Self::with(Path::new(env!("CARGO_BIN_EXE_whit")))
+        Self::with(Path::new(WHIT))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -51,7 +52,7 @@ impl Place {
     fn shell(&self, text: &str) -> Command {
         let path = std::env::var("PATH").unwrap();
         let mut command = Command::new("timeout");
-        command.args(["-k1", "120", "sh", "-c", text]);
+        command.args(["-k1", "300", "sh", "-c", text]);
         command.current_dir(self.0.path()).stdin(Stdio::null());
         for name in ["PARALLEL", "PARALLEL_SHELL", "PARALLEL_ENV"] {
             command.env_remove(name);
@@ -72,48 +73,14 @@ impl Place {
         let mut command = Command::new(self.path("bin/sem"));
         command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
         command.env("PARALLEL_HOME", self.path("home")).env_remove("PARALLEL");
-        Running(command.process_group(0).spawn().unwrap())
+        Running::start(command.process_group(0))
     }
 
     /// The process number that a command has written into a file.
     fn pid(&self, name: &str) -> Orphan {
         let path = self.path(name);
-        let mut pid = None;
-        wait_until(|| {
-            pid = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok());
-            pid.is_some()
-        });
-        Orphan(pid.unwrap())
-    }
-}
-
-/// Ended when dropped.
-struct Running(Child);
-
-impl Running {
-    fn pid(&self) -> i32 {
-        self.0.id().try_into().unwrap()
-    }
-
-    fn kill(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-
-    /// Its exit code, once it has ended.
-    fn code(&mut self) -> Option<i32> {
-        let mut status = None;
-        wait_until(|| {
-            status = self.0.try_wait().unwrap();
-            status.is_some()
-        });
-        status.unwrap().code()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.kill();
+        let pid = || fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok());
+        Orphan(wait_for("a process number", pid))
     }
 }
 
@@ -125,14 +92,6 @@ impl Drop for Orphan {
         if let Some(pid) = rustix::process::Pid::from_raw(self.0) {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
-    }
-}
-
-fn wait_until(mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < LIMIT, "waited in vain");
-        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -241,11 +200,11 @@ fn never_more_than_so_many_run_at_once() {
 #[test]
 fn a_killed_holder_gives_its_slot_back() {
     let place = Place::ours();
-    let mut holder = place.start(&["--fg", "--id", "x", "echo $$ > pid; exec sleep 120"]);
+    let holder = place.start(&["--fg", "--id", "x", "echo $$ > pid; exec sleep 1000"]);
     let _command = place.pid("pid");
     let mut waiter = place.start(&["--fg", "--id", "x", "exit 7"]);
-    wait_until(|| waits_for_a_slot(waiter.pid()));
-    assert!(waiter.0.try_wait().unwrap().is_none(), "two at once");
+    wait_until("it waits", || waits_for_a_slot(waiter.pid()));
+    assert!(waiter.try_wait().unwrap().is_none(), "two at once");
 
     // It sleeps in the kernel and does not wake up to look again.
     let switches = || {
@@ -258,10 +217,8 @@ fn a_killed_holder_gives_its_slot_back() {
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(switches(), before);
 
-    let began = Instant::now();
     holder.kill();
-    assert_eq!(waiter.code(), Some(7));
-    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    assert_eq!(waiter.ended().code(), Some(7));
     assert!(!place.path("home/semaphores/id-x").exists());
 }
 
@@ -271,18 +228,17 @@ fn a_waiter_that_is_killed_runs_nothing() {
     let until_go = "echo $$ > pid; until [ -e go ]; do sleep 0.02; done";
     let holder = place.start(&["--fg", "--id", "x", until_go]);
     let _command = place.pid("pid");
-    let mut waiter = place.start(&["--id", "x", "echo > ran"]);
+    let waiter = place.start(&["--id", "x", "echo > ran"]);
     // In the background it is a child that waits for the slot.
-    let mut child = None;
-    wait_until(|| {
+    let child = wait_for("a child that waits", || {
         let path = format!("/proc/{0}/task/{0}/children", waiter.pid());
         let children = fs::read_to_string(path).unwrap_or_default();
-        child = children.split_whitespace().next().and_then(|pid| pid.parse().ok());
-        child.is_some_and(waits_for_a_slot)
+        let child = children.split_whitespace().next().and_then(|pid| pid.parse().ok());
+        child.filter(|child| waits_for_a_slot(*child))
     });
     waiter.kill();
     // It notices that nobody waits for it any more, and ends.
-    wait_until(|| !waits_for_a_slot(child.unwrap()));
+    wait_until("it ends", || !waits_for_a_slot(child));
     fs::write(place.path("go"), "").unwrap();
     drop(place.shell("sem --id x --wait").output().unwrap());
     let second = place.shell("sem --id x --fg true").status().unwrap();

@@ -1,11 +1,10 @@
 //! What `whit run` tells of the machine: `--stats`, `--trace`, `--watch`.
 #![allow(clippy::unwrap_used, reason = "all of it is tests")]
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn whit(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-    command.arg("run").arg("--plain").args(arguments).env_remove("PARALLEL").output().unwrap()
+    crate::whit().arg("run").arg("--plain").args(arguments).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -56,8 +56,8 @@ fn what_comes_by_and_by_is_passed_on_at_once() {
     // Only who has read the first line lets the second one come.
     let script = format!(
         "(echo a; while [ ! -e seen1 -o ! -e seen2 ]; do sleep 0.01; done; echo b) | \
-         timeout 20 '{}' run -k --pipe --tee 'read x; touch seen{{}}; cat' ::: 1 2",
-        env!("CARGO_BIN_EXE_whit")
+         timeout 300 '{}' run -k --pipe --tee 'read x; touch seen{{}}; cat' ::: 1 2",
+        crate::WHIT
     );
     let mut command = std::process::Command::new("sh");
     command.args(["-c", &script]);

@@ -3,11 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 fn whit(words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-    command.args(words).stdin(Stdio::null()).env("TZ", "UTC").output().unwrap()
+    crate::whit().args(words).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot run must fail")]
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn whit(line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_whit")).args(line.split(' ')).output().unwrap()
+    crate::whit().args(line.split(' ')).output().unwrap()
 }
 
 /// The one line that refuses.

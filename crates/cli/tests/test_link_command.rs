@@ -2,9 +2,7 @@
 
 use std::process::Command;
 
-fn whit() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_whit"))
-}
+use crate::whit;
 
 #[test]
 fn links_are_made_once_and_nothing_is_overwritten() {

@@ -5,19 +5,20 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{FromRawFd as _, OwnedFd};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use testkit::{Deadline, Running};
+
+use crate::whit;
 
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
 
-/// Longest wait for anything here.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// The program on a terminal of 80 by 24.
 struct Session {
-    child: Child,
+    child: Running,
     master: File,
     terminal: OwnedFd,
     seen: String,
@@ -47,28 +48,20 @@ impl Session {
             libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(&master), libc::F_SETFL, libc::O_NONBLOCK)
         };
         let stream = || Stdio::from(terminal.try_clone().unwrap());
-        let child = Command::new(env!("CARGO_BIN_EXE_whit"))
-            .arg("top")
-            .args(arguments)
-            .env("TERM", "xterm")
-            .env("LANG", "C.UTF-8")
-            .env_remove("LC_ALL")
-            .env_remove("NO_COLOR")
-            .envs(environment.iter().copied())
-            .stdin(stream())
-            .stdout(stream())
-            .stderr(stream())
-            .spawn()
-            .unwrap();
+        let mut command = whit();
+        command.arg("top").args(arguments).env("TERM", "xterm").env("LANG", "C.UTF-8");
+        command.env_remove("LC_ALL").envs(environment.iter().copied());
+        command.stdin(stream()).stdout(stream()).stderr(stream());
+        let child = Running::start(&mut command);
         Session { child, master, terminal, seen: String::new() }
     }
 
     /// Reads until the output has `text`, or the program ends.
     fn until(&mut self, text: &str) {
-        let begun = Instant::now();
+        let deadline = Deadline::default();
         let mut bytes = [0; 4096];
         while !self.seen.contains(text) {
-            assert!(begun.elapsed() < PATIENCE, "no {text:?} in {:?}", self.seen);
+            assert!(deadline.is_ahead(), "no {text:?} in {:?}", self.seen);
             match self.master.read(&mut bytes) {
                 Ok(count) => self.seen.push_str(&String::from_utf8_lossy(&bytes[..count])),
                 Err(_) => std::thread::sleep(Duration::from_millis(5)),
@@ -96,15 +89,8 @@ impl Session {
     fn ends(&mut self, code: i32) {
         self.until(LEAVE);
         assert!(self.seen.contains(ENTER) && self.seen.contains(SHOW_CURSOR), "{:?}", self.seen);
-        assert_eq!(self.child.wait().unwrap().code(), Some(code), "{:?}", self.seen);
+        assert_eq!(self.child.ended().code(), Some(code), "{:?}", self.seen);
         assert!(self.is_cooked());
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -162,7 +148,7 @@ fn options_choose_what_is_shown() {
     assert!(!threads.contains("no process to show"), "{threads:?}");
     let mut session = Session::start(&["--at", "25:00", "/nonexistent.whit"], &[]);
     session.until("whit: ");
-    assert_eq!(session.child.wait().unwrap().code(), Some(2));
+    assert_eq!(session.child.ended().code(), Some(2));
 }
 
 #[test]
@@ -187,11 +173,10 @@ fn no_colour_means_no_colour() {
 fn what_is_no_terminal_is_refused_with_advice() {
     let mut session = Session::start(&[], &[("TERM", "dumb")]);
     session.until("whit record --top");
-    assert_eq!(session.child.wait().unwrap().code(), Some(2));
+    assert_eq!(session.child.ended().code(), Some(2));
     assert!(!session.seen.contains(ENTER));
 
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-    let output = command.arg("top").stdin(Stdio::null()).output().unwrap();
+    let output = whit().arg("top").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(output.stdout.is_empty());
     let text = String::from_utf8(output.stderr).unwrap();

@@ -4,10 +4,11 @@
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
-const LIMIT: Duration = Duration::from_secs(30);
+use testkit::{Deadline, Running};
+
+use crate::whit;
 
 /// A control group with one below it, gone at the end.
 struct Group(PathBuf);
@@ -58,30 +59,9 @@ impl Drop for Group {
     }
 }
 
-/// A process that does not outlive its test.
-struct Traced(Child);
-
-impl Drop for Traced {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn interrupt(traced: &mut Traced) {
-    // SAFETY: a plain system call; the process is a child that was not waited for.
-    unsafe { libc::kill(traced.0.id().cast_signed(), libc::SIGINT) };
-    let begin = Instant::now();
-    while traced.0.try_wait().unwrap().is_none() {
-        assert!(begin.elapsed() < LIMIT, "whit does not end");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 fn is_allowed() -> bool {
-    let whit = env!("CARGO_BIN_EXE_whit");
     let arguments = ["trace", "--way", "kernel", "-qq", "-o", "/dev/null", "true"];
-    let out = Command::new(whit).args(arguments).output().unwrap();
+    let out = whit().args(arguments).output().unwrap();
     if !out.status.success() {
         testkit::skip_refused("BPF programs", &String::from_utf8_lossy(&out.stderr));
     }
@@ -93,10 +73,10 @@ fn is_allowed() -> bool {
 fn told(group: &Group, more: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("told");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    let mut command = whit();
     command.args(["trace", "-q", "-o"]).arg(&file).args(more).arg("--cgroup").arg(&group.0);
-    let mut traced = Traced(command.stdin(Stdio::null()).spawn().unwrap());
-    let begin = Instant::now();
+    let mut traced = Running::start(&mut command);
+    let deadline = Deadline::default();
     loop {
         Command::new("cat").arg("/nowhere/outside").stderr(Stdio::null()).status().unwrap();
         group.ask(&group.below(), "cat /nowhere/below; echo told > /dev/null");
@@ -104,11 +84,11 @@ fn told(group: &Group, more: &[&str]) -> String {
         if told.contains("/nowhere/below") {
             break;
         }
-        assert!(begin.elapsed() < LIMIT, "{told}");
-        assert!(traced.0.try_wait().unwrap().is_none(), "whit has ended");
-        std::thread::sleep(Duration::from_millis(50));
+        assert!(deadline.is_ahead(), "{told}");
+        assert!(traced.try_wait().unwrap().is_none(), "whit has ended");
     }
-    interrupt(&mut traced);
+    traced.signal(libc::SIGINT);
+    traced.ended();
     std::fs::read_to_string(&file).unwrap()
 }
 
@@ -134,10 +114,8 @@ fn tasks_of_a_group_and_below_it_are_told_and_no_others() {
 
 #[test]
 fn a_group_that_is_none_is_named() {
-    let out = Command::new(env!("CARGO_BIN_EXE_whit"))
-        .args(["trace", "--cgroup", "/nowhere/at/all", "-o", "/dev/null"])
-        .output()
-        .unwrap();
+    let out =
+        whit().args(["trace", "--cgroup", "/nowhere/at/all", "-o", "/dev/null"]).output().unwrap();
     let said = String::from_utf8_lossy(&out.stderr);
     assert_eq!(out.status.code(), Some(2), "{said}");
     assert!(said.contains("--cgroup") && said.lines().count() == 1, "{said}");

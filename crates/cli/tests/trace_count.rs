@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Output, Stdio};
 
 fn whit(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_whit")).args(arguments).stdin(Stdio::null()).output().unwrap()
+    crate::whit().args(arguments).output().unwrap()
 }
 
 /// Whether calls can be counted in the kernel here.
@@ -62,7 +62,7 @@ fn the_same_calls_are_counted_as_by_strace() {
             let output = program.arg(&table).args(command).stdin(Stdio::null()).output().unwrap();
             Output { stdout: std::fs::read(&table).unwrap(), ..output }
         };
-        let ours = run(env!("CARGO_BIN_EXE_whit"), &["trace", "-q"]);
+        let ours = run(crate::WHIT, &["trace", "-q"]);
         let theirs = run("strace", &[]);
         let (mut our_counts, mut their_counts) = (counts(&ours), counts(&theirs));
         // Whether a child's end interrupts its parent or finds it waiting is chance.
@@ -128,11 +128,9 @@ fn a_running_process_and_the_whole_machine_are_counted() {
         return;
     }
     let mut perl = Command::new("perl");
-    let spinner =
-        perl.args(["-e", "chdir '/' for 1 .. 5e7"]).stdout(Stdio::null()).spawn().unwrap();
-    let spinner = Spinner(spinner);
-    let pid = spinner.0.id().to_string();
-    let number: u64 = spinner.0.id().into();
+    let spinner = testkit::Running::start(perl.args(["-e", "chdir '/' while 1"]));
+    let pid = spinner.id().to_string();
+    let number: u64 = spinner.id().into();
     for switches in [vec!["-p", &pid], vec!["-a", "--by", "process"]] {
         let out = whit(&[&["trace", "-c", "--json", "--for", "0.5"], &switches[..]].concat());
         let text = String::from_utf8(out.stderr).unwrap();
@@ -180,8 +178,7 @@ fn who_may_not_load_programs_counts_by_ptrace_and_is_told_so() {
     let copy = folder.path().join("whit");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path(), mode).unwrap();
-    let program = env!("CARGO_BIN_EXE_whit");
-    assert!(Command::new("cp").arg(program).arg(&copy).status().unwrap().success());
+    assert!(Command::new("cp").arg(crate::WHIT).arg(&copy).status().unwrap().success());
     let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"];
     let run = |words: &[&str]| {
         let mut whit = Command::new("setpriv");
@@ -199,14 +196,4 @@ fn who_may_not_load_programs_counts_by_ptrace_and_is_told_so() {
     let (code, text) = run(&["-a"]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("whole machine"), "{text}");
-}
-
-/// A process that asks the kernel for something all the time, ended with the test.
-struct Spinner(std::process::Child);
-
-impl Drop for Spinner {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }

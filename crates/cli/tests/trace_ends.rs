@@ -3,11 +3,14 @@
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+
+use testkit::Running;
+
+use crate::{WHIT, whit};
 
 fn trace(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-    command.arg("trace").args(words).stdin(Stdio::null());
+    let mut command = whit();
+    command.arg("trace").args(words);
     command
 }
 
@@ -29,27 +32,14 @@ fn the_status_of_a_command_whose_trace_cannot_be_written_is_kept() {
 fn a_trace_of_a_process_that_a_signal_ends_ends_by_it() {
     for options in [&["-c", "-o", "/dev/null"][..], &["-o", "/dev/null"]] {
         for signal in [libc::SIGINT, libc::SIGTERM] {
-            let mut traced = Command::new("sleep").arg("60").spawn().unwrap();
+            let traced = Running::start(Command::new("sleep").arg("1000"));
             let pid = traced.id().to_string();
             let mut tracer =
-                trace(options).args(["-p", &pid]).stderr(Stdio::null()).spawn().unwrap();
+                Running::start(trace(options).args(["-p", &pid]).stderr(Stdio::null()));
             // The signals are blocked as soon as the trace has begun.
-            let begun = Instant::now();
-            let blocks = || {
-                let status = format!("/proc/{}/status", tracer.id());
-                let text = std::fs::read_to_string(status).unwrap_or_default();
-                let line = text.lines().find_map(|line| line.strip_prefix("SigBlk:\t"));
-                line.is_some_and(|mask| u64::from_str_radix(mask, 16).unwrap() & 2 != 0)
-            };
-            while !blocks() {
-                assert!(begun.elapsed() < Duration::from_secs(20), "the trace has not begun");
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            // SAFETY: a plain system call; the child was not waited for.
-            unsafe { libc::kill(tracer.id().cast_signed(), signal) };
-            let status = tracer.wait().unwrap();
-            traced.kill().unwrap();
-            traced.wait().unwrap();
+            testkit::wait_until("the trace has begun", || tracer.takes_signal(libc::SIGINT));
+            tracer.signal(signal);
+            let status = tracer.ended();
             assert_eq!(status.signal(), Some(signal), "{options:?}: {status:?}");
         }
     }
@@ -108,31 +98,36 @@ fn a_child_that_the_command_leaves_to_us_ends_with_the_trace() {
     let mut compiler = Command::new("cc");
     assert!(compiler.args(["-O1", "-o"]).arg(&program).arg(source).status().unwrap().success());
     let program = program.to_str().unwrap();
-    let file = folder.path().join("lines");
-    let file = file.to_str().unwrap();
     // How long the child and the command live, and the signal at the child's end: none, SIGCHLD.
     let lives = [["0", "200", "17"], ["200", "0", "17"], ["0", "200", "0"], ["200", "0", "0"]];
+    let check = &|way: &str, options: &[&str], life: [&str; 3]| {
+        let file = tempfile::NamedTempFile::new_in(folder.path()).unwrap();
+        let mut command = Command::new("timeout");
+        command.args(["--foreground", "-k", "1", "300", WHIT]);
+        command.args(["trace", "-q", "--way", way]).args(options).arg("-o").arg(file.path());
+        let output = command.arg(program).args(life).stdin(Stdio::null()).output().unwrap();
+        let case = format!("{way} {options:?} {life:?}: {output:?}");
+        // 7 would be the child's, 124 that of timeout(1).
+        assert_eq!(output.status.code(), Some(3), "{case}");
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        if options == ["-f"] {
+            assert_eq!(text.matches("+++ exited with 3 +++").count(), 1, "{case}: {text}");
+            assert_eq!(text.matches("+++ exited with 7 +++").count(), 1, "{case}: {text}");
+        } else if options.is_empty() {
+            assert!(!text.contains("exited with 7"), "{case}: {text}");
+        }
+    };
+    // All lives at once: a run sleeps most of its time.
     for way in ["kernel", "seccomp", "ptrace"] {
         for options in [&[][..], &["-f"], &["-c"], &["-c", "-f"]] {
             if way == "seccomp" && options.is_empty() {
                 continue;
             }
-            for life in lives {
-                let mut command = Command::new("timeout");
-                command.args(["--foreground", "-k", "1", "30", env!("CARGO_BIN_EXE_whit")]);
-                command.args(["trace", "-q", "--way", way]).args(options).args(["-o", file]);
-                let output = command.arg(program).args(life).stdin(Stdio::null()).output().unwrap();
-                let case = format!("{way} {options:?} {life:?}: {output:?}");
-                // 7 would be the child's, 124 that of timeout(1).
-                assert_eq!(output.status.code(), Some(3), "{case}");
-                let text = std::fs::read_to_string(file).unwrap();
-                if options == ["-f"] {
-                    assert_eq!(text.matches("+++ exited with 3 +++").count(), 1, "{case}: {text}");
-                    assert_eq!(text.matches("+++ exited with 7 +++").count(), 1, "{case}: {text}");
-                } else if options.is_empty() {
-                    assert!(!text.contains("exited with 7"), "{case}: {text}");
+            std::thread::scope(|scope| {
+                for life in lives {
+                    scope.spawn(move || check(way, options, life));
                 }
-            }
+            });
         }
     }
 }
@@ -142,9 +137,8 @@ fn closed_descriptors_stay_closed() {
     let folder = tempfile::tempdir().unwrap();
     for way in ["", "--way ptrace", "-c"] {
         for (closed, descriptor) in [("<&-", 0), (">&-", 1), ("2>&-", 2)] {
-            let whit = env!("CARGO_BIN_EXE_whit");
             let line = format!(
-                "exec {whit} trace {way} -o lines test -e /proc/self/fd/{descriptor} {closed}"
+                "exec {WHIT} trace {way} -o lines test -e /proc/self/fd/{descriptor} {closed}"
             );
             let mut shell = Command::new("sh");
             shell.args(["-c", &line]).current_dir(folder.path());

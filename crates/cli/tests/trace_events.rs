@@ -7,16 +7,19 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
+use std::time::Instant;
 
 use regex::Regex;
+use testkit::{Running, wait_until};
+
+use crate::WHIT;
 
 /// A run that takes longer hangs.
-const LIMIT: &str = "60";
+const LIMIT: &str = "300";
 
 fn whit() -> Command {
-    program(env!("CARGO_BIN_EXE_whit"))
+    program(WHIT)
 }
 
 /// A program that is ended if it hangs.
@@ -48,40 +51,9 @@ fn can_trace() -> bool {
     out.status.success()
 }
 
-/// A process that runs beside the test, ended with it.
-struct Beside(Child);
-
-impl Beside {
-    fn run(command: &mut Command) -> Self {
-        Beside(
-            command
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap(),
-        )
-    }
-
-    fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Waits until something holds.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(20), "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+/// Starts a process that runs beside the test, ended with it.
+fn start(command: &mut Command) -> Running {
+    Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
 /// Replaces what differs from run to run: addresses, numbers of processes, times, random bytes.
@@ -196,10 +168,10 @@ fn lines_from_the_kernel_are_those_of_strace() {
     }
 
     // Everybody, a name, a process: told by none of strace.
-    let beside = Beside::run(
+    let beside = start(
         Command::new("perl").args(["-e", "chdir '/', select undef, undef, undef, .01 for 1..1e5"]),
     );
-    let pid = beside.pid();
+    let pid = beside.id().to_string();
     for whom in [&["-a"][..], &["--comm", "perl"], &["-p", &pid]] {
         let mut command = whit();
         command.args(["trace", "-q", "-e", "trace=chdir", "--for", "0.3"]).args(whom);
@@ -275,8 +247,8 @@ fn times_stand_where_they_do_with_strace() {
         (&["-ttt"], r"^\d{10}\.\d{6} execve\("),
         (&["-r"], r"^     0\.000000 execve\("),
         (&["-tt", "-r"], r"^\d\d:\d\d:\d\d\.\d{6} \(\+     0\.000000\) execve\("),
-        (&["-T"], r"^execve\(.* = 0 <0\.\d{6}>$"),
-        (&["--syscall-times=ns"], r"^execve\(.* = 0 <0\.\d{9}>$"),
+        (&["-T"], r"^execve\(.* = 0 <\d+\.\d{6}>$"),
+        (&["--syscall-times=ns"], r"^execve\(.* = 0 <\d+\.\d{9}>$"),
         (&["--absolute-timestamps=unix,ms"], r"^\d{10}\.\d{3} execve\("),
         (&["--relative-timestamps=s"], r"^     0 execve\("),
     ];
@@ -286,12 +258,13 @@ fn times_stand_where_they_do_with_strace() {
         let first = lines.lines().next().unwrap();
         assert!(Regex::new(shape).unwrap().is_match(first), "{switches:?}: {first}");
     }
-    // The time that a call takes is that of the call.
+    // The time that a call takes is that of the call, which is not longer than all that we wait.
+    let begun = Instant::now();
     let out = trace(&["-q", "-T", "-e", "trace=clock_nanosleep", "sleep", "0.2"]);
     let lines = text(&out.stderr);
-    let took = Regex::new(r"<(0\.\d+)>").unwrap().captures(&lines).unwrap();
+    let took = Regex::new(r"<(\d+\.\d+)>").unwrap().captures(&lines).unwrap();
     let seconds: f64 = took[1].parse().unwrap();
-    assert!((0.2..0.5).contains(&seconds), "{lines}");
+    assert!((0.2..begun.elapsed().as_secs_f64()).contains(&seconds), "{lines}");
 }
 
 #[test]
@@ -317,9 +290,8 @@ fn it_goes_to_pipes_and_files_and_ends_as_the_command_does() {
     }
     // timeout(1) stands between, and tells of signals in its own way.
     let end = |script: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-        command.args(["trace", "-qq", "-o", "/dev/null", "sh", "-c", script]);
-        command.stdin(Stdio::null()).status().unwrap()
+        let mut command = crate::whit();
+        command.args(["trace", "-qq", "-o", "/dev/null", "sh", "-c", script]).status().unwrap()
     };
     assert_eq!(end("exit 7").code(), Some(7));
     assert_eq!(end("kill -9 $$").signal(), Some(9));
@@ -384,23 +356,22 @@ fn running_processes_are_traced_and_run_on() {
     if !can_trace() {
         return;
     }
-    let beside = Beside::run(
+    let beside = start(
         Command::new("perl").args(["-e", "chdir '/', select undef, undef, undef, .01 for 1..1e5"]),
     );
     // The run is interrupted as by Ctrl-C.
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-    command.args(["trace", "--way", "ptrace", "-p", &beside.pid()]).stdin(Stdio::null());
-    let mut traced = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut command = crate::whit();
+    command.args(["trace", "--way", "ptrace", "-p", &beside.id().to_string()]);
+    let mut traced = Running::start(command.stdout(Stdio::null()).stderr(Stdio::piped()));
     let mut stderr = BufReader::new(traced.stderr.take().unwrap());
     let mut lines = String::new();
     while lines.matches("chdir(\"/\")").count() < 6 {
         assert!(stderr.read_line(&mut lines).unwrap() > 0, "{lines}");
     }
-    // SAFETY: a plain system call; the process is a child that was not waited for.
-    unsafe { libc::kill(traced.id().cast_signed(), libc::SIGINT) };
+    traced.signal(libc::SIGINT);
     stderr.read_to_string(&mut lines).unwrap();
-    assert_eq!(traced.wait().unwrap().signal(), Some(libc::SIGINT), "{lines}");
-    let pid = beside.pid();
+    assert_eq!(traced.ended().signal(), Some(libc::SIGINT), "{lines}");
+    let pid = beside.id().to_string();
     assert!(lines.starts_with(&format!("strace: Process {pid} attached\n")), "{lines}");
     assert!(lines.matches("chdir(\"/\")").count() > 5, "{lines}");
     assert!(lines.contains(&format!("strace: Process {pid} detached\n")), "{lines}");
@@ -423,13 +394,12 @@ fn a_command_gets_the_signals_and_is_traced_to_its_end() {
     let (ready, file) = (folder.path().join("ready"), folder.path().join("lines"));
     let script =
         format!("trap 'exit 9' TERM; : > {}; while :; do sleep 0.05; done", ready.display());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    let mut command = crate::whit();
     command.args(["trace", "--way", "ptrace", "-o"]).arg(&file).args(["sh", "-c", &script]);
-    let mut traced = Beside::run(&mut command);
-    until("the script runs", || ready.exists());
-    // SAFETY: a plain system call; the process is a child that was not waited for.
-    unsafe { libc::kill(traced.0.id().cast_signed(), libc::SIGTERM) };
-    assert_eq!(traced.0.wait().unwrap().code(), Some(9));
+    let mut traced = start(&mut command);
+    wait_until("the script runs", || ready.exists());
+    traced.signal(libc::SIGTERM);
+    assert_eq!(traced.ended().code(), Some(9));
     let lines = std::fs::read_to_string(&file).unwrap();
     assert!(lines.contains("--- SIGTERM") && lines.ends_with("+++ exited with 9 +++\n"), "{lines}");
 }
@@ -465,12 +435,12 @@ fn who_may_not_trace_is_told_so() {
         testkit::skip("root", "only root can become a user who may not trace");
         return;
     }
-    let beside = Beside::run(Command::new("sleep").arg("60"));
+    let beside = start(Command::new("sleep").arg("60"));
     // Nobody may not look into root's folders, so the program is handed over open.
-    let file = std::fs::File::open(env!("CARGO_BIN_EXE_whit")).unwrap();
+    let file = std::fs::File::open(WHIT).unwrap();
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", r#"exec "$0" trace -p "$1""#, &path, &beside.pid()]);
+    command.args(["-c", r#"exec "$0" trace -p "$1""#, &path, &beside.id().to_string()]);
     // SAFETY: `fcntl` is async-signal-safe; it lets the descriptor live on.
     unsafe {
         let number = std::os::fd::AsRawFd::as_raw_fd(&file);
@@ -487,7 +457,8 @@ fn who_may_not_trace_is_told_so() {
         return;
     }
     assert_eq!(out.status.code(), Some(2), "{said}");
-    let expected = format!("not allowed to trace process {}: it belongs to user 0", beside.pid());
+    let expected =
+        format!("not allowed to trace process {}: it belongs to user 0", beside.id().to_string());
     assert!(said.contains(&expected) && said.lines().count() == 1, "{said}");
 }
 

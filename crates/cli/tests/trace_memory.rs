@@ -24,7 +24,7 @@ fn program(name: &str) -> Command {
 }
 
 fn trace(way: &str) -> Command {
-    let mut command = program(env!("CARGO_BIN_EXE_whit"));
+    let mut command = program(crate::WHIT);
     command.args(["trace", "--way", way]);
     command
 }
@@ -175,7 +175,6 @@ fn memory_is_shown_as_far_as_it_goes() {
 /// A tracer that is kept from running finds what an entry lacks when it runs again, however old the
 /// entry is then.
 #[test]
-#[allow(clippy::zombie_processes, reason = "the loop ends when the tracer has been waited for")]
 fn an_entry_waits_for_its_exit_while_the_tracer_does_not_run() {
     if !ways().contains(&"kernel") {
         return;
@@ -185,28 +184,27 @@ fn an_entry_waits_for_its_exit_while_the_tracer_does_not_run() {
     let limit = [0_i64.to_ne_bytes(), 3_000_000_i64.to_ne_bytes()].concat();
     std::fs::write(&time, limit).unwrap();
     let late = compiled("late.c", &[], folder.path());
-    let mut tracer = Command::new(env!("CARGO_BIN_EXE_whit"));
+    let mut tracer = crate::whit();
     tracer.args(["trace", "--way", "kernel", "-qq", "-e", "trace=nanosleep", "-o"]);
-    let mut tracer = tracer.arg(&file).args([&late, &time]).stdin(Stdio::null()).spawn().unwrap();
-    let pid = rustix::process::Pid::from_child(&tracer);
-    let started = std::time::Instant::now();
+    let mut tracer = testkit::Running::start(tracer.arg(&file).args([&late, &time]));
+    let deadline = testkit::Deadline::default();
     let begun = || std::fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0);
     let mut status = None;
     while status.is_none() {
-        assert!(started.elapsed() < std::time::Duration::from_secs(60), "it does not end");
+        assert!(deadline.is_ahead(), "it does not end");
         // Signals would end the loading of BPF programs.
         if !begun() {
             std::thread::sleep(std::time::Duration::from_millis(1));
             status = tracer.try_wait().unwrap();
             continue;
         }
-        for (signal, ms) in
-            [(rustix::process::Signal::STOP, 40), (rustix::process::Signal::CONT, 7)]
-        {
-            rustix::process::kill_process(pid, signal).unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(ms));
+        for (signal, ms) in [(libc::SIGSTOP, 40), (libc::SIGCONT, 7)] {
+            status = tracer.try_wait().unwrap();
+            if status.is_none() {
+                tracer.signal(signal);
+                std::thread::sleep(std::time::Duration::from_millis(ms));
+            }
         }
-        status = tracer.try_wait().unwrap();
     }
     assert!(status.is_some_and(|status| status.success()), "{status:?}");
     let text = std::fs::read_to_string(&file).unwrap();

@@ -143,12 +143,11 @@ fn random_texts_never_panic() {
         "PREV(", ")", "DUP", "2", "COPY", "95", "PERCENT", "STACK", "strftime", "-", "e", ".",
         "\u{0}",
     ];
-    let mut state = 1_u64;
+    let mut random = testkit::Random::from_seed(1);
     for _ in 0..20_000 {
-        let mut text = String::from(words[state as usize % 8]);
+        let mut text = random.one_of(&words[..8]).to_owned();
         for _ in 0..12 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            text += words[(state >> 33) as usize % words.len()];
+            text += random.one_of(&words);
         }
         let _ = parse(&["DEF:a=f:a:AVERAGE", "CDEF:b=a", &text]);
         let zone = CivilZone::utc();

@@ -140,7 +140,7 @@ fn a_full_disk_stops_writers_only_and_is_told() {
     client.wait("state 5 28");
     let central = start_central(&folders);
     client.wait("state 2 0");
-    client.ask("flush 3 10000", "flush 1");
+    client.ask("flush 3 300000", "flush 1");
     drop((proxy, central));
     client.end();
     let total = audit(&folders.store, &[]);
@@ -166,9 +166,9 @@ fn what_a_full_disk_makes_a_writer_drop_is_counted_and_said() {
     client.ask("log 5000", "logged");
     let central = start_central(&folders);
     client.wait("state 2 0");
-    let mut lines = client.ask("flush 3 10000", "flush 1");
+    let mut lines = client.ask("flush 3 300000", "flush 1");
     // The next record finds room, and says before it what was dropped.
-    lines.extend(client.ask("sync 3 10000", "flush 1"));
+    lines.extend(client.ask("sync 3 300000", "flush 1"));
     let is_range = |line: &String| line.starts_with("range 1 105 ");
     if !lines.iter().any(is_range) {
         lines.push(client.wait_for_range());
@@ -208,7 +208,7 @@ fn what_a_writer_overwrote_is_named_as_such() {
     let (proxy, central) = (start_proxy(&folders), start_central(&folders));
     let range = client.wait_for_range();
     assert!(range.starts_with("range 1 75 0 "), "{range}");
-    client.ask("sync 3 10000", "flush 1");
+    client.ask("sync 3 300000", "flush 1");
     drop((proxy, central));
     client.end();
     let total = audit(&folders.store, &[]);
@@ -243,12 +243,12 @@ fn records_in_a_damaged_ring_are_named_exactly() {
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.write_all_at(&[0], (ring::DATA + victim.offset + 2) as u64).unwrap();
     let (proxy, central) = (start_proxy(&folders), start_central(&folders));
-    client.ask("flush 3 10000", "flush 1");
+    client.ask("flush 3 300000", "flush 1");
     client.ask("log 10", "logged");
     let next = batch.end().sequence;
     let range = format!("range 1 74 {} {}", victim.sequence, next - 1);
     client.wait(&range);
-    client.ask("flush 3 10000", "flush 1");
+    client.ask("flush 3 300000", "flush 1");
     drop((proxy, central));
     client.end();
     let total = audit(&folders.store, &[(victim.sequence, next, GapReason::Ring)]);

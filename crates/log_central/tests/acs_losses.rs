@@ -128,8 +128,8 @@ fn rich(log: &Logger) {
 
 /// Runs a role to its end, or to that of its process.
 fn run(role: &str) {
-    let mut running = Running(start(role));
-    running.0.wait().unwrap();
+    let mut running = start(role);
+    running.wait().unwrap();
 }
 
 /// Runs a role of the Rust client and, in folders of its own, the same of the C client; `check` is
@@ -142,7 +142,7 @@ fn each_client(role: &str, check: impl Fn(&Folders, &str)) {
             let Some(program) = c_program() else { return };
             let mut command = Command::new(program);
             command.arg(role).arg(&folders.rings);
-            Running(command.spawn().unwrap()).0.wait().unwrap();
+            Running::start(&mut command).ended();
         } else {
             run(&format!("{role}|{rings}"));
         }
@@ -153,8 +153,8 @@ fn each_client(role: &str, check: impl Fn(&Folders, &str)) {
 /// Writes records while a proxy reads them; gives how many.
 fn write(folders: &Folders, proxy: &mut Proxy, threads: u64, count: u64) -> u64 {
     let role = format!("write|{}|{threads}|{count}", folders.rings.display());
-    let mut writer = Running(start(&role));
-    pump(proxy, "the writer ends", |_| writer.0.try_wait().unwrap().is_some());
+    let mut writer = start(&role);
+    pump(proxy, "the writer ends", |_| writer.try_wait().unwrap().is_some());
     threads * count
 }
 
@@ -326,11 +326,11 @@ fn loss_04_a_spool_that_cannot_be_written_leaves_records_in_the_rings() {
         folders.spool.display(),
         folders.socket.display()
     );
-    let proxy = Running(start(&role));
+    let proxy = start(&role);
     limit_files(&proxy, Some(512 << 10));
     let count = 60_000;
     let writer = format!("write|{}|1|{count}", folders.rings.display());
-    let mut writer = Running(start(&writer));
+    let mut writer = start(&writer);
     let (state, errno) = testkit::wait_for("the proxy says that it has no room", || {
         let found = RingDirectory::scan(&folders.rings).unwrap().processes;
         let file = std::fs::File::open(found.first()?).ok()?;
@@ -347,7 +347,7 @@ fn loss_04_a_spool_that_cannot_be_written_leaves_records_in_the_rings() {
     let central = central(&folders.store, &folders.socket);
     testkit::wait_for("all rings are read", || {
         let found = RingDirectory::scan(&folders.rings).unwrap();
-        let is_over = writer.0.try_wait().unwrap().is_some();
+        let is_over = writer.try_wait().unwrap().is_some();
         (is_over && found.rings.is_empty() && found.processes.is_empty()).then_some(())
     });
     central.stop();
@@ -365,7 +365,7 @@ fn loss_05_a_process_that_dies_loses_no_completed_call() {
         if let Some(program) = program {
             let mut command = Command::new(program);
             command.arg(format!("die-{how}")).arg(&folders.rings);
-            Running(command.spawn().unwrap()).0.wait().unwrap();
+            Running::start(&mut command).ended();
         }
     }
     deliver(&folders);
@@ -408,7 +408,7 @@ fn loss_06_a_central_server_that_cannot_store_or_serve_acknowledges_nothing() {
     strict.stop();
     // One whose disk is full.
     let role = format!("central|{}|{}", folders.store.display(), folders.socket.display());
-    let full = Running(start(&role));
+    let full = start(&role);
     limit_files(&full, Some(16 << 10));
     pump(&mut proxy, "a connection", |proxy| proxy.counters().connections > 0);
     let end = Instant::now() + Duration::from_millis(500);

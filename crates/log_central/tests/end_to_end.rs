@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use crate::common::{central, drain, folders, held, proxy, start};
+use crate::common::{central, drain, folders, held, proxy, pump_to_end, start};
 
 #[test]
 fn what_four_threads_wrote_is_in_the_store_once_and_in_order() {
@@ -11,13 +11,7 @@ fn what_four_threads_wrote_is_in_the_store_once_and_in_order() {
     let mut proxy = proxy(&folders.rings, &folders.spool, &folders.socket);
     let writer = format!("write|{}|4|20000", folders.rings.display());
     let mut writer = start(&writer);
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    while writer.try_wait().unwrap().is_none() {
-        if !proxy.round() {
-            proxy.wait(std::time::Duration::from_millis(1));
-        }
-        assert!(std::time::Instant::now() < deadline, "{:?}", proxy.counters());
-    }
+    pump_to_end(&mut proxy, &mut writer);
     drain(&mut proxy, &folders.rings);
     central.stop();
     let held = held(&folders.store);

@@ -5,27 +5,21 @@
 
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::common::{Folders, Running, central, drain, folders, held, proxy, start};
-use log_protocol::GapReason;
+use crate::common::{Folders, central, drain, folders, held, proxy, pump, pump_to_end, start};
+use log_store::audit::Audit;
 use log_protocol::frame::{FrameKind, Head};
 use log_proxy::Proxy;
-use log_store::audit::Audit;
+use log_protocol::GapReason;
 
 /// Writes records and waits for the writer's end, while the proxy reads.
 fn write(folders: &Folders, proxy: &mut Proxy, threads: u64, count: u64) {
     let role = format!("write|{}|{threads}|{count}", folders.rings.display());
-    let mut writer = Running(start(&role));
-    let deadline = Instant::now() + Duration::from_secs(20);
-    let before = proxy.counters().records;
-    let is_read = |proxy: &Proxy| proxy.counters().records >= before + threads * count;
-    while writer.0.try_wait().unwrap().is_none() || !is_read(proxy) {
-        if !proxy.round() {
-            proxy.wait(Duration::from_millis(1));
-        }
-        assert!(Instant::now() < deadline, "{:?}", proxy.counters());
-    }
+    let mut writer = start(&role);
+    let all = proxy.counters().records + threads * count;
+    pump_to_end(proxy, &mut writer);
+    pump(proxy, "all records", |proxy| proxy.counters().records >= all);
     while proxy.round() {}
 }
 
@@ -74,21 +68,11 @@ fn a_spool_without_room_frees_no_ring_and_goes_on_when_there_is_room() {
         sync: None,
     };
     let mut proxy = Proxy::new(settings, spool);
-    let mut writer = Running(start(&format!("write|{}|1|100000", folders.rings.display())));
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while proxy.counters().refusals < 5 {
-        proxy.round();
-        proxy.wait(Duration::from_millis(1));
-        assert!(Instant::now() < deadline, "{:?}", proxy.counters());
-    }
+    let mut writer = start(&format!("write|{}|1|100000", folders.rings.display()));
+    pump(&mut proxy, "refusals", |proxy| proxy.counters().refusals >= 5);
     assert!(proxy.counters().spool_bytes <= QUOTA);
     let central = central(&folders.store, &folders.socket);
-    while writer.0.try_wait().unwrap().is_none() {
-        if !proxy.round() {
-            proxy.wait(Duration::from_millis(1));
-        }
-        assert!(Instant::now() < deadline, "{:?}", proxy.counters());
-    }
+    pump_to_end(&mut proxy, &mut writer);
     drain(&mut proxy, &folders.rings);
     central.stop();
     let held = held(&folders.store);

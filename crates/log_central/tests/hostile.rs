@@ -5,19 +5,21 @@
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::common::talk::rust_client;
-use crate::common::{Folders, Running, drain, folders, held, proxy, settings, start};
+use crate::common::{
+    Deadline, Folders, PATIENCE, drain, folders, held, proxy, pump, pump_to_end, settings, start,
+};
 use connection::Address;
+use log_store::audit::Audit;
 use log_central::{AdmissionLimits, Central, CentralSettings};
 use log_protocol::frame::{self, FrameKind, HEAD_BYTES, Head, StreamMark};
 use log_protocol::handshake::{Hello, PeerRole, greet_server};
-use log_protocol::{ProcessId, StreamId};
 use log_proxy::Proxy;
 use log_proxy::Spool;
-use log_store::audit::Audit;
 use log_store::{Retention, Store, StoreSettings};
+use log_protocol::{ProcessId, StreamId};
 use logring::{RingDirectory, RingReader, Tier, abi};
 
 fn serve(folders: &Folders, limits: AdmissionLimits, retention: Retention) -> Central {
@@ -48,21 +50,15 @@ fn honest(folders: &Folders) -> Proxy {
 /// Writes records and carries them; all are in the store, once.
 fn carry(folders: &Folders, count: u64) {
     let mut proxy = honest(folders);
-    let mut writer = Running(start(&format!("write|{}|1|{count}", folders.rings.display())));
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while writer.0.try_wait().unwrap().is_none() {
-        if !proxy.round() {
-            proxy.wait(Duration::from_millis(1));
-        }
-        assert!(Instant::now() < deadline, "{:?}", proxy.counters());
-    }
+    let mut writer = start(&format!("write|{}|1|{count}", folders.rings.display()));
+    pump_to_end(&mut proxy, &mut writer);
     drain(&mut proxy, &folders.rings);
 }
 
 fn connect(folders: &Folders) -> UnixStream {
     let stream = UnixStream::connect(&folders.socket).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
     stream
 }
 
@@ -84,7 +80,7 @@ fn framed(head: Head, body: &[u8]) -> Vec<u8> {
 fn welcomed(folders: &Folders, role: PeerRole) -> (log_protocol::handshake::FrameReader, Writer) {
     let hello = Hello { role, proxy: [0; 16], host: String::new() };
     let address = Address::Unix(folders.socket.clone());
-    let timeout = Duration::from_secs(20);
+    let timeout = PATIENCE;
     greet_server(&address, timeout, None, Some(b"secret"), &hello).unwrap()
 }
 
@@ -205,7 +201,7 @@ fn a_proxy_gives_up_a_server_that_makes_no_sense_and_loses_nothing() {
     let folders = folders();
     let listener = UnixListener::bind(&folders.socket).unwrap();
     let mut proxy = proxy(&folders.rings, &folders.spool, &folders.socket);
-    let mut writer = Running(start(&format!("write|{}|1|2000", folders.rings.display())));
+    let mut writer = start(&format!("write|{}|1|2000", folders.rings.display()));
     let challenge = |version: u32, secret: u32| {
         let body = [version.to_le_bytes(), secret.to_le_bytes()].concat();
         framed(Head::plain(FrameKind::Challenge), &[body, vec![5; 32]].concat())
@@ -231,32 +227,20 @@ fn a_proxy_gives_up_a_server_that_makes_no_sense_and_loses_nothing() {
         let other = listener.try_clone().unwrap();
         let server = std::thread::spawn(move || {
             let (stream, _) = other.accept().unwrap();
-            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
             (&stream).write_all(&answer).unwrap();
             // Until the proxy has given it up.
             let _ = std::io::copy(&mut &stream, &mut std::io::sink());
         });
-        let deadline = Instant::now() + Duration::from_secs(20);
-        let mut said = Vec::new();
-        while !said.iter().any(|text: &String| text.contains(why)) {
-            if !proxy.round() {
-                proxy.wait(Duration::from_millis(2));
-            }
-            said.extend(proxy.take_messages());
-            assert!(Instant::now() < deadline, "{why}: {said:?}");
-        }
+        pump(&mut proxy, why, |proxy| {
+            proxy.take_messages().iter().any(|text: &String| text.contains(why))
+        });
         server.join().unwrap();
     }
     drop(listener);
     std::fs::remove_file(&folders.socket).unwrap();
     let central = crate::common::central(&folders.store, &folders.socket);
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while writer.0.try_wait().unwrap().is_none() {
-        if !proxy.round() {
-            proxy.wait(Duration::from_millis(2));
-        }
-        assert!(Instant::now() < deadline);
-    }
+    pump_to_end(&mut proxy, &mut writer);
     drain(&mut proxy, &folders.rings);
     central.stop();
     let held = held(&folders.store);
@@ -272,7 +256,7 @@ fn damage_without_a_record_behind_it_gives_its_room_back() {
     let mut proxy = proxy(&folders.rings, &folders.spool, &folders.socket);
     let mut client = rust_client(&folders.rings);
     client.ask("log 5", "logged");
-    crate::common::pump(&mut proxy, "five records", |proxy| proxy.counters().records >= 5);
+    pump(&mut proxy, "five records", |proxy| proxy.counters().records >= 5);
     let found = RingDirectory::scan(&folders.rings).unwrap();
     let mut rings = found.rings.iter().map(|path| RingReader::open(path).unwrap());
     let ring = rings.find(|ring| !ring.header().is_shared).unwrap();
@@ -281,11 +265,9 @@ fn damage_without_a_record_behind_it_gives_its_room_back() {
     client.ask("log 5", "logged");
     let file = std::fs::OpenOptions::new().write(true).open(ring.path()).unwrap();
     file.write_all_at(&[0; 8], abi::ring::DATA as u64 + before.position).unwrap();
-    crate::common::pump(&mut proxy, "the room of five records", |_| {
-        read().position > before.position
-    });
+    pump(&mut proxy, "the room of five records", |_| read().position > before.position);
     client.ask("log 5", "logged");
-    crate::common::pump(&mut proxy, "five more", |proxy| proxy.counters().records >= 10);
+    pump(&mut proxy, "five more", |proxy| proxy.counters().records >= 10);
     client.end();
     drain(&mut proxy, &folders.rings);
     let counters = central.counters();
@@ -301,15 +283,15 @@ fn a_store_under_load_keeps_to_its_size() {
     let retention = Retention { bytes_max: Some(most), age_ns_max: None };
     let central = serve(&folders, AdmissionLimits::default(), retention);
     let mut proxy = honest(&folders);
-    let mut writer = Running(start(&format!("write|{}|2|200000", folders.rings.display())));
+    let mut writer = start(&format!("write|{}|2|200000", folders.rings.display()));
     let bytes = || -> u64 {
         let entries = std::fs::read_dir(&folders.store).unwrap();
         // One may be removed while it is looked at.
         entries.filter_map(|entry| entry.unwrap().metadata().ok()).map(|data| data.len()).sum()
     };
-    let (mut largest, deadline) = (0, Instant::now() + Duration::from_secs(30));
+    let (mut largest, deadline) = (0, Deadline::default());
     loop {
-        let has_ended = writer.0.try_wait().unwrap().is_some();
+        let has_ended = writer.try_wait().unwrap().is_some();
         if !proxy.round() {
             // A slow machine may leave most of it in the rings until here.
             if has_ended && proxy.is_all_committed() {
@@ -318,7 +300,7 @@ fn a_store_under_load_keeps_to_its_size() {
             proxy.wait(Duration::from_millis(1));
         }
         largest = largest.max(bytes());
-        assert!(Instant::now() < deadline, "{:?}", proxy.counters());
+        assert!(deadline.is_ahead(), "{:?}", proxy.counters());
     }
     drain(&mut proxy, &folders.rings);
     let counters = central.counters();

@@ -1,14 +1,14 @@
 //! `kill -9` of writer, proxy and central server at random moments: every record of a completed
 //! call is in the store, once.
 //!
-//! `WHIT_LOG_KILLS` says how often each is killed; the default is for CI.  `WHIT_LOG_SEED` repeats a
-//! run.  Clients are killed some at a time, in turn with nobody who reads and with a proxy that does.
+//! A short run kills each twelve times, a long one sixty times; `WHIT_LOG_KILLS` says how often.
+//! `WHIT_SEED` sets another seed than the usual one.  Clients are killed some at a time, in turn with nobody who reads and with a proxy that does.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
 use std::collections::BTreeMap;
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::process::{Child, Command};
+use std::time::Duration;
 
 use crate::common::{
     Folders, Running, c_program, central, drain, folders, held, proxy, sequences, sequences_of,
@@ -19,12 +19,11 @@ use log_store::audit::Audit;
 use testkit::Random;
 
 fn kills() -> u64 {
-    std::env::var("WHIT_LOG_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
+    testkit::setting("WHIT_LOG_KILLS", testkit::share(60) as u64)
 }
 
 fn seed() -> u64 {
-    let given = std::env::var("WHIT_LOG_SEED").ok().and_then(|text| text.parse().ok());
-    given.unwrap_or_else(|| u64::from(std::process::id()))
+    testkit::seed(20_261_123)
 }
 
 fn pause(random: &mut Random, most_us: u64) {
@@ -69,19 +68,16 @@ fn a_killed_client_loses_no_completed_call() {
     let central = central(&folders.store, &folders.socket);
     let (mut sent, mut killed) = (BTreeMap::new(), 0);
     for round in 0..kills().div_ceil(CLIENTS) {
-        let reading = (round % 2 == 1).then(|| Running(start(&role_of("proxy", &folders))));
+        let reading = (round % 2 == 1).then(|| start(&role_of("proxy", &folders)));
         let write = format!("write|{}|2|0", folders.rings.display());
-        let writers: Vec<Running> = (0..CLIENTS).map(|_| Running(start(&write))).collect();
-        for mut writer in writers {
-            let deadline = Instant::now() + Duration::from_secs(20);
-            let rings = format!("{}-", writer.0.id());
-            while sequences_of(&folders.rings, &rings).values().sum::<u64>() < 100 {
-                assert!(Instant::now() < deadline, "the writer does not write");
-                std::thread::sleep(Duration::from_micros(200));
-            }
+        let writers: Vec<Running> = (0..CLIENTS).map(|_| start(&write)).collect();
+        for writer in writers {
+            let rings = format!("{}-", writer.id());
+            testkit::wait_until("the writer writes", || {
+                sequences_of(&folders.rings, &rings).values().sum::<u64>() >= 100
+            });
             pause(&mut random, 20_000);
-            writer.0.kill().unwrap();
-            writer.0.wait().unwrap();
+            writer.kill();
             // What the rings of a dead process hold is what its calls completed.
             sent.extend(sequences_of(&folders.rings, &rings));
             killed += 1;
@@ -103,23 +99,22 @@ fn a_killed_c_client_loses_no_completed_call() {
     let central = central(&folders.store, &folders.socket);
     let mut completed = BTreeMap::new();
     for round in 0..kills().div_ceil(CLIENTS) {
-        let reading = (round % 2 == 1).then(|| Running(start(&role_of("proxy", &folders))));
+        let reading = (round % 2 == 1).then(|| start(&role_of("proxy", &folders)));
         let begin = || {
             let mut command = Command::new(program);
-            Running(command.arg("until-killed").arg(&folders.rings).spawn().unwrap())
+            Running::start(command.arg("until-killed").arg(&folders.rings))
         };
         let clients: Vec<Running> = (0..CLIENTS).map(|_| begin()).collect();
-        for mut client in clients {
-            let note = folders.rings.join(format!("completed-{}", client.0.id()));
+        for client in clients {
+            let note = folders.rings.join(format!("completed-{}", client.id()));
             let is_noted = || note.metadata().ok().filter(|facts| facts.len() == 8);
             testkit::wait_for("the client writes", is_noted);
             pause(&mut random, 20_000);
             let path = logring::RingDirectory::scan(&folders.rings).unwrap().processes;
-            let name = format!("/{}-", client.0.id());
+            let name = format!("/{}-", client.id());
             let path = path.into_iter().find(|path| path.to_str().unwrap().contains(&name));
             let file = logring::ProcessFile::open(&path.unwrap()).unwrap();
-            client.0.kill().unwrap();
-            client.0.wait().unwrap();
+            client.kill();
             let count = u64::from_le_bytes(std::fs::read(&note).unwrap().try_into().unwrap());
             completed.insert(ProcessId(file.header().process_id), count);
         }
@@ -147,20 +142,19 @@ fn killed_proxies_and_central_servers_lose_nothing_and_send_nothing_twice() {
     let seed = seed();
     let mut random = Random::from_seed(seed);
     let folders = folders();
-    let mut storing = Running(start(&role_of("central", &folders)));
-    let mut reading = Running(start(&role_of("proxy", &folders)));
-    let mut writer = Running(start(&format!("write|{}|3|0", folders.rings.display())));
+    let mut storing = start(&role_of("central", &folders));
+    let mut reading = start(&role_of("proxy", &folders));
+    let writer = start(&format!("write|{}|3|0", folders.rings.display()));
     for round in 0..kills() * 2 {
         pause(&mut random, 60_000);
         let (victim, name) =
             if round % 2 == 0 { (&mut reading, "proxy") } else { (&mut storing, "central") };
-        victim.0.kill().unwrap();
-        victim.0.wait().unwrap();
+        Child::kill(victim).unwrap();
+        victim.ended();
         pause(&mut random, 20_000);
-        *victim = Running(start(&role_of(name, &folders)));
+        *victim = start(&role_of(name, &folders));
     }
-    writer.0.kill().unwrap();
-    writer.0.wait().unwrap();
+    writer.kill();
     drop(reading);
     drop(storing);
     // Rings that were outgrown are gone already.

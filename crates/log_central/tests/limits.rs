@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::common::talk::{Client, PATIENCE, rust_client, start_proxy};
+use crate::common::talk::{Client, rust_client, start_proxy};
 use crate::common::{
-    Folders, Running, c_program, central, drain, folders, held, in_role, proxy, pump, start,
+    Folders, c_program, central, drain, folders, held, in_role, proxy, pump, start,
 };
 use connection::Address;
 use log_central::{AdmissionLimits, Central, CentralSettings};
@@ -163,7 +163,7 @@ fn a_store_under_load_keeps_to_its_age() {
     let age_ns_max = Some(AGE.as_nanos() as u64);
     let central = serve(&folders, 1 << 16, Retention { age_ns_max, bytes_max: None });
     let mut proxy = proxy(&folders.rings, &folders.spool, &folders.socket);
-    let mut writer = Running(start(&format!("write|{}|2|0", folders.rings.display())));
+    let writer = start(&format!("write|{}|2|0", folders.rings.display()));
     let begin = Instant::now();
     pump(&mut proxy, "segments go", |_| {
         let first = segments(&folders.store);
@@ -171,8 +171,7 @@ fn a_store_under_load_keeps_to_its_age() {
         let is_gone = first.first().and_then(|path| number(path)).is_some_and(|first| first > 3);
         is_gone && begin.elapsed() > 3 * AGE
     });
-    writer.0.kill().unwrap();
-    writer.0.wait().unwrap();
+    writer.kill();
     drain(&mut proxy, &folders.rings);
     let committed = central.counters();
     central.stop();
@@ -258,7 +257,7 @@ fn a_full_disk_at_the_central_server_holds_acknowledgements_back() {
     client.wait("state 2 0");
     // While there is room, they are acknowledged.
     client.ask("log 10", "logged");
-    client.ask("flush 3 10000", "flush 1");
+    client.ask("flush 3 300000", "flush 1");
     client.ask("log 200000", "logged");
     central.ask_until("counters", "failures", "failures 1 0");
     // The rings have room, and the spool has all.
@@ -312,7 +311,7 @@ fn what_a_later_version_wrote_is_named_and_left_alone() {
     let folders = folders();
     let write = |count: u64| {
         let role = format!("write|{}|1|{count}", folders.rings.display());
-        assert!(Running(start(&role)).0.wait().unwrap().success());
+        assert!(start(&role).ended().success());
     };
     let files = |ending: &str| -> Vec<PathBuf> {
         contents(&folders.rings)
@@ -400,8 +399,8 @@ fn records_of_every_size_are_carried_and_cut_ones_say_so() {
     let folders = folders();
     let server = central(&folders.store, &folders.socket);
     let mut proxy = proxy(&folders.rings, &folders.spool, &folders.socket);
-    let mut writer = Running(start(&format!("sizes|{}", folders.rings.display())));
-    pump(&mut proxy, "the writer ends", |_| writer.0.try_wait().unwrap().is_some());
+    let mut writer = start(&format!("sizes|{}", folders.rings.display()));
+    pump(&mut proxy, "the writer ends", |_| writer.try_wait().unwrap().is_some());
     drain(&mut proxy, &folders.rings);
     server.stop();
     let mut found = Vec::new();
@@ -446,18 +445,13 @@ fn children_of_fork_are_counted_apart_and_carried_once() {
         pids.insert(pid.parse::<u32>().unwrap(), count.parse::<u64>().unwrap());
     }
     assert_eq!(pids.len(), 3);
-    let deadline = Instant::now() + PATIENCE;
-    loop {
+    testkit::wait_until("each process has its count", || {
         let found = RingDirectory::scan(&folders.rings).unwrap().processes;
         let files = found.iter().map(|path| ProcessFile::open(path).unwrap());
         let counts: BTreeMap<u32, u64> =
             files.map(|one| (one.header().pid, one.loggers().unwrap()[0].counts[4])).collect();
-        if counts == pids {
-            break;
-        }
-        assert!(Instant::now() < deadline, "{counts:?}, not {pids:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        counts == pids
+    });
     client.end();
     testkit::wait_for("the rings are gone", || {
         let found = RingDirectory::scan(&folders.rings).unwrap();

@@ -1,52 +1,41 @@
 //! Faults again and again: an outage of hours, disks that are full, spools with random damage.  The
 //! store has every record once, or the audit names the exact range that the damage took.
 //!
-//! Short in CI.  `WHIT_LOG_OUTAGE_RECORDS=6000000` is two hours of 50,000 records a minute, and
-//! `WHIT_LOG_FAULTS=200` as many full disks and damaged spools; `WHIT_LOG_SEED` repeats a run.
+//! A short run has 24,000 records, 3 full disks and 5 damaged spools, a long one five times as many.
+//! `WHIT_LOG_OUTAGE_RECORDS=6000000` is two hours of 50,000 records a minute, and `WHIT_LOG_FAULTS=200`
+//! as many full disks and damaged spools; `WHIT_SEED` sets another seed than the usual one.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::common::{
-    Folders, Running, central, drain, folders, held, limit_files, proxy, sequences, start,
+    Folders, central, drain, folders, held, limit_files, proxy, pump, pump_to_end, sequences, start,
 };
-use log_proxy::Proxy;
 use log_store::audit::Audit;
-use testkit::Random;
-
-fn setting(name: &str, usual: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-}
+use log_proxy::Proxy;
+use testkit::{Random, setting, share};
 
 fn random() -> (u64, Random) {
-    let seed = setting("WHIT_LOG_SEED", u64::from(std::process::id()));
+    let seed = testkit::seed(20_261_123);
     (seed, Random::from_seed(seed))
 }
 
 /// Writes records and waits for the writer's end, while the proxy reads.
 fn write(folders: &Folders, proxy: &mut Proxy, threads: u64, count: u64) {
     let role = format!("write|{}|{threads}|{count}", folders.rings.display());
-    let mut writer = Running(start(&role));
-    let deadline = Instant::now() + Duration::from_secs(20 + count / 5_000);
-    while writer.0.try_wait().unwrap().is_none() {
-        if !proxy.round() {
-            proxy.wait(Duration::from_millis(1));
-        }
-        assert!(Instant::now() < deadline, "{:?}", proxy.counters());
-    }
+    let mut writer = start(&role);
+    pump_to_end(proxy, &mut writer);
     let all = proxy.counters().records.max(threads * count);
-    while proxy.counters().records < all || proxy.round() {
-        proxy.round();
-        assert!(Instant::now() < deadline, "{:?}", proxy.counters());
-    }
+    pump(proxy, "all records", |proxy| proxy.counters().records >= all);
+    while proxy.round() {}
 }
 
 #[test]
 fn an_outage_of_hours_with_restarts_of_the_proxy_loses_nothing() {
-    let count = setting("WHIT_LOG_OUTAGE_RECORDS", 120_000);
+    let count = setting("WHIT_LOG_OUTAGE_RECORDS", share(120_000) as u64);
     let folders = folders();
     // It was there once.
     let first = central(&folders.store, &folders.socket);
@@ -73,10 +62,10 @@ fn an_outage_of_hours_with_restarts_of_the_proxy_loses_nothing() {
 
 #[test]
 fn disks_that_are_full_again_and_again_lose_nothing() {
-    let faults = setting("WHIT_LOG_FAULTS", 3);
+    let faults = setting("WHIT_LOG_FAULTS", share(15) as u64);
     let (seed, mut random) = random();
     let folders = folders();
-    let mut writer = Running(start(&format!("write|{}|2|0", folders.rings.display())));
+    let writer = start(&format!("write|{}|2|0", folders.rings.display()));
     let proxy_role = format!(
         "proxy|{}|{}|{}",
         folders.rings.display(),
@@ -84,8 +73,8 @@ fn disks_that_are_full_again_and_again_lose_nothing() {
         folders.socket.display()
     );
     let central_role = format!("central|{}|{}", folders.store.display(), folders.socket.display());
-    let reading = Running(start(&proxy_role));
-    let storing = Running(start(&central_role));
+    let reading = start(&proxy_role);
+    let storing = start(&central_role);
     for fault in 0..faults {
         // What is open has more bytes soon than it may.
         let of_proxy = 1 + random.below(2_000_000);
@@ -101,8 +90,7 @@ fn disks_that_are_full_again_and_again_lose_nothing() {
         limit_files(&storing, None);
         std::thread::sleep(Duration::from_millis(random.below(60)));
     }
-    writer.0.kill().unwrap();
-    writer.0.wait().unwrap();
+    writer.kill();
     drop(reading);
     drop(storing);
     let sent = sequences(&folders.rings);
@@ -157,7 +145,7 @@ fn damage(path: &Path, random: &mut Random) -> String {
 
 #[test]
 fn random_damage_of_a_spool_costs_what_the_audit_names_and_no_more() {
-    let faults = setting("WHIT_LOG_FAULTS", 5);
+    let faults = setting("WHIT_LOG_FAULTS", share(25) as u64);
     let (seed, mut random) = random();
     let (mut harmless, mut lost_in_all) = (0, 0);
     for round in 0..faults {

@@ -8,19 +8,17 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::common::talk::{Client, c_client, rust_client};
-use crate::common::{Folders, ROLE, Running, drain, folders, start};
+use crate::common::{Folders, ROLE, drain, folders, start};
+use log_store::audit::Audit;
 use log_proxy::Proxy;
 use log_proxy::Spool;
-use log_store::audit::Audit;
 use log_format::{
     FileRotation, FileSink, JsonFormat, LogRecord, LogSink, LogZone, RecordFormat, TextFormat,
     write_message,
 };
-use log_proxy::{Proxy, Spool};
-use log_store::audit::Audit;
 use logring::LogLevel;
 
 /// Plays a role that only the tests of this file have; gives whether it is one of them.
@@ -117,12 +115,12 @@ fn goes_where_its_levels_say(folders: &Folders, mut client: Client) {
     client.ask("levels 4 3", "set");
     client.ask("log 10", "logged");
     client.ask("debug 5", "logged");
-    client.ask("flush 3 10000", "flush 1");
+    client.ask("flush 3 300000", "flush 1");
     assert_eq!(levels_of(&file), counts(5, 10));
     assert_eq!(levels_in_store(folders), counts(0, 10));
     // Nothing but what is left out: it is acknowledged all the same.
     client.ask("debug 3", "logged");
-    client.ask("flush 3 10000", "flush 1");
+    client.ask("flush 3 300000", "flush 1");
     assert_eq!(levels_of(&file), counts(8, 10));
     drop(proxy.stop());
     client.ask("levels 3 4", "set");
@@ -130,7 +128,7 @@ fn goes_where_its_levels_say(folders: &Folders, mut client: Client) {
     client.ask("log 1", "logged");
     client.ask("levels 4 4", "set");
     let proxy = start();
-    client.ask("flush 3 10000", "flush 1");
+    client.ask("flush 3 300000", "flush 1");
     client.end();
     let mut proxy = proxy.stop();
     drain(&mut proxy, &folders.rings);
@@ -170,10 +168,10 @@ fn without_a_central_server_outputs_have_everything() {
     let mut client = rust_client(&folders.rings);
     client.wait("state 1 0");
     client.ask("log 100", "logged");
-    client.ask("flush 1 10000", "flush 1");
+    client.ask("flush 1 300000", "flush 1");
     assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 100);
     client.ask("log 1", "logged");
-    client.ask("flush 2 10000", "flush 1");
+    client.ask("flush 2 300000", "flush 1");
     client.ask("flush 3 50", "flush 0");
     client.ask("counts", "counts 101 0");
     client.end();
@@ -207,8 +205,7 @@ fn threads_are_in_the_order_of_time() {
         let mut proxy = without_central(&folders.rings);
         proxy.add_output("file", file_sink(&file, Box::<JsonFormat>::default()));
         let proxy = background(proxy);
-        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "outputs::threads_are_in_the_order_of_time", "--nocapture"]);
+        let mut command = testkit::own_test("outputs::threads_are_in_the_order_of_time");
         command.env(ROLE, folders.rings.display().to_string());
         assert!(command.output().unwrap().status.success());
         let mut proxy = proxy.stop();
@@ -276,14 +273,6 @@ fn ask_and_wait(client: &mut Client, what: &str, answer: &str, state: &str) {
     }
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(20), "{what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
 /// In place of a central server an output that fails loses nothing: rings wait for it.
 #[test]
 fn rings_wait_for_an_output_that_is_all_there_is() {
@@ -294,13 +283,13 @@ fn rings_wait_for_an_output_that_is_all_there_is() {
     let proxy = background(proxy);
     let mut client = rust_client(&folders.rings);
     client.ask("log 10", "logged");
-    client.ask("flush 1 10000", "flush 1");
+    client.ask("flush 1 300000", "flush 1");
     sink.fails.store(true, Ordering::Release);
     client.ask("log 10", "logged");
     ask_and_wait(&mut client, "flush 1 200", "flush 0", "state 5 0");
     client.ask("log 1000", "logged");
     sink.fails.store(false, Ordering::Release);
-    ask_and_wait(&mut client, "flush 1 10000", "flush 1", "state 1 0");
+    ask_and_wait(&mut client, "flush 1 300000", "flush 1", "state 1 0");
     client.end();
     let mut proxy = proxy.stop();
     drain(&mut proxy, &folders.rings);
@@ -323,14 +312,14 @@ fn an_output_that_fails_does_not_hold_the_central_server_up() {
     client.wait("state 2 0");
     sink.fails.store(true, Ordering::Release);
     client.ask("log 10", "logged");
-    ask_and_wait(&mut client, "flush 3 10000", "flush 1", "state 4 0");
+    ask_and_wait(&mut client, "flush 3 300000", "flush 1", "state 4 0");
     client.ask("log 1000", "logged");
-    client.ask("flush 3 10000", "flush 1");
+    client.ask("flush 3 300000", "flush 1");
     sink.fails.store(false, Ordering::Release);
     client.wait("state 2 0");
     client.ask("log 1", "logged");
-    client.ask("flush 3 10000", "flush 1");
-    wait_until("the last record", || {
+    client.ask("flush 3 300000", "flush 1");
+    testkit::wait_until("the last record", || {
         sink.delivered.lock().unwrap().last().is_some_and(|text| text == "0")
     });
     client.end();
@@ -352,12 +341,12 @@ fn a_killed_proxy_without_a_central_server_loses_nothing() {
     let folders = folders();
     let file = folders.all.path().join("file");
     let role = format!("outputs|{}|{}", folders.rings.display(), file.display());
-    let writer = Running(start(&format!("write|{}|2|0", folders.rings.display())));
+    let writer = start(&format!("write|{}|2|0", folders.rings.display()));
     for kill in 0..20 {
-        let proxy = Running(start(&role));
+        let proxy = start(&role);
         let bytes = || file.metadata().map_or(0, |facts| facts.len());
         let before = bytes();
-        wait_until("the file grows", || bytes() > before + kill * 1000);
+        testkit::wait_until("the file grows", || bytes() > before + kill * 1000);
         drop(proxy);
     }
     drop(writer);

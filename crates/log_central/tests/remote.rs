@@ -7,9 +7,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::common::{Folders, Running, central, drain, folders, proxy, start};
+use crate::common::{Deadline, Folders, PATIENCE, central, drain, folders, proxy, start};
 use connection::Address;
 use log_central::Central;
 use log_protocol::frame::{FrameKind, Head};
@@ -48,8 +48,7 @@ fn now_ns() -> u64 {
 fn ask(folders: &Folders, query: &RemoteQuery) -> RemoteAnswer {
     let hello = Hello { role: PeerRole::Admin, proxy: [0; 16], host: String::new() };
     let address = Address::Unix(folders.socket.clone());
-    let (reader, mut writer) =
-        greet_server(&address, Duration::from_secs(10), None, None, &hello).unwrap();
+    let (reader, mut writer) = greet_server(&address, PATIENCE, None, None, &hello).unwrap();
     RemoteAnswer::ask(reader, &mut writer, query).unwrap()
 }
 
@@ -90,8 +89,8 @@ fn filled() -> (Folders, Central) {
     let folders = folders();
     let central = central(&folders.store, &folders.socket);
     let mut proxy = proxy(&folders.rings, &folders.spool, &folders.socket);
-    let mut writer = Running(start(&format!("write|{}|3|20000", folders.rings.display())));
-    while writer.0.try_wait().unwrap().is_none() {
+    let mut writer = start(&format!("write|{}|3|20000", folders.rings.display()));
+    while writer.try_wait().unwrap().is_none() {
         if !proxy.round() {
             proxy.wait(Duration::from_millis(1));
         }
@@ -163,32 +162,36 @@ impl Drop for Carrying {
     }
 }
 
+/// In units of the time between two records, which grows as the machine is busier.
 #[test]
-fn a_record_is_shown_within_50_ms() {
+fn a_record_is_shown_soon_after_it_was_written() {
     let folders = folders();
     let central = central(&folders.store, &folders.socket);
     let carrying = Carrying::begin(&folders);
-    let _ticker = Running(start(&format!("tick|{}|7", folders.rings.display())));
+    let _ticker = start(&format!("tick|{}|7", folders.rings.display()));
     let query = RemoteQuery { follows: true, newest: Some(0), ..RemoteQuery::default() };
     let mut answer = ask(&folders, &query);
-    let mut delays: Vec<u64> = Vec::new();
-    let deadline = Instant::now() + Duration::from_secs(15);
-    while delays.len() < 300 && Instant::now() < deadline {
+    let (mut delays, mut pauses, mut last) = (Vec::new(), Vec::new(), None);
+    let deadline = Deadline::default();
+    while delays.len() < 300 {
+        assert!(deadline.is_ahead(), "{} records", delays.len());
         let part = answer.next(&mut |item| {
             if let Some(word) = item.record.payload.first_chunk() {
-                delays.push(now_ns().saturating_sub(u64::from_le_bytes(*word)));
+                let written = u64::from_le_bytes(*word);
+                delays.push(now_ns().saturating_sub(written));
+                pauses.extend(last.replace(written).map(|last| written.saturating_sub(last)));
             }
             ControlFlow::Continue(())
         });
         part.unwrap();
     }
-    assert!(delays.len() >= 50, "{}", delays.len());
-    delays.sort_unstable();
-    let at = |part: usize| delays[delays.len() * part / 100] as f64 / 1e6;
-    let worst = at(99);
-    println!("shown after {:.1} ms (p50), {:.1} ms (p90), {worst:.1} ms (p99)", at(50), at(90));
-    // On cores that others use, single records may wait for a turn; half of them do not.
-    assert!(at(50) < 50.0, "{} records: half of them after {:.1} ms", delays.len(), at(50));
+    let median = |times: &mut Vec<u64>| {
+        times.sort_unstable();
+        times[times.len() / 2] as f64 / 1e6
+    };
+    let (delay, pause) = (median(&mut delays), median(&mut pauses));
+    println!("shown after {delay:.1} ms, written every {pause:.1} ms (medians)");
+    assert!(delay < 7.0 * pause, "shown after {delay:.1} ms, written every {pause:.1} ms");
     drop(carrying);
     central.stop();
 }
@@ -198,15 +201,20 @@ fn a_level_that_is_set_at_the_centre_is_followed_by_a_running_program() {
     let folders = folders();
     let central = central(&folders.store, &folders.socket);
     let carrying = Carrying::begin(&folders);
-    let _ticker = Running(start(&format!("tick|{}|2", folders.rings.display())));
+    let _ticker = start(&format!("tick|{}|2", folders.rings.display()));
     let query = RemoteQuery { follows: true, newest: Some(0), ..RemoteQuery::default() };
     let mut answer = ask(&folders, &query);
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Deadline::default();
+    // Counts INFO since the last DEBUG, and DEBUG.
     let mut next = |counts: &mut [u32; 2]| {
-        assert!(Instant::now() < deadline, "{counts:?}");
+        assert!(deadline.is_ahead(), "{counts:?}");
         let part = answer.next(&mut |item| {
             let level = item.record.flags & 0x0F;
-            counts[usize::from(level == LogLevel::Debug.number())] += 1;
+            if level == LogLevel::Debug.number() {
+                *counts = [0, counts[1] + 1];
+            } else {
+                counts[0] += 1;
+            }
             ControlFlow::Continue(())
         });
         part.unwrap();
@@ -220,13 +228,11 @@ fn a_level_that_is_set_at_the_centre_is_followed_by_a_running_program() {
     while counts[1] < 100 {
         next(&mut counts);
     }
-    // What was logged before the level was set again may still be on its way.
+    // What was logged before the level was set again may still be on its way; then DEBUG is off.
     set_level(&folders, LogLevel::Info.number());
-    counts = [0, 0];
     while counts[0] < 100 {
         next(&mut counts);
     }
-    assert!(counts[1] < 90, "DEBUG is off again: {counts:?}");
     drop(carrying);
     central.stop();
 }
@@ -234,8 +240,7 @@ fn a_level_that_is_set_at_the_centre_is_followed_by_a_running_program() {
 fn set_level(folders: &Folders, level: u8) {
     let hello = Hello { role: PeerRole::Admin, proxy: [0; 16], host: String::new() };
     let address = Address::Unix(folders.socket.clone());
-    let (mut reader, mut writer) =
-        greet_server(&address, Duration::from_secs(10), None, None, &hello).unwrap();
+    let (mut reader, mut writer) = greet_server(&address, PATIENCE, None, None, &hello).unwrap();
     let order = LevelOrder {
         logger: "tick.*".into(),
         process: "ticker".into(),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::common::talk::{Client, c_client, rust_client, start_central, start_proxy};
-use crate::common::{Folders, Running, folders, start};
+use crate::common::{Folders, folders, pump, start};
 use log_protocol::frame::{FrameKind, Head};
 
 /// Plays a role that only the tests of this file have; gives whether it is one of them.
@@ -25,11 +25,11 @@ pub(crate) fn play(role: &[&str]) -> bool {
     true
 }
 
-/// A proxy that looks at nothing by itself for a minute.
+/// A proxy that looks at nothing by itself for an hour.
 fn run_sleepy_proxy(mut proxy: log_proxy::Proxy) {
     loop {
         if !proxy.round() {
-            proxy.wait(Duration::from_secs(60));
+            proxy.wait(Duration::from_secs(3600));
         }
     }
 }
@@ -40,7 +40,8 @@ fn a_proxy_without_work_sleeps() {
     let folders = folders();
     let central = crate::common::central(&folders.store, &folders.socket);
     let mut proxy = crate::common::proxy(&folders.rings, &folders.spool, &folders.socket);
-    let mut rounds = |ms: u64| {
+    // Looks, and how many sleeps of so many milliseconds fit into the time that they took.
+    let rounds = |proxy: &mut logcarry::proxy::Proxy, ms: u64, sleep_ms: u128| {
         let (begin, mut count) = (Instant::now(), 0);
         while begin.elapsed() < Duration::from_millis(ms) {
             count += 1;
@@ -48,39 +49,40 @@ fn a_proxy_without_work_sleeps() {
                 proxy.wait(Duration::from_millis(30));
             }
         }
-        count
+        (count, begin.elapsed().as_millis() / sleep_ms)
     };
-    // Connecting, and the first looks.
-    rounds(500);
-    let without_rings = rounds(2000);
-    assert!(without_rings <= 5, "{without_rings}");
+    pump(&mut proxy, "it connects", |proxy| proxy.counters().connections > 0);
+    rounds(&mut proxy, 500, 1);
+    let (without_rings, sleeps) = rounds(&mut proxy, 2000, 1000);
+    assert!(without_rings <= sleeps + 3, "{without_rings} looks, {sleeps} sleeps");
     let mut client = rust_client(&folders.rings);
     client.ask("log 1", "logged");
-    rounds(500);
-    let with_rings = rounds(1500);
-    assert!(with_rings <= 1500 / 30 + 10, "{with_rings}");
+    pump(&mut proxy, "the record", |proxy| proxy.counters().records > 0);
+    rounds(&mut proxy, 500, 1);
+    let (with_rings, sleeps) = rounds(&mut proxy, 1500, 30);
+    assert!(with_rings <= sleeps + 10, "{with_rings} looks, {sleeps} sleeps");
     client.end();
     central.stop();
 }
 
-/// New files, errors, a flush and acknowledgements end a sleep of a minute.
+/// New files, errors, a flush and acknowledgements end a sleep of an hour.
 #[test]
 fn a_proxy_that_sleeps_is_woken() {
     let folders = folders();
     let _central = start_central(&folders);
     let Folders { rings, spool, socket, .. } = &folders;
     let role = format!("sleepy|{}|{}|{}", rings.display(), spool.display(), socket.display());
-    let _proxy = Running(start(&role));
+    let _proxy = start(&role);
     for is_c in [false, true] {
         let client = if is_c { c_client(&folders) } else { Some(rust_client(&folders.rings)) };
         let Some(mut client) = client else { return };
         client.wait("state 2 0");
         for _ in 0..5 {
             client.ask("log 1", "logged");
-            client.ask("flush 2 10000", "flush 1");
-            client.ask("flush 3 10000", "flush 1");
-            client.ask("sync 3 10000", "flush 1");
-            client.ask("flush 1 10000", "flush 1");
+            client.ask("flush 2 300000", "flush 1");
+            client.ask("flush 3 300000", "flush 1");
+            client.ask("sync 3 300000", "flush 1");
+            client.ask("flush 1 300000", "flush 1");
         }
         client.end();
     }
@@ -93,24 +95,24 @@ fn is_told(client: &mut Client, folders: &Folders) {
     client.ask("flush 1 20", "flush 0");
     let proxy = start_proxy(folders);
     client.wait("state 3 0");
-    client.ask("flush 1 10000", "flush 1");
+    client.ask("flush 1 300000", "flush 1");
     // The proxy syncs for no other reason here.
-    client.ask("flush 2 10000", "flush 1");
+    client.ask("flush 2 300000", "flush 1");
     client.ask("flush 3 50", "flush 0");
     let central = start_central(folders);
     client.wait("state 2 0");
-    client.ask("flush 3 10000", "flush 1");
-    client.ask("flush 2 10000", "flush 1");
-    client.ask("sync 3 10000", "flush 1");
+    client.ask("flush 3 300000", "flush 1");
+    client.ask("flush 2 300000", "flush 1");
+    client.ask("sync 3 300000", "flush 1");
     drop(central);
     let said = client.wait("state 3 0").pop().unwrap();
     assert!(said.len() > "state 3 0 ".len(), "why: {said:?}");
     client.ask("sync 3 50", "flush 0");
-    client.ask("sync 2 10000", "flush 1");
+    client.ask("sync 2 300000", "flush 1");
     let central = start_central(folders);
     client.wait("state 2 0");
-    client.ask("flush 3 10000", "flush 1");
-    let pid = proxy.0.id();
+    client.ask("flush 3 300000", "flush 1");
+    let pid = proxy.id();
     drop(proxy);
     let said = client.wait("state 7 0").pop().unwrap();
     assert_eq!(said, format!("state 7 0 the consumer (process {pid}) is gone"));
@@ -118,7 +120,7 @@ fn is_told(client: &mut Client, folders: &Folders) {
     client.ask("flush 1 20", "flush 0");
     let proxy = start_proxy(folders);
     client.wait("state 2 0");
-    client.ask("flush 3 10000", "flush 1");
+    client.ask("flush 3 300000", "flush 1");
     drop((proxy, central));
 }
 
@@ -167,7 +169,7 @@ fn a_server_that_acknowledges_at_once_does_not_wait_for_its_commit() {
     let mut client = rust_client(&folders.rings);
     client.wait("state 2 0");
     client.ask("log 1000", "logged");
-    client.ask("flush 3 10000", "flush 1");
+    client.ask("flush 3 300000", "flush 1");
     assert_eq!(central.counters().commits, 0);
     client.end();
     drop(proxy);
@@ -208,13 +210,13 @@ fn clients_are_told_what_cannot_be_delivered() {
         };
         client.ask("log 1000", "logged");
         let proxy = start_proxy(&folders);
-        client.ask("flush 1 10000", "flush 1");
+        client.ask("flush 1 300000", "flush 1");
         drop(proxy);
         let head = damage(&folders.spool);
         let (proxy, central) = (start_proxy(&folders), start_central(&folders));
         let range = format!("range {} 5 {} {}", head.stream.ring, head.first, head.next - 1);
         client.wait(&range);
-        client.ask("flush 3 10000", "flush 1");
+        client.ask("flush 3 300000", "flush 1");
         drop((proxy, central));
         client.end();
     }

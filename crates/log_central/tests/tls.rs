@@ -3,17 +3,16 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::common::{Folders, Running, drain, folders, held, settings, start};
-use connection::Address;
-use connection::{ClientTls, ServerTls};
+use crate::common::{Folders, PATIENCE, drain, folders, held, pump_to_end, settings, start};
 use log_central::{AdmissionLimits, Central, CentralSettings};
 use log_protocol::handshake::{Hello, PeerRole, greet_server};
-use log_protocol::parse_address;
-use log_proxy::Spool;
 use log_proxy::{Proxy, ProxySettings};
+use log_proxy::Spool;
 use log_store::{Retention, Store, StoreSettings};
+use connection::{ClientTls, ServerTls};
+use log_protocol::parse_address;
 use testkit::Authority;
 
 /// A server on a port of its own; its address.
@@ -41,19 +40,15 @@ fn serve(folders: &Folders, tls: Option<&ServerTls>, secret: Option<&[u8]>) -> (
 /// Greets a server as an administrator; why it fails.
 fn greet(address: &Address, tls: Option<&ClientTls>, secret: Option<&[u8]>) -> Option<String> {
     let hello = Hello { role: PeerRole::Admin, proxy: [0; 16], host: String::new() };
-    let greeted = greet_server(address, Duration::from_secs(10), tls, secret, &hello);
+    let greeted = greet_server(address, PATIENCE, tls, secret, &hello);
     greeted.err().map(|error| error.to_string())
 }
 
 /// Waits until the server has said this.
 fn said(central: &Central, part: &str) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    let mut all = Vec::new();
-    while !all.iter().any(|text: &String| text.contains(part)) {
-        all.extend(central.take_messages());
-        assert!(Instant::now() < deadline, "{part}: {all:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    testkit::wait_until(part, || {
+        central.take_messages().iter().any(|text: &String| text.contains(part))
+    });
 }
 
 fn server(folder: &Path, client_authority: Option<&Path>) -> ServerTls {
@@ -81,14 +76,8 @@ fn records_go_over_tls_with_certificates_of_both_sides_and_a_secret() {
         Spool::open(&folders.spool, 1 << 30, log_protocol::auth::random().unwrap()).unwrap();
     let mut proxy = Proxy::new(settings, spool);
     // Some 15 MB: more than all buffers on the way.
-    let mut writer = Running(start(&format!("write|{}|2|100000", folders.rings.display())));
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while writer.0.try_wait().unwrap().is_none() {
-        if !proxy.round() {
-            proxy.wait(Duration::from_millis(1));
-        }
-        assert!(Instant::now() < deadline, "{:?}", proxy.counters());
-    }
+    let mut writer = start(&format!("write|{}|2|100000", folders.rings.display()));
+    pump_to_end(&mut proxy, &mut writer);
     drain(&mut proxy, &folders.rings);
     assert_eq!(proxy.counters().connections, 1);
     central.stop();

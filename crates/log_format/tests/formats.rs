@@ -1,7 +1,7 @@
 //! Messages and outputs beside others: printf-style messages beside the C library's `snprintf`,
 //! `{}`-style ones beside Rust's `format!`, syslog beside the grammar of RFC 5424, ACS XML beside
 //! Python's parser.  Formats and values are random; a failure prints its seed, which
-//! `WHIT_LOG_SEED` sets; `WHIT_LOG_CASES` sets their number.
+//! `WHIT_SEED` sets; `WHIT_LOG_CASES` sets their number.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
@@ -14,14 +14,14 @@ use log_format::{
 };
 use logring::abi::{self, entry, kind, padded};
 use logring::{ArgumentType, Dictionary, LogLevel, RecordIterator, encode_entry};
-use testkit::Random;
-
-fn setting(name: &str, usual: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-}
+use testkit::{Random, setting, share};
 
 fn seed() -> u64 {
-    setting("WHIT_LOG_SEED", u64::from(std::process::id()))
+    testkit::seed(20_261_123)
+}
+
+fn cases() -> u64 {
+    setting("WHIT_LOG_CASES", share(20_000) as u64)
 }
 
 /// An argument.
@@ -278,7 +278,7 @@ fn c_text(format: &str, values: &[Value]) -> Vec<u8> {
 
 #[test]
 fn printf_messages_are_those_of_snprintf() {
-    let (seed, cases) = (seed(), setting("WHIT_LOG_CASES", 20_000));
+    let (seed, cases) = (seed(), cases());
     let mut random = Random::from_seed(seed);
     for case in 0..cases {
         let (mut format, mut values, mut expected) = (String::new(), Vec::new(), Vec::new());
@@ -346,7 +346,7 @@ macro_rules! beside_floats {
 
 #[test]
 fn brace_messages_are_those_of_format() {
-    let (seed, cases) = (seed(), setting("WHIT_LOG_CASES", 20_000) / 10);
+    let (seed, cases) = (seed(), cases() / 10);
     let mut random = Random::from_seed(seed);
     for case in 0..cases {
         let (number, real, words) = (integer(&mut random), float(&mut random), text(&mut random));
@@ -445,7 +445,7 @@ fn python(program: &str, input: &[u8]) -> Option<String> {
 
 fn calls() -> Vec<Call> {
     let mut random = Random::from_seed(seed());
-    (0..setting("WHIT_LOG_CASES", 20_000) / 20).map(|_| any_call(&mut random)).collect()
+    (0..cases() / 20).map(|_| any_call(&mut random)).collect()
 }
 
 fn written(format: &mut dyn RecordFormat, calls: &[Call]) -> Vec<u8> {

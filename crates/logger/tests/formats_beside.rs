@@ -1,7 +1,8 @@
 //! Messages of the clients beside those of the languages: programs in C, C++ and Rust log a value and
 //! print it, by `snprintf`, {fmt} and `format!`; `log_format` must make the same text of the record.
 //!
-//! Formats and values of C and C++ are random; `WHIT_LOG_SEED` sets another seed than the usual one.
+//! Formats and values of C and C++ are random: 500 and 140 in a short run, 2500 and 700 in a long one.
+//! `WHIT_SEED` sets another seed than the usual one.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
@@ -13,7 +14,7 @@ use crate::reading::folder;
 use log_format::{LogRecord, RecordOrigin, write_message};
 use logger::{LogConfig, LogLevel, Logger, log_info};
 use logring::{Batch, ProcessFile, RingDirectory, RingReader, abi};
-use testkit::Random;
+use testkit::{Random, share};
 
 /// The messages in a folder of one thread, in their order.
 fn messages(folder: &Path) -> Vec<Vec<u8>> {
@@ -39,11 +40,6 @@ fn messages(folder: &Path) -> Vec<Vec<u8>> {
         }
     }
     found
-}
-
-fn seed() -> u64 {
-    let given = std::env::var("WHIT_LOG_SEED").ok().and_then(|text| text.parse().ok());
-    given.unwrap_or(20_261_123)
 }
 
 /// Compiles a program that logs and prints each case, runs it, and compares.
@@ -280,9 +276,9 @@ fn printf_messages_are_those_of_snprintf() {
     if !testkit::is_installed("the C client", "cc") {
         return;
     }
-    let seed = seed();
+    let seed = testkit::seed(20_261_123);
     let mut random = Random::from_seed(seed);
-    let mut cases: Vec<String> = (0..2500).map(|_| c_case(&mut random)).collect();
+    let mut cases: Vec<String> = (0..share(2500)).map(|_| c_case(&mut random)).collect();
     cases.extend(
         [
             r#""%2$s %1$s", "one", "two""#,
@@ -358,9 +354,9 @@ fn cpp_messages_are_those_of_fmt() {
     if !has_fmt || !testkit::is_installed("the C++ client", "c++") {
         return testkit::skip("messages of C++", "{fmt} (Debian: libfmt-dev) or c++ is missing");
     }
-    let seed = seed();
+    let seed = testkit::seed(20_261_123);
     let mut random = Random::from_seed(seed);
-    let mut cases: Vec<String> = (0..700).map(|_| cpp_case(&mut random)).collect();
+    let mut cases: Vec<String> = (0..share(700)).map(|_| cpp_case(&mut random)).collect();
     cases.extend(
         [
             r#""{} {} {}", 0.1f, 1e16, 1e-5"#,

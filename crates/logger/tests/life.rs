@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -21,9 +21,11 @@ use logger::{
 };
 use logring::{Batch, Doorbell, ProcessFile, RingDirectory, SiteRole, abi};
 use reading::{
-    Found, Read, assert_all_completed, assert_throttled, folder, numbers, read_folder, read_more,
-    read_ring,
+    Found, Read, TimeSpan, assert_all_completed, assert_throttled, folder, numbers, read_folder,
+    read_more, read_ring,
 };
+
+use testkit::{PATIENCE, Running, own_test};
 
 mod reading;
 
@@ -31,14 +33,9 @@ const ROLE: &str = "WHIT_LOG_ROLE";
 const FOLDER: &str = "WHIT_LOG_FOLDER";
 
 /// Starts this program again, in a role.
-fn start(role: &str, folder: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["child", "--exact", "--nocapture", "--test-threads=1"])
-        .env(ROLE, role)
-        .env(FOLDER, folder)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap()
+fn start(role: &str, folder: &Path) -> Running {
+    let mut command = own_test("child");
+    Running::start(command.env(ROLE, role).env(FOLDER, folder).stdout(Stdio::piped()))
 }
 
 /// Runs a role to its end; gives what it printed.
@@ -46,7 +43,7 @@ fn run(role: &str, folder: &Path) -> String {
     let mut child = start(role, folder);
     let mut said = String::new();
     child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(child.wait().unwrap().success(), "{role}: {said}");
+    assert!(child.ended().success(), "{role}: {said}");
     said
 }
 
@@ -98,7 +95,7 @@ fn child() {
         "error" => {
             let log = started(config(&folder));
             println!("ready");
-            std::thread::sleep(Duration::from_millis(300));
+            testkit::wait_until("the consumer sleeps soon", || folder.join("go").exists());
             log_error!(log, "{}", 1);
         }
         "level" => {
@@ -384,10 +381,7 @@ fn throttle(folder: &Path) {
 fn exec(folder: &Path) {
     use std::os::unix::process::CommandExt as _;
     log_info!(started(config(folder)), "{} before exec", 1);
-    let error = Command::new(std::env::current_exe().unwrap())
-        .args(["child", "--exact", "--nocapture", "--test-threads=1"])
-        .env(ROLE, "exec-2")
-        .exec();
+    let error = own_test("child").env(ROLE, "exec-2").exec();
     panic!("{error}");
 }
 
@@ -483,6 +477,7 @@ fn tmpfs(folder: &Path) {
 #[test]
 fn all_kinds_of_calls_are_found_as_they_were_made() {
     let folder = folder();
+    let times = TimeSpan::begin();
     run("everything", folder.path());
     let found = read_folder(folder.path());
     assert!(found.faults.is_empty() && found.missing == 0, "{found:?}");
@@ -513,23 +508,21 @@ fn all_kinds_of_calls_are_found_as_they_were_made() {
     assert_eq!(of("limited {}").len(), 3);
     let generic: Vec<&str> = of("generic {}").iter().map(|one| one.values[0].as_str()).collect();
     assert_eq!(generic, ["7", "seven", "8"]);
-    let now_ns = logring::clock::realtime_ns();
-    assert!(found.records.iter().all(|one| one.realtime_ns.abs_diff(now_ns) < 10_000_000_000));
+    assert!(found.records.iter().all(|one| times.contains(one.realtime_ns)));
     assert!(found.records.is_sorted_by_key(|one| (one.ring, one.sequence)));
 }
 
 #[test]
 fn what_was_completed_before_a_kill_is_found_once() {
     let mut random = testkit::Random::from_seed(20_261_122);
-    for round in 0..40 {
+    for round in 0..testkit::share(40) {
         let folder = folder();
         let mut child = start("endless", folder.path());
         let mut line = String::new();
         let mut said = BufReader::new(child.stdout.take().unwrap());
         while !line.contains("ready") && said.read_line(&mut line).unwrap() > 0 {}
         std::thread::sleep(Duration::from_micros(random.below(20_000)));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        child.kill();
         assert_all_completed(folder.path(), round);
     }
 }
@@ -719,16 +712,17 @@ fn an_error_wakes_a_consumer_and_levels_are_set_from_outside() {
         (child, said)
     };
     let (mut child, _said) = ready("error");
-    let begin = std::time::Instant::now();
-    bell.sleep(bell.number(), 60_000_000_000);
-    assert!(begin.elapsed() < Duration::from_secs(50));
-    child.wait().unwrap();
+    let number = bell.number();
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    bell.sleep(number, PATIENCE.as_nanos() as u64);
+    assert_ne!(bell.number(), number, "nobody rang");
+    child.ended();
 
     let (mut child, _said) = ready("level");
     for path in RingDirectory::scan(folder.path()).unwrap().processes {
         ProcessFile::open(&path).unwrap().set_levels(0, 2, 99).unwrap();
     }
-    assert!(child.wait().unwrap().success());
+    assert!(child.ended().success());
     let found = read_folder(folder.path());
     assert!(found.records.iter().any(|one| one.format == "{} now"));
 }

@@ -1,14 +1,14 @@
 //! The arithmetic of targets: equal to Perl's Math::BigFloat, digit by digit, on random expressions.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use poll::Decimal;
 use poll::target::Arithmetic;
-use testkit::{Random, skip};
+use testkit::{Random, share, skip};
 
 const SEED: u64 = 40;
+/// In a long run; a short one has a fifth of them.
 const CASES: usize = 3_000;
 
 /// An expression in Perl over BigFloats, and in a target's language.
@@ -80,7 +80,7 @@ fn results_are_those_of_bigfloat() {
         return;
     }
     let mut random = Random::from_seed(SEED);
-    let pairs: Vec<Pair> = (0..CASES).map(|_| expression(&mut random, 3)).collect();
+    let pairs: Vec<Pair> = (0..share(CASES)).map(|_| expression(&mut random, 3)).collect();
     let mut program = String::from(
         "use Math::BigFloat; sub N { Math::BigFloat->new($_[0]) }\n\
          sub show { my ($exact, $whole) = ($_[0], N($_[0])); $whole->ffround(0); \
@@ -89,17 +89,9 @@ fn results_are_those_of_bigfloat() {
     for pair in &pairs {
         writeln!(program, "show(eval {{ {} }});", pair.theirs).expect("a string");
     }
-    let mut child = Command::new("perl")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("perl runs");
-    let mut input = child.stdin.take().expect("its input");
-    input.write_all(program.as_bytes()).expect("written");
-    drop(input);
-    let output = child.wait_with_output().expect("perl ends");
+    let output = testkit::run_on(&mut Command::new("perl"), program.as_bytes());
     let theirs = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(theirs.lines().count(), CASES);
+    assert_eq!(theirs.lines().count(), pairs.len());
     let mut finite = 0;
     for (pair, theirs) in pairs.iter().zip(theirs.lines()) {
         let parsed = Arithmetic::parse(&pair.ours).expect("an expression");
@@ -113,5 +105,5 @@ fn results_are_those_of_bigfloat() {
         let ours = format!("{value} {}", value.rounded());
         assert_eq!(ours, theirs, "seed {SEED}: {}", pair.ours);
     }
-    assert!(finite > CASES * 9 / 10, "{finite} of {CASES} have a value");
+    assert!(finite > pairs.len() * 9 / 10, "{finite} of {} have a value", pairs.len());
 }

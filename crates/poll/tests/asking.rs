@@ -125,7 +125,8 @@ fn a_dead_device_delays_no_answers_time() {
     let ms = || i64::try_from(begun.elapsed().as_millis()).unwrap();
     let answers = asker.ask(&config, &ms, &mut |_| {});
     assert!(is_full(&answers[1]) && answers[0].values == [None, None], "{answers:?}");
-    assert!(answers[1].time_s < 300 && answers[0].time_s >= 600, "{answers:?}");
+    // The other has its time long before the two tries of 0.3 s end.
+    assert!(answers[0].time_s >= 600 && answers[1].time_s + 200 < answers[0].time_s, "{answers:?}");
 }
 
 #[test]

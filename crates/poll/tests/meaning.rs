@@ -14,11 +14,12 @@ use std::path::Path;
 use std::process::Command;
 
 use poll::{Config, LoadEnvironment};
-use testkit::{Random, skip};
+use testkit::{Random, share, skip};
 
 use write::Writer;
 
 const SEED: u64 = 15;
+/// In a long run; a short one has a fifth of them.
 const CASES: usize = 400;
 
 /// What is printed of each file by MRTG's library.
@@ -124,18 +125,18 @@ fn compare(seed: u64, cases: usize, odd: usize, write: impl Fn(&mut Writer)) {
 #[test]
 fn targets_mean_what_they_mean_to_mrtg() {
     // Arithmetic of texts differs in a few: `x`, `xor`, and comparisons that are false.
-    compare(SEED, CASES, CASES / 25, Writer::targets);
+    compare(SEED, share(CASES), share(CASES) / 25, Writer::targets);
 }
 
 #[test]
 fn lines_mean_what_they_mean_to_mrtg() {
-    compare(SEED + 1, CASES, 0, Writer::lines);
+    compare(SEED + 1, share(CASES), 0, Writer::lines);
 }
 
 #[test]
 fn targets_with_typos_mean_what_they_mean_to_mrtg() {
     // What Perl makes of some texts is odd: `1.3.` before a query is a text.
-    compare(SEED + 2, CASES, CASES / 25, Writer::mistyped_targets);
+    compare(SEED + 2, share(CASES), share(CASES) / 25, Writer::mistyped_targets);
 }
 
 /// Names of objects that MRTG knows without `LoadMIBs` are known, with the same numbers.

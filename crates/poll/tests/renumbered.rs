@@ -9,7 +9,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::common::{now_ns, pass};
+use crate::common::set_clock::{alone, now_ns, pass};
+use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use poll::ask::MergingAsker;
 use poll::round::{RoundSettings, Rounds};
 use poll::{Config, LoadEnvironment};
@@ -127,6 +128,7 @@ fn interfaces_are_followed_as_by_mrtg() {
     if !is_installed("mrtg", "mrtg") {
         return;
     }
+    let _alone = alone();
     let mut agent = Agent::bind(0).unwrap();
     agent.add(Agent::address(0), AgentDevice::new(mib(ROUNDS[0])));
     let agent = AgentThread::start(agent, now_ns).unwrap();

@@ -4,9 +4,10 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use crate::common::{now_ns, pass};
+use crate::common::set_clock::{alone, now_ns, pass};
+use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use poll::ask::MergingAsker;
 use poll::log_file::LogFiles;
 use poll::round::{RoundReport, RoundSettings, Rounds};
@@ -19,12 +20,6 @@ use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 /// When rounds begin: a multiple of every step.
 const BEGIN_S: i64 = 1_699_920_000;
 const STEP_S: u64 = 300;
-
-/// One test at a time: they share the clock.
-fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A device, its configuration and what is kept from round to round.
 struct Site {

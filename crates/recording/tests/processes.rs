@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use recording::{ReadOutcome, Reader, Writer, WriterOptions};
 use sample::Snapshot;
+use testkit::{Running, own_test};
 
 use crate::recording::support::{
     DEFS, Random, difference, machine, machine_sample, meta, read_all,
@@ -24,14 +25,14 @@ use crate::recording::support::{
 /// Says to the test that it is to be the recorder, and where.
 const FOLDER: &str = "WHIT_TEST_KILLED_IN";
 
-/// Kills; enough to hit every step now and then, few enough for every day.
-const KILLS: u64 = 25;
+/// Kills of a long run, enough to hit every step now and then; a short one has a fifth.
+const KILLS: usize = 100;
 
 fn recorder(folder: &Path) {
     let done = std::fs::File::create(folder.join("done")).unwrap();
     let options = WriterOptions { block_samples: 40, ..WriterOptions::default() };
     let mut writer = Writer::create(&folder.join("killed.whit"), &meta(), &DEFS, options).unwrap();
-    let (mut snapshot, mut random) = (Snapshot::new(&DEFS), Random(4711));
+    let (mut snapshot, mut random) = (Snapshot::new(&DEFS), Random::from_seed(4711));
     for tick in 0.. {
         machine_sample(&mut snapshot, tick, &mut random);
         writer.append(&snapshot).unwrap();
@@ -44,20 +45,15 @@ fn a_killed_recorder_leaves_every_sample_it_took() {
     if let Some(folder) = std::env::var_os(FOLDER) {
         return recorder(Path::new(&folder));
     }
-    let mut random = Random(815);
+    let mut random = Random::from_seed(815);
     let mut most = 0;
-    for kill in 0..KILLS {
+    for kill in 0..testkit::share(KILLS) {
         let folder = tempfile::tempdir().unwrap();
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "processes::a_killed_recorder_leaves_every_sample_it_took"])
-            .env(FOLDER, folder.path())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut command = own_test("processes::a_killed_recorder_leaves_every_sample_it_took");
+        let child = Running::start(command.env(FOLDER, folder.path()).stdout(Stdio::null()));
         // Whenever it falls: the time is not what is tested.
         std::thread::sleep(Duration::from_micros(10_000 + random.below(40_000)));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        child.kill();
         let mut done = std::fs::read(folder.path().join("done")).unwrap_or_default();
         done.resize(8, 0);
         let done = u64::from_le_bytes(done.try_into().unwrap());
@@ -72,7 +68,7 @@ fn a_killed_recorder_leaves_every_sample_it_took() {
         assert!(count == done || count == done + 1, "kill {kill}: {count} of {done}");
         let damage = reader.damage();
         assert_eq!((damage.samples_unreadable, damage.bytes_skipped), (0, 0), "kill {kill}");
-        let (mut snapshot, mut random) = (Snapshot::new(&DEFS), Random(4711));
+        let (mut snapshot, mut random) = (Snapshot::new(&DEFS), Random::from_seed(4711));
         for (tick, read) in (0..).zip(&read) {
             machine_sample(&mut snapshot, tick, &mut random);
             let different = difference(&DEFS, &snapshot, read);

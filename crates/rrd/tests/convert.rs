@@ -7,7 +7,7 @@ use rrd::header::{ConsolidationFunction, RrdHeader, SourceKind};
 use rrd::image::Image;
 use rrd::{FileLayout, LAYOUTS, X86_64};
 
-use crate::oracle::{Random, Theirs, assert_same_text, filled, name, ours, setting, words};
+use crate::oracle::{Random, Theirs, assert_same_text, filled, name, ours, words};
 
 /// Writes the structures of RRDtool as a compiler of another machine lays them out.  It shares no
 /// code with the crate: alignment is counted while fields are written.
@@ -152,7 +152,7 @@ fn sample(folder: &Path) -> Image {
     );
     let line: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     assert_eq!(ours(&line), "OK\n");
-    let mut random = Random(99);
+    let mut random = Random::from_seed(99);
     for step in 1..60 {
         let time = 1_000_000_000 + step * 9;
         let (a, b) = (random.below(100), step * 70 + random.below(50) as i64);
@@ -201,7 +201,7 @@ fn another_step_gives_what_create_with_a_source_gives() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let path = |end: &str| folder.path().join(end);
-    let mut random = Random(setting("RRD_SEED", 5) | 1);
+    let mut random = Random::from_seed(testkit::seed(5));
     let mut theirs = Theirs::start();
     filled(&mut theirs, &path("old"), 10, &mut random);
     // The forecast is no part of the comparison: it begins anew here.

@@ -1,6 +1,6 @@
 //! Damaged files are mended: never a panic, the result is sound, and what was not damaged is kept.
 //!
-//! Damages are random; the seed is printed and `RRD_SEED` sets it.  `RRD_CASES` sets their number.
+//! Damages are random; the seed is printed and `WHIT_SEED` sets it.  `RRD_CASES` sets their number.
 
 #![allow(clippy::print_stdout, reason = "the seed")]
 
@@ -15,6 +15,8 @@ use rrd::repair::{self, Repaired, repair_bytes};
 use rrd::tune;
 use rrd::update::{Moments, update};
 use rrd::{Access, File};
+
+use testkit::share;
 
 use crate::oracle::{Random, name, ours, setting, words};
 
@@ -90,12 +92,11 @@ fn same_rows(image: &Image, repaired: &Image, archive: usize) -> bool {
     one == other && image.header.current_row[archive] == repaired.header.current_row[archive]
 }
 
-fn run(default: u64, mut test: impl FnMut(&mut Random, &Path, u64)) {
-    let seed = setting("RRD_SEED", std::process::id().into());
-    println!("RRD_SEED={seed}");
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+fn run(default: usize, mut test: impl FnMut(&mut Random, &Path, u64)) {
+    let seed = testkit::seed(20_261_123);
+    let mut random = Random::from_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
-    for case in 0..setting("RRD_CASES", default) {
+    for case in 0..setting("RRD_CASES", share(default) as u64) {
         let path = folder.path().join("file.rrd");
         test(&mut random, &path, case);
     }
@@ -153,7 +154,7 @@ fn damage(random: &mut Random, image: &Image, bytes: &mut Vec<u8>) -> String {
     let state = live + 16 + 112 * sources + 80 * archive * sources;
     let pointer = live + 16 + 112 * sources + 80 * archives * sources + 8 * archive;
     let mut put = |at: usize, value: u64| bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
-    let huge = random.next() | 1 << 60;
+    let huge = random.bits() | 1 << 60;
     match random.below(17) {
         0 => bytes[..4].fill(0),
         1 => bytes[4..9].copy_from_slice(b"\xff003\0"),
@@ -218,7 +219,7 @@ fn any_damage_ends_in_a_sound_file_or_an_error() {
             let at = random.below(bytes.len().min(4000) as u64) as usize;
             let length = (random.below(24) as usize).min(bytes.len() - at);
             match random.below(5) {
-                0 => bytes[at] = random.next() as u8,
+                0 => bytes[at] = random.bits() as u8,
                 1 => bytes[at] ^= 1 << random.below(8),
                 2 => bytes[at..at + length].fill(random.one_of(&[0, 0xff])),
                 3 => drop(bytes.drain(at..at + length)),

@@ -1,8 +1,10 @@
 //! The same commands to this crate and to the installed rrdtool: the same text and the same files.
 //!
-//! Updates are random; the seed is printed and `RRD_SEED` sets it.  `RRD_UPDATES` sets their number.
+//! Updates are random; the seed is printed and `WHIT_SEED` sets it.  `RRD_UPDATES` sets their number.
 
 use std::path::{Path, PathBuf};
+
+use testkit::share;
 
 use crate::oracle::{Random, Theirs, assert_same_text, filled, name, ours, setting, shown, words};
 
@@ -125,12 +127,11 @@ fn random_updates_give_the_same_files() {
     if !testkit::is_installed("rrdtool", "rrdtool") {
         return;
     }
-    let updates = setting("RRD_UPDATES", 4000);
-    let seed = setting("RRD_SEED", std::process::id().into());
-    println!("RRD_SEED={seed}");
+    let updates = setting("RRD_UPDATES", share(20_000) as u64);
+    let seed = testkit::seed(20_261_123);
     let folder = tempfile::tempdir().expect("a folder");
     let path = |end: &str| -> PathBuf { folder.path().join(end) };
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut random = Random::from_seed(seed);
     let mut theirs = Theirs::start();
     let mut done = 0;
     let mut file = 0;
@@ -193,7 +194,7 @@ fn tuning_gives_the_same_files() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let path = |end: &str| -> PathBuf { folder.path().join(end) };
-    let mut random = Random(setting("RRD_SEED", 7) | 1);
+    let mut random = Random::from_seed(testkit::seed(7));
     let mut theirs = Theirs::start();
     filled(&mut theirs, &path("base"), 10, &mut random);
     let lines = [
@@ -263,7 +264,7 @@ fn restored_and_filled_files_are_the_same() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let path = |end: &str| -> PathBuf { folder.path().join(end) };
-    let mut random = Random(setting("RRD_SEED", 11) | 1);
+    let mut random = Random::from_seed(testkit::seed(11));
     let mut theirs = Theirs::start();
     filled(&mut theirs, &path("one"), 10, &mut random);
     filled(&mut theirs, &path("two"), 5, &mut random);
@@ -300,7 +301,7 @@ fn dumps_that_were_edited_are_restored_or_refused_alike() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let path = |end: &str| -> PathBuf { folder.path().join(end) };
-    let mut random = Random(setting("RRD_SEED", 13) | 1);
+    let mut random = Random::from_seed(testkit::seed(13));
     let mut theirs = Theirs::start();
     filled(&mut theirs, &path("one"), 10, &mut random);
     theirs.run(&words(&format!("dump {} {}", name(&path("one")), name(&path("xml")))));

@@ -1,13 +1,15 @@
 //! Sources and archives added and removed, rows added and taken away, files made from others:
 //! the same words to this crate and to the installed rrdtool, the same bytes afterwards.
 //!
-//! Cases are random; the seed is printed and `RRD_SEED` sets it.  `RRD_CASES` sets their number.
+//! Cases are random; the seed is printed and `WHIT_SEED` sets it.  `RRD_CASES` sets their number.
 
 #![allow(clippy::print_stdout, reason = "the seed")]
 
 use std::path::{Path, PathBuf};
 
 use rrd::image::Image;
+
+use testkit::share;
 
 use crate::oracle::{Random, Theirs, name, ours, setting, words};
 
@@ -135,15 +137,17 @@ struct Case {
     theirs: Theirs,
 }
 
-fn case(default: u64) -> Option<(Case, u64)> {
+fn case(default: usize) -> Option<(Case, u64)> {
     if !testkit::is_installed("rrdtool", "rrdtool") {
         return None;
     }
-    let seed = setting("RRD_SEED", std::process::id().into());
-    println!("RRD_SEED={seed}");
-    let random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let seed = testkit::seed(20_261_123);
+    let random = Random::from_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
-    Some((Case { folder, random, theirs: Theirs::start() }, setting("RRD_CASES", default)))
+    Some((
+        Case { folder, random, theirs: Theirs::start() },
+        setting("RRD_CASES", share(default) as u64),
+    ))
 }
 
 impl Case {

@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{Chance, Client, Incumbent, folder, seed, settings, start};
+use crate::common::{Client, Incumbent, folder, seed, settings, start};
 use rrdcached::Acknowledge;
+use testkit::Random;
 
 /// Files of both daemons: copies, because new files begin at a random row.
 fn make_files(folders: [&Path; 2]) {
@@ -162,27 +163,19 @@ fn counters_are_those_of_rrdcached() {
         let [ours, theirs] = clients;
         let ours = without_journal(ours.ask("STATS"));
         // rrdcached counts a write after it has answered.
-        let mut shown = String::new();
-        for _ in 0..200 {
-            shown = without_journal(theirs.ask("STATS"));
-            if shown == ours {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        assert_eq!(ours, shown);
+        testkit::wait_until(&ours, || without_journal(theirs.ask("STATS")) == ours);
     });
 }
 
-/// Random sessions; then the files are the same to the bit.
+/// Random sessions of 600 lines, of 3000 in a long run; then the files are the same to the bit.
 #[test]
 fn random_sessions_leave_the_same_files() {
     let seed = seed();
     both(|folders, mut clients| {
-        let mut chance = Chance::new(seed);
+        let mut chance = Random::from_seed(seed);
         let mut times = [1_600_000_000u64; 3];
         let mut in_batch = false;
-        for _ in 0..600 {
+        for _ in 0..testkit::share(3000) {
             let which = chance.below(3) as usize;
             let name = ["a.rrd", "b.rrd", "sub/c.rrd"][which];
             let line = match chance.below(20) {
@@ -204,7 +197,7 @@ fn random_sessions_leave_the_same_files() {
                         for _ in 0..if which == 1 { 2 } else { 1 } {
                             match chance.below(12) {
                                 0 => line.push_str(":U"),
-                                _ => line.push_str(&format!(":{}", chance.below(1 << 40))),
+                                _ => line.push_str(&format!(":{}", (chance.bits() >> 24))),
                             }
                         }
                     }

@@ -5,21 +5,20 @@ use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::common::{
-    Chance, Client, GAUGE, Incumbent, PATIENCE, folder, make, rows, seed, settings, start,
-};
+use crate::common::{Client, GAUGE, Incumbent, folder, make, rows, seed, settings, start};
 use rrdcached::Acknowledge;
+use testkit::{Deadline, Random, Running, own_test};
 
 /// Names the folder in which this program, started again, is a daemon.
 const DAEMON: &str = "WHIT_TEST_DAEMON";
-/// How often a daemon is killed; 200 before a release.
+/// How often a daemon is killed: 12 times in a short run, 60 in a long one, 200 before a release.
 const KILLS: &str = "WHIT_KILLS";
 
-/// No test: what [`KilledDaemon`] runs.
+/// No test: what [`start_process`] runs.
 #[test]
 fn as_a_daemon() {
     let Some(path) = std::env::var_os(DAEMON).map(PathBuf::from) else { return };
@@ -35,34 +34,12 @@ fn as_a_daemon() {
 }
 
 /// A daemon in a process of its own.
-struct KilledDaemon(Child);
-
-impl KilledDaemon {
-    fn start(path: &Path) -> Self {
-        let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.args(["--exact", "durability::as_a_daemon"]).env(DAEMON, path);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().expect("a daemon");
-        let daemon = Self(child);
-        let end = Instant::now() + PATIENCE;
-        while UnixStream::connect(path.join("socket")).is_err() {
-            assert!(Instant::now() < end, "the daemon does not listen");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        daemon
-    }
-
-    fn kill(mut self) {
-        self.0.kill().expect("kill");
-        self.0.wait().expect("wait");
-    }
-}
-
-impl Drop for KilledDaemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn start_process(path: &Path) -> Running {
+    let mut command = own_test("durability::as_a_daemon");
+    command.env(DAEMON, path).stdout(Stdio::null()).stderr(Stdio::null());
+    let daemon = Running::start(&mut command);
+    testkit::connect(&path.join("socket"));
+    daemon
 }
 
 const FILES: usize = 6;
@@ -118,8 +95,8 @@ fn load(path: &Path, files: &[usize], progress: &[Mutex<Progress>], batch: u64) 
 #[test]
 #[allow(clippy::print_stderr, reason = "what was tried")]
 fn kills_lose_nothing_that_was_acknowledged() {
-    let kills = std::env::var(KILLS).ok().and_then(|text| text.parse().ok()).unwrap_or(12);
-    let mut chance = Chance::new(seed());
+    let kills = testkit::setting(KILLS, testkit::share(60) as u64);
+    let mut chance = Random::from_seed(seed());
     let (_held, path) = folder();
     for file in 0..FILES {
         make(
@@ -129,7 +106,7 @@ fn kills_lose_nothing_that_was_acknowledged() {
     }
     let progress: Vec<Mutex<Progress>> = (0..FILES).map(|_| Mutex::default()).collect();
     for _ in 0..kills {
-        let daemon = KilledDaemon::start(&path);
+        let daemon = start_process(&path);
         std::thread::scope(|scope| {
             let (progress, path) = (&progress[..], &path);
             scope.spawn(move || load(path, &[0, 1, 2], progress, 1));
@@ -172,7 +149,7 @@ fn counter(client: &mut Client, name: &str) -> u64 {
 fn a_replay_that_is_killed_goes_on() {
     const MANY: u64 = 3000;
     const READINGS: u64 = 20;
-    let mut chance = Chance::new(seed());
+    let mut chance = Random::from_seed(seed());
     let (_held, path) = folder();
     let file = |number: u64| path.join(format!("base/{number}.rrd"));
     make(&file(0), &["DS:x:GAUGE:100000:U:U", "RRA:LAST:0:1:100"]);
@@ -194,7 +171,7 @@ fn a_replay_that_is_killed_goes_on() {
     let mut acknowledged = Vec::new();
     let mut done = Vec::new();
     for round in 1..=12 {
-        let daemon = KilledDaemon::start(&path);
+        let daemon = start_process(&path);
         let new = READINGS + round;
         let mut client = Client::connect(&path);
         assert!(client.ask(&format!("UPDATE 0.rrd {}:{new}", START + new)).starts_with("0 errors"));
@@ -395,11 +372,11 @@ fn an_answer_follows_the_sync_of_its_reading() {
     let log = path.join("log");
     let mut command = Command::new("strace");
     command.args(["-f", "-e", "trace=pwrite64,fdatasync,write,sendto", "-o"]).arg(&log);
-    command.arg(std::env::current_exe().expect("this program"));
-    command.args(["--exact", "durability::as_a_daemon_of_disks"]).env(DAEMON, &path);
+    let daemon = own_test("durability::as_a_daemon_of_disks");
+    command.arg(daemon.get_program()).args(daemon.get_args()).env(DAEMON, &path);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("strace");
-    let end = Instant::now() + PATIENCE;
+    let mut child = Running::start(&mut command);
+    let deadline = Deadline::default();
     while UnixStream::connect(path.join("socket")).is_err() {
         if let Some(status) = child.try_wait().expect("strace") {
             let mut said = String::new();
@@ -407,7 +384,7 @@ fn an_answer_follows_the_sync_of_its_reading() {
             testkit::skip_refused("strace", &format!("{status}: {said}"));
             return;
         }
-        assert!(Instant::now() < end, "the daemon does not listen");
+        assert!(deadline.is_ahead(), "the daemon does not listen");
         std::thread::sleep(Duration::from_millis(5));
     }
     let mut client = Client::connect(&path);
@@ -419,7 +396,7 @@ fn an_answer_follows_the_sync_of_its_reading() {
     let pid = std::fs::read_to_string(path.join("pid")).expect("pid");
     let sent = Command::new("kill").args(["-9", pid.trim()]).status();
     assert!(sent.expect("kill").success());
-    child.wait().expect("strace");
+    child.ended();
     let log = std::fs::read_to_string(&log).expect("log");
     let mut synced = true;
     let mut answers = 0;

@@ -2,10 +2,10 @@
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
 
-use crate::common::{Chance, Client, GAUGE, folder, make, rows, seed, settings, start};
+use crate::common::{Client, GAUGE, folder, make, rows, seed, settings, start};
 use rrdcached::Acknowledge;
+use testkit::Random;
 
 /// Memory of this process in use, in KiB.
 fn resident_kib() -> u64 {
@@ -21,7 +21,7 @@ fn garbage_ends_its_connection_at_most() {
     let server = start(&path, settings(&path), Acknowledge::Os);
     let mut good = Client::connect(&path);
     assert!(good.ask("UPDATE a.rrd 1600000001:1").starts_with("0 errors"));
-    let mut chance = Chance::new(seed());
+    let mut chance = Random::from_seed(seed());
     let words: [&[u8]; 14] = [
         b"UPDATE ",
         b"BATCH\n",
@@ -52,7 +52,7 @@ fn garbage_ends_its_connection_at_most() {
             if chance.below(3) == 0 {
                 bytes.extend((0..chance.below(300)).map(|_| chance.below(256) as u8));
             } else {
-                bytes.extend_from_slice(words[chance.below(words.len() as u64) as usize]);
+                bytes.extend_from_slice(words[chance.index(words.len())]);
             }
         }
         // A FORGET would be no garbage.
@@ -91,13 +91,10 @@ fn a_client_that_leaves_in_the_middle_has_its_whole_lines_taken() {
     drop(client);
     let mut other = Client::connect(&path);
     let mut pending = String::new();
-    for _ in 0..1000 {
+    testkit::wait_until("two updates", || {
         pending = other.ask("PENDING a.rrd");
-        if pending.starts_with("2 ") {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        pending.starts_with("2 ")
+    });
     assert_eq!(pending, "2 updates pending\n1600000001:1\n1600000002:2\n");
     server.stop(true);
 }

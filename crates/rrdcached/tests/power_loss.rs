@@ -12,19 +12,20 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::common::{Chance, Client, PATIENCE, rows, seed, settings, start};
+use crate::common::{Client, rows, seed, settings, start};
 use rrdcached::Acknowledge;
+use testkit::{Random, Running, own_test};
 
 /// Names the folder in which this program, started again, is a daemon.
 const DAEMON: &str = "WHIT_TEST_DAEMON";
 /// Names the folder of the image, in a mount namespace of its own.
 const INNER: &str = "WHIT_TEST_DISK";
-/// How often the power fails; 200 before a release.
+/// How often the power fails: 6 times in a short run, 30 in a long one, 200 before a release.
 const CUTS: &str = "WHIT_CUTS";
 
 const FILES: usize = 6;
@@ -50,28 +51,17 @@ fn as_a_daemon() {
     }
 }
 
-struct Daemon(Child);
+struct Daemon(#[expect(dead_code, reason = "held so that it ends with this")] Running);
 
 impl Daemon {
     fn start(path: &Path, boot: usize) -> Self {
-        let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.args(["--exact", "power_loss::as_a_daemon"]).env(DAEMON, path);
+        let mut command = own_test("power_loss::as_a_daemon");
+        command.env(DAEMON, path);
         command.env("WHIT_TEST_BOOT", format!("boot {boot}"));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let daemon = Self(command.spawn().expect("a daemon"));
-        let end = Instant::now() + PATIENCE;
-        while UnixStream::connect(path.join("socket")).is_err() {
-            assert!(Instant::now() < end, "the daemon does not listen");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let daemon = Self(Running::start(&mut command));
+        testkit::connect(&path.join("socket"));
         daemon
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
@@ -168,7 +158,7 @@ fn load(
 }
 
 /// Has the disk take single pages of files, whatever was written first.
-fn write_back_pages(path: &Path, mut chance: Chance, is_over: &AtomicBool) {
+fn write_back_pages(path: &Path, mut chance: Random, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Acquire) {
         let file = path.join(format!("base/{}.rrd", chance.below(FILES as u64)));
         if let Ok(file) = std::fs::File::open(file) {
@@ -193,9 +183,9 @@ fn the_end_of_the_power_loses_nothing_that_was_acknowledged() {
         Ok(disk) => disk,
         Err(error) => return testkit::skip("ext4 on a loop device", error.trim()),
     };
-    let cuts = std::env::var(CUTS).ok().and_then(|text| text.parse().ok()).unwrap_or(6);
+    let cuts = testkit::setting(CUTS, testkit::share(30) as u64) as usize;
     let path = disk.mount.clone();
-    let mut chance = Chance::new(seed());
+    let mut chance = Random::from_seed(seed());
     let progress: Vec<Mutex<Progress>> = (0..FILES).map(|_| Mutex::default()).collect();
     std::fs::create_dir(path.join("base")).expect("folder");
     let daemon = Daemon::start(&path, 0);
@@ -212,7 +202,7 @@ fn the_end_of_the_power_loses_nothing_that_was_acknowledged() {
             let (progress, path, is_over) = (&progress[..], &path, &is_over);
             scope.spawn(move || load(path, &[0, 1, 2], progress, 3, is_over));
             scope.spawn(move || load(path, &[3, 4, 5], progress, 40, is_over));
-            let random = Chance::new(chance.below(1 << 40));
+            let random = Random::from_seed(chance.bits());
             scope.spawn(move || write_back_pages(path, random, is_over));
             // Some fail while the daemon still brings back what the one before has left.
             let longest = if chance.below(4) == 0 { 20_000 } else { 2_500_000 };
@@ -260,10 +250,8 @@ fn in_a_namespace() {
     let folder = tempfile::tempdir().expect("folder");
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private", "--"]);
-    command.arg(std::env::current_exe().expect("this program"));
-    command
-        .args(["--exact", "power_loss::the_end_of_the_power_loses_nothing_that_was_acknowledged"]);
-    command.arg("--nocapture").env(INNER, folder.path());
+    let inner = own_test("power_loss::the_end_of_the_power_loses_nothing_that_was_acknowledged");
+    command.arg(inner.get_program()).args(inner.get_args()).env(INNER, folder.path());
     let done = match command.output() {
         Ok(done) => done,
         Err(error) => return testkit::skip("ext4 on a loop device", &error.to_string()),

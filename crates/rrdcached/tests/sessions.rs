@@ -180,11 +180,7 @@ fn old_segments_of_the_journal_go_although_a_file_is_suspended() {
         names
     };
     let first = segments();
-    let end = std::time::Instant::now() + crate::common::PATIENCE;
-    while segments().contains(&first[0]) {
-        assert!(std::time::Instant::now() < end, "{:?}", segments());
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    testkit::wait_until("the first segment goes", || !segments().contains(&first[0]));
     assert!(segments().len() < 5, "{:?}", segments());
     client.ask("UPDATE a.rrd 1600000003:7");
     server.stop(false);

@@ -1,7 +1,6 @@
 //! The tests of `run` that can share a process, in one program: it is linked once.
 //! `Cargo.toml` lists those that are programs of their own, and why.
 
-mod beside_parallel;
 mod engine;
 mod input;
 mod pipe;

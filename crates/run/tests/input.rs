@@ -15,7 +15,7 @@ use template::quote::Shell;
 use template::{Context, Packing, Syntax, Template, Values};
 use testkit::Random;
 
-use crate::beside_parallel::parallel;
+use testkit::parallel;
 
 type Bytes = Vec<u8>;
 
@@ -294,11 +294,8 @@ fn command_line(random: &mut Random) -> Vec<Bytes> {
 #[ignore = "takes half a second a line of the other program"]
 #[allow(clippy::print_stderr)]
 fn random_command_lines() {
-    let number = |name: &str, default: u64| -> u64 {
-        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-    };
-    let seed = number("SEED", 1);
-    let count = number("COUNT", 20);
+    let seed = testkit::seed(1);
+    let count = testkit::setting("COUNT", 20);
     for seed in seed..seed + count {
         eprintln!("seed {seed}");
         let mut random = Random::from_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));

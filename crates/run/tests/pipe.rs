@@ -8,7 +8,7 @@ use std::io::Write as _;
 use run::pipe::{BlockSize, Cutter, PipeHeader, PipeOptions, parts, unescape};
 use testkit::Random;
 
-use crate::beside_parallel::parallel;
+use testkit::parallel;
 
 /// What ends each job's input in what is compared; no text of these tests holds it.
 const MARK: u8 = 1;
@@ -200,11 +200,8 @@ fn words(random: &mut Random) -> Vec<String> {
 #[ignore = "takes half a second a line of the other program"]
 #[allow(clippy::print_stderr)]
 fn random_command_lines() {
-    let number = |name: &str, default: u64| -> u64 {
-        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-    };
-    let seed = number("SEED", 1);
-    let count = number("COUNT", 20);
+    let seed = testkit::seed(1);
+    let count = testkit::setting("COUNT", 20);
     for seed in seed..seed + count {
         eprintln!("seed {seed}");
         let mut random = Random::from_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));

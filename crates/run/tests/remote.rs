@@ -7,12 +7,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use run::remote::files::FilePath;
 use run::remote::{Connection, HostAddress, Job, Login, RemoteStdin, Ssh, Workdir};
 use tempfile::TempDir;
+use testkit::{wait_for, wait_until};
 
 /// A folder for here, one for the host, and an ssh that leads from one to the other.
 struct World {
@@ -243,8 +242,7 @@ fn a_tied_job_ends_by_itself_with_its_code() {
         .expect("ssh");
     // The pipe is held until the host's side is over; only the fake ssh's `cat` waits for its end.
     let held = child.stdin.take();
-    let over = wait_for(Duration::from_secs(30), || world.there("over").exists().then_some(()));
-    assert!(over.is_some(), "the job does not end while its pipe is held");
+    wait_until("the job ends while its pipe is held", || world.there("over").exists());
     drop(held);
     let output = child.wait_with_output().expect("ended");
     assert_eq!((output.status.code(), text(&output).as_str()), (Some(5), "output\n"));
@@ -265,28 +263,14 @@ fn a_tied_job_ends_with_its_connection() {
             .spawn()
             .expect("ssh");
         let file = world.there("pid");
-        let pid = wait_for(Duration::from_secs(30), || {
+        let pid = wait_for("the job says who it is", || {
             fs::read_to_string(&file).ok().filter(|text| text.ends_with('\n'))
-        })
-        .expect("the job says who it is");
+        });
         fs::remove_file(&file).expect("removed");
         // SAFETY: kill takes two numbers; the group is that of a child not waited for yet.
         unsafe { libc::kill(-child.id().cast_signed(), libc::SIGKILL) };
         child.wait().expect("ended");
         let process = Path::new("/proc").join(pid.trim());
-        let gone = wait_for(Duration::from_secs(30), || (!process.exists()).then_some(()));
-        assert!(gone.is_some(), "the job outlives its connection ({stubborn:?})");
-    }
-}
-
-/// Waits until something is there.
-fn wait_for<T>(limit: Duration, look: impl Fn() -> Option<T>) -> Option<T> {
-    let deadline = Instant::now() + limit;
-    loop {
-        let found = look();
-        if found.is_some() || Instant::now() > deadline {
-            return found;
-        }
-        thread::sleep(Duration::from_millis(5));
+        wait_until("the job ends with its connection", || !process.exists());
     }
 }

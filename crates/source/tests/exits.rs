@@ -10,6 +10,7 @@ use std::time::Duration;
 use procfs::{Host, SystemClock};
 use sample::{Sample, Snapshot, State};
 use source::{ExcludedExitMethods, ProcessMethod, ProcessOptions, Sampler, SourceContext};
+use testkit::Running;
 
 /// Sums over all processes of the machine are compared by one test, which the many short lives of
 /// the others would blur: what ends together with its parent is nobody's.
@@ -452,7 +453,7 @@ fn nothing_is_inferred_where_not_all_processes_are_read() {
 
 /// A shell that runs what it is told and says when it is done.
 struct Shell {
-    child: std::process::Child,
+    child: Running,
     output: std::io::BufReader<std::process::ChildStdout>,
     /// What the latest command said.
     said: String,
@@ -460,12 +461,10 @@ struct Shell {
 
 impl Shell {
     fn new() -> Self {
-        let mut child = Command::new("sh")
-            .args(["-c", "while read -r line; do eval \"$line\"; echo .; done"])
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .expect("a shell");
+        let mut command = Command::new("sh");
+        command.args(["-c", "while read -r line; do eval \"$line\"; echo .; done"]);
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = Running::start(&mut command);
         let output = std::io::BufReader::new(child.stdout.take().expect("its output"));
         Shell { child, output, said: String::new() }
     }
@@ -494,13 +493,6 @@ impl Shell {
         let stat = procfs::pid::parse_stat(&text).expect("a line");
         let field = |number| stat.field(number).expect("a number");
         ((field(16) + field(17)) * 10_000_000, field(11))
-    }
-}
-
-impl Drop for Shell {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -9,7 +9,7 @@ use procfs::Host;
 use sample::{Snapshot, State};
 use source::{Entry, Sampler};
 use testkit::trees::{ALL as TREES, Tree};
-use testkit::{FakeHost, SimClock};
+use testkit::{FakeHost, Random, SimClock};
 
 /// Files of a tree that are broken; the rest is more of the same.
 const FILES_MAX: usize = 100;
@@ -20,31 +20,16 @@ const FILES_MAX_OF_BIG: usize = 25;
 /// See [`FILES_MAX_OF_BIG`]; such a file itself is broken in two ways only.
 const LONG_BYTES: usize = 64 * 1024;
 
-/// A small generator of numbers, the same on every machine.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        self.0 >> 33
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next()).unwrap_or(0) % limit.max(1)
-    }
-}
-
-fn broken(text: &[u8], kind: u64, numbers: &mut Numbers) -> Vec<u8> {
+fn broken(text: &[u8], kind: u64, numbers: &mut Random) -> Vec<u8> {
     let mut out = text.to_vec();
     match kind {
-        0 => out.truncate(numbers.below(text.len() + 1)),
+        0 => out.truncate(numbers.index(text.len() + 1)),
         1 => out.extend_from_slice(text),
         2 => {
             for _ in 0..1 + text.len() / 50 {
-                let at = numbers.below(out.len());
+                let at = numbers.index(out.len());
                 if let Some(byte) = out.get_mut(at) {
-                    *byte ^= 1 << (numbers.next() % 8);
+                    *byte ^= 1 << (numbers.bits() % 8);
                 }
             }
         }
@@ -53,16 +38,16 @@ fn broken(text: &[u8], kind: u64, numbers: &mut Numbers) -> Vec<u8> {
             // Numbers that do not fit.
             let long = b"99999999999999999999999999";
             let digits = |byte: &u8| byte.is_ascii_digit();
-            let start = numbers.below(out.len());
+            let start = numbers.index(out.len());
             if let Some(at) = out[start..].iter().position(digits) {
                 out.splice(start + at..start + at, long.iter().copied());
             }
         }
         5 => {
-            let (from, to) = (numbers.below(out.len()), numbers.below(out.len()));
+            let (from, to) = (numbers.index(out.len()), numbers.index(out.len()));
             out.drain(from.min(to)..from.max(to));
         }
-        6 => out = (0..300).map(|_| (numbers.next() & 0xff) as u8).collect(),
+        6 => out = (0..300).map(|_| (numbers.bits() & 0xff) as u8).collect(),
         _ => {
             let blanks = |byte: &mut u8| {
                 *byte = match *byte {
@@ -86,7 +71,7 @@ fn break_tree(tree: &Tree, seed: u64) {
     let mut sampler = Sampler::open(&mut host, &entries, &Arc::default());
     let mut snapshot = Snapshot::new(&sampler.defs());
     let mut clock = SimClock::default();
-    let mut numbers = Numbers(seed);
+    let mut numbers = Random::from_seed(seed);
     let files = fake.files().expect("the tree that was written");
     for file in &files {
         // Some may only be read; their owner is refused to write them, if that is not root.
@@ -100,7 +85,7 @@ fn break_tree(tree: &Tree, seed: u64) {
         let text = std::fs::read(fake.path(file)).unwrap_or_default();
         let kinds = if text.len() > LONG_BYTES { 2 } else { 8 };
         for kind in 0..kinds {
-            let kind = if kinds < 8 { numbers.next() % 8 } else { kind };
+            let kind = if kinds < 8 { numbers.bits() % 8 } else { kind };
             fake.put(file, broken(&text, kind, &mut numbers)).expect("writing");
             sampler.sample(&mut host, &mut clock, |_, _| State::Ok, &mut snapshot);
             let anew = index % 8 == 0 || file.contains("mountinfo") || file.contains("/sys/");

@@ -52,8 +52,8 @@ fn child() {
 fn agrees_with_the_process_that_waits_for_it() {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report");
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "own_cost::child", "--test-threads=1"]).env(REPORT, &report);
+    let mut command = testkit::own_test("own_cost::child");
+    command.env(REPORT, &report);
     command.stdout(Stdio::null());
     let outside = cpu_us_of(&mut command);
     let inside: u64 = std::fs::read_to_string(&report).unwrap().parse().unwrap();

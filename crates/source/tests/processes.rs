@@ -7,7 +7,7 @@ mod lock;
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, mpsc};
 
 use procfs::Host;
@@ -15,6 +15,7 @@ use procfs::pid::{parse_io, parse_stat, parse_status};
 use sample::{State, Table};
 use source::ProcessMethod::{self, Iterator, Proc};
 use source::{Choice, ProcessOptions, Source, SourceContext};
+use testkit::Running;
 
 const CYCLES: usize = 5;
 
@@ -260,8 +261,8 @@ fn files_give_the_exact_times_and_the_group_that_the_iterator_gives() {
     let begin = |threads: &str| {
         let mut child = Command::new("python3");
         child.args(["-c", work, threads]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = Kept(child.spawn().unwrap());
-        let output = child.0.stdout.take().unwrap();
+        let mut child = Running::start(&mut child);
+        let output = child.stdout.take().unwrap();
         let mut line = String::new();
         std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
         assert_eq!(line, "\n");
@@ -282,17 +283,17 @@ fn files_give_the_exact_times_and_the_group_that_the_iterator_gives() {
         let row = reader.row(pid).unwrap();
         ["run_time", "run_delay"].map(|field| reader.get(row, field))
     };
-    let exact = times(&iterator, one.0.id());
+    let exact = times(&iterator, one.id());
     assert!(exact[0] > Some(1_000_000), "{exact:?}");
-    assert_eq!(times(&files, one.0.id()), exact);
-    for pid in [two.0.id(), std::process::id()] {
+    assert_eq!(times(&files, one.id()), exact);
+    for pid in [two.id(), std::process::id()] {
         assert_eq!(times(&files, pid), [None, None], "what its threads used is in no file");
         assert!(times(&iterator, pid)[0].is_some());
     }
     // Not asked for, not read.
     let mut plain = open_method(Proc, ProcessOptions::default()).unwrap();
     plain.read();
-    assert_eq!(times(&plain, one.0.id()), [None, None]);
+    assert_eq!(times(&plain, one.id()), [None, None]);
     // Group by group, where the unified hierarchy is mounted.
     let mut groups = 0;
     for row in 0..files.table.rows() {
@@ -326,14 +327,14 @@ fn a_process_that_is_moved_to_another_group_is_found_there() {
         testkit::skip_refused("control groups", &said);
         return;
     }
-    let child = Kept(Command::new("sleep").arg("65").spawn().unwrap());
+    let child = Running::start(&mut Command::new("sleep").arg("65"));
     let mut reader = open_method(Proc, ProcessOptions::default()).unwrap();
     let id = |reader: &mut Reader| {
         reader.read();
-        reader.row(child.0.id()).and_then(|row| reader.get(row, "cgroup_id"))
+        reader.row(child.id()).and_then(|row| reader.get(row, "cgroup_id"))
     };
     let before = id(&mut reader);
-    let moved = std::fs::write(group.join("cgroup.procs"), child.0.id().to_string());
+    let moved = std::fs::write(group.join("cgroup.procs"), child.id().to_string());
     let inode = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&group).unwrap());
     let found = (0..140).find(|_| id(&mut reader) == Some(inode.cast_signed()));
     drop(child);
@@ -341,16 +342,6 @@ fn a_process_that_is_moved_to_another_group_is_found_there() {
     moved.unwrap();
     assert!(before.is_some() && before != Some(inode.cast_signed()), "{before:?}");
     assert!(found.is_some(), "not found in its new group");
-}
-
-/// Ends the process when the test does.
-struct Kept(Child);
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 fn both_methods(options: impl Fn() -> ProcessOptions) -> Vec<Reader> {
@@ -373,13 +364,13 @@ fn names_of_any_bytes_come_out_as_they_are() {
             .arg(std::ffi::OsStr::from_bytes(name))
             .stdout(Stdio::piped())
             .spawn();
-        let mut child = Kept(child.unwrap());
+        let mut child = Running::from(child.unwrap());
         let mut line = String::new();
-        let output = child.0.stdout.take().unwrap();
+        let output = child.stdout.take().unwrap();
         std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
         for mut reader in both_methods(ProcessOptions::default) {
             assert_eq!(reader.read(), State::Ok);
-            let row = reader.row(child.0.id()).unwrap();
+            let row = reader.row(child.id()).unwrap();
             assert_eq!(reader.table.text(row, place("command")), Some(name));
             assert_eq!(reader.text(row, "state").unwrap(), "S");
             assert_eq!(reader.get(row, "parent"), Some(std::process::id().into()));
@@ -402,23 +393,19 @@ fn facts_are_read_again_after_an_exec() {
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut child = Kept(child);
-        let id = child.0.id();
+        let mut child = Running::from(child);
+        let id = child.id();
         let told = |reader: &mut Reader, wanted: &str| {
-            for _ in 0..200 {
+            testkit::wait_until(wanted, || {
                 reader.read();
                 let row = reader.row(id);
                 let line = row.and_then(|row| reader.text(row, "command_line"));
-                if line.is_some_and(|line| line == wanted) {
-                    return true;
-                }
-                std::thread::sleep(std::time::Duration::from_millis(10));
-            }
-            false
+                line.is_some_and(|line| line == wanted)
+            });
         };
-        assert!(told(&mut reader, "sh -c read line; exec sleep 61"));
-        std::io::Write::write_all(&mut child.0.stdin.take().unwrap(), b"\n").unwrap();
-        assert!(told(&mut reader, "sleep 61"));
+        told(&mut reader, "sh -c read line; exec sleep 61");
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"\n").unwrap();
+        told(&mut reader, "sleep 61");
         // The command line may have been read a moment after the name.
         reader.read();
         let row = reader.row(id).unwrap();
@@ -474,7 +461,7 @@ fn only_what_is_wanted_has_rows() {
     let _quiet = without_lock_holders();
     let wanted = || {
         let child = Command::new("sleep").arg("62.5").spawn().unwrap();
-        Kept(child)
+        Running::from(child)
     };
     let (one, other) = (wanted(), wanted());
     // By the command line, by the parent, by the name.
@@ -497,7 +484,7 @@ fn only_what_is_wanted_has_rows() {
             for _ in 0..40 {
                 reader.read();
                 assert!(reader.row(std::process::id()).is_none());
-                assert!(reader.row(one.0.id()).is_some() && reader.row(other.0.id()).is_some());
+                assert!(reader.row(one.id()).is_some() && reader.row(other.id()).is_some());
             }
         }
     }
@@ -508,13 +495,13 @@ fn nothing_new_is_looked_for_when_only_the_first_are_wanted() {
     let _quiet = without_lock_holders();
     let options = || ProcessOptions { only_first: true, ..ProcessOptions::default() };
     for mut reader in both_methods(options) {
-        let first = Kept(Command::new("sleep").arg("63").spawn().unwrap());
+        let first = Running::start(&mut Command::new("sleep").arg("63"));
         reader.read();
-        let second = Kept(Command::new("sleep").arg("63").spawn().unwrap());
+        let second = Running::start(&mut Command::new("sleep").arg("63"));
         for _ in 0..3 {
             assert_eq!(reader.read(), State::Ok);
-            assert!(reader.row(first.0.id()).is_some());
-            assert!(reader.row(second.0.id()).is_none());
+            assert!(reader.row(first.id()).is_some());
+            assert!(reader.row(second.id()).is_none());
         }
     }
 }
@@ -523,8 +510,8 @@ fn nothing_new_is_looked_for_when_only_the_first_are_wanted() {
 fn a_process_that_ended_has_no_row_and_its_number_starts_anew() {
     let _quiet = without_lock_holders();
     for mut reader in both_methods(ProcessOptions::default) {
-        let child = Kept(Command::new("sleep").arg("64").spawn().unwrap());
-        let id = child.0.id();
+        let child = Running::start(&mut Command::new("sleep").arg("64"));
+        let id = child.id();
         // Often enough for its descriptors to be kept.
         (0..5).for_each(|_| assert_eq!(reader.read(), State::Ok));
         assert!(reader.row(id).is_some());
@@ -710,8 +697,8 @@ fn own_cpu_ns() -> u64 {
 #[ignore = "a measurement: run it in a release build"]
 fn what_a_process_costs() {
     let many = std::env::var("PROCESSES").ok().and_then(|many| many.parse().ok()).unwrap_or(1000);
-    let children: Vec<Kept> =
-        (0..many).map(|_| Kept(Command::new("sleep").arg("600").spawn().unwrap())).collect();
+    let children: Vec<Running> =
+        (0..many).map(|_| Running::start(&mut Command::new("sleep").arg("600"))).collect();
     let filtered = || -> ProcessOptions {
         let choose = |candidate: &source::Candidate<'_>| {
             if candidate.command == b"init" { Choice::Keep } else { Choice::Leave }

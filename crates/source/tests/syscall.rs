@@ -3,7 +3,7 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use procfs::{Host, SystemClock};
@@ -41,8 +41,8 @@ fn child() {
 }
 
 fn run_child() {
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "syscall::child", "--test-threads=1"]).env(CHILD, "1");
+    let mut child = testkit::own_test("syscall::child");
+    child.env(CHILD, "1");
     let status = child.stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap();
     assert!(status.success());
 }

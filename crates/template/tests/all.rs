@@ -1,7 +1,6 @@
 //! The tests of `template` that can share a process, in one program: it is linked once.
 
 mod allocations;
-mod beside_parallel;
 mod template;
 mod words;
 

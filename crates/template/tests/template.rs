@@ -8,7 +8,7 @@
 use template::quote::Shell;
 use template::{Context, Packing, Record, Syntax, Template, Values};
 
-use crate::beside_parallel::parallel;
+use testkit::parallel;
 
 /// What `parallel` prints, or `None` where there is none.
 fn theirs(arguments: &[&[u8]], input: &[u8]) -> Option<Vec<u8>> {
@@ -566,23 +566,6 @@ fn other_shells_quote_otherwise() {
     }
 }
 
-/// A generator that gives the same numbers each time (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % end as u64) as usize
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len())]
-    }
-}
-
 /// Words put together at random: 300 for each way of packing, four starts in all.
 #[test]
 fn random_words() {
@@ -620,7 +603,7 @@ fn random_words() {
         &["a", "b c", "it's", "x/y.z", "/", "a.b.c", "", "$x", "-n", "é", "a/.b", "..", "''"];
     let seed = 20_221_122;
     println!("seed {seed}");
-    let mut random = Random(seed);
+    let mut random = testkit::Random::from_seed(seed);
     let quoted = Syntax { quote_command: true, ..Syntax::default() };
     for (options, packing, syntax) in [
         (&[][..], Packing::One, Syntax::default()),
@@ -633,12 +616,12 @@ fn random_words() {
             let mut word = String::new();
             for _ in 0..=random.below(4) {
                 let is_string = random.below(2) == 0;
-                word += random.pick(if is_string { STRINGS } else { TEXTS });
+                word += random.one_of(if is_string { STRINGS } else { TEXTS });
             }
             words.push(word);
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let values: Vec<&str> = (0..8).map(|_| random.pick(VALUES)).collect();
+        let values: Vec<&str> = (0..8).map(|_| random.one_of(VALUES)).collect();
         if packing == Packing::One {
             let (first, second) = values.split_at(4);
             let jobs: Vec<Vec<&str>> =

@@ -1,5 +1,5 @@
 //! What tests share: fake kernel trees, a simulated clock, a counting allocator, numbers from a
-//! seed, certificates, a port that refuses, programs to start, collectd, RRDtool's caching daemon,
+//! seed, certificates, a port that refuses, programs to start and processes to end, collectd, RRDtool's caching daemon,
 //! net-snmp's agent, waiting, and the one way to skip a test.
 //!
 //! Prints only skips.
@@ -8,28 +8,34 @@
 //! Begin with `fake.rs`, the tree that tests write kernel files into, and `skip.rs`.
 
 pub mod alloc;
+mod cases;
 mod certificates;
 pub mod clock;
 mod closed_port;
 mod collectd;
 pub mod fake;
+mod parallel;
 mod program;
 mod random;
 mod rrdcached;
+mod running;
 mod skip;
 mod snmpd;
 pub mod trees;
 mod wait;
 
 pub use alloc::{Allocations, CountingAllocator, allocations_of, live_bytes};
+pub use cases::{is_long, seed, setting, share, share_of, side_by_side};
 pub use certificates::{Authority, CertificateFiles};
 pub use clock::{Event, SimClock};
 pub use closed_port::ClosedPort;
 pub use collectd::collectd;
 pub use fake::{FakeHost, as_nobody};
+pub use parallel::{has_parallel, parallel};
 pub use program::write_program;
 pub use random::Random;
 pub use rrdcached::Rrdcached;
+pub use running::{Running, own_test, run_on};
 pub use skip::{LEDGER, is_installed, skip, skip_refused};
 pub use snmpd::Snmpd;
-pub use wait::{undisturbed, wait_for, wait_until};
+pub use wait::{Deadline, PATIENCE, connect, undisturbed, wait_for, wait_until};

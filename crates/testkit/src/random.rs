@@ -11,19 +11,39 @@ impl Random {
         Random(seed)
     }
 
-    /// The next number, below `limit`, which must not be 0.
-    pub fn below(&mut self, limit: u64) -> u64 {
+    fn step(&mut self) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
+        self.0
+    }
+
+    /// The next number, below `limit`, which must not be 0.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        (self.step() >> 33) % limit
+    }
+
+    /// The next number of 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        // The lower half of a linear congruence has short periods.
+        self.step() & !0xffff_ffff | self.step() >> 32
+    }
+
+    /// The next place in a list of so many entries, 0 in an empty one.
+    pub fn index(&mut self, length: usize) -> usize {
+        self.below(length.max(1) as u64) as usize
+    }
+
+    /// True in so many cases of a hundred.
+    pub fn percent(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
     }
 
     /// One of several values.
     ///
     /// # Panics
     /// If there are none.
-    pub fn one_of<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
-        all[self.below(all.len() as u64) as usize]
+    pub fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.index(all.len())]
     }
 
     /// A text with a typo or two: a character too many, missing, doubled, another, or two exchanged.
@@ -34,7 +54,7 @@ impl Random {
     pub fn mistyped(&mut self, text: &str, others: &[&str]) -> String {
         let mut letters: Vec<char> = text.chars().collect();
         for _ in 0..1 + self.below(2) {
-            let at = self.below(letters.len().max(1) as u64) as usize;
+            let at = self.index(letters.len());
             if at + 1 >= letters.len() {
                 continue;
             }

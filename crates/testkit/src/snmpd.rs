@@ -1,15 +1,17 @@
 //! net-snmp's agent, started for a test on a port of the loopback and ended with it.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use tempfile::TempDir;
+
+use crate::{Deadline, Running};
 
 /// A running snmpd with the community `public`; dropping it ends the agent.
 #[derive(Debug)]
 pub struct Snmpd {
-    child: Child,
+    child: Running,
     address: SocketAddr,
     _folder: TempDir,
 }
@@ -19,7 +21,7 @@ impl Snmpd {
     /// waits until it answers.  `None`, and a skip, if it is not installed.
     ///
     /// # Panics
-    /// If the agent does not answer within 20 s.
+    /// If the agent does not answer within [`crate::PATIENCE`].
     #[must_use]
     pub fn start(lines: &str) -> Option<Self> {
         if !crate::is_installed("snmpd", "snmpd") {
@@ -33,7 +35,7 @@ impl Snmpd {
             drop(socket);
             let config = format!("agentAddress udp:{address}\nrocommunity public\n{lines}\n");
             std::fs::write(folder.path().join("snmpd.conf"), config).expect("a file");
-            let mut child = command(&folder).spawn().expect("snmpd can be started");
+            let mut child = Running::start(&mut command(&folder));
             if answers(&mut child, address) {
                 return Some(Self { child, address, _folder: folder });
             }
@@ -64,15 +66,15 @@ fn command(folder: &TempDir) -> Command {
 }
 
 /// Waits for an answer; `false` if the agent has ended.
-fn answers(child: &mut Child, address: SocketAddr) -> bool {
+fn answers(child: &mut Running, address: SocketAddr) -> bool {
     // GET sysUpTime.0, version 2c, community `public`.
     let request =
         *b"\x30\x26\x02\x01\x01\x04\x06public\xa0\x19\x02\x01\x01\x02\x01\x00\x02\x01\x00\
         \x30\x0e\x30\x0c\x06\x08\x2b\x06\x01\x02\x01\x01\x03\x00\x05\x00";
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     socket.set_read_timeout(Some(Duration::from_millis(50))).expect("a timeout");
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(20) {
+    let deadline = Deadline::default();
+    while deadline.is_ahead() {
         if child.try_wait().expect("its state").is_some() {
             return false;
         }
@@ -82,14 +84,5 @@ fn answers(child: &mut Child, address: SocketAddr) -> bool {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    let _ = child.kill();
-    let _ = child.wait();
     panic!("snmpd does not answer");
-}
-
-impl Drop for Snmpd {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

@@ -11,7 +11,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::ops::ControlFlow;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -23,20 +23,10 @@ use trace::engine::{
 };
 use trace::{CallId, EventKind, LineOptions, Memory, Printer, TraceEvent, WaitStatus};
 
-/// A process that does not outlive its test.
-struct Held(Child);
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn background(words: &[&str]) -> Held {
+fn background(words: &[&str]) -> Running {
     let mut command = std::process::Command::new(words[0]);
     command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    Held(command.spawn().unwrap())
+    Running::start(&mut command)
 }
 
 /// The engine, or `None` where programs may not be loaded.
@@ -89,8 +79,12 @@ fn lines(engine: &mut impl TraceEngine, options: &LineOptions) -> Vec<Vec<String
         regex::Regex::new(r"^(getrandom|f?statfs|sysinfo)\(.*|^read\(3, .*, 4\) += 4$").unwrap();
     let value =
         regex::Regex::new(r"(tv_nsec|u64|si_[us]time)=\d+(?: /\* [0-9.]+ s \*/)?|  +").unwrap();
-    // Not the 311 of `cpython-311.so`, which is some process's number on another day.
-    let number = regex::Regex::new(r"(^|[^-.\w])(\d+)\b").unwrap();
+    // Where a task's number stands; elsewhere the same number may stand by chance.
+    let number = regex::Regex::new(concat!(
+        r"(pid=|tid=\[|\btgkill\(\w+, |\b(?:wait4|t?g?kill)\(|P_PID, |",
+        r"\b(?:clone3?|v?fork|wait4|getpid|gettid|set_tid_address)\(.*\) = )(\d+)\b"
+    ))
+    .unwrap();
     let plain = |line: &str| {
         let line = address.replace_all(line, "ADDRESS");
         let line = value.replace_all(&line, "$1 ");
@@ -99,6 +93,8 @@ fn lines(engine: &mut impl TraceEngine, options: &LineOptions) -> Vec<Vec<String
             let task = tasks.iter().position(|task| found[2] == task.to_string());
             task.map_or_else(|| found[0].to_owned(), |index| format!("{}TASK{index}", &found[1]))
         };
+        let line = number.replace_all(&line, name);
+        // Once more for the result behind an argument.
         number.replace_all(&line, name).into_owned()
     };
     tasks
@@ -241,7 +237,7 @@ fn what_a_full_ring_loses_is_counted() {
     let script = "getppid for 1..20000";
     let Some(mut engine) = start(&["perl", "-e", script], &settings) else { return };
     // Nobody reads until it is over.
-    wait_for(engine.pid().unwrap(), ") Z");
+    wait_for_state(engine.pid().unwrap(), ") Z");
     let seen = seen(&mut engine);
     assert!(seen.enters > 10 && seen.enters < 40, "{seen:?}");
     // Begin and end of each, and the end of the process.
@@ -251,12 +247,10 @@ fn what_a_full_ring_loses_is_counted() {
 }
 
 /// Waits until a process is in this state.
-fn wait_for(pid: i32, state: &str) {
-    let begin = Instant::now();
-    while !std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(state) {
-        assert!(begin.elapsed() < LIMIT);
-        std::thread::sleep(Duration::from_millis(10));
-    }
+fn wait_for_state(pid: i32, state: &str) {
+    testkit::wait_until(state, || {
+        std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(state)
+    });
 }
 
 #[test]
@@ -278,7 +272,7 @@ fn what_comes_faster_than_it_is_told_waits_in_memory() {
         let pid = engine.pid().unwrap();
         let mut enters = 0;
         for _ in 0..4 {
-            wait_for(pid, ") T");
+            wait_for_state(pid, ") T");
             // No more than one is told.
             let progress = engine.run(None, &mut |event, _| {
                 enters += u64::from(matches!(event.what, EventKind::Enter(_)));
@@ -302,10 +296,11 @@ fn what_comes_faster_than_it_is_told_waits_in_memory() {
 fn a_process_that_is_killed_in_a_call_does_not_come_back_from_it() {
     let _alone = alone();
     let settings = KernelSettings::new(FollowScope::Tree);
-    let Some(mut engine) = start(&["sleep", "60"], &settings) else { return };
-    let events = run_for(&mut engine, Duration::from_millis(300));
-    let last = events.last().unwrap();
-    assert!(matches!(last.what, EventKind::Enter(call) if call.id.name() == "clock_nanosleep"));
+    let Some(mut engine) = start(&["sleep", "1000"], &settings) else { return };
+    run_until(&mut engine, |events| {
+        let last = events.last().map(|event| event.what);
+        matches!(last, Some(EventKind::Enter(call)) if call.id.name() == "clock_nanosleep")
+    });
     // SAFETY: a child of this test that was not waited for.
     unsafe { libc::kill(engine.pid().unwrap(), libc::SIGKILL) };
     let rest = events_of(&mut engine);
@@ -324,11 +319,13 @@ fn events_of(engine: &mut KernelEngine) -> Vec<TraceEvent> {
 fn processes_that_run_already_are_watched_and_let_go() {
     let _alone = alone();
     let mut shell = background(&["sh", "-c", "while :; do sleep 0.05; done"]);
-    let pid = shell.0.id() as i32;
+    let pid = shell.pid();
     let settings = KernelSettings::new(FollowScope::Tree);
     let begin = Instant::now();
     let Some(mut engine) = opened(KernelEngine::attach(&[pid], &settings)) else { return };
-    let seen = run_for(&mut engine, Duration::from_millis(600));
+    let seen = run_until(&mut engine, |events| {
+        events.iter().filter(|event| event.thread == pid).count() > 10
+    });
     let watched = begin.elapsed();
     // It was waiting when we came.
     let first = seen.iter().find(|event| event.thread == pid).unwrap();
@@ -340,15 +337,15 @@ fn processes_that_run_already_are_watched_and_let_go() {
     check_order(&seen.into_iter().filter(|event| event.thread == pid).collect::<Vec<_>>());
     engine.detach().unwrap();
     assert_eq!(run_for(&mut engine, Duration::from_millis(200)), []);
-    assert!(shell.0.try_wait().unwrap().is_none());
+    assert!(shell.try_wait().unwrap().is_none());
 
     // One that ends by itself.
     let mut sleep = background(&["sleep", "2"]);
-    let pid = sleep.0.id() as i32;
+    let pid = sleep.pid();
     let mut engine = KernelEngine::attach(&[pid], &settings).unwrap();
     let last = events_of(&mut engine).pop().unwrap();
     assert_eq!((last.thread, last.what), (pid, EventKind::Ended(WaitStatus::Exited(0))));
-    sleep.0.wait().unwrap();
+    sleep.ended();
     let error = KernelEngine::attach(&[pid], &settings).err().unwrap();
     assert!(matches!(error, Error::NoProcess(absent) if absent == pid), "{error}");
 }
@@ -371,16 +368,22 @@ fn only_failures_and_only_slow_calls() {
     let settings = KernelSettings { slower_than_ns, ..KernelSettings::new(FollowScope::Tree) };
     let mut engine = start(&["sleep", "0.1"], &settings).unwrap();
     let what: Vec<_> = events_of(&mut engine).into_iter().map(|event| event.what).collect();
-    let [
-        EventKind::Enter(enter),
-        EventKind::Exit { call, wall_ns, cpu_ns, .. },
-        EventKind::Ended(_),
-    ] = what[..]
-    else {
-        panic!("{what:?}")
-    };
-    assert!(enter == call && call.id.name() == "clock_nanosleep");
-    assert!(wall_ns > 100_000_000 && cpu_ns.unwrap() < 50_000_000);
+    // On a busy machine another call may be slow too; all of some forty are not.
+    assert!(what.len() < 30, "{what:?}");
+    let (mut slept, mut entered) = (false, None);
+    for what in &what {
+        match *what {
+            EventKind::Enter(call) => entered = Some(call),
+            EventKind::Exit { call, wall_ns, cpu_ns, .. } => {
+                assert!(entered == Some(call) && wall_ns > slower_than_ns, "{what:?}");
+                if call.id.name() == "clock_nanosleep" {
+                    slept = wall_ns > 100_000_000 && cpu_ns.unwrap() < wall_ns / 2;
+                }
+            }
+            _ => {}
+        }
+    }
+    assert!(slept && matches!(what.last(), Some(EventKind::Ended(_))), "{what:?}");
 
     let settings = KernelSettings { successes_only: true, ..settings };
     let mut engine = start(&["cat", "/nowhere"], &settings).unwrap();
@@ -483,7 +486,7 @@ fn everybody_is_heard_but_ourselves() {
     let settings = KernelSettings { scope: FollowScope::Thread, ..only(&["getppid"]) };
     let Some(mut engine) = opened(KernelEngine::everybody(&settings)) else { return };
     let perl = background(&["perl", "-e", "getppid for 1..500; sleep 60"]);
-    let pid = perl.0.id() as i32;
+    let pid = perl.pid();
     let _ = rustix::process::getppid();
     let own = std::process::id() as i32;
     let mut counts = (0, 0);
@@ -568,9 +571,7 @@ fn a_signal_to_the_caller_ends_the_wait() {
         }
     });
     let each = &mut |_: &TraceEvent, _: &dyn Memory| ControlFlow::Continue(());
-    let begin = Instant::now();
-    assert_eq!(engine.run(Some(LIMIT), each).unwrap(), RunResult::Interrupted);
-    assert!(begin.elapsed() < LIMIT / 2);
+    assert_eq!(engine.run(Some(PATIENCE), each).unwrap(), RunResult::Interrupted);
     is_over.store(true, Ordering::Relaxed);
     sender.join().unwrap();
     assert_eq!(engine.run(Some(Duration::ZERO), each).unwrap(), RunResult::Elapsed);
@@ -640,12 +641,8 @@ fn nothing_is_left_behind() {
     events_of(&mut engine);
     engine.detach().unwrap();
     assert!(programs().is_empty());
-    let begin = Instant::now();
     // The kernel frees them when nobody can be in one any more.
-    while ids.iter().any(|id| is_loaded(*id)) {
-        assert!(begin.elapsed() < LIMIT, "{ids:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    testkit::wait_until("they are freed", || !ids.iter().any(|id| is_loaded(*id)));
 }
 
 #[test]
@@ -657,7 +654,7 @@ fn whoever_looks_may_break_off_and_go_on() {
     let mut names = Vec::new();
     let mut pauses = 0;
     loop {
-        let progress = engine.run(Some(LIMIT), &mut |event: &TraceEvent, _: &dyn Memory| {
+        let progress = engine.run(Some(PATIENCE), &mut |event: &TraceEvent, _: &dyn Memory| {
             names.push(event.what);
             ControlFlow::Break(())
         });
@@ -706,7 +703,7 @@ fn cost() {
         text_limit: None,
         ..KernelSettings::new(FollowScope::Thread)
     };
-    let Some(engine) = opened(KernelEngine::attach(&[other.0.id() as i32], &settings)) else {
+    let Some(engine) = opened(KernelEngine::attach(&[other.pid()], &settings)) else {
         return;
     };
     time("getppid, others are watched", &getppid);

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use trace::WaitStatus;
 use trace::engine::{Error, HeldCommand, TracedCommand};
@@ -23,16 +23,9 @@ fn command(words: &[&str]) -> TracedCommand {
     }
 }
 
-/// Its end, which is waited for a minute at most.
+/// Its end.
 fn end(launch: &mut HeldCommand) -> WaitStatus {
-    let begin = Instant::now();
-    loop {
-        if let Some(end) = launch.ended().unwrap() {
-            return end;
-        }
-        assert!(begin.elapsed() < Duration::from_secs(60));
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    testkit::wait_for("its end", || launch.ended().unwrap())
 }
 
 fn program(pid: i32) -> std::path::PathBuf {

@@ -7,18 +7,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-/// Whether there is something to compare with.
-pub(crate) fn has_parallel() -> bool {
-    if !testkit::is_installed("GNU parallel", "parallel") {
-        return false;
-    }
-    let output = Command::new("parallel").arg("--version").output().unwrap();
-    let has = output.stdout.starts_with(b"GNU parallel");
-    if !has {
-        testkit::skip("GNU parallel", "another program has its name");
-    }
-    has
-}
+pub(crate) use testkit::has_parallel;
 
 /// A command with what both get: a folder, pipes, and none of the user's settings.
 fn prepared(mut command: Command, folder: &Path) -> Command {
@@ -35,23 +24,14 @@ fn prepared(mut command: Command, folder: &Path) -> Command {
 }
 
 fn whit(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    let mut command = crate::whit();
     command.arg("run").args(words);
     command
 }
 
 /// Starts a command, gives it all of `input`, and waits for its end.
 pub(crate) fn run(command: Command, folder: &Path, input: &[u8]) -> Output {
-    let mut child = prepared(command, folder).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_vec();
-    let writer = std::thread::spawn(move || {
-        // Who does not read to the end is what some of these are about.
-        let _ = stdin.write_all(&input);
-    });
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
-    output
+    testkit::run_on(&mut prepared(command, folder), input)
 }
 
 /// Starts whit with a little input, and does not wait.
@@ -70,7 +50,7 @@ pub(crate) fn ours(words: &[&str], folder: &Path, input: &[u8]) -> Output {
 pub(crate) fn theirs(words: &[&str], folder: &Path, input: &[u8]) -> Output {
     // It leaves processes behind now and then, which would keep its output open for ever.
     let mut command = Command::new("timeout");
-    command.args(["30", "parallel", "--will-cite"]).args(words);
+    command.args(["300", "parallel", "--will-cite"]).args(words);
     run(command, folder, input)
 }
 

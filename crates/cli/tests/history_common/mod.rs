@@ -2,13 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
-pub(crate) fn whit() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-    command.stdin(Stdio::null()).env("TZ", "UTC").env_remove("RRDCACHED_ADDRESS");
-    command
-}
+pub(crate) use crate::whit;
 
 /// Runs a program, which must succeed.
 pub(crate) fn run(command: &mut Command) -> Output {

@@ -3,11 +3,12 @@
 #![allow(dead_code, clippy::unwrap_used, reason = "shared by tests, of which each uses a part")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use logring::ArgumentType;
 use logring::writer::{self, RingSettings, SiteDescription};
+use testkit::{Running, own_test, wait_until};
 
 /// What this program is to do when it is started again: `FOLDER|SECONDS`.
 const WRITER: &str = "WHIT_LOG_TEST_WRITER";
@@ -42,24 +43,14 @@ fn writer() {
     std::thread::sleep(Duration::from_secs(seconds.parse().unwrap()));
 }
 
-pub(crate) struct Running(pub(crate) Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 pub(crate) fn start_writer(folder: &Path, seconds: u64) -> Running {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "log_common::writer"]).stdout(Stdio::null());
-    command.env(WRITER, format!("{}|{seconds}", folder.display()));
-    Running(command.spawn().unwrap())
+    let mut command = own_test("log_common::writer");
+    command.stdout(Stdio::null()).env(WRITER, format!("{}|{seconds}", folder.display()));
+    Running::start(&mut command)
 }
 
 pub(crate) fn write(folder: &Path) {
-    assert!(start_writer(folder, 0).0.wait().unwrap().success());
+    assert!(start_writer(folder, 0).ended().success());
 }
 
 /// Runs `whit log WORDS`, in a folder.
@@ -68,9 +59,9 @@ pub(crate) fn whit(folder: &Path, words: &str) -> Output {
 }
 
 pub(crate) fn command(folder: &Path, words: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    let mut command = crate::whit();
     command.arg("log").args(words.split_whitespace()).current_dir(folder);
-    command.env("TZ", "Asia/Karachi").env_remove("NO_COLOR");
+    command.env("TZ", "Asia/Karachi");
     command
 }
 
@@ -79,22 +70,18 @@ pub(crate) fn text(output: &Output) -> String {
 }
 
 pub(crate) fn start(folder: &Path, words: &str) -> Running {
-    let process = Running(command(folder, words).spawn().unwrap());
+    let process = Running::start(&mut command(folder, words));
     if words.starts_with("central") {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while !folder.join("socket").exists() {
-            assert!(Instant::now() < deadline, "{words}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("the server's socket", || folder.join("socket").exists());
     }
     process
 }
 
 /// Ends a server in order.
 pub(crate) fn end(mut process: Running) {
-    let pid = process.0.id().to_string();
-    assert!(Command::new("kill").arg(&pid).status().unwrap().success());
-    assert!(process.0.wait().unwrap().success());
+    wait_until("it takes the signal", || process.takes_signal(libc::SIGTERM));
+    process.signal(libc::SIGTERM);
+    assert!(process.ended().success());
 }
 
 /// A folder with `rings`.

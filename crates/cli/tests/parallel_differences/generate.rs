@@ -7,13 +7,12 @@
 mod input;
 mod output;
 mod pipe;
-mod random;
 mod schedule;
 mod template;
 
 pub(super) use input::FILES;
 use input::file;
-pub(super) use random::Random;
+use testkit::Random;
 
 /// A command line, and what it reads.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +39,7 @@ struct Line<'a> {
 
 /// The command line of a seed.
 pub(super) fn case(seed: u64) -> Case {
-    let mut random = Random::new(seed);
+    let mut random = Random::from_seed(seed);
     let mut line = Line {
         serial: random.percent(60),
         plus: random.percent(10),
@@ -52,7 +51,7 @@ pub(super) fn case(seed: u64) -> Case {
         width: 1,
         names: &[],
     };
-    match line.random.below(22) {
+    match line.random.index(22) {
         21 => line.expressions(),
         20 => line.piped(),
         0 => line.commands_as_input(),
@@ -67,7 +66,7 @@ pub(super) fn case(seed: u64) -> Case {
     }
     let mut case = line.finish();
     // Drawn last: what was drawn before is as it would be without.
-    match random.below(60) {
+    match random.index(60) {
         0 => wrong(&mut random, &mut case),
         1 => {
             case = of_words(&["-j1", "cat; echo {}", ":::", "1", "2"]);
@@ -80,7 +79,7 @@ pub(super) fn case(seed: u64) -> Case {
         }
         3 => {
             let missing = ["nonexistent-program", "/etc/passwd", "./one", "nonexistent-program;"];
-            let program = random.pick(&missing);
+            let program = random.one_of(&missing);
             case = of_words(&["-j1", "--joblog", "joblog", program, ":::", "a b", "c"]);
         }
         _ => {}
@@ -95,7 +94,7 @@ fn of_words(words: &[&str]) -> Case {
 
 /// Something that cannot be done.
 fn wrong(random: &mut Random, case: &mut Case) {
-    let text = random.pick(&[
+    let text = random.one_of(&[
         "--halt bogus",
         "-a missing",
         "--joblog /nonexistent/x",
@@ -123,7 +122,7 @@ impl Line<'_> {
 
     /// Everything in the order in which people type it.
     fn finish(mut self) -> Case {
-        let at_once = match (self.serial, self.random.below(4)) {
+        let at_once = match (self.serial, self.random.index(4)) {
             (true, 0) => "--jobs 1",
             (true, _) => "-j1",
             (false, 0) => "-k",

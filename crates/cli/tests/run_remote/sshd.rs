@@ -3,27 +3,19 @@
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use testkit::{Deadline, Running, wait_until};
 
 use crate::run_remote::world::{World, text};
-
-/// An sshd that ends with the test.
-pub(crate) struct Sshd(Child);
-
-impl Drop for Sshd {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// Why there is no sshd where it is not installed.
 const ABSENT: &str = "not installed";
 
 /// Starts an sshd with keys of its own; why there is none.
-pub(crate) fn sshd(folder: &Path) -> Result<(Sshd, u16), String> {
+pub(crate) fn sshd(folder: &Path) -> Result<(Running, u16), String> {
     let program = "/usr/sbin/sshd";
     if !Path::new(program).exists() {
         return Err(ABSENT.into());
@@ -48,11 +40,11 @@ pub(crate) fn sshd(folder: &Path) -> Result<(Sshd, u16), String> {
     command.args(["-D", "-e", "-f"]).arg(folder.join("config"));
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(fs::File::create(folder.join("sshd.log")).map_err(|error| error.to_string())?);
-    let mut sshd = Sshd(command.spawn().map_err(|error| error.to_string())?);
-    let until = Instant::now() + Duration::from_secs(30);
+    let mut sshd = Running::from(command.spawn().map_err(|error| error.to_string())?);
+    let deadline = Deadline::default();
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        let is_gone = !matches!(sshd.0.try_wait(), Ok(None));
-        if is_gone || Instant::now() > until {
+        let is_gone = !matches!(sshd.try_wait(), Ok(None));
+        if is_gone || !deadline.is_ahead() {
             let log = fs::read_to_string(folder.join("sshd.log")).unwrap_or_default();
             return Err(format!("sshd does not run: {}", log.trim()));
         }
@@ -106,14 +98,10 @@ fn a_real_sshd_runs_jobs_and_ends_them_with_their_connection() {
     assert_eq!(clients.len(), 1, "all jobs share one connection: {output_text}");
 
     let pid_file = world.path("pid");
-    let job = format!("echo $$ > {}; sleep 60; :", pid_file.display());
+    let job = format!("echo $$ > {}; sleep 1000; :", pid_file.display());
     let line = ["--ssh", &ssh, "-S", &login, "--timeout", "5", &job, ":::", "1"];
     assert_eq!(world.whit(&line).status.code(), Some(1));
     let pid = fs::read_to_string(&pid_file).unwrap();
     let there = PathBuf::from(format!("/proc/{}", pid.trim()));
-    let until = Instant::now() + Duration::from_secs(30);
-    while there.exists() {
-        assert!(Instant::now() < until, "the job outlives its connection");
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the job ends with its connection", || !there.exists());
 }

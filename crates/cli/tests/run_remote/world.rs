@@ -48,7 +48,7 @@ impl World {
     }
 
     pub(crate) fn whit(&self, words: &[&str]) -> Output {
-        let mut command = self.command(env!("CARGO_BIN_EXE_whit"));
+        let mut command = self.command(crate::WHIT);
         command.arg("run").args(words).output().unwrap()
     }
 
@@ -90,7 +90,4 @@ pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Whether GNU parallel is there to be compared with; says so if not.
-pub(crate) fn has_parallel() -> bool {
-    testkit::is_installed("GNU parallel", "parallel")
-}
+pub(crate) use testkit::has_parallel;

@@ -12,9 +12,9 @@ pub(crate) mod talk;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use connection::Address;
 use log_central::{AdmissionLimits, Central, CentralSettings};
@@ -24,18 +24,30 @@ use log_proxy::{Proxy, ProxySettings};
 use log_store::{Retention, Store, StoreReader, StoreSettings};
 use logring::abi::kind;
 use logring::{ArgumentType, LogValue};
+pub(crate) use testkit::{Deadline, PATIENCE, Running, own_test};
 
 /// What the test program is to do when it is started again.
 pub(crate) const ROLE: &str = "WHIT_LOG_TEST_ROLE";
 
 /// Runs a proxy until something is so.
 pub(crate) fn pump(proxy: &mut Proxy, what: &str, mut is_so: impl FnMut(&mut Proxy) -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Deadline::default();
     while !is_so(proxy) {
         if !proxy.round() {
             proxy.wait(Duration::from_millis(1));
         }
-        assert!(Instant::now() < deadline, "{what}: {:?}", proxy.counters());
+        assert!(deadline.is_ahead(), "{what}: {:?}", proxy.counters());
+    }
+}
+
+/// Runs a proxy until a writer, which writes so many records as it is told to, has ended.
+pub(crate) fn pump_to_end(proxy: &mut Proxy, writer: &mut Running) {
+    while writer.try_wait().unwrap().is_none() {
+        // Each record is a reason to wait on.
+        let known = proxy.counters().records;
+        pump(proxy, "the writer writes or ends", |proxy| {
+            proxy.counters().records > known || writer.try_wait().unwrap().is_some()
+        });
     }
 }
 
@@ -56,20 +68,19 @@ pub(crate) fn play(role: &[&str]) -> bool {
 
 /// This test program, to be started again in a role.
 pub(crate) fn in_role(role: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "role", "--nocapture", "--test-threads=1"]).env(ROLE, role);
+    let mut command = own_test("role");
+    command.env(ROLE, role);
     command
 }
 
 /// Starts this test program again, in a role.
-pub(crate) fn start(role: &str) -> Child {
-    let program = std::env::current_exe().unwrap();
+pub(crate) fn start(role: &str) -> Running {
     // A file that is too large gives an error then, and no signal.
+    let again = own_test("role");
     let mut command = Command::new("sh");
-    command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]).arg(program);
-    command.args(["--exact", "role", "--nocapture", "--test-threads=1"]).env(ROLE, role);
-    command.stdout(std::process::Stdio::piped());
-    command.spawn().unwrap()
+    command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]).arg(again.get_program());
+    command.args(again.get_args()).env(ROLE, role);
+    Running::start(command.stdout(std::process::Stdio::piped()))
 }
 
 /// Writes records of (thread, number): `count` by each thread; 0: until it is killed.
@@ -229,10 +240,12 @@ impl Held {
 
 /// Runs a proxy until all that rings hold is committed, and the rings are gone.
 pub(crate) fn drain(proxy: &mut Proxy, folder: &Path) {
-    let spooled = Duration::from_secs(proxy.counters().spool_bytes >> 20);
-    let deadline = std::time::Instant::now() + Duration::from_secs(60) + spooled;
+    let mut deadline = Deadline::default();
     loop {
         let worked = proxy.round();
+        if worked {
+            deadline = Deadline::default();
+        }
         let is_empty = std::fs::read_dir(folder).unwrap().all(|entry| {
             let path = entry.unwrap().path();
             path.extension().is_none_or(|end| end != "ring" && end != "process")
@@ -243,7 +256,7 @@ pub(crate) fn drain(proxy: &mut Proxy, folder: &Path) {
         if !worked {
             proxy.wait(Duration::from_millis(2));
         }
-        assert!(std::time::Instant::now() < deadline, "it does not end: {:?}", proxy.counters());
+        assert!(deadline.is_ahead(), "it does not end: {:?}", proxy.counters());
     }
 }
 
@@ -306,19 +319,9 @@ pub(crate) fn c_program() -> Option<&'static Path> {
     built.as_deref()
 }
 
-/// A process of a test, ended with it.
-pub(crate) struct Running(pub(crate) Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Limits the files that a process writes, or no more.
 pub(crate) fn limit_files(running: &Running, bytes: Option<u64>) {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};
     let limit = Rlimit { current: bytes, maximum: None };
-    prlimit(Some(Pid::from_child(&running.0)), Resource::Fsize, limit).unwrap();
+    prlimit(Some(Pid::from_child(running)), Resource::Fsize, limit).unwrap();
 }

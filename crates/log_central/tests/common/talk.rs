@@ -5,11 +5,11 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use logger::{FullPolicy, LogConfig, LogLevel, Logger, Tier, log_debug, log_info, log_sync};
 
-use super::{Folders, Running, start};
+use super::{Deadline, Folders, PATIENCE, Running, start};
 
 /// Plays a client that does what its standard input says; gives whether the role is one.
 pub(crate) fn play_client(role: &[&str]) -> bool {
@@ -100,13 +100,10 @@ pub(crate) struct Client {
     lines: Receiver<String>,
 }
 
-/// How long a client may take to say what is expected of it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-
 impl Client {
     pub(crate) fn start(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        let mut child = Running::start(&mut command);
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = channel();
@@ -120,16 +117,16 @@ impl Client {
                 }
             }
         });
-        Client { process: Running(child), input, lines }
+        Client { process: child, input, lines }
     }
 
     /// Waits for a line that begins so; gives all up to it.
     #[track_caller]
     pub(crate) fn wait(&self, begin: &str) -> Vec<String> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Deadline::default();
         let mut all: Vec<String> = Vec::new();
         loop {
-            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            match self.lines.recv_timeout(deadline.left()) {
                 Ok(line) => all.push(line),
                 Err(RecvTimeoutError::Timeout) => panic!("no {begin:?}: {all:?}"),
                 Err(RecvTimeoutError::Disconnected) => panic!("{begin:?}: it ended: {all:?}"),
@@ -167,27 +164,27 @@ impl Client {
     /// Asks again until the answer is this.
     #[track_caller]
     pub(crate) fn ask_until(&mut self, what: &str, kind: &str, answer: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Deadline::default();
         loop {
             let said = self.ask(what, kind).pop().unwrap();
             if said == answer {
                 return;
             }
-            assert!(Instant::now() < deadline, "{said:?}, not {answer:?}");
+            assert!(deadline.is_ahead(), "{said:?}, not {answer:?}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
     pub(crate) fn end(mut self) {
         drop(self.input);
-        assert!(self.process.0.wait().unwrap().success());
+        assert!(self.process.ended().success());
     }
 
     /// Ends it; gives the line that begins so and that it says at its end.
     pub(crate) fn end_and_hear(mut self, begin: &str) -> String {
         drop(self.input.take());
         let said = self.wait(begin).pop().unwrap();
-        assert!(self.process.0.wait().unwrap().success());
+        assert!(self.process.ended().success());
         said
     }
 }
@@ -210,10 +207,10 @@ pub(crate) fn c_client(folders: &Folders) -> Option<Client> {
 pub(crate) fn start_proxy(folders: &Folders) -> Running {
     let Folders { rings, spool, socket, .. } = folders;
     let role = format!("proxy|{}|{}|{}", rings.display(), spool.display(), socket.display());
-    Running(start(&role))
+    start(&role)
 }
 
 pub(crate) fn start_central(folders: &Folders) -> Running {
     let Folders { store, socket, .. } = folders;
-    Running(start(&format!("central|{}|{}", store.display(), socket.display())))
+    start(&format!("central|{}|{}", store.display(), socket.display()))
 }

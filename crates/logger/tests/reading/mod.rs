@@ -193,7 +193,7 @@ pub(crate) fn assert_throttled(folder: &Path) {
 
 /// Checks what a program left that logged 0, 1, 2 ... until it was killed: all that it had noted as
 /// completed in the file `completed`, and at most one more.
-pub(crate) fn assert_all_completed(folder: &Path, round: u32) {
+pub(crate) fn assert_all_completed(folder: &Path, round: usize) {
     let note = std::fs::read(folder.join("completed")).unwrap();
     let completed = u64::from_le_bytes(note.try_into().unwrap());
     let found = read_folder(folder);
@@ -202,4 +202,22 @@ pub(crate) fn assert_all_completed(folder: &Path, round: u32) {
     assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "round {round}");
     let count = numbers.len() as u64;
     assert!(count == completed || count == completed + 1, "round {round}: {count} {completed}");
+}
+
+/// The time that a test takes, in which the records have theirs.
+pub(crate) struct TimeSpan {
+    begun_ns: u64,
+}
+
+impl TimeSpan {
+    pub(crate) fn begin() -> Self {
+        Self { begun_ns: logring::clock::realtime_ns() }
+    }
+
+    /// Whether a time is in the span; the clocks of two processes may differ by a second.
+    pub(crate) fn contains(&self, time_ns: u64) -> bool {
+        let second_ns = 1_000_000_000;
+        let now_ns = logring::clock::realtime_ns();
+        (self.begun_ns - second_ns..now_ns + second_ns).contains(&time_ns)
+    }
 }

@@ -1,24 +1,15 @@
 //! Rounds through rrdcached: both sides have a daemon of their own.
 
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+
+use testkit::Running;
 
 use crate::beside_mrtg::site::{BEGIN_S, Site};
 
-/// A daemon that ends with the test.
-pub(crate) struct Daemon(Child);
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Starts rrdcached in a folder, on the socket `socket` and a port of the loopback.
-pub(crate) fn start(folder: &Path) -> Option<(Daemon, u16)> {
+pub(crate) fn start(folder: &Path) -> Option<(Running, u16)> {
     if !testkit::is_installed("rrdcached", "rrdcached") {
         return None;
     }
@@ -28,8 +19,8 @@ pub(crate) fn start(folder: &Path) -> Option<(Daemon, u16)> {
     command.arg("-g").args(["-w", "3600", "-f", "7200", "-l"]).arg(folder.join("socket"));
     command.arg("-l").arg(format!("127.0.0.1:{port}")).arg("-b").arg(folder.join("data"));
     command.arg("-p").arg(folder.join("pid")).stdout(Stdio::null()).stderr(Stdio::null());
-    let daemon = Daemon(command.spawn().unwrap());
-    testkit::wait_for("rrdcached", || UnixStream::connect(folder.join("socket")).ok());
+    let daemon = Running::start(&mut command);
+    testkit::connect(&folder.join("socket"));
     testkit::wait_for("rrdcached's port", || TcpStream::connect(("127.0.0.1", port)).ok());
     Some((daemon, port))
 }

@@ -3,7 +3,6 @@
 #![allow(dead_code, clippy::unwrap_used, reason = "each test uses its part")]
 
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use poll::ask::MergingAsker;
@@ -16,15 +15,31 @@ use snmp_simulator::{AgentDevice, AgentThread};
 
 pub(crate) fn now_ns() -> u64 {
     static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
-    BEGUN.elapsed().as_nanos() as u64 + AHEAD_NS.load(Ordering::Relaxed)
+    BEGUN.elapsed().as_nanos() as u64
 }
 
-/// What the clock of the tests is ahead, in ns.
-static AHEAD_NS: AtomicU64 = AtomicU64::new(0);
+/// A clock that is set ahead, so that rounds need not wait for their time.  Requests that are on their
+/// way time out then: only one test at a time uses it.
+pub(crate) mod set_clock {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Sets the clock ahead, so that rounds need not wait for their time.
-pub(crate) fn pass(ns: u64) {
-    AHEAD_NS.fetch_add(ns, Ordering::Relaxed);
+    /// What the clock is ahead, in ns.
+    static AHEAD_NS: AtomicU64 = AtomicU64::new(0);
+
+    pub(crate) fn now_ns() -> u64 {
+        super::now_ns() + AHEAD_NS.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn pass(ns: u64) {
+        AHEAD_NS.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    /// Waits until no other test uses the clock.
+    pub(crate) fn alone() -> MutexGuard<'static, ()> {
+        static ONE: Mutex<()> = Mutex::new(());
+        ONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 pub(crate) fn device(address: std::net::SocketAddr, version: SnmpVersion) -> Device {

@@ -57,7 +57,7 @@ fn cuts(step: &Step, random: &mut Random) -> Vec<usize> {
 #[test]
 fn a_kill_takes_no_completed_sample() {
     let samples = machine(SAMPLES, 7);
-    let mut random = Random(99);
+    let mut random = Random::from_seed(99);
     for options in all_options() {
         let (log, done) = log(&samples, options);
         let mut bytes = Vec::new();
@@ -97,7 +97,7 @@ fn a_killed_recording_is_gone_on_with() {
 fn kill_and_go_on(options: WriterOptions) {
     let samples = machine(SAMPLES, 8);
     let (log, done) = log(&samples, options);
-    let mut random = Random(5);
+    let mut random = Random::from_seed(5);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("killed.whit");
     let mut bytes = Vec::new();

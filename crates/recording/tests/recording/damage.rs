@@ -19,7 +19,7 @@ fn options(compression: Compression) -> WriterOptions {
 #[test]
 fn a_flipped_bit_is_noticed() {
     let samples = machine(SAMPLES, 21);
-    let mut random = Random(77);
+    let mut random = Random::from_seed(77);
     for compression in [Compression::Zstd(1), Compression::None, Compression::FramesOnly] {
         for closed in [true, false] {
             let whole = if closed {
@@ -88,7 +88,7 @@ fn a_damaged_block_costs_its_samples_alone() {
 fn a_cut_file_gives_what_it_has() {
     let samples = machine(SAMPLES, 23);
     let whole = recorded(&samples, options(Compression::Zstd(1)));
-    let mut random = Random(3);
+    let mut random = Random::from_seed(3);
     let mut before = usize::MAX;
     let mut lengths: Vec<_> = (0..200).map(|_| random.below(whole.len() as u64) as usize).collect();
     lengths.sort_by_key(|&length| std::cmp::Reverse(length));

@@ -49,7 +49,7 @@ impl Machine {
     fn new(processes: u64) -> Self {
         let mut machine = Machine {
             processes: Vec::new(),
-            random: Random(7),
+            random: Random::from_seed(7),
             next: 0,
             busy: BUSY,
             of: 20,

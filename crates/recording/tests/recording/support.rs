@@ -62,21 +62,7 @@ fn wide() -> Arc<SourceDef> {
 pub(crate) static DEFS: LazyLock<Vec<Arc<SourceDef>>> =
     LazyLock::new(|| vec![SINGLE.clone(), MANY.clone(), wide()]);
 
-/// A small generator, so that tests that do not shrink need no strategy.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-}
+pub(crate) use testkit::Random;
 
 /// A machine whose samples look like a real one's: most values still, some rising, some noise.
 pub(crate) fn machine_sample(snapshot: &mut Snapshot, tick: u64, random: &mut Random) {
@@ -115,7 +101,7 @@ pub(crate) fn machine_sample(snapshot: &mut Snapshot, tick: u64, random: &mut Ra
 
 /// The first samples of that machine.
 pub(crate) fn machine(count: u64, seed: u64) -> Vec<Snapshot> {
-    let mut random = Random(seed);
+    let mut random = Random::from_seed(seed);
     let take = |tick| {
         let mut snapshot = Snapshot::new(&DEFS);
         machine_sample(&mut snapshot, tick, &mut random);

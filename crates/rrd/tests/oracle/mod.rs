@@ -33,25 +33,7 @@ impl CommandEnvironment for Plain {
     }
 }
 
-/// A small generator (xorshift), so that a seed is enough.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        (self.next() >> 11) % end.max(1)
-    }
-
-    pub(crate) fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-}
+pub(crate) use testkit::{Random, setting};
 
 /// Runs one of our commands: what RRDtool would print, and its error.
 pub(crate) fn ours(words: &[String]) -> String {
@@ -67,19 +49,15 @@ pub(crate) fn ours(words: &[String]) -> String {
 
 /// An rrdtool that reads commands from a pipe.
 pub(crate) struct Theirs {
-    child: std::process::Child,
+    child: testkit::Running,
     output: std::io::BufReader<std::process::ChildStdout>,
 }
 
 impl Theirs {
     pub(crate) fn start() -> Self {
-        let mut child = Command::new("rrdtool")
-            .arg("-")
-            .env("TZ", "UTC")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("rrdtool");
+        let mut command = Command::new("rrdtool");
+        command.arg("-").env("TZ", "UTC").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = testkit::Running::start(&mut command);
         let output = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
         Self { child, output }
     }
@@ -104,23 +82,12 @@ impl Theirs {
     }
 }
 
-impl Drop for Theirs {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 pub(crate) fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
 pub(crate) fn name(path: &Path) -> String {
     path.display().to_string()
-}
-
-pub(crate) fn setting(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 /// A file with some data, made by rrdtool.

@@ -4,9 +4,9 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use connection::ListeningSocket;
 use rrd::header::Time;
@@ -15,9 +15,9 @@ use rrdcached::{
     Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Purpose,
     Server,
 };
+use testkit::Running;
 
-/// How long anything may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) use testkit::PATIENCE;
 
 /// This machine's clock; keeps what was logged.
 #[derive(Default, Clone)]
@@ -103,7 +103,7 @@ pub(crate) fn make(path: &Path, definitions: &[&str]) {
 pub(crate) const GAUGE: &[&str] = &["DS:x:GAUGE:100000:U:U", "RRA:LAST:0:1:100000"];
 
 /// Debian's rrdcached in a folder.
-pub(crate) struct Incumbent(Child);
+pub(crate) struct Incumbent(Running);
 
 impl Incumbent {
     pub(crate) fn start(folder: &Path, options: &[&str]) -> Self {
@@ -113,28 +113,15 @@ impl Incumbent {
         command.arg("-l").arg(format!("unix:{}", folder.join("socket").display()));
         command.arg("-p").arg(folder.join("pid"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().expect("rrdcached");
-        let end = Instant::now() + PATIENCE;
-        while UnixStream::connect(folder.join("socket")).is_err() {
-            assert!(Instant::now() < end, "rrdcached does not listen");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        Self(child)
+        let daemon = Self(Running::start(&mut command));
+        testkit::connect(&folder.join("socket"));
+        daemon
     }
 
     /// Ends it as its init script does.
     pub(crate) fn end(mut self) {
-        let id = self.0.id().to_string();
-        let sent = Command::new("kill").args(["-TERM", &id]).status();
-        assert!(sent.expect("kill").success());
-        self.0.wait().expect("rrdcached");
-    }
-}
-
-impl Drop for Incumbent {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        self.0.signal(libc::SIGTERM);
+        self.0.ended();
     }
 }
 
@@ -146,17 +133,9 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn connect(folder: &Path) -> Self {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            match UnixStream::connect(folder.join("socket")) {
-                Ok(stream) => {
-                    stream.set_read_timeout(Some(PATIENCE)).expect("timeout");
-                    return Self { stream: BufReader::new(stream), is_in_batch: false };
-                }
-                Err(error) => assert!(Instant::now() < end, "{error}"),
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let stream = testkit::connect(&folder.join("socket"));
+        stream.set_read_timeout(Some(PATIENCE)).expect("timeout");
+        Self { stream: BufReader::new(stream), is_in_batch: false }
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) {
@@ -214,29 +193,9 @@ impl Client {
     }
 }
 
-/// Repeatable chance.
-pub(crate) struct Chance(u64);
-
-impl Chance {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-}
-
-/// The seed of this run: `WHIT_SEED`, else the time.
-#[allow(clippy::print_stderr, reason = "a failure can be repeated")]
+/// The seed of this run: `WHIT_SEED`, else the usual one.
 pub(crate) fn seed() -> u64 {
-    let given = std::env::var("WHIT_SEED").ok().and_then(|text| text.parse().ok());
-    let seed = given.unwrap_or_else(|| LocalMachine::default().now().seconds.unsigned_abs());
-    eprintln!("WHIT_SEED={seed}");
-    seed
+    testkit::seed(20_261_123)
 }
 
 /// All readings of a file, oldest first: times and values of the first source.

@@ -15,7 +15,7 @@ use trace::engine::{
 };
 use trace::{CallSet, LineOptions, PidPrefix, Printer, ValueStyle};
 
-use super::support::{LIMIT, command, installed, own};
+use super::support::{PATIENCE, command, installed, own};
 
 /// The lines of each task, in the order in which tasks first appear.
 fn tasks(text: &str) -> Vec<Vec<String>> {
@@ -65,7 +65,7 @@ fn ours_with(command: &TracedCommand, options: LineOptions) -> String {
     let live = LiveDescriptors { are_stopped: true };
     let mut engine = PtraceEngine::start(command, FollowScope::Tree, CallFilter::all()).unwrap();
     let mut text = Vec::new();
-    let progress = engine.run(Some(LIMIT), &mut |event, memory| {
+    let progress = engine.run(Some(PATIENCE), &mut |event, memory| {
         printer.event(event, memory, &live, &mut text).unwrap();
         ControlFlow::Continue(())
     });

@@ -14,8 +14,8 @@ use trace::engine::{
 };
 use trace::{CallId, EventKind, Memory, TraceEvent};
 
-/// No test waits longer.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+#[allow(unused_imports, reason = "each test program uses a part of it")]
+pub(crate) use testkit::{Deadline, PATIENCE, Running};
 
 /// What this test's own program does when it is run as a command.
 pub(crate) const PART: &str = "WHIT_TRACE_TEST_PART";
@@ -34,8 +34,13 @@ pub(crate) fn command(words: &[&str]) -> TracedCommand {
 
 /// This test's own program, for a part (see [`part`]).
 pub(crate) fn own(name: &str) -> TracedCommand {
-    let program = std::env::current_exe().unwrap();
-    let mut command = command(&[program.to_str().unwrap(), "--exact", "part", "--nocapture"]);
+    let again = testkit::own_test("part");
+    let words: Vec<&str> = [again.get_program()]
+        .into_iter()
+        .chain(again.get_args())
+        .map(|word| word.to_str().unwrap())
+        .collect();
+    let mut command = command(&words);
     command.environment.push((PART.into(), name.into()));
     command
 }
@@ -63,7 +68,7 @@ pub(crate) fn run(
     engine: &mut impl TraceEngine,
     mut each: impl FnMut(&TraceEvent, &dyn Memory),
 ) -> Result<(), Error> {
-    let begin = Instant::now();
+    let deadline = Deadline::default();
     loop {
         let progress = engine.run(Some(Duration::from_millis(200)), &mut |event, memory| {
             each(event, memory);
@@ -72,7 +77,7 @@ pub(crate) fn run(
         if progress == RunResult::Ended {
             return Ok(());
         }
-        assert!(begin.elapsed() < LIMIT, "still running: {progress:?}");
+        assert!(deadline.is_ahead(), "still running: {progress:?}");
     }
 }
 
@@ -171,6 +176,19 @@ pub(crate) fn run_for(engine: &mut impl TraceEngine, time: Duration) -> Vec<Trac
     events
 }
 
+/// Runs an engine until what it told is enough.
+pub(crate) fn run_until(
+    engine: &mut impl TraceEngine,
+    is_enough: impl Fn(&[TraceEvent]) -> bool,
+) -> Vec<TraceEvent> {
+    let (mut events, deadline) = (Vec::new(), Deadline::default());
+    while !is_enough(&events) {
+        assert!(deadline.is_ahead(), "{events:?}");
+        events.extend(run_for(engine, Duration::from_millis(50)));
+    }
+    events
+}
+
 /// What this program does as a command of the tests above; nothing as a test.
 pub(crate) fn part() {
     let Ok(name) = std::env::var(PART) else { return };
@@ -221,7 +239,7 @@ pub(crate) fn part() {
                 PtraceEngine::start
             };
             let mut engine =
-                start(&command(&["sleep", "60"]), FollowScope::Tree, CallFilter::all()).unwrap();
+                start(&command(&["sleep", "1000"]), FollowScope::Tree, CallFilter::all()).unwrap();
             run_for(&mut engine, Duration::from_millis(300));
             println!("\npid {}", engine.pid().unwrap());
             run(&mut engine, |_, _| ()).unwrap();

@@ -96,17 +96,17 @@ pub(super) fn file(name: &str) -> &'static str {
 
 impl Line<'_> {
     pub(super) fn values(&mut self, most: usize) -> Vec<&'static str> {
-        let count = 1 + self.random.below(most);
-        (0..count).map(|_| self.random.pick(VALUES)).collect()
+        let count = 1 + self.random.index(most);
+        (0..count).map(|_| self.random.one_of(VALUES)).collect()
     }
 
     /// Up to three sources of any kind.
     pub(super) fn sources(&mut self) {
-        let count = [1, 1, 1, 2, 2, 3][self.random.below(6)];
+        let count = [1, 1, 1, 2, 2, 3][self.random.index(6)];
         let mut from_stdin = false;
         for number in 0..count {
             let linked = number > 0 && self.random.percent(25);
-            match self.random.below(10) {
+            match self.random.index(10) {
                 0..=5 => {
                     self.source(&[if linked { ":::+" } else { ":::" }]);
                     let values = self.values(if count == 3 { 2 } else { 4 });
@@ -114,11 +114,11 @@ impl Line<'_> {
                 }
                 6..=8 => {
                     self.source(&[if linked { "::::+" } else { "::::" }]);
-                    let name = self.random.pick(FILE_NAMES);
+                    let name = self.random.one_of(FILE_NAMES);
                     self.source(&[name]);
                 }
                 _ if number == 0 && count == 1 && !from_stdin => {
-                    let name = self.random.pick(FILE_NAMES);
+                    let name = self.random.one_of(FILE_NAMES);
                     if self.random.percent(50) {
                         self.option(&format!("-a {name}"));
                     } else {
@@ -135,14 +135,14 @@ impl Line<'_> {
         }
         self.width = count;
         if count > 1 && self.random.percent(15) {
-            let option = self.random.pick(&["--link", "--xapply"]);
+            let option = self.random.one_of(&["--link", "--xapply"]);
             self.option(option);
         }
     }
 
     /// Every line is a command.
     pub(super) fn commands_as_input(&mut self) {
-        match self.random.below(3) {
+        match self.random.index(3) {
             0 => self.stdin = file("commands").to_owned(),
             1 => self.source(&["::::", "commands"]),
             _ => {
@@ -155,7 +155,7 @@ impl Line<'_> {
     /// Lines that are split into columns, with names or without.
     pub(super) fn columns(&mut self) {
         self.width = 3;
-        match self.random.below(5) {
+        match self.random.index(5) {
             0 => {
                 self.option("--colsep \\t");
                 self.source(&["::::", "columns"]);
@@ -191,9 +191,9 @@ impl Line<'_> {
 
     /// Input with other delimiters, other ends.
     pub(super) fn delimited(&mut self) {
-        match self.random.below(7) {
+        match self.random.index(7) {
             0 => {
-                let option = self.random.pick(&["-0", "--null"]);
+                let option = self.random.one_of(&["-0", "--null"]);
                 self.option(option);
                 self.stdin = "a\nb\0c d\0\0e".to_owned();
             }
@@ -207,7 +207,7 @@ impl Line<'_> {
             }
             3 => {
                 // Hexadecimal ones, which its page promises, parallel takes for no delimiter.
-                let option = self.random.pick(&["-d \\072", "-d \\054", "-d ::"]);
+                let option = self.random.one_of(&["-d \\072", "-d \\054", "-d ::"]);
                 self.option(option);
                 self.stdin = "x,y::z,\n".to_owned();
             }
@@ -220,7 +220,7 @@ impl Line<'_> {
                 self.stdin = file("table").to_owned();
             }
             _ => {
-                let option = self.random.pick(&["-r", "--no-run-if-empty"]);
+                let option = self.random.one_of(&["-r", "--no-run-if-empty"]);
                 self.option(option);
                 self.stdin = file("blank-lines").to_owned();
             }
@@ -232,8 +232,8 @@ impl Line<'_> {
     /// Several arguments for one job.
     pub(super) fn packed(&mut self) {
         self.serial = true;
-        let number = 1 + self.random.below(3);
-        let option = match self.random.below(10) {
+        let number = 1 + self.random.index(3);
+        let option = match self.random.index(10) {
             0..=2 => format!("-N {number}"),
             3..=4 => format!("-n {number}"),
             5 => format!("-L {number}"),
@@ -244,13 +244,13 @@ impl Line<'_> {
         };
         self.option(&option);
         if self.random.percent(20) {
-            let text = self.random.pick(&["-X", "-m", "--xargs", "-n 2", "-N 2", "-L 2", "-l3"]);
+            let text = self.random.one_of(&["-X", "-m", "--xargs", "-n 2", "-N 2", "-L 2", "-l3"]);
             self.option(text);
         }
         if self.random.percent(20) {
             let text = self
                 .random
-                .pick(&["-s 20", "-s 30", "-s 40", "-s 50", "-s 60", "-s 80", "-s 1000"]);
+                .one_of(&["-s 20", "-s 30", "-s 40", "-s 50", "-s 60", "-s 80", "-s 1000"]);
             self.option(text);
         }
         if self.random.percent(60) {
@@ -258,7 +258,7 @@ impl Line<'_> {
             self.source(&[":::"]);
             self.source(&values);
         } else {
-            let name = self.random.pick(FILE_NAMES);
+            let name = self.random.one_of(FILE_NAMES);
             self.source(&["::::", name]);
         }
         self.width = if option.starts_with("-N") { number } else { 1 };
@@ -269,13 +269,14 @@ impl Line<'_> {
             self.source(&values);
         }
         if self.random.percent(15) {
-            let text = self.random.pick(&["--colsep ,", "--link", "--header :", "-r", "--trim lr"]);
+            let text =
+                self.random.one_of(&["--colsep ,", "--link", "--header :", "-r", "--trim lr"]);
             self.option(text);
         }
         if self.random.percent(10) {
             self.option("-q");
             let (one, two) = (self.replacement(), self.replacement());
-            let program = self.random.pick(&["echo", "printf", "printf %s"]).split(' ');
+            let program = self.random.one_of(&["echo", "printf", "printf %s"]).split(' ');
             self.command = program.map(str::to_owned).collect();
             self.command.extend([format!("pre {one}post-{two}"), "$x".to_owned(), two]);
         } else {

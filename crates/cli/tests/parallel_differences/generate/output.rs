@@ -5,7 +5,7 @@ use super::Line;
 impl Line<'_> {
     /// How output is shown.
     pub(super) fn output(&mut self) {
-        match self.random.below(14) {
+        match self.random.index(14) {
             0 => self.option("--tag"),
             1 => {
                 let text = self.replacement();
@@ -19,7 +19,7 @@ impl Line<'_> {
             7 => self.option("-t"),
             _ => {}
         }
-        match self.random.below(10) {
+        match self.random.index(10) {
             0..=2 => self.option("--joblog joblog"),
             3 if self.serial => self.option("--joblog -"),
             _ => {}

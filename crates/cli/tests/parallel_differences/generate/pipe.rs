@@ -6,12 +6,12 @@ use super::input::{FILE_NAMES, file};
 impl Line<'_> {
     /// Input in blocks.
     pub(super) fn piped(&mut self) {
-        self.stdin = file(self.random.pick(FILE_NAMES)).to_owned();
+        self.stdin = file(self.random.one_of(FILE_NAMES)).to_owned();
         if self.random.percent(40) {
             self.stdin = (1..=30).map(|number| format!("line {number}\n")).collect();
         }
         self.option("--pipe");
-        let text = self.random.pick(&[
+        let text = self.random.one_of(&[
             "--block 10",
             "--block 50",
             "--block 1k",
@@ -25,15 +25,15 @@ impl Line<'_> {
             "-L 2 --block 40",
         ]);
         self.option(text);
-        let command = self.random.pick(&["cat", "wc", "echo {#}; cat", "tr a-z A-Z", "wc -l"]);
+        let command = self.random.one_of(&["cat", "wc", "echo {#}; cat", "tr a-z A-Z", "wc -l"]);
         self.command = vec![command.to_owned()];
         self.output();
         if self.random.percent(30) {
-            let name = self.random.pick(&["--cat", "--fifo"]);
+            let name = self.random.one_of(&["--cat", "--fifo"]);
             self.option(name);
             let commands =
                 ["cat {}", "cat", "wc -l <{}", "{ cat {}; echo {#}; }", "cat {}; exit {#}"];
-            self.command = vec![self.random.pick(&commands).to_owned()];
+            self.command = vec![self.random.one_of(&commands).to_owned()];
         }
     }
 }

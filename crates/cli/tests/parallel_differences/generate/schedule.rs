@@ -8,7 +8,7 @@ impl Line<'_> {
     /// What changes nothing to be seen, but has to be understood.
     pub(super) fn harmless(&mut self) {
         if self.random.percent(12) {
-            let text = self.random.pick(&[
+            let text = self.random.one_of(&[
                 "--delay 0.001",
                 "--timeout 20",
                 "--nice 1",
@@ -25,7 +25,7 @@ impl Line<'_> {
             }
         }
         if self.random.percent(8) {
-            let text = self.random.pick(&["--trim l", "--trim r", "--trim lr", "--trim n"]);
+            let text = self.random.one_of(&["--trim l", "--trim r", "--trim lr", "--trim n"]);
             self.option(text);
         }
         if self.random.percent(5) {
@@ -37,10 +37,10 @@ impl Line<'_> {
     pub(super) fn failing(&mut self) {
         self.serial = true;
         let values: Vec<&str> =
-            (0..2 + self.random.below(5)).map(|_| self.random.pick(CODES)).collect();
+            (0..2 + self.random.index(5)).map(|_| self.random.one_of(CODES)).collect();
         self.source(&[":::"]);
         self.source(&values);
-        let text = self.random.pick(&[
+        let text = self.random.one_of(&[
             "exit {}",
             "echo {}; exit {}",
             "test {} = 0",
@@ -51,18 +51,18 @@ impl Line<'_> {
         ]);
         self.command = vec![text.to_owned()];
         if self.random.percent(75) {
-            let when = self.random.pick(&["now", "soon"]);
-            let what = self.random.pick(&["fail", "success", "done"]);
-            let limit = self.random.pick(&["1", "2", "3", "30%", "50%", "100%"]);
+            let when = self.random.one_of(&["now", "soon"]);
+            let what = self.random.one_of(&["fail", "success", "done"]);
+            let limit = self.random.one_of(&["1", "2", "3", "30%", "50%", "100%"]);
             let halt = format!("{when},{what}={limit}");
-            let old = self.random.pick(&["0", "1", "2", "-1", "-2", "40%"]);
+            let old = self.random.one_of(&["0", "1", "2", "-1", "-2", "40%"]);
             let text = if self.random.percent(20) { old.to_owned() } else { halt };
             self.options.extend(["--halt".to_owned(), text]);
         } else {
             self.serial = self.random.percent(50);
         }
         if self.random.percent(20) {
-            let option = self.random.pick(&["--retries 2", "--retries 3"]);
+            let option = self.random.one_of(&["--retries 2", "--retries 3"]);
             self.option(option);
             self.output();
             // What parallel shows of an attempt that failed is what it saw before its end: this
@@ -77,13 +77,13 @@ impl Line<'_> {
     pub(super) fn going_on(&mut self) {
         self.serial = true;
         let option =
-            self.random.pick(&["--resume", "--resume-failed", "--retry-failed", "--joblog +log"]);
+            self.random.one_of(&["--resume", "--resume-failed", "--retry-failed", "--joblog +log"]);
         self.option(option);
         if option != "--joblog +log" {
             self.option("--joblog log");
         }
         self.source(&[":::", "1", "2", "3", "4"]);
-        let text = self.random.pick(&["echo {}", "exit {}", "echo", "echo {} {#}"]);
+        let text = self.random.one_of(&["echo {}", "exit {}", "echo", "echo {} {#}"]);
         self.command = vec![text.to_owned()];
     }
 }

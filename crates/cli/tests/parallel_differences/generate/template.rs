@@ -16,31 +16,31 @@ impl Line<'_> {
     /// A replacement string that makes sense here, most of the time.
     pub(super) fn replacement(&mut self) -> String {
         if !self.names.is_empty() && self.random.percent(50) {
-            let name = self.random.pick(self.names);
-            let part = self.random.pick(&["", "", "", ".", "/"]);
+            let name = self.random.one_of(self.names);
+            let part = self.random.one_of(&["", "", "", ".", "/"]);
             return format!("{{{name}{part}}}");
         }
         if self.plus && self.random.percent(60) {
-            return self.random.pick(PLUS).to_owned();
+            return self.random.one_of(PLUS).to_owned();
         }
         if self.width > 1 && self.random.percent(70) || self.random.percent(15) {
-            let mut number = 1 + self.random.below(self.width) as i64;
+            let mut number = 1 + self.random.index(self.width) as i64;
             if self.random.percent(15) {
                 number = -number;
             }
-            let part = self.random.pick(&["", "", "", "", ".", "/", "//", "/."]);
+            let part = self.random.one_of(&["", "", "", "", ".", "/", "//", "/."]);
             return format!("{{{number}{part}}}");
         }
         if self.serial && self.random.percent(5) {
             return "{%}".to_owned();
         }
-        self.random.pick(PLAIN).to_owned()
+        self.random.one_of(PLAIN).to_owned()
     }
 
     /// A command with replacement strings, as one word or as several.
     pub(super) fn command(&mut self) {
         let (one, two) = (self.replacement(), self.replacement());
-        let text = match self.random.below(16) {
+        let text = match self.random.index(16) {
             0..=3 => "echo".to_owned(),
             4 => format!("echo {one}"),
             5 => format!("echo {one} {two}"),
@@ -67,10 +67,10 @@ impl Line<'_> {
     /// The command itself quoted, and quoting asked for.
     pub(super) fn quoted(&mut self) {
         let values = self.values(4);
-        match self.random.below(3) {
+        match self.random.index(3) {
             0 => {
                 self.option("-q");
-                let words: &[&str] = match self.random.below(4) {
+                let words: &[&str] = match self.random.index(4) {
                     0 => &["printf", "%s;%s\\n", "{} x", "$HOME"],
                     1 => &["echo", "a  b", "{}", "*", "'"],
                     2 => &["sh", "-c", "echo \"$0\" '$1' $#", "{}"],
@@ -94,7 +94,7 @@ impl Line<'_> {
     pub(super) fn renamed(&mut self) {
         let values = self.values(4);
         let mut separator = ":::";
-        match self.random.below(6) {
+        match self.random.index(6) {
             0 => {
                 self.option("-I ,,");
                 self.command = vec!["echo ,, {} ,,".to_owned()];
@@ -124,7 +124,7 @@ impl Line<'_> {
         }
         self.source(&[separator]);
         if separator == "FILES" {
-            let name = self.random.pick(FILE_NAMES);
+            let name = self.random.one_of(FILE_NAMES);
             self.source(&[name]);
         } else {
             self.source(&values);
@@ -134,7 +134,7 @@ impl Line<'_> {
 
     /// Replacement strings that compute.
     pub(super) fn expressions(&mut self) {
-        let expression = self.random.pick(&[
+        let expression = self.random.one_of(&[
             "{= s/a/Z/ =}",
             "{= s:/:_:g =}",
             "{= s/\\.[^.]*$// =}",
@@ -149,7 +149,7 @@ impl Line<'_> {
             "{=1 s/b/Y/ =}",
             "{= $_ = \"<$_>\" =}",
         ]);
-        match self.random.below(6) {
+        match self.random.index(6) {
             0 => {
                 self.options.extend(["--rpl", "{x} s/.*a/A/"].map(str::to_owned));
                 self.command = vec!["echo {x} {}".to_owned()];
