@@ -7,18 +7,18 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use log_store::audit::Audit;
-use log_protocol::frame::{FrameKind, HEAD_BYTES, Head};
-use log_protocol::fuzzing;
-use log_protocol::levels::LevelOrder;
-use log_store::query::Filter;
-use log_store::remote::RemoteQuery;
-use log_proxy::Spool;
-use log_store::{CommitBatch, Store, StoreReader, StoreSettings};
 use log_format::{
     AcsXmlFormat, CsvFormat, JsonFormat, LogRecord, RecordFormat, RecordOrigin, SyslogFormat,
     TextFormat, write_message,
 };
+use log_protocol::frame::{FrameKind, HEAD_BYTES, Head};
+use log_protocol::fuzzing;
+use log_protocol::levels::LevelOrder;
+use log_proxy::Spool;
+use log_store::audit::Audit;
+use log_store::query::Filter;
+use log_store::remote::RemoteQuery;
+use log_store::{CommitBatch, Store, StoreReader, StoreSettings};
 use logring::abi::{self, process};
 use logring::{
     Batch, Calibration, Dictionary, ProcessFile, RecordIterator, RingReader, Tier, encode_entry,
@@ -229,8 +229,11 @@ pub fn log_handshake(bytes: &[u8]) {
 pub fn log_spool(bytes: &[u8]) {
     let Some((choice, bytes)) = bytes.split_first() else { return };
     let folder = folder();
-    let bytes =
-        if choice % 2 == 0 { bytes.to_vec() } else { log_proxy::fuzzing::mended_spool(bytes.to_vec()) };
+    let bytes = if choice % 2 == 0 {
+        bytes.to_vec()
+    } else {
+        log_proxy::fuzzing::mended_spool(bytes.to_vec())
+    };
     std::fs::write(folder.path().join(format!("{:016x}.spool", 0)), &bytes).unwrap();
     let Ok(mut spool) = Spool::open(folder.path(), 1 << 24, [1; 16]) else { return };
     let before = frames_of_spool(&mut spool).len();

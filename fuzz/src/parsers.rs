@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use procfs::scan::{lines, take_number, take_signed, take_word};
 use procfs::{
-    buddyinfo, cgroup, diskstats, hwmon, infiniband, inode, interrupts, loadavg,
-    mountinfo, net_dev, node, passwd, pid, pressure, rpc_nfs, scan, schedstat, slabinfo, snmp,
-    sockstat, softirqs, stat, zram,
+    buddyinfo, cgroup, diskstats, hwmon, infiniband, inode, interrupts, loadavg, mountinfo,
+    net_dev, node, passwd, pid, pressure, rpc_nfs, scan, schedstat, slabinfo, snmp, sockstat,
+    softirqs, stat, zram,
 };
 
 /// A parser under a name, with a file whose text is a seed.
@@ -209,7 +209,8 @@ const MEMINFO_KEYS: &[&[u8]] =
     &[b"MemTotal:", b"MemFree:", b"Cached:", b"SwapCached:", b"Active:", b"Slab:", b"Nothing:"];
 
 /// Keys of `/proc/vmstat`.
-const VMSTAT_KEYS: &[&[u8]] = &[b"nr_free_pages ", b"pgpgin ", b"pgpgout ", b"pgfault ", b"nothing "];
+const VMSTAT_KEYS: &[&[u8]] =
+    &[b"nr_free_pages ", b"pgpgin ", b"pgpgout ", b"pgfault ", b"nothing "];
 
 fn keys(keys: &'static [&'static [u8]], text: &[u8], check: &mut Check) {
     let mut index = scan::KeyIndex::new(keys);

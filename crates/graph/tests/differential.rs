@@ -15,7 +15,6 @@ use graph::print::{Target, print};
 use graph::series::{SeriesRequest, SeriesSource, SeriesTable, Span, WallClock, evaluate};
 use graph::xport::{self, XportFormat};
 use testkit::{Random, Running, share};
-use calendar::CivilZone;
 
 const CASES: usize = 1200;
 const ZONE: &str = "Europe/Berlin";

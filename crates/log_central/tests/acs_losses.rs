@@ -22,6 +22,7 @@ use crate::common::{
 };
 use connection::Address;
 use log_central::{AdmissionLimits, Central, CentralSettings};
+use log_format::{Drain, JsonFormat, RecordFormat as _, WriterSink};
 use log_protocol::GapReason;
 use log_protocol::frame::{FrameKind, HEAD_BYTES, Head};
 use log_protocol::{ProcessId, StreamId};
@@ -29,7 +30,6 @@ use log_proxy::Proxy;
 use log_store::audit::Audit;
 use log_store::query::Filter;
 use log_store::{Retention, Store, StoreReader, StoreSettings};
-use log_format::{Drain, JsonFormat, RecordFormat as _, WriterSink};
 use logger::{
     ContextScope, LogConfig, LogLevel, Logger, log_alert, log_critical, log_debug, log_delouse,
     log_emergency, log_error, log_info, log_notice, log_trace, log_warning, trace_scope,

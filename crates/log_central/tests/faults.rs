@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::common::{Folders, central, drain, folders, held, proxy, pump, pump_to_end, start};
-use log_store::audit::Audit;
+use log_protocol::GapReason;
 use log_protocol::frame::{FrameKind, Head};
 use log_proxy::Proxy;
-use log_protocol::GapReason;
+use log_store::audit::Audit;
 
 /// Writes records and waits for the writer's end, while the proxy reads.
 fn write(folders: &Folders, proxy: &mut Proxy, threads: u64, count: u64) {

@@ -12,14 +12,14 @@ use crate::common::{
     Deadline, Folders, PATIENCE, drain, folders, held, proxy, pump, pump_to_end, settings, start,
 };
 use connection::Address;
-use log_store::audit::Audit;
 use log_central::{AdmissionLimits, Central, CentralSettings};
 use log_protocol::frame::{self, FrameKind, HEAD_BYTES, Head, StreamMark};
 use log_protocol::handshake::{Hello, PeerRole, greet_server};
+use log_protocol::{ProcessId, StreamId};
 use log_proxy::Proxy;
 use log_proxy::Spool;
+use log_store::audit::Audit;
 use log_store::{Retention, Store, StoreSettings};
-use log_protocol::{ProcessId, StreamId};
 use logring::{RingDirectory, RingReader, Tier, abi};
 
 fn serve(folders: &Folders, limits: AdmissionLimits, retention: Retention) -> Central {

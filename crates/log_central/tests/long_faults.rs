@@ -14,8 +14,8 @@ use std::time::Duration;
 use crate::common::{
     Folders, central, drain, folders, held, limit_files, proxy, pump, pump_to_end, sequences, start,
 };
-use log_store::audit::Audit;
 use log_proxy::Proxy;
+use log_store::audit::Audit;
 use testkit::{Random, setting, share};
 
 fn random() -> (u64, Random) {

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use crate::common::talk::{Client, c_client, rust_client};
 use crate::common::{Folders, ROLE, drain, folders, start};
-use log_store::audit::Audit;
-use log_proxy::Proxy;
-use log_proxy::Spool;
 use log_format::{
     FileRotation, FileSink, JsonFormat, LogRecord, LogSink, LogZone, RecordFormat, TextFormat,
     write_message,
 };
+use log_proxy::Proxy;
+use log_proxy::Spool;
+use log_store::audit::Audit;
 use logring::LogLevel;
 
 /// Plays a role that only the tests of this file have; gives whether it is one of them.

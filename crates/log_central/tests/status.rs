@@ -41,7 +41,7 @@ fn a_proxy_without_work_sleeps() {
     let central = crate::common::central(&folders.store, &folders.socket);
     let mut proxy = crate::common::proxy(&folders.rings, &folders.spool, &folders.socket);
     // Looks, and how many sleeps of so many milliseconds fit into the time that they took.
-    let rounds = |proxy: &mut logcarry::proxy::Proxy, ms: u64, sleep_ms: u128| {
+    let rounds = |proxy: &mut log_proxy::Proxy, ms: u64, sleep_ms: u128| {
         let (begin, mut count) = (Instant::now(), 0);
         while begin.elapsed() < Duration::from_millis(ms) {
             count += 1;

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::common::{Folders, PATIENCE, drain, folders, held, pump_to_end, settings, start};
+use connection::{Address, ClientTls, ServerTls};
 use log_central::{AdmissionLimits, Central, CentralSettings};
 use log_protocol::handshake::{Hello, PeerRole, greet_server};
-use log_proxy::{Proxy, ProxySettings};
-use log_proxy::Spool;
-use log_store::{Retention, Store, StoreSettings};
-use connection::{ClientTls, ServerTls};
 use log_protocol::parse_address;
+use log_proxy::Spool;
+use log_proxy::{Proxy, ProxySettings};
+use log_store::{Retention, Store, StoreSettings};
 use testkit::Authority;
 
 /// A server on a port of its own; its address.

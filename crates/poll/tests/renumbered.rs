@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::common::set_clock::{alone, now_ns, pass};
-use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use poll::ask::MergingAsker;
 use poll::round::{RoundSettings, Rounds};
 use poll::{Config, LoadEnvironment};

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use crate::common::set_clock::{alone, now_ns, pass};
-use snmp_simulator::{Agent, AgentDevice, AgentThread, Mib, MibObject, MibValue};
 use poll::ask::MergingAsker;
 use poll::log_file::LogFiles;
 use poll::round::{RoundReport, RoundSettings, Rounds};

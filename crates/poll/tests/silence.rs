@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::common::set_clock::{alone, now_ns, pass};
 use crate::common::{ask, device, is_full, query};
-use snmp_simulator::{Agent, AgentDevice, AgentThread};
 use poll::ask::MergingAsker;
 use poll::{Config, InterfaceSelector, SnmpVersion};
 use snmp::SessionCounts;
+use snmp_simulator::{Agent, AgentDevice, AgentThread};
 
 fn start(count: u32, interfaces: u32, change: impl Fn(u32, &mut AgentDevice)) -> AgentThread {
     AgentThread::start_switches(count, interfaces, now_ns, change).unwrap()

@@ -6,8 +6,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use testkit::{Random, Running, share};
 use calendar::CivilZone;
+use testkit::{Random, Running, share};
 use time_words::{parse, resolve};
 
 const ZONES: [&str; 6] = [

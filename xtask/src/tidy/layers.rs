@@ -9,7 +9,17 @@ const LAYERS: &[&[&str]] = &[
     &["sample", "text", "calendar", "connection", "segments", "perl"],
     &["procfs", "layout", "template", "spawn", "bpf", "rpn", "time_words", "rrdclient", "logring"],
     &["source", "recording", "rrd", "view", "sink", "snmp", "log_format", "log_protocol"],
-    &["recorder", "feed", "graph", "log_proxy", "log_store", "logger", "run", "trace", "snmp_simulator"],
+    &[
+        "recorder",
+        "feed",
+        "graph",
+        "log_proxy",
+        "log_store",
+        "logger",
+        "run",
+        "trace",
+        "snmp_simulator",
+    ],
     &["poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central"],
     &["cli", "librrd"],
 ];

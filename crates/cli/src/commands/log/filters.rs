@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use log_store::query::Filter;
 use log_format::{LogZone, RecordFormat, TextFormat, parse_time};
+use log_store::query::Filter;
 use logring::LogLevel;
 
 /// Which records.

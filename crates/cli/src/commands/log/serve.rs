@@ -11,11 +11,11 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use connection::Address;
 use log_central::{AdmissionLimits, Central, CentralSettings};
+use log_format::{FileRotation, LogOutputOptions, open_output};
 use log_protocol::auth;
 use log_proxy::Spool;
 use log_proxy::{Proxy, ProxySettings, ProxyWaker};
 use log_store::{Retention, Store, StoreSettings};
-use log_format::{FileRotation, LogOutputOptions, open_output};
 
 use super::filters::{DEFAULT_STORE, ZoneArguments, default_directory};
 use super::reach::{DEFAULT_CENTRAL, ReachArguments, address, secret};

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use log_format::{RecordFormat, WriterSink};
 use log_store::query::Filter;
 use log_store::{Chunk, Item, StoreReader};
-use log_format::{RecordFormat, WriterSink};
 
 use super::filters::{self, DEFAULT_STORE, FilterArguments, FormatArguments, default_directory};
 use super::reach::ReachArguments;
