@@ -12,7 +12,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::contest::Measurement;
-use crate::process;
+use crate::process::{self, microseconds};
 
 /// Runs a program to its end, and measures it with all children that it waited for.
 ///
@@ -156,11 +156,6 @@ fn cpu_of(usage: &libc::rusage) -> Measurement {
         system_us: time(usage.ru_stime),
         ..Measurement::default()
     }
-}
-
-/// A duration in whole µs.
-pub(crate) fn microseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

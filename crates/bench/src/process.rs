@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -9,8 +10,6 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::contest::Measurement;
 use crate::error::{Context, Result, ensure};
-use crate::measure::microseconds;
-use crate::programs::text_of;
 
 /// The CPU time of a process with all its threads, ended ones too; `None` if there is no such
 /// process.
@@ -200,6 +199,18 @@ impl Drop for Running {
 /// Discards the input and the output of a command.
 pub(crate) fn silent(command: &mut Command) -> &mut Command {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())
+}
+
+/// A duration in whole µs.
+pub(crate) fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// A command line as it would be typed.
+pub(crate) fn text_of(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let words = std::iter::once(program).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

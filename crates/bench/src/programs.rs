@@ -7,6 +7,7 @@ use crate::SearchPath;
 use crate::contest::Measurement;
 use crate::error::{Context, Result, ensure};
 use crate::measure::run_any;
+use crate::process::text_of;
 
 /// Paths of `sadc` in Debian and other distributions.
 const SADC_PATHS: &[&str] = &["/usr/lib/sysstat/sadc", "/usr/lib/sa/sadc", "/usr/lib64/sa/sadc"];
@@ -69,13 +70,6 @@ fn first_line(program: &Path, option: &str) -> Option<String> {
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text).into_owned();
     text.lines().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
-}
-
-/// A command line as it would be typed.
-pub(crate) fn text_of(command: &Command) -> String {
-    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
-    let words = std::iter::once(program).chain(command.get_args());
-    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 /// Runs a command successfully and discards its output; returns its cost.

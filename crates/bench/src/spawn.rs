@@ -13,7 +13,8 @@ use std::process::Command;
 use crate::Progress;
 use crate::contest::{Case, Contest, Measurement, in_turn};
 use crate::error::{Context, Result};
-use crate::programs::{Programs, run_quietly, text_of, version_of};
+use crate::process::text_of;
+use crate::programs::{Programs, run_quietly, version_of};
 use crate::report::{Report, Row, add_version};
 
 mod calls;

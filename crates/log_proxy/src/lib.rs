@@ -5,8 +5,8 @@
 //! own machine.
 //!
 //! Uses `logring` (rings), `log_format` (outputs), `log_protocol` (frames, handshake), `connection` and
-//! `segments`; prints nothing.  A record's way: `proxy/reading.rs`, `spool.rs`, `proxy/link.rs`.  Begin
-//! with `proxy.rs`.
+//! `segments`; prints nothing.  A record's way: `proxy/reading.rs`, `spool.rs`, `proxy/link.rs`.
+//! Begin with `proxy.rs`.
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]

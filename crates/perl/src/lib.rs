@@ -6,13 +6,14 @@
 //! length and that of the values.  What is Perl and not offered is refused by name when a program is
 //! parsed.
 //!
-//! A [`Dialect`] says what a user of this crate offers beyond that; an [`Environment`] gives values
+//! A [`Dialect`] says what a user of this crate offers beyond that; an [`PerlEnvironment`] gives values
 //! and does the work of functions that Perl does not have.  Texts are bytes, as in Perl without
 //! `use utf8`.  Parsing allocates a tree; evaluating copies the texts that it changes.
 //!
 //! Uses no crate of whit.  Begin with `syntax.rs` (what there is), then `parse.rs` and `run.rs`.
 #![forbid(unsafe_code)]
 
+mod fault;
 pub mod hash;
 mod number;
 mod parse;
@@ -22,9 +23,10 @@ mod sprintf;
 mod syntax;
 mod value;
 
+pub use fault::{PerlFault, RunError};
 pub use number::{Literal, Number};
 pub use regexes::compile;
-pub use run::{Environment, Fault, RunError, Scope};
+pub use run::{PerlEnvironment, Scope};
 pub use syntax::{Dialect, OwnFunction};
 pub use value::Value;
 
@@ -42,17 +44,17 @@ pub struct ParseError {
 
 /// A parsed program.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct PerlProgram {
     root: Node,
 }
 
-impl Program {
+impl PerlProgram {
     /// Parses a program.
     ///
     /// # Errors
     /// If the text is not Perl, or uses what the dialect does not offer.
     pub fn parse(code: &[u8], dialect: &Dialect) -> Result<Self, ParseError> {
-        Program::parse_with_groups(code, dialect, &[])
+        PerlProgram::parse_with_groups(code, dialect, &[])
     }
 
     /// Parses a program in which `$$1` … stand for these texts.
@@ -64,7 +66,7 @@ impl Program {
         dialect: &Dialect,
         groups: &[Vec<u8>],
     ) -> Result<Self, ParseError> {
-        Ok(Program { root: parse::program(code, dialect, groups)? })
+        Ok(PerlProgram { root: parse::program(code, dialect, groups)? })
     }
 
     /// Runs the program; the result is the value of its last statement, or of `return`.
@@ -74,7 +76,7 @@ impl Program {
     pub fn run(
         &self,
         scope: &mut Scope,
-        environment: &mut dyn Environment,
+        environment: &mut dyn PerlEnvironment,
     ) -> Result<Value, RunError> {
         run::run(&self.root, scope, environment)
     }
@@ -121,7 +123,7 @@ mod tests {
 
     struct Two;
 
-    impl Environment for Two {
+    impl PerlEnvironment for Two {
         fn text_bytes_max(&self) -> usize {
             100
         }
@@ -134,14 +136,18 @@ mod tests {
             ["a", "b"].get(index).map_or(Value::Nothing, |text| Value::from(*text))
         }
 
-        fn call(&mut self, function: &'static str, arguments: Vec<Value>) -> Result<Value, Fault> {
+        fn call(
+            &mut self,
+            function: &'static str,
+            arguments: Vec<Value>,
+        ) -> Result<Value, PerlFault> {
             let text = arguments.first().map_or(function.to_owned(), |one| one.string().repeat(2));
             Ok(Value::from(text))
         }
     }
 
     fn run(code: &str) -> Result<String, String> {
-        let program = Program::parse(code.as_bytes(), &DIALECT).map_err(|error| {
+        let program = PerlProgram::parse(code.as_bytes(), &DIALECT).map_err(|error| {
             assert!(error.line > 0);
             error.to_string()
         })?;

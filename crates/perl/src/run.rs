@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use regex::bytes::Regex;
 
+use super::fault::{PerlFault, RunError};
 use super::number::{self, Number};
 use super::regexes::compile;
 use super::sprintf::sprintf;
@@ -11,7 +12,7 @@ use super::syntax::{Binary, Change, Function, Logic, Node, Pattern, Substitute, 
 use super::value::Value;
 
 /// What a program finds around it besides its variables.
-pub trait Environment {
+pub trait PerlEnvironment {
     /// Bytes of the longest text that a program may make.
     fn text_bytes_max(&self) -> usize;
 
@@ -34,34 +35,7 @@ pub trait Environment {
     ///
     /// # Errors
     /// If the function has no result, which ends the program.
-    fn call(&mut self, function: &'static str, arguments: Vec<Value>) -> Result<Value, Fault>;
-}
-
-/// Why a program ended without a result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
-    /// The program makes a text longer than [`Environment::text_bytes_max`].
-    #[error("makes a text of too many bytes")]
-    TooLong,
-    /// The program died, or an operator has no result for its values: what is wrong.
-    #[error("{0}")]
-    Failed(String),
-}
-
-impl Fault {
-    pub(crate) fn new(why: &str) -> Self {
-        Fault::Failed(why.to_owned())
-    }
-}
-
-/// Where and why a program ended without a result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {fault}")]
-pub struct RunError {
-    /// The line of the statement, from 1.
-    pub line: usize,
-    /// Why.
-    pub fault: Fault,
+    fn call(&mut self, function: &'static str, arguments: Vec<Value>) -> Result<Value, PerlFault>;
 }
 
 /// Variables of a program.
@@ -78,11 +52,11 @@ pub struct Scope {
 /// What ends an evaluation early.
 enum Stop {
     Return(Value),
-    Fault(Fault),
+    Fault(PerlFault),
 }
 
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Self {
+impl From<PerlFault> for Stop {
+    fn from(fault: PerlFault) -> Self {
         Stop::Fault(fault)
     }
 }
@@ -93,7 +67,7 @@ type Result<T, E = Stop> = std::result::Result<T, E>;
 pub(crate) fn run(
     root: &Node,
     scope: &mut Scope,
-    environment: &mut dyn Environment,
+    environment: &mut dyn PerlEnvironment,
 ) -> Result<Value, RunError> {
     let text_bytes_max = environment.text_bytes_max();
     let mut machine = Machine { scope, environment, text_bytes_max, groups: Vec::new(), line: 1 };
@@ -105,7 +79,7 @@ pub(crate) fn run(
 
 struct Machine<'a> {
     scope: &'a mut Scope,
-    environment: &'a mut dyn Environment,
+    environment: &'a mut dyn PerlEnvironment,
     text_bytes_max: usize,
     /// The groups of the last match, with the whole match first.
     groups: Vec<Option<Vec<u8>>>,
@@ -114,13 +88,13 @@ struct Machine<'a> {
 }
 
 fn fail<T>(why: &str) -> Result<T> {
-    Err(Stop::Fault(Fault::new(why)))
+    Err(Stop::Fault(PerlFault::new(why)))
 }
 
 impl Machine<'_> {
     fn limited(&self, text: Vec<u8>) -> Result<Value> {
         if text.len() > self.text_bytes_max {
-            Err(Fault::TooLong.into())
+            Err(PerlFault::TooLong.into())
         } else {
             Ok(Value::Text(text))
         }
@@ -368,7 +342,7 @@ impl Machine<'_> {
             done = all.end;
             count += 1;
             if out.len() > self.text_bytes_max {
-                return Err(Fault::TooLong.into());
+                return Err(PerlFault::TooLong.into());
             }
         }
         if substitute.is_result {
@@ -436,7 +410,7 @@ impl Machine<'_> {
                 let times = usize::try_from(right.number().as_i64()).unwrap_or(0);
                 let text = left.into_text();
                 if text.len().saturating_mul(times) > self.text_bytes_max {
-                    return Err(Fault::TooLong.into());
+                    return Err(PerlFault::TooLong.into());
                 }
                 Ok(Value::Text(text.repeat(times)))
             }

@@ -1,7 +1,7 @@
 //! `sprintf`: the formats of printf(3) for numbers and texts.
 
+use super::fault::PerlFault;
 use super::number::{general, scientific};
-use super::run::Fault;
 use super::value::Value;
 
 /// The format of one value: `%-08.3f`.
@@ -17,7 +17,7 @@ struct Format {
 }
 
 /// Formats the values by the first, which is the format string.
-pub(crate) fn sprintf(values: &[Value], text_bytes_max: usize) -> Result<Vec<u8>, Fault> {
+pub(crate) fn sprintf(values: &[Value], text_bytes_max: usize) -> Result<Vec<u8>, PerlFault> {
     let Some((format, mut values)) = values.split_first() else { return Ok(Vec::new()) };
     let format = format.clone().into_text();
     let mut rest = format.as_slice();
@@ -27,7 +27,7 @@ pub(crate) fn sprintf(values: &[Value], text_bytes_max: usize) -> Result<Vec<u8>
         rest = &rest[place + 1..];
         let (length, how) = read(rest, text_bytes_max)?;
         let Some(letter) = rest.get(length).copied() else {
-            return Err(Fault::new("has a format that ends after its `%`"));
+            return Err(PerlFault::new("has a format that ends after its `%`"));
         };
         rest = &rest[length + 1..];
         if letter == b'%' {
@@ -48,7 +48,7 @@ pub(crate) fn sprintf(values: &[Value], text_bytes_max: usize) -> Result<Vec<u8>
 }
 
 /// Parses flags, width and precision, and skips sizes (`%ld`).
-fn read(text: &[u8], text_bytes_max: usize) -> Result<(usize, Format), Fault> {
+fn read(text: &[u8], text_bytes_max: usize) -> Result<(usize, Format), PerlFault> {
     let mut how = Format::default();
     let mut place = 0;
     loop {
@@ -62,14 +62,14 @@ fn read(text: &[u8], text_bytes_max: usize) -> Result<(usize, Format), Fault> {
         }
         place += 1;
     }
-    let number = |place: &mut usize| -> Result<usize, Fault> {
+    let number = |place: &mut usize| -> Result<usize, PerlFault> {
         let start = *place;
         while text.get(*place).is_some_and(u8::is_ascii_digit) {
             *place += 1;
         }
         let digits = std::str::from_utf8(&text[start..*place]).unwrap_or("");
         let value = if digits.is_empty() { Ok(0) } else { digits.parse() };
-        value.ok().filter(|value| *value <= text_bytes_max).ok_or(Fault::TooLong)
+        value.ok().filter(|value| *value <= text_bytes_max).ok_or(PerlFault::TooLong)
     };
     how.width = number(&mut place)?;
     if text.get(place) == Some(&b'.') {
@@ -85,7 +85,7 @@ fn read(text: &[u8], text_bytes_max: usize) -> Result<(usize, Format), Fault> {
 /// Most digits after the decimal point: more than any 64-bit number has.
 const DIGITS_MAX: usize = 400;
 
-fn one(letter: u8, how: &Format, value: Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn one(letter: u8, how: &Format, value: Value, out: &mut Vec<u8>) -> Result<(), PerlFault> {
     let digits = how.precision.unwrap_or(6).min(DIGITS_MAX);
     let number = value.number();
     let body = match letter {
@@ -110,7 +110,10 @@ fn one(letter: u8, how: &Format, value: Value, out: &mut Vec<u8>) -> Result<(), 
         b'g' => general(number.as_f64(), digits),
         b'G' => general(number.as_f64(), digits).to_uppercase(),
         other => {
-            return Err(Fault::Failed(format!("uses the unsupported format `%{}`", other as char)));
+            return Err(PerlFault::Failed(format!(
+                "uses the unsupported format `%{}`",
+                other as char
+            )));
         }
     };
     let is_integer = !matches!(letter, b'f' | b'F' | b'e' | b'E' | b'g' | b'G');

@@ -4,7 +4,7 @@
 //! together (`$target_lines .= <<ECHO;`).  Subs of `ConversionCode` are scripts with an argument.
 //! Everything that is not offered is refused by name when the text is read, with its line.
 
-use perl::{Dialect, Environment, Fault, Program};
+use perl::{Dialect, PerlEnvironment, PerlFault, PerlProgram};
 pub use perl::{Scope, Value as ScriptValue};
 
 /// Bytes of a text that a script makes.
@@ -46,7 +46,7 @@ pub struct ScriptError {
 /// A script, ready to run.
 #[derive(Debug, Clone)]
 pub struct Script {
-    program: Program,
+    program: PerlProgram,
 }
 
 impl Script {
@@ -64,7 +64,7 @@ impl Script {
     }
 
     fn parse_dialect(text: &str, dialect: &Dialect) -> Result<Self, ScriptError> {
-        let program = Program::parse(text.as_bytes(), dialect);
+        let program = PerlProgram::parse(text.as_bytes(), dialect);
         let error =
             |error: perl::ParseError| ScriptError { line: error.line, message: error.message };
         Ok(Script { program: program.map_err(error)? })
@@ -90,8 +90,8 @@ impl Script {
     ) -> Result<ScriptValue, ScriptError> {
         self.program.run(scope, &mut Surroundings { argument }).map_err(|error| {
             let message = match error.fault {
-                Fault::TooLong => format!("a text becomes longer than {TEXT_SIZE_MAX} bytes"),
-                Fault::Failed(why) => why,
+                PerlFault::TooLong => format!("a text becomes longer than {TEXT_SIZE_MAX} bytes"),
+                PerlFault::Failed(why) => why,
             };
             ScriptError { line: error.line, message }
         })
@@ -104,7 +104,7 @@ struct Surroundings {
     argument: Option<ScriptValue>,
 }
 
-impl Environment for Surroundings {
+impl PerlEnvironment for Surroundings {
     fn text_bytes_max(&self) -> usize {
         TEXT_SIZE_MAX
     }
@@ -121,7 +121,7 @@ impl Environment for Surroundings {
         &mut self,
         function: &'static str,
         arguments: Vec<ScriptValue>,
-    ) -> Result<ScriptValue, Fault> {
+    ) -> Result<ScriptValue, PerlFault> {
         Ok(match function {
             "shift" => self.argument.take().unwrap_or_default(),
             _ => arguments

@@ -37,7 +37,7 @@ pub use filter::FilterError;
 pub use hostgroups::AddedHosts;
 use job::Job;
 pub use job_source::{JobSource, NextJob};
-pub use observe::{Observer, RunStatus, Running};
+pub use observe::{Observer, RunStatus, RunningJob};
 use on_all_hosts::AllHosts;
 pub use os::{EngineEvent, Interest, Linux, OperatingSystem};
 pub use remote_jobs::{JobHost, Remote, SshDelay};

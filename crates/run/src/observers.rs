@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use crate::engine::{Observer, RunStatus, Running};
+use crate::engine::{Observer, RunStatus, RunningJob};
 use crate::job::JobResult;
 
 mod machine;
@@ -35,7 +35,7 @@ pub type TerminalSize = fn() -> Option<(u16, u16)>;
 pub struct Observers(pub Vec<Box<dyn Observer>>);
 
 impl Observer for Observers {
-    fn job_started(&mut self, job: &Running<'_>) {
+    fn job_started(&mut self, job: &RunningJob<'_>) {
         self.0.iter_mut().for_each(|one| one.job_started(job));
     }
 

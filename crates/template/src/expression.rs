@@ -4,7 +4,7 @@
 //! expressions of one command line; `@arg` has an empty entry before the first value, as in GNU
 //! parallel.
 
-use perl::{Dialect, Environment, Fault, Value};
+use perl::{Dialect, PerlEnvironment, PerlFault, Value};
 use regex::bytes::Regex;
 
 use super::quote::{self, Shell};
@@ -78,7 +78,7 @@ pub(crate) struct Verdict {
 /// A parsed expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    program: perl::Program,
+    program: perl::PerlProgram,
     /// The position of the value, if the expression begins with it: `--rpl '{x} 1 ...'`.
     pub(crate) position: Option<i32>,
     /// Whether the program depends on the job only: it appears once, whatever values share the line.
@@ -93,7 +93,7 @@ impl Program {
     /// Parses an expression.  `groups` are the values of `$$1` ....
     pub(crate) fn parse(code: &[u8], groups: &[Vec<u8>]) -> Result<Self, TemplateError> {
         let program =
-            perl::Program::parse_with_groups(code, &DIALECT, groups).map_err(|error| {
+            perl::PerlProgram::parse_with_groups(code, &DIALECT, groups).map_err(|error| {
                 let code = String::from_utf8_lossy(code);
                 TemplateError::Expression(format!("{error} in the expression {{={code}=}}"))
             })?;
@@ -142,8 +142,8 @@ impl Program {
         scope.topic = Value::Text(value.to_vec());
         self.program.run(scope, &mut job).map_err(|error| match error.fault {
             _ if job.lacks_total => RenderError::NoTotal,
-            Fault::TooLong => job.error("makes a text longer than any argument can be"),
-            Fault::Failed(why) => job.error(&why),
+            PerlFault::TooLong => job.error("makes a text longer than any argument can be"),
+            PerlFault::Failed(why) => job.error(&why),
         })?;
         scope.topic.write(out);
         Ok(job.verdict)
@@ -167,7 +167,7 @@ impl Job<'_> {
     }
 }
 
-impl Environment for Job<'_> {
+impl PerlEnvironment for Job<'_> {
     fn text_bytes_max(&self) -> usize {
         TEXT_BYTES_MAX
     }
@@ -185,14 +185,14 @@ impl Environment for Job<'_> {
         std::iter::once(Vec::new()).chain(self.values().cloned()).collect()
     }
 
-    fn call(&mut self, function: &'static str, arguments: Vec<Value>) -> Result<Value, Fault> {
+    fn call(&mut self, function: &'static str, arguments: Vec<Value>) -> Result<Value, PerlFault> {
         match function {
             "seq" => return Ok(Value::from(self.context.seq as i64)),
             "slot" => return Ok(Value::from(i64::from(self.context.slot))),
             "max_jobs_running" => return Ok(Value::from(i64::from(self.context.slots))),
             "total_jobs" => {
                 self.lacks_total = self.context.total.is_none();
-                let total = self.context.total.ok_or(Fault::TooLong)?;
+                let total = self.context.total.ok_or(PerlFault::TooLong)?;
                 return Ok(Value::from(total as i64));
             }
             "skip" => self.verdict.skip = true,
@@ -203,7 +203,7 @@ impl Environment for Job<'_> {
             let mut out = Vec::new();
             quote::quote(Shell::Bourne, &argument.into_text(), &mut out);
             let is_short = out.len() <= TEXT_BYTES_MAX;
-            return is_short.then_some(Value::Text(out)).ok_or(Fault::TooLong);
+            return is_short.then_some(Value::Text(out)).ok_or(PerlFault::TooLong);
         }
         let format = TIMES.iter().find(|(name, _)| *name == function);
         Ok(format.map_or(Value::Nothing, |(_, format)| {

@@ -9,8 +9,8 @@
 //! Days, weeks, months and years are steps of the calendar, in local time.  A time that occurs
 //! twice is the first; one that a clock change leaves out is counted from before the change.
 //!
-//! Uses `calendar` and does no I/O: the current time and the time zone come in as arguments.  Begin
-//! reading with [`parse()`] in `parse.rs`, then `fields.rs` (C's `mktime`).
+//! Uses `calendar` and does no I/O: the current time and the time zone come in as arguments.
+//! Begin reading with [`parse()`] in `parse.rs`, then `fields.rs` (C's `mktime`).
 
 #![forbid(unsafe_code)]
 

@@ -12,7 +12,8 @@ use super::scenario::{Server, run_load};
 use super::timing::quantile;
 use crate::contest::median;
 use crate::error::{Context, Result, ensure};
-use crate::programs::{Programs, run_heard, run_quietly, text_of};
+use crate::process::text_of;
+use crate::programs::{Programs, run_heard, run_quietly};
 
 /// What calls are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,8 @@ use super::scenario::{RunSettings, Server, run_load};
 use crate::error::{Context, Result, ensure};
 use crate::folder::bytes_in;
 use crate::measure::own_process_cpu;
-use crate::programs::{run_heard, text_of};
+use crate::process::text_of;
+use crate::programs::run_heard;
 
 /// Records in a second that the first kind of run offers.
 pub(super) const RATE: u64 = 2_000_000;

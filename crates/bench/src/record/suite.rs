@@ -13,7 +13,8 @@ use super::{
 use crate::contest::{Contest, Contestant, Measurement, take_turns};
 use crate::error::{Context, Error, Result, ensure};
 use crate::folder::{bytes_in, file_in};
-use crate::programs::{self, Programs, run_quietly, text_of};
+use crate::process::text_of;
+use crate::programs::{self, Programs, run_quietly};
 use crate::report::Report;
 use crate::{Progress, beyond};
 

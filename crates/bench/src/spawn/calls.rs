@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::error::{Context, Result};
-use crate::programs::{run_heard, text_of};
+use crate::process::text_of;
+use crate::programs::run_heard;
 
 /// Counts in the kernel if that is allowed, otherwise by ptrace.
 pub(super) fn count(whit: &Path, command: &Command) -> Result<u64> {

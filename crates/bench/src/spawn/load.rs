@@ -213,7 +213,7 @@ pub fn run_floor(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::programs::text_of;
+    use crate::process::text_of;
 
     #[test]
     fn everybody_runs_the_same() {

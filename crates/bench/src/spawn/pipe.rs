@@ -11,7 +11,8 @@ use std::process::{Command, Stdio};
 use super::{Bench, JobRunner};
 use crate::contest::{Case, Contest, Measurement, in_turn};
 use crate::error::{Context, Result, ensure};
-use crate::programs::{run_heard, text_of};
+use crate::process::text_of;
+use crate::programs::run_heard;
 
 /// Length of a line: that of an access log.
 const LINE_BYTES: usize = 100;

@@ -48,7 +48,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
                 self.pids.insert(pid, slot);
                 let (command, records) = (&job.command, &job.records);
                 let (seq, running) = (job.seq, self.running);
-                let running = Running { seq, slot, pid, at, records, command, running };
+                let running = RunningJob { seq, slot, pid, at, records, command, running };
                 self.observer.job_started(&running);
                 self.hear_early(pid)
             }

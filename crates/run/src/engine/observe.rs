@@ -7,7 +7,7 @@ use template::Record;
 
 /// A running job.
 #[derive(Clone, Copy, Debug)]
-pub struct Running<'a> {
+pub struct RunningJob<'a> {
     /// The number of the job, from 1.
     pub seq: u64,
     /// The slot that it runs in, from 1.
@@ -45,7 +45,7 @@ pub struct RunStatus {
 /// Receives the events of jobs while they run.
 pub trait Observer {
     /// A job has a process.
-    fn job_started(&mut self, _job: &Running<'_>) {}
+    fn job_started(&mut self, _job: &RunningJob<'_>) {}
 
     /// A job has ended for good.
     fn job_ended(&mut self, _finished: &JobResult, _status: &RunStatus) {}

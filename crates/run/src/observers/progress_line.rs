@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use super::{Clock, TerminalSize};
-use crate::engine::{Observer, RunStatus, Running};
+use crate::engine::{Observer, RunStatus, RunningJob};
 use crate::job::JobResult;
 use crate::progress::{Computer, ProgressState, ProgressText, Style};
 
@@ -108,7 +108,7 @@ impl ProgressLine {
 }
 
 impl Observer for ProgressLine {
-    fn job_started(&mut self, job: &Running<'_>) {
+    fn job_started(&mut self, job: &RunningJob<'_>) {
         self.first.get_or_insert(job.at);
         if !self.is_shown {
             return;

@@ -26,7 +26,7 @@ use recorder::{
     RecordingOptions, Requests, RunFacts, Severity, ensure_directory, gather_facts,
 };
 use run::JobResult;
-use run::engine::{Observer, RunStatus, Running};
+use run::engine::{Observer, RunStatus, RunningJob};
 use sample::Clock as _;
 use source::{Entry, JobCounters, RecorderCounters, SharedState, SourceContext};
 
@@ -103,7 +103,7 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn job_started(&mut self, job: &Running<'_>) {
+    fn job_started(&mut self, job: &RunningJob<'_>) {
         self.counters.started.add(1);
         self.counters.running.set(job.running);
     }

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use run::JobResult;
-use run::engine::{Observer, RunStatus, Running};
+use run::engine::{Observer, RunStatus, RunningJob};
 use trace::{CallSummary, CallTally, ProcessGroupCalls, ProcessGroupCounts, duration};
 
 /// Jobs whose counts stay in the kernel's table: at some thirty different calls each, they fill a
@@ -156,7 +156,7 @@ fn write_own(
 }
 
 impl Observer for Tracer {
-    fn job_started(&mut self, job: &Running<'_>) {
+    fn job_started(&mut self, job: &RunningJob<'_>) {
         self.started += 1;
         self.running.insert(job.seq, job.pid.cast_unsigned());
     }
