@@ -1,8 +1,8 @@
 //! Runs every target on its seeds and on mutations of them, for a moment each.  No engine, no
 //! nightly compiler: this keeps targets from rotting and catches what is easy to catch.
 //!
-//! Set `WHIT_FUZZ_MS` to run longer than the fifth of a second of a short run or the second of a long one, `WHIT_FUZZ_ONLY` to run the targets
-//! whose names begin with it.
+//! Set `WHIT_FUZZ_MS` to run longer than the fifth of a second of a short run or the second of a
+//! long one, `WHIT_FUZZ_ONLY` to run the targets whose names begin with it.
 
 use std::io::Read;
 use std::path::Path;

@@ -114,7 +114,8 @@ fn a_silent_device_rests_and_short_rounds_do_not_wait_for_it() {
         // Six devices answer; more than their requests went to those that rest.
         if round.sent > 8 {
             asked_in.push(number);
-            // A round that waits for the 0.2 s of a try, and not a tenth of the interval, sees it end.
+            // A round that waits for the 0.2 s of a try, and not a tenth of the interval, sees it
+            // end.
             if round.timeouts > 0 {
                 waited_in.push(number);
             }
