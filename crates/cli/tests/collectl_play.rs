@@ -5,10 +5,10 @@
 //! NFS; devices and CPUs that come and go; counters that are reset).  Needs collectl; without it
 //! the test says so and passes.
 //!
-//! Cost: collectl needs a quarter of a second for each case.  A long run takes every subsystem
-//! in every format, a short one a fifth of that; `WHIT_COLLECTL=all` adds every switch; `WHIT_COLLECTL=dn` takes all cases that
-//! show nothing but these letters.  A table of what is equal is printed
-//! (`cargo test -p cli --test all -- collectl_play --nocapture`).
+//! Cost: collectl needs a quarter of a second for each case.  A long run takes every subsystem in
+//! every format, a short one a fifth of that; `WHIT_COLLECTL=all` adds every switch;
+//! `WHIT_COLLECTL=dn` takes all cases that show nothing but these letters.  A table of what is
+//! equal is printed (`cargo test -p cli --test all -- collectl_play --nocapture`).
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the table is the purpose")]
 
 use std::hash::{Hash, Hasher};

@@ -25,8 +25,9 @@ mod generate;
 
 use generate::{Case, FILES};
 
-/// Command lines of a long run that asks for no number, of which a short one takes a fifth, and their
-/// seed: always the same ones, so that whoever changes something else is not told of an old difference.
+/// Command lines of a long run that asks for no number, of which a short one takes a fifth, and
+/// their seed: always the same ones, so that whoever changes something else is not told of an old
+/// difference.
 const FEW: usize = 60;
 const FEW_SEED: u64 = 1;
 

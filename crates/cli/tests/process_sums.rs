@@ -116,7 +116,8 @@ fn short_lives_are_in_the_sums_of_their_command() {
     };
     let (total, rest, busy) = (sum("cpu"), sum("unattributed"), sum("busy"));
     eprintln!("total {total:.3} s + unattributed {rest:.3} s, busy {busy:.3} s");
-    // What runs between the readings of a sample counts in one of them: no longer than a sample is late.
+    // What runs between the readings of a sample counts in one of them: no longer than a sample is
+    // late.
     let late = intervals.iter().map(|i| i["seconds"].as_f64().unwrap() - 1.0).fold(0.0, f64::max);
     let cpus = std::thread::available_parallelism().map_or(1.0, |cpus| cpus.get() as f64);
     let allowed = 0.03 * busy + 0.05 + 2.0 * cpus * late;

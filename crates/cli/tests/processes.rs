@@ -88,12 +88,12 @@ fn hostile_names_come_out_escaped_and_whole() {
             let lines = of(&text(&["play", files, "-sZ", "--procopts", switches]), 0);
             assert!(!lines.is_empty(), "{switches}: no line of {pid}");
             for line in lines {
-                assert!(line.ends_with(&format!("{shown} 60")), "{switches}: {line}");
+                assert!(line.ends_with(&format!("{shown} 1000")), "{switches}: {line}");
                 assert!(line.contains(" S "), "{switches}: {line}");
             }
         }
         let lines = of(&text(&["play", files, "-sZ", "-P"]), 2);
-        assert!(lines.iter().all(|line| line.ends_with(&format!("{shown} 60"))), "{lines:?}");
+        assert!(lines.iter().all(|line| line.ends_with(&format!("{shown} 1000"))), "{lines:?}");
         assert!(!lines.is_empty(), "-P: no line of {pid}");
         let csv = text(&["play", files, "-sZ", "--csv"]);
         assert!(
@@ -109,7 +109,7 @@ fn hostile_names_come_out_escaped_and_whole() {
         if line.starts_with("whit_process_info{") {
             let place = pids.iter().position(|pid| of("pid") == Some(&pid.to_string())).unwrap();
             assert_eq!(of("command").unwrap(), NAMES[place].1, "{line}");
-            assert_eq!(of("command_line").unwrap(), &format!("{} 60", NAMES[place].1), "{line}");
+            assert_eq!(of("command_line").unwrap(), &format!("{} 1000", NAMES[place].1), "{line}");
         }
     }
     let infos = metrics.lines().filter(|line| line.starts_with("whit_process_info{")).count();

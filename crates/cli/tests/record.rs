@@ -1,7 +1,8 @@
 //! `whit record` as a user has it: the live recorder on this machine, killed, stopped, starved of
 //! space, cut off from its readers.
 //!
-//! A short run kills 40 recorders, a long one 200.  What needs root or a program that is not there says so and passes.
+//! A short run kills 40 recorders, a long one 200.  What needs root or a program that is not there
+//! says so and passes.
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 use std::io::{BufRead, BufReader, Read};

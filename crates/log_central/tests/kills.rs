@@ -2,7 +2,8 @@
 //! call is in the store, once.
 //!
 //! A short run kills each twelve times, a long one sixty times; `WHIT_LOG_KILLS` says how often.
-//! `WHIT_SEED` sets another seed than the usual one.  Clients are killed some at a time, in turn with nobody who reads and with a proxy that does.
+//! `WHIT_SEED` sets another seed than the usual one.  Clients are killed some at a time, in turn
+//! with nobody who reads and with a proxy that does.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 

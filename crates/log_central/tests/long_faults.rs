@@ -1,9 +1,10 @@
 //! Faults again and again: an outage of hours, disks that are full, spools with random damage.  The
 //! store has every record once, or the audit names the exact range that the damage took.
 //!
-//! A short run has 24,000 records, 3 full disks and 5 damaged spools, a long one five times as many.
-//! `WHIT_LOG_OUTAGE_RECORDS=6000000` is two hours of 50,000 records a minute, and `WHIT_LOG_FAULTS=200`
-//! as many full disks and damaged spools; `WHIT_SEED` sets another seed than the usual one.
+//! A short run has 24,000 records, 3 full disks and 5 damaged spools, a long one five times as
+//! many. `WHIT_LOG_OUTAGE_RECORDS=6000000` is two hours of 50,000 records a minute, and
+//! `WHIT_LOG_FAULTS=200` as many full disks and damaged spools; `WHIT_SEED` sets another seed than
+//! the usual one.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 

@@ -1,8 +1,8 @@
 //! Messages of the clients beside those of the languages: programs in C, C++ and Rust log a value and
 //! print it, by `snprintf`, {fmt} and `format!`; `log_format` must make the same text of the record.
 //!
-//! Formats and values of C and C++ are random: 500 and 140 in a short run, 2500 and 700 in a long one.
-//! `WHIT_SEED` sets another seed than the usual one.
+//! Formats and values of C and C++ are random: 500 and 140 in a short run, 2500 and 700 in a long
+//! one. `WHIT_SEED` sets another seed than the usual one.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 

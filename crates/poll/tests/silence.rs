@@ -70,8 +70,10 @@ fn a_dead_device_costs_its_configured_waits_once() {
         let config = config(&agent, 2, interfaces, 300);
         let mut asker = MergingAsker::new(5, now_ns);
         let first = round(&mut asker, &config);
-        // Five tries of each device, however many objects are asked for.
-        assert_eq!((first.known, first.sent, first.said.len()), (0, 10, 2), "{:?}", first.said);
+        assert_eq!((first.known, first.said.len()), (0, 2), "{:?}", first.said);
+        // Five tries of each device, however many objects are asked for; one may be on its way when
+        // another ends.
+        assert!((10..=12).contains(&first.sent), "{interfaces}: {} sent", first.sent);
         assert!(first.time > Duration::from_millis(950), "{interfaces}: {:?}", first.time);
         let is_named = |line: &String| line.contains("no answer to 5 requests");
         assert!(first.said.iter().all(is_named), "{:?}", first.said);
@@ -112,7 +114,8 @@ fn a_silent_device_rests_and_short_rounds_do_not_wait_for_it() {
         // Six devices answer; more than their requests went to those that rest.
         if round.sent > 8 {
             asked_in.push(number);
-            // A round that waits for the 0.2 s of a try, and not a tenth of the interval, sees it end.
+            // A round that waits for the 0.2 s of a try, and not a tenth of the interval, sees it
+            // end.
             if round.timeouts > 0 {
                 waited_in.push(number);
             }

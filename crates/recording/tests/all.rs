@@ -1,7 +1,7 @@
 //! The tests of `recording` that can share a process, in one program: it is linked once.
+//! `Cargo.toml` lists those that are programs of their own, and why.
 
 mod allocation;
-mod many_recordings;
 mod processes;
 mod recording;
 

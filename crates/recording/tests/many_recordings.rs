@@ -12,6 +12,9 @@ use std::sync::{Arc, Mutex};
 use recording::{Bytestore as _, ReadOutcome, Reader, Storage, Writer, WriterOptions};
 use sample::{Cadence, Field, Meta, Snapshot, SourceDef, State, Unit};
 
+#[global_allocator]
+static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;
+
 /// Recordings that are opened one after the other.
 const RECORDINGS: u32 = 10_000;
 

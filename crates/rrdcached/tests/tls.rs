@@ -165,8 +165,8 @@ fn files_that_cannot_be_used_are_named() {
     assert!(load(&long, &one.key, None).contains("more than 1048576 bytes"));
 }
 
-/// A server that drops clients which do not end their handshake within so many seconds, and a client's
-/// files.
+/// A server that drops clients which do not end their handshake within so many seconds, and a
+/// client's files.
 fn start_impatient(path: &Path, seconds: u32) -> (Server, String, TlsFiles) {
     let ours = Authority::new(path, "ours");
     let own = ours.sign("server", &["127.0.0.1"], false);

@@ -1,6 +1,6 @@
 //! What tests share: fake kernel trees, a simulated clock, a counting allocator, numbers from a
-//! seed, certificates, a port that refuses, programs to start and processes to end, collectd, RRDtool's caching daemon,
-//! net-snmp's agent, waiting, and the one way to skip a test.
+//! seed, certificates, a port that refuses, programs to start and processes to end, collectd,
+//! RRDtool's caching daemon, net-snmp's agent, waiting, and the one way to skip a test.
 //!
 //! Prints only skips.
 //!

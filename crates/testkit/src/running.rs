@@ -99,8 +99,8 @@ impl Drop for Running {
     }
 }
 
-/// Gives a program all of its input while its output is read, and waits for its end.  A program need not
-/// read all of it.
+/// Gives a program all of its input while its output is read, and waits for its end.  A program
+/// need not read all of it.
 ///
 /// # Panics
 /// If the program does not start.

@@ -81,7 +81,7 @@ fn lines(engine: &mut impl TraceEngine, options: &LineOptions) -> Vec<Vec<String
         regex::Regex::new(r"(tv_nsec|u64|si_[us]time)=\d+(?: /\* [0-9.]+ s \*/)?|  +").unwrap();
     // Where a task's number stands; elsewhere the same number may stand by chance.
     let number = regex::Regex::new(concat!(
-        r"(pid=|tid=\[|\btgkill\(\w+, |\b(?:wait4|t?g?kill)\(|P_PID, |",
+        r"(pid=|Process |tid=\[|\btgkill\(\w+, |\b(?:wait4|t?g?kill)\(|P_PID, |",
         r"\b(?:clone3?|v?fork|wait4|getpid|gettid|set_tid_address)\(.*\) = )(\d+)\b"
     ))
     .unwrap();

@@ -139,7 +139,10 @@ time.sleep(1000)'";
     let mut engine =
         PtraceEngine::attach(&[sleeper.pid()], FollowScope::Process, CallFilter::all()).unwrap();
     let askers = |events: &[TraceEvent]| {
-        let asks = |event: &&TraceEvent| matches!(event.what, EventKind::Enter(call) if call.id.name() == "getppid");
+        let asks = |event: &&TraceEvent| match event.what {
+            EventKind::Enter(call) => call.id.name() == "getppid",
+            _ => false,
+        };
         events.iter().filter(asks).map(|event| event.thread).collect::<BTreeSet<i32>>().len()
     };
     run_until(&mut engine, |events| askers(events) == 4);

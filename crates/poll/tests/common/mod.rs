@@ -18,8 +18,8 @@ pub(crate) fn now_ns() -> u64 {
     BEGUN.elapsed().as_nanos() as u64
 }
 
-/// A clock that is set ahead, so that rounds need not wait for their time.  Requests that are on their
-/// way time out then: only one test at a time uses it.
+/// A clock that is set ahead, so that rounds need not wait for their time.  Requests that are on
+/// their way time out then: only one test at a time uses it.
 pub(crate) mod set_clock {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::{Mutex, MutexGuard, PoisonError};
