@@ -36,9 +36,15 @@ fn a_warm_sample_allocates_nothing() {
         // a source does by itself happens every time.
         let mut allocating =
             || (0..COUNTED).filter(|_| allocations_of(&mut sample).1.count > 0).count();
-        let least = (0..3).map(|_| allocating()).min().unwrap();
         // Processes begin and end all the time: most samples have none that is new.
         let allowed = if entry.name == "process" { COUNTED / 2 } else { 0 };
+        let mut least = COUNTED;
+        for _ in 0..10 {
+            least = least.min(allocating());
+            if least <= allowed {
+                break;
+            }
+        }
         if least > allowed {
             guilty.push(format!("{}: {least} of {COUNTED} samples", entry.name));
         }

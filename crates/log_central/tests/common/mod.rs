@@ -183,9 +183,19 @@ pub(crate) struct Held {
     pub(crate) broken: Vec<String>,
     /// Records of clients.
     pub(crate) records: u64,
+    /// Records whose call site is not in the store: its definition was in a damaged commit.
+    pub(crate) without_site: u64,
 }
 
+/// What a store holds that lost no definition.
 pub(crate) fn held(store: &Path) -> Held {
+    let held = held_of_damaged(store);
+    assert_eq!(held.without_site, 0);
+    held
+}
+
+/// What a store holds that may have lost definitions.
+pub(crate) fn held_of_damaged(store: &Path) -> Held {
     let mut held = Held::default();
     let mut reader = StoreReader::open(store).unwrap();
     let mut last_ns = 0;
@@ -201,7 +211,10 @@ pub(crate) fn held(store: &Path) -> Held {
         if item.record.kind != kind::LOG {
             return ControlFlow::Continue(());
         }
-        let site = item.dictionary.site(item.record.site).expect("the call site is known");
+        let Some(site) = item.dictionary.site(item.record.site) else {
+            held.without_site += 1;
+            return ControlFlow::Continue(());
+        };
         let values = item.record.arguments(&site.types).unwrap();
         match values.as_slice() {
             [LogValue::Unsigned(thread), LogValue::Unsigned(number), _] => {
