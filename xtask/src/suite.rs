@@ -31,7 +31,18 @@ const JOB_TIME_MAX: Duration = Duration::from_secs(900);
 const SLOWEST: usize = 20;
 
 /// Jobs that take long, and so begin first.
-const LONG: &[&str] = &[];
+const LONG: &[&str] = &[
+    "cli closed_descriptors",
+    "cli golden",
+    "cli history_daemon",
+    "cli options",
+    "librrd beside",
+    "logger c_client",
+    "poll beside_mrtg",
+    "rrd interrupted",
+    "source exits",
+    "source mutation",
+];
 
 /// Jobs that need the machine for themselves, and why.
 const ALONE: &[(&str, &str)] = &[];

@@ -97,6 +97,15 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
 
 /// Puts a fault into each system call of a command and looks at the file `name` afterwards.
 fn at_every_call(line: &str, name: &str, fault: &str) {
+    at_every_nth_call(1, line, name, fault);
+}
+
+/// Puts a fault into each third system call of a command, in a long run into each.
+fn at_many_calls(line: &str, name: &str, fault: &str) {
+    at_every_nth_call(if testkit::is_long() { 1 } else { 3 }, line, name, fault);
+}
+
+fn at_every_nth_call(step: usize, line: &str, name: &str, fault: &str) {
     if !testkit::is_installed("strace", "strace") {
         return;
     }
@@ -107,8 +116,13 @@ fn at_every_call(line: &str, name: &str, fault: &str) {
     let after = files(folder);
     assert_ne!(before.get(name), after.get(name), "{line}: nothing is done");
     let (mut injected, mut kept) = (0, 0);
+    let mut left = 0;
     for (call, count) in &calls {
         for number in 1..=*count {
+            left = (left + 1) % step;
+            if left != 0 {
+                continue;
+            }
             put_back(folder, &before);
             let inject = format!("inject={call}:{fault}:when={number}");
             let output = run(&["strace", "-qq", "-o", "/dev/null", "-e", &inject], folder, line);
@@ -136,7 +150,7 @@ fn at_every_call(line: &str, name: &str, fault: &str) {
             kept += usize::from(!is_done && is_before);
         }
     }
-    assert!(injected > 10 && kept > 5, "{line}: {injected} {kept}");
+    assert!(injected * step > 10 && kept * step > 5, "{line}: {injected} {kept}");
 }
 
 const KILL: &str = "signal=KILL";
@@ -164,24 +178,24 @@ fn an_update_on_a_full_disk() {
 
 #[test]
 fn commands_that_are_killed() {
-    at_every_call(CREATE, "new.rrd", KILL);
-    at_every_call(RESIZE, "resize.rrd", KILL);
-    at_every_call(TUNE, "f.rrd", KILL);
-    at_every_call(RESTRUCTURE, "f.rrd", KILL);
-    at_every_call(RESTORE, "g.rrd", KILL);
-    at_every_call(CONVERT, "f.rrd", KILL);
-    at_every_call(REPAIR, "g.rrd", KILL);
+    at_many_calls(CREATE, "new.rrd", KILL);
+    at_many_calls(RESIZE, "resize.rrd", KILL);
+    at_many_calls(TUNE, "f.rrd", KILL);
+    at_many_calls(RESTRUCTURE, "f.rrd", KILL);
+    at_many_calls(RESTORE, "g.rrd", KILL);
+    at_many_calls(CONVERT, "f.rrd", KILL);
+    at_many_calls(REPAIR, "g.rrd", KILL);
 }
 
 #[test]
 fn commands_on_a_full_disk() {
-    at_every_call(CREATE, "new.rrd", FULL);
-    at_every_call(RESIZE, "resize.rrd", FULL);
-    at_every_call(TUNE, "f.rrd", FULL);
-    at_every_call(RESTRUCTURE, "f.rrd", FULL);
-    at_every_call(RESTORE, "g.rrd", FULL);
-    at_every_call(CONVERT, "f.rrd", FULL);
-    at_every_call(REPAIR, "g.rrd", FULL);
+    at_many_calls(CREATE, "new.rrd", FULL);
+    at_many_calls(RESIZE, "resize.rrd", FULL);
+    at_many_calls(TUNE, "f.rrd", FULL);
+    at_many_calls(RESTRUCTURE, "f.rrd", FULL);
+    at_many_calls(RESTORE, "g.rrd", FULL);
+    at_many_calls(CONVERT, "f.rrd", FULL);
+    at_many_calls(REPAIR, "g.rrd", FULL);
 }
 
 /// Updates a file that cannot be mapped, as on some file systems; further faults are put in.
