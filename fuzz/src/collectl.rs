@@ -52,7 +52,7 @@ pub fn play(bytes: Vec<u8>) -> u64 {
         return 0;
     };
     let mut host = Host::in_memory();
-    let entries: Vec<_> = source::ALL.iter().copied().collect();
+    let entries: Vec<_> = source::ALL.to_vec();
     let mut sampler = Sampler::open(&mut host, &entries, &Arc::new(SourceContext::default()));
     let defs = sampler.defs();
     let mut snapshot = Snapshot::new(&defs);

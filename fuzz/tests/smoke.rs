@@ -221,9 +221,9 @@ fn seeds_reach_the_samples() {
 #[test]
 fn seeds_reach_parsers_sources_and_intervals() {
     let texts = kernel_texts();
-    for index in 0..PARSERS.len() {
+    for (index, parser) in PARSERS.iter().enumerate() {
         let here = texts.iter().any(|text| usize::from(text[0]) == index);
-        let example = PARSERS[index].example;
+        let example = parser.example;
         // Sensors, adapters and zram are not on every machine that tests run on.
         assert!(here || example.starts_with("/sys"), "no text of {example}");
     }

@@ -159,7 +159,7 @@ fn room_of(header: u32) -> usize {
     (HEADER + (header & !(BUSY | DISCARDED)) as usize).next_multiple_of(8)
 }
 
-/// The first of the records that [`RingBuffer::take`] copied, and how many bytes it takes; `None`
+/// The first of the records that [`RingBuffer::append_records`] copied, and how many bytes it takes; `None`
 /// if there is none.  A discarded record is empty.
 pub(crate) fn first(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let header = u32::from_ne_bytes(*bytes.first_chunk()?);

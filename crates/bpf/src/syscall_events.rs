@@ -3,7 +3,7 @@
 //!
 //! A watched call pays for two records of 112 bytes in a ring buffer, and for each copy of memory.
 //! Records that find the ring buffer full are counted and lost.  The reader takes them every few
-//! milliseconds ([`SyscallEvents::take`], no system call); the descriptor becomes readable once
+//! milliseconds ([`SyscallEvents::append_records`], no system call); the descriptor becomes readable once
 //! when a quarter of the ring buffer is in use.
 
 mod capture;

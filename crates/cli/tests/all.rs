@@ -1,5 +1,7 @@
 //! The tests of `cli` that can share a process, in one program: it is linked once.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::process::{Command, Stdio};
 
 mod beside_collectl;

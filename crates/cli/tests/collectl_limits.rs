@@ -12,8 +12,6 @@ use std::process::{Command, Output, Stdio};
 
 use crate::beside_collectl::has_collectl;
 
-#[allow(dead_code, reason = "shared with tests that need more of it")]
-
 fn recordings(pattern: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings").join(pattern)
 }

@@ -457,8 +457,7 @@ fn who_may_not_trace_is_told_so() {
         return;
     }
     assert_eq!(out.status.code(), Some(2), "{said}");
-    let expected =
-        format!("not allowed to trace process {}: it belongs to user 0", beside.id().to_string());
+    let expected = format!("not allowed to trace process {}: it belongs to user 0", beside.id());
     assert!(said.contains(&expected) && said.lines().count() == 1, "{said}");
 }
 

@@ -3,6 +3,8 @@
 //! Writers, proxies and central servers that must be processes of their own are this program, started
 //! again in a role.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod accounts;
 mod acs_losses;
 mod common;

@@ -432,9 +432,7 @@ impl Machine<'_> {
             Binary::TextOrder => Ok(Value::from(text_order() as i64)),
             _ => {
                 let (left, right) = numbers();
-                arithmetic(operator, left, right)
-                    .map(Value::Number)
-                    .map_or_else(|why| fail(why), Ok)
+                arithmetic(operator, left, right).map(Value::Number).map_or_else(fail, Ok)
             }
         }
     }

@@ -10,7 +10,6 @@ use crate::common::set_clock::{alone, now_ns, pass};
 use crate::common::{ask, device, is_full, query};
 use poll::ask::MergingAsker;
 use poll::{Config, InterfaceSelector, SnmpVersion};
-use snmp::SessionCounts;
 use snmp_simulator::{Agent, AgentDevice, AgentThread};
 
 fn start(count: u32, interfaces: u32, change: impl Fn(u32, &mut AgentDevice)) -> AgentThread {
@@ -49,7 +48,7 @@ struct Round {
 }
 
 fn round(asker: &mut MergingAsker, config: &Config) -> Round {
-    let counts = |asker: &MergingAsker| asker.counts().unwrap_or_else(SessionCounts::default);
+    let counts = |asker: &MergingAsker| asker.counts().unwrap_or_default();
     let (begun, before) = (Instant::now(), counts(asker));
     let (answers, said) = ask(asker, config);
     let (time, after) = (begun.elapsed(), counts(asker));

@@ -245,7 +245,7 @@ fn connect(
         return;
     }
     counters.connections.add(1);
-    let started = (|| {
+    let start = || {
         let number = connections.next.fetch_add(1, Ordering::Relaxed);
         let open = OpenConnection { number, peer: peer.clone(), stream: stream.clone() };
         lock(&connections.open).push(open);
@@ -276,7 +276,8 @@ fn connect(
             all.remove(number);
         });
         spawned.map(drop).inspect_err(|_| connections.remove(number))
-    })();
+    };
+    let started = start();
     if let Err(error) = started {
         daemon.error(&format!("cannot serve a connection: {error}"));
     }

@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn a_folder_has_one_process() {
         let folder = tempfile::tempdir().expect("a folder");
-        let first = lock_folder(folder.path(), "lock", 0o600).ok().expect("it is free");
+        let Ok(first) = lock_folder(folder.path(), "lock", 0o600) else { panic!("it is not free") };
         assert!(matches!(lock_folder(folder.path(), "lock", 0o600), Err(FolderLockError::InUse)));
         // A copy of the descriptor, as a child has until its `execve`, keeps the lock a moment.
         let copy = first.try_clone().expect("a copy");

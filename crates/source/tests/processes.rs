@@ -327,7 +327,7 @@ fn a_process_that_is_moved_to_another_group_is_found_there() {
         testkit::skip_refused("control groups", &said);
         return;
     }
-    let child = Running::start(&mut Command::new("sleep").arg("65"));
+    let child = Running::start(Command::new("sleep").arg("65"));
     let mut reader = open_method(Proc, ProcessOptions::default()).unwrap();
     let id = |reader: &mut Reader| {
         reader.read();
@@ -495,9 +495,9 @@ fn nothing_new_is_looked_for_when_only_the_first_are_wanted() {
     let _quiet = without_lock_holders();
     let options = || ProcessOptions { only_first: true, ..ProcessOptions::default() };
     for mut reader in both_methods(options) {
-        let first = Running::start(&mut Command::new("sleep").arg("63"));
+        let first = Running::start(Command::new("sleep").arg("63"));
         reader.read();
-        let second = Running::start(&mut Command::new("sleep").arg("63"));
+        let second = Running::start(Command::new("sleep").arg("63"));
         for _ in 0..3 {
             assert_eq!(reader.read(), State::Ok);
             assert!(reader.row(first.id()).is_some());
@@ -510,7 +510,7 @@ fn nothing_new_is_looked_for_when_only_the_first_are_wanted() {
 fn a_process_that_ended_has_no_row_and_its_number_starts_anew() {
     let _quiet = without_lock_holders();
     for mut reader in both_methods(ProcessOptions::default) {
-        let child = Running::start(&mut Command::new("sleep").arg("64"));
+        let child = Running::start(Command::new("sleep").arg("64"));
         let id = child.id();
         // Often enough for its descriptors to be kept.
         (0..5).for_each(|_| assert_eq!(reader.read(), State::Ok));
@@ -698,7 +698,7 @@ fn own_cpu_ns() -> u64 {
 fn what_a_process_costs() {
     let many = std::env::var("PROCESSES").ok().and_then(|many| many.parse().ok()).unwrap_or(1000);
     let children: Vec<Running> =
-        (0..many).map(|_| Running::start(&mut Command::new("sleep").arg("600"))).collect();
+        (0..many).map(|_| Running::start(Command::new("sleep").arg("600"))).collect();
     let filtered = || -> ProcessOptions {
         let choose = |candidate: &source::Candidate<'_>| {
             if candidate.command == b"init" { Choice::Keep } else { Choice::Leave }

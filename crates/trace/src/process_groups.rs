@@ -74,7 +74,7 @@ impl ProcessGroupCounts {
     }
 
     /// Takes out what all `wanted` groups have called, summed up, in one pass over the counts,
-    /// where [`remove_group`](Self::take) makes one for each group.
+    /// where [`remove_group`](Self::remove_group) makes one for each group.
     ///
     /// # Errors
     /// When the kernel cannot be asked.

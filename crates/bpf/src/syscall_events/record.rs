@@ -181,7 +181,7 @@ pub enum EventRecord<'a> {
 }
 
 impl<'a> EventRecord<'a> {
-    /// The first of the records that [`SyscallEvents::take`](super::SyscallEvents::take) copied,
+    /// The first of the records that [`SyscallEvents::append_records`](super::SyscallEvents::append_records) copied,
     /// and how many bytes it takes; no record if its bytes are not valid, `None` at the end.
     #[must_use]
     pub fn first(bytes: &'a [u8]) -> Option<(Option<Self>, usize)> {

@@ -373,7 +373,7 @@ fn group_follows(parser: &Parser<'_>) -> bool {
 /// Whether `$$name` comes, which is an element of a hash.
 fn reference_follows(parser: &Parser<'_>) -> bool {
     let next = parser.code.get(parser.place + 2);
-    parser.dialect.has_hashes && next.is_some_and(|next| next.is_ascii_alphabetic())
+    parser.dialect.has_hashes && next.is_some_and(u8::is_ascii_alphabetic)
 }
 
 fn begins_variable(next: u8, is_pattern: bool) -> bool {

@@ -576,7 +576,7 @@ impl AskedDevice {
         if pdu.head.error_status == ErrorStatus::NO_ERROR {
             let mut found = Vec::new();
             plan.take(chunk, pdu, &self.objects.list, &mut |place, one| {
-                found.push((place, one.value))
+                found.push((place, one.value));
             });
             // Less than was asked for, though the device has more: it does not fit an answer.
             let (asked, came) = (plan.chunks[chunk].asked(), pdu.varbinds.len());

@@ -81,7 +81,7 @@ impl Canvas<'_> {
         self.buffer.set_stringn(x + skip, y, text, usize::from(room - skip), style);
     }
 
-    /// The reused string, empty; return it by [`give`](Self::give).
+    /// The reused string, empty; return it by [`return_buffer`](Self::return_buffer).
     pub(super) fn take_buffer(&mut self) -> String {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
