@@ -214,7 +214,7 @@ fn copy(tree: &Path) -> anyhow::Result<()> {
     for path in ["Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml"] {
         wanted.push((path.into(), Content::File(std::fs::read(root().join(path))?)));
     }
-    for folder in ["crates", "clients", "xtask", "testdata", ".cargo"] {
+    for folder in ["crates", "clients", "fuzz", "xtask", "testdata", ".cargo"] {
         read_all(Path::new(folder), &mut wanted)?;
     }
     // A few crates include files of these folders.
