@@ -21,8 +21,8 @@ use serde_json::Value;
 
 use crate::target;
 
-/// Jobs at a time for each processor: many tests wait for other programs.
-const JOBS_PER_CPU: usize = 2;
+/// Jobs at a time: one for each processor, and one because many tests wait for other programs.
+const JOBS_MORE_THAN_CPUS: usize = 1;
 
 /// The time after which a job is ended: ten times what the slowest takes on a busy machine.
 const JOB_TIME_MAX: Duration = Duration::from_secs(900);
@@ -139,10 +139,34 @@ pub(crate) fn run(built: &Built, environment: &[(&str, &Path)]) -> anyhow::Resul
     };
     together.sort_by(|one, other| seconds(other).total_cmp(&seconds(one)));
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut ended = run_queue(together, cpus * JOBS_PER_CPU, environment);
+    let mut ended = run_queue(together, cpus + JOBS_MORE_THAN_CPUS, environment);
     ended.extend(run_queue(alone, 1, environment));
+    run_failed_again(&mut ended, environment);
     keep_seconds(&ended)?;
     report(&ended, start.elapsed())
+}
+
+/// Runs the jobs that failed once more, one at a time.  What passes then was disturbed by the load of
+/// this run: a defect of the test, which is shown, but no reason to refuse the change at hand.
+fn run_failed_again(ended: &mut Vec<(Job<'_>, Outcome)>, environment: &[(&str, &Path)]) {
+    let (failed, passed) = std::mem::take(ended).into_iter().partition(is_failed);
+    *ended = passed;
+    let failed: Vec<(Job<'_>, Outcome)> = failed;
+    for (job, first) in failed {
+        let name = job.name.clone();
+        let again = run_queue(vec![job], 1, environment);
+        if again.iter().all(|one| !is_failed(one)) {
+            let complaint = first.complaint.unwrap_or_default();
+            println!(
+                "---- {name} passed only when it ran alone; before: {complaint}\n---- end of {name}"
+            );
+        }
+        ended.extend(again);
+    }
+}
+
+fn is_failed((_, outcome): &(Job<'_>, Outcome)) -> bool {
+    outcome.failed > 0
 }
 
 /// The jobs of all programs.
