@@ -18,7 +18,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::common::{
-    Folders, Running, c_program, central, drain, folders, held, limit_files, proxy, pump, start,
+    Folders, Running, c_program, central, drain, folders, held, limit_files, proxy, pump,
+    pump_to_end, start,
 };
 use connection::Address;
 use log_central::{AdmissionLimits, Central, CentralSettings};
@@ -508,8 +509,8 @@ fn loss_09_a_loss_on_the_way_is_detected_and_named() {
     let seen = swallowed.clone();
     let relay = relay(&folders, 0, move |_, head| {
         let mut seen = seen.lock().unwrap();
-        // Not the last of the stream, behind which nothing would show the gap: 60,000 records are
-        // eleven frames at least.
+        // Not the last of the stream, behind which nothing would show the gap: 60,000 records of one
+        // ring are eleven frames at least.
         let is_large = head.kind == FrameKind::Records && head.count > 100;
         if is_large && head.first > 0 && head.next < 40_000 && seen.is_none() {
             *seen = Some(*head);
@@ -518,7 +519,9 @@ fn loss_09_a_loss_on_the_way_is_detected_and_named() {
         Verdict::Pass
     });
     let mut proxy = proxy(&folders.rings, &folders.spool, &relay);
-    let count = write(&folders, &mut proxy, 1, 60_000);
+    let count = 60_000;
+    let mut writer = start(&format!("write in one ring|{}|{count}", folders.rings.display()));
+    pump_to_end(&mut proxy, &mut writer);
     drain(&mut proxy, &folders.rings);
     central.stop();
     let Some(head) = swallowed.lock().unwrap().take() else { panic!("no frame was swallowed") };

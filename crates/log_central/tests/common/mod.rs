@@ -55,7 +55,12 @@ pub(crate) fn pump_to_end(proxy: &mut Proxy, writer: &mut Running) {
 pub(crate) fn play(role: &[&str]) -> bool {
     match role {
         ["write", folder, threads, count] => {
-            write(Path::new(folder), threads.parse().unwrap(), count.parse().unwrap());
+            let rings = (1 << 18, 1 << 20);
+            write(Path::new(folder), threads.parse().unwrap(), count.parse().unwrap(), rings);
+        }
+        // One stream: a ring that grows goes on in another one.
+        ["write in one ring", folder, count] => {
+            write(Path::new(folder), 1, count.parse().unwrap(), (1 << 20, 1 << 20));
         }
         ["proxy", folder, spool, socket] => {
             run_proxy(Path::new(folder), Path::new(spool), Path::new(socket));
@@ -83,12 +88,12 @@ pub(crate) fn start(role: &str) -> Running {
     Running::start(command.stdout(std::process::Stdio::piped()))
 }
 
-/// Writes records of (thread, number): `count` by each thread; 0: until it is killed.
-fn write(folder: &Path, threads: u64, count: u64) {
+/// Writes records of (thread, number): `count` by each thread; 0: until it is killed.  Rings have the
+/// first size in bytes, and grow to the second.
+fn write(folder: &Path, threads: u64, count: u64, ring_bytes: (u64, u64)) {
     let mut settings = logring::writer::RingSettings::new(folder.to_owned(), "host", "writer");
     settings.block_timeout_ns = 3_600_000_000_000;
-    settings.ring_bytes = 1 << 18;
-    settings.ring_bytes_max = 1 << 20;
+    (settings.ring_bytes, settings.ring_bytes_max) = ring_bytes;
     logring::writer::start(settings).unwrap();
     let logger = logring::writer::logger_id("test.logger").unwrap();
     let context = logring::writer::context_id(logger, &[]).unwrap();
