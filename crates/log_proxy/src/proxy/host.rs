@@ -70,6 +70,12 @@ pub(super) struct Ring {
     /// Times that something was wrong with it.
     complaints: u64,
     pub(super) info: StreamInfo,
+    /// The ring that this one continues, as long as that may have more: it is read first.
+    pub(super) predecessor: Option<StreamId>,
+    /// The time after the last record of that ring.
+    pub(super) not_before_ns: u64,
+    /// The time of the last record that was read.
+    pub(super) last_ns: u64,
     /// Records before this number were counted, and given to local outputs.
     pub(super) seen: u64,
     /// Without a central server: a mark that is due once the outputs have what they keep in memory.
@@ -158,6 +164,7 @@ impl Host {
             return false;
         }
         let (tid, thread) = (header.tid, header.thread_name.clone());
+        let predecessor = header.predecessor.map(|ring| StreamId { process: stream.process, ring });
         let info = StreamInfo { id: stream, tid, thread: thread.clone() };
         let begin = reader.next();
         let is_begun = begin.sequence > 0;
@@ -180,6 +187,9 @@ impl Host {
             is_closed: false,
             complaints: 0,
             info,
+            predecessor,
+            not_before_ns: 0,
+            last_ns: 0,
             is_read_out: false,
             seen: begin.sequence,
             owed: None,

@@ -70,6 +70,8 @@ struct Walked {
     ranges: Vec<(u64, u64)>,
     /// Records that are for local outputs alone.
     left_out: u32,
+    /// The time of the last record.
+    last_ns: u64,
 }
 
 impl Proxy {
@@ -85,7 +87,11 @@ impl Proxy {
             return false;
         }
         self.add_gaps(&mut rings);
-        for (index, ring) in rings.iter_mut().enumerate() {
+        for index in 0..rings.len() {
+            if waits_for_predecessor(&mut rings, index) {
+                continue;
+            }
+            let ring = &mut rings[index];
             let (before, gap_before) = (ring.reader.next(), ring.gap);
             if let Err(error) = ring.reader.read(&mut batch, RING_BYTES) {
                 ring.gap = Some(GapReason::Ring);
@@ -204,7 +210,8 @@ impl Proxy {
             frames.extend_from_slice(batch.payload());
             let source = self.host.sources.get_mut(&ring.stream.process)?;
             let seen = Seen::of(ring, batch);
-            walked = to_time(&mut frames[start + HEAD_BYTES..], source, seen);
+            walked = to_time(&mut frames[start + HEAD_BYTES..], source, seen, ring.not_before_ns);
+            ring.last_ns = walked.last_ns;
             if self.local.wants() {
                 self.local.take(index, &frames[start + HEAD_BYTES..], batch.begin().sequence, seen);
             }
@@ -394,8 +401,30 @@ fn is_left_out(head: &RecordHead) -> bool {
     head.is_local && matches!(head.kind, kind::LOG | kind::SUPPRESSED)
 }
 
-/// Replaces the stamps of records by times, and counts them.
-fn to_time(records: &mut [u8], source: &mut Source, mut seen: Seen) -> Walked {
+/// By how much two readings of the clocks may differ about a stamp.
+const CALIBRATION_NS: u64 = 10_000_000;
+
+/// Whether a ring continues another one that was not read to its end: a thread's records stay in order.
+/// Once it was, its last time is the least of this ring.
+fn waits_for_predecessor(rings: &mut [Ring], index: usize) -> bool {
+    let Some(predecessor) = rings[index].predecessor else { return false };
+    let found = rings.iter().find(|ring| ring.stream == predecessor);
+    // Behind damage there may be no end.
+    let may_have_more =
+        |ring: &Ring| !ring.reader.is_finished() && !ring.is_read_out && ring.gap.is_none();
+    if found.is_some_and(may_have_more) {
+        return true;
+    }
+    let not_before_ns = found.map_or(0, |ring| ring.last_ns.saturating_add(1));
+    let ring = &mut rings[index];
+    (ring.predecessor, ring.not_before_ns) = (None, not_before_ns);
+    false
+}
+
+/// Replaces the stamps of records by times, and counts them.  The clocks were perhaps read again since
+/// the last record of the ring before this one, whose time the first records must not precede; a clock
+/// that was set back is believed.
+fn to_time(records: &mut [u8], source: &mut Source, mut seen: Seen, not_before_ns: u64) -> Walked {
     let Source { line, tally, file, .. } = source;
     let (calibration, dictionary) = (file.calibration(), file.dictionary());
     let (mut at, mut walked) = (0, Walked::default());
@@ -409,7 +438,11 @@ fn to_time(records: &mut [u8], source: &mut Source, mut seen: Seen) -> Walked {
             walked.dropped = walked.dropped.saturating_add(word(0));
             walked.ranges.push((word(1), word(2)));
         }
-        let time = line.time_ns(head.stamp, calibration);
+        let mut time = line.time_ns(head.stamp, calibration);
+        if time < not_before_ns && not_before_ns - time < CALIBRATION_NS {
+            time = not_before_ns;
+        }
+        walked.last_ns = time;
         records[at + 8..at + 16].copy_from_slice(&time.to_le_bytes());
         at += head.bytes;
     }
