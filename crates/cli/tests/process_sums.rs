@@ -161,7 +161,7 @@ fn slab_lists_and_digests_are_collectls() {
     let Some(file) = recorded_by_collectl(folder.path(), "-scY") else { return };
     let all = "totsize,5 numobj,30 actobj objsize numslab objslab totchg totpct,7 name,4";
     let mut shown = 0;
-    for list in all.split_whitespace() {
+    for list in testkit::share_of(all.split_whitespace().collect()) {
         for more in [&[][..], &["-sc"]] {
             let theirs = output(
                 Command::new("collectl").arg("-p").arg(&file).args(["--top", list]).args(more),
@@ -205,7 +205,7 @@ fn process_lists_and_digests_are_collectls() {
         command.args(["play", "--exact"]);
         run(command, more)
     };
-    for list in ORDERS.split_whitespace() {
+    for list in testkit::share_of(ORDERS.split_whitespace().collect()) {
         let theirs = run(Command::new("collectl"), &["--top", list]);
         assert!(theirs.contains("TOP PROCESSES"), "{list}: {theirs}");
         assert_eq!(play(&["--top", list]), theirs, "{list}");

@@ -240,7 +240,7 @@ fn files_equal_those_of_rateup() {
     if !testkit::is_installed("log files beside rateup", "rateup") {
         return;
     }
-    for seed in 0..12 {
+    for seed in testkit::share_of((0..12).collect()) {
         run(seed, 30, false);
     }
 }
@@ -250,7 +250,7 @@ fn files_that_were_damaged_equal_those_of_rateup() {
     if !testkit::is_installed("log files beside rateup", "rateup") {
         return;
     }
-    for seed in 100..112 {
+    for seed in testkit::share_of((100..112).collect()) {
         run(seed, 30, true);
     }
 }

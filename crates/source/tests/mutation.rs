@@ -11,11 +11,11 @@ use source::{Entry, Sampler};
 use testkit::trees::{ALL as TREES, Tree};
 use testkit::{FakeHost, Random, SimClock};
 
-/// Files of a tree that are broken; the rest is more of the same.
-const FILES_MAX: usize = 100;
+/// Files of a tree that are broken in a long run; the rest is more of the same.
+const FILES_MAX: usize = 200;
 
 /// As above for a tree with files longer than [`LONG_BYTES`], which take a while to read.
-const FILES_MAX_OF_BIG: usize = 25;
+const FILES_MAX_OF_BIG: usize = 50;
 
 /// See [`FILES_MAX_OF_BIG`]; such a file itself is broken in two ways only.
 const LONG_BYTES: usize = 64 * 1024;
@@ -80,7 +80,8 @@ fn break_tree(tree: &Tree, seed: u64) {
     }
     let length = |file: &String| std::fs::metadata(fake.path(file)).map_or(0, |meta| meta.len());
     let is_big = files.iter().any(|file| length(file) > LONG_BYTES as u64);
-    let apart = files.len().div_ceil(if is_big { FILES_MAX_OF_BIG } else { FILES_MAX });
+    let most = testkit::share(if is_big { FILES_MAX_OF_BIG } else { FILES_MAX });
+    let apart = files.len().div_ceil(most);
     for (index, file) in files.iter().enumerate().filter(|(index, _)| index % apart == 0) {
         let text = std::fs::read(fake.path(file)).unwrap_or_default();
         let kinds = if text.len() > LONG_BYTES { 2 } else { 8 };
