@@ -200,12 +200,12 @@ impl Reader<'_> {
         Error::Damaged { path: self.path.to_owned(), what: what.into(), offset: offset as u64 }
     }
 
-    fn name(&self, offset: usize, of: &str) -> Result<String> {
+    fn name(&self, offset: usize, of: &str) -> Result<&str> {
         let bytes = &self.bytes[offset..offset + NAME_BYTES];
         let end = bytes.iter().position(|byte| *byte == 0);
         let end = end.ok_or_else(|| self.damaged(format!("the {of} has no end"), offset))?;
         match std::str::from_utf8(&bytes[..end]) {
-            Ok(name) => Ok(name.to_owned()),
+            Ok(name) => Ok(name),
             Err(_) => Err(self.damaged(format!("the {of} is no text"), offset)),
         }
     }
@@ -226,7 +226,7 @@ impl Reader<'_> {
     fn source(&self, offset: usize) -> Result<StoredDataSource> {
         let name = self.name(offset, "name of a data source")?;
         let kind = self.name(offset + NAME_BYTES, "type of a data source")?;
-        let kind = SourceKind::of(&kind).ok_or_else(|| {
+        let kind = SourceKind::of(kind).ok_or_else(|| {
             let what = format!("unknown data acquisition function '{kind}'");
             self.damaged(what, offset + NAME_BYTES)
         })?;
@@ -235,7 +235,7 @@ impl Reader<'_> {
             SourceKind::Compute => self.expression(values),
             _ => self.values(values, |index| index == 0),
         };
-        Ok(StoredDataSource { name, kind, values })
+        Ok(StoredDataSource { name: name.to_owned(), kind, values })
     }
 
     /// An expression is 20 nodes: a byte, a byte of padding, and a 16-bit number.
@@ -252,7 +252,7 @@ impl Reader<'_> {
 
     fn archive(&self, offset: usize, step_seconds: u64) -> Result<Archive> {
         let name = self.name(offset, "consolidation function")?;
-        let function = ConsolidationFunction::of(&name).ok_or_else(|| {
+        let function = ConsolidationFunction::of(name).ok_or_else(|| {
             self.damaged(format!("unknown consolidation function '{name}'"), offset)
         })?;
         let rows_at = offset + self.layout.archive_rows();

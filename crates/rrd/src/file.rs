@@ -500,24 +500,28 @@ fn read_header(file: &SystemFile, file_bytes: u64, path: &Path) -> Result<(Shape
     let page = &mut page[..first];
     read_exact_at(file, page, 0).map_err(failed)?;
     let head = &page[..first.min(SHAPE_BYTES)];
-    let mut bytes = page.to_vec();
-    let read_to = |bytes: &mut Vec<u8>, length: u64| -> Result<()> {
+    // What is longer than a page; empty until it is needed.
+    let mut longer: Vec<u8> = Vec::new();
+    let page = &*page;
+    let read_to = |longer: &mut Vec<u8>, length: u64| -> Result<()> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        if bytes.len() < length {
-            let had = bytes.len();
-            bytes.resize(length, 0);
-            read_exact_at(file, &mut bytes[had..], had as u64).map_err(failed)?;
+        let had = longer.len().max(page.len());
+        if had < length {
+            longer.extend_from_slice(&page[longer.len().min(page.len())..]);
+            longer.resize(length, 0);
+            read_exact_at(file, &mut longer[had..], had as u64).map_err(failed)?;
         }
         Ok(())
     };
     let shape = codec::shape(head, file_bytes, path, |shape| {
-        read_to(&mut bytes, shape.header_bytes).is_ok() && rows_fit(shape, &bytes, file_bytes)
+        read_to(&mut longer, shape.header_bytes).is_ok()
+            && rows_fit(shape, if longer.is_empty() { page } else { &longer }, file_bytes)
     })?;
-    read_to(&mut bytes, shape.header_bytes)?;
-    bytes.truncate(usize::try_from(shape.header_bytes).unwrap_or(usize::MAX));
-    // Files that stay open keep it.
-    bytes.shrink_to_fit();
-    Ok((shape, bytes))
+    read_to(&mut longer, shape.header_bytes)?;
+    // Files that stay open keep it: no more than that.
+    let length = usize::try_from(shape.header_bytes).unwrap_or(usize::MAX);
+    let bytes = if longer.is_empty() { page } else { &longer };
+    Ok((shape, bytes[..length.min(bytes.len())].to_vec()))
 }
 
 /// Whether the header and all rows make up the file.

@@ -383,7 +383,11 @@ impl<'t> Assigner<'t, '_> {
                 let index = self.raw.targets.len();
                 self.index.insert(name.clone(), index);
                 let at = Some(at.clone());
-                self.raw.targets.push(RawTarget { name, at, ..RawTarget::default() });
+                // Most targets have as many values as the one before.
+                let count = self.raw.targets.last().map_or(0, |before| before.values.len());
+                let (values, tags) = (Vec::with_capacity(count), Vec::with_capacity(count));
+                let new = RawTarget { name, at, values, tags, ..RawTarget::default() };
+                self.raw.targets.push(new);
                 index
             }
         };
