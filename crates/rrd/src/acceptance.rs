@@ -31,13 +31,8 @@ impl ReadingRules {
     /// `None` if it begins with no number and a colon.
     #[must_use]
     pub fn time(&self, reading: &[u8]) -> Option<(Time, usize)> {
-        let mut seconds = 0i64;
-        for (place, byte) in reading.iter().enumerate().take(15) {
-            match byte {
-                b'0'..=b'9' => seconds = seconds * 10 + i64::from(byte - b'0'),
-                b':' if place > 0 => return Some((Time::of_seconds(seconds), place + 1)),
-                _ => break,
-            }
+        if let Some(time) = whole_time(reading) {
+            return Some(time);
         }
         let (seconds, length) = number::parse_prefix(reading);
         if length == 0 || reading.get(length) != Some(&b':') || seconds.abs() > SECONDS_MAX {
@@ -51,6 +46,32 @@ impl ReadingRules {
         Some((Time { seconds: whole as i64, microseconds }, length + 1))
     }
 
+    /// Reads a reading of plain numbers, as nearly all are, which a blank follows or nothing: its
+    /// time, and its length.  It needs no other check.  `None` says nothing about a reading: whoever
+    /// gets it asks [`ReadingRules::time`] and [`ReadingRules::check`].
+    #[must_use]
+    pub fn plain(&self, text: &[u8]) -> Option<(Time, usize)> {
+        let (time, mut place) = whole_time(text)?;
+        let mut kinds = self.kinds.iter();
+        loop {
+            let kind = kinds.next()?;
+            let start = place;
+            place += digits(&text[place..]);
+            if place == start {
+                return None;
+            }
+            if !is_integer(*kind) && text.get(place) == Some(&b'.') {
+                place += 1 + digits(&text[place + 1..]);
+            }
+            match text.get(place) {
+                Some(b':') => place += 1,
+                Some(b' ') | None => break,
+                Some(_) => return None,
+            }
+        }
+        kinds.next().is_none().then_some((time, place))
+    }
+
     /// Checks that there is a value for each source and that each can be read; `start` is where
     /// the values begin.
     ///
@@ -60,8 +81,7 @@ impl ReadingRules {
         let mut count = 0;
         for value in reading[start..].split(|byte| *byte == b':') {
             let Some(kind) = self.kinds.get(count) else { return Err(self.wrong_count(reading)) };
-            let is_integer = matches!(kind, SourceKind::Counter | SourceKind::Derive);
-            if !is_plain(value, is_integer) {
+            if !is_plain(value, is_integer(*kind)) {
                 check_value(*kind, value)?;
             }
             count += 1;
@@ -87,6 +107,31 @@ impl ReadingRules {
             }
         }
     }
+}
+
+/// Longest time that is read as an integer, in digits.
+const TIME_DIGITS_MAX: usize = 14;
+
+/// Reads a time of digits alone and a colon: the time and where the values begin.
+#[inline]
+fn whole_time(reading: &[u8]) -> Option<(Time, usize)> {
+    let end = digits(&reading[..reading.len().min(TIME_DIGITS_MAX)]);
+    if end == 0 || reading.get(end) != Some(&b':') {
+        return None;
+    }
+    let seconds = reading[..end].iter().fold(0, |sum, byte| sum * 10 + i64::from(byte - b'0'));
+    Some((Time::of_seconds(seconds), end + 1))
+}
+
+/// The number of digits that a text begins with.
+#[inline]
+fn digits(text: &[u8]) -> usize {
+    text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len())
+}
+
+/// Whether values of a kind have no point.
+fn is_integer(kind: SourceKind) -> bool {
+    matches!(kind, SourceKind::Counter | SourceKind::Derive)
 }
 
 /// Whether a value is digits with one point at most: any kind reads it, integers without a point.
@@ -132,6 +177,56 @@ mod tests {
         assert_eq!(rules.time(b"1.7e9:1"), Some((time(1_700_000_000, 0), 6)));
         for text in ["N:1", "", ":1", "17", "nan:1", "1e300:1", "17x:1", "99999999999999999999:1"] {
             assert_eq!(rules.time(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    /// What is taken at once would pass every check, and is what they would have seen.
+    #[test]
+    fn plain_readings_need_no_other_check() {
+        let rules = rules(&[SourceKind::Gauge, SourceKind::Counter]);
+        let taken = |text: &str| {
+            rules.plain(text.as_bytes()).map(|(time, length)| {
+                let reading = &text.as_bytes()[..length];
+                let (whole, start) = rules.time(reading).expect("a time");
+                assert_eq!(whole, time, "{text}");
+                assert!(rules.check(reading, start).is_ok(), "{text}");
+                length
+            })
+        };
+        for value in ["1", "0", "12345678", "123456789", "1.5", "5.", "99999999999999999999999"] {
+            for rest in ["", " ", " 1700000001:1:2", " x"] {
+                let reading = format!("1700000000:{value}:12345678901234567");
+                assert_eq!(taken(&format!("{reading}{rest}")), Some(reading.len()), "{value}");
+            }
+        }
+        for text in [
+            "",
+            " ",
+            "1",
+            "1:",
+            "1:2",
+            "1:2:",
+            "1::3",
+            "1:2:3:",
+            "1:2:3:4",
+            "1:2:3.5",
+            "1:2:3x",
+            ":2:3",
+            "1:.5:3",
+            "1:-2:3",
+            "1:U:3",
+            "1:2.5.5:3",
+            "1:2:3\0",
+            "1:2:3\\ ",
+            "1:2:\\3",
+            "1.5:2:3",
+            "-1:2:3",
+            "N:2:3",
+            "1@2:3",
+            "123456789012345:2:3",
+            "1:2e3:4",
+        ] {
+            assert_eq!(taken(text), None, "{text}");
         }
     }
 

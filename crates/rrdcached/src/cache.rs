@@ -129,8 +129,15 @@ impl State {
 /// Tables of names: a power of two above the number of sessions that run at once.
 const SHARDS: usize = 64;
 
+/// A name that clients write, and its file.
+#[derive(Debug, Clone)]
+pub(crate) struct Alias {
+    pub(crate) name: Arc<[u8]>,
+    pub(crate) entry: Arc<Entry>,
+}
+
 /// Files by names.  The caller hashes: one hash finds the table and the place in it.
-type Names = HashTable<(Box<[u8]>, Arc<Entry>)>;
+type Names = HashTable<Alias>;
 
 /// All files that are known.
 #[derive(Debug)]
@@ -172,13 +179,13 @@ impl Cache {
     }
 
     /// The file of a name that was used before.
-    pub(crate) fn find(&self, name: &[u8]) -> Option<Arc<Entry>> {
+    pub(crate) fn find(&self, name: &[u8]) -> Option<Alias> {
         let hash = self.hash(name);
-        self.shard(hash).find(hash, |own| *own.0 == *name).map(|own| Arc::clone(&own.1))
+        self.shard(hash).find(hash, |own| *own.name == *name).cloned()
     }
 
     /// Remembers a name.
-    pub(crate) fn remember(&self, name: &[u8], entry: &Arc<Entry>) {
+    pub(crate) fn remember(&self, name: &[u8], entry: &Arc<Entry>) -> Alias {
         // One file has as many names as a client likes to invent.
         let files = lock(&self.files).len();
         if self.alias_count.load(Ordering::Relaxed) > 4 * files + 1024 {
@@ -189,12 +196,16 @@ impl Cache {
         }
         let hash = self.hash(name);
         let mut names = self.shard(hash);
-        match names.find_mut(hash, |own| *own.0 == *name) {
-            Some(own) => own.1 = Arc::clone(entry),
+        match names.find_mut(hash, |own| *own.name == *name) {
+            Some(own) => {
+                own.entry = Arc::clone(entry);
+                own.clone()
+            }
             None => {
-                let own = (name.into(), Arc::clone(entry));
-                names.insert_unique(hash, own, |own| self.hash(&own.0));
+                let own = Alias { name: name.into(), entry: Arc::clone(entry) };
+                names.insert_unique(hash, own.clone(), |own| self.hash(&own.name));
                 self.alias_count.fetch_add(1, Ordering::Relaxed);
+                own
             }
         }
     }
@@ -234,7 +245,7 @@ impl Cache {
     /// Forgets a name of a file that is gone.
     pub(crate) fn forget_name(&self, name: &[u8]) {
         let hash = self.hash(name);
-        if let Ok(own) = self.shard(hash).find_entry(hash, |own| *own.0 == *name) {
+        if let Ok(own) = self.shard(hash).find_entry(hash, |own| *own.name == *name) {
             own.remove();
             self.alias_count.fetch_sub(1, Ordering::Relaxed);
         }
@@ -290,7 +301,7 @@ mod tests {
         let (one, other) = (cache.file(Path::new("/one"), 0), cache.file(Path::new("/other"), 0));
         cache.remember(b"a", &one);
         cache.remember(b"a", &other);
-        assert!(cache.find(b"a").is_some_and(|found| Arc::ptr_eq(&found, &other)));
+        assert!(cache.find(b"a").is_some_and(|found| Arc::ptr_eq(&found.entry, &other)));
         cache.forget_name(b"a");
         assert!(cache.find(b"a").is_none());
     }

@@ -207,10 +207,13 @@ impl CachingDaemon {
     }
 
     /// Waits while memory is full; whether there is room now.
+    #[inline]
     pub(crate) fn wait_for_memory(&self) -> bool {
-        if self.cache.bytes() <= self.settings.limits.memory_bytes {
-            return true;
-        }
+        self.cache.bytes() <= self.settings.limits.memory_bytes || self.wait_for_writers()
+    }
+
+    #[cold]
+    fn wait_for_writers(&self) -> bool {
         self.wait_for_replay();
         self.counters.memory_waits.add(1);
         self.enqueue_all();

@@ -14,8 +14,6 @@ pub const LINE_BYTES_MAX: usize = 8192;
 pub struct Fields<'a> {
     /// What is left; `None` after the last field.
     rest: Option<&'a [u8]>,
-    /// Whether blanks alone separate fields: nearly every line has no zero byte and no backslash.
-    is_plain: bool,
 }
 
 /// A backslash is the last byte of the line.
@@ -27,7 +25,19 @@ impl<'a> Fields<'a> {
     /// The fields of a line without its end.
     #[must_use]
     pub fn of(line: &'a [u8]) -> Self {
-        Self { rest: Some(line), is_plain: memchr::memchr2(0, b'\\', line).is_none() }
+        Self { rest: Some(line) }
+    }
+
+    /// What is left, as it is written; `None` after the last field.
+    #[must_use]
+    pub fn rest(&self) -> Option<&'a [u8]> {
+        self.rest
+    }
+
+    /// Passes over a field that the caller knows: what is left begins with it, and a blank follows
+    /// or nothing.
+    pub fn pass(&mut self, length: usize) {
+        self.rest = self.rest.and_then(|rest| rest.get(length + 1..));
     }
 
     /// The next field, `None` after the last one.
@@ -36,11 +46,7 @@ impl<'a> Fields<'a> {
     /// If it ends with a backslash.
     pub fn next_field(&mut self) -> Result<Option<Cow<'a, [u8]>>, OpenEscape> {
         let Some(rest) = self.rest else { return Ok(None) };
-        let end = match self.is_plain {
-            true => memchr::memchr(b' ', rest),
-            false => memchr::memchr3(b' ', 0, b'\\', rest),
-        };
-        match end {
+        match memchr::memchr3(b' ', 0, b'\\', rest) {
             None => {
                 self.rest = None;
                 Ok(Some(Cow::Borrowed(rest)))
@@ -167,13 +173,19 @@ commands! {
 }
 
 impl Command {
+    /// The fields of an UPDATE, the command of nearly every line, after its name; `None` of others.
+    #[must_use]
+    #[inline]
+    pub fn update_fields(line: &[u8]) -> Option<Fields<'_>> {
+        let (name, rest) = line.split_first_chunk::<7>()?;
+        // No other bytes than these become small letters.
+        let small = name.map(|byte| byte | 0x20);
+        (small == *b"update " && name[6] == b' ').then(|| Fields::of(rest))
+    }
+
     /// The command of a name, in capitals or not.
     #[must_use]
     pub fn of(name: &[u8]) -> Option<Self> {
-        // Nearly every line of a client is this one.
-        if name == b"UPDATE" {
-            return Some(Self::Update);
-        }
         let all = Self::ALL.iter();
         all.copied().find(|command| name.eq_ignore_ascii_case(command.name().as_bytes()))
     }

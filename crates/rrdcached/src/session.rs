@@ -14,7 +14,7 @@ use rrd::update::Updater;
 use rrd::{Access, File, ReadingRules};
 use rustix::io::Errno;
 
-use crate::cache::{Entry, State};
+use crate::cache::{Alias, Entry, State};
 use crate::daemon::CachingDaemon;
 use crate::heads::Heads;
 use crate::help;
@@ -23,8 +23,10 @@ use crate::locks::lock;
 use crate::paths;
 use crate::protocol::{Command, Fields, Permissions};
 use crate::writers;
+use order::NameOrder;
 
 mod files;
+mod order;
 mod shown;
 
 /// What follows a line.
@@ -39,6 +41,9 @@ pub enum NextStep {
 /// A command that cannot be answered otherwise: the text after `-1`.
 type Refused = Cow<'static, str>;
 type Answer = Result<(), Refused>;
+
+/// A reading of an UPDATE, and its time.
+type TimedReading<'a> = (Time, Cow<'a, [u8]>);
 
 /// Commands between BATCH and the dot.
 #[derive(Debug, Default)]
@@ -68,6 +73,7 @@ pub struct ClientSession {
     batch: Option<Batch>,
     chunk: Option<Chunk>,
     updater: Updater,
+    names: NameOrder,
     /// Not yet added to the daemon's counters.
     counts: Counts,
     closes: bool,
@@ -110,6 +116,7 @@ impl ClientSession {
             batch: None,
             chunk,
             updater: Updater::default(),
+            names: NameOrder::default(),
             counts: Counts::default(),
             closes: false,
             now: 0,
@@ -130,8 +137,11 @@ impl ClientSession {
         if let Some(batch) = &mut self.batch {
             batch.commands += 1;
         }
-        let mut fields = Fields::of(line);
-        if let Err(text) = self.command(&mut fields) {
+        let answer = match Command::update_fields(line) {
+            Some(mut fields) if self.permissions.has(Command::Update) => self.update(&mut fields),
+            _ => self.command(&mut Fields::of(line)),
+        };
+        if let Err(text) = answer {
             self.refuse(&text);
         }
         match self.closes {
@@ -302,38 +312,79 @@ impl ClientSession {
     }
 
     fn update(&mut self, fields: &mut Fields<'_>) -> Answer {
-        let Ok(Some(name)) = fields.next_field() else { return Err(usage(Command::Update)) };
+        // Apart from the session, whose other parts change: no reference is counted.
+        let mut names = std::mem::take(&mut self.names);
+        let answer = self.update_next(&mut names, fields);
+        self.names = names;
+        answer
+    }
+
+    fn update_next(&mut self, names: &mut NameOrder, fields: &mut Fields<'_>) -> Answer {
+        let Some(alias) = fields.rest().and_then(|rest| names.expected(rest)) else {
+            let Ok(Some(name)) = fields.next_field() else { return Err(usage(Command::Update)) };
+            self.admit()?;
+            return self.update_named(&name, names, fields);
+        };
+        fields.pass(alias.name.len());
+        self.admit()?;
+        if let Some(answer) = self.update_entry(&alias.entry, fields) {
+            return answer;
+        }
+        let name = Arc::clone(&alias.name);
+        self.update_named(&name, names, fields)
+    }
+
+    /// Counts an update, and waits until there is memory for it.
+    #[inline]
+    fn admit(&mut self) -> Answer {
         self.counts.received += 1;
-        if !self.daemon.wait_for_memory() {
-            self.counts.refused += 1;
-            return Err("too many readings wait to be written".into());
+        if self.daemon.wait_for_memory() {
+            return Ok(());
         }
+        self.counts.refused += 1;
+        Err("too many readings wait to be written".into())
+    }
+
+    fn update_named(
+        &mut self,
+        name: &[u8],
+        names: &mut NameOrder,
+        fields: &mut Fields<'_>,
+    ) -> Answer {
         loop {
-            let entry = match self.daemon.cache.find(&name) {
-                Some(entry) => entry,
-                None => self.resolve(&name)?,
+            let alias = match self.daemon.cache.find(name) {
+                Some(alias) => alias,
+                None => self.resolve(name)?,
             };
-            let mut state = entry.lock();
-            if state.is_gone {
-                self.daemon.cache.forget_name(&name);
-                continue;
+            if let Some(answer) = self.update_entry(&alias.entry, fields) {
+                names.remember(alias);
+                return answer;
             }
-            return match self.take_readings(&entry, &mut state, fields) {
-                Ok(0) => Err("No values updated.".into()),
-                Ok(1) => {
-                    self.answer("errors, enqueued 1 value(s).");
-                    Ok(())
-                }
-                Ok(count) => {
-                    self.answer(&format!("errors, enqueued {count} value(s)."));
-                    Ok(())
-                }
-                Err(text) => {
-                    self.counts.refused += 1;
-                    Err(text)
-                }
-            };
+            self.daemon.cache.forget_name(name);
         }
+    }
+
+    /// Takes readings of a file; `None` if it was dropped from the cache.
+    fn update_entry(&mut self, entry: &Arc<Entry>, fields: &mut Fields<'_>) -> Option<Answer> {
+        let mut state = entry.lock();
+        if state.is_gone {
+            return None;
+        }
+        Some(match self.take_readings(entry, &mut state, fields) {
+            Ok(0) => Err("No values updated.".into()),
+            Ok(1) => {
+                self.answer("errors, enqueued 1 value(s).");
+                Ok(())
+            }
+            Ok(count) => {
+                self.answer(&format!("errors, enqueued {count} value(s)."));
+                Ok(())
+            }
+            Err(text) => {
+                self.counts.refused += 1;
+                Err(text)
+            }
+        })
     }
 
     /// Takes readings up to the first bad one; gives their number.
@@ -344,19 +395,7 @@ impl ClientSession {
         fields: &mut Fields<'_>,
     ) -> Result<u64, Refused> {
         let mut count = 0;
-        while let Ok(Some(reading)) = fields.next_field() {
-            // The rules were read when the name was resolved.
-            let Some(rules) = &state.rules else { return Err("Internal error.".into()) };
-            let Some((time, values)) = rules.time(&reading) else {
-                let reading = String::from_utf8_lossy(&reading);
-                return Err(format!("Cannot find timestamp in '{reading}'!").into());
-            };
-            if let Some(last) = state.last.filter(|last| time <= *last) {
-                return Err(shown::past(time, last).into());
-            }
-            if let Err(error) = rules.check(&reading, values) {
-                return Err(format!("{}: {error}", entry.path.display()).into());
-            }
+        while let Some((time, reading)) = next_reading(entry, state, fields)? {
             state.last = Some(time);
             let segment = self.chunk.as_ref().map_or(0, Chunk::segment);
             state.pending.push(&reading, segment);
@@ -372,7 +411,7 @@ impl ClientSession {
     }
 
     /// Finds the file of a name that was not used before, and reads its rules.
-    fn resolve(&self, name: &[u8]) -> Result<Arc<Entry>, Refused> {
+    fn resolve(&self, name: &[u8]) -> Result<Alias, Refused> {
         let shown = self.allowed(name)?;
         let shown_text = || String::from_utf8_lossy(&shown).into_owned();
         let path = paths::path(&shown);
@@ -402,8 +441,7 @@ impl ClientSession {
             }
             return Err(format!("RRD Error: {}", shown::as_named(&error, &shown)).into());
         }
-        self.daemon.cache.remember(name, &entry);
-        Ok(entry)
+        Ok(self.daemon.cache.remember(name, &entry))
     }
 
     /// The name as it is shown, if clients may use it.
@@ -575,6 +613,43 @@ impl ClientSession {
         let word = if suspends { "suspend" } else { "resumed" };
         self.answer(&format!("{count} rrds {word}"));
         Ok(())
+    }
+}
+
+/// The next reading of an UPDATE, which its file will take; `None` after the last one.
+#[inline]
+fn next_reading<'a>(
+    entry: &Entry,
+    state: &State,
+    fields: &mut Fields<'a>,
+) -> Result<Option<TimedReading<'a>>, Refused> {
+    if let (Some(rest), Some(rules)) = (fields.rest(), &state.rules)
+        && let Some((time, length)) = rules.plain(rest)
+    {
+        follows(time, state.last)?;
+        fields.pass(length);
+        return Ok(Some((time, Cow::Borrowed(&rest[..length]))));
+    }
+    let Ok(Some(reading)) = fields.next_field() else { return Ok(None) };
+    // The rules were read when the name was resolved.
+    let Some(rules) = &state.rules else { return Err("Internal error.".into()) };
+    let Some((time, values)) = rules.time(&reading) else {
+        let reading = String::from_utf8_lossy(&reading);
+        return Err(format!("Cannot find timestamp in '{reading}'!").into());
+    };
+    follows(time, state.last)?;
+    if let Err(error) = rules.check(&reading, values) {
+        return Err(format!("{}: {error}", entry.path.display()).into());
+    }
+    Ok(Some((time, reading)))
+}
+
+/// Whether a time comes after the last one.
+#[inline]
+fn follows(time: Time, last: Option<Time>) -> Answer {
+    match last.filter(|last| time <= *last) {
+        Some(last) => Err(shown::past(time, last).into()),
+        None => Ok(()),
     }
 }
 

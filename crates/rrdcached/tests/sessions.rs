@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use crate::common::{Client, GAUGE, LocalMachine, folder, make, rows, settings, start, start_with};
+use crate::common::{
+    Client, GAUGE, LocalMachine, folder, make, rows, seed, settings, start, start_with,
+};
 use rrdcached::{Acknowledge, DaemonWorld};
 
 #[test]
@@ -27,6 +29,47 @@ fn a_bad_value_is_refused_and_the_rest_is_written() {
     assert_eq!(client.ask("UPDATE a.rrd 1600000003:3"), "0 errors, enqueued 1 value(s).\n");
     client.ask("FLUSH a.rrd");
     assert_eq!(rows(&file).last(), Some(&(1_600_000_003, 3.0)));
+    server.stop(true);
+}
+
+/// A session expects names in the order of the last time; whatever it expects, a line means the file
+/// that it names.
+#[test]
+fn names_in_any_order_mean_their_own_files() {
+    let (_held, path) = folder();
+    let (names, lines) = (["a", "ab", "a b", "b"], ["a", "ab", "a\\ b", "b"]);
+    for name in names {
+        make(&path.join("base").join(name), GAUGE);
+    }
+    let server = start(&path, settings(&path), Acknowledge::Os);
+    let (mut client, mut other) = (Client::connect(&path), Client::connect(&path));
+    let mut random = seed();
+    let mut pending = [const { Vec::new() }; 4];
+    for time in 1_600_000_001..1_600_000_301i64 {
+        // The usual order, at times from another place, at times another one.
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let place = match (random >> 33) % 4 {
+            0 => (random >> 40) % 4,
+            _ => time as u64 % 4,
+        };
+        let (place, command) = (place as usize, ["update", "UPDATE", "Update"][time as usize % 3]);
+        let line = format!("{command} {} {time}:{place}", lines[place]);
+        assert_eq!(client.ask(&line), "0 errors, enqueued 1 value(s).\n", "{line}");
+        pending[place].push(format!("{time}:{place}"));
+        if (random >> 50).is_multiple_of(40) {
+            assert_eq!(other.ask(&format!("FORGET {}", lines[place])), "0 Gone!\n");
+            pending[place].clear();
+        }
+    }
+    for (line, pending) in lines.iter().zip(&pending) {
+        let answer = other.ask(&format!("PENDING {line}"));
+        assert_eq!(answer.lines().skip(1).collect::<Vec<_>>(), *pending, "{line}");
+    }
+    for line in
+        ["UPDATE a", "UPDATE a ", "UPDATE  1600001000:1", "UPDATE ac 1600001000:1", "UPDATE"]
+    {
+        assert!(client.ask(line).starts_with("-1 "), "{line}");
+    }
     server.stop(true);
 }
 
