@@ -150,6 +150,14 @@ impl File {
         self.file_bytes
     }
 
+    /// What the system says of the opened file, which may have another name by now, or none.
+    ///
+    /// # Errors
+    /// If the system does not answer.
+    pub fn metadata(&self) -> io::Result<std::fs::Metadata> {
+        self.file.metadata()
+    }
+
     /// Keeps changes in memory from now on; reads of this file show them: what the file would
     /// be after updates that wait.
     pub fn preview(&mut self) {

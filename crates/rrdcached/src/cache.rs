@@ -6,7 +6,9 @@
 //! text is what an update takes, and what PENDING shows.
 
 use std::collections::HashMap;
+use std::fs::Metadata;
 use std::hash::BuildHasher as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -14,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use rrd::ReadingRules;
-use rrd::header::Time;
+use rrd::header::{RrdHeader, Time};
 
 use crate::journal::Name;
 use crate::locks::lock;
@@ -39,6 +41,8 @@ pub(crate) struct Entry {
 pub(crate) struct State {
     /// `None` until the file has been looked at.
     pub(crate) rules: Option<ReadingRules>,
+    /// What the file was then: others change files, too.
+    pub(crate) stamp: Option<FileStamp>,
     /// Time of the last reading, written or not.
     pub(crate) last: Option<Time>,
     /// Step, in seconds.
@@ -59,6 +63,28 @@ pub(crate) struct State {
     pub(crate) is_gone: bool,
     /// Writes that failed since the last one that did not.
     pub(crate) failures: u32,
+}
+
+/// What tells a file that was changed or replaced from the one that was there before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileStamp {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    /// In seconds and nanoseconds since 1970.
+    modified: (i64, i64),
+}
+
+impl FileStamp {
+    /// The stamp of a file; `None` if it is not there.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        path.metadata().ok().map(|data| Self::new(&data))
+    }
+
+    pub(crate) fn new(data: &Metadata) -> Self {
+        let modified = (data.mtime(), data.mtime_nsec());
+        Self { device: data.dev(), inode: data.ino(), bytes: data.size(), modified }
+    }
 }
 
 /// Readings, oldest first.
@@ -91,6 +117,13 @@ impl Readings {
         self.text.split_inclusive(|byte| *byte == b'\n').map(|line| &line[..line.len() - 1])
     }
 
+    /// The time of the newest one.
+    fn last_time(&self, rules: &ReadingRules) -> Option<Time> {
+        let text = self.text.strip_suffix(b"\n")?;
+        let start = memchr::memrchr(b'\n', text).map_or(0, |end| end + 1);
+        rules.time(&text[start..]).map(|(time, _)| time)
+    }
+
     /// Puts older readings in front.
     pub(crate) fn put_in_front(&mut self, mut older: Readings) {
         if older.is_empty() {
@@ -117,6 +150,17 @@ impl State {
         let mut all = self.pending.clone();
         all.put_in_front(self.writing.clone());
         all
+    }
+
+    /// Takes over what a file's header says: readings that come from now on are judged by it.
+    pub(crate) fn take_header(&mut self, header: &RrdHeader, stamp: Option<FileStamp>) {
+        let rules = ReadingRules::of(header);
+        let newest = [&self.pending, &self.writing].map(|readings| readings.last_time(&rules));
+        self.last = newest.into_iter().flatten().chain([header.last_update]).max();
+        self.step_seconds = header.step_seconds;
+        self.rules = Some(rules);
+        self.inode = stamp.map_or(self.inode, |stamp| stamp.inode);
+        self.stamp = stamp;
     }
 
     /// The oldest segment that is needed for this file.

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use rrd::header::Time;
 use rrd::update::Updater;
-use rrd::{Access, File, ReadingRules};
+use rrd::{Access, File};
 use rustix::io::Errno;
 
-use crate::cache::{Alias, Entry, State};
+use crate::cache::{Alias, Entry, FileStamp, State};
 use crate::daemon::CachingDaemon;
 use crate::heads::Heads;
 use crate::help;
@@ -22,7 +22,7 @@ use crate::journal::{Acknowledge, Chunk};
 use crate::locks::lock;
 use crate::paths;
 use crate::protocol::{Command, Fields, Permissions};
-use crate::writers;
+use crate::writers::{self, Written};
 use order::NameOrder;
 
 mod files;
@@ -366,36 +366,47 @@ impl ClientSession {
 
     /// Takes readings of a file; `None` if it was dropped from the cache.
     fn update_entry(&mut self, entry: &Arc<Entry>, fields: &mut Fields<'_>) -> Option<Answer> {
-        let mut state = entry.lock();
-        if state.is_gone {
-            return None;
+        let mut count = 0;
+        let mut taken = self.take_readings(entry, fields, &mut count)?;
+        // Nothing is refused because of what the file was before somebody else changed it.
+        if taken.is_err() && load(entry).unwrap_or(false) {
+            taken = self.take_readings(entry, fields, &mut count)?;
         }
-        Some(match self.take_readings(entry, &mut state, fields) {
-            Ok(0) => Err("No values updated.".into()),
-            Ok(1) => {
+        Some(match (taken, count) {
+            (Ok(()), 0) => Err("No values updated.".into()),
+            (Ok(()), 1) => {
                 self.answer("errors, enqueued 1 value(s).");
                 Ok(())
             }
-            Ok(count) => {
+            (Ok(()), count) => {
                 self.answer(&format!("errors, enqueued {count} value(s)."));
                 Ok(())
             }
-            Err(text) => {
+            (Err(text), _) => {
                 self.counts.refused += 1;
                 Err(text)
             }
         })
     }
 
-    /// Takes readings up to the first bad one; gives their number.
+    /// Takes readings up to the first bad one, with which the fields begin then, and counts them.
+    /// `None` if the file was dropped from the cache.
     fn take_readings(
         &mut self,
         entry: &Arc<Entry>,
-        state: &mut State,
         fields: &mut Fields<'_>,
-    ) -> Result<u64, Refused> {
-        let mut count = 0;
-        while let Some((time, reading)) = next_reading(entry, state, fields)? {
+        count: &mut u64,
+    ) -> Option<Answer> {
+        let mut state = entry.lock();
+        if state.is_gone {
+            return None;
+        }
+        loop {
+            let (time, reading) = match next_reading(entry, &state, fields) {
+                Ok(Some(next)) => next,
+                Ok(None) => break,
+                Err(text) => return Some(Err(text)),
+            };
             state.last = Some(time);
             let segment = self.chunk.as_ref().map_or(0, Chunk::segment);
             state.pending.push(&reading, segment);
@@ -403,11 +414,11 @@ impl ClientSession {
             if let Some(chunk) = &mut self.chunk {
                 chunk.update(&entry.name, &reading);
             }
-            count += 1;
+            *count += 1;
         }
-        self.counts.accepted += count;
-        self.daemon.enqueue_if_due(entry, state, self.now);
-        Ok(count)
+        self.counts.accepted += *count;
+        self.daemon.enqueue_if_due(entry, &mut state, self.now);
+        Some(Ok(()))
     }
 
     /// Finds the file of a name that was not used before, and reads its rules.
@@ -476,7 +487,10 @@ impl ClientSession {
         let (shown, path, entry) = self.known(&name)?;
         match entry {
             Some(entry) => {
-                self.write(&entry).map_err(|error| format!("{shown}: {error}"))?;
+                let written = self.write(&entry).map_err(|error| format!("{shown}: {error}"))?;
+                if let Some(text) = written.refusal {
+                    return Err(format!("{shown}: {text}").into());
+                }
                 self.answer(&format!("Successfully flushed {shown}."));
                 Ok(())
             }
@@ -489,7 +503,7 @@ impl ClientSession {
     }
 
     /// Writes a file's readings now.
-    fn write(&mut self, entry: &Arc<Entry>) -> Result<(), String> {
+    fn write(&mut self, entry: &Arc<Entry>) -> Result<Written, String> {
         writers::write(&self.daemon, entry, &mut self.updater, self.chunk.as_mut())
     }
 
@@ -616,7 +630,8 @@ impl ClientSession {
     }
 }
 
-/// The next reading of an UPDATE, which its file will take; `None` after the last one.
+/// The next reading of an UPDATE, which its file will take; `None` after the last one.  One that is
+/// refused stays the next.
 #[inline]
 fn next_reading<'a>(
     entry: &Entry,
@@ -630,18 +645,29 @@ fn next_reading<'a>(
         fields.pass(length);
         return Ok(Some((time, Cow::Borrowed(&rest[..length]))));
     }
+    let before = fields.clone();
     let Ok(Some(reading)) = fields.next_field() else { return Ok(None) };
+    match time_of(&reading, entry, state) {
+        Ok(time) => Ok(Some((time, reading))),
+        Err(text) => {
+            *fields = before;
+            Err(text)
+        }
+    }
+}
+
+/// The time of a reading that its file will take.
+fn time_of(reading: &[u8], entry: &Entry, state: &State) -> Result<Time, Refused> {
     // The rules were read when the name was resolved.
     let Some(rules) = &state.rules else { return Err("Internal error.".into()) };
-    let Some((time, values)) = rules.time(&reading) else {
-        let reading = String::from_utf8_lossy(&reading);
+    let Some((time, values)) = rules.time(reading) else {
+        let reading = String::from_utf8_lossy(reading);
         return Err(format!("Cannot find timestamp in '{reading}'!").into());
     };
     follows(time, state.last)?;
-    if let Err(error) = rules.check(&reading, values) {
-        return Err(format!("{}: {error}", entry.path.display()).into());
-    }
-    Ok(Some((time, reading)))
+    let checked = rules.check(reading, values);
+    checked.map_err(|error| format!("{}: {error}", entry.path.display()))?;
+    Ok(time)
 }
 
 /// Whether a time comes after the last one.
@@ -658,22 +684,21 @@ fn usage(command: Command) -> Refused {
     format!("Usage: {}", command.usage()).into()
 }
 
-/// Reads the rules of a file, if they are not known.
-pub(crate) fn load(entry: &Entry) -> Result<(), rrd::Error> {
-    if entry.lock().rules.is_some() {
-        return Ok(());
+/// Reads the rules of a file, if they are not known or the file was changed or replaced since; whether
+/// it did.
+pub(crate) fn load(entry: &Entry) -> Result<bool, rrd::Error> {
+    let stamp = FileStamp::of(&entry.path);
+    let is_as_known =
+        |state: &State| state.rules.is_some() && (stamp.is_none() || state.stamp == stamp);
+    if is_as_known(&entry.lock()) {
+        return Ok(false);
     }
     let _io = lock(&entry.io);
+    // Of before the header is read: a change meanwhile is found by the next look.
+    let stamp = FileStamp::of(&entry.path);
     let file = File::open(&entry.path, Access::Read)?;
-    let header = file.header();
-    let inode = rustix::fs::stat(&entry.path).map_or(0, |stat| stat.st_ino);
-    let mut state = entry.lock();
-    state.rules = Some(ReadingRules::of(header));
-    state.step_seconds = header.step_seconds;
-    state.inode = inode;
-    let last: Time = header.last_update;
-    state.last = state.last.max(Some(last));
-    Ok(())
+    entry.lock().take_header(file.header(), stamp);
+    Ok(true)
 }
 
 /// A name with all links resolved, also of a file that is not there.

@@ -6,11 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rrd::header::Time;
 use rrd::update::{Options, Updater};
 use rrd::{Access, Error, File, Locking, ReadingRules};
 
-use crate::cache::{Entry, Readings};
+use crate::cache::{Entry, FileStamp, Readings};
 use crate::daemon::{CachingDaemon, NoWords};
 use crate::journal::Chunk;
 use crate::locks::lock;
@@ -24,10 +23,11 @@ const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// What became of a file's readings.
 #[derive(Debug, Default)]
-struct Outcome {
-    written: u64,
+pub(crate) struct Written {
+    count: u64,
     dropped: u64,
-    last_update: Option<Time>,
+    /// Which readings the file refused, and why.
+    pub(crate) refusal: Option<String>,
 }
 
 /// Writes files from the queue until it is closed.
@@ -87,7 +87,7 @@ pub(crate) fn write(
     entry: &Arc<Entry>,
     updater: &mut Updater,
     chunk: Option<&mut Chunk>,
-) -> Result<(), String> {
+) -> Result<Written, String> {
     // Before the file's own lock, as everywhere.
     let writing_now = daemon.heads.as_ref().map(|heads| (heads, heads.writing()));
     let _io = lock(&entry.io);
@@ -96,7 +96,7 @@ pub(crate) fn write(
         // A reading that comes from here on is for the next write.
         state.is_queued = false;
         if state.is_suspended || state.is_gone || state.pending.is_empty() {
-            return Ok(());
+            return Ok(Written::default());
         }
         state.writing = std::mem::take(&mut state.pending);
         state.writing.clone()
@@ -114,8 +114,11 @@ pub(crate) fn write(
     let writing = std::mem::take(&mut state.writing);
     let now = daemon.now();
     match done {
-        Ok(outcome) => {
+        Ok((written, file)) => {
             state.failures = 0;
+            // It may not be the file that was looked at before.
+            let stamp = file.metadata().ok().map(|data| FileStamp::new(&data));
+            state.take_header(file.header(), stamp);
             state.written_at = daemon.written_at(now, state.inode);
             // The memory is used again: the next readings are as many.
             if state.pending.is_empty() && bytes < 4096 {
@@ -126,17 +129,17 @@ pub(crate) fn write(
             drop(state);
             daemon.cache.release_bytes(bytes);
             let counters = &daemon.counters;
-            counters.updates_written.add(u64::from(outcome.written > 0));
-            counters.readings_written.add(outcome.written);
-            counters.readings_dropped.add(outcome.dropped);
+            counters.updates_written.add(u64::from(written.count > 0));
+            counters.readings_written.add(written.count);
+            counters.readings_dropped.add(written.dropped);
             // After a loss of power the file may not have them.
             if daemon.heads.is_none()
-                && let (Some(chunk), Some(until)) = (chunk, outcome.last_update)
+                && let Some(chunk) = chunk
             {
-                chunk.wrote(&entry.name, until);
+                chunk.wrote(&entry.name, file.header().last_update);
             }
             daemon.tell_written();
-            Ok(())
+            Ok(written)
         }
         Err(error) => {
             state.pending.put_in_front(writing);
@@ -167,7 +170,7 @@ fn write_file(
     path: &Path,
     readings: &Readings,
     updater: &mut Updater,
-) -> Result<Outcome, Error> {
+) -> Result<(Written, File), Error> {
     // A folder of its name may have become a link since the name was resolved.
     let refused = |source| Error::File { operation: "opening", path: path.to_owned(), source };
     let paths = &daemon.settings.paths;
@@ -175,7 +178,8 @@ fn write_file(
         return Err(refused(rustix::io::Errno::ACCESS.into()));
     }
     let mut file = open(path)?;
-    update(daemon, &mut file, readings, updater)
+    let written = update(daemon, &mut file, readings, updater)?;
+    Ok((written, file))
 }
 
 /// Updates an open file; readings that it has, or refuses, are passed over.
@@ -184,10 +188,10 @@ fn update(
     file: &mut File,
     readings: &Readings,
     updater: &mut Updater,
-) -> Result<Outcome, Error> {
+) -> Result<Written, Error> {
     let rules = ReadingRules::of(file.header());
     let lines: Vec<&[u8]> = readings.lines().collect();
-    let mut outcome = Outcome::default();
+    let mut written = Written::default();
     let mut rest = &lines[..];
     let moments = NoWords(daemon.world.now());
     loop {
@@ -201,19 +205,20 @@ fn update(
         let refused =
             updater.update_until_refused(file, &Options::default(), rest, &moments, None)?;
         let Some(error) = refused else {
-            outcome.written += rest.len() as u64;
+            written.count += rest.len() as u64;
             break;
         };
         // All before the refused one are in the file.
         let last = file.header().last_update;
         let is_new = |line: &&[u8]| rules.time(line).is_none_or(|(time, _)| time > last);
         let bad = rest.iter().position(is_new).unwrap_or(rest.len() - 1);
-        outcome.written += bad as u64;
-        outcome.dropped += 1;
+        written.count += bad as u64;
+        written.dropped += 1;
         let shown = String::from_utf8_lossy(rest[bad]);
-        daemon.error(&format!("reading {shown} is dropped: {error}"));
+        let text = format!("reading {shown} is dropped: {error}");
+        daemon.error(&text);
+        written.refusal.get_or_insert(text);
         rest = &rest[bad + 1..];
     }
-    outcome.last_update = Some(file.header().last_update);
-    Ok(outcome)
+    Ok(written)
 }

@@ -73,6 +73,107 @@ fn names_in_any_order_mean_their_own_files() {
     server.stop(true);
 }
 
+/// Two gauges in place of one.
+const TWO_GAUGES: &[&str] =
+    &["DS:x:GAUGE:100000:U:U", "DS:y:GAUGE:100000:U:U", "RRA:LAST:0:1:100000"];
+
+/// Puts a new file in the place of another, as `rrdtool restore` and editors do.
+fn replace(file: &std::path::Path, definitions: &[&str]) {
+    let new = file.with_extension("new");
+    make(&new, definitions);
+    std::fs::rename(&new, file).expect("rename");
+}
+
+#[test]
+fn a_reading_is_not_refused_because_of_a_file_that_was_replaced() {
+    let (_held, path) = folder();
+    let file = path.join("base/a.rrd");
+    make(&file, GAUGE);
+    let server = start(&path, settings(&path), Acknowledge::Os);
+    let mut client = Client::connect(&path);
+    assert_eq!(client.ask("UPDATE a.rrd 1600000009:1"), "0 errors, enqueued 1 value(s).\n");
+    assert!(client.ask("FLUSH a.rrd").starts_with("0 Successfully"));
+    // More sources, and nothing later than its start: values and times of before count no more.
+    replace(&file, TWO_GAUGES);
+    let answer = client.ask("UPDATE a.rrd 1600000001:1:2 1600000002:3:4");
+    assert_eq!(answer, "0 errors, enqueued 2 value(s).\n");
+    assert!(client.ask("UPDATE a.rrd 1600000002:5:6").contains("illegal attempt to update"));
+    assert!(client.ask("UPDATE a.rrd 1600000003:5").contains("expected 2 data source readings"));
+    assert_eq!(client.ask("LAST a.rrd"), "0 1600000002\n");
+    assert!(client.ask("FLUSH a.rrd").starts_with("0 Successfully"));
+    assert_eq!(rows(&file), [(1_600_000_001, 1.0), (1_600_000_002, 3.0)]);
+    // The readings before a refused one are kept, and their number is that of the whole line.
+    replace(&file, GAUGE);
+    client.ask("UPDATE a.rrd 1600000001:7");
+    replace(&file, TWO_GAUGES);
+    client.ask("BATCH");
+    for line in ["UPDATE a.rrd 1600000004:1:2", "UPDATE a.rrd 1600000005:1:2"] {
+        client.ask(line);
+    }
+    assert_eq!(client.ask("."), "0 errors\n");
+    server.stop(true);
+}
+
+#[test]
+fn a_source_that_was_tuned_takes_what_it_takes_now() {
+    let (_held, path) = folder();
+    let file = path.join("base/a.rrd");
+    make(&file, &["DS:x:COUNTER:100000:U:U", "RRA:LAST:0:1:100000"]);
+    let server = start(&path, settings(&path), Acknowledge::Os);
+    let mut client = Client::connect(&path);
+    assert!(client.ask("UPDATE a.rrd 1600000001:1.5").contains("not a simple unsigned integer"));
+    let before = std::fs::metadata(&file).expect("file").modified().expect("time");
+    let mut image = std::fs::read(&file).expect("file");
+    // In place, as `rrdtool tune -d x:GAUGE` does.
+    let kind = image.windows(7).position(|bytes| bytes == b"COUNTER").expect("a kind");
+    image[kind..kind + 7].copy_from_slice(b"GAUGE\0\0");
+    testkit::wait_until("the clock of files goes on", || {
+        std::fs::write(&file, &image).expect("file");
+        std::fs::metadata(&file).expect("file").modified().expect("time") != before
+    });
+    assert_eq!(client.ask("UPDATE a.rrd 1600000001:1.5"), "0 errors, enqueued 1 value(s).\n");
+    server.stop(true);
+    assert_eq!(rows(&file), [(1_600_000_001, 1.5)]);
+}
+
+#[test]
+fn a_flush_says_that_the_file_refuses_a_reading() {
+    let (_held, path) = folder();
+    let file = path.join("base/a.rrd");
+    make(&file, GAUGE);
+    let server = start(&path, settings(&path), Acknowledge::Os);
+    let mut client = Client::connect(&path);
+    assert_eq!(client.ask("UPDATE a.rrd 1600000005:1"), "0 errors, enqueued 1 value(s).\n");
+    replace(&file, TWO_GAUGES);
+    let answer = client.ask("FLUSH a.rrd");
+    assert!(answer.starts_with("-1 ") && answer.contains("1600000005:1 is dropped"), "{answer}");
+    // What was dropped is not the last one.
+    assert_eq!(client.ask("LAST a.rrd"), "0 1600000000\n");
+    assert_eq!(client.ask("UPDATE a.rrd 1600000001:1:2"), "0 errors, enqueued 1 value(s).\n");
+    assert!(client.ask("FLUSH a.rrd").starts_with("0 Successfully"));
+    assert_eq!(rows(&file), [(1_600_000_001, 1.0)]);
+    server.stop(true);
+}
+
+#[test]
+fn the_last_time_is_that_of_the_file_that_is_there() {
+    let (_held, path) = folder();
+    let file = path.join("base/a.rrd");
+    make(&file, GAUGE);
+    let server = start(&path, settings(&path), Acknowledge::Os);
+    let mut client = Client::connect(&path);
+    client.ask("UPDATE a.rrd 1600000005:1");
+    client.ask("FLUSH a.rrd");
+    assert_eq!(client.ask("LAST a.rrd"), "0 1600000005\n");
+    replace(&file, GAUGE);
+    assert_eq!(client.ask("LAST a.rrd"), "0 1600000000\n");
+    // What waits counts.
+    client.ask("UPDATE a.rrd 1600000003:1");
+    replace(&file, TWO_GAUGES);
+    assert_eq!(client.ask("LAST a.rrd"), "0 1600000003\n");
+    server.stop(true);
+}
+
 #[test]
 fn pending_readings_are_seen_without_a_write() {
     let (_held, path) = folder();

@@ -106,7 +106,8 @@ impl ClientSession {
     fn last(&mut self, fields: &mut Fields<'_>) -> Answer {
         let Ok(Some(name)) = fields.next_field() else { return Err(usage(Command::Last)) };
         let (shown, _, entry) = self.known(&name)?;
-        let known = entry.and_then(|entry| {
+        // A file that cannot be read is read once more below, for the reason.
+        let known = entry.filter(|entry| super::load(entry).is_ok()).and_then(|entry| {
             let state = entry.lock();
             state.rules.as_ref().and(state.last.map(|last| (last.seconds, state.step_seconds)))
         });
