@@ -186,6 +186,52 @@ fn all_interfaces_are_opened_by_port() {
     drop(daemon);
 }
 
+/// The addresses that a process listens at by TCP, from `/proc`: their bytes in hexadecimal.
+fn listening(pid: u32) -> Vec<String> {
+    const LISTEN: &str = "0A";
+    let sockets = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    let sockets = sockets.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
+    let own: Vec<String> = sockets.map(|link| link.display().to_string()).collect();
+    let mut addresses = Vec::new();
+    for table in ["tcp", "tcp6"] {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
+        for line in text.lines().skip(1) {
+            let words: Vec<&str> = line.split_ascii_whitespace().collect();
+            if words[3] == LISTEN && own.contains(&format!("socket:[{}]", words[9])) {
+                addresses.push(words[1].split(':').next().unwrap().to_owned());
+            }
+        }
+    }
+    addresses.sort();
+    addresses
+}
+
+/// Each address is opened as by rrdcached: all addresses of a name, of both families.
+#[test]
+fn addresses_are_opened_as_by_rrdcached() {
+    if !testkit::is_installed("rrdcached", "rrdcached") {
+        return;
+    }
+    for address in
+        ["localhost:0", "[localhost]:0", "*:0", "[*]:0", ":0", "[]:0", "127.0.0.1:0", "[::1]:0"]
+    {
+        let opened = [WHIT, "rrdcached"].map(|program| {
+            let (_held, path) = folder();
+            let mut command = Command::new(program);
+            command.args((program == WHIT).then_some("rrdcached")).arg("-g").arg("-b").arg(&path);
+            // Sockets are opened in this order: when there is the file, there is the port.
+            command.arg("-p").arg(path.join("pid")).args(["-l", address, "-l"]).arg(path.join("s"));
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            let daemon = Running::start(&mut command);
+            testkit::connect(&path.join("s"));
+            listening(daemon.id())
+        });
+        assert_eq!(opened[0], opened[1], "{address}");
+        // A machine may have no IPv6.
+        assert!(!opened[0].is_empty() || address == "[::1]:0", "{address}");
+    }
+}
+
 /// Sockets that are open already, as systemd gives them: two files, in this order.
 const ACTIVATE: &str = r#"
 import fcntl, os, socket, sys

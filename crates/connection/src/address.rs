@@ -1,10 +1,18 @@
 //! Addresses: `unix:PATH`, a path, `HOST`, `HOST:PORT` or `[IPv6]:PORT`, the last three also encrypted,
 //! with `tls:` in front.
 //!
-//! Protocols differ in which of these they take; [`AddressRules`] says how.
+//! Protocols differ in which of these they take; [`AddressRules`] says how.  A port is a number or the
+//! name of a service, as services(5) has it.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::PathBuf;
+
+/// Names of services and their ports.
+const SERVICES: &str = "/etc/services";
+/// Most bytes of it: fifty times those of a usual one.
+const SERVICES_BYTES_MAX: u64 = 1 << 20;
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +83,7 @@ impl Address {
         }
         let (host, port) = split(rest, rules)?;
         let port = match port {
-            Some(port) => port.parse().map_err(|_| AddressError::NotAPort(port.to_owned()))?,
+            Some(port) => port_of(port).ok_or_else(|| AddressError::NotAPort(port.to_owned()))?,
             None => rules.default_port.ok_or(AddressError::Incomplete)?,
         };
         if host.is_empty() && rules.default_port.is_none() {
@@ -107,6 +115,28 @@ fn split<'a>(
         None if !rest.is_empty() => Err(AddressError::AfterBracket(rest.to_owned())),
         port => Ok((host, port)),
     }
+}
+
+/// The port of a number or of a service's name.
+fn port_of(text: &str) -> Option<u16> {
+    if let Ok(port) = text.parse() {
+        return Some(port);
+    }
+    let mut services = Vec::new();
+    File::open(SERVICES).ok()?.take(SERVICES_BYTES_MAX).read_to_end(&mut services).ok()?;
+    service_port(&String::from_utf8_lossy(&services), text)
+}
+
+/// The port of TCP that lines of services(5) give to a name: `http 80/tcp www # World Wide Web`.
+fn service_port(services: &str, name: &str) -> Option<u16> {
+    let port = |line: &str| {
+        let mut words = line.split('#').next()?.split_ascii_whitespace();
+        let (first, place) = (words.next()?, words.next()?);
+        let (port, protocol) = place.split_once('/')?;
+        let is_named = first == name || words.any(|alias| alias == name);
+        port.parse().ok().filter(|_| is_named && protocol == "tcp")
+    };
+    services.lines().find_map(port)
 }
 
 impl fmt::Display for Address {
@@ -162,6 +192,22 @@ mod tests {
         ];
         for (rules, text, address) in cases {
             assert_eq!(Address::parse(text, &rules), address, "{text}");
+        }
+    }
+
+    #[test]
+    fn services_have_ports() {
+        let text = "# names\nntp 123/udp\nhttp\t80/tcp  www web # web\nodd 99999/tcp\nshort\n";
+        for (name, port) in [
+            ("http", Some(80)),
+            ("web", Some(80)),
+            ("ntp", None),
+            ("#", None),
+            ("odd", None),
+            ("short", None),
+            ("", None),
+        ] {
+            assert_eq!(service_port(text, name), port, "{name}");
         }
     }
 

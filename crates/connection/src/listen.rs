@@ -99,15 +99,17 @@ impl ListeningSocket {
         Ok(Self::Unix(socket, Some(path.to_owned())))
     }
 
-    /// Listens on all addresses of a host; without a name, on all of this machine.  One that cannot be
-    /// had is left out if there is another: a machine may have no IPv6.
+    /// Listens on all addresses of a host; without a name, on all of this machine, and by the name `*`
+    /// on those that only this machine reaches, as glibc's resolver reads it.  One that cannot be had
+    /// is left out if there is another: a machine may have no IPv6.
     ///
     /// # Errors
     /// If the name is not known, or none of its addresses can be had.
     pub fn bind_host(host: &str, port: u16) -> io::Result<Vec<Self>> {
-        let unspecified: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+        let both = |ips: [IpAddr; 2]| ips.map(|ip| (ip, port).into()).to_vec();
         let addresses: Vec<SocketAddr> = match host {
-            "" => unspecified.map(|ip| (ip, port).into()).to_vec(),
+            "" => both([Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()]),
+            "*" => both([Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]),
             host => resolve(host, port)?.collect(),
         };
         let (mut sockets, mut refused) = (Vec::new(), None);
@@ -251,6 +253,17 @@ mod tests {
     fn a_host_without_a_name_is_this_machine() {
         let sockets = ListeningSocket::bind_host("", 0).unwrap();
         assert!(matches!(sockets[0].port(), Ok(Some(1..))));
+        let ips = |host| {
+            let sockets = ListeningSocket::bind_host(host, 0).unwrap();
+            let ips = sockets.iter().map(|socket| match socket {
+                ListeningSocket::Tcp(socket) => socket.local_addr().unwrap().ip(),
+                ListeningSocket::Unix(..) => panic!("a socket file"),
+            });
+            ips.collect::<Vec<IpAddr>>()
+        };
+        assert!(ips("").contains(&Ipv4Addr::UNSPECIFIED.into()));
+        assert!(ips("*").contains(&Ipv4Addr::LOCALHOST.into()));
+        assert!(ips("*").iter().all(IpAddr::is_loopback));
         let (port, _second) = (sockets[0].port().unwrap().unwrap(), sockets);
         let stream = crate::connect_tcp(resolve("127.0.0.1", port).unwrap(), None);
         assert!(stream.is_ok());

@@ -37,7 +37,7 @@ const DEFAULT_PID_FILE: &str = "/run/rrdcached.pid";
 /// Options of `whit rrdcached`.
 #[derive(Args)]
 struct Options {
-    /// Listen here: a socket file (`unix:/PATH` or `/PATH`), or HOST, [HOST]:PORT, IPV4:PORT, :PORT;
+    /// Listen here: a socket file (`unix:/PATH` or `/PATH`), or HOST, HOST:PORT, [HOST]:PORT, :PORT;
     /// the last four also encrypted, with `tls:` in front
     #[arg(short = 'l', long = "listen", value_name = "ADDRESS")]
     listen: Vec<String>,

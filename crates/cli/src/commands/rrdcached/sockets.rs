@@ -74,8 +74,8 @@ fn group(name: &str, groups: &str) -> Option<u32> {
 const RULES: AddressRules = AddressRules {
     default_port: Some(42217),
     is_path: |text| text.starts_with('/'),
-    // A name without a dot may be an IPv6 address, whose colons mean something else.
-    is_host: |host| host.is_empty() || host.contains('.'),
+    // Several colons are an address of IPv6 without a port.
+    is_host: |host| !host.contains(':'),
 };
 
 /// Reads the address of a `-l`.
@@ -204,7 +204,11 @@ mod tests {
             ("unix:/run/a.sock", file("/run/a.sock")),
             ("/run/a.sock", file("/run/a.sock")),
             ("localhost", network("localhost", PORT)),
+            ("localhost:99", network("localhost", 99)),
             ("[localhost]:99", network("localhost", 99)),
+            ("*", network("*", PORT)),
+            ("*:99", network("*", 99)),
+            ("[*]:99", network("*", 99)),
             ("127.0.0.1:99", network("127.0.0.1", 99)),
             ("::1", network("::1", PORT)),
             ("[::1]", network("::1", PORT)),
@@ -215,7 +219,7 @@ mod tests {
         for (text, address) in cases {
             assert_eq!(parse(text).expect(text), address, "{text}");
         }
-        for text in ["unix:", "[::1", "[::1]x", "127.0.0.1:x", ":99999"] {
+        for text in ["unix:", "[::1", "[::1]x", "127.0.0.1:x", ":99999", "localhost:"] {
             assert!(parse(text).is_err(), "{text}");
         }
     }
