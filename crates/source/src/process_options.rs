@@ -33,6 +33,13 @@ pub enum Choice {
     AskCommandLine,
 }
 
+impl Choice {
+    /// Whether threads other than the first have rows too.
+    pub(crate) fn keeps_threads(self, options: &ProcessOptions) -> bool {
+        self == Choice::KeepWithThreads || self == Choice::Keep && options.threads
+    }
+}
+
 /// Decides which processes to record.
 pub type Chooser = dyn Fn(&Candidate<'_>) -> Choice + Send + Sync;
 

@@ -6,8 +6,10 @@
 mod lock;
 
 use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
+use std::str::FromStr as _;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, mpsc};
 
 use procfs::Host;
@@ -454,6 +456,71 @@ fn threads_have_rows() {
             assert_eq!(rows.filter(|&row| is_ours(&reader, row)).count(), 1);
         }
     });
+}
+
+/// A program whose id is the last one before ids begin again, so that its threads have lower ones; `None`
+/// if this machine's ids cannot be set.
+fn with_lower_threads() -> Option<(Running, Vec<u32>)> {
+    let last = u32::from_str(std::fs::read_to_string("/proc/sys/kernel/pid_max").unwrap().trim());
+    let last = last.unwrap();
+    // Other programs take ids meanwhile.
+    for _ in 0..1000 {
+        let wanted = (last - 2).to_string();
+        if let Err(error) = std::fs::write("/proc/sys/kernel/ns_last_pid", wanted) {
+            testkit::skip_refused("ids of processes that begin again", &error.to_string());
+            return None;
+        }
+        let threads = "import threading, time\n\
+            for _ in range(3): threading.Thread(target=time.sleep, args=(3600,)).start()\n\
+            print('ready', flush=True)";
+        let mut command = Command::new("python3");
+        let mut child = Running::start(command.args(["-c", threads]).stdout(Stdio::piped()));
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+        let tasks = tasks.map(|task| task.unwrap().file_name().to_str().unwrap().parse().unwrap());
+        let tasks: Vec<u32> = tasks.collect();
+        assert_eq!(tasks.len(), 4);
+        if tasks.iter().any(|tid| *tid < child.id()) {
+            return Some((child, tasks));
+        }
+    }
+    panic!("no program got one of the last ids");
+}
+
+#[test]
+fn threads_with_lower_ids_than_their_process_have_rows() {
+    if !testkit::is_installed("ids of processes that begin again", "python3") {
+        return;
+    }
+    let _quiet = without_lock_holders();
+    let Some((child, tasks)) = with_lower_threads() else { return };
+    let by_command_line = |candidate: &source::Candidate<'_>| match candidate.command_line {
+        None => Choice::AskCommandLine,
+        Some(line) if String::from_utf8_lossy(line).contains("-c import threading") => {
+            Choice::KeepWithThreads
+        }
+        Some(_) => Choice::Leave,
+    };
+    let all = || ProcessOptions { threads: true, ..ProcessOptions::default() };
+    let chosen = move || ProcessOptions {
+        choose: Some(Box::new(by_command_line)),
+        ..ProcessOptions::default()
+    };
+    for mut reader in both_methods(all).into_iter().chain(both_methods(chosen)) {
+        for reading in 0..3 {
+            assert_eq!(reader.read(), State::Ok);
+            for tid in &tasks {
+                let row = reader.row(*tid).unwrap_or_else(|| panic!("no row of {tid}: {tasks:?}"));
+                assert_eq!(reader.get(row, "tgid"), Some(i64::from(child.id())));
+                // The facts of the process may come after the first rows of its threads.
+                let line = reader.text(row, "command_line").unwrap_or_default();
+                assert!(reading == 0 || line.contains("-c import threading"), "{line}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -142,8 +142,11 @@ struct Pass {
     task_table: TaskTable,
     fact_requests: FactRequests,
     shared: Vec<Shared>,
-    /// Threads whose records came before that of their process.
+    /// Threads whose records came before that of their process: ids wrap around, so a process may have a
+    /// higher id than its threads.
     early: Vec<(i32, Sums, bool)>,
+    /// Threads, with their slots, that get rows at the end of the pass if their process is kept then.
+    waiting: Vec<(TaskRecord, usize)>,
     /// Processes that the filter cannot decide without their command line.
     undecided: Vec<(TaskRecord, ThreadGroup, usize)>,
     totals: PassTotals,
@@ -201,6 +204,7 @@ impl Pass {
         self.task_table.begin();
         self.shared.clear();
         self.early.clear();
+        self.waiting.clear();
         self.undecided.clear();
         self.totals = PassTotals::default();
     }
@@ -322,10 +326,12 @@ impl Pass {
         if !options.threads && options.choose.is_none() {
             return;
         }
-        let Some(leader) = self.task_table.find(key(task.tgid)) else { return };
-        match self.task_table.at(leader).choice {
-            Choice::KeepWithThreads => {}
-            Choice::Keep if options.threads => {}
+        let leader = self.task_table.find(key(task.tgid));
+        let choice = leader.map(|slot| self.task_table.at(slot).choice);
+        match choice {
+            None if task.tgid > task.pid => {}
+            Some(Choice::AskCommandLine) => {}
+            Some(choice) if choice.keeps_threads(options) => {}
             _ => return,
         }
         let start = start_ticks(task.start_boottime_ns);
@@ -333,11 +339,30 @@ impl Pass {
         let known = self.task_table.at(slot);
         // A thread's id is never also that of a process.
         known.choice = Choice::Leave;
+        known.row = NO_ROW;
+        match (leader, choice) {
+            (Some(leader), Some(choice)) if choice != Choice::AskCommandLine => {
+                self.thread_row(task, slot, leader, options, table);
+            }
+            _ => self.waiting.push((*task, slot)),
+        }
+    }
+
+    /// Fills the row of a thread other than the first, whose process has the slot `leader`.
+    fn thread_row(
+        &mut self,
+        task: &TaskRecord,
+        slot: usize,
+        leader: usize,
+        options: &ProcessOptions,
+        table: &mut Table,
+    ) {
+        let known = self.task_table.at(slot);
         known.row = table.rows();
         let mut row = table.row(known.name());
         describe(&mut row, task);
         let kernel = CpuTime { user_ns: task.previous_user_ns, system_ns: task.previous_system_ns };
-        usage(&mut row, known, &sums, kernel, options);
+        usage(&mut row, known, &Sums::of_task(task), kernel, options);
         let leader = self.task_table.at(leader);
         row.set_signed(PARENT, leader.parent.into());
         row.set_some(UID, leader.uid.map(u64::from));
@@ -367,7 +392,8 @@ impl Pass {
         }
     }
 
-    /// Decides about the undecided processes, and fills in the sums.
+    /// Decides about the undecided processes, gives threads rows that waited for their process, and fills in
+    /// the sums.
     fn end(&mut self, options: &ProcessOptions, table: &mut Table) {
         for index in 0..self.undecided.len() {
             let (task, group, slot) = self.undecided[index];
@@ -375,6 +401,13 @@ impl Pass {
             known.decide(options, until_zero(&task.command));
             if !matches!(known.choice, Choice::Leave | Choice::AskCommandLine) {
                 self.row(&task, &group, slot, options, table);
+            }
+        }
+        for index in 0..self.waiting.len() {
+            let (task, slot) = self.waiting[index];
+            let Some(leader) = self.task_table.find(key(task.tgid)) else { continue };
+            if self.task_table.at(leader).choice.keeps_threads(options) {
+                self.thread_row(&task, slot, leader, options, table);
             }
         }
         for shared in &mut self.shared {

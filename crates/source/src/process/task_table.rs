@@ -206,13 +206,10 @@ impl TaskTable {
         self.pass_over(u64::MAX);
     }
 
-    /// The slot of a task of this reading, or else of the previous one.
+    /// The slot of a task of this reading.
     pub(super) fn find(&self, key: u64) -> Option<usize> {
-        let in_order = |tasks: &[OrderedTask]| {
-            let index = tasks.binary_search_by_key(&key, |task| task.key).ok()?;
-            Some(tasks[index].slot as usize)
-        };
-        in_order(&self.now).or_else(|| in_order(&self.before[self.cursor.min(self.before.len())..]))
+        let index = self.now.binary_search_by_key(&key, |task| task.key).ok()?;
+        Some(self.now[index].slot as usize)
     }
 
     /// The state of the task in a slot.

@@ -474,9 +474,7 @@ impl Walk {
                 held.had_threads = !times(&mut row, text, cpu_ns(stat));
             }
         }
-        let with_threads =
-            choice == Choice::KeepWithThreads || choice == Choice::Keep && options.threads;
-        if with_threads && stat.field(20).is_none_or(|threads| threads > 1) {
+        if choice.keeps_threads(options) && stat.field(20).is_none_or(|threads| threads > 1) {
             self.thread_rows(host, slot, options, table);
         }
     }
