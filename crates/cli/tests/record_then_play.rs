@@ -179,3 +179,28 @@ fn a_live_recording_is_followed_to_its_end() {
     let all: Vec<&str> = again.lines().filter(|line| !line.starts_with('#')).collect();
     assert_eq!(seen, all);
 }
+
+/// What `record -sZ` with these intervals gives to `play`.
+fn processes_played(intervals: &str) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let mut record = whit();
+    record.args(["record", "-sZ", "-c2", "--quiet", "-i", intervals, "-f"]).arg(folder.path());
+    assert!(record.status().unwrap().success());
+    whit().args(["play", "-sZ"]).args(recordings_in(folder.path())).output().unwrap()
+}
+
+#[test]
+fn one_interval_is_that_of_processes_if_nothing_else_is_recorded() {
+    let played = processes_played("0.1");
+    assert!(played.status.success(), "{played:?}");
+    assert!(String::from_utf8_lossy(&played.stdout).contains("PROCESS SUMMARY"), "{played:?}");
+}
+
+#[test]
+fn one_reading_of_what_needs_two_is_said() {
+    let played = processes_played("0.1:60");
+    assert_eq!(played.status.code(), Some(1), "{played:?}");
+    assert!(played.stdout.is_empty(), "{played:?}");
+    let said = String::from_utf8_lossy(&played.stderr);
+    assert!(said.contains("the recording has one reading of process"), "{said}");
+}

@@ -18,6 +18,8 @@ use crate::{display, stderr};
 pub(crate) struct Outcome {
     /// Frames shown.
     pub(crate) frames: u64,
+    /// Why nothing was shown, if no view wrote anything because each source was read once.
+    pub(crate) too_early: Option<String>,
     /// Messages for stderr.
     pub(crate) notes: Vec<String>,
     /// Whether any of them is an error.
@@ -130,6 +132,7 @@ pub(crate) fn play(
         outcome.notes.extend(sentence);
         outcome.failed |= nothing;
     }
+    outcome.too_early = presence.too_early();
     outcome.notes.extend(consumer.end(out)?);
     Ok(outcome)
 }

@@ -40,13 +40,32 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     Ok(if complaints.is_empty() { code } else { ExitCode::from(2) })
 }
 
+/// Counts what is written.
+struct CountingWriter<W> {
+    to: W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for CountingWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.to.write(bytes)?;
+        self.bytes += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
 /// Shows what was found.
 fn show(
     arguments: &PlayArguments,
     period: &TimeSelection,
     recordings: &[RecordedFile],
 ) -> anyhow::Result<ExitCode> {
-    let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    let mut out =
+        CountingWriter { to: BufWriter::with_capacity(64 * 1024, io::stdout().lock()), bytes: 0 };
     if arguments.showheader {
         recordings.iter().try_for_each(|recording| recording.write_header(&mut out))?;
         out.flush()?;
@@ -95,7 +114,8 @@ fn show(
         None => frames::play(&sets, period, arguments, consumer.as_mut(), &mut out)?,
     };
     out.flush()?;
-    Ok(finish(&outcome, recordings, period))
+    let is_silent = arguments.filename.is_none() && out.bytes == 0;
+    Ok(finish(&outcome, recordings, period, is_silent))
 }
 
 /// `--grep`: lines of collectl's text.  Returns how many.
@@ -118,8 +138,13 @@ fn grep(
     Ok(feed::search(recordings, period, &regex, column, escapes, out)?)
 }
 
-/// Writes notes to stderr that the output cannot contain.
-fn finish(outcome: &Outcome, recordings: &[RecordedFile], period: &TimeSelection) -> ExitCode {
+/// Writes notes to stderr that the output cannot contain; `is_silent`: nothing was written.
+fn finish(
+    outcome: &Outcome,
+    recordings: &[RecordedFile],
+    period: &TimeSelection,
+    is_silent: bool,
+) -> ExitCode {
     for note in &outcome.notes {
         stderr::message(note);
     }
@@ -135,6 +160,10 @@ fn finish(outcome: &Outcome, recordings: &[RecordedFile], period: &TimeSelection
             [only] => stderr::message(format_args!("{}: {why}", only.path.display())),
             _ => stderr::message(why),
         }
+        return ExitCode::from(1);
+    }
+    if let Some(why) = outcome.too_early.as_ref().filter(|_| is_silent) {
+        stderr::message(why);
         return ExitCode::from(1);
     }
     ExitCode::SUCCESS

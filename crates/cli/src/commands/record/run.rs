@@ -150,7 +150,15 @@ impl RecordSettings {
         let paced = |entry: &Entry| entries.iter().any(|other| paced_by(other, entry));
         let first = |entry: &&Entry| entry.cadence == Cadence::First && !paced(entry);
         let listed = arguments.display.lists_instances();
-        let follow = arguments.filename.is_none() && (listed || !entries.iter().any(first));
+        let is_slow_alone =
+            !entries.iter().any(|entry| first(entry) && entry.name != source::OWN_SOURCE);
+        // One interval for nothing but slow sources is meant for them, unless a daemon is asked for by
+        // habit: `-D -i10 -sZ` of collectl reads processes once a minute.
+        let is_for_them = arguments.interval.is_some() && !arguments.daemon;
+        let follow = match arguments.filename {
+            None => listed || is_slow_alone,
+            Some(_) => is_for_them && is_slow_alone,
+        };
         let intervals = parse_intervals(given, default_first, needs, follow)
             .with_context(|| format!("-i {given}"))?;
         anyhow::ensure!(
