@@ -108,11 +108,54 @@ fn forms_colors_and_zones() {
     assert_eq!((lines(&plain), plain.matches("Z INFO").count()), (5, 3));
     assert!(plain.contains("\x1b[31m"), "{plain}");
     assert!(!here.join("rings").read_dir().unwrap().all(|one| one.is_err()));
-    write(&here.join("rings"));
+    assert_eq!(run("recover", "--utc --color always --format text"), plain);
     assert!(run("recover", "--format json --remove").starts_with(head));
     let left = here.join("rings").read_dir().unwrap();
     let left: Vec<PathBuf> = left.map(|one| one.unwrap().path()).collect();
     assert!(left.iter().all(|path| path.extension().is_none()), "{left:?}");
+}
+
+#[test]
+fn what_was_recovered_is_still_sent() {
+    let folder = folder();
+    let here = folder.path();
+    write(&here.join("rings"));
+    for _ in 0..2 {
+        assert_eq!(lines(&text(&whit(here, "recover rings"))), 5);
+    }
+    let central = start(here, "central --store store --listen ./socket");
+    let sent = whit(here, "proxy --directory rings --central ./socket --spool spool --once");
+    assert!(sent.status.success(), "{sent:?}");
+    end(central);
+    assert_eq!(text(&whit(here, "query store --count --process writer*")).trim(), "5");
+}
+
+#[test]
+fn what_cannot_be_recovered_is_not_removed() {
+    let folder = folder();
+    let here = folder.path();
+    let rings = here.join("rings");
+    write(&rings);
+    let found = logring::RingDirectory::scan(&rings).unwrap();
+    let is_written = |path: &&PathBuf| {
+        let mut reader = logring::RingReader::open(path).unwrap();
+        let mut batch = logring::Batch::default();
+        reader.read(&mut batch, 1 << 20).unwrap();
+        batch.count() > 0
+    };
+    let ring = found.rings.iter().find(is_written).unwrap();
+    // Readable again once this is over, as if there had been no descriptor or no permission.
+    let elsewhere = here.join("elsewhere");
+    std::fs::copy(ring, &elsewhere).unwrap();
+    std::fs::OpenOptions::new().write(true).open(ring).unwrap().set_len(100).unwrap();
+    let shown = whit(here, "recover rings --remove");
+    assert_eq!(shown.status.code(), Some(2), "{shown:?}");
+    assert!(String::from_utf8_lossy(&shown.stderr).contains(".ring"), "{shown:?}");
+    assert!(found.processes[0].exists() && ring.exists());
+    std::fs::copy(&elsewhere, ring).unwrap();
+    assert_eq!(lines(&text(&whit(here, "recover rings --remove"))), 5);
+    let left = logring::RingDirectory::scan(&rings).unwrap();
+    assert_eq!(left, logring::RingDirectory::default());
 }
 
 #[test]

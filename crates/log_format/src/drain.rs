@@ -51,6 +51,11 @@ pub struct Drain {
     counters: DrainCounters,
     /// Show also records that are none of the program's: clocks, threads that begin.
     shows_all: bool,
+    /// Only look: rings keep their marks, and who reads them next reads the same.  What cannot be read
+    /// is left out.
+    only_looks: bool,
+    /// What could not be read of rings that are only looked at.
+    complaints: Vec<String>,
 }
 
 struct DrainedRing {
@@ -64,6 +69,7 @@ struct DrainedRing {
     thread: String,
     tid: u32,
     is_moved: bool,
+    is_unreadable: bool,
 }
 
 impl Drain {
@@ -116,6 +122,7 @@ impl Drain {
             thread,
             tid,
             is_moved: false,
+            is_unreadable: false,
         });
         true
     }
@@ -134,7 +141,7 @@ impl Drain {
             }
             match ProcessFile::open(&path) {
                 Ok(file) => {
-                    if wanted(&file) && file.claim().unwrap_or(false) {
+                    if wanted(&file) && (self.only_looks || file.claim().unwrap_or(false)) {
                         self.known.insert(path);
                         self.add_process(file);
                     }
@@ -183,7 +190,7 @@ impl Drain {
             self.give(first, limit, sink)?;
         }
         sink.flush()?;
-        for ring in self.rings.iter_mut().filter(|ring| ring.is_moved) {
+        for ring in self.rings.iter_mut().filter(|ring| ring.is_moved && !self.only_looks) {
             let position = ring.batch.begin().position + ring.at as u64;
             let at_end = ring.at == ring.batch.payload().len();
             let mark = RingMark { position, sequence: ring.expected };
@@ -225,11 +232,24 @@ impl Drain {
 
     /// Reads a ring, if all that was read of it is given.
     fn fill(&mut self, number: usize) -> Result<(), DrainError> {
+        let filled = self.read(number);
+        match filled {
+            Err(error) if self.only_looks => {
+                let ring = &mut self.rings[number];
+                (ring.is_unreadable, ring.time_ns) = (true, None);
+                self.complaints.push(error.to_string());
+                Ok(())
+            }
+            filled => Ok(filled?),
+        }
+    }
+
+    fn read(&mut self, number: usize) -> Result<(), logring::Error> {
         let ring = &mut self.rings[number];
         let Some(process) = self.processes.get_mut(&ring.reader.header().process_id) else {
             return Ok(());
         };
-        if ring.at >= ring.batch.payload().len() {
+        if ring.at >= ring.batch.payload().len() && !ring.is_unreadable {
             ring.reader.read(&mut ring.batch, RING_BYTES)?;
             ring.at = 0;
             ring.expected = ring.batch.begin().sequence;
@@ -300,7 +320,9 @@ impl Drain {
     /// Whether all rings are empty, as of the last round.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rings.iter().all(|ring| ring.time_ns.is_none() && ring.reader.pending_bytes() == 0)
+        self.rings.iter().all(|ring| {
+            ring.is_unreadable || (ring.time_ns.is_none() && ring.reader.pending_bytes() == 0)
+        })
     }
 
     /// Forgets rings that are ended and read to their ends; gives their files.
@@ -314,14 +336,6 @@ impl Drain {
             !is_done
         });
         finished
-    }
-
-    /// All files that are drained.
-    #[must_use]
-    pub fn files(&self) -> Vec<PathBuf> {
-        let mut files: Vec<PathBuf> = self.known.iter().cloned().collect();
-        files.sort();
-        files
     }
 }
 
@@ -345,24 +359,59 @@ pub struct Recovered {
     pub processes: u64,
     /// What was drained of them.
     pub counters: DrainCounters,
-    /// Files that cannot be read, and why.
+    /// Files that cannot be read or removed, and why: they stay.
     pub complaints: Vec<String>,
-    /// The files that were drained, and may be removed.
-    pub files: Vec<PathBuf>,
 }
 
-/// Drains the rings of processes that are dead into a sink.  What lives is left alone.
+/// What becomes of rings that [`recover`] has shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecoveredRings {
+    /// They stay as they are: a proxy that comes later sends all of their records.
+    Keep,
+    /// They are removed, and their processes' files when no ring of them is left.
+    Remove,
+}
+
+/// Shows the rings of processes that are dead to a sink.  What lives is left alone.
+///
+/// A ring that cannot be read to its end stays, and so does its process's file, without which nothing
+/// in it could be understood.
 ///
 /// # Errors
-/// If the sink refuses.
-pub fn recover(folder: &Path, sink: &mut dyn LogSink) -> Result<Recovered, DrainError> {
-    let mut drain = Drain::new();
-    let complaints = drain.scan(folder, &|file| !file.is_alive());
+/// If the sink refuses; then nothing is removed.
+pub fn recover(
+    folder: &Path,
+    sink: &mut dyn LogSink,
+    rings: RecoveredRings,
+) -> Result<Recovered, DrainError> {
+    let mut drain = Drain { only_looks: true, ..Drain::new() };
+    let removes = rings == RecoveredRings::Remove;
+    // A proxy that comes meanwhile must not send what is removed.
+    let is_ours = |file: &ProcessFile| !removes || file.claim().unwrap_or(false);
+    let mut complaints = drain.scan(folder, &|file| !file.is_alive() && is_ours(file));
     while drain.round(sink, u64::MAX)? > 0 || !drain.is_empty() {}
-    Ok(Recovered {
-        processes: drain.processes.len() as u64,
-        counters: drain.counters(),
-        complaints,
-        files: drain.files(),
-    })
+    complaints.append(&mut drain.complaints);
+    let (processes, counters) = (drain.processes.len() as u64, drain.counters());
+    if removes {
+        drain.remove(&mut complaints);
+    }
+    Ok(Recovered { processes, counters, complaints })
+}
+
+impl Drain {
+    /// Removes rings that were read to their ends, and the files of processes of which no ring is left.
+    fn remove(self, complaints: &mut Vec<String>) {
+        let mut remove = |path: &Path| {
+            if let Err(error) = std::fs::remove_file(path) {
+                complaints.push(format!("cannot remove {}: {error}", path.display()));
+            }
+        };
+        let is_read = |ring: &&DrainedRing| !ring.is_unreadable;
+        self.rings.iter().filter(is_read).for_each(|ring| remove(ring.reader.path()));
+        for process in self.processes.values() {
+            if RingDirectory::rings_of(process.path()).is_ok_and(|rings| rings.is_empty()) {
+                remove(process.path());
+            }
+        }
+    }
 }

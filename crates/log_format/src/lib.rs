@@ -28,7 +28,7 @@ mod time;
 
 pub use acs_xml::AcsXmlFormat;
 pub use csv::CsvFormat;
-pub use drain::{Drain, DrainCounters, DrainError, Recovered, recover};
+pub use drain::{Drain, DrainCounters, DrainError, Recovered, RecoveredRings, recover};
 pub use format::RecordFormat;
 pub use json::JsonFormat;
 pub use message::write_message;

@@ -466,6 +466,22 @@ impl RingDirectory {
         found.rings.sort();
         Ok(found)
     }
+
+    /// The rings beside a process's file that by their names may be of this process: without the file
+    /// nobody can read them.
+    ///
+    /// # Errors
+    /// If the directory cannot be read.
+    pub fn rings_of(process: &Path) -> Result<Vec<PathBuf>, Error> {
+        let stem = process.file_stem().unwrap_or_default().as_encoded_bytes();
+        let folder = process.parent().unwrap_or(Path::new("."));
+        let mut rings = Self::scan(folder)?.rings;
+        rings.retain(|ring| {
+            let name = ring.file_stem().unwrap_or_default().as_encoded_bytes();
+            name.strip_prefix(stem).is_some_and(|rest| rest.starts_with(b"-"))
+        });
+        Ok(rings)
+    }
 }
 
 /// What a consumer sleeps on: a producer of an important record wakes it.

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use log_format::{RecordFormat, WriterSink};
+use log_format::{RecordFormat, RecoveredRings, WriterSink};
 use log_store::query::Filter;
 use log_store::{Chunk, Item, StoreReader};
 
@@ -283,7 +283,8 @@ pub(crate) fn recover(arguments: &RecoverArguments) -> anyhow::Result<ExitCode> 
     let stdout = io::stdout();
     let format = arguments.format.format(stdout.is_terminal());
     let mut sink = WriterSink::new(format, BufWriter::new(stdout));
-    let recovered = log_format::recover(&folder, &mut sink)?;
+    let rings = if arguments.remove { RecoveredRings::Remove } else { RecoveredRings::Keep };
+    let recovered = log_format::recover(&folder, &mut sink, rings)?;
     for complaint in &recovered.complaints {
         crate::stderr::message(complaint);
     }
@@ -294,11 +295,8 @@ pub(crate) fn recover(arguments: &RecoverArguments) -> anyhow::Result<ExitCode> 
             counters.missing, counters.damaged_bytes
         ));
     }
-    if arguments.remove {
-        for path in &recovered.files {
-            std::fs::remove_file(path)
-                .with_context(|| format!("cannot remove {}", path.display()))?;
-        }
+    if !recovered.complaints.is_empty() {
+        return Ok(ExitCode::from(2));
     }
     Ok(found(counters.records))
 }
