@@ -25,6 +25,9 @@ pub enum RecorderError {
         #[source]
         error: io::Error,
     },
+    /// No source that was asked for can be read at the first sample.
+    #[error("nothing that was asked for can be read here; is /proc mounted?")]
+    NothingReadable,
     /// A recording cannot be created, because of its directory.
     #[error("the directory of -f must exist and be writable")]
     CreateRecording(#[source] recording::Error),

@@ -44,6 +44,14 @@ impl FirstSampleCheck {
         sentences
     }
 
+    /// Whether no source can be read, and not only for want of hardware that many machines lack.
+    pub(crate) fn has_nothing(&self, snapshot: &Snapshot) -> bool {
+        let mut asked = self.defs.iter().zip(&snapshot.samples);
+        let mut asked_again = asked.clone().filter(|(def, _)| def.name != source::OWN_SOURCE);
+        asked.all(|(def, sample)| sample.state != State::Ok || def.name == source::OWN_SOURCE)
+            && asked_again.any(|(def, _)| source::hardware_of(&def.name).is_none())
+    }
+
     /// A sentence if processes are not read by BPF because a capability is missing, or because of a
     /// PID namespace, which the user can change.  `whit doctor` shows other reasons.
     fn missing_capability(&self, snapshot: &Snapshot) -> Option<String> {
@@ -67,6 +75,25 @@ impl FirstSampleCheck {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_of_which_nothing_can_be_read_is_recognised() {
+        let has_nothing = |names: &[(&str, State)]| {
+            let def = |name: &str| source::find(name).unwrap().def().shared();
+            let defs: Vec<Arc<SourceDef>> = names.iter().map(|(name, _)| def(name)).collect();
+            let mut snapshot = Snapshot::new(&defs);
+            for (sample, (_, state)) in snapshot.samples.iter_mut().zip(names) {
+                sample.state = *state;
+            }
+            let context = Arc::default();
+            FirstSampleCheck { defs, named: "c".into(), context }.has_nothing(&snapshot)
+        };
+        let own = (source::OWN_SOURCE, State::Ok);
+        assert!(has_nothing(&[("cpu", State::Absent), ("memory", State::Failed(24)), own]));
+        assert!(!has_nothing(&[("cpu", State::Absent), ("memory", State::Ok), own]));
+        assert!(!has_nothing(&[("environment", State::Absent), own]));
+        assert!(!has_nothing(&[own]));
+    }
 
     #[test]
     fn a_missing_capability_is_said_once_and_nothing_else() {

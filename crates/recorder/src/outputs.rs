@@ -220,6 +220,9 @@ impl Consumer for Outputs {
             for text in first_sample.sentences(snapshot) {
                 self.messages.log(now, Severity::Warning, &text);
             }
+            if first_sample.has_nothing(snapshot) {
+                return Err(RecorderError::NothingReadable);
+            }
         }
         if let Some(rotation) = &self.rotation
             && rotation.is_due(now, self.recording.as_ref())
