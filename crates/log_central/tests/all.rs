@@ -8,6 +8,7 @@
 mod accounts;
 mod acs_losses;
 mod common;
+mod descriptors;
 mod end_to_end;
 mod faults;
 mod hostile;

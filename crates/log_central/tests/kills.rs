@@ -12,8 +12,8 @@ use std::process::{Child, Command};
 use std::time::Duration;
 
 use crate::common::{
-    Folders, Running, c_program, central, drain, folders, held, proxy, sequences, sequences_of,
-    start,
+    Folders, Running, c_program, central, drain, folders, held, proxy, role_of, sequences,
+    sequences_of, start,
 };
 use log_protocol::{ProcessId, StreamId};
 use log_store::audit::Audit;
@@ -33,14 +33,6 @@ fn pause(random: &mut Random, most_us: u64) {
 
 /// Clients that run at once.
 const CLIENTS: u64 = 4;
-
-fn role_of(name: &str, folders: &Folders) -> String {
-    let Folders { rings, spool, store, socket, .. } = folders;
-    match name {
-        "proxy" => format!("proxy|{}|{}|{}", rings.display(), spool.display(), socket.display()),
-        _ => format!("central|{}|{}", store.display(), socket.display()),
-    }
-}
 
 /// Everything that rings held is in the store, once, and nothing else is.
 fn assert_sent(folders: &Folders, sent: &BTreeMap<StreamId, u64>, seed: u64) -> u64 {

@@ -393,14 +393,14 @@ pub fn recover(
     complaints.append(&mut drain.complaints);
     let (processes, counters) = (drain.processes.len() as u64, drain.counters());
     if removes {
-        drain.remove(&mut complaints);
+        drain.remove(folder, &mut complaints);
     }
     Ok(Recovered { processes, counters, complaints })
 }
 
 impl Drain {
     /// Removes rings that were read to their ends, and the files of processes of which no ring is left.
-    fn remove(self, complaints: &mut Vec<String>) {
+    fn remove(self, folder: &Path, complaints: &mut Vec<String>) {
         let mut remove = |path: &Path| {
             if let Err(error) = std::fs::remove_file(path) {
                 complaints.push(format!("cannot remove {}: {error}", path.display()));
@@ -408,10 +408,11 @@ impl Drain {
         };
         let is_read = |ring: &&DrainedRing| !ring.is_unreadable;
         self.rings.iter().filter(is_read).for_each(|ring| remove(ring.reader.path()));
-        for process in self.processes.values() {
-            if RingDirectory::rings_of(process.path()).is_ok_and(|rings| rings.is_empty()) {
-                remove(process.path());
-            }
-        }
+        let left = match RingDirectory::scan(folder) {
+            Ok(found) => found.processes_with_rings(),
+            Err(error) => return complaints.push(error.to_string()),
+        };
+        let processes = self.processes.values().map(ProcessFile::path);
+        processes.filter(|path| !left.contains(*path)).for_each(remove);
     }
 }

@@ -50,6 +50,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the same may succeed later: the system refused it, and the file itself is not at fault.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Error::Io { .. })
+    }
+
     /// An error of the system.
     pub(crate) fn io(what: impl Into<String>, source: std::io::Error) -> Self {
         Error::Io { what: what.into(), source }

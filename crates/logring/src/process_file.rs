@@ -6,14 +6,14 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::abi::{self, PAGE, logger, process, status};
 use crate::bytes::{id_at, text_at, u32_at, u64_at};
 use crate::calibration::{Calibration, ClockPair};
 use crate::dictionary::Dictionary;
 use crate::error::{Error, Fault};
+use crate::held_file::{HeldFile, open_regular};
 use crate::system::{self, FutexPage, LOCK_CONSUMER, LOCK_WRITER};
 
 /// Who writes.
@@ -146,8 +146,7 @@ pub struct LoggerEntry {
 /// The file of a process.
 #[derive(Debug)]
 pub struct ProcessFile {
-    file: File,
-    path: PathBuf,
+    file: HeldFile,
     header: ProcessHeader,
     dictionary: Dictionary,
     dictionary_fault: Option<Fault>,
@@ -155,20 +154,6 @@ pub struct ProcessFile {
     calibration_count: u64,
     status_page: Option<FutexPage>,
     state_sequence: u32,
-}
-
-/// Opens a file that another process made, without following links: a regular file of this user.
-pub(crate) fn open_regular(path: &Path) -> Result<File, Error> {
-    let what = || path.display().to_string();
-    let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
-    let file = std::fs::OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
-    let file = file.map_err(|error| Error::io(what(), error))?;
-    let facts = file.metadata().map_err(|error| Error::io(what(), error))?;
-    if !facts.is_file() {
-        let why = "no regular file";
-        return Err(Error::Field { what: what(), field: "mode", value: facts.mode().into(), why });
-    }
-    Ok(file)
 }
 
 /// The first page of a file that is of this kind and version; `version_at` is where its version is.
@@ -219,9 +204,10 @@ impl ProcessFile {
             host_name: text_at(&head, process::HOST_NAME, process::NAME_BYTES),
             process_name: text_at(&head, process::PROCESS_NAME, process::NAME_BYTES),
         };
+        let what = || path.display().to_string();
+        let file = HeldFile::new(file, path).map_err(|error| Error::io(what(), error))?;
         let mut read = ProcessFile {
             file,
-            path: path.to_owned(),
             header,
             dictionary: Dictionary::default(),
             dictionary_fault: None,
@@ -235,13 +221,13 @@ impl ProcessFile {
     }
 
     fn error(&self, error: io::Error) -> Error {
-        Error::io(self.path.display().to_string(), error)
+        Error::io(self.path().display().to_string(), error)
     }
 
     /// Where the file is.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
     /// Who writes.
@@ -299,8 +285,7 @@ impl ProcessFile {
         if !self.header.can_wake {
             return Ok(());
         }
-        let asked = self.file.write_all_at(&1_u32.to_le_bytes(), process::CONSUMER_SLEEPS as u64);
-        asked.map_err(|error| self.error(error))
+        self.write(process::CONSUMER_SLEEPS as u64, &1_u32.to_le_bytes())
     }
 
     fn add_entries(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -326,7 +311,7 @@ impl ProcessFile {
         let count = usize::try_from(length.saturating_sub(from)).unwrap_or(0);
         let mut bytes = vec![0; count];
         let offset = process::DICTIONARY as u64 + from;
-        let filled = system::read_upto(&self.file, &mut bytes, offset);
+        let filled = self.file.read_upto(&mut bytes, offset);
         bytes.truncate(filled.map_err(|error| self.error(error))?);
         Ok(bytes)
     }
@@ -338,7 +323,7 @@ impl ProcessFile {
         }
         let kept = process::CALIBRATION_PAIRS as u64;
         let mut page = [0; PAGE];
-        let filled = system::read_upto(&self.file, &mut page, process::CALIBRATION as u64);
+        let filled = self.file.read_upto(&mut page, process::CALIBRATION as u64);
         filled.map_err(|error| self.error(error))?;
         let first = count.saturating_sub(kept).max(self.calibration_count.min(count));
         for number in first..count {
@@ -392,14 +377,16 @@ impl ProcessFile {
     /// # Errors
     /// If the system cannot lock files here.
     pub fn claim(&self) -> Result<bool, Error> {
-        system::try_lock(&self.file, LOCK_CONSUMER).map_err(|error| self.error(error))
+        let locked = self.file.with(|file| system::try_lock(file, LOCK_CONSUMER));
+        locked.map_err(|error| self.error(error))
     }
 
     /// Whether the process may still write: its lock is held (by it, or by a child that has not
     /// logged), or there is a process of its number and start time.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        system::is_locked(&self.file, LOCK_WRITER).unwrap_or(true)
+        let is_locked = self.file.with(|file| system::is_locked(file, LOCK_WRITER));
+        is_locked.unwrap_or_else(|error| error.kind() != io::ErrorKind::NotFound)
             || crate::clock::start_ticks(self.header.pid) == Some(self.header.start_ticks)
     }
 
@@ -417,7 +404,7 @@ impl ProcessFile {
     /// # Errors
     /// If the file cannot be read.
     pub fn dropped(&self) -> Result<[u64; 16], Error> {
-        read_counts(&self.file, process::DROPPED).map_err(|error| self.error(error))
+        self.file.read_counts(process::DROPPED).map_err(|error| self.error(error))
     }
 
     /// Records of each level that the process's limit of records in a second suppressed.
@@ -425,7 +412,7 @@ impl ProcessFile {
     /// # Errors
     /// If the file cannot be read.
     pub fn suppressed(&self) -> Result<[u64; 16], Error> {
-        read_counts(&self.file, process::SUPPRESSED).map_err(|error| self.error(error))
+        self.file.read_counts(process::SUPPRESSED).map_err(|error| self.error(error))
     }
 
     /// The highest tier that a `flush` of the process waits for; 0: none does.
@@ -451,7 +438,7 @@ impl ProcessFile {
     pub fn loggers(&self) -> Result<Vec<LoggerEntry>, Error> {
         let count = self.read_u32(process::LOGGER_COUNT)?.min(process::LOGGERS_MAX as u32);
         let mut bytes = vec![0; count as usize * process::LOGGER_BYTES];
-        let filled = system::read_upto(&self.file, &mut bytes, process::LOGGERS as u64);
+        let filled = self.file.read_upto(&mut bytes, process::LOGGERS as u64);
         bytes.truncate(filled.map_err(|error| self.error(error))?);
         let entries = bytes.chunks_exact(process::LOGGER_BYTES).zip(0..);
         let entries = entries.map(|(entry, index)| {
@@ -498,7 +485,7 @@ impl ProcessFile {
     fn logger_at(&self, index: u32) -> Result<u64, Error> {
         let count = self.read_u32(process::LOGGER_COUNT)?.min(process::LOGGERS_MAX as u32);
         if index >= count {
-            let what = format!("{}: logger {index}", self.path.display());
+            let what = format!("{}: logger {index}", self.path().display());
             return Err(Error::Limit { what, most: count.saturating_sub(1) as usize });
         }
         Ok(process::LOGGERS as u64 + u64::from(index) * process::LOGGER_BYTES as u64)
@@ -576,9 +563,45 @@ impl ProcessFile {
     /// If the file cannot be read.
     pub fn cost(&self) -> Result<ConsumerCost, Error> {
         let mut page = [0; PAGE];
-        let filled = system::read_upto(&self.file, &mut page, process::STATUS as u64);
+        let filled = self.file.read_upto(&mut page, process::STATUS as u64);
         filled.map_err(|error| self.error(error))?;
         Ok(ConsumerCost::from_words(|at| u64_at(&page, at)))
+    }
+
+    fn map_status(&mut self) -> Result<(), Error> {
+        if self.status_page.is_none() {
+            let map = |file: &File| FutexPage::map(file, process::STATUS as i64, false);
+            self.status_page = Some(self.file.with(map).map_err(|error| self.error(error))?);
+        }
+        Ok(())
+    }
+
+    /// Gives the file's descriptor back; the process stays claimed.  Every access opens the file again.
+    ///
+    /// # Errors
+    /// If the file cannot be mapped.
+    pub fn close(&mut self) -> Result<(), Error> {
+        if self.state_sequence == 0 {
+            self.state_sequence = self.read_u32(process::STATUS + status::SEQUENCE)?;
+        }
+        // The mapping keeps the open file, and with it the lock.
+        self.map_status()?;
+        self.file.close();
+        Ok(())
+    }
+
+    /// Whether the file has a descriptor.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.file.is_open()
+    }
+
+    /// Has a descriptor again from now on.
+    ///
+    /// # Errors
+    /// If the file cannot be opened.
+    pub fn open_again(&mut self) -> Result<(), Error> {
+        self.file.open_again().map_err(|error| self.error(error))
     }
 
     /// Changes the status page's number and wakes the clients that wait for it: for a state, and
@@ -588,8 +611,7 @@ impl ProcessFile {
     /// If the file cannot be written.
     pub fn announce(&mut self) -> Result<(), Error> {
         if self.status_page.is_none() {
-            let page = FutexPage::map(&self.file, process::STATUS as i64, false);
-            self.status_page = Some(page.map_err(|error| self.error(error))?);
+            self.map_status()?;
             self.state_sequence = self.read_u32(process::STATUS + status::SEQUENCE)?;
         }
         self.state_sequence = self.state_sequence.wrapping_add(1);
@@ -601,12 +623,8 @@ impl ProcessFile {
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> Result<(), Error> {
-        // A file that was cut is not made longer again.
-        let length = self.file.metadata().map_err(|error| self.error(error))?.len();
-        if length < at + bytes.len() as u64 {
-            return Err(self.error(io::Error::from(io::ErrorKind::UnexpectedEof)));
-        }
-        self.file.write_all_at(bytes, at).map_err(|error| self.error(error))
+        let written = self.file.write_within(bytes, at, at + bytes.len() as u64);
+        written.map_err(|error| self.error(error))
     }
 
     fn read_u64(&self, at: usize) -> Result<u64, Error> {
@@ -624,11 +642,4 @@ impl ProcessFile {
 
 fn status_at(offset: usize) -> u64 {
     (process::STATUS + offset) as u64
-}
-
-/// 16 counters at an offset.
-pub(crate) fn read_counts(file: &File, at: usize) -> io::Result<[u64; 16]> {
-    let mut bytes = [0; 128];
-    file.read_exact_at(&mut bytes, at as u64)?;
-    Ok(std::array::from_fn(|level| u64_at(&bytes, level * 8)))
 }

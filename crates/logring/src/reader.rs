@@ -6,6 +6,7 @@
 //! A writer that overwrites its oldest records says so before it does: what was overwritten while
 //! it was copied is left out, and shows as missing sequence numbers.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -14,9 +15,10 @@ use std::path::{Path, PathBuf};
 use crate::abi::{self, PAGE, RECORD_BYTES_MAX, doorbell, ring};
 use crate::bytes::{id_at, text_at, u32_at, u64_at};
 use crate::error::{Error, Fault};
-use crate::process_file::{open_regular, read_counts, read_head};
+use crate::held_file::{HeldFile, open_regular};
+use crate::process_file::read_head;
 use crate::record::RecordIterator;
-use crate::system::{self, FutexPage};
+use crate::system::FutexPage;
 
 /// How safe a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -161,8 +163,7 @@ impl Batch {
 /// Reads a ring.
 #[derive(Debug)]
 pub struct RingReader {
-    file: File,
-    path: PathBuf,
+    file: HeldFile,
     header: RingHeader,
     page: FutexPage,
     next: RingMark,
@@ -220,12 +221,12 @@ impl RingReader {
         let page = FutexPage::map(&file, 0, false).map_err(|error| Error::io(what(), error))?;
         let next = mark_of(&head, 0).unwrap_or_default();
         let (is_ended, producer_waits) = (false, false);
-        let path = path.to_owned();
-        Ok(RingReader { file, path, header, page, next, is_ended, producer_waits, written: 0 })
+        let file = HeldFile::new(file, path).map_err(|error| Error::io(what(), error))?;
+        Ok(RingReader { file, header, page, next, is_ended, producer_waits, written: 0 })
     }
 
     fn error(&self, error: io::Error) -> Error {
-        Error::io(self.path.display().to_string(), error)
+        Error::io(self.path().display().to_string(), error)
     }
 
     /// What the ring says about itself.
@@ -237,7 +238,26 @@ impl RingReader {
     /// Where the file is.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
+    }
+
+    /// Gives the file's descriptor back: every access opens the file again.
+    pub fn close(&mut self) {
+        self.file.close();
+    }
+
+    /// Whether the file has a descriptor.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.file.is_open()
+    }
+
+    /// Has a descriptor again from now on.
+    ///
+    /// # Errors
+    /// If the file cannot be opened.
+    pub fn open_again(&mut self) -> Result<(), Error> {
+        self.file.open_again().map_err(|error| self.error(error))
     }
 
     /// Where the next batch begins.
@@ -271,7 +291,7 @@ impl RingReader {
     /// If the file cannot be read.
     pub fn mark(&self, tier: Tier) -> Result<Option<RingMark>, Error> {
         let mut head = [0; PAGE];
-        let filled = system::read_upto(&self.file, &mut head, 0);
+        let filled = self.file.read_upto(&mut head, 0);
         filled.map_err(|error| self.error(error))?;
         Ok((tier as usize).checked_sub(1).and_then(|tier| mark_of(&head, tier)))
     }
@@ -281,7 +301,7 @@ impl RingReader {
     /// # Errors
     /// If the file cannot be read.
     pub fn dropped(&self) -> Result<[u64; 16], Error> {
-        read_counts(&self.file, ring::DROPPED).map_err(|error| self.error(error))
+        self.file.read_counts(ring::DROPPED).map_err(|error| self.error(error))
     }
 
     /// The ring that continues this one, if there is one.
@@ -397,7 +417,10 @@ impl RingReader {
         let (one, other) = bytes.split_at_mut(first.min(length));
         let data = ring::DATA as u64;
         let read = self.file.read_exact_at(one, data + begin);
-        let read = read.and_then(|()| self.file.read_exact_at(other, data));
+        let read = match other.is_empty() {
+            true => read,
+            false => read.and_then(|()| self.file.read_exact_at(other, data)),
+        };
         read.map_err(|error| self.error(error))
     }
 
@@ -414,11 +437,8 @@ impl RingReader {
         for (slot, word) in bytes.chunks_exact_mut(8).zip(words) {
             slot.copy_from_slice(&word.to_le_bytes());
         }
-        if self.file.metadata().map_err(|error| self.error(error))?.len() < PAGE as u64 {
-            return Err(self.error(io::Error::from(io::ErrorKind::UnexpectedEof)));
-        }
         let offset = ring::MARKS + at * ring::MARK_BYTES;
-        let written = self.file.write_all_at(&bytes, offset as u64);
+        let written = self.file.write_within(&bytes, offset as u64, PAGE as u64);
         written.map_err(|error| self.error(error))?;
         if tier == Tier::Read && (self.producer_waits || self.produced()?.producer_waits) {
             self.page.wake(ring::MARKS);
@@ -467,20 +487,15 @@ impl RingDirectory {
         Ok(found)
     }
 
-    /// The rings beside a process's file that by their names may be of this process: without the file
-    /// nobody can read them.
-    ///
-    /// # Errors
-    /// If the directory cannot be read.
-    pub fn rings_of(process: &Path) -> Result<Vec<PathBuf>, Error> {
-        let stem = process.file_stem().unwrap_or_default().as_encoded_bytes();
-        let folder = process.parent().unwrap_or(Path::new("."));
-        let mut rings = Self::scan(folder)?.rings;
-        rings.retain(|ring| {
-            let name = ring.file_stem().unwrap_or_default().as_encoded_bytes();
-            name.strip_prefix(stem).is_some_and(|rest| rest.starts_with(b"-"))
-        });
-        Ok(rings)
+    /// The paths of process files to which rings belong, by the names of these: without its process's
+    /// file nobody can read a ring.
+    #[must_use]
+    pub fn processes_with_rings(&self) -> HashSet<PathBuf> {
+        let process_of = |ring: &PathBuf| {
+            let (stem, _) = ring.file_stem()?.to_str()?.rsplit_once('-')?;
+            Some(ring.with_file_name(format!("{stem}.process")))
+        };
+        self.rings.iter().filter_map(process_of).collect()
     }
 }
 

@@ -295,6 +295,25 @@ pub(crate) fn folders() -> Folders {
     Folders { all, rings, spool, store, socket }
 }
 
+/// The role of a proxy or a central server that uses these folders.
+pub(crate) fn role_of(name: &str, folders: &Folders) -> String {
+    let Folders { rings, spool, store, socket, .. } = folders;
+    match name {
+        "proxy" => format!("proxy|{}|{}|{}", rings.display(), spool.display(), socket.display()),
+        _ => format!("central|{}|{}", store.display(), socket.display()),
+    }
+}
+
+/// Everything up to these numbers is in a store, once, by the store's own account.
+pub(crate) fn assert_all_here(store: &Path, sent: &BTreeMap<StreamId, u64>) {
+    let audit = log_store::audit::Audit::of(store, true).unwrap();
+    assert!(audit.is_whole() && audit.total().dropped == 0, "{audit:?}");
+    for (stream, next) in sent {
+        let found = audit.streams.get(stream).map_or(0, |one| one.next);
+        assert_eq!(found, *next, "{stream}");
+    }
+}
+
 /// How far the rings of a folder are written, by stream.
 pub(crate) fn sequences(folder: &Path) -> BTreeMap<StreamId, u64> {
     sequences_of(folder, "")

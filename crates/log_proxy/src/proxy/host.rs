@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use logring::{ProcessFile, RingDirectory, RingMark, RingReader, Tier};
+use logring::{Error, ProcessFile, RingDirectory, RingMark, RingReader, Tier};
 
 use crate::proxy::local_levels::LocalLevels;
 use crate::proxy::tally::Tally;
@@ -91,6 +91,8 @@ pub(super) struct Host {
     pub(super) sources: HashMap<ProcessId, Source>,
     pub(super) rings: Vec<Ring>,
     known: HashSet<PathBuf>,
+    /// What could not be opened, and was said: it is tried again at each look.
+    refused: HashSet<PathBuf>,
     /// All that the last look found was taken.
     pub(super) is_all_taken: bool,
     /// When each folder had changed last as it was looked into, and whether all in it was taken.
@@ -121,21 +123,26 @@ impl Host {
     fn look(&mut self, folder: &Path, is_all: &mut bool) -> Vec<String> {
         let mut complaints = Vec::new();
         let Ok(found) = RingDirectory::scan(folder) else { return complaints };
+        self.refused.retain(|path| path.exists());
+        let mut left = self.descriptors_left();
         for path in found.processes {
             if self.known.contains(&path) || self.known.len() >= FILES_MAX {
                 continue;
             }
             match Source::open(&path) {
-                Ok(Some(source)) => {
+                Ok(Some(mut source)) => {
+                    self.refused.remove(&path);
                     self.known.insert(path);
+                    if left == 0 {
+                        // A file that cannot be mapped keeps its descriptor.
+                        let _ = source.file.close();
+                    }
+                    left = left.saturating_sub(1);
                     self.sources.insert(source.info.id, source);
                 }
                 // Another consumer has it, perhaps not for ever.
                 Ok(None) => *is_all = false,
-                Err(error) => {
-                    complaints.push(error.to_string());
-                    self.known.insert(path);
-                }
+                Err(error) => *is_all &= self.refuse(path, &error, &mut complaints),
             }
         }
         for path in found.rings {
@@ -143,14 +150,56 @@ impl Host {
                 continue;
             }
             match RingReader::open(&path) {
-                Ok(reader) => *is_all &= self.add_ring(path, reader),
-                Err(error) => {
-                    complaints.push(error.to_string());
-                    self.known.insert(path);
+                Ok(mut reader) => {
+                    if left == 0 {
+                        reader.close();
+                    }
+                    let is_taken = self.add_ring(path, reader);
+                    left = left.saturating_sub(usize::from(is_taken));
+                    *is_all &= is_taken;
                 }
+                Err(error) => *is_all &= self.refuse(path, &error, &mut complaints),
             }
         }
         complaints
+    }
+
+    /// Notes that a file could not be opened; whether it never will be.
+    fn refuse(&mut self, path: PathBuf, error: &Error, complaints: &mut Vec<String>) -> bool {
+        let is_passing = error.is_passing();
+        // Removed since the folder was looked into.
+        if is_passing && !path.exists() {
+            return true;
+        }
+        let (files, most) =
+            (if is_passing { &mut self.refused } else { &mut self.known }, FILES_MAX);
+        if files.len() < most && files.insert(path) {
+            complaints.push(error.to_string());
+        }
+        !is_passing
+    }
+
+    /// How many more files may keep their descriptors.
+    fn descriptors_left(&self) -> usize {
+        let processes = self.sources.values().filter(|source| source.file.is_open()).count();
+        let rings = self.rings.iter().filter(|ring| ring.reader.is_open()).count();
+        descriptors_max().saturating_sub(processes + rings)
+    }
+
+    /// Lets files have a descriptor again that were opened when there was none left for them.
+    fn reopen(&mut self) {
+        let mut left = self.descriptors_left();
+        let mut take = |open: &mut dyn FnMut() -> Result<(), Error>| {
+            left = if left > 0 && open().is_ok() { left - 1 } else { 0 };
+        };
+        let rings = self.rings.iter_mut().map(|ring| &mut ring.reader);
+        for ring in rings.filter(|ring| !ring.is_open()) {
+            take(&mut || ring.open_again());
+        }
+        let files = self.sources.values_mut().map(|source| &mut source.file);
+        for file in files.filter(|file| !file.is_open()) {
+            take(&mut || file.open_again());
+        }
     }
 
     /// Whether it was taken.
@@ -170,6 +219,7 @@ impl Host {
         let is_begun = begin.sequence > 0;
         // What was dropped before was said before, as far as anybody knows.
         let dropped = reader.dropped().map_or(0, |counts| counts.iter().sum());
+        self.refused.remove(&path);
         self.known.insert(path);
         self.rings.push(Ring {
             reader,
@@ -210,7 +260,7 @@ impl Host {
     /// processes.
     pub(super) fn remove_done(&mut self) -> Vec<ProcessId> {
         let known = &mut self.known;
-        let sources = &mut self.sources;
+        let sources = &self.sources;
         self.rings.retain(|ring| {
             let is_dead = ring.is_read_out
                 && sources.get(&ring.stream.process).is_some_and(|source| source.is_dead);
@@ -223,11 +273,34 @@ impl Host {
             }
             !is_done
         });
+        let ended = self.remove_processes();
+        self.reopen();
+        // Only a ring that is read to its end from now on has nothing more.
+        for source in self.sources.values_mut().filter(|source| !source.is_dead) {
+            source.is_dead = !source.file.is_alive();
+        }
+        ended
+    }
+
+    /// Removes the files of processes that have ended, of which no ring is left: none that is read, and
+    /// none in the folder, which perhaps could not be opened yet.
+    fn remove_processes(&mut self) -> Vec<ProcessId> {
+        let with_rings: HashSet<ProcessId> =
+            self.rings.iter().map(|ring| ring.stream.process).collect();
+        let mut folders: HashMap<PathBuf, HashSet<PathBuf>> = HashMap::new();
         let mut ended = Vec::new();
-        let rings = &self.rings;
-        sources.retain(|id, source| {
-            let has_rings = rings.iter().any(|ring| ring.stream.process == *id);
-            if has_rings || !source.is_dead {
+        let known = &mut self.known;
+        self.sources.retain(|id, source| {
+            if with_rings.contains(id) || !source.is_dead {
+                return true;
+            }
+            let folder = source.path.parent().unwrap_or(Path::new("."));
+            if !folders.contains_key(folder) {
+                // A folder that cannot be read may have any ring.
+                let Ok(found) = RingDirectory::scan(folder) else { return true };
+                folders.insert(folder.to_owned(), found.processes_with_rings());
+            }
+            if folders[folder].contains(&source.path) {
                 return true;
             }
             known.remove(&source.path);
@@ -235,17 +308,25 @@ impl Host {
             ended.push(*id);
             false
         });
-        // Only a ring that is read to its end from now on has nothing more.
-        for source in self.sources.values_mut().filter(|source| !source.is_dead) {
-            source.is_dead = !source.file.is_alive();
-        }
         ended
     }
 }
 
+/// Descriptors that are left for all but the files of rings: the spool, sockets, outputs.
+const DESCRIPTORS_LEFT: u64 = 64;
+
+/// Files of rings that may have a descriptor at once.
+fn descriptors_max() -> usize {
+    use rustix::process::{Resource, getrlimit};
+    let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    // With few, half of them is for the others: without a connection nothing would move.
+    let left = DESCRIPTORS_LEFT.min(most / 2);
+    usize::try_from(most - left).unwrap_or(usize::MAX)
+}
+
 impl Source {
     /// Opens a process's file; `None` if another consumer has it.
-    fn open(path: &Path) -> Result<Option<Self>, logring::Error> {
+    fn open(path: &Path) -> Result<Option<Self>, Error> {
         let file = ProcessFile::open(path)?;
         if !file.claim()? {
             return Ok(None);

@@ -113,6 +113,16 @@ fn stop_flag(then: impl FnOnce() + Send + 'static) -> anyhow::Result<Arc<AtomicB
     Ok(is_stopping)
 }
 
+/// Allows as many descriptors as the system lets this process have: a thread that logs has a file, and a
+/// client a connection.  No programs are started that would inherit it.
+pub(super) fn raise_descriptors() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // Where it is refused, files share the descriptors that there are.
+    let _ =
+        setrlimit(Resource::Nofile, rustix::process::Rlimit { current: limit.maximum, ..limit });
+}
+
 fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
@@ -120,6 +130,7 @@ fn host_name() -> String {
 /// Runs `whit log proxy`.
 pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
     end_signals::block()?;
+    raise_descriptors();
     logring::wake_without_preempting();
     let folders = match arguments.directory.is_empty() {
         true => vec![default_directory()],
@@ -183,6 +194,7 @@ pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
 /// Runs `whit log central`.
 pub(crate) fn central(arguments: &CentralArguments) -> anyhow::Result<ExitCode> {
     end_signals::block()?;
+    raise_descriptors();
     logring::wake_without_preempting();
     let main = std::thread::current();
     let is_stopping = stop_flag(move || main.unpark())?;

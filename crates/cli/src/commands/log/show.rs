@@ -279,6 +279,7 @@ pub(crate) fn tail(arguments: &TailArguments) -> anyhow::Result<ExitCode> {
 
 /// Runs `whit log recover`.
 pub(crate) fn recover(arguments: &RecoverArguments) -> anyhow::Result<ExitCode> {
+    super::serve::raise_descriptors();
     let folder = arguments.directory.clone().unwrap_or_else(default_directory);
     let stdout = io::stdout();
     let format = arguments.format.format(stdout.is_terminal());
