@@ -144,7 +144,7 @@ pub fn run_input(bytes: &[u8]) {
     };
     let mut packer = Packer::new(input, packing);
     let mut jobs = 0;
-    let fits = |records: &[Record]| {
+    let fits = |_, records: &[Record]| {
         records.iter().flat_map(|record| &record.values).map(Vec::len).sum::<usize>() < 64
     };
     while let Ok(Some(records)) = packer.next(fits) {

@@ -41,6 +41,7 @@ mod run;
 mod run_by_name;
 mod run_filter;
 mod run_like_parallel;
+mod run_packing;
 mod run_pipe;
 mod run_record;
 mod run_remote;

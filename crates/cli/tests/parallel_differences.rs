@@ -31,6 +31,10 @@ use generate::{Case, FILES};
 const FEW: usize = 60;
 const FEW_SEED: u64 = 1;
 
+/// Command lines of a long run that pack many values, and their first seed.
+const PACKED: usize = 500;
+const PACKED_SEED: u64 = 9_000_000;
+
 /// Each starts parallel, which takes a third of a second.
 const THREADS: usize = 2;
 
@@ -98,7 +102,10 @@ impl Runner {
         });
         Answer {
             code: output.status.code().unwrap_or(-1),
-            output: received(without_times(&text(&output.stdout), false)),
+            output: match case.by_words {
+                true => text(&output.stdout).split_whitespace().collect::<Vec<_>>().join("\n"),
+                false => received(without_times(&text(&output.stdout), false)),
+            },
             joblog: logs.concat(),
             errors: text(&output.stderr),
         }
@@ -238,26 +245,36 @@ fn runners(folder: &Path, thread: usize, parallel: &Path) -> [Runner; 2] {
 
 #[test]
 fn random_command_lines_answer_alike() {
+    answer_alike(FEW, FEW_SEED, generate::case);
+}
+
+#[test]
+fn random_numbers_of_values_are_packed_alike() {
+    answer_alike(PACKED, PACKED_SEED, generate::packed);
+}
+
+/// The command lines that `make` draws from so many seeds, from this one on, answer alike.
+fn answer_alike(few: usize, few_seed: u64, make: fn(u64) -> Case) {
     let Some(parallel) = parallel() else {
         testkit::skip("GNU parallel", "not installed");
         return;
     };
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("home")).unwrap();
-    let few =
+    let one =
         Case { words: ["-j1", "echo", ":::", "1"].map(str::to_owned).into(), ..Case::default() };
     let [ours, theirs] = runners(folder.path(), 0, &parallel);
-    if theirs.answer(&few).output != "1\n" {
+    if theirs.answer(&one).output != "1\n" {
         testkit::skip("GNU parallel", &format!("{} is another program", parallel.display()));
         return;
     }
-    let answer = ours.answer(&few);
+    let answer = ours.answer(&one);
     assert_eq!(answer.output, "1\n", "{answer:?}");
     let count = number("WHIT_DIFFERENCES");
     let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let by_clock = count.map(|_| clock.as_secs() * 1_000_000);
-    let seed = number("WHIT_DIFFERENCES_SEED").or(by_clock).unwrap_or(FEW_SEED);
-    let count = count.unwrap_or(testkit::share(FEW) as u64);
+    let seed = number("WHIT_DIFFERENCES_SEED").or(by_clock).unwrap_or(few_seed);
+    let count = count.unwrap_or(testkit::share(few) as u64);
     eprintln!("{count} command lines from seed {seed}");
     let cache = Cache(std::env::var_os("WHIT_DIFFERENCES_CACHE").map(PathBuf::from));
     if let Some(folder) = &cache.0 {
@@ -276,7 +293,7 @@ fn random_command_lines_answer_alike() {
                     if number >= count {
                         return;
                     }
-                    let case = generate::case(seed + number);
+                    let case = make(seed + number);
                     let (their, our) = (cache.answer(&case, &theirs), ours.answer(&case));
                     if let Some(why) = why_no_answer(&their) {
                         *unanswered.lock().unwrap().entry(why).or_default() += 1;

@@ -13,7 +13,7 @@ mod everywhere;
 mod hostgroups;
 mod logins;
 mod sshd;
-mod world;
+pub(crate) mod world;
 
 use std::fs;
 

@@ -52,16 +52,14 @@ use crate::joblog::{Log, LogError};
 use crate::pipe::PipeError;
 use crate::remote::files::PathError;
 use crate::schedule::{Action, AfterEnd, EndReason, Ended, Halted, Machine, Schedule, Start};
-use spawn::{Child, Environment, Launch, Reaped, Reclaimed, ResourceUsage, SpawnError};
+use spawn::{
+    ARGUMENT_BYTES_MAX, Child, Environment, Launch, Reaped, Reclaimed, ResourceUsage, SpawnError,
+};
 use template::quote::Shell;
 use template::{Context, Flow, Packing, RenderError, Template, Values};
 
 /// The slot number for the command of `--limit`; jobs have slots from 1.
 const LIMIT: u32 = 0;
-
-/// The longest command line for a shell: the kernel's limit for one argument (MAX_ARG_STRLEN,
-/// execve(2)).
-pub const COMMAND_BYTES_MAX: usize = 32 * 4096 - 1;
 
 /// An error that ends the run.
 #[derive(Debug, thiserror::Error)]
@@ -105,13 +103,13 @@ pub enum EngineError {
     #[error("cannot wait for jobs: {0}")]
     Wait(#[from] io::Error),
     /// A command line is longer than the kernel allows.
-    #[error("command line of job {seq} too long ({bytes} >= {limit} bytes)")]
+    #[error("command line of job {seq} too long ({bytes} > {limit} bytes)")]
     TooLong {
         /// The job's number.
         seq: u64,
         /// The length of the command line in bytes.
         bytes: usize,
-        /// The first length that is too long.
+        /// The longest one.
         limit: usize,
     },
 }

@@ -3,10 +3,14 @@
 use template::quote::Shell;
 use template::{CommandLength, Context, Packing, Record, Template, Values};
 
-use crate::engine::COMMAND_BYTES_MAX;
 use crate::engine::job_source::Fits;
 use crate::input::{self, Input, Packer};
 use crate::settings::PackingSettings;
+use spawn::{ARGUMENT_BYTES_MAX, Room};
+
+mod remote;
+
+pub use remote::RemoteLength;
 
 /// The most records of a job, if an option says so.
 fn records_max(packing: &PackingSettings) -> Option<u64> {
@@ -62,30 +66,59 @@ pub struct LengthLimit {
     pub total: Option<u64>,
 }
 
+/// What limits a command line.
+pub struct CommandLimits {
+    /// `-s`.
+    pub chars: Option<LengthLimit>,
+    /// How many jobs run at once: the highest number of a slot.
+    pub slots: u32,
+    /// What the environment leaves for arguments.
+    pub room: Room,
+    /// What is added for other hosts, if some jobs run there.
+    pub remote: Option<RemoteLength>,
+}
+
+impl CommandLimits {
+    /// Whether the kernel takes this command line.
+    fn hold(&self, line: &[u8], context: &Context<'_>) -> bool {
+        let bytes = match &self.remote {
+            Some(remote) => remote.length(line, context).unwrap_or(usize::MAX),
+            None => line.len(),
+        };
+        // A shell passes the words on to the program, and without a shell we do.
+        let words = || OWN_WORDS + memchr::memchr2_iter(b' ', b'\t', line).count();
+        bytes <= ARGUMENT_BYTES_MAX
+            && (self.room.holds(OWN_WORDS + bytes, bytes) || self.room.holds(words(), bytes))
+    }
+}
+
+/// The words around a command line: the shell, `-c`, and those that log in to a host.
+const OWN_WORDS: usize = 16;
+
 /// A function that decides whether a command line with these records can be run.
-pub fn fits(
-    template: Template,
-    packing: Packing,
-    shell: Shell,
-    limit: Option<LengthLimit>,
-) -> Fits {
+///
+/// It counts with the job's own number and the highest one of a slot, so that what fits here is
+/// never too long when it is started.
+pub fn fits(template: Template, packing: Packing, shell: Shell, limits: CommandLimits) -> Fits {
+    let shell = if limits.remote.is_some() { Shell::Bourne } else { shell };
     let values = Values::Quoted(shell);
-    Box::new(move |records: &[Record]| {
+    Box::new(move |seq, records: &[Record]| {
         let context = Context {
-            seq: 1,
-            slot: 1,
-            slots: 1,
+            seq,
+            slot: limits.slots,
+            slots: limits.slots,
             total: Some(TOTAL_MAX),
             records,
             packing,
             local_time_s: 0,
         };
-        let is_short = limit.as_ref().is_none_or(|limit| {
-            let context = Context { total: limit.total.or(context.total), ..context };
+        let is_short = limits.chars.as_ref().is_none_or(|limit| {
+            let total = limit.total.or(context.total);
+            let context = Context { slot: 1, slots: 1, total, ..context };
             limit.measure.length(&context, records).is_ok_and(|bytes| bytes < limit.bytes)
         });
-        is_short
-            && template.rendered_len(&context, values).is_ok_and(|bytes| bytes <= COMMAND_BYTES_MAX)
+        let holds = |line: &[u8]| limits.hold(line, &context);
+        is_short && template.with_rendered(&context, values, holds).unwrap_or(false)
     })
 }
 

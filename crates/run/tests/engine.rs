@@ -247,7 +247,7 @@ impl Given<'_> {
         let options = input::InputOptions::default();
         let input = input::open(sources, &options, Box::new(io::empty())).expect("input");
         let packer = Packer::new(input, input::RecordPacking::default());
-        JobSource::here(packer, Box::new(|_: &[Record]| true))
+        JobSource::here(packer, Box::new(|_, _: &[Record]| true))
     }
 
     /// Runs it.

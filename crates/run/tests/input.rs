@@ -135,7 +135,7 @@ fn ours(arguments: &[Bytes], input: &[u8]) -> Bytes {
     loop {
         seq += 1;
         let values = Values::Quoted(Shell::Bourne);
-        let fits = |records: &[Record]| {
+        let fits = |seq, records: &[Record]| {
             let context = context(seq, asked.packing, records);
             measure.length(&context, records).is_ok_and(|length| length < asked.limit)
         };
@@ -344,7 +344,7 @@ fn measure_a_million_lines() {
         let packing = run::input::RecordPacking { records_max, spread: None, exact: false };
         let mut packer = Packer::new(input, packing);
         let mut seen = 0;
-        let fits = |records: &[Record]| {
+        let fits = |_, records: &[Record]| {
             records_max < u64::MAX
                 || records.iter().map(|record| record.values[0].len() + 1).sum::<usize>() < 131_072
         };

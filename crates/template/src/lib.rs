@@ -309,15 +309,25 @@ impl Template {
         Ok(flow)
     }
 
-    /// The length of the command line in bytes, for `-X` and `-m`.
+    /// The length of the command line in bytes.
     pub fn rendered_len(
         &self,
         context: &Context<'_>,
         values: Values,
     ) -> Result<usize, RenderError> {
+        self.with_rendered(context, values, <[u8]>::len)
+    }
+
+    /// What `look` finds in the command line.
+    pub fn with_rendered<T>(
+        &self,
+        context: &Context<'_>,
+        values: Values,
+        look: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, RenderError> {
         render::with_measured(|line| {
             self.render(context, values, line)?;
-            Ok(line.len())
+            Ok(look(line))
         })
     }
 

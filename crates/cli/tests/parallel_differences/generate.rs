@@ -6,12 +6,14 @@
 
 mod input;
 mod output;
+mod packing;
 mod pipe;
 mod schedule;
 mod template;
 
 pub(super) use input::FILES;
 use input::file;
+pub(super) use packing::packed;
 use testkit::Random;
 
 /// A command line, and what it reads.
@@ -19,6 +21,8 @@ use testkit::Random;
 pub(super) struct Case {
     pub(super) words: Vec<String>,
     pub(super) stdin: String,
+    /// Jobs may hold other numbers of values: only the words of the output are compared.
+    pub(super) by_words: bool,
 }
 
 /// What a line is built of.
@@ -89,7 +93,7 @@ pub(super) fn case(seed: u64) -> Case {
 
 fn of_words(words: &[&str]) -> Case {
     let words = words.iter().map(|word| (*word).to_owned()).collect();
-    Case { words, stdin: String::new() }
+    Case { words, ..Case::default() }
 }
 
 /// Something that cannot be done.
@@ -137,6 +141,6 @@ impl Line<'_> {
         words.append(&mut self.options);
         words.append(&mut self.command);
         words.append(&mut self.sources);
-        Case { words, stdin: self.stdin }
+        Case { words, stdin: self.stdin, ..Case::default() }
     }
 }

@@ -17,8 +17,8 @@ use super::tee::Tee;
 use crate::input::{InputError, Packer};
 use template::Record;
 
-/// Whether a command with these records is within the limits.
-pub type Fits = Box<dyn FnMut(&[Record]) -> bool + Send>;
+/// Whether the command of the job with this number and these records is within the limits.
+pub type Fits = Box<dyn FnMut(u64, &[Record]) -> bool + Send>;
 
 /// The input of the next job.
 #[derive(Debug)]

@@ -190,10 +190,10 @@ impl<W: OperatingSystem> Engine<'_, W> {
         let words = remote_job.words(&remote.connection, ssh);
         let is_shell = words.first().is_some_and(|word| word == b"sh");
         launch.program = Arc::clone(if is_shell { &remote.shell } else { &reached.program });
-        let (seq, limit) = (job.seq, COMMAND_BYTES_MAX);
+        let (seq, limit) = (job.seq, ARGUMENT_BYTES_MAX);
         launch.arguments.set(|list| {
             for word in &words {
-                if word.len() >= limit {
+                if word.len() > limit {
                     return Err(EngineError::TooLong { seq, bytes: word.len(), limit });
                 }
                 spawn::push_word(list, word);

@@ -187,8 +187,8 @@ impl<W: OperatingSystem> Engine<'_, W> {
         let mut command = std::mem::take(&mut job.command);
         let flow = self.render_text(job, &mut command)?;
         job.command = command;
-        let (bytes, limit) = (job.command.len(), COMMAND_BYTES_MAX);
-        if bytes >= limit && !matches!(self.options.start_method, StartMethod::Not) {
+        let (bytes, limit) = (job.command.len(), ARGUMENT_BYTES_MAX);
+        if bytes > limit && !matches!(self.options.start_method, StartMethod::Not) {
             return Err(EngineError::TooLong { seq: job.seq, bytes, limit });
         }
         Ok(flow)

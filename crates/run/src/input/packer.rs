@@ -35,10 +35,12 @@ pub struct Packer {
     taken: Vec<Record>,
     /// How many of `taken` are known to fit.
     fitting: usize,
+    /// The number of the job that is being packed, from 1.
+    seq: u64,
     /// How many records to try first: as many as the previous job had.
     guess: u64,
     /// Once the last records are distributed: how many a job gets.
-    share: Option<usize>,
+    share: Option<u64>,
     /// The error that ended the input, returned after all records before it.
     broken: Option<InputError>,
     ended: bool,
@@ -56,6 +58,7 @@ impl Packer {
             waiting: VecDeque::new(),
             taken: Vec::new(),
             fitting: 0,
+            seq: 1,
             guess: GUESS_FIRST,
             share: None,
             broken: None,
@@ -82,13 +85,13 @@ impl Packer {
         Ok(self.waiting.len() as u64)
     }
 
-    /// The records of the next job, or `None` at the end.  `fits` decides whether a command with
-    /// these records is within the limits; with many records it is called about ten times for a
-    /// job, not for each record.  After a temporary error (`WouldBlock` of a stream) it may be
-    /// called again.
+    /// The records of the next job, or `None` at the end.  `fits` decides whether the command of
+    /// the job with this number and these records is within the limits; with many records it is
+    /// called about ten times for a job, not for each record.  After a temporary error
+    /// (`WouldBlock` of a stream) it may be called again.
     pub fn next(
         &mut self,
-        mut fits: impl FnMut(&[Record]) -> bool,
+        mut fits: impl FnMut(u64, &[Record]) -> bool,
     ) -> Result<Option<Vec<Record>>, InputError> {
         if self.packing.records_max == 0 {
             return match self.read()? {
@@ -96,26 +99,32 @@ impl Packer {
                 None => self.broken.take().map_or(Ok(None), Err),
             };
         }
+        let seq = self.seq;
+        let mut fits = |records: &[Record]| fits(seq, records);
         if self.share.is_none() {
-            self.fill(&mut fits)?;
+            self.fill(self.packing.records_max, &mut fits)?;
             self.spread()?;
         }
         if let Some(share) = self.share {
-            let count = share.min(self.waiting.len());
-            self.taken.extend(self.waiting.drain(..count));
+            // A later job may hold fewer: its number may have more digits.
+            self.fill(share, &mut fits)?;
         }
         self.fitting = 0;
         if self.taken.is_empty() {
             return self.broken.take().map_or(Ok(None), Err);
         }
+        self.seq += 1;
         self.guess = self.taken.len() as u64;
         Ok(Some(mem::take(&mut self.taken)))
     }
 
-    /// Takes as many records as fit: increases the number until there are too many, then finds the
-    /// limit by binary search.
-    fn fill(&mut self, fits: &mut impl FnMut(&[Record]) -> bool) -> Result<(), InputError> {
-        let most = self.packing.records_max;
+    /// Takes as many records as fit, at most `most`: increases the number until there are too many,
+    /// then finds the limit by binary search.
+    fn fill(
+        &mut self,
+        most: u64,
+        fits: &mut impl FnMut(&[Record]) -> bool,
+    ) -> Result<(), InputError> {
         let mut target = self.guess.min(most);
         let mut step = target / 16 + 1;
         loop {
@@ -152,7 +161,7 @@ impl Packer {
             let values = self.waiting.pop_front().unwrap_or_default().values;
             return Err(InputError::DoesNotFit { argument: shown(&values.join(&b' ')) });
         }
-        if self.packing.exact && most < u64::MAX {
+        if self.packing.exact && self.share.is_none() && most < u64::MAX {
             return Err(InputError::TooManyForOne { wanted: most });
         }
         Ok(())
@@ -165,8 +174,10 @@ impl Packer {
             self.waiting.push_front(next);
             return Ok(());
         }
-        self.share = Some(self.taken.len().div_ceil(slots.max(1) as usize).max(1));
+        let share = self.taken.len().div_ceil(slots.max(1) as usize).max(1);
+        self.share = Some(share as u64);
         self.waiting.extend(self.taken.drain(..));
+        self.fitting = 0;
         Ok(())
     }
 
@@ -207,7 +218,7 @@ mod tests {
             records.iter().flat_map(|record| &record.values).map(|value| value.len() + 1).sum()
         };
         let mut jobs = Vec::new();
-        while let Some(records) = packer.next(|records| length(records) <= limit)? {
+        while let Some(records) = packer.next(|_, records| length(records) <= limit)? {
             let values: Vec<_> = records.into_iter().flat_map(|record| record.values).collect();
             jobs.push(String::from_utf8(values.join(&b' ')).unwrap());
         }
@@ -264,9 +275,9 @@ mod tests {
     #[test]
     fn a_record_that_never_fits_is_an_error_after_those_before_it() {
         let mut packer = packer(&["1", "2", "toolong", "3"], filling(None));
-        let first = packer.next(|records| records.concat_len() < 5).unwrap().unwrap();
+        let first = packer.next(|_, records| records.concat_len() < 5).unwrap().unwrap();
         assert_eq!(first.len(), 2);
-        let error = packer.next(|records| records.concat_len() < 5).unwrap_err();
+        let error = packer.next(|_, records| records.concat_len() < 5).unwrap_err();
         assert!(error.to_string().contains("toolong"), "{error}");
     }
 

@@ -3,7 +3,7 @@
 use crate::engine::job_source::Fits;
 use crate::engine::{JobSource, Linux, Remote};
 use crate::input::Packer;
-use crate::packing::{self, LengthLimit};
+use crate::packing::{self, CommandLimits, LengthLimit, RemoteLength};
 use crate::schedule::ScheduleOptions;
 use crate::units;
 use template::Template;
@@ -11,7 +11,7 @@ use template::Template;
 use super::command::Command;
 use super::error::{SetupError, option};
 use super::input::Given;
-use super::output;
+use super::{jobs, output};
 use crate::hosts::Warnings;
 use crate::settings::RunSettings;
 
@@ -70,8 +70,8 @@ pub(super) fn job_source(
         }
         false => None,
     };
-    let limit = length_limit(command, settings, total)?;
-    let fits = packing::fits(command.template.clone(), command.packing, command.dialect, limit);
+    let limits = limits(command, settings, total, wanted)?;
+    let fits = packing::fits(command.template.clone(), command.packing, command.dialect, limits);
     Ok(match retried {
         Some(commands) => JobSource::Given(commands.into()),
         None if let Some(blocks) = &blocks => blocks.job_source(slots, os.waker())?,
@@ -83,6 +83,23 @@ pub(super) fn job_source(
         None if needs_total => read_all(packer, fits, os, wanted.warnings)?,
         None if reads_stdin && !is_regular_stdin() => JobSource::thread(packer, fits, os.waker())?,
         None => JobSource::here(packer, fits),
+    })
+}
+
+/// What limits a command line.
+fn limits(
+    command: &Command,
+    settings: &RunSettings,
+    total: Option<u64>,
+    wanted: &JobSourceNeeds<'_>,
+) -> Result<CommandLimits, SetupError> {
+    let directory = jobs::directory(settings, command)?;
+    let of_hosts = |remote| RemoteLength::of(remote, directory.as_ref());
+    Ok(CommandLimits {
+        chars: length_limit(command, settings, total)?,
+        slots: wanted.slots,
+        room: jobs::room(settings),
+        remote: wanted.remote.and_then(of_hosts),
     })
 }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::ffi::OsStrExt as _;
 
 use crate::engine::{EngineOptions, JobStdin, ShowCommand, StartMethod};
-use spawn::Environment;
+use spawn::{Environment, Room};
 use template::Template;
 
 use super::command::Command;
@@ -39,7 +39,7 @@ pub(super) fn engine_options(
         tag: output::tag(output, &command)?,
         filters: filters(&settings.input, &command)?,
         place: None,
-        directory: jobs.workdir.as_deref().map(|text| command.option(text)).transpose()?,
+        directory: directory(settings, &command)?,
         show,
         environment,
         own,
@@ -56,14 +56,35 @@ pub(super) fn engine_options(
     })
 }
 
+/// `--workdir`.
+pub(super) fn directory(
+    settings: &RunSettings,
+    command: &Command,
+) -> Result<Option<Template>, SetupError> {
+    settings.jobs.workdir.as_deref().map(|text| command.option(text)).transpose()
+}
+
+/// What the environment leaves for arguments.
+pub(super) fn room(settings: &RunSettings) -> Room {
+    let own = settings.jobs.process_slot_var.iter().map(String::len);
+    let own = own.chain(OWN_VARIABLES.map(str::len)).map(|name| name + OWN_VALUE_BYTES);
+    Room::beside(variables(&settings.user).map(|text| text.len()).chain(own))
+}
+
 /// The conditions of `--filter`.
 fn filters(input: &InputSettings, command: &Command) -> Result<Vec<Template>, SetupError> {
     input.filter.iter().map(|text| command.option(text)).collect()
 }
 
+/// The variables that differ by job, whatever the options are.
+const OWN_VARIABLES: [&str; 2] = ["PARALLEL_SEQ", "PARALLEL_JOBSLOT"];
+
+/// Bytes for the value of one and the `=` before it.
+const OWN_VALUE_BYTES: usize = 24;
+
 /// The environment, and how many of its variables differ by job.
 fn environment(settings: &RunSettings, is_named: bool) -> (Environment, usize) {
-    let mut own: Vec<String> = ["PARALLEL_SEQ", "PARALLEL_JOBSLOT"]
+    let mut own: Vec<String> = OWN_VARIABLES
         .into_iter()
         .map(str::to_owned)
         .chain(settings.jobs.process_slot_var.clone())
