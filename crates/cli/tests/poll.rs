@@ -231,7 +231,7 @@ fn interfaces_are_kept_from_run_to_run() {
     for wanted in [
         "--base: ",
         "a round of 3 targets",
-        "--snpo: \\lo:public@",
+        "--snpo: \\lo:127.0.0.1",
         "the name",
         "Descr lo 1",
         "--eval: b: ",

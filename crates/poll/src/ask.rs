@@ -81,7 +81,7 @@ impl MergingAsker {
             self.open.iter().flat_map(|open| open.config.iter().zip(&open.devices))
         {
             if let Some(asked) = asked.as_ref().filter(|asked| asked.has_interfaces()) {
-                self.cache.set(&device.text, asked.interfaces());
+                self.cache.set(&device.cache_name(), asked.interfaces());
             }
         }
     }
@@ -162,7 +162,7 @@ impl OpenSession {
         for device in &config.devices {
             let mut added = open.add(device).map_err(say_to(say)).ok();
             if let Some(asked) = &mut added {
-                asked.load_interfaces(cache, &device.text);
+                asked.load_interfaces(cache, &device.cache_name());
             }
             open.devices.push(added);
         }

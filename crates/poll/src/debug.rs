@@ -3,6 +3,7 @@
 
 use crate::config::Config;
 use crate::decimal::Decimal;
+use crate::problem::without_communities;
 use crate::reading::{QueryAnswer, Reading};
 use crate::round::{Asker, RoundReport};
 use crate::target::Query;
@@ -99,8 +100,10 @@ impl DebugTags {
             let [input, output] = reading.values.each_ref().map(value);
             let name = &target.name;
             if self.eval {
-                lines
-                    .push(format!("--eval: {name}: {} is {input} and {output}", target.definition));
+                lines.push(format!(
+                    "--eval: {name}: {} is {input} and {output}",
+                    without_communities(&target.definition)
+                ));
             }
             if self.log {
                 lines.push(format!("--log: {name} {}:{input}:{output}", reading.time_s));

@@ -37,8 +37,16 @@ pub struct Device {
     pub is_ipv4_only: bool,
     /// What `SnmpOptions` says for it.
     pub options: SnmpOptions,
-    /// `community@host:options` as written, for messages and for the interface cache.
+    /// `host:options` as written, for messages: a community has no place in them.
     pub text: String,
+}
+
+impl Device {
+    /// `community@host:options` as written, for the interface cache.
+    #[must_use]
+    pub fn cache_name(&self) -> String {
+        format!("{}@{}", self.community, self.text)
+    }
 }
 
 /// `SnmpOptions:` and `SnmpOptions[…]:`, typed.

@@ -196,7 +196,7 @@ pub fn index(request: &IndexRequest, configs: &[(String, Config)]) -> Result<Str
     let mut writer = IndexWriter { request, global: &config.global, out: String::new() };
     writer.head();
     if request.is_per_host {
-        let host = first.host.as_deref().unwrap_or_default();
+        let host = html_attribute(first.host.as_deref().unwrap_or_default());
         let row = writer.host_row(first.host.as_deref());
         writer.out.push_str(&format!("<a NAME=\"{host}\"></a>{row}"));
     }
@@ -227,7 +227,7 @@ impl IndexWriter<'_> {
 
     fn host_row(&self, host: Option<&str>) -> String {
         let [on, off] = self.heading();
-        match host {
+        match host.map(html_attribute) {
             Some(host) => format!("<tr><td>{on}Interfaces of {host} {off}</td></tr>"),
             None => format!("<tr><td>{on}Special Items{off}</td></tr>"),
         }

@@ -78,3 +78,59 @@ impl Problems {
         self.list.iter().any(|problem| problem.is_error)
     }
 }
+
+/// A definition, or a word of one, for a message: each `community@` is left out of its
+/// `community@host`.
+pub(crate) fn without_communities(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    // Where the word begins in `out`, and where its community may begin.
+    let (mut word, mut community) = (0, None);
+    let mut is_escaped = false;
+    for character in text.chars() {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '@' => {
+                out.truncate(community.unwrap_or(word));
+                continue;
+            }
+            ':' if community.is_none() => community = Some(out.len() + 1),
+            c if c.is_whitespace() => (word, community) = (out.len() + 1, None),
+            _ => {}
+        }
+        out.push(character);
+    }
+    out
+}
+
+/// What was found wrong in a definition, without the words that are of its communities only.
+pub(crate) fn without_secrets(what: &str, definition: &str) -> String {
+    let shown = without_communities(definition);
+    let parts = what.split('`').enumerate();
+    let parts = parts.map(|(number, part)| match number % 2 == 0 || shown.contains(part) {
+        true => part,
+        false => "…",
+    });
+    parts.collect::<Vec<_>>().join("`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn communities_are_left_out() {
+        for (text, expected) in [
+            ("2:public@router:161::::2", "2:router:161::::2"),
+            ("#eth0\\:1\\@x:p:q\\@r@[::1]", "#eth0\\:1\\@x:[::1]"),
+            ("1.3&1.4:a\\ b@host + 2:c@host", "1.3&1.4:host + 2:host"),
+            ("public@router", "router"),
+            ("1:a@b+2:c@d", "1:d"),
+            ("`echo 1`", "`echo 1`"),
+        ] {
+            assert_eq!(without_communities(text), expected);
+        }
+        let what = "`secret` after `2` is no operator";
+        assert_eq!(without_secrets(what, "2:secret@h st"), "`…` after `2` is no operator");
+    }
+}

@@ -9,6 +9,7 @@ mod beside_mrtg;
 mod bulk;
 mod common;
 mod hostile;
+mod hostile_texts;
 mod index;
 mod log_file;
 mod make;

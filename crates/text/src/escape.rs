@@ -94,6 +94,41 @@ pub fn escape_message(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// What stands in [`file_line`] for what a file must not have.
+pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
+
+/// A stranger's text as one line of a file that programs and people read: a configuration, a page, a
+/// script.  Each control character of ASCII becomes a space, and those at the end go away.  What
+/// could begin a command (a backtick), end a line for some readers or change the writing direction
+/// becomes [`REPLACEMENT`], and so does what follows after `characters_max`.
+///
+/// Whether such a text is still the stranger's own: see [`is_whole`].
+#[must_use]
+pub fn file_line(text: &str, characters_max: usize) -> String {
+    let is_unsafe = |c: char| {
+        c == '`' || c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let text = text.trim_end_matches(|c| c <= ' ');
+    let mut rest = text.chars();
+    let mut line: String = rest
+        .by_ref()
+        .take(characters_max)
+        .map(|c| match c {
+            '\0'..='\x1f' => ' ',
+            c if is_unsafe(c) => REPLACEMENT,
+            c => c,
+        })
+        .collect();
+    line.extend(rest.next().map(|_| REPLACEMENT));
+    line
+}
+
+/// Whether nothing was replaced in a [`file_line`]: it differs from its source by spaces only.
+#[must_use]
+pub fn is_whole(line: &str) -> bool {
+    !line.contains(REPLACEMENT)
+}
+
 /// Appends a field of CSV (RFC 4180): in quotation marks if it needs them.
 pub fn push_csv_field(out: &mut Vec<u8>, field: &[u8]) {
     if !field.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
@@ -133,6 +168,24 @@ mod tests {
             out.push(b';');
         }
         assert_eq!(out, b"a b;\"a,b\";\"a\"\"b\";\"a\nb\";\"a\rb\";;");
+    }
+
+    #[test]
+    fn a_strangers_text_is_one_line() {
+        for (text, expected) in [
+            ("Gi0/1 \"up\" <b>\\", "Gi0/1 \"up\" <b>\\"),
+            ("a\nTarget[x]: 1\r\n\0", "a Target[x]: 1"),
+            (
+                "a`id`\u{85}\u{2028}\u{202e}b\x7f",
+                "a\u{fffd}id\u{fffd}\u{fffd}\u{fffd}\u{fffd}b\u{fffd}",
+            ),
+            ("größe", "größe"),
+        ] {
+            assert_eq!(file_line(text, 100), expected);
+        }
+        assert_eq!(file_line("0123456789", 10), "0123456789");
+        assert_eq!(file_line("0123456789a", 10), "0123456789\u{fffd}");
+        assert!(is_whole(&file_line("a\tb", 10)) && !is_whole(&file_line("a`b", 10)));
     }
 
     #[test]

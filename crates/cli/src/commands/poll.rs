@@ -64,6 +64,8 @@ impl Polled {
             interfaces
                 .text()
                 .lines()
+                // Before the first `@` is the community.
+                .map(|line| line.split_once('@').map_or(line, |(_, rest)| rest))
                 .for_each(|line| say(format!("--coca: {}", line.replace('\t', " "))));
         }
         if let Err(error) = self.interfaces.keep(interfaces) {
@@ -113,18 +115,42 @@ fn command_line(name: &str) -> String {
     line.replace(['\n', '\r'], " ")
 }
 
+/// Who may read a file that is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Readers {
+    /// As the umask says.
+    All,
+    /// Its owner alone: it has communities or passwords in it.
+    Owner,
+}
+
 /// Writes a text that was made to a file, or to standard output.
-fn write_text(path: Option<&Path>, text: &str) -> anyhow::Result<()> {
+fn write_text(path: Option<&Path>, text: &str, readers: Readers) -> anyhow::Result<()> {
     use std::io::Write as _;
     match path {
-        Some(path) => {
-            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
-        }
+        Some(path) => write_file(path, text.as_bytes(), readers)
+            .with_context(|| format!("cannot write {}", path.display())),
         None => {
             let written = std::io::stdout().write_all(text.as_bytes());
             written.context("cannot write standard output")
         }
     }
+}
+
+fn write_file(path: &Path, bytes: &[u8], readers: Readers) -> std::io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    if readers == Readers::Owner {
+        options.mode(0o600);
+    }
+    let mut file = options.open(path)?;
+    // One that was there before keeps its mode otherwise; a terminal or a pipe keeps it.
+    if readers == Readers::Owner && file.metadata()?.is_file() {
+        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    }
+    file.write_all(bytes)
 }
 
 /// Seconds since 1970.

@@ -132,9 +132,10 @@ impl InterfaceCacheFile {
         }
         let mut temporary = self.path.clone().into_os_string();
         temporary.push(".tmp");
-        let mut options = OpenOptions::new();
+        // One that an earlier run left may be another user's, or a link.
+        let _ = std::fs::remove_file(&temporary);
         let mut file =
-            options.write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
         file.write_all(text.as_bytes())?;
         std::fs::rename(&temporary, &self.path)?;
         self.text = text;

@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::problem::{ConfigLine, Problems};
+use crate::problem::{ConfigLine, Problems, without_communities};
 
 use super::rules;
 use super::text::Line;
@@ -244,7 +244,9 @@ impl<'t> Assigner<'t, '_> {
             }
             None => {
                 self.current = None;
-                let shown: String = text.chars().take(100).collect();
+                // A device, and what options have, may be secrets.
+                let shown = text.split("=>").next().unwrap_or_default();
+                let shown: String = without_communities(shown).chars().take(100).collect();
                 let what =
                     format!("`{shown}` is neither `Keyword: value` nor `Keyword[target]: value`");
                 self.problems.error(Some(&line.at), what);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::conversion::Conversions;
 use crate::device::{Device, SnmpOptions, SnmpVersion};
 use crate::options::{CloneFolder, LegendColour, RowCounts, StampPosition, TargetOptions};
-use crate::problem::{ConfigLine, Problems};
+use crate::problem::{ConfigLine, Problems, without_communities, without_secrets};
 use crate::target::grammar::{self, Asked, DeviceText, GrammarRules};
 use crate::target::{
     Arithmetic, ExpressionError, InterfaceSelector, ObjectMethod, ObjectNames, PollTarget, Query,
@@ -346,11 +346,13 @@ impl Builder<'_> {
             }
             Err(ExpressionError::Unsupported(what)) => {
                 let shown = shown();
+                let what = without_secrets(&what, &definition.expression);
                 let what = format!("{shown}: {what} cannot be used in a target: see docs/poll.md");
                 self.problems.error(at, what);
                 (None, None)
             }
             Err(ExpressionError::Malformed(what)) => {
+                let what = without_secrets(&what, &definition.expression);
                 self.problems.warning(at, format!("{} is always unknown: {what}", shown()));
                 (None, None)
             }
@@ -365,6 +367,7 @@ impl Builder<'_> {
         is_ipv4_only: bool,
         at: Option<&ConfigLine>,
     ) -> Query {
+        let text = without_communities(text);
         let (variables, device, conversion) = match asked {
             Asked::Command(command) => return Query::Program { command },
             Asked::Objects { variables, device, conversion } => (*variables, device, conversion),
@@ -387,7 +390,7 @@ impl Builder<'_> {
         }
         let device = self.device(device, snmp_options, is_ipv4_only, at);
         let variables = self.shared(variables);
-        Query::Snmp(Arc::new(SnmpQuery { device, variables, conversion, text: text.to_owned() }))
+        Query::Snmp(Arc::new(SnmpQuery { device, variables, conversion, text }))
     }
 
     /// Two objects, in the memory that other queries for the same have them in.
@@ -463,7 +466,8 @@ impl Builder<'_> {
         let own = place.as_deref().map(device_text).and_then(|parsed| match parsed {
             Some(device) => Some(self.device(device, snmp_options, is_ipv4_only, at.as_ref())),
             None => {
-                let what = format!("{shown}: `{text}` names no community@host");
+                let what =
+                    format!("{shown}: `{}` names no community@host", without_communities(&text));
                 self.problems.warning(at.as_ref(), what);
                 None
             }
@@ -485,7 +489,9 @@ impl Builder<'_> {
         let system = self.names.id("sysName").unwrap_or_default();
         let ids =
             if key == "routeruptime" { [id.clone(), system] } else { [id.clone(), id.clone()] };
-        let query = asked.map(|device| self.texts(device, ids, format!("{shown}: {text}")));
+        let query = asked.map(|device| {
+            self.texts(device, ids, format!("{shown}: {}", without_communities(&text)))
+        });
         let object = (!object.is_empty()).then(|| object.to_owned());
         let id = object.is_some().then_some(id);
         Some(RouterObject { object, id, device: own, query })
@@ -556,7 +562,7 @@ fn device(text: &DeviceText, snmp_options: &Arc<SnmpOptions>, is_ipv4_only: bool
         },
         is_ipv4_only,
         options: SnmpOptions::clone(snmp_options),
-        text: format!("{}@{}{}", text.community, text.host, text.options),
+        text: format!("{}{}", text.host, text.options),
     }
 }
 

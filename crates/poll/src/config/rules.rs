@@ -211,7 +211,8 @@ fn fault(rule: Rule, value: &str) -> Option<String> {
     match rule {
         Rule::SnmpOptions => perl::hash::parse(value)
             .err()
-            .map(|error| format!("{error}: the format is `name => number, name => 'text', …`")),
+            // What is wrong may be a password: it is not shown.
+            .map(|_| "the format is `name => number, name => 'text', …`".to_owned()),
         _ if is_right(rule, value) => None,
         _ => Some(wanted(rule, value)),
     }

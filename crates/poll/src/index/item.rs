@@ -1,6 +1,7 @@
 //! One cell of the table: heading and picture of a target.
 
 use regex::RegexBuilder;
+use text::escape::{html_attribute, html_text};
 
 use super::{Entry, IndexError, IndexRequest, IndexSection, capital};
 use crate::config::{Global, LogFormat};
@@ -53,14 +54,15 @@ impl Cell<'_> {
     fn page(&self) -> String {
         let target = self.entry.target;
         let folder = clean(&format!("{}{}", self.entry.prefix, target.directory));
-        format!("{folder}{}.{}", target.name, target.extension)
+        html_attribute(&format!("{folder}{}.{}", target.name, target.extension))
     }
 
     /// The address of a program that draws a round-robin database.
     fn viewer(&self) -> String {
         let viewer = &self.request.viewer;
         let sign = if viewer.contains('?') { "&amp;" } else { "?" };
-        format!("{viewer}{sign}log={}&amp;cfg={}", self.entry.target.name, self.entry.file)
+        let [name, file] = [&self.entry.target.name, self.entry.file].map(html_attribute);
+        format!("{viewer}{sign}log={name}&amp;cfg={file}")
     }
 
     /// Without a picture.
@@ -90,7 +92,7 @@ impl Cell<'_> {
 
     fn picture(&self, period: &str) -> String {
         let (target, request) = (self.entry.target, self.request);
-        let (name, border) = (&target.name, u8::from(!request.is_compact));
+        let (name, border) = (html_attribute(&target.name), u8::from(!request.is_compact));
         if self.global.log_format == LogFormat::Rrdtool {
             let viewer = self.viewer();
             return format!(
@@ -101,7 +103,7 @@ impl Cell<'_> {
         let up = "../".repeat(target.directory.matches('/').count());
         let (prefix, folder, link) =
             (&self.entry.prefix, &target.directory, &self.global.image_link);
-        let image = clean(&format!("{prefix}{folder}{up}{link}{folder}"));
+        let image = html_attribute(&clean(&format!("{prefix}{folder}{up}{link}{folder}")));
         let mut out = format!(
             "<A HREF=\"{}\"><IMG BORDER={border} ALT=\"{name} Traffic Graph\" \
              SRC=\"{image}{name}-{period}.png\"",
@@ -131,11 +133,12 @@ fn section(request: &IndexRequest, entry: &Entry<'_>) -> Result<String, IndexErr
             found(r"<h1[^>+]*>(.+?)</h1", top).ok_or_else(|| IndexError::NoHeading(name.clone()))?
         }
         IndexSection::Title => target.title.clone(),
-        IndexSection::Name => name.clone(),
+        IndexSection::Name => html_text(name),
         IndexSection::Description => {
             let own = target.set_env.iter().find(|(key, _)| key == "MRTG_INT_DESCR");
             let own = own.map(|(_, value)| value.clone()).filter(|value| !value.is_empty());
-            let section = own.unwrap_or_else(|| format!("No Description for {name}"));
+            // A variable of programs is no HTML, as all that is of pages is.
+            let section = html_text(&own.unwrap_or_else(|| format!("No Description for {name}")));
             let pattern = format!(
                 r"<td>Description:</td>\s*<td>{}\s*([^< ][^<]+?)</td>",
                 regex::escape(&section)
@@ -143,15 +146,15 @@ fn section(request: &IndexRequest, entry: &Entry<'_>) -> Result<String, IndexErr
             found(&pattern, top).unwrap_or(section)
         }
         IndexSection::PortName => found(r"<td>Port Name:</td>\s*<td>(.*?)</td>", top)
-            .unwrap_or_else(|| format!("No Portname for {name}")),
+            .unwrap_or_else(|| html_text(&format!("No Portname for {name}"))),
         IndexSection::InterfaceName => found(r"<td>ifname:</td>\s*<td>(.*?)</td>", top)
-            .unwrap_or_else(|| format!("No Portname for {name}")),
+            .unwrap_or_else(|| html_text(&format!("No Portname for {name}"))),
     };
     if let Some(host) = &entry.host {
         let pattern = format!(r"\b{}\b", regex::escape(host));
         let is_named = RegexBuilder::new(&pattern).case_insensitive(true).build();
         if !is_named.is_ok_and(|pattern| pattern.is_match(&section)) {
-            section = format!("{}: {section}", capital(host));
+            section = format!("{}: {section}", html_text(&capital(host)));
         }
     }
     Ok(section)

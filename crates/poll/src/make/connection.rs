@@ -13,7 +13,7 @@ impl DeviceRequest {
     /// # Errors
     /// If there is no address, a port or wait is no number, or the user cannot be.
     pub fn settings(&self, has_ipv6: bool) -> Result<DeviceSettings, MakeError> {
-        let silent = |reason: String| MakeError::Silent { device: self.text.clone(), reason };
+        let silent = |reason: String| self.silent(reason);
         let number = |place: usize, usual: f64| match self.snmp_option(place) {
             None => Ok(usual),
             Some(text) => text
@@ -44,7 +44,7 @@ impl DeviceRequest {
             Some("3") => return self.user().map(Security::User),
             Some(other) => {
                 let reason = format!("there is no version {other} of SNMP");
-                return Err(MakeError::Silent { device: self.text.clone(), reason });
+                return Err(self.silent(reason));
             }
         };
         Ok(Security::Community { version, community: self.community.clone().into_bytes() })

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 
 use super::MakeError;
 use super::request::DeviceRequest;
+use text::escape::file_line;
 
 /// Reads one device.
 pub trait AgentReader {
@@ -34,15 +35,47 @@ pub enum AgentValue {
     Address(Ipv4Addr),
 }
 
+/// Characters of a device's text.  The standard allows 255, and some devices have twice as many in
+/// `sysDescr`.
+const TEXT_CHARACTERS_MAX: usize = 1_000;
+/// Bytes of an Ethernet address; those of InfiniBand have 20.
+const ETHERNET_BYTES_MAX: usize = 32;
+
+/// A text of a device or of a name server as one line.  All of them that go into a configuration go
+/// through here, as it may have commands in it.
+fn clean(text: &str) -> String {
+    file_line(text, TEXT_CHARACTERS_MAX)
+}
+
+/// The lines of a device's text.
+fn clean_lines(text: &str) -> Vec<String> {
+    // A text that is cut is cut once.
+    let lines = text.split(['\n', '\r']).filter(|line| !line.is_empty());
+    let mut left = TEXT_CHARACTERS_MAX;
+    let mut out = Vec::new();
+    for line in lines.take(TEXT_CHARACTERS_MAX) {
+        if left == 0 {
+            break;
+        }
+        let line = file_line(line, left);
+        left = left.saturating_sub(line.chars().count());
+        out.push(line);
+    }
+    out
+}
+
+/// A name of a device: what has a meaning in HTML, in a shell or in a path has no place in it.
+fn clean_name(text: &str) -> String {
+    let is_special = |c: char| matches!(c, '<' | '>' | '&' | '"' | '\'' | '$' | ';' | '|' | '\\');
+    clean(text).replace(is_special, "_")
+}
+
 impl AgentValue {
-    /// Writes the value as text, without spaces and zeroes at its end.
+    /// Writes the value as one line of text, without spaces and zeroes at its end.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
-            AgentValue::Bytes(bytes) => {
-                let text = String::from_utf8_lossy(bytes).into_owned();
-                text.trim_end_matches(|character| character <= ' ').to_owned()
-            }
+            AgentValue::Bytes(bytes) => clean(&String::from_utf8_lossy(bytes)),
             AgentValue::Number(number) => number.to_string(),
             AgentValue::Identifier(text) => text.clone(),
             AgentValue::Address(address) => address.to_string(),
@@ -94,8 +127,10 @@ pub struct MadeInterface {
 /// A device.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MadeDevice {
-    /// `sysDescr`.
+    /// `sysDescr`, in one line.
     pub description: String,
+    /// The lines of `sysDescr`.
+    pub description_lines: Vec<String>,
     /// `sysObjectID`.
     pub object_id: String,
     /// `sysContact`.
@@ -186,7 +221,7 @@ pub fn facts(
     request: &DeviceRequest,
     name_of: &dyn Fn(Ipv4Addr) -> Option<String>,
 ) -> Result<MadeDevice, MakeError> {
-    let silent = |reason: String| MakeError::Silent { device: request.text.clone(), reason };
+    let silent = |reason: String| request.silent(reason);
     let mut device = system(agent).map_err(silent)?;
     if request.rules.is_without_interfaces {
         return Ok(device);
@@ -199,7 +234,8 @@ pub fn facts(
     reader.counters(request.has_version_2());
     if !request.rules.is_without_names {
         for interface in device.interfaces.values_mut() {
-            interface.address_name = interface.address.and_then(name_of);
+            let name = interface.address.and_then(name_of);
+            interface.address_name = name.map(|name| clean_name(&name));
         }
     }
     Ok(device)
@@ -220,10 +256,14 @@ fn system(agent: &mut dyn AgentReader) -> Result<MadeDevice, String> {
             [6, 0] => &mut device.location,
             _ => continue,
         };
-        *field = match value {
-            AgentValue::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            other => other.text(),
-        };
+        *field = value.text();
+        match (&rest[..], &value) {
+            ([5, 0], _) => device.name = clean_name(&device.name),
+            ([1, 0], AgentValue::Bytes(bytes)) => {
+                device.description_lines = clean_lines(&String::from_utf8_lossy(bytes));
+            }
+            _ => {}
+        }
     }
     let known = MAKERS.iter().find(|(part, _)| device.object_id.contains(part));
     device.maker = match known {
@@ -267,7 +307,7 @@ impl Reader<'_> {
         ];
         for (below, set) in keys {
             let texts = self.walk(&below).into_iter().filter_map(|(rest, value)| match rest[..] {
-                [index] => Some((value.text().replace(|c| c <= ' ', " "), index)),
+                [index] => Some((value.text(), index)),
                 _ => None,
             });
             self.set_unique(texts.collect(), set);
@@ -282,7 +322,7 @@ impl Reader<'_> {
         }
         let ethernet = self.walk(&column(&IF_ENTRY, 6));
         let texts = ethernet.into_iter().filter_map(|(rest, value)| match (&rest[..], value) {
-            (&[index], AgentValue::Bytes(bytes)) => {
+            (&[index], AgentValue::Bytes(bytes)) if bytes.len() <= ETHERNET_BYTES_MAX => {
                 let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
                 Some((digits.join("-"), index))
             }

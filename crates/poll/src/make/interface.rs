@@ -1,10 +1,16 @@
 //! An interface as the target of a configuration: its names, its lines, and why it makes no sense.
 
+use std::collections::HashSet;
+
 use super::MakeError;
 use super::facts::{MadeDevice, MadeInterface};
 use super::request::DeviceRequest;
 use super::{html_escape, interface_type};
+use text::escape::is_whole;
+
 use crate::script::{Scope, ScriptValue};
+use crate::target::grammar::{self, Asked, FoundQuery, GrammarRules, query_of};
+use crate::target::{InterfaceSelector, ObjectNames};
 
 /// Types of interfaces, by the words that filters use.
 const TYPES: [(&str, &[u32]); 7] = [
@@ -39,6 +45,8 @@ pub(super) struct InterfaceWriter<'a> {
     pub(super) is_ipv4_only: bool,
     /// Variables of the host.
     pub(super) scope: Scope,
+    /// Names of the device's targets so far, in lower case.
+    pub(super) taken: &'a mut HashSet<String>,
 }
 
 /// How a target and its page name an interface.
@@ -176,11 +184,16 @@ impl InterfaceWriter<'_> {
         format!("{} {alias} {cisco}", self.description())
     }
 
-    fn names(&self, problems: &mut Vec<String>, is_good: &mut bool) -> Result<Names, MakeError> {
+    fn names(
+        &mut self,
+        problems: &mut Vec<String>,
+        is_good: &mut bool,
+    ) -> Result<Names, MakeError> {
         let one = &self.interface;
         let address = one.address.map(|address| address.to_string());
         let by = |sign: &str, text: Option<&str>| {
-            text.filter(|text| is_true(text)).map(|text| format!("{sign}{text}"))
+            let text = text.filter(|text| is_true(text)).map(|text| format!("{sign}{text}"));
+            text.filter(|reference| is_found_by(reference))
         };
         let index = self.index.to_string();
         let reference = match &self.request.rules.interface_reference {
@@ -208,7 +221,12 @@ impl InterfaceWriter<'_> {
                 })
             }
         };
-        let target = format!("{}_{}", self.request.full_name(), trimmed(&reference));
+        let mut target = format!("{}_{}", self.request.full_name(), trimmed(&reference));
+        if !self.taken.insert(target.to_ascii_lowercase()) {
+            // Two texts that differ in signs only.
+            target = format!("{target}_{index}");
+            self.taken.insert(target.to_ascii_lowercase());
+        }
         let port = one.name.as_deref().filter(|name| is_true(name)).unwrap_or("Unknown");
         let port = self.device.port_names.get(&port.replace('/', ".")).cloned();
         let mut names = Names {
@@ -262,13 +280,7 @@ impl InterfaceWriter<'_> {
     /// Lines by the names that templates know them by; empty ones are left out.
     fn directives(&self, names: &Names) -> Vec<(&'static str, String)> {
         let (target, request) = (&names.target, self.request);
-        let mut reference = String::new();
-        for character in names.reference.chars() {
-            if matches!(character, '&' | ' ' | ':') {
-                reference.push('\\');
-            }
-            reference.push(character);
-        }
+        let reference = escaped(&names.reference);
         let mut first = format!("Target[{target}]: {reference}:{}", request.connection());
         if request.snmp_option(4) == Some("3") {
             let options = request.security.iter().map(|(key, value)| format!("{key}=>'{value}'"));
@@ -285,7 +297,7 @@ impl InterfaceWriter<'_> {
             "{}{} -- {}",
             html_escape(names.prefix),
             html_escape(&names.title),
-            self.device.name
+            html_escape(&self.device.name)
         );
         let folder = format!("Directory[{target}]: {}", self.folder);
         vec![
@@ -312,7 +324,10 @@ impl InterfaceWriter<'_> {
         };
         let name = self.interface.address_name.as_deref().filter(|name| is_true(name));
         let mut rows = vec![
-            ("System", format!("{} in {}", device.name, html_escape(&device.location))),
+            (
+                "System",
+                format!("{} in {}", html_escape(&device.name), html_escape(&device.location)),
+            ),
             ("Maintainer", html_escape(&device.contact)),
             ("Description", html_escape(&self.full_description())),
             (
@@ -328,10 +343,13 @@ impl InterfaceWriter<'_> {
             [&names.port, &names.nortel_port]
                 .into_iter()
                 .flatten()
-                .map(|port| ("Port Name", port.clone())),
+                .map(|port| ("Port Name", html_escape(port))),
         );
         rows.push(("Max Speed", self.speed_text()));
-        rows.push(("Ip", format!("{} ({})", self.address(), name.unwrap_or("No DNS name"))));
+        rows.push((
+            "Ip",
+            format!("{} ({})", self.address(), html_escape(name.unwrap_or("No DNS name"))),
+        ));
         let mut text = format!(
             "PageTop[{}]: <h1>{title}</h1>\n\t\t<div id=\"sysdetails\">\n\t\t\t<table>",
             names.target
@@ -462,11 +480,62 @@ impl Lines {
     }
 }
 
-/// A reference without its signs, for the name of a target.
+/// A reference as it is written in a target.
+fn escaped(reference: &str) -> String {
+    let mut out = String::new();
+    for character in reference.chars() {
+        if matches!(character, '&' | ' ' | ':' | '@') {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out
+}
+
+/// Whether a target with this reference asks for it and nothing else: read as the configuration is.
+fn is_found_by(reference: &str) -> bool {
+    let text = reference.get(1..).unwrap_or_default();
+    let expected = match reference.as_bytes().first() {
+        Some(b'#') => InterfaceSelector::Name(text.to_owned()),
+        Some(b'\\') => InterfaceSelector::Description(text.to_owned()),
+        // The others are numbers.
+        _ => return true,
+    };
+    let names = ObjectNames::default();
+    let rules = GrammarRules { is_without_hc: true, names: &names };
+    let found = grammar::parse(&format!("{}:public@host", escaped(reference)), rules);
+    is_whole(text)
+        && found.is_ok_and(|found| match &found.queries[..] {
+            [FoundQuery { asked: Asked::Objects { variables, .. }, .. }] => {
+                let is_alone = found.expression.trim().chars().all(|c| query_of(c).is_some());
+                is_alone && variables.iter().all(|one| one.interface == expected)
+            }
+            _ => false,
+        })
+}
+
+/// A reference without its signs, for the name of a target.  The name is part of paths and pages.
 fn trimmed(reference: &str) -> String {
     let mut out = String::new();
     for character in reference.chars() {
-        let is_sign = matches!(character, '#' | '!' | '/' | '\\' | ':' | '@' | '%');
+        let is_sign = matches!(
+            character,
+            '#' | '!'
+                | '/'
+                | '\\'
+                | ':'
+                | '@'
+                | '%'
+                | '<'
+                | '>'
+                | '"'
+                | '\''
+                | '$'
+                | ';'
+                | '|'
+                | '['
+                | ']'
+        );
         if !is_sign && !character.is_whitespace() {
             out.push(character);
         } else if !out.ends_with('\u{0}') {

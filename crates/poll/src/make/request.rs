@@ -1,5 +1,7 @@
 //! What is asked for: devices, and the options that hold for each.
 
+use super::MakeError;
+use crate::problem::without_communities;
 use crate::script::Script;
 
 /// Options that hold for the devices after them.
@@ -84,6 +86,11 @@ impl DeviceRequest {
             true => self.host.clone(),
             false => format!("{}.{}", self.host, self.domain),
         }
+    }
+
+    /// An error of this device, which is named without its community.
+    pub(super) fn silent(&self, reason: String) -> MakeError {
+        MakeError::Silent { device: without_communities(&self.text), reason }
     }
 
     /// A part of the SNMP options: 0 for the port, 4 for the version.

@@ -1,10 +1,14 @@
 //! The text of a configuration.
 
+use std::collections::HashSet;
+
 use super::MakeError;
 use super::facts::MadeDevice;
 use super::html_escape;
 use super::interface::InterfaceWriter;
 use super::request::DeviceRequest;
+use text::escape::is_whole;
+
 use crate::script::{Scope, Script, ScriptValue};
 
 /// What holds for the whole file.
@@ -59,10 +63,11 @@ fn write_device(
 ) -> Result<(), MakeError> {
     let rules = &asked.rules;
     let folder = rules.subfolders.as_deref().unwrap_or_default();
-    let folder = folder.replace("HOSTNAME", &asked.full_name()).replace("SNMPNAME", &device.name);
+    let folder = folder.replace("HOSTNAME", &asked.full_name());
+    let folder = folder.replace("SNMPNAME", &folder_name(&device.name));
     let mut scope = scope(asked, device, &folder);
     let line = "######################################################################";
-    let description = commented(&device.description);
+    let description = device.description_lines.join(COMMENT_BREAK);
     let head = format!(
         "\n{line}\n# System: {}\n# Description: {description}\n# Contact: {}\n# Location: {}\n\
          {line}\n",
@@ -71,8 +76,10 @@ fn write_device(
     let lines = [head, String::new(), String::new(), "\n\n".to_owned()];
     let lines = templated(rules.host_template.as_ref(), "host-template", &mut scope, lines)?;
     out.push_str(&lines.concat());
+    let mut taken = HashSet::new();
     for (&index, interface) in &device.interfaces {
         let writer = InterfaceWriter {
+            taken: &mut taken,
             request: asked,
             device,
             index,
@@ -107,6 +114,9 @@ fn write_device(
     }
     Ok(())
 }
+
+/// Between the lines of a comment.
+const COMMENT_BREAK: &str = "\n#          ";
 
 const LINES: [&str; 4] = ["head_lines", "problem_lines", "target_lines", "separator_lines"];
 
@@ -144,8 +154,8 @@ fn scope(asked: &DeviceRequest, device: &MadeDevice, folder: &str) -> Scope {
         ("sysname", device.name.clone()),
         ("html_syscontact", html_escape(&device.contact)),
         ("html_syslocation", html_escape(&device.location)),
-        ("html_sysdescr", html_escape(&device.description)),
-        ("comment_sysdescr", commented(&device.description)),
+        ("html_sysdescr", html_escape(&device.description_lines.join("\n")).replace('\n', "")),
+        ("comment_sysdescr", device.description_lines.join(COMMENT_BREAK)),
         ("community", asked.community.clone()),
     ] {
         scope.scalars.insert(name.to_owned(), ScriptValue::from(text));
@@ -176,17 +186,16 @@ fn scope(asked: &DeviceRequest, device: &MadeDevice, folder: &str) -> Scope {
     scope
 }
 
-/// Several lines as one comment.
-fn commented(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(['\n', '\r']) {
-        out.push_str(&rest[..at]);
-        out.push_str("\n#          ");
-        rest = rest[at..].trim_start_matches(['\n', '\r']);
+/// A device's name as that of a folder, from which no other one is reached.
+fn folder_name(name: &str) -> String {
+    let is_other = |c: char| {
+        matches!(c, '/' | ':' | '?' | '#' | '%' | '*') || !is_whole(c.encode_utf8(&mut [0; 4]))
+    };
+    let name = name.replace(is_other, "_");
+    match name.trim_start_matches('.') {
+        rest if rest.len() < name.len() => format!("_{rest}"),
+        _ => name,
     }
-    out.push_str(rest);
-    out
 }
 
 /// Lines that do not count.

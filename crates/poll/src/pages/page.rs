@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use text::escape::html_text;
+use text::escape::{html_attribute, html_text};
 
 use super::{PagePeriod, Summary, comments, number};
 use crate::config::Global;
@@ -200,7 +200,8 @@ impl Page<'_> {
 
     fn graph(&mut self, period: PagePeriod, summary: Option<&Summary>) {
         let heading = self.heading(period);
-        let (path, name, full) = (self.image_path(), &self.target.name, period.name());
+        let [path, name] = [&self.image_path(), &self.target.name].map(|text| html_attribute(text));
+        let full = period.name();
         let mut text = format!(
             "\n<!-- Begin {heading} interval) -->\n\t\t<div class=\"graph\">\n\
              \t\t\t<h2>{heading} Average)</h2>\n\

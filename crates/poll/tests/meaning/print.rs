@@ -62,7 +62,7 @@ fn variable(one: &Variable) -> String {
 fn snmp(config: &Config, query: &SnmpQuery) -> String {
     let device = &config.devices[query.device];
     let [input, output] = query.variables.each_ref().map(variable);
-    let place = device.text.strip_prefix(&format!("{}@", device.community)).unwrap();
+    let place = device.text.as_str();
     let place = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, options)) => format!("{host}{options}"),
         None => place.to_owned(),

@@ -131,7 +131,7 @@ pub(crate) fn run(arguments: &IndexArguments) -> anyhow::Result<ExitCode> {
     }
     let request = arguments.request()?;
     let text = index(&request, &configs)?;
-    super::write_text(arguments.output.as_deref(), &text)?;
+    super::write_text(arguments.output.as_deref(), &text, super::Readers::All)?;
     Ok(ExitCode::SUCCESS)
 }
 

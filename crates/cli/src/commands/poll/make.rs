@@ -280,7 +280,7 @@ pub(crate) fn run(arguments: &MakeArguments) -> anyhow::Result<ExitCode> {
         last_lines,
     };
     let text = configuration(&request, &devices)?;
-    super::write_text(options.output.as_deref(), &text)?;
+    super::write_text(options.output.as_deref(), &text, super::Readers::Owner)?;
     Ok(ExitCode::SUCCESS)
 }
 
