@@ -2,6 +2,7 @@
 //! command lines.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -64,7 +65,11 @@ fn made_configurations_are_those_of_cfgmaker() {
             assert_eq!(from(&ours, "EnableIPv6:"), from(&theirs, "EnableIPv6:"), "{case:?}");
         }
     }
+    // One that is there before, readable by all.
+    fs::write(folder.path().join("made.cfg"), "").expect("written");
     whit(folder.path(), &["poll", "make", "--output", "made.cfg", &first]);
+    let mode = fs::metadata(folder.path().join("made.cfg")).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "it has communities in it");
     let made = fs::read_to_string(folder.path().join("made.cfg")).expect("a file");
     assert!(made.contains("# System: box"), "{made}");
 }
