@@ -15,6 +15,7 @@ mod hostile;
 mod kills;
 mod limits;
 mod long_faults;
+mod new_store;
 mod outputs;
 mod quiet;
 mod remote;

@@ -32,7 +32,7 @@ use log_protocol::clock;
 use log_protocol::cost::OwnCost;
 use log_protocol::frame::{self, FrameKind, Head, StreamMark};
 use log_protocol::handshake::{Hello, PeerRole};
-use log_protocol::{ProcessId, StreamId};
+use log_protocol::{DICTIONARY, ProcessId, StreamId};
 use reading::{Gap, Taken};
 use report::{Standing, Undelivered};
 use syncing::{Synced, Syncing};
@@ -105,6 +105,9 @@ pub struct Proxy {
     place: Place,
     /// Marks were asked for and have not come.
     waits_for_marks: bool,
+    /// Processes of whose dictionaries the central server lacks a part, from these bytes on: it gets
+    /// that before anything else.
+    undefined: Vec<(ProcessId, u64)>,
     frames: Vec<u8>,
     heads: Vec<Head>,
     taken: Vec<Taken>,
@@ -175,6 +178,7 @@ impl Proxy {
             local,
             link,
             waits_for_marks: false,
+            undefined: Vec::new(),
             frames: Vec::new(),
             heads: Vec::new(),
             taken: Vec::new(),
@@ -455,6 +459,9 @@ impl Proxy {
             return true;
         }
         self.waits_for_marks &= !has_marks;
+        if has_marks {
+            self.find_undefined(&marks);
+        }
         self.take_marks(&marks);
         if has_marks {
             self.look_at_inherited(&marks);
@@ -468,7 +475,11 @@ impl Proxy {
     /// A connection has just come about: asks for the marks of all that is spooled.
     fn begin_sending(&mut self) {
         self.place = self.spool.restart();
-        let open = self.spool.open_streams();
+        self.undefined.clear();
+        let mut open = self.spool.open_streams();
+        // The server may be another one, or its store emptied: what definitions has it?
+        let dictionary = |process: &ProcessId| StreamId { process: *process, ring: DICTIONARY };
+        open.extend(self.host.sources.keys().map(dictionary));
         self.waits_for_marks = !open.is_empty();
         let mut asked = Vec::new();
         let inherited = self.host.rings.iter().filter(|ring| !ring.marks.is_empty());
@@ -479,6 +490,17 @@ impl Proxy {
         let Some(open) = self.link.open() else { return };
         for marks in asked.chunks(frame::BODY_BYTES_MAX / frame::MARK_BYTES * frame::MARK_BYTES) {
             frame::put(&mut open.out, Head::plain(FrameKind::Ask), marks);
+        }
+    }
+
+    /// Finds processes of whose dictionaries the central server has less than it may need: a new store
+    /// has nothing, and one that was restored has less than it once acknowledged.
+    fn find_undefined(&mut self, marks: &[StreamMark]) {
+        for mark in marks.iter().filter(|mark| mark.stream.ring == DICTIONARY) {
+            self.spool.set_dictionary_mark(*mark);
+            if self.host.sources.contains_key(&mark.stream.process) {
+                self.undefined.push((mark.stream.process, mark.next));
+            }
         }
     }
 
@@ -500,6 +522,13 @@ impl Proxy {
                     frame::put(&mut open.out, Head::plain(FrameKind::Ask), &asked);
                 }
                 let sources = &self.host.sources;
+                while open.out.len() < SEND_BYTES
+                    && let Some((process, from)) = self.undefined.pop()
+                {
+                    if let Some(source) = sources.get(&process) {
+                        source.put_definitions(from, &mut open.out);
+                    }
+                }
                 let mut fetch = |process: ProcessId, from: u64, until: u64| {
                     let bytes = sources.get(&process)?.file.read_dictionary_bytes(from);
                     let length = usize::try_from(until.saturating_sub(from)).ok()?;
@@ -509,7 +538,11 @@ impl Proxy {
                     })
                 };
                 let out = &mut open.out;
-                if let Err(error) = self.spool.read(&mut self.place, out, SEND_BYTES, &mut fetch) {
+                // No record goes before its definitions.
+                if self.undefined.is_empty()
+                    && let Err(error) =
+                        self.spool.read(&mut self.place, out, SEND_BYTES, &mut fetch)
+                {
                     self.messages.push(error.to_string());
                 }
             }

@@ -290,6 +290,12 @@ impl Spool {
         *acknowledged = mark.next.max(*acknowledged);
     }
 
+    /// Takes what a central server has of a dictionary, which may be less than another one had: what it
+    /// lacks is read again.
+    pub fn set_dictionary_mark(&mut self, mark: StreamMark) {
+        self.acknowledged.insert(mark.stream, mark.next);
+    }
+
     /// Removes segments from the front in which all is acknowledged; the newest stays.
     pub fn prune(&mut self) {
         while self.segments.len() > 1 {

@@ -449,6 +449,26 @@ fn to_time(records: &mut [u8], source: &mut Source, mut seen: Seen, not_before_n
     walked
 }
 
+impl Source {
+    /// Frames of who it is and of its dictionary from an offset on, if there is more.
+    pub(super) fn put_definitions(&self, from: u64, frames: &mut Vec<u8>) {
+        // Without the bytes the server refuses later ones, and says so.
+        let bytes = self.file.read_dictionary_bytes(from).unwrap_or_default();
+        let stream = StreamId { process: self.info.id, ring: DICTIONARY };
+        if !bytes.is_empty() {
+            let mut text = Vec::new();
+            self.info.encode(&mut text);
+            frame::put(frames, Head::of(FrameKind::Process, stream, 0, 0, 0), &text);
+        }
+        let mut first = from;
+        for piece in bytes.chunks(DICTIONARY_BYTES) {
+            let next = first + piece.len() as u64;
+            frame::put(frames, Head::of(FrameKind::Dictionary, stream, first, next, 0), piece);
+            first = next;
+        }
+    }
+}
+
 /// Adds what is new in a dictionary to the frames.
 fn add_dictionary(
     source: &mut Source,
