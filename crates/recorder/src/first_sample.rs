@@ -46,10 +46,10 @@ impl FirstSampleCheck {
 
     /// Whether no source can be read, and not only for want of hardware that many machines lack.
     pub(crate) fn has_nothing(&self, snapshot: &Snapshot) -> bool {
-        let mut asked = self.defs.iter().zip(&snapshot.samples);
-        let mut asked_again = asked.clone().filter(|(def, _)| def.name != source::OWN_SOURCE);
-        asked.all(|(def, sample)| sample.state != State::Ok || def.name == source::OWN_SOURCE)
-            && asked_again.any(|(def, _)| source::hardware_of(&def.name).is_none())
+        let sources = self.defs.iter().zip(&snapshot.samples);
+        let mut asked = sources.filter(|(def, _)| def.name != source::OWN_SOURCE);
+        asked.clone().all(|(_, sample)| sample.state != State::Ok)
+            && asked.any(|(def, _)| source::hardware_of(&def.name).is_none())
     }
 
     /// A sentence if processes are not read by BPF because a capability is missing, or because of a
