@@ -194,7 +194,10 @@ Examples:
   whit log tail -c tls:central.example.org:4516 --tls-ca /etc/whit/ca.pem
   whit log query --from 2026-11-22T20:00 -g 'CONTROL/*' -f acs
   whit log level 'CONTROL/*' DEBUG           # while the processes run
-  whit log verify                            # sent = received, nothing twice";
+  whit log verify                            # sent = received, nothing twice
+
+Exit codes: 0 done, found, or all is there; 1 nothing found, no logger set, or records lost, twice or
+damaged (verify); 2 an error; 3 nothing lost, but writers dropped records, as their policy says (verify).";
 
 /// Below the help of `whit rrdcached`.
 pub(crate) const RRDCACHED: &str = "\

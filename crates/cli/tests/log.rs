@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use testkit::{Running, wait_until};
 
-use crate::log_common::{command, end, folder, start, start_writer, text, whit, write};
+use crate::log_common::{
+    command, end, folder, start, start_writer, text, whit, write, write_and_drop,
+};
 
 /// A folder whose `store` has the five records.
 fn with_store() -> tempfile::TempDir {
@@ -259,5 +261,26 @@ fn outputs_of_the_proxy() {
         assert!(!said.status.success());
         let said = String::from_utf8_lossy(&said.stderr).into_owned();
         assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn verify_tells_dropped_from_lost_by_its_exit_code() {
+    let folder = folder();
+    let here = folder.path();
+    let central = start(here, "central --store store --listen ./socket");
+    write_and_drop(&here.join("rings"), 10_000);
+    let sent = whit(here, "proxy --directory rings --central ./socket --spool spool --once");
+    assert!(sent.status.success(), "{sent:?}");
+    end(central);
+    let verified = whit(here, "verify store");
+    let said = text(&verified);
+    assert_eq!(verified.status.code(), Some(3), "{said}");
+    assert!(said.contains("writerx") && said.contains(" dropped by its writer"), "{said}");
+    assert!(said.contains(" lost 0,"), "{said}");
+    assert_eq!(whit(here, "verify store --json").status.code(), Some(3));
+    for filter in ["--level WARNING --process writerx", "--logger b.two --level INFO"] {
+        let shown = text(&whit(here, &format!("query store {filter} --utc")));
+        assert!(shown.contains("were dropped"), "{filter}: {shown}");
     }
 }

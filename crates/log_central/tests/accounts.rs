@@ -15,8 +15,9 @@ use crate::common::{Folders, drain, folders, in_role};
 use log_protocol::GapReason;
 use log_store::StoreReader;
 use log_store::audit::Audit;
+use log_store::query::Filter;
 use logring::abi::{kind, ring};
-use logring::{LogValue, RingDirectory, RingNotice, RingReader, Tier};
+use logring::{LogLevel, LogValue, RingDirectory, RingNotice, RingReader, Tier};
 
 /// Plays a role that only the tests of this file have; gives whether it is one of them.
 pub(crate) fn play(role: &[&str]) -> bool {
@@ -181,6 +182,33 @@ fn what_a_full_disk_makes_a_writer_drop_is_counted_and_said() {
     assert!(total.dropped > 1000, "{total:?}");
     assert_eq!((total.dropped, logged + dropped), (dropped, sent));
     assert_eq!(own, [] as [String; 0]);
+    // Whoever looks at warnings, or at one logger, sees that there was more.
+    for logger in ["", "another"] {
+        let filter = Filter {
+            level: Some(LogLevel::Warning),
+            logger: logger.to_owned(),
+            process: "client".to_owned(),
+            ..Filter::default()
+        };
+        assert_eq!(notices(&folders.store, &filter), dropped, "{logger}");
+    }
+}
+
+/// How many records were dropped by what a search shows.
+fn notices(store: &Path, filter: &Filter) -> u64 {
+    let (mut dropped, mut scratch) = (0, Vec::new());
+    let mut reader = StoreReader::open(store).unwrap();
+    let flow = reader.visit_all(&|chunk, block| filter.wants_block(chunk, block), &mut |item| {
+        let record = filter.wanted(item, &mut scratch);
+        if let Some(RingNotice::Dropped { count, .. }) = record.and_then(|one| one.record.notice())
+        {
+            assert!(record.unwrap().level() >= LogLevel::Warning);
+            dropped += count;
+        }
+        ControlFlow::Continue(())
+    });
+    assert!(flow.unwrap().is_continue());
+    dropped
 }
 
 #[test]
@@ -278,6 +306,29 @@ fn damage_at_the_end_of_a_dead_writers_ring_is_said() {
     central.stop();
     let first = victim.sequence;
     assert_eq!(audit(&folders.store, &[(first, first + 1, GapReason::Ring)]).records, first);
+}
+
+/// A count that no writer can have reached is not taken over into any sum.
+#[test]
+fn a_damaged_count_of_dropped_records_is_said_and_not_believed() {
+    let folders = folders();
+    let mut client = rust_client(&folders.rings);
+    client.ask("log 100", "logged");
+    let (path, _) = only_ring(&folders.rings);
+    drop(client);
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all_at(&[0xFF; 128], ring::DROPPED as u64).unwrap();
+    let central = crate::common::central(&folders.store, &folders.socket);
+    let mut proxy = crate::common::proxy(&folders.rings, &folders.spool, &folders.socket);
+    drain(&mut proxy, &folders.rings);
+    let name = path.display().to_string();
+    let said = proxy.take_messages();
+    assert!(said.iter().any(|text| text.contains(&name) && text.contains("damaged")), "{said:?}");
+    central.stop();
+    let audit = Audit::of(&folders.store, true).unwrap();
+    let total = audit.total();
+    assert!(total.next - total.records == 1 && total.lost_count() == 1, "{total:?}");
+    assert_eq!((total.dropped, audit.is_whole()), (0, false), "{total:?}");
 }
 
 /// A file that its owner cuts is said once, and is gone when its owner is.

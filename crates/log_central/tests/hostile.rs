@@ -311,3 +311,29 @@ fn a_store_under_load_keeps_to_its_size() {
     assert!(largest > most / 2, "{largest}: nothing had to be removed");
     assert!(!held(&folders.store).numbers.is_empty());
 }
+
+/// A stream that claims more numbers than a writer can have used counts with what is here alone.
+#[test]
+fn numbers_that_are_impossible_are_in_no_sum() {
+    let folders = folders();
+    let central = serve(&folders, AdmissionLimits::default(), Retention::default());
+    carry(&folders, 1000);
+    let sound = {
+        let (_reader, mut writer) = welcomed(&folders, PeerRole::Proxy);
+        let stream = StreamId { process: ProcessId([7; 16]), ring: 1 };
+        let head = Head::of(FrameKind::Lost, stream, 0, u64::MAX, 0);
+        writer.write_all(&framed(head, &3_u32.to_le_bytes())).unwrap();
+        let deadline = Deadline::default();
+        while central.counters().lost == 0 {
+            assert!(deadline.is_ahead());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        stream
+    };
+    central.stop();
+    let audit = Audit::of(&folders.store, false).unwrap();
+    assert!(audit.streams[&sound].is_impossible() && !audit.is_whole());
+    let total = audit.total();
+    assert!((1000..2000).contains(&total.next), "{total:?}");
+    assert_eq!((total.lost_count(), total.dropped), (0, 0), "{total:?}");
+}

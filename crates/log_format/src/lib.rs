@@ -35,7 +35,7 @@ pub use message::write_message;
 pub use output::{
     LogOutputOptions, OutputError, format_named, open_output, parse_size, parse_span,
 };
-pub use record::{LogRecord, RecordField, RecordOrigin};
+pub use record::{LogRecord, RecordField, RecordOrigin, shown_level};
 pub use sink::{FileRotation, FileSink, LogSink, NoSink, WriterSink};
 pub use syslog::SyslogFormat;
 pub use syslog_sink::SyslogSink;

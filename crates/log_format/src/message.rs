@@ -7,7 +7,7 @@ use std::fmt::{Debug, Display, LowerExp, UpperExp};
 use std::io::Write as _;
 
 use logring::abi::kind;
-use logring::{ArgumentType, FormatKind, LogValue, RingNotice, SiteRole};
+use logring::{ArgumentType, FormatKind, LogLevel, LogValue, RingNotice, SiteRole};
 use text::decimal::push_shortest;
 use text::integer::{push_i64, push_u64};
 
@@ -133,13 +133,15 @@ fn put_span<'a, 'b>(out: &mut Vec<u8>, arguments: &'b [LogValue<'a>]) -> &'b [Lo
 }
 
 fn put_notice(out: &mut Vec<u8>, notice: &RingNotice<'_>, record: &LogRecord<'_>) {
-    let level = record.level().name();
     let _ = match notice {
-        RingNotice::Dropped { count, first_sequence, last_sequence } => write!(
-            out,
-            "{count} records of level {level} were dropped: sequence {first_sequence} to \
-             {last_sequence}"
-        ),
+        RingNotice::Dropped { count, first_sequence, last_sequence } => {
+            let level = record.record.level().map_or("any", LogLevel::name);
+            write!(
+                out,
+                "{count} records of level {level} were dropped: sequence {first_sequence} to \
+                 {last_sequence}"
+            )
+        }
         RingNotice::Suppressed { count, .. } => {
             let _ = write!(out, "{count} records were suppressed");
             match record.site {

@@ -1,5 +1,6 @@
 //! A record joined with what its numbers mean.
 
+use logring::abi::{LEVEL_MASK, kind};
 use logring::{
     ArgumentType, Dictionary, LogContext, LogLevel, LogValue, ProcessHeader, RingRecord, Site,
 };
@@ -28,6 +29,13 @@ impl<'a> RecordOrigin<'a> {
         let (host, process) = (header.host_name.as_str(), header.process_name.as_str());
         RecordOrigin { host, process, pid: header.pid, thread, tid, ring }
     }
+}
+
+/// The level that a record is shown and searched with: that records were dropped is a warning at least,
+/// whatever level they had.
+#[must_use]
+pub fn shown_level(record_kind: u8, level: u8) -> u8 {
+    if record_kind == kind::DROPPED { level.max(LogLevel::Warning.number()) } else { level }
 }
 
 /// A record, and all that is known of it.
@@ -70,11 +78,13 @@ impl<'a> LogRecord<'a> {
         LogRecord { time_ns, origin, record, dictionary, site, context }
     }
 
-    /// The level; of a number without a name, the next below.
+    /// The level; of a number without a name, the next below.  That records were dropped is a warning at
+    /// least, whatever level they had.
     #[must_use]
     pub fn level(&self) -> LogLevel {
-        let level = self.record.level().or_else(|| self.site.and_then(|site| site.level));
-        level.unwrap_or(LogLevel::Info)
+        let number = shown_level(self.record.kind, self.record.flags & LEVEL_MASK);
+        let level = LogLevel::from_number(number);
+        level.or_else(|| self.site.and_then(|site| site.level)).unwrap_or(LogLevel::Info)
     }
 
     /// The name of the logger; empty if it is not known.

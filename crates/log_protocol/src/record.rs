@@ -7,6 +7,10 @@ use crate::bytes::u64_at;
 /// Bytes before the arguments: two words, call site and context.
 pub const RECORD_HEAD: usize = 24;
 
+/// Most numbers of a stream that are possible: at ten nanoseconds a record a writer needs nearly three
+/// years for them, and readers of JSON hold them exactly.  What claims more is damaged or made up.
+pub const SEQUENCES_MAX: u64 = 1 << 53;
+
 /// The first words of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordHead {

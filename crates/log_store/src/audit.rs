@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::store::StoreReader;
+use log_protocol::record::SEQUENCES_MAX;
 use log_protocol::{GapReason, StreamId};
 
 /// What was found of a stream.
@@ -38,6 +39,13 @@ pub struct StreamAudit {
 }
 
 impl StreamAudit {
+    /// Whether its numbers are impossible: a damaged or made-up ring claims them, and they count
+    /// nothing.
+    #[must_use]
+    pub fn is_impossible(&self) -> bool {
+        self.next > SEQUENCES_MAX
+    }
+
     /// Records that are lost.
     #[must_use]
     pub fn lost_count(&self) -> u64 {
@@ -63,11 +71,16 @@ impl Audit {
     pub fn total(&self) -> StreamAudit {
         let mut total = StreamAudit::default();
         for stream in self.streams.values() {
+            total.records = total.records.saturating_add(stream.records);
+            total.duplicates = total.duplicates.saturating_add(stream.duplicates);
+            if stream.is_impossible() {
+                // What is here was sent; more is not known.
+                total.next = total.next.saturating_add(stream.records);
+                continue;
+            }
             // What tables of a damaged or hostile store claim may be any number.
             let sent = stream.next.saturating_sub(stream.first);
             total.next = total.next.saturating_add(sent);
-            total.records = total.records.saturating_add(stream.records);
-            total.duplicates = total.duplicates.saturating_add(stream.duplicates);
             total.dropped = total.dropped.saturating_add(stream.dropped);
             total.left_out = total.left_out.saturating_add(stream.left_out);
             total.lost.extend_from_slice(&stream.lost);
@@ -80,7 +93,10 @@ impl Audit {
     pub fn is_whole(&self) -> bool {
         self.damaged.is_empty()
             && self.missing_chunks.is_empty()
-            && self.streams.values().all(|one| one.lost.is_empty() && one.duplicates == 0)
+            && self
+                .streams
+                .values()
+                .all(|one| one.lost.is_empty() && one.duplicates == 0 && !one.is_impossible())
     }
 
     /// Audits a store.

@@ -3,7 +3,7 @@
 //! What the index of a block rules out is not read; the message of a record is made only if its text
 //! is asked for, and last.
 
-use log_format::{LogRecord, RecordOrigin, write_message};
+use log_format::{LogRecord, RecordOrigin, shown_level, write_message};
 use logring::LogLevel;
 use logring::abi::kind;
 
@@ -70,7 +70,8 @@ impl Filter {
         {
             return None;
         }
-        let number = record.flags & logring::abi::LEVEL_MASK;
+        let is_drop = record.kind == kind::DROPPED;
+        let number = shown_level(record.kind, record.flags & logring::abi::LEVEL_MASK);
         if self.level.is_some_and(|level| number < level.number()) {
             return None;
         }
@@ -86,7 +87,9 @@ impl Filter {
             ring: item.stream.ring,
         };
         let record = LogRecord::new(record, item.dictionary, origin, time);
-        if !matches(&self.logger, record.logger()) {
+        // Nobody knows any more whose the records were that a notice without a logger is about.
+        let may_be_any = is_drop && record.context.is_none();
+        if !may_be_any && !matches(&self.logger, record.logger()) {
             return None;
         }
         if !self.text.is_empty() || self.regex.is_some() {

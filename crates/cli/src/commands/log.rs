@@ -38,7 +38,7 @@ enum Action {
     Stats(Box<admin::StatsArguments>),
     /// Set levels of loggers while their processes run
     Level(admin::LevelArguments),
-    /// Check that a store has every record once; exit code 1 if not
+    /// Check that a store has every record once; exit code 1 if not, 3 if writers dropped some
     Verify(admin::VerifyArguments),
 }
 

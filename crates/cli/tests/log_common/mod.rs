@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use logring::ArgumentType;
-use logring::writer::{self, RingSettings, SiteDescription};
+use logring::writer::{self, FullPolicy, RingSettings, SiteDescription};
 use testkit::{Running, own_test, wait_until};
 
 /// What this program is to do when it is started again: `FOLDER|SECONDS`.
@@ -19,7 +19,15 @@ const WRITER: &str = "WHIT_LOG_TEST_WRITER";
 fn writer() {
     let Ok(role) = std::env::var(WRITER) else { return };
     let (folder, seconds) = role.split_once('|').unwrap();
-    writer::start(RingSettings::new(PathBuf::from(folder), "hostx", "writerx")).unwrap();
+    let mut settings = RingSettings::new(PathBuf::from(folder), "hostx", "writerx");
+    let many = seconds.strip_prefix("drop ");
+    if many.is_some() {
+        settings.policies = [FullPolicy::DropNewest; 16];
+        settings.ring_bytes = 64 << 10;
+    }
+    let many = many.map(|count| count.parse::<u64>().unwrap());
+    let seconds = if many.is_some() { "0" } else { seconds };
+    writer::start(settings).unwrap();
     for (logger, level, format, count) in
         [("a.one", 4, "number {} of one", 3_u64), ("b.two", 8, "trouble {}", 2)]
     {
@@ -36,7 +44,7 @@ fn writer() {
             types: &[ArgumentType::Unsigned as u8],
         };
         let site = writer::site_id(&site).unwrap();
-        for number in 0..count {
+        for number in 0..many.unwrap_or(count) {
             writer::write(level, site, context, &(number,));
         }
     }
@@ -51,6 +59,13 @@ pub(crate) fn start_writer(folder: &Path, seconds: u64) -> Running {
 
 pub(crate) fn write(folder: &Path) {
     assert!(start_writer(folder, 0).ended().success());
+}
+
+/// Writes so many records of each logger, into a ring that has no room for them and drops the newest.
+pub(crate) fn write_and_drop(folder: &Path, count: u64) {
+    let mut command = own_test("log_common::writer");
+    command.stdout(Stdio::null()).env(WRITER, format!("{}|drop {count}", folder.display()));
+    assert!(Running::start(&mut command).ended().success());
 }
 
 /// Runs `whit log WORDS`, in a folder.

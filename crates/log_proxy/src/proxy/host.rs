@@ -10,6 +10,7 @@ use crate::proxy::local_levels::LocalLevels;
 use crate::proxy::tally::Tally;
 use crate::stamps::StampLine;
 use log_protocol::GapReason;
+use log_protocol::record::SEQUENCES_MAX;
 use log_protocol::{ProcessId, ProcessInfo, StreamId, StreamInfo};
 
 /// Most processes and rings that are read at once.
@@ -218,7 +219,7 @@ impl Host {
         let begin = reader.next();
         let is_begun = begin.sequence > 0;
         // What was dropped before was said before, as far as anybody knows.
-        let dropped = reader.dropped().map_or(0, |counts| counts.iter().sum());
+        let dropped = dropped_of(&reader).unwrap_or(0);
         self.refused.remove(&path);
         self.known.insert(path);
         self.rings.push(Ring {
@@ -368,9 +369,9 @@ impl Ring {
         self.complaints.is_power_of_two()
     }
 
-    /// Records that its writer has dropped, by its own count.
-    pub(super) fn dropped_now(&self) -> u64 {
-        self.reader.dropped().map_or(0, |counts| counts.iter().sum())
+    /// Records that its writer has dropped, by its own count; `None`: the count is damaged.
+    pub(super) fn dropped_now(&self) -> Option<u64> {
+        dropped_of(&self.reader)
     }
 
     /// Notes a mark of the central server; whether it is a new one.  What the central server has
@@ -426,4 +427,11 @@ impl Ring {
         }
         self.marks.push_back(mark);
     }
+}
+
+/// Records that the writer of a ring has dropped, by its own count; `None`: the count is damaged.
+fn dropped_of(reader: &RingReader) -> Option<u64> {
+    let counts = reader.dropped().unwrap_or_default();
+    let sum = counts.iter().try_fold(0_u64, |sum, count| sum.checked_add(*count));
+    sum.filter(|sum| *sum <= SEQUENCES_MAX)
 }

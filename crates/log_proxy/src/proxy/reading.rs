@@ -286,7 +286,7 @@ impl Proxy {
             // What an output keeps in memory is not safe yet.
             (true, true) => ring.owed = Some(one.end),
         }
-        ring.dropped_said += one.dropped;
+        ring.dropped_said = ring.dropped_said.saturating_add(one.dropped);
         let missing = one.end.sequence - one.before.sequence - one.count;
         let lost = one.gap.map_or(0, |gap| gap.next - gap.first);
         if one.gap.is_some_and(|gap| gap.reason == GapReason::Overwritten) {
@@ -323,12 +323,19 @@ impl Proxy {
             }
             ring.is_closed = true;
             let first = ring.reader.next().sequence;
-            let dropped = ring.dropped_now().saturating_sub(ring.dropped_said + ring.overwritten);
+            let said = ring.dropped_said.saturating_add(ring.overwritten);
+            let counted = ring.dropped_now();
+            if counted.is_none() {
+                let path = ring.reader.path().display();
+                self.messages.push(format!("{path}: the count of dropped records is damaged"));
+            }
+            let dropped = counted.map_or(0, |count| count.saturating_sub(said));
             // Of damaged bytes nobody knows how many records they were.
-            let lost = u64::from(ring.gap == Some(GapReason::Ring));
+            let is_damaged = ring.gap == Some(GapReason::Ring) || counted.is_none();
+            let lost = u64::from(is_damaged);
             let reason = if lost > 0 { GapReason::Ring } else { GapReason::Dropped };
             if dropped + lost > 0 {
-                let next = first + dropped + lost;
+                let next = first.saturating_add(dropped + lost);
                 self.gaps.push(Gap { stream: ring.stream, first, next, reason });
                 self.counters.dropped += dropped;
                 self.counters.lost += lost;

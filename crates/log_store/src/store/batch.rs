@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use log_format::shown_level;
 use logring::RingNotice;
 use logring::abi::kind;
 
@@ -224,10 +225,14 @@ impl Builder {
             let index = &mut block.index;
             index.first_ns = index.first_ns.min(head.stamp);
             index.last_ns = index.last_ns.max(head.stamp);
-            index.levels[usize::from(head.level)] += 1;
+            index.levels[usize::from(shown_level(head.kind, head.level))] += 1;
             if context != head.context {
                 context = head.context;
                 index.loggers |= (to.logger_bit)(process, context);
+            }
+            if head.kind == kind::DROPPED && head.context == 0 {
+                // Of any logger.
+                index.loggers = u64::MAX;
             }
             if block.records.len() >= BLOCK_BYTES {
                 self.end_run(lane, &mut count);

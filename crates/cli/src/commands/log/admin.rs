@@ -194,16 +194,34 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     let audit = Audit::of(store, arguments.deep).with_context(|| filters::unreadable(store))?;
     let text = if arguments.json { verify_json(&audit) } else { verify_text(&audit) };
     crate::stderr::print(&text)?;
-    Ok(if audit.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(match (audit.is_whole(), audit.total().dropped) {
+        (true, 0) => ExitCode::SUCCESS,
+        (true, _) => ExitCode::from(DROPPED_ONLY),
+        (false, _) => ExitCode::from(1),
+    })
 }
+
+/// Exit code of `verify` if nothing failed, and writers have dropped records, as their policy says.
+const DROPPED_ONLY: u8 = 3;
 
 fn verify_text(audit: &Audit) -> String {
     let mut text = String::new();
     for (id, stream) in &audit.streams {
+        let (process, pid) = (layout::text::escape_message(&stream.process), stream.pid);
         for (first, next, reason) in &stream.lost {
-            let (process, pid) = (layout::text::escape_message(&stream.process), stream.pid);
-            let (last, why) = (next - 1, reason.text());
+            let (last, why) = (next.saturating_sub(1), reason.text());
             let _ = writeln!(text, "{id} ({process} {pid}): {first} to {last} lost: {why}");
+        }
+        if stream.is_impossible() {
+            let _ = writeln!(
+                text,
+                "{id} ({process} {pid}): claims numbers up to {}, which is impossible: its ring was \
+                 damaged; only what is here is counted",
+                stream.next
+            );
+        } else if stream.dropped > 0 {
+            let dropped = stream.dropped;
+            let _ = writeln!(text, "{id} ({process} {pid}): {dropped} dropped by its writer");
         }
         if stream.duplicates > 0 {
             let _ = writeln!(text, "{id}: {} records twice", stream.duplicates);
@@ -213,7 +231,8 @@ fn verify_text(audit: &Audit) -> String {
         let _ = writeln!(text, "{}: bytes {from} to {to} are damaged", path.display());
     }
     for (first, next) in &audit.missing_chunks {
-        let _ = writeln!(text, "commits {first} to {} are missing", next - 1);
+        let last = next.saturating_sub(1);
+        let _ = writeln!(text, "commits {first} to {last} are missing");
     }
     let total = audit.total();
     let _ = writeln!(
@@ -240,11 +259,13 @@ fn verify_json(audit: &Audit) -> String {
             stream.lost.iter().map(move |(first, next, reason)| {
                 serde_json::json!({
                     "stream": id.to_string(), "process": stream.process, "pid": stream.pid,
-                    "first": first, "last": next - 1, "reason": reason.text(),
+                    "first": first, "last": next.saturating_sub(1), "reason": reason.text(),
                 })
             })
         })
         .collect();
+    let impossible = audit.streams.iter().filter(|(_, stream)| stream.is_impossible());
+    let impossible: Vec<String> = impossible.map(|(id, _)| id.to_string()).collect();
     let damaged: Vec<serde_json::Value> = audit
         .damaged
         .iter()
@@ -257,6 +278,7 @@ fn verify_json(audit: &Audit) -> String {
         "lost": total.lost_count(), "duplicates": total.duplicates, "dropped": total.dropped,
         "left_out": total.left_out,
         "whole": audit.is_whole(), "gaps": lost, "damaged": damaged,
+        "impossible": impossible,
     });
     format!("{object}\n")
 }
