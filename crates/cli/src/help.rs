@@ -186,12 +186,14 @@ Programs write their records into rings in shared memory (Rust: crate logger; C 
 A record that was written survives the end of its program; what is lost on the way is named.
 
 Examples:
-  whit log central -s /var/lib/whit/log -l /run/whit-log.sock -l 0.0.0.0:4515 --keep 100G
+  whit log central --keep 100G               # for the programs of this machine
+  whit log central -l /run/whit-log.sock -l 0.0.0.0:4515 --secret-file /etc/whit/log.secret
   whit log proxy -c central.example.org:4515 --secret-file /etc/whit/log.secret
   whit log proxy --central none -o json:/var/log/whit.json --rotate 100M   # on this host alone
-  whit log proxy -c tls:central.example.org:4516 --tls-ca /etc/whit/ca.pem
+  whit log proxy -c tls:central.example.org:4516 --tls-ca /etc/whit/ca.pem \\
+    --secret-file /etc/whit/log.secret
   whit log tail -l WARNING                   # what comes now, from WARNING on
-  whit log tail -c tls:central.example.org:4516 --tls-ca /etc/whit/ca.pem
+  whit log tail -c central.example.org:4515 --secret-file /etc/whit/log.secret
   whit log query --from 2026-11-22T20:00 -g 'CONTROL/*' -f acs
   whit log level 'CONTROL/*' DEBUG           # while the processes run
   whit log verify                            # sent = received, nothing twice

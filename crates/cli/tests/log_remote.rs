@@ -88,3 +88,28 @@ fn everything_goes_over_tls() {
     assert!(said.contains("needs --tls-cert and --tls-key"), "{said}");
     end(central);
 }
+
+#[test]
+fn a_network_needs_a_secret_or_a_word() {
+    let folder = folder();
+    let here = folder.path();
+    for address in ["0.0.0.0:0", "[::]:0"] {
+        let refused = whit(here, &format!("central --store store --listen {address}"));
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success() && said.contains("--secret-file"), "{said}");
+        assert!(said.contains("--insecure"), "{said}");
+    }
+    let (central, port) = serve(here, "central --store store --listen 0.0.0.0:0 --insecure");
+    let to = format!("--central 127.0.0.1:{port}");
+    assert!(whit(here, &format!("stats {to}")).status.success());
+    let level = whit(here, &format!("level * OFF {to}"));
+    let said = String::from_utf8(level.stderr).unwrap();
+    assert!(!level.status.success() && said.contains("only with a secret"), "{said}");
+    end(central);
+    certificates(here);
+    let (central, port) =
+        serve(here, "central --store store --listen 0.0.0.0:0 --secret-file secret");
+    let to = format!("--central 127.0.0.1:{port} --secret-file secret");
+    assert_eq!(text(&whit(here, &format!("level * OFF {to}"))), "0 loggers set, by 0 proxies\n");
+    end(central);
+}

@@ -46,7 +46,10 @@ pub enum TlsFileError {
 
 /// What a server shows and asks for.
 #[derive(Debug, Clone)]
-pub struct ServerTls(pub(crate) Arc<ServerConfig>);
+pub struct ServerTls {
+    pub(crate) config: Arc<ServerConfig>,
+    wants_client_certificate: bool,
+}
 
 /// What a client shows and trusts.
 #[derive(Debug, Clone)]
@@ -84,7 +87,14 @@ impl ServerTls {
             .map_err(|error| pair(certificate, key, &error))?;
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
-        Ok(Self(Arc::new(config)))
+        let wants_client_certificate = client_authority.is_some();
+        Ok(ServerTls { config: Arc::new(config), wants_client_certificate })
+    }
+
+    /// Whether it takes only clients with a certificate.
+    #[must_use]
+    pub fn wants_client_certificate(&self) -> bool {
+        self.wants_client_certificate
     }
 }
 

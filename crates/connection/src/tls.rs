@@ -31,7 +31,8 @@ impl TlsStream {
         socket: Arc<TcpStream>,
         wait: impl FnMut(&TcpStream) -> io::Result<()>,
     ) -> io::Result<Self> {
-        let connection = ServerConnection::new(tls.0.clone()).map_err(|error| tls_error(&error))?;
+        let connection =
+            ServerConnection::new(tls.config.clone()).map_err(|error| tls_error(&error))?;
         Self::begin(connection.into(), socket, wait)
     }
 

@@ -12,6 +12,7 @@ mod counters;
 mod fuzzing;
 mod limits;
 mod marks;
+mod newcomers;
 mod peer;
 mod shared;
 mod writers;
@@ -29,8 +30,11 @@ pub use limits::AdmissionLimits;
 
 use connection::ServerListener;
 use log_protocol::auth;
+use log_protocol::frame::{FrameKind, Head};
+use log_protocol::handshake::send;
 use log_store::OwnLog;
 use log_store::{Recovery, Retention, Store};
+use newcomers::Newcomers;
 use shared::Shared;
 
 /// How a central server works.
@@ -113,6 +117,8 @@ impl Central {
 
 /// Accepts connections until the server stops.
 fn accept(listener: &ServerListener, shared: &Arc<Shared>) {
+    let limit = shared.settings.limits.newcomers;
+    let newcomers = Newcomers::new(limit, listener.tls.is_none());
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let wait = Timespec { tv_sec: 0, tv_nsec: ACCEPT_WAIT.as_nanos() as i64 };
     while !shared.is_stopping() {
@@ -120,13 +126,25 @@ fn accept(listener: &ServerListener, shared: &Arc<Shared>) {
         if !matches!(ready, Ok(1..)) {
             continue;
         }
-        let Ok((connection, from)) = listener.socket.accept() else {
+        let Ok((mut connection, from)) = listener.socket.accept() else {
             // No descriptors, or the peer went away: the next may succeed.
             std::thread::sleep(ACCEPT_WAIT);
             continue;
         };
         // Whoever is too much is closed at once, and tries again.
-        let Some((place, newcomer)) = shared.places() else { continue };
+        let Some(place) = shared.place(&from) else {
+            let why = "as many clients are connected as may be: try again later";
+            shared.complain(&format!("connection of {from}: closed: {why}"));
+            if listener.tls.is_none() {
+                // The first bytes of a connection always have room.
+                let _ = send(&mut connection, Head::plain(FrameKind::Refused), why.as_bytes());
+            }
+            continue;
+        };
+        let (newcomer, said) = newcomers.add(from.clone(), &connection);
+        if let Some(said) = said {
+            shared.complain(&said);
+        }
         let arrival = peer::Arrival { connection, tls: listener.tls.clone(), from, newcomer };
         let serving = shared.clone();
         let builder = std::thread::Builder::new().name("log-peer".to_owned());

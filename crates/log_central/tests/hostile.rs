@@ -337,3 +337,86 @@ fn numbers_that_are_impossible_are_in_no_sum() {
     assert!((1000..2000).contains(&total.next), "{total:?}");
     assert_eq!((total.lost_count(), total.dropped), (0, 0), "{total:?}");
 }
+
+/// A server on its socket file and on a port; gives the port's address.
+fn serve_both(folders: &Folders, secret: Option<&[u8]>) -> (Central, Address) {
+    let id = log_protocol::auth::random().unwrap();
+    let (store, recovery) = Store::open(&folders.store, StoreSettings::default(), id).unwrap();
+    let local = Address::Unix(folders.socket.clone()).listen(None).unwrap();
+    let network = log_protocol::parse_address("127.0.0.1:0").unwrap().listen(None).unwrap();
+    let port = network.socket.port().unwrap().unwrap();
+    let settings = CentralSettings {
+        acks_on_receipt: false,
+        secret: secret.map(<[u8]>::to_vec),
+        delay: Duration::from_millis(2),
+        retention: Retention::default(),
+        limits: AdmissionLimits::default(),
+        host: "central".to_owned(),
+    };
+    let central = Central::start(store, &recovery, vec![local, network], settings).unwrap();
+    (central, log_protocol::parse_address(&format!("127.0.0.1:{port}")).unwrap())
+}
+
+/// Connections that show nothing and come again at once lock nobody out: neither who comes over the
+/// socket file, nor who comes from their own address with the secret.
+#[test]
+fn a_crowd_without_the_secret_locks_nobody_out() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let folders = folders();
+    let (central, network) = serve_both(&folders, Some(b"secret"));
+    let Address::Network { port, .. } = network else { panic!("{network:?}") };
+    let is_over = std::sync::Arc::new(AtomicBool::new(false));
+    let crowd: Vec<_> = (0..6)
+        .map(|_| {
+            let is_over = is_over.clone();
+            std::thread::spawn(move || {
+                let mut held = std::collections::VecDeque::new();
+                while !is_over.load(Ordering::Acquire) {
+                    held.extend(std::net::TcpStream::connect(("127.0.0.1", port)));
+                    if held.len() > 100 {
+                        held.pop_front();
+                        std::thread::sleep(Duration::from_millis(2));
+                    }
+                }
+            })
+        })
+        .collect();
+    let mut said = Vec::new();
+    testkit::wait_until("the server says that there are too many", || {
+        said.extend(central.take_messages());
+        said.iter().any(|text| text.contains("have not shown who they are"))
+    });
+    let hello = Hello { role: PeerRole::Admin, proxy: [0; 16], host: String::new() };
+    let local = Address::Unix(folders.socket.clone());
+    for _ in 0..20 {
+        greet_server(&local, Duration::from_secs(5), None, Some(b"secret"), &hello).unwrap();
+    }
+    let greeted = || greet_server(&network, Duration::from_secs(5), None, Some(b"secret"), &hello);
+    testkit::wait_until("a client from the same address is served", || greeted().is_ok());
+    is_over.store(true, Ordering::Release);
+    crowd.into_iter().for_each(|one| one.join().unwrap());
+    carry(&folders, 5_000);
+    central.stop();
+}
+
+#[test]
+fn levels_are_not_set_over_a_network_without_a_secret() {
+    let folders = folders();
+    let (central, network) = serve_both(&folders, None);
+    let hello = Hello { role: PeerRole::Admin, proxy: [0; 16], host: String::new() };
+    let local = Address::Unix(folders.socket.clone());
+    for (address, kind) in [(&network, FrameKind::Refused), (&local, FrameKind::LevelSet)] {
+        let (mut reader, mut writer) = greet_server(address, PATIENCE, None, None, &hello).unwrap();
+        let order = log_protocol::levels::LevelOrder {
+            logger: "*".to_owned(),
+            host: String::new(),
+            process: String::new(),
+            central: Some(99),
+            local: None,
+        };
+        writer.write_all(&framed(Head::plain(FrameKind::SetLevel), &order.encode())).unwrap();
+        let mut body = Vec::new();
+        assert_eq!(reader.read(&mut body).unwrap().unwrap().kind, kind);
+    }
+    central.stop();
+}

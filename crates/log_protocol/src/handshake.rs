@@ -252,6 +252,10 @@ pub fn greet_server(
     Ok((reader, writer))
 }
 
+fn refused(body: &[u8]) -> HandshakeError {
+    HandshakeError::Refused(String::from_utf8_lossy(body).into_owned())
+}
+
 /// The client's side; gives the random number of the store.
 ///
 /// # Errors
@@ -263,9 +267,10 @@ pub fn greet(
     hello: &Hello,
 ) -> Result<[u8; 16], HandshakeError> {
     let mut body = Vec::new();
-    let head = reader.read(&mut body)?;
-    if head.is_none_or(|head| head.kind != FrameKind::Challenge) {
-        return Err(HandshakeError::Protocol);
+    match reader.read(&mut body)?.map(|head| head.kind) {
+        Some(FrameKind::Challenge) => {}
+        Some(FrameKind::Refused) => return Err(refused(&body)),
+        _ => return Err(HandshakeError::Protocol),
     }
     let mut from = ByteCursor::new(&body);
     let (version, wants_secret) = (from.u32(), from.u32());
@@ -289,9 +294,7 @@ pub fn greet(
     send(writer, Head::plain(FrameKind::Hello), &answer)?;
     match reader.read(&mut body)?.map(|head| head.kind) {
         Some(FrameKind::Welcome) => {}
-        Some(FrameKind::Refused) => {
-            return Err(HandshakeError::Refused(String::from_utf8_lossy(&body).into_owned()));
-        }
+        Some(FrameKind::Refused) => return Err(refused(&body)),
         _ => return Err(HandshakeError::Protocol),
     }
     let mut from = ByteCursor::new(&body);

@@ -3,9 +3,12 @@
 /// What peers may use.
 #[derive(Debug, Clone, Copy)]
 pub struct AdmissionLimits {
-    /// Connections at once.
+    /// Connections at once from networks.
     pub connections: usize,
-    /// Connections at once that have not shown yet who they are.
+    /// Connections at once from this machine, over socket files: those from networks take none of them.
+    pub local_connections: usize,
+    /// Connections at once of each listener that have not shown yet who they are; half of them from one
+    /// address.
     pub newcomers: usize,
     /// Bytes of records that wait for a commit.
     pub pending_bytes: usize,
@@ -21,6 +24,7 @@ impl Default for AdmissionLimits {
     fn default() -> Self {
         AdmissionLimits {
             connections: 1024,
+            local_connections: 256,
             newcomers: 128,
             pending_bytes: 64 << 20,
             streams: 1 << 20,

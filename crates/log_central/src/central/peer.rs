@@ -4,8 +4,9 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use crate::central::answer;
+use crate::central::newcomers::Newcomer;
 use crate::central::shared::Shared;
-use connection::{Keepalive, Peer, QuotaPlace, ServerTls, SocketStream, Wait};
+use connection::{Keepalive, Peer, ServerTls, SocketStream, Wait};
 use log_protocol::bytes::ByteCursor;
 use log_protocol::clock;
 use log_protocol::frame::{self, FrameKind, Head, StreamMark};
@@ -27,19 +28,23 @@ pub(super) struct Arrival {
     pub(super) tls: Option<ServerTls>,
     pub(super) from: Peer,
     /// Held until it has shown who it is, or has failed to.
-    pub(super) newcomer: QuotaPlace,
+    pub(super) newcomer: Newcomer,
 }
 
 /// Serves a connection to its end.
 pub(super) fn run(shared: &Shared, arrival: Arrival) {
     let (from, newcomer) = (arrival.from, arrival.newcomer);
+    let is_known = is_known(shared, &from, arrival.tls.as_ref());
     let greeted = greet(shared, arrival.connection, arrival.tls.as_ref());
+    let made_way = newcomer.made_way();
     drop(newcomer);
     match greeted {
+        Err(_) if made_way => {}
         Err(error) => shared.complain(&format!("connection of {from}: {error}")),
         Ok((mut reader, writer, role)) => {
             let number = shared.lock().writers.add(writer, role == PeerRole::Proxy);
-            let why = match serve(shared, &mut reader, number, role) {
+            let who = PeerPowers { number, role, sets_levels: is_known };
+            let why = match serve(shared, &mut reader, who) {
                 Ok(Served::Refused(why)) => Some(why),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => Some(error.to_string()),
                 // Whatever else ends it, the peer connects again and begins at its marks.
@@ -53,6 +58,22 @@ pub(super) fn run(shared: &Shared, arrival: Arrival) {
             shared.lock().writers.remove(number);
         }
     }
+}
+
+/// What a peer that was greeted is and may do.
+#[derive(Clone, Copy)]
+struct PeerPowers {
+    number: u64,
+    role: PeerRole,
+    sets_levels: bool,
+}
+
+/// Whether whoever passes the handshake is more than somebody on a network: it knows a secret, has a
+/// certificate, or the rights of a socket file.
+fn is_known(shared: &Shared, from: &Peer, tls: Option<&ServerTls>) -> bool {
+    shared.settings.secret.is_some()
+        || matches!(from, Peer::User(_))
+        || tls.is_some_and(ServerTls::wants_client_certificate)
 }
 
 type Greeted = (FrameReader, SocketStream, PeerRole);
@@ -83,20 +104,15 @@ pub(super) enum Served {
     Refused(String),
 }
 
-fn serve(
-    shared: &Shared,
-    reader: &mut FrameReader,
-    peer: u64,
-    role: PeerRole,
-) -> io::Result<Served> {
+fn serve(shared: &Shared, reader: &mut FrameReader, who: PeerPowers) -> io::Result<Served> {
     let mut body = shared.spare();
     while let Some(head) = reader.read(&mut body)? {
         if shared.is_stopping() {
             break;
         }
-        let served = match role {
-            PeerRole::Proxy => take(shared, peer, &head, &mut body)?,
-            PeerRole::Admin => reply(shared, reader, peer, &head, &body)?,
+        let served = match who.role {
+            PeerRole::Proxy => take(shared, who.number, &head, &mut body)?,
+            PeerRole::Admin => reply(shared, reader, who, &head, &body)?,
         };
         if let Served::Refused(_) = served {
             return Ok(served);
@@ -159,14 +175,20 @@ pub(super) fn take(
 fn reply(
     shared: &Shared,
     reader: &FrameReader,
-    peer: u64,
+    who: PeerPowers,
     head: &Head,
     body: &[u8],
 ) -> io::Result<Served> {
+    let peer = who.number;
     match head.kind {
         FrameKind::Status => {
             let text = shared.counters().to_json();
             shared.write_to(peer, Head::plain(FrameKind::StatusText), text.as_bytes())?;
+        }
+        FrameKind::SetLevel if !who.sets_levels => {
+            let why =
+                "levels are set over a network only with a secret or a certificate of the client";
+            return Ok(Served::Refused(why.to_owned()));
         }
         FrameKind::SetLevel => shared.spread_level(peer, body),
         FrameKind::Query => {

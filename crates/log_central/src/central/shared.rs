@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use connection::{Quota, QuotaPlace};
+use connection::{Peer, Quota, QuotaPlace};
 use log_protocol::frame::StreamMark;
 use log_protocol::{OwnCost, StreamId, clock};
 use log_store::{CommitBatch, OwnLog, Recovery, Store, StoreError};
@@ -62,7 +62,7 @@ pub(crate) struct Shared {
     pub(super) settings: CentralSettings,
     is_stopping: Arc<AtomicBool>,
     peers: Quota,
-    newcomers: Quota,
+    local_peers: Quota,
     queries: Quota,
     /// A batch was written.
     written: Condvar,
@@ -101,7 +101,7 @@ impl Shared {
             room: Condvar::new(),
             is_stopping,
             peers: Quota::new(settings.limits.connections),
-            newcomers: Quota::new(settings.limits.newcomers),
+            local_peers: Quota::new(settings.limits.local_connections),
             queries: Quota::new(settings.limits.queries),
             settings,
             written: Condvar::new(),
@@ -148,15 +148,17 @@ impl Shared {
 
     pub(super) fn counters(&self) -> CentralCounters {
         let mut counters = self.lock().counters;
-        counters.connections = self.peers.taken() as u64;
+        counters.connections = (self.peers.taken() + self.local_peers.taken()) as u64;
         counters.cost = OwnCost::read();
         counters
     }
 
-    /// The places of one more connection, and of one that has not shown who it is: who says nothing takes
-    /// no place from those that have.
-    pub(super) fn places(&self) -> Option<(QuotaPlace, QuotaPlace)> {
-        self.peers.take().zip(self.newcomers.take())
+    /// The place of one more connection: of this machine or of a network.
+    pub(super) fn place(&self, from: &Peer) -> Option<QuotaPlace> {
+        match from {
+            Peer::User(_) => self.local_peers.take(),
+            Peer::Network(_) => self.peers.take(),
+        }
     }
 
     /// Says what is wrong with a peer.

@@ -176,6 +176,7 @@ pub(crate) fn level(arguments: &LevelArguments) -> anyhow::Result<ExitCode> {
         };
         match (head.kind, head.next) {
             // The server itself says how many proxies it has.
+            (FrameKind::Refused, _) => bail!("refused: {}", String::from_utf8_lossy(&body)),
             (FrameKind::LevelSet, 1) => proxies = Some(head.count),
             (FrameKind::LevelSet, _) => {
                 answers += 1;

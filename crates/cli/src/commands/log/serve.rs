@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use connection::Address;
+use connection::{Address, ServerTls};
 use log_central::{AdmissionLimits, Central, CentralSettings};
 use log_format::{FileRotation, LogOutputOptions, open_output};
 use log_protocol::auth;
@@ -81,6 +81,10 @@ pub(crate) struct CentralArguments {
     /// File with the secret that clients must know
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
+    /// Listen on a network without a secret and without certificates of clients: whoever reaches the
+    /// port may send records, and read them all
+    #[arg(long)]
+    insecure: bool,
     #[command(flatten)]
     tls: ServerTlsArguments,
     /// When records are acknowledged: once received (`none`), written (`os`), or on disk (`disk`)
@@ -191,6 +195,13 @@ pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether other machines reach an address; so it is taken to be if its name cannot be resolved.
+fn is_reached_from_afar(address: &Address) -> bool {
+    let Address::Network { host, port, .. } = address else { return false };
+    let Ok(mut all) = connection::resolve(host, *port) else { return true };
+    all.any(|one| !one.ip().is_loopback())
+}
+
 /// Runs `whit log central`.
 pub(crate) fn central(arguments: &CentralArguments) -> anyhow::Result<ExitCode> {
     end_signals::block()?;
@@ -214,12 +225,22 @@ pub(crate) fn central(arguments: &CentralArguments) -> anyhow::Result<ExitCode> 
         crate::stderr::message(format_args!("{path}: bytes {from} to {to} are damaged"));
     }
     let tls = arguments.tls.load()?;
+    let secret = secret(arguments.secret_file.as_ref())?;
     let mut listeners = Vec::new();
     let mut sockets = Vec::new();
     for text in &arguments.listen {
         let address = address(text)?;
         if tls.is_none() && address.is_encrypted() {
             bail!("{address}: an address with tls: needs --tls-cert and --tls-key");
+        }
+        let knows_clients = secret.is_some()
+            || (address.is_encrypted()
+                && tls.as_ref().is_some_and(ServerTls::wants_client_certificate));
+        if !knows_clients && !arguments.insecure && is_reached_from_afar(&address) {
+            bail!(
+                "{address}: anybody on the network could send and read records: give --secret-file, \
+                 or tls: with --tls-client-ca, or --insecure if that is meant"
+            );
         }
         let listener = address.listen(tls.as_ref());
         let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
@@ -232,7 +253,7 @@ pub(crate) fn central(arguments: &CentralArguments) -> anyhow::Result<ExitCode> 
         listeners.push(listener);
     }
     let settings = CentralSettings {
-        secret: secret(arguments.secret_file.as_ref())?,
+        secret,
         delay: arguments.delay,
         retention: Retention {
             bytes_max: arguments.keep,
