@@ -408,6 +408,17 @@ fn records_of_every_size_are_carried_and_cut_ones_say_so() {
     let flow = reader.visit_all(&|_, _| true, &mut |item| {
         if item.record.kind == kind::LOG && item.process.name == "sizes" {
             let site = item.dictionary.site(item.record.site).unwrap();
+            let origin = log_format::RecordOrigin::default();
+            let record = log_format::LogRecord::new(item.record, item.dictionary, origin, 0);
+            let mut json = Vec::new();
+            log_format::RecordFormat::put(
+                &mut log_format::JsonFormat::default(),
+                &mut json,
+                &record,
+            );
+            let json = String::from_utf8(json).unwrap();
+            assert_eq!(json.contains("[a text was cut"), json.contains(",\"cut\":true"));
+            assert_eq!(json.contains("[a text was cut"), record.is_cut());
             let values = item.record.arguments(&site.types).unwrap();
             let [LogValue::Unsigned(size), LogValue::Text(text)] = values.as_slice() else {
                 panic!("{:?}", site.types)
@@ -425,6 +436,7 @@ fn records_of_every_size_are_carried_and_cut_ones_say_so() {
     }
     let audit = Audit::of(&folders.store, true).unwrap();
     assert!(audit.is_whole() && audit.total().dropped == 0, "{audit:?}");
+    assert_eq!(audit.cut, 3, "{audit:?}");
 }
 
 /// Parent and children of `fork` are processes of their own all the way: each record is counted with

@@ -41,6 +41,9 @@ impl RecordFormat for JsonFormat {
             write_message(&mut self.scratch, record);
             put_text(out, &self.scratch);
         }
+        if record.is_cut() {
+            out.extend_from_slice(b",\"cut\":true");
+        }
         self.put_fields(out, record);
         out.extend_from_slice(b"}\n");
     }

@@ -21,8 +21,18 @@ use crate::spec::{
 /// An argument, and what it was in the program.
 type Argument<'a> = (LogValue<'a>, ArgumentType);
 
-/// Appends the message of a record.
+/// What stands behind a message of which the writer has cut a text: it did not fit into a record.
+const CUT: &str = " [a text was cut: the record would have been too long]";
+
+/// Appends the message of a record, and whether a text of it was cut.
 pub fn write_message(out: &mut Vec<u8>, record: &LogRecord<'_>) {
+    write_whole_message(out, record);
+    if record.is_cut() {
+        out.extend_from_slice(CUT.as_bytes());
+    }
+}
+
+fn write_whole_message(out: &mut Vec<u8>, record: &LogRecord<'_>) {
     if let Some(notice) = record.record.notice() {
         return put_notice(out, &notice, record);
     }
@@ -59,7 +69,8 @@ pub(crate) fn write_plain_message(
     record: &LogRecord<'_>,
     is_special: impl Fn(u8) -> bool,
 ) -> bool {
-    let Some(site) = record.site.filter(|_| record.record.kind == kind::LOG) else { return false };
+    let is_whole = record.record.kind == kind::LOG && !record.is_cut();
+    let Some(site) = record.site.filter(|_| is_whole) else { return false };
     if site.format_kind == FormatKind::Printf {
         return false;
     }

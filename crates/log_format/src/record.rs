@@ -130,6 +130,12 @@ impl<'a> LogRecord<'a> {
         pair.map(|(_, value)| value.as_str())
     }
 
+    /// Whether the writer has cut a text of it: the record would have been too long.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.record.flags & logring::abi::FLAG_CUT != 0
+    }
+
     /// Names and values that the record itself has, behind its arguments.
     #[must_use]
     pub fn has_attributes(&self) -> bool {

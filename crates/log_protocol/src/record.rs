@@ -1,6 +1,6 @@
 //! The words of a record, as docs/format-log-ring.md defines them: as much as carrying needs.
 
-use logring::abi::FLAG_LOCAL;
+use logring::abi::{FLAG_CUT, FLAG_LOCAL};
 
 use crate::bytes::u64_at;
 
@@ -22,6 +22,8 @@ pub struct RecordHead {
     pub level: u8,
     /// It was made for local outputs alone.
     pub is_local: bool,
+    /// The writer has cut a text of it.
+    pub is_cut: bool,
     /// The low 32 bits.
     pub sequence: u32,
     /// When it was made.
@@ -47,6 +49,7 @@ impl RecordHead {
             kind: (word0 >> 16) as u8,
             level: (word0 >> 24) as u8 & 0x0F,
             is_local: (word0 >> 24) as u8 & FLAG_LOCAL != 0,
+            is_cut: (word0 >> 24) as u8 & FLAG_CUT != 0,
             sequence: (word0 >> 32) as u32,
             stamp: u64_at(head, 8),
             site: u64_at(head, 16) as u32,

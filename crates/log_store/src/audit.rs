@@ -61,6 +61,8 @@ pub struct Audit {
     pub streams: BTreeMap<StreamId, StreamAudit>,
     /// Damaged parts of segments: file, first byte, byte after the last.
     pub damaged: Vec<(PathBuf, u64, u64)>,
+    /// Records that are here with a text that its writer has cut: they would have been too long.
+    pub cut: u64,
     /// Chunks whose numbers are missing: first, one after the last.
     pub missing_chunks: Vec<(u64, u64)>,
 }
@@ -114,6 +116,8 @@ impl Audit {
                 audit.missing_chunks.push((expected, chunk.number));
             }
             next_chunk = Some(chunk.number.saturating_add(1));
+            let cut: u64 = chunk.blocks.iter().map(|block| u64::from(block.cut_count())).sum();
+            audit.cut = audit.cut.saturating_add(cut);
             for part in &chunk.streams {
                 let info = &chunk.processes[part.process as usize].info;
                 let stream = audit.streams.entry(chunk.stream_id(part)).or_insert_with(|| {

@@ -42,9 +42,7 @@ impl Filter {
         if is_late || is_early {
             return false;
         }
-        let has_level = self.level.is_none_or(|level| {
-            block.levels[usize::from(level.number())..].iter().any(|count| *count > 0)
-        });
+        let has_level = self.level.is_none_or(|level| block.has_level(level));
         let is_exact = !self.logger.is_empty() && !self.logger.contains('*');
         let has_logger = !is_exact || block.loggers & name_bit(self.logger.as_bytes()) != 0;
         let is_process = |info: &log_protocol::ProcessInfo| self.wants_process(info);

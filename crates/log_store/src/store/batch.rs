@@ -225,7 +225,12 @@ impl Builder {
             let index = &mut block.index;
             index.first_ns = index.first_ns.min(head.stamp);
             index.last_ns = index.last_ns.max(head.stamp);
-            index.levels[usize::from(shown_level(head.kind, head.level))] += 1;
+            let level = usize::from(shown_level(head.kind, head.level));
+            // Numbers that are no levels count nothing.
+            if level < BlockIndex::CUT {
+                index.levels[level] += 1;
+            }
+            index.levels[BlockIndex::CUT] += u32::from(head.is_cut);
             if context != head.context {
                 context = head.context;
                 index.loggers |= (to.logger_bit)(process, context);

@@ -6,6 +6,7 @@
 
 use log_protocol::bytes::{ByteCursor, put_short, u32_at, u64_at};
 use log_protocol::{GapReason, ProcessInfo, StreamId};
+use logring::LogLevel;
 
 /// A chunk begins so.
 pub(crate) const MAGIC: [u8; 4] = *b"WLC1";
@@ -111,8 +112,26 @@ pub struct BlockIndex {
     pub last_ns: u64,
     /// A bit for each logger: [`name_bit`].
     pub loggers: u64,
-    /// Records by level.
-    pub levels: [u32; 16],
+    /// Records by level; the last number, which is no level, is [`BlockIndex::cut_count`].
+    pub(crate) levels: [u32; 16],
+}
+
+impl BlockIndex {
+    /// Where records with a text that was cut are counted.
+    pub(crate) const CUT: usize = 15;
+
+    /// Records of which the writer has cut a text.
+    #[must_use]
+    pub fn cut_count(&self) -> u32 {
+        self.levels[Self::CUT]
+    }
+
+    /// Whether it has records of this level or above.
+    #[must_use]
+    pub fn has_level(&self, level: LogLevel) -> bool {
+        let from = usize::from(level.number());
+        self.levels[from..Self::CUT].iter().any(|count| *count > 0)
+    }
 }
 
 /// The bit of a name in a block's index.
