@@ -46,6 +46,12 @@ fn filters_choose_the_same_records_everywhere() {
         ("--until @4000000000", 5),
         ("--until 2020-01-01T00:00:00Z", 0),
         ("--text trouble", 2),
+        ("--pair Antenna=a.one", 3),
+        ("--pair Antenna=a.*", 3),
+        ("--pair Antenna=*", 5),
+        ("--pair Antenna=", 0),
+        ("--pair Antenna=a.one --pair Audience=Operator", 3),
+        ("--pair Antenna=a.one --pair Audience=Nobody", 0),
         ("--regex [01]$", 2),
     ] {
         let count = text(&whit(here, &format!("query store --count {filter}")));

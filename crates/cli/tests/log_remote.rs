@@ -54,9 +54,14 @@ fn everything_goes_over_tls() {
     let set = text(&whit(here, &format!("level * DEBUG {to} {CLIENT}")));
     assert_eq!(set, "0 loggers set, by 0 proxies\n");
     // The same from here and from afar.
-    for options in
-        ["--utc", "--format json", "--level ERROR", "--logger a.* --text 2", "--regex [01]$"]
-    {
+    for options in [
+        "--utc",
+        "--format json",
+        "--pair Antenna=a.*",
+        "--level ERROR",
+        "--logger a.* --text 2",
+        "--regex [01]$",
+    ] {
         for words in ["query --count", "query", "query --limit 2", "tail --no-follow --lines 3"] {
             let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
             let here_is = whit(here, format!("{verb} store {rest} {options}").trim());

@@ -116,6 +116,19 @@ fn put_pair(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     put_visible(out, value);
 }
 
+/// Whether the context or the record itself has a value of this name that fits, as text.
+pub fn has_value(record: &LogRecord<'_>, name: &str, fits: impl Fn(&[u8]) -> bool) -> bool {
+    if record.pairs().iter().any(|(one, value)| one == name && fits(value.as_bytes())) {
+        return true;
+    }
+    let mut value = Vec::new();
+    record.attributes().filter(|field| field.name == name.as_bytes()).any(|field| {
+        value.clear();
+        put_value(&mut value, &field, record);
+        fits(&value)
+    })
+}
+
 /// Appends a value of an attribute, as text.
 pub(crate) fn put_value(out: &mut Vec<u8>, field: &RecordField<'_>, record: &LogRecord<'_>) {
     use std::io::Write as _;

@@ -71,7 +71,13 @@ impl LevelOrder {
 /// Whether a name fits a pattern, in which `*` stands for any text; an empty pattern fits all.
 #[must_use]
 pub fn matches(pattern: &str, name: &str) -> bool {
-    pattern.is_empty() || Wildcards::STARS.fit(pattern.as_bytes(), name.as_bytes())
+    pattern.is_empty() || fits(pattern, name.as_bytes())
+}
+
+/// Whether a text fits a pattern, in which `*` stands for any text.
+#[must_use]
+pub fn fits(pattern: &str, text: &[u8]) -> bool {
+    Wildcards::STARS.fit(pattern.as_bytes(), text)
 }
 
 #[cfg(test)]

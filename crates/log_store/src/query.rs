@@ -3,12 +3,12 @@
 //! What the index of a block rules out is not read; the message of a record is made only if its text
 //! is asked for, and last.
 
-use log_format::{LogRecord, RecordOrigin, shown_level, write_message};
+use log_format::{LogRecord, RecordOrigin, has_value, shown_level, write_message};
 use logring::LogLevel;
 use logring::abi::kind;
 
 use crate::store::{BlockIndex, Chunk, Item, name_bit};
-use log_protocol::levels::matches;
+use log_protocol::levels::{fits, matches};
 
 /// What is wanted.  What is empty or `None` rules nothing out.
 #[derive(Debug, Clone, Default)]
@@ -25,6 +25,9 @@ pub struct Filter {
     pub from_ns: Option<u64>,
     /// Before this time.
     pub until_ns: Option<u64>,
+    /// Names and values of the context or of the record itself, all of them: Antenna, Audience or any
+    /// other; in values `*` stands for any text.
+    pub pairs: Vec<(String, String)>,
     /// Text in the message.
     pub text: String,
     /// What the message fits.
@@ -90,12 +93,17 @@ impl Filter {
         if !may_be_any && !matches(&self.logger, record.logger()) {
             return None;
         }
+        let has =
+            |(name, value): &(String, String)| has_value(&record, name, |found| fits(value, found));
+        if !self.pairs.iter().all(has) {
+            return None;
+        }
         if !self.text.is_empty() || self.regex.is_some() {
             scratch.clear();
             write_message(scratch, &record);
             let has_text = self.text.is_empty() || contains(scratch, self.text.as_bytes());
-            let fits = self.regex.as_ref().is_none_or(|regex| regex.is_match(scratch));
-            if !has_text || !fits {
+            let is_like = self.regex.as_ref().is_none_or(|regex| regex.is_match(scratch));
+            if !has_text || !is_like {
                 return None;
             }
         }

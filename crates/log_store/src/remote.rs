@@ -25,6 +25,8 @@ const FRAME: Duration = Duration::from_secs(60);
 const NAMES_MAX: usize = 1 << 20;
 /// Most bytes of dictionaries in an answer.
 const DICTIONARIES_BYTES_MAX: usize = 1 << 30;
+/// Most pairs that a question may name: each is compared with each record.
+const PAIRS_MAX: u32 = 64;
 /// Longest regular expression, compiled.
 const REGEX_BYTES_MAX: usize = 1 << 20;
 /// Bytes of an entry before its record.
@@ -34,6 +36,7 @@ const FOLLOWS: u32 = 1;
 const COUNTS: u32 = 2;
 const ALL_KINDS: u32 = 4;
 const HAS_NEWEST: u32 = 8;
+const HAS_PAIRS: u32 = 16;
 
 /// What a client asks for.
 #[derive(Debug, Clone, Default)]
@@ -60,6 +63,7 @@ impl RemoteQuery {
             (self.counts, COUNTS),
             (filter.all_kinds, ALL_KINDS),
             (self.newest.is_some(), HAS_NEWEST),
+            (!filter.pairs.is_empty(), HAS_PAIRS),
         ];
         let flags: u32 = flags.iter().filter(|(is, _)| *is).map(|(_, flag)| flag).sum();
         let mut out = flags.to_le_bytes().to_vec();
@@ -71,6 +75,14 @@ impl RemoteQuery {
         let regex = filter.regex.as_ref().map_or("", |regex| regex.as_str());
         for text in [&filter.logger, &filter.host, &filter.process, &filter.text, regex] {
             put_short(&mut out, text.as_bytes());
+        }
+        // A server that does not know of them refuses the question.
+        if !filter.pairs.is_empty() {
+            out.extend_from_slice(&(filter.pairs.len() as u32).to_le_bytes());
+        }
+        for (name, value) in &filter.pairs {
+            put_short(&mut out, name.as_bytes());
+            put_short(&mut out, value.as_bytes());
         }
         out
     }
@@ -110,6 +122,13 @@ impl RemoteQuery {
         filter.process = from.short_text()?;
         filter.text = from.short_text()?;
         let regex = from.short_text()?;
+        let pairs = if flags & HAS_PAIRS != 0 { from.u32()? } else { 0 };
+        if pairs > PAIRS_MAX {
+            return None;
+        }
+        for _ in 0..pairs {
+            filter.pairs.push((from.short_text()?, from.short_text()?));
+        }
         let query = RemoteQuery {
             filter,
             newest: (flags & HAS_NEWEST != 0).then_some(newest),
@@ -283,6 +302,7 @@ mod tests {
             process: "12".into(),
             from_ns: Some(7),
             until_ns: None,
+            pairs: vec![("Antenna".to_owned(), "DV*".to_owned()), ("".to_owned(), "".to_owned())],
             text: "ü".into(),
             regex: Some(regex::bytes::Regex::new("^a+$").unwrap_or_else(|_| unreachable!())),
             all_kinds: true,
@@ -295,6 +315,8 @@ mod tests {
         for cut in 0..bytes.len() {
             assert!(RemoteQuery::decode(&bytes[..cut]).is_err(), "{cut}");
         }
+        let plain = Filter { pairs: Vec::new(), ..query.filter.clone() };
+        let bytes = RemoteQuery { filter: plain, ..query }.encode();
         let bad = [&bytes[..bytes.len() - 4], b"a{99"].concat();
         assert!(RemoteQuery::decode(&bad).is_err());
     }

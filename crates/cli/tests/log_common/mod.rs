@@ -28,11 +28,13 @@ fn writer() {
     let many = many.map(|count| count.parse::<u64>().unwrap());
     let seconds = if many.is_some() { "0" } else { seconds };
     writer::start(settings).unwrap();
-    for (logger, level, format, count) in
+    for (logger_name, level, format, count) in
         [("a.one", 4, "number {} of one", 3_u64), ("b.two", 8, "trouble {}", 2)]
     {
-        let logger = writer::logger_id(logger).unwrap();
-        let context = writer::context_id(logger, &[]).unwrap();
+        let logger = writer::logger_id(logger_name).unwrap();
+        let context =
+            writer::context_id(logger, &[("Antenna", logger_name), ("Audience", "Operator")]);
+        let context = context.unwrap();
         let site = SiteDescription {
             file: "x.rs",
             line: 7,

@@ -28,6 +28,10 @@ pub(crate) struct FilterArguments {
     /// Records before this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
+    /// Records with this name and value in their context or their own data, such as Antenna=DV01 or
+    /// Audience=Operator; `*` in the value stands for any text (may be repeated: all of them)
+    #[arg(short = 'k', long, value_name = "NAME=VALUE", value_parser = pair)]
+    pair: Vec<(String, String)>,
     /// Records whose message contains this text
     #[arg(short = 't', long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     text: String,
@@ -76,6 +80,12 @@ pub(crate) fn level(text: &str) -> Result<LogLevel, String> {
     })
 }
 
+fn pair(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    let (name, value) = parts.ok_or("give NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
 impl FilterArguments {
     pub(crate) fn filter(&self) -> anyhow::Result<Filter> {
         let zone = local_zone();
@@ -94,6 +104,7 @@ impl FilterArguments {
             process: self.process.clone(),
             from_ns: time(&self.from)?,
             until_ns: time(&self.until)?,
+            pairs: self.pair.clone(),
             text: self.text.clone(),
             regex: regex.transpose().context("--regex")?,
             all_kinds: self.all,
