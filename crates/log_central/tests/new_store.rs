@@ -2,7 +2,20 @@
 //! there as they were in the first.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use crate::common::{central, drain, folders, held_of_damaged, proxy, pump, start};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use connection::SocketStream;
+use log_protocol::frame::{self, FrameKind, Head};
+use log_protocol::handshake::{self, FrameReader};
+use log_protocol::{ProcessId, StreamId, own_record};
+use log_proxy::{Proxy, Spool};
+use log_store::audit::Audit;
+use logring::LogLevel;
+
+use crate::common::{central, drain, folders, held_of_damaged, proxy, pump, settings, start};
 
 #[test]
 fn a_store_that_is_new_gets_the_definitions_of_what_is_sent_to_it() {
@@ -35,4 +48,106 @@ fn a_store_that_is_new_gets_the_definitions_of_what_is_sent_to_it() {
         assert!(!numbers.is_empty() && all.iter().copied().eq(0..all.len() as u64), "{who:?}");
     }
     assert_eq!(other.numbers.len(), 2);
+    // What the first one has is not lost, and the second one knows that.
+    assert_elsewhere(&folders.store, one.records);
+}
+
+/// That a store names so many records as held by another one, and none as lost.
+fn assert_elsewhere(store: &Path, records: u64) {
+    let audit = Audit::of(store, true).unwrap();
+    let total = audit.total();
+    assert!(audit.is_whole() && total.dropped == 0, "{audit:?}");
+    assert_eq!(total.elsewhere, records, "{audit:?}");
+}
+
+/// The same if the proxy was not running when the store changed: what it knows is in its spool's folder
+/// and in the rings.
+#[test]
+fn a_proxy_that_starts_with_a_new_store_says_what_the_old_one_has() {
+    let folders = folders();
+    let first = central(&folders.store, &folders.socket);
+    let mut reading = proxy(&folders.rings, &folders.spool, &folders.socket);
+    let writer = start(&format!("write|{}|2|0", folders.rings.display()));
+    pump(&mut reading, "records are stored", |proxy| {
+        proxy.counters().records > 1000 && proxy.is_all_committed()
+    });
+    drop(reading);
+    first.stop();
+    let old = folders.all.path().join("old");
+    std::fs::rename(&folders.store, &old).unwrap();
+    let second = central(&folders.store, &folders.socket);
+    let mut reading = proxy(&folders.rings, &folders.spool, &folders.socket);
+    pump(&mut reading, "the second proxy sends", |proxy| proxy.counters().records > 1000);
+    writer.kill();
+    drain(&mut reading, &folders.rings);
+    second.stop();
+    let [one, other] = [&old, &folders.store].map(|store| held_of_damaged(store));
+    assert_eq!((one.without_site, other.without_site), (0, 0));
+    let audit = Audit::of(&folders.store, true).unwrap();
+    assert!(audit.is_whole() && audit.total().dropped == 0, "{audit:?}");
+    for (stream, numbers) in &other.sequences {
+        // What the second one does not have, the first one has; the last may be in both.
+        let Some(before) = one.sequences.get(stream) else { continue };
+        let first = numbers[0];
+        assert!(first <= before.len() as u64, "{stream}: {first}");
+        assert!(numbers.iter().copied().eq(first..first + numbers.len() as u64), "{stream}");
+        assert_eq!(audit.streams[stream].elsewhere, first, "{stream}");
+    }
+    assert_eq!(other.numbers.len(), 2);
+}
+
+/// A question about more marks than a frame holds has several answers: nothing goes before the last.
+#[test]
+fn nothing_is_sent_before_all_marks_have_come() {
+    let folders = folders();
+    let mut spool = Spool::open(&folders.spool, 1 << 30, [1; 16]).unwrap();
+    let (mut bytes, mut heads) = (Vec::new(), Vec::new());
+    for ring in 0..40_000 {
+        let stream = StreamId { process: ProcessId([3; 16]), ring };
+        let body = own_record::record(LogLevel::Info, "one", 0, 1);
+        let head = Head::of(FrameKind::Records, stream, 0, 1, 1);
+        heads.push(frame::put(&mut bytes, head, &body));
+    }
+    spool.append(&bytes, &heads).unwrap();
+    let listener = UnixListener::bind(&folders.socket).unwrap();
+    let (tell, told) = channel();
+    let server = std::thread::spawn(move || {
+        let mut writer = SocketStream::unix(listener.accept().unwrap().0);
+        let mut reader = FrameReader::new(writer.clone());
+        handshake::serve(&mut reader, &mut writer, None, [4; 16]).unwrap();
+        let mut body = Vec::new();
+        while let Ok(Some(head)) = reader.read(&mut body) {
+            tell.send((head.kind, body.clone(), writer.clone())).unwrap();
+        }
+    });
+    let mut reading = Proxy::new(settings(&folders.rings, &folders.socket), spool);
+    let mut asked = Vec::new();
+    pump(&mut reading, "it asks twice", |_| {
+        asked.extend(told.try_iter());
+        asked.len() == 2
+    });
+    assert!(asked.iter().all(|(kind, ..)| *kind == FrameKind::Ask));
+    let answer = |number: usize| {
+        let (_, marks, mut writer) = asked[number].clone();
+        // The proxy takes it piece by piece.
+        let send = move || handshake::send(&mut writer, Head::plain(FrameKind::Marks), &marks);
+        std::thread::spawn(send)
+    };
+    let first = answer(0);
+    for _ in 0..200 {
+        reading.round();
+        reading.wait(Duration::from_millis(1));
+    }
+    assert!(told.try_recv().is_err(), "it sends before it knows all marks");
+    let second = answer(1);
+    let mut records = 0;
+    pump(&mut reading, "it sends everything", |_| {
+        records += told.try_iter().filter(|(kind, ..)| *kind == FrameKind::Records).count();
+        records == 40_000
+    });
+    drop((reading, asked));
+    for one in [first, second] {
+        one.join().unwrap().unwrap();
+    }
+    server.join().unwrap();
 }

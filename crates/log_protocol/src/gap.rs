@@ -22,6 +22,8 @@ pub enum GapReason {
     Dropped = 7,
     /// The proxy left them out: they were made for local outputs alone.  The range says how many.
     LeftOut = 8,
+    /// Another store has them: the proxy went on with this one.
+    AnotherStore = 9,
 }
 
 impl GapReason {
@@ -36,6 +38,7 @@ impl GapReason {
             6 => GapReason::Overwritten,
             7 => GapReason::Dropped,
             8 => GapReason::LeftOut,
+            9 => GapReason::AnotherStore,
             _ => GapReason::Missing,
         }
     }
@@ -43,7 +46,8 @@ impl GapReason {
     /// Whether they were given up as somebody was told to: nothing failed.
     #[must_use]
     pub fn is_policy(self) -> bool {
-        matches!(self, GapReason::Overwritten | GapReason::Dropped | GapReason::LeftOut)
+        use GapReason::{AnotherStore, Dropped, LeftOut, Overwritten};
+        matches!(self, Overwritten | Dropped | LeftOut | AnotherStore)
     }
 
     /// In words.
@@ -58,6 +62,7 @@ impl GapReason {
             GapReason::Overwritten => "overwritten in the ring, by its policy",
             GapReason::Dropped => "dropped without room in the ring, by its policy",
             GapReason::LeftOut => "left out: for local outputs alone",
+            GapReason::AnotherStore => "another store has them",
         }
     }
 

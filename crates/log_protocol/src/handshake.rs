@@ -71,6 +71,7 @@ pub struct FrameReader {
     from: BufReader<SocketStream>,
     frame_wait: Option<Duration>,
     body_bytes_max: u32,
+    store: [u8; 16],
 }
 
 impl FrameReader {
@@ -78,7 +79,12 @@ impl FrameReader {
     #[must_use]
     pub fn new(connection: SocketStream) -> Self {
         let from = BufReader::with_capacity(64 << 10, connection);
-        FrameReader { from, frame_wait: None, body_bytes_max: frame::BODY_BYTES_MAX as u32 }
+        FrameReader {
+            from,
+            frame_wait: None,
+            body_bytes_max: frame::BODY_BYTES_MAX as u32,
+            store: [0; 16],
+        }
     }
 
     /// Waits for a frame for ever, but not for its end: a peer that begins one ends it in time.
@@ -122,6 +128,12 @@ impl FrameReader {
             return Err(invalid("the checksum of a frame is wrong".to_owned()));
         }
         Ok(head)
+    }
+
+    /// The random number of the store of a server that was greeted.
+    #[must_use]
+    pub fn store(&self) -> [u8; 16] {
+        self.store
     }
 
     /// The connection.
@@ -245,8 +257,8 @@ pub fn greet_server(
         {
             return Err(HandshakeError::Silent);
         }
-        greeted => greeted?,
-    };
+        greeted => reader.store = greeted?,
+    }
     reader.from.get_mut().set_wait(Wait::For(timeout));
     writer.set_wait(Wait::For(timeout));
     Ok((reader, writer))

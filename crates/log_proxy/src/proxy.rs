@@ -16,6 +16,7 @@ mod syncing;
 mod tally;
 mod waking;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -103,8 +104,10 @@ pub struct Proxy {
     local: LocalOutputs,
     waking: Waking,
     place: Place,
-    /// Marks were asked for and have not come.
-    waits_for_marks: bool,
+    /// Answers with marks that have not come.
+    marks_to_come: usize,
+    /// What another store has of the rings that are read, and the central server's store has not.
+    elsewhere: Vec<Gap>,
     /// Processes of whose dictionaries the central server lacks a part, from these bytes on: it gets
     /// that before anything else.
     undefined: Vec<(ProcessId, u64)>,
@@ -177,7 +180,8 @@ impl Proxy {
             host: Host::default(),
             local,
             link,
-            waits_for_marks: false,
+            marks_to_come: 0,
+            elsewhere: Vec::new(),
             undefined: Vec::new(),
             frames: Vec::new(),
             heads: Vec::new(),
@@ -423,7 +427,9 @@ impl Proxy {
         };
         for ring in self.host.rings.iter_mut().filter(|ring| ring.spooled_before.is_some()) {
             let Some(mark) = marks.iter().find(|mark| mark.stream == ring.stream) else { continue };
-            let (first, next) = (ring.spooled_before.take().max(Some(mark.next)), ring.inherited);
+            let elsewhere = self.elsewhere.iter().find(|gap| gap.stream == ring.stream);
+            let held = mark.next.max(elsewhere.map_or(0, |gap| gap.next));
+            let (first, next) = (ring.spooled_before.take().max(Some(held)), ring.inherited);
             let Some(first) = first.filter(|first| *first < next) else { continue };
             self.counters.lost += next - first;
             self.gaps.push(Gap { stream: ring.stream, first, next, reason });
@@ -443,11 +449,15 @@ impl Proxy {
     /// Takes what the central server says; whether it said anything.
     fn receive(&mut self) -> bool {
         let Some(open) = self.link.open() else { return false };
-        let (mut marks, mut levels, mut has_marks) = (Vec::new(), Vec::new(), false);
+        let (mut marks, mut levels, mut answers) = (Vec::new(), Vec::new(), 0_usize);
+        let mut is_acknowledged = false;
         let received = open.receive(|head, body| match head.kind {
-            FrameKind::Ack => marks.extend(frame::marks(body)),
+            FrameKind::Ack => {
+                is_acknowledged = true;
+                marks.extend(frame::marks(body));
+            }
             FrameKind::Marks => {
-                has_marks = true;
+                answers += 1;
                 marks.extend(frame::marks(body));
             }
             FrameKind::SetLevel => levels.push((head.first, body.to_vec())),
@@ -458,9 +468,15 @@ impl Proxy {
             self.link.fail(error.to_string());
             return true;
         }
-        self.waits_for_marks &= !has_marks;
+        self.marks_to_come = self.marks_to_come.saturating_sub(answers);
+        let has_marks = answers > 0;
         if has_marks {
             self.find_undefined(&marks);
+            self.find_elsewhere(&marks);
+        }
+        if is_acknowledged && self.marks_to_come == 0 && self.elsewhere.is_empty() {
+            let known = self.spool.set_store(self.link.store);
+            self.messages.extend(known.err().map(|error| error.to_string()));
         }
         self.take_marks(&marks);
         if has_marks {
@@ -476,19 +492,25 @@ impl Proxy {
     fn begin_sending(&mut self) {
         self.place = self.spool.restart();
         self.undefined.clear();
+        self.elsewhere.clear();
         let mut open = self.spool.open_streams();
         // The server may be another one, or its store emptied: what definitions has it?
         let dictionary = |process: &ProcessId| StreamId { process: *process, ring: DICTIONARY };
         open.extend(self.host.sources.keys().map(dictionary));
-        self.waits_for_marks = !open.is_empty();
         let mut asked = Vec::new();
-        let inherited = self.host.rings.iter().filter(|ring| !ring.marks.is_empty());
-        for stream in open.into_iter().chain(inherited.map(|ring| ring.stream)) {
+        let rings = self.host.rings.iter().map(|ring| ring.stream);
+        open.extend(rings);
+        open.sort_unstable();
+        open.dedup();
+        for stream in open {
             frame::put_mark(&mut asked, StreamMark { stream, next: 0 });
         }
         self.to_ask.clear();
         let Some(open) = self.link.open() else { return };
-        for marks in asked.chunks(frame::BODY_BYTES_MAX / frame::MARK_BYTES * frame::MARK_BYTES) {
+        let pieces = asked.chunks(frame::BODY_BYTES_MAX / frame::MARK_BYTES * frame::MARK_BYTES);
+        // Each question has an answer of its own; nothing is sent before the last.
+        self.marks_to_come = pieces.len();
+        for marks in pieces {
             frame::put(&mut open.out, Head::plain(FrameKind::Ask), marks);
         }
     }
@@ -504,11 +526,59 @@ impl Proxy {
         }
     }
 
+    /// Finds what another store has acknowledged of the rings that are read: this one never gets it, and
+    /// nothing of it is lost.
+    fn find_elsewhere(&mut self, marks: &[StreamMark]) {
+        if self.spool.store().is_none_or(|known| known == self.link.store) {
+            return;
+        }
+        let here: HashMap<StreamId, u64> = marks.iter().map(|one| (one.stream, one.next)).collect();
+        for ring in &self.host.rings {
+            let stream = ring.stream;
+            let Some(first) = here.get(&stream).copied() else { continue };
+            // The ring's mark survives a proxy that ends, and neither is believed beyond what was read.
+            let mark = ring.reader.mark(Tier::Central).ok().flatten().unwrap_or_default();
+            let next = self.spool.acknowledged(stream).max(mark.sequence);
+            let next = next.min(ring.reader.next().sequence);
+            if first < next {
+                self.elsewhere.push(Gap { stream, first, next, reason: GapReason::AnotherStore });
+            }
+        }
+    }
+
+    /// Sends definitions that the central server lacks, and what another store has.
+    fn send_missing(&mut self) {
+        let Some(open) = self.link.open() else { return };
+        let sources = &self.host.sources;
+        while open.out.len() < SEND_BYTES
+            && let Some((process, from)) = self.undefined.pop()
+        {
+            if let Some(source) = sources.get(&process) {
+                source.put_definitions(from, &mut open.out);
+            }
+        }
+        while self.undefined.is_empty()
+            && open.out.len() < SEND_BYTES
+            && let Some(gap) = self.elsewhere.pop()
+        {
+            let ring = self.host.rings.iter().find(|ring| ring.stream == gap.stream);
+            if let Some(ring) = ring {
+                ring.describe_to(&mut open.out);
+            }
+            gap.put(&mut open.out);
+        }
+    }
+
     fn send(&mut self) -> bool {
         let mut any = false;
         loop {
+            let is_ready = self.link.open().is_some_and(|open| open.is_sent());
+            let is_ready = is_ready && self.marks_to_come == 0;
+            if is_ready {
+                self.send_missing();
+            }
             let Some(open) = self.link.open() else { return any };
-            if open.is_sent() && !self.waits_for_marks {
+            if is_ready {
                 if !self.ended.is_empty() {
                     let ended = std::mem::take(&mut self.ended);
                     let body: Vec<u8> = ended.iter().flat_map(|id| id.0).collect();
@@ -522,13 +592,6 @@ impl Proxy {
                     frame::put(&mut open.out, Head::plain(FrameKind::Ask), &asked);
                 }
                 let sources = &self.host.sources;
-                while open.out.len() < SEND_BYTES
-                    && let Some((process, from)) = self.undefined.pop()
-                {
-                    if let Some(source) = sources.get(&process) {
-                        source.put_definitions(from, &mut open.out);
-                    }
-                }
                 let mut fetch = |process: ProcessId, from: u64, until: u64| {
                     let bytes = sources.get(&process)?.file.read_dictionary_bytes(from);
                     let length = usize::try_from(until.saturating_sub(from)).ok()?;
@@ -540,6 +603,7 @@ impl Proxy {
                 let out = &mut open.out;
                 // No record goes before its definitions.
                 if self.undefined.is_empty()
+                    && self.elsewhere.is_empty()
                     && let Err(error) =
                         self.spool.read(&mut self.place, out, SEND_BYTES, &mut fetch)
                 {

@@ -27,6 +27,8 @@ const MAGIC: [u8; 8] = *b"whitlogF";
 const VERSION: u32 = 1;
 /// How segments are named.
 const NAMES: SegmentNames = SegmentNames { prefix: "", suffix: ".spool", is_hexadecimal: true };
+/// The file that names the store which has acknowledged last.
+const STORE: &str = "store";
 /// Bytes after which the next segment is begun.
 const SEGMENT_BYTES: u64 = 16 << 20;
 /// Bytes that are read at once.
@@ -78,6 +80,8 @@ pub struct Spool {
     /// `None`: it keeps nothing.
     lock: Option<File>,
     id: [u8; 16],
+    /// The random number of the store that has acknowledged last, if any has.
+    store: Option<[u8; 16]>,
     quota_bytes: u64,
     segments: VecDeque<Segment>,
     next_number: u64,
@@ -131,6 +135,9 @@ impl Spool {
         let lock = Some(lock(folder)?);
         let mut spool =
             Spool { folder: folder.to_owned(), lock, quota_bytes, ..Spool::none(new_id) };
+        // A file that is damaged or of another length names no store.
+        let store = std::fs::read(folder.join(STORE)).ok();
+        spool.store = store.and_then(|bytes| bytes.try_into().ok());
         let numbers = NAMES.list(folder).map_err(fail)?;
         for (at, number) in numbers.iter().enumerate() {
             let is_last = at + 1 == numbers.len();
@@ -157,6 +164,7 @@ impl Spool {
             folder: PathBuf::new(),
             lock: None,
             id,
+            store: None,
             quota_bytes: u64::MAX,
             segments: VecDeque::new(),
             next_number: 0,
@@ -288,6 +296,27 @@ impl Spool {
     pub fn acknowledge(&mut self, mark: StreamMark) {
         let acknowledged = self.acknowledged.entry(mark.stream).or_insert(0);
         *acknowledged = mark.next.max(*acknowledged);
+    }
+
+    /// The random number of the store that has acknowledged last, if any has.
+    #[must_use]
+    pub fn store(&self) -> Option<[u8; 16]> {
+        self.store
+    }
+
+    /// Notes which store acknowledges.
+    ///
+    /// # Errors
+    /// If that cannot be written; it is not tried again before another store is there.
+    pub fn set_store(&mut self, store: [u8; 16]) -> Result<(), SpoolError> {
+        if self.store == Some(store) || self.lock.is_none() {
+            return Ok(());
+        }
+        self.store = Some(store);
+        let path = self.folder.join(STORE);
+        let new = self.folder.join("store.new");
+        let written = std::fs::write(&new, store).and_then(|()| std::fs::rename(&new, &path));
+        written.map_err(|source| SpoolError::Io { path, source })
     }
 
     /// Takes what a central server has of a dictionary, which may be less than another one had: what it

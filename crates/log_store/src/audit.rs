@@ -33,6 +33,8 @@ pub struct StreamAudit {
     pub dropped: u64,
     /// Records that the proxy left out, because they were made for local outputs alone.
     pub left_out: u64,
+    /// Records that another store has: the proxy went on with this one.
+    pub elsewhere: u64,
     /// What is proved to be lost: first, one after the last, reason.
     pub lost: Vec<(u64, u64, GapReason)>,
     last_seen: Option<u64>,
@@ -85,6 +87,7 @@ impl Audit {
             total.next = total.next.saturating_add(sent);
             total.dropped = total.dropped.saturating_add(stream.dropped);
             total.left_out = total.left_out.saturating_add(stream.left_out);
+            total.elsewhere = total.elsewhere.saturating_add(stream.elsewhere);
             total.lost.extend_from_slice(&stream.lost);
         }
         total
@@ -140,9 +143,11 @@ impl Audit {
             for gap in &chunk.gaps {
                 let id = chunk.stream_id(&chunk.streams[gap.stream as usize]);
                 let Some(stream) = audit.streams.get_mut(&id) else { continue };
+                let more = gap.next.saturating_sub(gap.first);
                 if gap.reason == GapReason::LeftOut {
-                    let more = gap.next.saturating_sub(gap.first);
                     stream.left_out = stream.left_out.saturating_add(more);
+                } else if gap.reason == GapReason::AnotherStore {
+                    stream.elsewhere = stream.elsewhere.saturating_add(more);
                 } else if !gap.reason.is_policy() {
                     stream.lost.push((gap.first, gap.next, gap.reason));
                 }
@@ -161,7 +166,7 @@ impl Audit {
         }
         for stream in audit.streams.values_mut() {
             let here = stream.records.saturating_add(stream.lost_count());
-            let here = here.saturating_add(stream.left_out);
+            let here = here.saturating_add(stream.left_out).saturating_add(stream.elsewhere);
             stream.dropped = stream.next.saturating_sub(stream.first).saturating_sub(here);
         }
         audit.damaged = reader.damaged;

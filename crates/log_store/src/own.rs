@@ -3,7 +3,7 @@
 //! They are records of a process of its own, so they are stored, shown and searched as all others.
 
 use log_protocol::own_record::{dictionary, record};
-use log_protocol::{ProcessId, ProcessInfo, StreamId};
+use log_protocol::{GapReason, ProcessId, ProcessInfo, StreamId};
 use logring::LogLevel;
 
 use crate::store::{CommitBatch, LostPart, RecordsPart};
@@ -59,7 +59,12 @@ impl OwnLog {
         let last = next.saturating_sub(1);
         let count = next.saturating_sub(*first);
         let why = reason.text();
-        let message = format!("records {first} to {last} of {stream} are lost ({count}): {why}");
+        let message = match reason {
+            GapReason::AnotherStore => {
+                format!("records {first} to {last} of {stream} are not here ({count}): {why}")
+            }
+            _ => format!("records {first} to {last} of {stream} are lost ({count}): {why}"),
+        };
         let level = if reason.is_policy() { LogLevel::Warning } else { LogLevel::Alert };
         self.add(batch, level, &message, now_ns);
     }

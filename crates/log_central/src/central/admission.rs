@@ -153,7 +153,9 @@ impl Inner {
             return;
         }
         let lost = LostPart { stream, first, next, reason };
-        self.counters.lost = self.counters.lost.saturating_add(next - first);
+        if reason != GapReason::AnotherStore {
+            self.counters.lost = self.counters.lost.saturating_add(next - first);
+        }
         self.pending.batch.lost.push(lost);
         self.complaints.say_lost(&mut self.pending.batch, &lost);
         self.known.admit(stream, next);

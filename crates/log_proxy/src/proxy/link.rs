@@ -28,7 +28,7 @@ const RECEIVE_BYTES_MAX: usize = 4 << 20;
 /// Answers that may wait for a server that does not read them.
 const ANSWERS_BYTES_MAX: usize = 8 << 20;
 
-type Connected = Result<(SocketStream, Vec<u8>), HandshakeError>;
+type Connected = Result<(SocketStream, Vec<u8>, [u8; 16]), HandshakeError>;
 
 /// What a link is doing.
 enum State {
@@ -61,6 +61,8 @@ pub(super) struct Link {
     pub(super) failure: Option<String>,
     /// Connections that came about.
     pub(super) connections: u64,
+    /// The random number of the store of the server that it was connected to last.
+    pub(super) store: [u8; 16],
 }
 
 impl Link {
@@ -69,7 +71,18 @@ impl Link {
         let (pause, failure, connections) = (PAUSE_FIRST, None, 0);
         let (address, secret) = (settings.central.clone(), settings.secret.clone());
         let tls = settings.tls.clone();
-        Link { address, secret, tls, hello, state, pause, waker: None, failure, connections }
+        Link {
+            address,
+            secret,
+            tls,
+            hello,
+            state,
+            pause,
+            waker: None,
+            failure,
+            connections,
+            store: [0; 16],
+        }
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -114,7 +127,8 @@ impl Link {
                     self.fail(error.to_string());
                     false
                 }
-                Ok(Ok((connection, input))) => {
+                Ok(Ok((connection, input, store))) => {
+                    self.store = store;
                     let (out, sent) = (Vec::with_capacity(2 * PIECE), 0);
                     self.state = State::Open(Box::new(Open { connection, out, sent, input }));
                     self.pause = PAUSE_FIRST;
@@ -160,9 +174,10 @@ fn connect(
     hello: &Hello,
 ) -> Connected {
     let (reader, _) = greet_server(address, CONNECT, tls, secret, hello)?;
+    let store = reader.store();
     let (mut connection, input) = reader.into_parts();
     connection.set_wait(Wait::Never);
-    Ok((connection, input))
+    Ok((connection, input, store))
 }
 
 impl Open {

@@ -33,7 +33,22 @@ pub(super) struct Gap {
     pub(super) reason: GapReason,
 }
 
+impl Ring {
+    /// Adds a frame that describes it; gives the frame's head.
+    pub(super) fn describe_to(&self, frames: &mut Vec<u8>) -> Head {
+        let mut text = Vec::new();
+        self.info.encode(&mut text);
+        frame::put(frames, Head::of(FrameKind::Stream, self.stream, 0, 0, 0), &text)
+    }
+}
+
 impl Gap {
+    /// Adds a frame that names it; gives the frame's head.
+    pub(super) fn put(&self, frames: &mut Vec<u8>) -> Head {
+        let head = Head::of(FrameKind::Lost, self.stream, self.first, self.next, 0);
+        frame::put(frames, head, &(self.reason as u32).to_le_bytes())
+    }
+
     fn undelivered(&self) -> Undelivered {
         use rustix::io::Errno;
         let errno = match self.reason {
@@ -41,7 +56,7 @@ impl Gap {
             GapReason::Overwritten => Errno::OVERFLOW,
             GapReason::Dropped => Errno::NOBUFS,
             GapReason::Missing | GapReason::Spool | GapReason::Store => Errno::IO,
-            GapReason::LeftOut => Errno::CANCELED,
+            GapReason::LeftOut | GapReason::AnotherStore => Errno::CANCELED,
         };
         let Gap { stream, first, next, .. } = *self;
         Undelivered { stream, first, next, errno: errno.raw_os_error().unsigned_abs() }
@@ -145,8 +160,7 @@ impl Proxy {
     }
 
     fn add_lost(&mut self, gap: Gap) {
-        let head = Head::of(FrameKind::Lost, gap.stream, gap.first, gap.next, 0);
-        self.heads.push(frame::put(&mut self.frames, head, &(gap.reason as u32).to_le_bytes()));
+        self.heads.push(gap.put(&mut self.frames));
     }
 
     /// Describes a ring and its process, if this segment of the spool does not yet; and all of the
@@ -164,10 +178,7 @@ impl Proxy {
         }
         if ring.described_in != Some(segment) {
             ring.described_in = Some(segment);
-            let mut text = Vec::new();
-            ring.info.encode(&mut text);
-            let head = Head::of(FrameKind::Stream, ring.stream, 0, 0, 0);
-            heads.push(frame::put(frames, head, &text));
+            heads.push(ring.describe_to(frames));
         }
         if needs_dictionary || source.dictionary == 0 {
             add_dictionary(source, frames, heads, &mut self.messages);

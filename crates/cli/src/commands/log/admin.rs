@@ -248,6 +248,9 @@ fn verify_text(audit: &Audit) -> String {
         total.dropped,
         total.left_out
     );
+    if total.elsewhere > 0 {
+        let _ = writeln!(text, "{} records are in another store", total.elsewhere);
+    }
     if audit.cut > 0 {
         let _ = writeln!(text, "{} records are here with a text that was cut", audit.cut);
     }
@@ -280,7 +283,7 @@ fn verify_json(audit: &Audit) -> String {
     let object = serde_json::json!({
         "streams": audit.streams.len(), "sent": total.next, "received": total.records,
         "lost": total.lost_count(), "duplicates": total.duplicates, "dropped": total.dropped,
-        "left_out": total.left_out, "cut": audit.cut,
+        "left_out": total.left_out, "cut": audit.cut, "elsewhere": total.elsewhere,
         "whole": audit.is_whole(), "gaps": lost, "damaged": damaged,
         "impossible": impossible,
     });
