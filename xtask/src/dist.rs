@@ -22,7 +22,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
         generate.args(["generate", what, "--to"]).arg(dist.join(what));
         finish(generate)?;
     }
-    std::fs::copy(root().join("dist/whit.service"), dist.join("whit.service"))?;
+    for name in ["whit.service", "whit-log.conf"] {
+        std::fs::copy(root().join("dist").join(name), dist.join(name))?;
+    }
     std::fs::copy(&whit, dist.join("whit"))?;
     library(&dist.join("librrd"))?;
     if !has_cargo_deb() {

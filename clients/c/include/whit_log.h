@@ -67,7 +67,7 @@ enum {
 /* How a program logs; whit_log_defaults fills it. */
 typedef struct whit_log_settings {
     size_t size;                /* sizeof(whit_log_settings) */
-    const char *directory;      /* NULL: /dev/shm/whit-log-UID */
+    const char *directory;      /* NULL: $WHIT_LOG_DIRECTORY, or the user's folder */
     const char *host_name;      /* NULL: the system's */
     const char *process_name;   /* NULL: the program's */
     uint64_t ring_bytes;        /* of a thread's first ring */

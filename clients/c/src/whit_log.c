@@ -1135,15 +1135,82 @@ static uint64_t power_of_two(uint64_t bytes)
     return power;
 }
 
-static int make_directory(void)
+static void say(const char *path, const char *why, const char *then)
+{
+    char line[NAME_MAX_BYTES + 400];
+    int length = snprintf(line, sizeof line, "%s: %s: %s%s\n", P.process, path, then, why);
+    if (length >= (int)sizeof line) length = sizeof line - 1;
+    /* Without standard error there is nobody to tell. */
+    ssize_t ignored = length > 0 ? write(2, line, (size_t)length) : 0;
+    (void)ignored;
+}
+
+/* Why a folder is not safe for this user; NULL: it is. */
+static const char *fault(const struct stat *facts)
+{
+    if (S_ISLNK(facts->st_mode)) return "it is a symbolic link";
+    if (!S_ISDIR(facts->st_mode)) return "it is not a folder";
+    if (facts->st_uid != geteuid()) return "it belongs to another user";
+    return facts->st_mode & 022 ? "others may write in it" : NULL;
+}
+
+/* Makes a folder, if it is not there: 0; else -1, and why it is refused, if that is so. */
+static int make_folder(const char *path, const char **why)
 {
     struct stat facts;
-    if (mkdir(P.directory, 0700) != 0 && errno != EEXIST) return -1;
-    if (lstat(P.directory, &facts) != 0) return -1;
-    if (!S_ISDIR(facts.st_mode) || facts.st_uid != geteuid() || (facts.st_mode & 022)) {
-        errno = EACCES;
-        return -1;
+    *why = NULL;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) return -1;
+    if (lstat(path, &facts) != 0) return -1;
+    *why = fault(&facts);
+    if (*why) errno = EACCES;
+    return *why ? -1 : 0;
+}
+
+/* Where programs log by default.  The rule, and its reasons, are those of crates/logring/src/folder.rs. */
+#ifndef WHIT_LOG_SHARED
+#define WHIT_LOG_SHARED "/run/whit/log"
+#endif
+#ifndef WHIT_LOG_MEMORY
+#define WHIT_LOG_MEMORY "/dev/shm"
+#endif
+
+/* One of the default folders; 0: there is none of this number here. */
+static int candidate(int number, char *to, size_t room)
+{
+    struct stat facts;
+    unsigned user = (unsigned)geteuid();
+    const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+    int length;
+    if (number == 0) {
+        if (lstat(WHIT_LOG_SHARED, &facts) != 0 || !S_ISDIR(facts.st_mode)) return 0;
+        if (facts.st_uid != 0 && facts.st_uid != geteuid()) return 0;
+        if ((facts.st_mode & 022) && !(facts.st_mode & S_ISVTX)) return 0;
+        length = snprintf(to, room, "%s/%u", WHIT_LOG_SHARED, user);
+    } else if (number == 1) {
+        if (!runtime || *runtime != '/' || lstat(runtime, &facts) != 0 || fault(&facts)) return 0;
+        length = snprintf(to, room, "%s/whit-log", runtime);
+    } else {
+        length = snprintf(to, room, "%s/whit-log-%u", WHIT_LOG_MEMORY, user);
     }
+    return length > 0 && (size_t)length < room;
+}
+
+/* The folder to log into if the program names none; refused ones are named on standard error. */
+static const char *default_directory(char *to, size_t room)
+{
+    const char *why, *named = secure_getenv("WHIT_LOG_DIRECTORY");
+    if (named && *named) return named;
+    for (int number = 0; number < 3; number++) {
+        if (!candidate(number, to, room)) continue;
+        if (make_folder(to, &why) == 0) break;
+        if (why) say(to, why, "refused as a folder of log records: ");
+    }
+    return to;
+}
+
+static int make_directory(const char **why)
+{
+    if (make_folder(P.directory, why) != 0) return -1;
     char path[NAME_MAX_BYTES];
     snprintf(path, sizeof path, "%s/doorbell", P.directory);
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -1192,21 +1259,21 @@ int whit_log_start(const whit_log_settings *given)
         return -1;
     }
     if (given) s = *given;
-    char own[64];
-    snprintf(own, sizeof own, "/dev/shm/whit-log-%u", (unsigned)getuid());
-    const char *directory = s.directory ? s.directory : own;
-    if (strlen(directory) >= sizeof P.directory) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
     if (__atomic_exchange_n(&begun, 1, __ATOMIC_ACQ_REL)) {
         errno = EALREADY;
+        return -1;
+    }
+    snprintf(P.process, sizeof P.process, "%s", s.process_name ? s.process_name : program_invocation_short_name);
+    char own[sizeof P.directory] = "";
+    const char *directory = s.directory ? s.directory : default_directory(own, sizeof own);
+    if (strlen(directory) >= sizeof P.directory) {
+        begun = 0;
+        errno = ENAMETOOLONG;
         return -1;
     }
     strcpy(P.directory, directory);
     if (s.host_name) snprintf(P.host, sizeof P.host, "%s", s.host_name);
     else gethostname(P.host, sizeof P.host - 1);
-    snprintf(P.process, sizeof P.process, "%s", s.process_name ? s.process_name : program_invocation_short_name);
     s.ring_bytes = power_of_two(s.ring_bytes);
     s.directory = s.host_name = s.process_name = NULL;
     P.settings = s;
@@ -1220,7 +1287,9 @@ int whit_log_start(const whit_log_settings *given)
     P.intern = map_private(INTERN_SLOTS * sizeof(struct intern));
     P.slots = map_private(SLOTS_MAX * sizeof(struct slot));
     P.fork_state = map_wiped_on_fork(PAGE);
-    P.is_private = make_directory() != 0;
+    const char *why;
+    P.is_private = make_directory(&why) != 0;
+    int directory_error = errno;
     if (!P.intern || !P.slots || !P.fork_state || pthread_key_create(&P.key, thread_ends) != 0 ||
         make_process_file() != 0) {
         begun = 0;
@@ -1229,6 +1298,8 @@ int whit_log_start(const whit_log_settings *given)
     make_signal_ring();
     __atomic_store_n(&P.fork_state->registered, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&is_started, 1, __ATOMIC_RELEASE);
+    if (P.is_private)
+        say(P.directory, why ? why : strerror(directory_error), "log records stay in this process: ");
     return P.is_private;
 }
 

@@ -40,6 +40,13 @@ static void begin(int policy, uint64_t ring_bytes)
     if (whit_log_start(&settings) != -1 || errno != EALREADY) exit(2);
 }
 
+/* Logs where a program does that names no folder. */
+static void log_by_default(void)
+{
+    if (whit_log_start(NULL) < 0 || whit_log_logger_make(&logger, "default", NULL, 0) != 0) exit(1);
+    WHIT_LOG_INFO(&logger, "by default");
+}
+
 static int evaluated;
 static int evaluate(void) { return ++evaluated; }
 
@@ -410,6 +417,7 @@ int main(int count, char **words)
     else if (!strcmp(role, "throttled")) log_throttled();
     else if (!strcmp(role, "throttle")) throttle();
     else if (!strncmp(role, "die-", 4)) log_and_die(role);
+    else if (!strcmp(role, "default")) log_by_default();
     else if (!strcmp(role, "burst")) burst();
     else if (!strcmp(role, "talk")) talk();
     else if (!strcmp(role, "bench")) bench();

@@ -290,3 +290,24 @@ fn verify_tells_dropped_from_lost_by_its_exit_code() {
         assert!(shown.contains("were dropped"), "{filter}: {shown}");
     }
 }
+
+#[test]
+fn a_folder_of_rings_that_is_not_its_users_is_told() {
+    let folder = folder();
+    let here = folder.path();
+    // It is named after a user, and is another's.
+    std::fs::create_dir(here.join("whit-log-54321")).unwrap();
+    std::os::unix::fs::symlink("whit-log-54321", here.join("link")).unwrap();
+    let said = |command: &str| {
+        let done = whit(here, command);
+        String::from_utf8(done.stderr).unwrap()
+    };
+    for verb in ["recover", "proxy --central none --output json:out --once --directory"] {
+        let foreign = said(&format!("{verb} whit-log-54321"));
+        assert!(foreign.contains("whit-log-54321: refused"), "{verb}: {foreign}");
+        assert!(foreign.contains("belongs to another user"), "{verb}: {foreign}");
+        let link = said(&format!("{verb} link"));
+        assert!(link.contains("it is a symbolic link"), "{verb}: {link}");
+        assert_eq!(said(&format!("{verb} rings")), "", "{verb}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use logring::folder::{FolderRule, RefusedFolder};
 use logring::writer::{FullPolicy, RingSettings};
 use logring::{LEVEL_OFF, LogLevel};
 
@@ -21,6 +22,8 @@ pub struct LoggerLevels {
 pub struct LogConfig {
     /// The rings: where, how large, and what happens without room.
     pub rings: RingSettings,
+    /// Default folders that were not safe: the start names them on standard error.
+    pub refused_folders: Vec<RefusedFolder>,
     /// Levels of loggers that are named at the start.
     pub loggers: Vec<LoggerLevels>,
     /// Records that a consumer hands on at once (ACS: `dispatchPacketSize`).
@@ -58,6 +61,7 @@ impl LogConfig {
     pub fn new(directory: impl Into<PathBuf>, host_name: &str, process_name: &str) -> Self {
         LogConfig {
             rings: RingSettings::new(directory.into(), host_name, process_name),
+            refused_folders: Vec::new(),
             loggers: Vec::new(),
             packet_records: 100,
             immediate_level: LogLevel::Alert.number(),
@@ -67,6 +71,15 @@ impl LogConfig {
             file: None,
             syslog: None,
         }
+    }
+
+    /// Defaults, in the folder where `whit log` looks for programs of this user: that of
+    /// `$WHIT_LOG_DIRECTORY`, or the first that can be used of those that
+    /// [`logring::folder`] names.
+    #[must_use]
+    pub fn in_default_folder(host_name: &str, process_name: &str) -> Self {
+        let (folder, refused_folders) = FolderRule::of_program().choose();
+        LogConfig { refused_folders, ..LogConfig::new(folder, host_name, process_name) }
     }
 
     /// Takes an attribute of ACS's `LoggingConfig`, or an environment variable of ACS, by its name:

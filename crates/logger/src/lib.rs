@@ -3,7 +3,7 @@
 //! ```no_run
 //! use logger::{LogConfig, Logger, log_info, log_warning};
 //!
-//! let _logging = logger::start(LogConfig::new("/dev/shm/whit-log-1000", "host", "program"))?;
+//! let _logging = logger::start(LogConfig::in_default_folder("host", "program"))?;
 //! let log = Logger::new("CONTROL/PM01")?;
 //! log_info!(log, "antenna {} at {:.3} degrees", 7, 45.25);
 //! log_warning!(log, data: {"FullPath" => "/tmp/x"}, "cannot open");

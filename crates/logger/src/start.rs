@@ -28,15 +28,33 @@ impl Drop for Logging {
 
 /// Starts logging: once in a process.  A child of `fork` goes on by itself.
 ///
+/// A folder that was refused, and records that only this process can read, are said in a line each on
+/// standard error.
+///
 /// # Errors
 /// If it was started already, there is no memory, or a configured logger cannot be made.
 pub fn start(config: LogConfig) -> Result<Logging, Error> {
     let loggers = config.loggers;
+    let (program, folder) = (config.rings.process_name.clone(), config.rings.directory.clone());
     let private_because = writer::start(config.rings)?;
+    for refused in config.refused_folders {
+        say(&program, &refused);
+    }
+    if let Some(why) = &private_because {
+        let folder = folder.display();
+        say(&program, &format_args!("{folder}: {why}: log records stay in this process"));
+    }
     for levels in loggers {
         Logger::new(&levels.name)?.set_levels(levels.central, levels.local);
     }
     Ok(Logging { private_because })
+}
+
+/// Says what the user of a program is to know of its logging.
+fn say(program: &str, what: &dyn std::fmt::Display) {
+    use std::io::Write as _;
+    // Without standard error there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "{program}: {what}");
 }
 
 /// Waits until everything logged so far by any thread is as safe as a tier says; not for longer

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod c_client;
+mod default_folder;
 mod formats_beside;
 mod outputs;
 mod reading;

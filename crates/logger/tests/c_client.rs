@@ -18,12 +18,12 @@ use logger::LogLevel;
 use logring::{FormatKind, ProcessFile, RingDirectory, RingReader, abi};
 use testkit::Running;
 
-fn client() -> PathBuf {
+pub(crate) fn client() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/c")
 }
 
 /// Runs a compiler; it must say nothing.
-fn compile(compiler: &str, arguments: &[&str], to: &Path) {
+pub(crate) fn compile(compiler: &str, arguments: &[&str], to: &Path) {
     let root = client();
     let said = Command::new(compiler)
         .args(["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-Iinclude"])

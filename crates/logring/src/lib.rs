@@ -18,6 +18,7 @@ mod calibration;
 pub mod clock;
 mod dictionary;
 mod error;
+pub mod folder;
 mod held_file;
 mod level;
 mod process_file;

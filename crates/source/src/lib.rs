@@ -146,7 +146,7 @@ pub struct Entry {
     /// The `-s` letters that select it, besides its name ([`SourceDef::letters`]); new sources have
     /// none.
     pub letters: &'static str,
-    /// The files it reads, as patterns under `/proc`, `/sys` and `/dev/shm`; `*` stands for any name.
+    /// The files it reads, as patterns under `/proc`, `/sys`, `/dev/shm` and `/run`; `*` stands for any name.
     pub reads: &'static [&'static str],
     /// The labels of an instance, in order; empty for a source with a single row.
     pub instance: &'static [&'static str],

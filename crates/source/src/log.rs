@@ -1,11 +1,12 @@
 //! What programs log: records of each logger, by level, with entry and exit traces and errors.
 //!
-//! Reads the files of processes that log (`/dev/shm/whit-log-UID/*.process`, described in
-//! `docs/format-log-ring.md`), where the consumer of their rings (`whit log proxy`, or an output of
+//! Reads the files of processes that log (`*.process` in the folders of `logring::folder`, of all
+//! users; described in `docs/format-log-ring.md`), where the consumer of their rings (`whit log proxy`, or an output of
 //! the program itself) counts what it has read, once a second or more often.  Without a consumer
 //! the counts stand still.
 //!
-//! Costs two `stat`, and two `pread` for each process; folders are listed only after they changed.
+//! Costs three `stat` and one for each folder, and two `pread` for each process; folders are listed
+//! only after they changed.
 //! A process that has ended is counted to its end: its file is read once more after it was removed.
 //! One that lives shorter than an interval may be missed.
 
@@ -15,18 +16,21 @@ use std::path::{Path, PathBuf};
 
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use logring::abi::{self, logger, process};
+use logring::folder::{IN_RUNTIME, MEMORY, PREFIX, RUNTIME, SHARED};
 use procfs::Host;
 use sample::{Cadence, Level, State, Table, fields};
 
 use crate::{Entry, Source};
 
-/// Where the folders are, and how their names begin.
-const SHARED_MEMORY: &str = "/dev/shm";
-const FOLDER: &[u8] = b"whit-log-";
+/// Where users have folders of rings: the folder around them, how a name in it begins, and what
+/// follows the name.
+const PLACES: [(&str, &str, &str); 3] =
+    [(MEMORY, PREFIX, ""), (SHARED, "", ""), (RUNTIME, "", IN_RUNTIME)];
 const ENDING: &[u8] = b".process";
 
-/// The most processes, and the most loggers that have a row of their own.
+/// The most processes and folders, and the most loggers that have a row of their own.
 const PROCESSES_MAX: usize = 4096;
+const FOLDERS_MAX: usize = 4096;
 const ROWS_MAX: usize = 4096;
 
 /// The row of what belongs to no logger, and of loggers beyond the most.
@@ -60,16 +64,18 @@ const HEADER: std::ops::Range<usize> = process::DROPPED..process::SUPPRESSED + 1
 
 fn open(host: &mut Host, _: &std::sync::Arc<crate::SourceContext>) -> Box<dyn Source> {
     let root = host.root().unwrap_or(Path::new("/"));
-    let shared = root.join(SHARED_MEMORY.trim_start_matches('/'));
-    let mut log = Log { shared: Folder::new(shared), ..Log::default() };
+    let places = PLACES.map(|(path, ..)| Folder::new(root.join(path.trim_start_matches('/'))));
+    let mut log = Log { places, ..Log::default() };
     log.row_of(OTHERS);
     Box::new(log)
 }
 
 #[derive(Default)]
 struct Log {
-    shared: Folder,
-    folders: Vec<(Vec<u8>, Folder)>,
+    /// Of [`PLACES`].
+    places: [Folder; PLACES.len()],
+    /// Each with its path on the machine that is read.
+    folders: Vec<(PathBuf, Folder)>,
     processes: Vec<Process>,
     rows: HashMap<Vec<u8>, usize>,
     names: Vec<Vec<u8>>,
@@ -177,27 +183,30 @@ impl Source for Log {
 impl Log {
     /// Looks for folders of users that log.
     fn find_folders(&mut self, host: &mut Host) {
-        if !self.shared.is_due(host) {
-            return;
-        }
-        let (folders, shared) = (&mut self.folders, &self.shared.path);
-        // What cannot be listed now is tried again when it changes.
-        let _ = host.for_each_name(Path::new(SHARED_MEMORY), |name, _| {
-            let is_known = folders.iter().any(|(known, _)| known == name);
-            if !name.starts_with(FOLDER) || is_known || folders.len() >= PROCESSES_MAX {
-                return;
+        use std::os::unix::ffi::OsStrExt as _;
+        for ((place, prefix, inner), around) in PLACES.into_iter().zip(&mut self.places) {
+            if !around.is_due(host) {
+                continue;
             }
-            use std::os::unix::ffi::OsStrExt as _;
-            let path = shared.join(std::ffi::OsStr::from_bytes(name));
-            folders.push((name.to_vec(), Folder::new(path)));
-        });
+            let folders = &mut self.folders;
+            // What cannot be listed now is tried again when it changes.
+            let _ = host.for_each_name(Path::new(place), |name, _| {
+                let below = Path::new(std::ffi::OsStr::from_bytes(name)).join(inner);
+                let path = Path::new(place).join(&below);
+                let is_known = folders.iter().any(|(known, _)| *known == path);
+                if !name.starts_with(prefix.as_bytes()) || is_known || folders.len() >= FOLDERS_MAX
+                {
+                    return;
+                }
+                folders.push((path, Folder::new(around.path.join(below))));
+            });
+        }
     }
 
     /// Opens the files of new processes, and notes which are gone.
     fn find_processes(&mut self, folder: usize, host: &mut Host) {
         use std::os::unix::ffi::OsStrExt as _;
-        let name = std::ffi::OsStr::from_bytes(&self.folders[folder].0);
-        let path = Path::new(SHARED_MEMORY).join(name);
+        let path = self.folders[folder].0.clone();
         let of_folder = |process: &&mut Process| process.folder == folder;
         self.processes.iter_mut().filter(of_folder).for_each(|one| one.is_there = false);
         let (processes, mut new) = (&mut self.processes, Vec::new());
@@ -328,7 +337,11 @@ const NOT_LOGGED: &[usize] = &[SUPPRESSED, DROPPED];
 pub(crate) static ENTRY: Entry = Entry {
     name: "log",
     about: "Records that programs log through whit's rings, by logger and level, as the consumer of the rings counted them; the row - has what belongs to no logger",
-    reads: &["/dev/shm/whit-log-*/*.process"],
+    reads: &[
+        "/dev/shm/whit-log-*/*.process",
+        "/run/whit/log/*/*.process",
+        "/run/user/*/whit-log/*.process",
+    ],
     instance: &["logger"],
     fields: FIELDS,
     cadence: Cadence::First,
@@ -483,17 +496,19 @@ mod tests {
         let mut source = open(&mut host, &std::sync::Arc::default());
         let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Absent);
-        let (one, two) = ("/dev/shm/whit-log-0/1-2.process", "/dev/shm/whit-log-7/3-4.process");
+        let (one, two) = ("/dev/shm/whit-log-0/1-2.process", "/run/whit/log/7/3-4.process");
         fake.put(one, process_file(&[("a", [1, 2, 3]), ("b\n", [0, 7, 0])], 9)).unwrap();
         fake.put(two, process_file(&[("a", [0, 10, 0])], 0)).unwrap();
         fake.put("/dev/shm/whit-log-7/5-6.process", "too short").unwrap();
+        let three = "/run/user/8/whit-log/9-9.process";
+        fake.put(three, process_file(&[("a", [0, 4, 0])], 0)).unwrap();
         fake.put("/dev/shm/other/5-6.process", process_file(&[("c", [1, 1, 1])], 0)).unwrap();
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
         let mut found = rows(&table);
         found.sort();
         let expected = [
-            ("-".to_owned(), [0, 0, 0, 10, 9]),
-            ("a".to_owned(), [16, 1, 3, 2, 0]),
+            ("-".to_owned(), [0, 0, 0, 15, 9]),
+            ("a".to_owned(), [20, 1, 3, 3, 0]),
             ("b?".to_owned(), [7, 0, 0, 1, 0]),
         ];
         assert_eq!(found, expected);
@@ -505,7 +520,7 @@ mod tests {
             assert_eq!(source.read(&mut host, &mut table), State::Ok);
             let mut found = rows(&table);
             found.sort();
-            assert_eq!(found[1], ("a".to_owned(), [18, 1, 3, 2, 0]));
+            assert_eq!(found[1], ("a".to_owned(), [22, 1, 3, 3, 0]));
             assert_eq!(found[3], ("d".to_owned(), [4, 0, 4, 1, 0]));
         }
         // Counts that go back, and a file that is cut, count nothing.
@@ -516,8 +531,8 @@ mod tests {
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
         let mut found = rows(&table);
         found.sort();
-        assert_eq!(found[0].1, [0, 0, 0, 10, 9]);
-        assert_eq!((found[1].1[0], found[2].1[0]), (18, 8));
+        assert_eq!(found[0].1, [0, 0, 0, 15, 9]);
+        assert_eq!((found[1].1[0], found[2].1[0]), (22, 8));
     }
 
     #[test]
@@ -532,7 +547,7 @@ mod tests {
         }
         let calls = host.cost().calls;
         source.read(&mut host, &mut table);
-        assert_eq!(host.cost().calls - calls, 4, "two stat, two pread");
+        assert_eq!(host.cost().calls - calls, 6, "four stat, two pread");
         let mut host = Host::in_memory();
         assert_eq!(source.read(&mut host, &mut table), State::Absent);
     }

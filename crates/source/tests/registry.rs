@@ -29,7 +29,8 @@ fn every_source_says_what_it_is() {
         assert!(!def.about.is_empty() && !def.about.ends_with('.'), "{}: about", def.name);
         assert!(!def.fields.is_empty(), "{}: no fields", def.name);
         for path in def.reads {
-            let is_known = ["/proc", "/sys", "/dev/shm"].iter().any(|top| path.starts_with(top));
+            let is_known =
+                ["/proc", "/sys", "/dev/shm", "/run"].iter().any(|top| path.starts_with(top));
             assert!(is_known, "{}: {path}", def.name);
         }
         for label in def.instance {

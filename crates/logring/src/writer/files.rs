@@ -35,21 +35,11 @@ pub(super) fn close(file: Descriptor) {
 
 /// Makes the directory, if it is not there; it must be this user's, and nobody else may write in it.
 pub(super) fn make_directory(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
-    let made = std::fs::DirBuilder::new().mode(0o700).create(path);
-    if let Err(error) = made
-        && error.kind() != io::ErrorKind::AlreadyExists
-    {
-        return Err(error);
-    }
-    let facts = std::fs::symlink_metadata(path)?;
-    // SAFETY: no argument, no failure.
-    let user = unsafe { libc::geteuid() };
-    if !facts.is_dir() || facts.uid() != user || facts.mode() & 0o022 != 0 {
-        let why = "must be a folder of this user that nobody else may write";
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-    }
-    Ok(())
+    let refused = crate::folder::make(path)?;
+    let denied = |one: crate::folder::RefusedFolder| {
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, one.why))
+    };
+    refused.map_or(Ok(()), denied)
 }
 
 /// A name for the kernel.

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use log_format::{LogZone, RecordFormat, TextFormat, parse_time};
 use log_store::query::Filter;
 use logring::LogLevel;
+use logring::folder::{self, FolderRule};
 
 /// Which records.
 #[derive(clap::Args, Clone)]
@@ -132,12 +133,20 @@ fn local_zone() -> LogZone {
     LogZone { offset_seconds: crate::zone::local().to_offset(now).seconds() }
 }
 
-/// Where rings are, unless told otherwise.
-pub(crate) fn default_directory() -> PathBuf {
-    std::env::var_os("WHIT_LOG_DIRECTORY").map_or_else(
-        || PathBuf::from(format!("/dev/shm/whit-log-{}", rustix::process::getuid().as_raw())),
-        PathBuf::from,
-    )
+/// Where rings are: the folders that were given, else those where programs of this user log.  What is
+/// not safe is said; of the latter it is left out.
+pub(crate) fn ring_folders(given: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let rule = FolderRule::of_reader();
+    let named: Vec<PathBuf> = rule.named.iter().cloned().collect();
+    let given = if given.is_empty() { &named[..] } else { given };
+    if !given.is_empty() {
+        given.iter().filter_map(|path| folder::check_given(path)).for_each(crate::stderr::message);
+        return Ok(given.to_vec());
+    }
+    let (found, refused) = rule.readable();
+    refused.iter().for_each(crate::stderr::message);
+    anyhow::ensure!(!found.is_empty(), "no folder of rings is left: name one");
+    Ok(found)
 }
 
 /// Where the store is, unless told otherwise.

@@ -17,7 +17,7 @@ use log_proxy::Spool;
 use log_proxy::{Proxy, ProxySettings, ProxyWaker};
 use log_store::{Retention, Store, StoreSettings};
 
-use super::filters::{DEFAULT_STORE, ZoneArguments, default_directory};
+use super::filters::{DEFAULT_STORE, ZoneArguments, ring_folders};
 use super::reach::{DEFAULT_CENTRAL, ReachArguments, address, secret};
 use crate::end_signals;
 use crate::server_tls::ServerTlsArguments;
@@ -28,7 +28,8 @@ const DEFAULT_SPOOL: &str = "/var/spool/whit/log";
 /// Options of `whit log proxy`.
 #[derive(clap::Args)]
 pub(crate) struct ProxyArguments {
-    /// Folders of rings (default: $WHIT_LOG_DIRECTORY, or /dev/shm/whit-log-UID)
+    /// Folders of rings (default: $WHIT_LOG_DIRECTORY; or /run/whit/log/UID, $XDG_RUNTIME_DIR/whit-log
+    /// and /dev/shm/whit-log-UID, as far as they are this user's alone)
     #[arg(short = 'd', long, value_name = "FOLDER")]
     directory: Vec<PathBuf>,
     /// The central server: the path of a socket, HOST:PORT or tls:HOST:PORT; `none`: only the outputs
@@ -136,10 +137,7 @@ pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
     end_signals::block()?;
     raise_descriptors();
     logring::wake_without_preempting();
-    let folders = match arguments.directory.is_empty() {
-        true => vec![default_directory()],
-        false => arguments.directory.clone(),
-    };
+    let folders = ring_folders(&arguments.directory)?;
     let central = match arguments.central.as_str() {
         "none" => None,
         text => Some(address(text)?),

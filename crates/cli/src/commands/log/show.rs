@@ -12,7 +12,7 @@ use log_format::{RecordFormat, RecoveredRings, WriterSink};
 use log_store::query::Filter;
 use log_store::{Chunk, Item, StoreReader};
 
-use super::filters::{self, DEFAULT_STORE, FilterArguments, FormatArguments, default_directory};
+use super::filters::{self, DEFAULT_STORE, FilterArguments, FormatArguments, ring_folders};
 use super::reach::ReachArguments;
 
 /// Between two looks for new records.
@@ -82,7 +82,8 @@ pub(crate) struct TailArguments {
 /// Options of `whit log recover`.
 #[derive(clap::Args)]
 pub(crate) struct RecoverArguments {
-    /// Folder of rings (default: $WHIT_LOG_DIRECTORY, or /dev/shm/whit-log-UID)
+    /// Folder of rings (default: $WHIT_LOG_DIRECTORY; or /run/whit/log/UID, $XDG_RUNTIME_DIR/whit-log
+    /// and /dev/shm/whit-log-UID, as far as they are this user's alone)
     #[arg(value_name = "FOLDER")]
     directory: Option<PathBuf>,
     #[command(flatten)]
@@ -280,24 +281,33 @@ pub(crate) fn tail(arguments: &TailArguments) -> anyhow::Result<ExitCode> {
 /// Runs `whit log recover`.
 pub(crate) fn recover(arguments: &RecoverArguments) -> anyhow::Result<ExitCode> {
     super::serve::raise_descriptors();
-    let folder = arguments.directory.clone().unwrap_or_else(default_directory);
+    let mut folders = ring_folders(arguments.directory.as_slice())?;
+    // Of several folders some may not be in use; of none it is said that it is not there.
+    while folders.len() > 1
+        && let Some(at) = folders.iter().position(|folder| !folder.exists())
+    {
+        folders.remove(at);
+    }
     let stdout = io::stdout();
     let format = arguments.format.format(stdout.is_terminal());
     let mut sink = WriterSink::new(format, BufWriter::new(stdout));
     let rings = if arguments.remove { RecoveredRings::Remove } else { RecoveredRings::Keep };
-    let recovered = log_format::recover(&folder, &mut sink, rings)?;
-    for complaint in &recovered.complaints {
-        crate::stderr::message(complaint);
+    let (mut records, mut has_complaints) = (0, false);
+    for folder in folders {
+        let recovered = log_format::recover(&folder, &mut sink, rings)?;
+        recovered.complaints.iter().for_each(crate::stderr::message);
+        has_complaints |= !recovered.complaints.is_empty();
+        let counters = recovered.counters;
+        if counters.missing > 0 || counters.damaged_bytes > 0 {
+            crate::stderr::message(format_args!(
+                "{} records are missing, {} bytes are damaged",
+                counters.missing, counters.damaged_bytes
+            ));
+        }
+        records += counters.records;
     }
-    let counters = recovered.counters;
-    if counters.missing > 0 || counters.damaged_bytes > 0 {
-        crate::stderr::message(format_args!(
-            "{} records are missing, {} bytes are damaged",
-            counters.missing, counters.damaged_bytes
-        ));
-    }
-    if !recovered.complaints.is_empty() {
+    if has_complaints {
         return Ok(ExitCode::from(2));
     }
-    Ok(found(counters.records))
+    Ok(found(records))
 }
