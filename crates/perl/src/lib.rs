@@ -30,7 +30,7 @@ pub use run::{PerlEnvironment, Scope};
 pub use syntax::{Dialect, OwnFunction};
 pub use value::Value;
 
-use syntax::{Function, Node};
+use syntax::{Function, Node, UsedName};
 
 /// Why a text is no program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +46,7 @@ pub struct ParseError {
 #[derive(Clone, Debug)]
 pub struct PerlProgram {
     root: Node,
+    names: Vec<UsedName>,
 }
 
 impl PerlProgram {
@@ -66,7 +67,8 @@ impl PerlProgram {
         dialect: &Dialect,
         groups: &[Vec<u8>],
     ) -> Result<Self, ParseError> {
-        Ok(PerlProgram { root: parse::program(code, dialect, groups)? })
+        let (root, names) = parse::program(code, dialect, groups)?;
+        Ok(PerlProgram { root, names })
     }
 
     /// Runs the program; the result is the value of its last statement, or of `return`.
@@ -79,6 +81,26 @@ impl PerlProgram {
         environment: &mut dyn PerlEnvironment,
     ) -> Result<Value, RunError> {
         run::run(&self.root, scope, environment)
+    }
+
+    /// The line and the name of the first variable that the scope does not have and the program
+    /// neither declares nor sets: Perl's `use strict` refuses it.
+    #[must_use]
+    pub fn undeclared(&self, scope: &Scope) -> Option<(usize, String)> {
+        let is_declared = |used: &UsedName| {
+            let has_name = |one: &UsedName| one.is_declared && one.name == used.name;
+            match used.is_hash {
+                true => scope.hashes.contains_key(&used.name),
+                false => {
+                    used.name == "_"
+                        || scope.scalars.contains_key(&used.name)
+                        || self.names.iter().any(has_name)
+                }
+            }
+        };
+        let found = self.names.iter().find(|used| !is_declared(used))?;
+        let end = if found.is_hash { "{…}" } else { "" };
+        Some((found.line, format!("${}{end}", found.name)))
     }
 
     /// The environment's function that is the whole program.

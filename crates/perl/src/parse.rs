@@ -5,10 +5,14 @@
 
 mod text;
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use super::ParseError;
 use super::number::Literal;
 use super::syntax::{
     ASSIGNING, Binary, Dialect, Function, LEVELS, Logic, NAMED_UNARY, Node, Operator, Target,
+    UsedName,
 };
 
 /// Most nested levels of a program, two for each parenthesis: people write a handful, and each uses
@@ -22,12 +26,18 @@ const PROGRAM_BYTES_MAX: usize = 1 << 20;
 type Result<T> = std::result::Result<T, ParseError>;
 
 /// Parses all statements.
-pub(crate) fn program(code: &[u8], dialect: &Dialect, groups: &[Vec<u8>]) -> Result<Node> {
+pub(crate) fn program(
+    code: &[u8],
+    dialect: &Dialect,
+    groups: &[Vec<u8>],
+) -> Result<(Node, Vec<UsedName>)> {
     if code.len() > PROGRAM_BYTES_MAX {
         let message = format!("a program has at most {PROGRAM_BYTES_MAX} bytes");
         return Err(ParseError { line: 1, message });
     }
-    Parser::new(code, dialect, groups).program()
+    let mut parser = Parser::new(code, dialect, groups);
+    let root = parser.program()?;
+    Ok((root, parser.names.take()))
 }
 
 pub(super) struct Parser<'a> {
@@ -42,6 +52,8 @@ pub(super) struct Parser<'a> {
     lines_taken: Option<(usize, usize)>,
     depth: usize,
     operator_count: usize,
+    /// Variables in the order of the text, also those of the texts inside.
+    names: Rc<RefCell<Vec<UsedName>>>,
 }
 
 impl<'a> Parser<'a> {
@@ -55,6 +67,7 @@ impl<'a> Parser<'a> {
             lines_taken: None,
             depth: 0,
             operator_count: 0,
+            names: Rc::default(),
         }
     }
 
@@ -65,6 +78,7 @@ impl<'a> Parser<'a> {
             first_line,
             depth: self.depth,
             operator_count: self.operator_count,
+            names: Rc::clone(&self.names),
             ..Parser::new(code, self.dialect, self.groups)
         }
     }
@@ -273,9 +287,13 @@ impl<'a> Parser<'a> {
 
     fn assignment(&mut self) -> Result<Node> {
         self.nested(|parser| {
-            let start = parser.place;
+            let (start, first_name) = (parser.place, parser.names.borrow().len());
             let left = parser.choice()?;
             let Some((text, operator)) = parser.assigning() else { return Ok(left) };
+            if operator.is_none() && matches!(left, Node::Variable(_)) {
+                // Templates in use have variables of their own without `my`.
+                parser.declare(first_name);
+            }
             let Some(target) = target_of(left) else {
                 parser.place = start;
                 return Err(parser.refuse("this cannot be assigned to"));
@@ -505,6 +523,26 @@ impl<'a> Parser<'a> {
 
     /// What follows `my`: a variable, or `($x) = @_`, which takes the first element.
     fn declared(&mut self) -> Result<Node> {
+        let first = self.names.borrow().len();
+        let node = self.declaration();
+        self.declare(first);
+        node
+    }
+
+    /// Takes the name at this place of the list for one of the program's own.
+    fn declare(&self, place: usize) {
+        if let Some(name) = self.names.borrow_mut().get_mut(place) {
+            name.is_declared = true;
+        }
+    }
+
+    /// Keeps the name of a variable for [`PerlProgram::undeclared`](crate::PerlProgram::undeclared).
+    fn use_name(&self, name: &str, is_hash: bool) {
+        let (name, line) = (name.to_owned(), self.line());
+        self.names.borrow_mut().push(UsedName { name, line, is_hash, is_declared: false });
+    }
+
+    fn declaration(&mut self) -> Result<Node> {
         if !self.take("(") {
             self.blanks();
             return match self.peek() {

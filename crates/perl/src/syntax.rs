@@ -59,6 +59,16 @@ pub(crate) enum Node {
     Call(Function, Vec<Node>),
 }
 
+/// A variable where the text of a program has it.
+#[derive(Clone, Debug)]
+pub(crate) struct UsedName {
+    pub(crate) name: String,
+    pub(crate) line: usize,
+    pub(crate) is_hash: bool,
+    /// It stands after `my`, or before `=`.
+    pub(crate) is_declared: bool,
+}
+
 /// The target of an assignment.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {

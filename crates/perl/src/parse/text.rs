@@ -60,7 +60,10 @@ fn variable_within(parser: &mut Parser<'_>, within: Within) -> Result<Node> {
     }
     match name.parse() {
         Ok(number) => Ok(Node::Group(number)),
-        Err(_) => Ok(Node::Variable(name)),
+        Err(_) => {
+            parser.use_name(&name, false);
+            Ok(Node::Variable(name))
+        }
     }
 }
 
@@ -93,6 +96,7 @@ fn hash_element(parser: &mut Parser<'_>, name: &str, within: Within) -> Result<O
         };
     }
     parser.place += arrow;
+    parser.use_name(name, true);
     let key = delimited(parser)?;
     let key = key.trim_ascii();
     let is_bare = key.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
