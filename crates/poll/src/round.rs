@@ -60,8 +60,8 @@ pub struct RoundReport {
     pub unknown_count: usize,
     /// Targets whose counters were reset: what they grew by is unknown.
     pub reset_count: usize,
-    /// Targets that nothing was kept of, because a folder or a database cannot be made or `AbsMax`
-    /// is below `MaxBytes`: MRTG ends for each of them.
+    /// Targets that nothing was kept of, because a folder or a database cannot be made: MRTG ends
+    /// for each of them.
     pub failed_count: usize,
 }
 
@@ -176,12 +176,6 @@ impl Rounds {
     ) -> Written {
         let mut written = Written::default();
         for (number, (target, reading)) in config.targets.iter().zip(&report.readings).enumerate() {
-            let most = target.max_bytes[0].max(target.max_bytes[1]);
-            if let Some(abs_max) = target.abs_max.filter(|abs_max| *abs_max < most) {
-                say(format!("{}: AbsMax {abs_max} is smaller than MaxBytes {most}", target.name));
-                written.failed_count += 1;
-                continue;
-            }
             if self.is_too_old(config, target, now_s()) {
                 say(format!("{}: its file is older than MaxAge and is left as it is", target.name));
                 continue;

@@ -73,8 +73,13 @@ impl Script {
     /// Runs the script; the result is the value of its last statement.
     ///
     /// # Errors
-    /// If the script dies, divides by zero, or makes a text that is too long.
+    /// If the script uses a variable that is neither in the scope nor its own, dies, divides by
+    /// zero, or makes a text that is too long.
     pub fn run(&self, scope: &mut Scope) -> Result<ScriptValue, ScriptError> {
+        if let Some((line, name)) = self.program.undeclared(scope) {
+            let message = format!("there is no variable {name}");
+            return Err(ScriptError { line, message });
+        }
         self.run_with(scope, None)
     }
 
@@ -193,7 +198,7 @@ mod tests {
             ("if ($if_type == 7) { 'a' } elsif ($if_type == 6) { 'b' } else { 'c' }", "b"),
             ("my $r = 1; $r = 2 unless $empty; $r", "2"),
             ("uc(substr($name, 0, 2)) . length $name", "ET4"),
-            ("defined $nothing ? 1 : 0", "0"),
+            ("my $nothing; defined $nothing ? 1 : 0", "0"),
             ("# a comment\n1;\n", "1"),
             ("'ab' x 2", "abab"),
             ("2 < 10 and '2' gt '10'", "1"),
@@ -224,10 +229,19 @@ mod tests {
             assert_eq!(error.line, line, "{text}: {error}");
             assert!(error.message.contains(part), "{text}: {error}");
         }
+        for (text, expected) in [
+            ("1 ||\n$if_tpye == 6", "line 2: there is no variable $if_tpye"),
+            ("0 && \"a${nmae}\"", "line 1: there is no variable $nmae"),
+            ("$router_dve{sysName}", "line 1: there is no variable $router_dve{…}"),
+            ("$target_line .= 'x'", "line 1: there is no variable $target_line"),
+        ] {
+            assert_eq!(run(text).expect_err(text).to_string(), expected);
+        }
+        assert_eq!(run("$own = 'b'; \"a$own\"").expect("its own"), "ab");
         let deep = "(".repeat(100_000);
         assert!(Script::parse(&deep).is_err());
         assert_eq!(run("\ndie 'no'").expect_err("died").to_string(), "line 2: no");
-        let long = "$x = 'a' x 1000000; $x = $x x 1000000";
+        let long = "my $x = 'a' x 1000000; $x = $x x 1000000";
         assert!(run(long).expect_err("too long").message.contains("bytes"));
     }
 }

@@ -1,7 +1,9 @@
 //! Names of the protocols and keys of SNMP's version 3, as `SnmpOptions` and cfgmaker's options write
 //! them.
 
-use snmp::{AuthenticationProtocol, PrivacyProtocol};
+use snmp::{AuthenticationProtocol, KeyExtension, PrivacyProtocol, UsmSecret, UsmUser};
+
+use crate::device::SnmpOptions;
 
 /// The protocol of a name; case does not matter.
 pub(crate) fn authentication_protocol(name: &str) -> Option<AuthenticationProtocol> {
@@ -36,6 +38,39 @@ pub(crate) fn hexadecimal(text: &str) -> Option<Vec<u8>> {
         return None;
     }
     digits.chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+}
+
+/// The user of version 3.
+pub(crate) fn user(options: &SnmpOptions) -> Result<UsmUser, String> {
+    let name = options.user.as_deref().ok_or("version 3 needs a user name")?;
+    let text = |error: snmp::UsmUserError| error.to_string();
+    let mut user = UsmUser::new(name.as_bytes()).map_err(text)?;
+    let secret = |key: &Option<String>, password: &Option<String>| match (key, password) {
+        (Some(key), _) => {
+            let key = hexadecimal(key).ok_or("a key is not of hexadecimal digits")?;
+            Ok(Some(UsmSecret::LocalizedKey(key)))
+        }
+        (None, Some(password)) => Ok(Some(UsmSecret::Password(password.clone().into_bytes()))),
+        (None, None) => Ok::<_, String>(None),
+    };
+    let name = options.authentication_protocol.as_deref().unwrap_or("md5");
+    let authentication = authentication_protocol(name)
+        .ok_or_else(|| format!("unknown authentication protocol `{name}`"))?;
+    let name = options.privacy_protocol.as_deref().unwrap_or("des");
+    let privacy =
+        privacy_protocol(name).ok_or_else(|| format!("unknown privacy protocol `{name}`"))?;
+    if let Some(found) = secret(&options.authentication_key, &options.authentication_password)? {
+        user = user.with_authentication(authentication, found).map_err(text)?;
+    }
+    if let Some(found) = secret(&options.privacy_key, &options.privacy_password)? {
+        user = user.with_privacy(privacy, KeyExtension::Blumenthal, found).map_err(text)?;
+    }
+    user.context_name = options.context_name.clone().unwrap_or_default().into_bytes();
+    if let Some(engine_id) = &options.context_engine_id {
+        let bytes = hexadecimal(engine_id).ok_or("a context engine id has hexadecimal digits")?;
+        user.context_engine_id = Some(bytes);
+    }
+    Ok(user)
 }
 
 #[cfg(test)]

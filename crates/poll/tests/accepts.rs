@@ -348,6 +348,19 @@ fn ours(path: &Path) -> Result<(), String> {
     if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
 }
 
+/// Whether an error is one that MRTG does not have when it reads a configuration.
+fn is_stricter(error: &str) -> bool {
+    const ERRORS: [&str; 6] = [
+        "cannot be used in a target",
+        "is smaller than MaxBytes",
+        "is no port",
+        "is no local address",
+        "is no number",
+        "there is no version",
+    ];
+    ERRORS.iter().any(|part| error.contains(part))
+}
+
 /// Compares ours with MRTG's decision on random configurations.
 fn compare(seed: u64, change: impl Fn(&mut Writer)) {
     let perl = |code: &str| {
@@ -386,9 +399,10 @@ fn compare(seed: u64, change: impl Fn(&mut Writer)) {
     for (file, theirs) in files.iter().zip(theirs.lines()) {
         let ours = ours(file);
         accepted += usize::from(ours.is_ok());
-        // Perl that is more than arithmetic is refused by name, by a typo too.
-        let is_perl = ours.as_ref().is_err_and(|why| why.contains("cannot be used in a target"));
-        if ours.is_ok() != (theirs == "ok") && !is_perl {
+        // Perl that is more than arithmetic is refused by name, by a typo too; what MRTG fails at
+        // in its first round, or takes for something else, is refused at once.
+        let is_stricter = ours.as_ref().is_err_and(|why| why.split("; ").all(is_stricter));
+        if ours.is_ok() != (theirs == "ok") && !is_stricter {
             let text = std::fs::read_to_string(file).expect("a file");
             wrong.push(format!("--- seed {seed}\n{text}ours: {ours:?}\nMRTG: {theirs}"));
         }
@@ -411,6 +425,51 @@ fn random_configurations_are_accepted_as_by_mrtg() {
 #[test]
 fn typos_are_accepted_or_refused_as_by_mrtg() {
     compare(SEED + 1, Writer::mistype);
+}
+
+/// What would poll another port, with another version or without protection is said before it does.
+#[test]
+fn what_cannot_be_meant_is_an_error_with_its_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.cfg");
+    let user = "username=>'me',authpassword=>'long enough'";
+    for (target, options, wanted) in [
+        ("host:99999", "", "host:99999: `99999` is no port from 1 to 65535"),
+        ("host:0", "", "host:0: `0` is no port from 1 to 65535"),
+        ("host:161!1.2.3", "", "host:161!1.2.3: `1.2.3` is no local address"),
+        ("host::1.2.3", "", "host::1.2.3: `1.2.3` is no number"),
+        ("host:::::7", "", "host:::::7: there is no version 7 of SNMP: 1, 2 or 3"),
+        ("host:::::3", "", "host:::::3: version 3 needs a user: SnmpOptions has no username"),
+        ("host", "timeout=>'x'", "snmpoptions: the timeout is no number"),
+        ("host", "privprotocol=>'rot13'", "snmpoptions: unknown privacy protocol `rot13`"),
+        ("host", "authprotocol=>'x'", "snmpoptions: unknown authentication protocol `x`"),
+        (
+            "host",
+            "username=>'me',authpassword=>'x'",
+            "snmpoptions: the authentication password has less than 8 characters",
+        ),
+        ("host", "privpassword=>'long enough'", "snmpoptions: privacy needs authentication"),
+    ] {
+        let options =
+            if options.is_empty() { "#".to_owned() } else { format!("SnmpOptions[a]: {options}") };
+        let text = format!(
+            "WorkDir: /tmp\nEnableSnmpV3: yes\nTitle[a]: x\nMaxBytes[a]: 9\n\
+             Target[a]: 1:secret@{target}\n{options}\n"
+        );
+        std::fs::write(&path, text).expect("written");
+        let line = if options == "#" { 5 } else { 6 };
+        let error = ours(&path).expect_err(wanted);
+        assert_eq!(error, format!("{}:{line}: {wanted}", path.display()));
+    }
+    let text = format!(
+        "WorkDir: /tmp\nEnableSnmpV3: yes\nTitle[a]: x\nMaxBytes[a]: 9\nAbsMax[a]: 9\n\
+         Target[a]: 1:secret@host:::::3\nSnmpOptions[a]: {user}\n"
+    );
+    std::fs::write(&path, &text).expect("written");
+    assert_eq!(ours(&path), Ok(()));
+    std::fs::write(&path, text.replace("AbsMax[a]: 9", "AbsMax[a]: 8")).expect("written");
+    let wanted = format!("{}:5: AbsMax[a]: 8 is smaller than MaxBytes 9", path.display());
+    assert_eq!(ours(&path), Err(wanted));
 }
 
 #[test]

@@ -70,7 +70,8 @@ fn difference(path: &Path, theirs: &str) -> Option<String> {
         let is_perl =
             theirs.lines().any(|line| line.contains(" result ") && !line.ends_with("'wrong'"));
         let is_by_name = errors.iter().all(|error| error.contains("cannot be used in a target"));
-        let is_meant = theirs.starts_with("no ") || is_perl && is_by_name;
+        let is_stricter = errors.iter().all(|error| is_refused_by_ours_alone(error));
+        let is_meant = theirs.starts_with("no ") || is_perl && is_by_name || is_stricter;
         return (!is_meant).then(|| format!("ours is refused: {why}"));
     };
     if theirs.starts_with("no ") {
@@ -85,6 +86,13 @@ fn difference(path: &Path, theirs: &str) -> Option<String> {
         .collect();
     different.sort();
     (!different.is_empty()).then(|| different.join("\n"))
+}
+
+/// Whether an error is about a part of a device's text that MRTG takes for another one.
+fn is_refused_by_ours_alone(error: &str) -> bool {
+    ["is no port", "is no local address", "is no number", "there is no version"]
+        .iter()
+        .any(|part| error.contains(part))
 }
 
 /// Compares so many configurations; `odd` of them may differ.

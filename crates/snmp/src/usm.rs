@@ -20,6 +20,9 @@ pub use message::{ScopedHead, ScopedPdu, V3Flags, V3Head, V3Message};
 /// Longest engine id (RFC 3411 section 5).
 pub const ENGINE_ID_BYTES_MAX: usize = 32;
 
+/// Shortest password (RFC 3414 section 11.2).
+const PASSWORD_BYTES_MIN: usize = 8;
+
 /// How a key is given.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UsmSecret {
@@ -47,9 +50,9 @@ pub enum UsmUserError {
     /// Privacy without authentication.
     #[error("privacy needs authentication")]
     PrivacyAlone,
-    /// A password of no bytes.
-    #[error("the {0} password is empty")]
-    EmptyPassword(&'static str),
+    /// RFC 3414 section 11.2: a password has at least 8 characters.
+    #[error("the {0} password has less than 8 characters")]
+    ShortPassword(&'static str),
     /// A key of another length than its protocol needs.
     #[error("the {what} key has {found} bytes, and needs {needed}")]
     KeyLength {
@@ -89,7 +92,7 @@ impl UsmUser {
     /// The user with authentication.
     ///
     /// # Errors
-    /// An empty password, or a key of another length than the protocol's digest.
+    /// A short password, or a key of another length than the protocol's digest.
     pub fn with_authentication(
         mut self,
         protocol: AuthenticationProtocol,
@@ -103,7 +106,7 @@ impl UsmUser {
     /// The user with privacy.
     ///
     /// # Errors
-    /// No authentication, an empty password, or a key of a wrong length.
+    /// No authentication, a short password, or a key of a wrong length.
     pub fn with_privacy(
         mut self,
         protocol: PrivacyProtocol,
@@ -137,7 +140,9 @@ impl UsmUser {
 
 fn check(what: &'static str, secret: &UsmSecret, needed: usize) -> Result<(), UsmUserError> {
     match secret {
-        UsmSecret::Password(bytes) if bytes.is_empty() => Err(UsmUserError::EmptyPassword(what)),
+        UsmSecret::Password(bytes) if bytes.len() < PASSWORD_BYTES_MIN => {
+            Err(UsmUserError::ShortPassword(what))
+        }
         UsmSecret::LocalizedKey(key) if key.len() != needed => {
             Err(UsmUserError::KeyLength { what, found: key.len(), needed })
         }
@@ -156,9 +161,9 @@ mod tests {
         let user = || UsmUser::new(b"me").unwrap();
         let md5 = AuthenticationProtocol::Md5;
         assert_eq!(UsmUser::new(&[b'x'; 33]), Err(UsmUserError::LongName));
-        let empty = UsmSecret::Password(Vec::new());
-        let refused = user().with_authentication(md5, empty).unwrap_err();
-        assert_eq!(refused.to_string(), "the authentication password is empty");
+        let short = UsmSecret::Password(b"maplesy".to_vec());
+        let refused = user().with_authentication(md5, short).unwrap_err();
+        assert_eq!(refused.to_string(), "the authentication password has less than 8 characters");
         let refused = user().with_authentication(md5, key(20)).unwrap_err();
         assert_eq!(refused.to_string(), "the authentication key has 20 bytes, and needs 16");
         let (des, none) = (PrivacyProtocol::Des, KeyExtension::Blumenthal);

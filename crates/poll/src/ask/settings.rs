@@ -2,10 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 
-use snmp::{DeviceSettings, KeyExtension, Security, UsmSecret, UsmUser, Version};
+use snmp::{DeviceSettings, Security, Version};
 
-use crate::device::{Device, SnmpOptions, SnmpVersion};
-use crate::usm_protocol::{authentication_protocol, hexadecimal, privacy_protocol};
+use crate::device::{Device, SnmpVersion};
+use crate::usm_protocol::user;
 
 /// The address of a device.
 pub(super) fn address(device: &Device) -> Result<SocketAddr, String> {
@@ -50,38 +50,4 @@ pub(super) fn settings(device: &Device, address: SocketAddr) -> Result<DeviceSet
         is_source_port_lenient: options.is_source_port_lenient.unwrap_or(true),
         ..DeviceSettings::new(address, security)
     })
-}
-
-/// The user of version 3.
-fn user(options: &SnmpOptions) -> Result<UsmUser, String> {
-    let name = options.user.as_deref().ok_or("version 3 needs a user name")?;
-    let text = |error: snmp::UsmUserError| error.to_string();
-    let mut user = UsmUser::new(name.as_bytes()).map_err(text)?;
-    let secret = |key: &Option<String>, password: &Option<String>| match (key, password) {
-        (Some(key), _) => {
-            let key = hexadecimal(key).ok_or("a key is not of hexadecimal digits")?;
-            Ok(Some(UsmSecret::LocalizedKey(key)))
-        }
-        (None, Some(password)) => Ok(Some(UsmSecret::Password(password.clone().into_bytes()))),
-        (None, None) => Ok::<_, String>(None),
-    };
-    let found = secret(&options.authentication_key, &options.authentication_password)?;
-    if let Some(found) = found {
-        let name = options.authentication_protocol.as_deref().unwrap_or("md5");
-        let protocol = authentication_protocol(name)
-            .ok_or_else(|| format!("unknown authentication protocol `{name}`"))?;
-        user = user.with_authentication(protocol, found).map_err(text)?;
-    }
-    if let Some(found) = secret(&options.privacy_key, &options.privacy_password)? {
-        let name = options.privacy_protocol.as_deref().unwrap_or("des");
-        let protocol =
-            privacy_protocol(name).ok_or_else(|| format!("unknown privacy protocol `{name}`"))?;
-        user = user.with_privacy(protocol, KeyExtension::Blumenthal, found).map_err(text)?;
-    }
-    user.context_name = options.context_name.clone().unwrap_or_default().into_bytes();
-    if let Some(engine_id) = &options.context_engine_id {
-        let bytes = hexadecimal(engine_id).ok_or("a context engine id has hexadecimal digits")?;
-        user.context_engine_id = Some(bytes);
-    }
-    Ok(user)
 }

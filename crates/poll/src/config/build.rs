@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::conversion::Conversions;
@@ -113,6 +114,7 @@ impl Builder<'_> {
             None => Arc::clone(&self.snmp_options),
         };
         let (flags, count) = self.options(raw);
+        let max_bytes = self.max_bytes(raw);
         let (expression, only_query) = self.definition(raw, &snmp_options);
         let device = only_query.and_then(|query| self.queries[query].device());
         let router_uptime = self.router_object(raw, RouterKey::Uptime, device, &snmp_options);
@@ -151,8 +153,8 @@ impl Builder<'_> {
                 folder => folder.map(|folder| with_slash(&folder)).unwrap_or_default(),
             },
             clone_folder: truthy(raw, "clonedirectory").map(|value| clone_folder(&value)),
-            max_bytes: self.max_bytes(raw),
-            abs_max: raw.get("absmax").map(perl::leading_number),
+            max_bytes,
+            abs_max: self.abs_max(raw, max_bytes),
             unscaled: raw.get("unscaled").map(options::periods).unwrap_or_default(),
             with_peak: raw.get("withpeak").map(options::periods),
             suppress: raw.get("suppress").map(options::periods).unwrap_or_default(),
@@ -267,6 +269,16 @@ impl Builder<'_> {
             self.error(raw, "maxbytes", format!("{name}[{}] is missing", raw.name));
         }
         values.map(|value| value.map_or(0.0, perl::leading_number))
+    }
+
+    fn abs_max(&mut self, raw: &RawTarget<'_>, max_bytes: [f64; 2]) -> Option<f64> {
+        let abs_max = raw.get("absmax").map(perl::leading_number)?;
+        let most = max_bytes[0].max(max_bytes[1]);
+        if abs_max < most {
+            let what = format!("AbsMax[{}]: {abs_max} is smaller than MaxBytes {most}", raw.name);
+            self.error(raw, "absmax", what);
+        }
+        Some(abs_max)
     }
 
     fn colour(
@@ -418,8 +430,11 @@ impl Builder<'_> {
         if let Some((_, number)) = self.latest_device.as_ref().filter(is_latest) {
             return *number;
         }
-        let mut device = device(&text, snmp_options, is_ipv4_only);
-        let mut is_changed = false;
+        let (mut device, faults) = device(&text, snmp_options, is_ipv4_only);
+        let mut is_changed = !faults.is_empty();
+        for fault in faults {
+            self.problems.error(at, format!("{}: {fault}", device.text));
+        }
         if device.version == SnmpVersion::V3 && !self.global.has_snmpv3 {
             // As MRTG without its library for version 3.
             device.version = SnmpVersion::V1;
@@ -427,6 +442,12 @@ impl Builder<'_> {
             let what =
                 format!("{}: version 3 needs `EnableSnmpV3: yes`; version 1 is used", device.text);
             self.problems.warning(at, what);
+        }
+        if device.version == SnmpVersion::V3 && device.options.user.is_none() {
+            is_changed = true;
+            let what =
+                format!("{}: version 3 needs a user: SnmpOptions has no username", device.text);
+            self.problems.error(at, what);
         }
         let same = self.device_index.entry(device.text.clone()).or_default();
         let known = same.iter().copied().find(|&number| self.devices[number] == device);
@@ -536,33 +557,75 @@ fn device_text(text: &str) -> Option<DeviceText> {
     (!host.is_empty()).then_some(DeviceText { community, host, options })
 }
 
-/// What a device's text says: `:port!address!port:timeout:retries:backoff:version`.
-fn device(text: &DeviceText, snmp_options: &Arc<SnmpOptions>, is_ipv4_only: bool) -> Device {
-    let mut parts = text.options.split(':').skip(1);
-    let mut part = || parts.next().filter(|part| !part.is_empty());
-    let (ports, timeout, retries, backoff, version) = (part(), part(), part(), part(), part());
-    let mut ports = ports.unwrap_or("").split('!');
-    let mut port = || ports.next().filter(|part| !part.is_empty());
-    let (port, local_address, local_port) = (port(), port(), port());
-    let number = |text: &str| perl::leading_number(text);
-    let count = |text: &str| u32::try_from(perl::leading_integer(text)).ok();
-    Device {
+/// What a device's text says, `:port!address!port:timeout:retries:backoff:version`, and what is wrong
+/// with it.
+fn device(
+    text: &DeviceText,
+    snmp_options: &Arc<SnmpOptions>,
+    is_ipv4_only: bool,
+) -> (Device, Vec<String>) {
+    let mut parts = DeviceParts { rest: text.options.split(':'), faults: Vec::new() };
+    parts.rest.next();
+    let mut ports = parts.rest.next().unwrap_or_default().split('!');
+    let port = parts.port(ports.next());
+    let local_address = ports.next().filter(|part| !part.is_empty());
+    if let Some(address) = local_address.filter(|text| text.parse::<IpAddr>().is_err()) {
+        parts.faults.push(format!("`{address}` is no local address"));
+    }
+    let local_port = parts.port(ports.next());
+    let [timeout, retries, backoff] = [(); 3].map(|()| parts.number());
+    let device = Device {
         host: text.host.trim_start_matches('[').trim_end_matches(']').to_owned(),
-        port: port.and_then(|port| port.parse().ok()).unwrap_or(161),
+        port: port.unwrap_or(161),
         local_address: local_address.map(str::to_owned),
-        local_port: local_port.and_then(|port| port.parse().ok()),
+        local_port,
         community: text.community.clone(),
-        timeout_s: timeout.map(number).or(snmp_options.timeout_s).unwrap_or(2.0),
-        retries: retries.and_then(count).or(snmp_options.retries).unwrap_or(5),
-        backoff: backoff.map(number).or(snmp_options.backoff).unwrap_or(1.0),
-        version: match version {
-            Some("2" | "2c" | "2C") => SnmpVersion::V2c,
-            Some("3") => SnmpVersion::V3,
-            _ => SnmpVersion::V1,
-        },
+        timeout_s: timeout.or(snmp_options.timeout_s).unwrap_or(2.0),
+        retries: retries.map(|count| count as u32).or(snmp_options.retries).unwrap_or(5),
+        backoff: backoff.or(snmp_options.backoff).unwrap_or(1.0),
+        version: parts.version(),
         is_ipv4_only,
         options: SnmpOptions::clone(snmp_options),
         text: format!("{}{}", text.host, text.options),
+    };
+    (device, parts.faults)
+}
+
+/// The parts of a device's options that are still to be read; an empty one is the usual value.
+struct DeviceParts<'a> {
+    rest: std::str::Split<'a, char>,
+    faults: Vec<String>,
+}
+
+impl DeviceParts<'_> {
+    fn port(&mut self, text: Option<&str>) -> Option<u16> {
+        let text = text.filter(|text| !text.is_empty())?;
+        let port = text.parse().ok().filter(|&port| port > 0);
+        if port.is_none() {
+            self.faults.push(format!("`{text}` is no port from 1 to 65535"));
+        }
+        port
+    }
+
+    fn number(&mut self) -> Option<f64> {
+        let text = self.rest.next().filter(|text| !text.is_empty())?;
+        let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+        if number.is_none() {
+            self.faults.push(format!("`{text}` is no number"));
+        }
+        number
+    }
+
+    fn version(&mut self) -> SnmpVersion {
+        match self.rest.next().unwrap_or_default() {
+            "" | "1" => SnmpVersion::V1,
+            "2" | "2c" | "2C" => SnmpVersion::V2c,
+            "3" => SnmpVersion::V3,
+            other => {
+                self.faults.push(format!("there is no version {other} of SNMP: 1, 2 or 3"));
+                SnmpVersion::V1
+            }
+        }
     }
 }
 

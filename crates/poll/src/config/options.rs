@@ -5,6 +5,10 @@ use std::borrow::Cow;
 use crate::device::SnmpOptions;
 use crate::options::{LegendColour, Periods, StampPosition, components};
 use crate::problem::{ConfigLine, Problems};
+use crate::usm_protocol::user;
+
+/// Options whose value is a number.
+const NUMBERS: [&str; 4] = ["timeout", "retries", "backoff", "default_max_repetitions"];
 
 /// `SnmpOptions` as pairs, typed.
 pub(super) fn snmp(
@@ -15,11 +19,16 @@ pub(super) fn snmp(
     let mut options = SnmpOptions::default();
     let Some(Ok(pairs)) = text.map(perl::hash::parse) else { return options };
     for (name, value) in pairs {
+        let is_number = value.trim().parse::<f64>().is_ok();
         let number = perl::leading_number(&value);
         let is_true = !value.is_empty() && value != "0";
         let count = Some(number as u32);
         let lower = || Some(value.to_ascii_lowercase());
-        match name.trim_start_matches('-').to_ascii_lowercase().as_str() {
+        let key = name.trim_start_matches('-').to_ascii_lowercase();
+        if !is_number && NUMBERS.contains(&key.as_str()) {
+            problems.error(at, format!("snmpoptions: the {key} is no number"));
+        }
+        match key.as_str() {
             "timeout" => options.timeout_s = Some(number),
             "retries" => options.retries = count,
             "backoff" => options.backoff = Some(number),
@@ -48,6 +57,12 @@ pub(super) fn snmp(
                 options.others.push((name, value));
             }
         }
+    }
+    // What is wrong with the user is wrong without a name too.
+    let named =
+        SnmpOptions { user: options.user.clone().or(Some(String::new())), ..options.clone() };
+    if let Err(fault) = user(&named) {
+        problems.error(at, format!("snmpoptions: {fault}"));
     }
     options
 }
