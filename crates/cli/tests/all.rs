@@ -40,6 +40,7 @@ mod rrdcached_tls;
 mod run;
 mod run_by_name;
 mod run_filter;
+mod run_full;
 mod run_like_parallel;
 mod run_packing;
 mod run_pipe;

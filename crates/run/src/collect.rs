@@ -34,6 +34,7 @@ mod temporary;
 
 pub use collector::Collector;
 pub use results::{folder_of, has_results};
+pub(crate) use sink::Loss;
 pub(crate) use temporary::Temporary;
 
 /// How the output of jobs that run at the same time is kept apart.
@@ -139,10 +140,18 @@ pub enum CollectError {
     /// The reader of our standard output has closed it: exit silently.
     #[error("the reader of the output is gone")]
     ReaderGone,
-    /// The disk of a file or of our output is full.
+    /// One of our outputs cannot be written: the jobs go on.
+    #[error("cannot write to {what}: {error}")]
+    Write {
+        /// Which output.
+        what: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// The disk of the temporary files is full.
     #[error("no space left for {what}: free some, or choose another folder with --tmpdir")]
     Full {
-        /// What was written to.
+        /// Their folder.
         what: String,
     },
     /// These options contradict each other.

@@ -340,6 +340,7 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
     /// An error that ends the run.  Running jobs are killed before it is returned.
     pub fn run(mut self) -> Result<RunOutcome, EngineError> {
         let done = self.run_all();
+        self.report_losses();
         if done.is_err() {
             self.end_all_now();
         }
@@ -377,6 +378,17 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
             }
             self.timers();
             self.obey();
+            self.report_losses();
+        }
+    }
+
+    /// Tells which outputs could not be written, each once.
+    fn report_losses(&mut self) {
+        for loss in self.collector.take_losses() {
+            self.observer.warn(format!("{loss}: output of jobs is lost").as_bytes());
+        }
+        for loss in self.logs.iter_mut().filter_map(Log::take_loss) {
+            self.observer.warn(format!("{loss}: lines of it are lost").as_bytes());
         }
     }
 

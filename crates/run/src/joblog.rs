@@ -10,6 +10,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use crate::collect::Loss;
 use crate::job::JobResult;
 
 mod json;
@@ -70,6 +71,7 @@ pub struct Log {
     path: PathBuf,
     line: Vec<u8>,
     format: Format,
+    loss: Loss<LogError>,
 }
 
 impl Log {
@@ -97,7 +99,7 @@ impl Log {
             }
             line.extend_from_slice(format.header());
         }
-        let mut log = Log { file, path: path.into(), line, format };
+        let mut log = Log { file, path: path.into(), line, format, loss: Loss::None };
         log.write_line()?;
         Ok(log)
     }
@@ -105,12 +107,15 @@ impl Log {
     /// Writes to an open descriptor (`--joblog -`), starting with the header.
     pub fn on(file: OwnedFd, format: Format) -> Result<Self, LogError> {
         let line = format.header().to_vec();
-        let mut log = Log { file: file.into(), path: "-".into(), line, format };
+        let mut log = Log { file: file.into(), path: "-".into(), line, format, loss: Loss::None };
         log.write_line()?;
         Ok(log)
     }
 
     /// Adds a job.
+    ///
+    /// # Errors
+    /// If the reader is gone.  Any other failure is kept for [`Log::take_loss`]: the jobs go on.
     pub fn write(&mut self, finished: &JobResult) -> Result<(), LogError> {
         match self.format {
             Format::Columns => push_columns(finished, &mut self.line),
@@ -122,7 +127,19 @@ impl Log {
     fn write_line(&mut self) -> Result<(), LogError> {
         let written = self.file.write_all(&self.line);
         self.line.clear();
-        written.map_err(|error| LogError::Io { verb: "write", path: self.path.clone(), error })
+        let Err(error) = written else { return Ok(()) };
+        let is_reader_gone = error.kind() == io::ErrorKind::BrokenPipe;
+        let error = LogError::Io { verb: "write", path: self.path.clone(), error };
+        if is_reader_gone {
+            return Err(error);
+        }
+        self.loss.note(error);
+        Ok(())
+    }
+
+    /// The first failure to write, once.
+    pub fn take_loss(&mut self) -> Option<LogError> {
+        self.loss.take()
     }
 }
 
@@ -268,7 +285,12 @@ mod tests {
     fn a_log_that_cannot_be_written_says_which() {
         let error = Log::create(Path::new("/nowhere/at/all"), Format::Json, false).expect_err("no");
         assert!(error.to_string().contains("open the joblog /nowhere/at/all: No such file"));
-        let error = Log::create(Path::new("/dev/full"), Format::Columns, false).expect_err("full");
+        // The jobs run nevertheless, and it is told once.
+        let mut log = Log::create(Path::new("/dev/full"), Format::Columns, false).expect("a log");
+        log.write(&job(1, Outcome::Exited(0), b"a")).expect("the jobs go on");
+        let error = log.take_loss().expect("a loss");
         assert!(error.to_string().contains("write the joblog /dev/full: No space left"));
+        log.write(&job(2, Outcome::Exited(0), b"b")).expect("the jobs go on");
+        assert!(log.take_loss().is_none());
     }
 }

@@ -79,6 +79,7 @@ impl InputCopy {
     fn write(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
         while !bytes.is_empty() {
             match rustix::io::pwrite(&self.into, bytes, offset) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(count) => {
                     bytes = &bytes[count..];
                     offset += count as u64;

@@ -313,6 +313,13 @@ impl Collector {
         self.outputs.sinks[1].write(bytes)
     }
 
+    /// The outputs that could not be written, each once: the jobs go on.
+    pub fn take_losses(&mut self) -> impl Iterator<Item = CollectError> {
+        let Outputs { sinks, table, .. } = &mut self.outputs;
+        let table = table.as_mut().and_then(|table| table.sink.as_mut());
+        sinks.iter_mut().chain(table).filter_map(Sink::take_loss)
+    }
+
     /// Jobs that have ended and wait for earlier jobs.  If those never end, their output is never
     /// written, as in GNU parallel.
     pub fn held_count(&self) -> usize {
@@ -377,7 +384,14 @@ impl Collector {
         let folder = saved.name.parent().filter(|folder| !folder.as_os_str().is_empty());
         let now_ns = finished.start_ns + finished.wall_ns;
         let folder = folder.unwrap_or(Path::new("."));
-        self.space.check(now_ns, lengths, saved.stdout.as_fd(), folder)?;
+        let checked = self.space.check(now_ns, lengths, saved.stdout.as_fd(), folder);
+        checked.map_err(|error| match error {
+            CollectError::Full { what } if self.options.results.is_some() => {
+                let error = std::io::ErrorKind::StorageFull.into();
+                CollectError::Io { what: format!("save results in {what}"), error }
+            }
+            error => error,
+        })?;
         saved.complete(finished.seq)?;
         if self.options.removes_files {
             saved.remove_unnamed()?;

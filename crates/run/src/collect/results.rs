@@ -116,7 +116,7 @@ pub(super) fn unnamed(folder: &Path, number: &mut u64) -> Result<Saved, CollectE
         match rustix::fs::open(&name, flags, Mode::RUSR | Mode::WUSR) {
             Ok(stdout) => return Ok(Saved { stdout, stderr: None, name, seq: None }),
             Err(Errno::EXIST) => {}
-            Err(error) => return Err(super::sink::failed("write to", &name, error)),
+            Err(error) => return Err(super::temporary::failed("write to", folder, error)),
         }
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Whole files are written by sendfile(2) without being read, unless lines get a tag or the
 //! descriptor does not support it (opened with O_APPEND).
+//!
+//! An output that cannot be written is no reason to run fewer jobs: the first failure is kept for
+//! [`Sink::take_loss`], and the next text is tried again.  A reader that has left is an error.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -40,7 +43,6 @@ impl Source<'_> {
 /// Turns an error number into an error.
 pub(super) fn failed(what: &str, path: &Path, error: Errno) -> CollectError {
     match error {
-        Errno::NOSPC | Errno::DQUOT => CollectError::Full { what: path.display().to_string() },
         Errno::PIPE => CollectError::ReaderGone,
         _ => CollectError::Io { what: format!("{what} {}", path.display()), error: error.into() },
     }
@@ -169,12 +171,60 @@ pub(super) struct Sink {
     name: PathBuf,
     /// Whether sendfile(2) can write to it, as far as is known.
     sendfile: bool,
+    loss: Loss<CollectError>,
+}
+
+/// The first failure of an output, told once.
+#[derive(Debug)]
+pub(crate) enum Loss<E> {
+    /// Everything was written.
+    None,
+    /// This failed, and was not told yet.
+    New(E),
+    /// A failure was told.
+    Told,
+}
+
+impl<E> Loss<E> {
+    /// Keeps the failure if it is the first.
+    pub(crate) fn note(&mut self, error: E) {
+        if matches!(self, Loss::None) {
+            *self = Loss::New(error);
+        }
+    }
+
+    /// The failure, the first time.
+    pub(crate) fn take(&mut self) -> Option<E> {
+        if !matches!(self, Loss::New(_)) {
+            return None;
+        }
+        match std::mem::replace(self, Loss::Told) {
+            Loss::New(error) => Some(error),
+            Loss::None | Loss::Told => None,
+        }
+    }
 }
 
 impl Sink {
     /// An output to `file`; the name is for errors.
     pub(super) fn new(file: OwnedFd, name: impl Into<PathBuf>) -> Self {
-        Sink { file, name: name.into(), sendfile: true }
+        Sink { file, name: name.into(), sendfile: true, loss: Loss::None }
+    }
+
+    /// The first failure to write, once.
+    pub(super) fn take_loss(&mut self) -> Option<CollectError> {
+        self.loss.take()
+    }
+
+    /// Keeps a failure to write, unless the reader is gone: that ends the run.
+    fn note(&mut self, written: Result<(), CollectError>) -> Result<(), CollectError> {
+        match written {
+            Err(CollectError::Write { what, error }) => {
+                self.loss.note(CollectError::Write { what, error });
+                Ok(())
+            }
+            other => other,
+        }
     }
 
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
@@ -183,7 +233,8 @@ impl Sink {
 
     /// Writes all bytes.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), CollectError> {
-        write_all(&self.file, bytes, &self.name)
+        let written = write_all(&self.file, bytes, &self.name);
+        self.note(written)
     }
 
     /// Writes a text; a short one in one write, so that output of other writers does not come
@@ -193,33 +244,38 @@ impl Sink {
         text: &Text<'_>,
         buffers: &mut Buffers,
     ) -> Result<(), CollectError> {
-        if text.marks.is_empty() && text.source.length() > CHUNK_BYTES as u64 {
+        let written = if text.marks.is_empty() && text.source.length() > CHUNK_BYTES as u64 {
             self.output_long(text, buffers)
         } else {
             text.each_piece(buffers, |piece| write_all(&self.file, piece, &self.name))
-        }
+        };
+        self.note(written)
     }
 
     fn output_long(&mut self, text: &Text<'_>, buffers: &mut Buffers) -> Result<(), CollectError> {
         let nothing = Source::Bytes(&[]);
-        Text { source: nothing, ..*text }.each_piece(buffers, |heading| self.write(heading))?;
+        Text { source: nothing, ..*text }
+            .each_piece(buffers, |heading| write_all(&self.file, heading, &self.name))?;
         let (from, mut offset, length) = match text.source {
-            Source::Bytes(bytes) => return self.write(bytes),
+            Source::Bytes(bytes) => return write_all(&self.file, bytes, &self.name),
             Source::File(file, offset, length) => (file, offset, length),
         };
         let end = offset + length;
         while self.sendfile && offset < end {
             let wanted = usize::try_from(end - offset).unwrap_or(usize::MAX).min(SENDFILE_BYTES);
             match rustix::fs::sendfile(&self.file, from, Some(&mut offset), wanted) {
-                Ok(0) => return Ok(()),
+                // The end of the file, or an output that takes nothing: write(2) tells.
+                Ok(0) => break,
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => wait_for_room(&self.file),
                 Err(Errno::INVAL | Errno::NOSYS) => self.sendfile = false,
-                Err(error) => return Err(failed("write to", &self.name, error)),
+                Err(error) => return Err(not_written(&self.name, error)),
             }
         }
         let rest = Source::File(from, offset, end - offset);
-        each_chunk(rest, CHUNK_BYTES, &mut buffers.read, |chunk| self.write(chunk))
+        each_chunk(rest, CHUNK_BYTES, &mut buffers.read, |chunk| {
+            write_all(&self.file, chunk, &self.name)
+        })
     }
 }
 
@@ -227,13 +283,23 @@ impl Sink {
 fn write_all(file: &OwnedFd, mut bytes: &[u8], name: &Path) -> Result<(), CollectError> {
     while !bytes.is_empty() {
         match io::write(file, bytes) {
+            // No device should, but then it would take nothing for ever.
+            Ok(0) => return Err(not_written(name, Errno::IO)),
             Ok(written) => bytes = &bytes[written..],
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => wait_for_room(file),
-            Err(error) => return Err(failed("write to", name, error)),
+            Err(error) => return Err(not_written(name, error)),
         }
     }
     Ok(())
+}
+
+/// An output that could not be written.
+fn not_written(name: &Path, error: Errno) -> CollectError {
+    match error {
+        Errno::PIPE => CollectError::ReaderGone,
+        _ => CollectError::Write { what: name.display().to_string(), error: error.into() },
+    }
 }
 
 fn wait_for_room(file: &OwnedFd) {

@@ -13,6 +13,14 @@ use rustix::io::{self, Errno};
 use super::CollectError;
 use super::sink::{self, CHUNK_BYTES, Source};
 
+/// Turns an error number into an error; the user may choose another folder for these files.
+pub(super) fn failed(what: &str, folder: &Path, error: Errno) -> CollectError {
+    match error {
+        Errno::NOSPC | Errno::DQUOT => CollectError::Full { what: folder.display().to_string() },
+        _ => sink::failed(what, folder, error),
+    }
+}
+
 /// An unnamed file.
 #[derive(Debug)]
 pub(crate) struct Temporary {
@@ -46,7 +54,7 @@ impl Temporary {
         };
         match opened {
             Ok(file) => Ok(Temporary { file }),
-            Err(error) => Err(sink::failed("make a temporary file in", folder, error)),
+            Err(error) => Err(failed("make a temporary file in", folder, error)),
         }
     }
 
@@ -87,13 +95,16 @@ impl Temporary {
     ) -> Result<(), CollectError> {
         while !bytes.is_empty() {
             match io::pwrite(&self.file, bytes, offset) {
+                Ok(0) => {
+                    return Err(failed("write to a temporary file in", folder, Errno::IO));
+                }
                 Ok(written) => {
                     bytes = &bytes[written..];
                     offset += written as u64;
                 }
                 Err(Errno::INTR) => {}
                 Err(error) => {
-                    return Err(sink::failed("write to a temporary file in", folder, error));
+                    return Err(failed("write to a temporary file in", folder, error));
                 }
             }
         }

@@ -11,7 +11,7 @@ use run::collect::{CollectError, JobText, Mode};
 use super::support::{self, Bench, close_error, collector, device, options, pipe, write};
 
 #[test]
-fn a_full_standard_output_is_an_error_that_says_so() {
+fn a_full_standard_output_is_told_once_and_the_jobs_go_on() {
     let folder = tempfile::tempdir().expect("a folder");
     for mode in [Mode::Group, Mode::LineBuffer] {
         for length in [10, 1_000_000] {
@@ -21,9 +21,15 @@ fn a_full_standard_output_is_an_error_that_says_so() {
             }
             let options = options(mode, false, folder.path());
             let mut collector = collector(options, device("/dev/full"), device("/dev/null"));
-            let error = close_error(&mut collector, &vec![b'x'; length]);
-            assert!(matches!(error, CollectError::Full { .. }), "{mode:?} {length} {error}");
-            assert!(error.to_string().starts_with("no space left for standard output"));
+            for seq in 1..=2 {
+                let streams = collector.open(1, seq, &JobText::default()).expect("streams");
+                write(streams.stdout, vec![b'x'; length]);
+                collector.close(support::finished(1, seq), false).expect("the jobs go on");
+                let told: Vec<_> = collector.take_losses().map(|loss| loss.to_string()).collect();
+                let full = "cannot write to standard output: No space left on device (os error 28)";
+                let expected: &[&str] = if seq == 1 { &[full] } else { &[] };
+                assert_eq!(told, expected, "{mode:?} {length} {seq}");
+            }
         }
     }
 }
