@@ -39,6 +39,7 @@ mod rrdcached_clients;
 mod rrdcached_tls;
 mod run;
 mod run_by_name;
+mod run_descriptors;
 mod run_filter;
 mod run_full;
 mod run_like_parallel;

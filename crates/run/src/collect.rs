@@ -33,8 +33,8 @@ mod table;
 mod temporary;
 
 pub use collector::Collector;
+pub(crate) use order::HELD_FILES_MAX;
 pub use results::{folder_of, has_results};
-pub(crate) use sink::Loss;
 pub(crate) use temporary::Temporary;
 
 /// How the output of jobs that run at the same time is kept apart.
@@ -74,7 +74,7 @@ pub enum Results {
 }
 
 /// What is done with the output of all jobs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct OutputOptions {
     /// How the output of jobs is kept apart.
     pub mode: Mode,
@@ -100,6 +100,27 @@ pub struct OutputOptions {
     /// ([`redirects_output`](template::shell::redirects_output)), so grouped jobs need no file for
     /// it.
     pub stdout_unused: bool,
+    /// Most outputs that wait in a file of their own.
+    pub held_files_max: usize,
+}
+
+impl Default for OutputOptions {
+    fn default() -> Self {
+        OutputOptions {
+            mode: Mode::default(),
+            keep_order: false,
+            grouped: false,
+            files: None,
+            removes_files: false,
+            results: None,
+            names: Vec::new(),
+            color: false,
+            color_failed: false,
+            directory: PathBuf::new(),
+            stdout_unused: false,
+            held_files_max: HELD_FILES_MAX,
+        }
+    }
 }
 
 /// What is known of a job before it starts.

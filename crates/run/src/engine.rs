@@ -15,6 +15,8 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Instant;
 
+use rustix::process::Rlimit;
+
 mod blocks;
 mod end;
 mod filter;
@@ -203,6 +205,10 @@ pub struct EngineOptions {
     pub stdin: JobStdin,
     /// Their nice value; 0 inherits ours.
     pub nice: i32,
+    /// Their limit of open files; `None` inherits ours.
+    pub descriptors: Option<Rlimit>,
+    /// Why fewer jobs run at once than were asked for: told once, when that makes a job wait.
+    pub shortage: Option<String>,
     /// Whether jobs stay in our process group.
     pub shares_group: bool,
     /// Which jobs are left out.

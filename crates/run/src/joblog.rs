@@ -10,8 +10,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use crate::collect::Loss;
 use crate::job::JobResult;
+use crate::loss::Loss;
 
 mod json;
 mod past;

@@ -29,6 +29,7 @@ pub mod hosts;
 pub mod input;
 pub mod job;
 pub mod joblog;
+mod loss;
 pub mod observers;
 pub mod packing;
 pub mod pipe;

@@ -113,7 +113,7 @@ impl Schedule {
         Ok(Schedule {
             auto_jobs: f64::from(limit),
             jobs: options.jobs,
-            slots: Slots::new(limit),
+            slots: Slots::new(limit, options.jobs_max),
             running: Running::default(),
             delay: options.delay,
             not_before: None,

@@ -32,6 +32,7 @@ mod error;
 
 mod blocks;
 mod command;
+mod descriptors;
 mod hosts;
 mod input;
 mod job_source;
@@ -115,19 +116,37 @@ pub fn prepare(mut settings: RunSettings, warnings: &Warnings) -> Result<Prepare
         options.jobs = Jobs::number(hosts.slots);
     }
     let (remote, after) = hosts.map(|hosts| (hosts.remote, hosts.after)).unzip();
+    let jobs = options.jobs.evaluate(&mut machine)?;
+    let is_most = options.jobs.is_most();
+    let may_be_more = options.jobs.is_file() || given.tee.is_some();
+    let descriptors = descriptors::allow(&settings, jobs, may_be_more);
+    options.jobs_max = Some(descriptors.jobs);
     let schedule = Schedule::new(options, os.now(), &mut machine)?;
     let slots = schedule.slots();
 
-    let needs =
-        job_source::JobSourceNeeds { slots, needs_total, remote: remote.as_ref(), warnings };
+    let is_short = descriptors.shortage.is_some() || is_most;
+    let needs = job_source::JobSourceNeeds {
+        slots,
+        is_short,
+        needs_total,
+        remote: remote.as_ref(),
+        warnings,
+    };
     let job_source = job_source::job_source(given, &command, &settings, &needs, &os)?;
     let (results, place) = output::results(&settings.output, &command)?;
     // ssh's own standard output is that of the job.
     let stdout_unused = remote.is_none() && command.redirects_output(&settings.user);
     let grouped = settings.hosts.on_all_hosts();
-    let collector = output::collector(&settings, results, &command, stdout_unused, grouped)?;
-    let engine_options =
-        EngineOptions { remote, limit, place, ..jobs::engine_options(&settings, command)? };
+    let held = descriptors.held_files;
+    let collector = output::collector(&settings, results, &command, stdout_unused, grouped, held)?;
+    let engine_options = EngineOptions {
+        remote,
+        limit,
+        place,
+        descriptors: descriptors.of_jobs,
+        shortage: descriptors.shortage,
+        ..jobs::engine_options(&settings, command)?
+    };
     Ok(Prepared {
         parts: EngineParts {
             options: engine_options,

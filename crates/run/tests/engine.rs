@@ -229,6 +229,8 @@ impl Given<'_> {
             environment: Environment::new([], &[]),
             own: 0,
             stdin: JobStdin::Inherited,
+            descriptors: None,
+            shortage: None,
             nice: 0,
             shares_group: false,
             is_done: None,

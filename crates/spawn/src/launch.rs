@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use rustix::process::Rlimit;
+
 use crate::{Arguments, Environment, InputCopy, SpawnError};
 
 /// Stack of a child, which calls a dozen functions with a few variables each.  Only touched pages
@@ -33,6 +35,8 @@ pub struct Launch {
     pub directory: Option<CString>,
     /// The nice value; 0 inherits ours.
     pub nice: i32,
+    /// The limit of open files; `None` inherits ours.
+    pub descriptors: Option<Rlimit>,
     /// Whether it stays in our process group, as it must to read from the terminal.
     pub shares_group: bool,
     /// A file that is filled before it starts.
@@ -71,6 +75,7 @@ impl Launch {
             streams: [None; 3],
             directory: None,
             nice: 0,
+            descriptors: None,
             shares_group: false,
             input_copy: None,
             // SAFETY: zeros are a valid value of this plain structure: the empty set.

@@ -87,6 +87,10 @@ fn prepare(launch: &Launch) -> Result<std::convert::Infallible, Errno> {
         // Without permission the nice value stays as it is, as with nice(1).
         let _ = process::setpriority_process(None, launch.nice);
     }
+    if let Some(limit) = launch.descriptors {
+        // The program may work nevertheless.
+        let _ = process::setrlimit(process::Resource::Nofile, limit);
+    }
     // SAFETY: the set is valid; this function returns errors as values.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &launch.mask, ptr::null_mut()) };
     launch.calls();

@@ -133,7 +133,7 @@ impl Collector {
         };
         let outputs = Outputs { sinks, table, buffers: Buffers::default(), colors };
         Ok(Collector {
-            store: Store::new(options.directory.clone()),
+            store: Store::new(options.held_files_max, options.directory.clone()),
             groups: options.grouped.then(|| GroupedOutput::new(options.keep_order)),
             options,
             outputs,

@@ -19,9 +19,9 @@ const SMALL_BYTES: u64 = CHUNK_BYTES as u64;
 /// Most bytes of all outputs in memory.
 const MEMORY_BYTES_MAX: u64 = 8 << 20;
 
-/// Most files that are held.  With 256 a runner with some hundred slots stays below the usual limit
-/// of 1,024 descriptors.
-const FILES_MAX: usize = 256;
+/// Most files that are held where descriptors suffice.  With 256 a runner with some hundred slots
+/// stays below the usual limit of 1,024 descriptors.
+pub(crate) const HELD_FILES_MAX: usize = 256;
 
 /// A part of an output that is held.
 #[derive(Debug, Default)]
@@ -64,14 +64,17 @@ impl Held {
 pub(super) struct Store {
     memory_bytes: u64,
     files: usize,
+    files_max: usize,
     spool: Spool,
     scratch: Vec<u8>,
 }
 
 impl Store {
-    /// A store that creates its shared file, if it needs one, in this folder.
-    pub(super) fn new(folder: PathBuf) -> Self {
-        Store { memory_bytes: 0, files: 0, spool: Spool::new(folder), scratch: Vec::new() }
+    /// A store that holds this many files at most, and creates its shared file, if it needs one, in
+    /// this folder.
+    pub(super) fn new(files_max: usize, folder: PathBuf) -> Self {
+        let (spool, scratch) = (Spool::new(folder), Vec::new());
+        Store { memory_bytes: 0, files: 0, files_max, spool, scratch }
     }
 
     /// Holds a copy of `source`.
@@ -95,7 +98,7 @@ impl Store {
 
     /// Whether to hold a file of this length instead of copying it.
     pub(super) fn wants_file(&self, length: u64) -> bool {
-        length > SMALL_BYTES && self.files < FILES_MAX
+        length > SMALL_BYTES && self.files < self.files_max
     }
 
     /// Holds a file; ask [`Store::wants_file`] first.

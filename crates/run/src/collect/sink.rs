@@ -14,6 +14,7 @@ use rustix::io::{self, Errno};
 
 use super::CollectError;
 use super::color::Color;
+use crate::loss::Loss;
 
 /// Bytes read and written at a time: the default capacity of a pipe, which fits the L2 cache.
 pub(super) const CHUNK_BYTES: usize = 64 << 10;
@@ -172,37 +173,6 @@ pub(super) struct Sink {
     /// Whether sendfile(2) can write to it, as far as is known.
     sendfile: bool,
     loss: Loss<CollectError>,
-}
-
-/// The first failure of an output, told once.
-#[derive(Debug)]
-pub(crate) enum Loss<E> {
-    /// Everything was written.
-    None,
-    /// This failed, and was not told yet.
-    New(E),
-    /// A failure was told.
-    Told,
-}
-
-impl<E> Loss<E> {
-    /// Keeps the failure if it is the first.
-    pub(crate) fn note(&mut self, error: E) {
-        if matches!(self, Loss::None) {
-            *self = Loss::New(error);
-        }
-    }
-
-    /// The failure, the first time.
-    pub(crate) fn take(&mut self) -> Option<E> {
-        if !matches!(self, Loss::New(_)) {
-            return None;
-        }
-        match std::mem::replace(self, Loss::Told) {
-            Loss::New(error) => Some(error),
-            Loss::None | Loss::Told => None,
-        }
-    }
 }
 
 impl Sink {

@@ -33,7 +33,11 @@ impl<W: OperatingSystem> Engine<'_, W> {
                     Wanted::End => self.has_ended = true,
                 },
                 Start::At(at) => return Ok(Some(at)),
-                Start::OnEnd | Start::Asked => return Ok(None),
+                Start::OnEnd => {
+                    self.report_shortage()?;
+                    return Ok(None);
+                }
+                Start::Asked => return Ok(None),
                 Start::Ask => self.ask_limit()?,
                 Start::Never => {
                     self.has_ended = true;
@@ -54,6 +58,15 @@ impl<W: OperatingSystem> Engine<'_, W> {
             }
         }
         Ok(!self.again.is_empty())
+    }
+
+    /// Tells why fewer jobs run at once than were asked for, once a job waits for that.
+    fn report_shortage(&mut self) -> Result<(), EngineError> {
+        if self.options.shortage.is_some() && self.has_more()? && !self.again.is_empty() {
+            let text = self.options.shortage.take().unwrap_or_default();
+            self.observer.warn(text.as_bytes());
+        }
+        Ok(())
     }
 
     /// The job to start next.
@@ -349,6 +362,7 @@ impl EngineOptions {
     fn new_launch(&self) -> Box<Launch> {
         let mut launch = Launch::new(self.program(), self.environment.another());
         (launch.nice, launch.shares_group) = (self.nice, self.shares_group);
+        launch.descriptors = self.descriptors;
         Box::new(launch)
     }
 }

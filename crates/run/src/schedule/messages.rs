@@ -15,6 +15,8 @@ use crate::Outcome;
 pub struct ScheduleOptions {
     /// `-j`: how many jobs at once.
     pub jobs: Jobs,
+    /// Never more than this, whatever is asked for: what descriptors allow.
+    pub jobs_max: Option<u32>,
     /// `--delay`: how long to wait between two starts.
     pub delay: Option<Delay>,
     /// `--timeout`: how long a job may run.

@@ -139,6 +139,11 @@ impl Jobs {
         matches!(self.form, Form::File(_))
     }
 
+    /// Whether it is as many as the machine allows.
+    pub fn is_most(&self) -> bool {
+        self.form == Form::Most
+    }
+
     /// Whether fewer jobs run at once while jobs fail.
     pub fn is_auto(&self) -> bool {
         self.auto
@@ -236,6 +241,8 @@ impl Load {
 pub(super) struct Slots {
     /// How many may be in use now.
     limit: u32,
+    /// The most that may ever be in use.
+    limit_max: u32,
     /// How many are in use.
     used: u32,
     /// Slots that were used and are free, the last freed at the end.
@@ -245,8 +252,9 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    pub(super) fn new(limit: u32) -> Self {
-        Slots { limit, used: 0, free: Vec::new(), highest: 0 }
+    pub(super) fn new(limit: u32, limit_max: Option<u32>) -> Self {
+        let limit_max = limit_max.unwrap_or(u32::MAX);
+        Slots { limit: limit.min(limit_max), limit_max, used: 0, free: Vec::new(), highest: 0 }
     }
 
     pub(super) fn limit(&self) -> u32 {
@@ -254,7 +262,7 @@ impl Slots {
     }
 
     pub(super) fn set_limit(&mut self, limit: u32) {
-        self.limit = limit.max(1);
+        self.limit = limit.min(self.limit_max).max(1);
     }
 
     /// The slot that [`Slots::occupy`] would return.
@@ -368,7 +376,7 @@ mod tests {
 
     #[test]
     fn the_slot_freed_last_is_given_out_first() {
-        let mut slots = Slots::new(3);
+        let mut slots = Slots::new(3, Some(5));
         let taken: Vec<u32> = (0..3).map(|_| slots.occupy()).collect();
         assert_eq!(taken, [1, 2, 3]);
         assert_eq!(slots.next(), None);
@@ -379,7 +387,7 @@ mod tests {
         slots.set_limit(2);
         slots.give_back(2);
         assert_eq!(slots.next(), None, "two run, and two may");
-        slots.set_limit(5);
+        slots.set_limit(9);
         assert_eq!((slots.occupy(), slots.occupy(), slots.occupy()), (2, 4, 5));
         assert_eq!(slots.next(), None);
     }

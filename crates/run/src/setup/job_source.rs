@@ -41,6 +41,8 @@ pub(super) fn needs_total(
 pub(super) struct JobSourceNeeds<'a> {
     /// How many jobs run at once.
     pub(super) slots: u32,
+    /// Whether descriptors allow no more.
+    pub(super) is_short: bool,
     /// Whether the total must be known before the first job starts.
     pub(super) needs_total: bool,
     /// The hosts, unless all jobs run here.
@@ -77,7 +79,7 @@ pub(super) fn job_source(
         None if let Some(blocks) = &blocks => blocks.job_source(slots, os.waker())?,
         None if let Some(tee) = &tee => {
             let values = read_all(packer, fits, os, wanted.warnings)?;
-            tee.job_source(values, slots, os.waker())?
+            tee.job_source(values, slots, wanted.is_short, os.waker())?
         }
         None if takes_no_values => JobSource::Known([Vec::new()].into()),
         None if needs_total => read_all(packer, fits, os, wanted.warnings)?,

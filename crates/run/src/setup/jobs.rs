@@ -45,6 +45,8 @@ pub(super) fn engine_options(
         own,
         stdin: stdin(settings)?,
         nice: jobs.nice,
+        descriptors: None,
+        shortage: None,
         shares_group: jobs.tty,
         is_done: joblog::is_done(output)?,
         needs_text: show != ShowCommand::Nowhere || is_written || is_sent,

@@ -77,6 +77,7 @@ pub(super) fn collector(
     command: &Command,
     stdout_unused: bool,
     grouped: bool,
+    held_files_max: usize,
 ) -> Result<Collector, SetupError> {
     let output = &settings.output;
     let mode = match () {
@@ -106,6 +107,7 @@ pub(super) fn collector(
             color_failed,
             stdout_unused,
             grouped,
+            held_files_max,
         },
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?,
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?,

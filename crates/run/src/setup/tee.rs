@@ -85,7 +85,8 @@ fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
 }
 
 impl TeeInput {
-    /// Opens the input; `values` are those of the jobs, `slots` is how many run at once.
+    /// Opens the input; `values` are those of the jobs, `slots` is how many run at once, as many as
+    /// descriptors allow if `is_short`.
     ///
     /// # Errors
     ///
@@ -94,6 +95,7 @@ impl TeeInput {
         &self,
         values: JobSource,
         slots: u32,
+        is_short: bool,
         waker: Waker,
     ) -> Result<JobSource, SetupError> {
         let JobSource::Known(values) = values else {
@@ -101,6 +103,11 @@ impl TeeInput {
         };
         if values.len() as u64 > u64::from(slots) {
             let jobs = values.len();
+            if is_short {
+                usage!(
+                    "--tee runs all jobs at the same time: descriptors for {jobs} jobs need a higher ulimit -n"
+                );
+            }
             usage!("--tee runs all jobs at the same time: {jobs} jobs need -j{jobs} or -j0");
         }
         let Some(path) = &self.file else {
