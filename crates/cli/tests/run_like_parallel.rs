@@ -215,3 +215,30 @@ fn retry_failed_without_an_earlier_run_runs_all_jobs() {
     ours(&["--resume", "--joblog", "log", "echo"], of_ours.path(), b"1\n");
     assert_eq!(header(of_ours.path()), header(of_theirs.path()));
 }
+
+#[test]
+fn a_replacement_string_without_expression_is_the_value() {
+    if !has_parallel() {
+        return;
+    }
+    for words in [&["echo", "%"][..], &["echo", "x%y", "{}"], &["echo"]] {
+        let words = [&["-k", "--rpl", "%"], words, &[":::", "a b", "c"]].concat();
+        same(&words, folder().path(), b"");
+    }
+}
+
+#[test]
+fn a_table_of_results_goes_to_standard_output_by_a_word_of_its_own() {
+    if !has_parallel() {
+        return;
+    }
+    // Times differ, and are the only columns with a point.
+    let times = regex::bytes::Regex::new(r"[0-9]+\.[0-9]+").expect("a pattern");
+    for table in ["-.csv", "-.tsv", "-.json"] {
+        let words = ["-k", "--results", table, "echo", ":::", "a", "b c"];
+        let folder = folder();
+        let [ours, theirs] = [ours(&words, folder.path(), b""), theirs(&words, folder.path(), b"")]
+            .map(|output| times.replace_all(&output.stdout, &b"T"[..]).into_owned());
+        assert_eq!(String::from_utf8_lossy(&ours), String::from_utf8_lossy(&theirs), "{table}");
+    }
+}

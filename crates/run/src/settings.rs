@@ -564,7 +564,7 @@ options! {
 
         /// Write the output to a tree of folders, to files named by replacement strings, or to a table
         /// (.csv, .tsv, .json)
-        #[arg(long, visible_alias = "res", value_name = "NAME")]
+        #[arg(long, visible_alias = "res", value_name = "NAME", allow_hyphen_values = true)]
         pub results: Option<OsString>,
 
         /// Write a line for each job that has ended; +FILE appends, - is standard output

@@ -127,8 +127,15 @@ fn syntax(strings: &StringSettings, names: &[Vec<u8>], shell: Shell) -> Result<S
         .map(|text| {
             let text = text.as_bytes();
             let at = text.iter().position(u8::is_ascii_whitespace);
-            let Some(at) = at else { usage!("--rpl needs a name, a blank and an expression") };
-            Ok((text[..at].to_vec(), text[at + 1..].to_vec()))
+            // A name alone stands for the value.
+            let (name, expression) = match at {
+                Some(at) => (&text[..at], &text[at + 1..]),
+                None => (text, &b""[..]),
+            };
+            if name.is_empty() {
+                usage!("--rpl needs a name");
+            }
+            Ok((name.to_vec(), expression.to_vec()))
         })
         .collect::<Result<_, SetupError>>()?;
     let parens = strings.parens.as_ref().map(|text| {
