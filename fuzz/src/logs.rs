@@ -156,7 +156,7 @@ impl Formats {
             Box::new(TextFormat::new(true, zone)),
             Box::new(SyslogFormat::new(1)),
             Box::new(AcsXmlFormat::default()),
-            Box::new(CsvFormat::default()),
+            Box::new(CsvFormat::new(Default::default())),
         ];
         Formats(all, Vec::new())
     }

@@ -5,11 +5,11 @@
 
 use logring::LogLevel;
 use text::integer::push_u64;
+use text::plain::{is_beyond_ascii, is_plain};
 
 use crate::constant::{ConstantPart, ConstantParts};
 use crate::format::RecordFormat;
 use crate::message::{is_plain_format, write_message, write_plain_message};
-use crate::plain::{is_beyond_ascii, is_plain};
 use crate::record::{LogRecord, RecordField};
 use crate::text::put_value;
 use crate::time::{LogZone, TimeText};
@@ -30,7 +30,7 @@ const PLACES: [&str; 9] = [
     "Antenna",
 ];
 
-/// An element a line.
+/// An element a line, in a document whose element is `Log`.
 pub struct AcsXmlFormat {
     time: TimeText,
     constant: ConstantParts,
@@ -61,6 +61,14 @@ fn element(level: LogLevel) -> &'static str {
 }
 
 impl RecordFormat for AcsXmlFormat {
+    fn head(&self) -> &'static [u8] {
+        b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Log>\n"
+    }
+
+    fn foot(&self) -> &'static [u8] {
+        b"</Log>\n"
+    }
+
     fn put(&mut self, out: &mut Vec<u8>, record: &LogRecord<'_>) {
         let site_level = record.site.and_then(|site| site.level);
         let level = record.level();

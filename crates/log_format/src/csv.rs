@@ -1,6 +1,6 @@
 //! CSV (RFC 4180), with a line of names first.
 
-use text::escape::push_csv_field;
+use text::escape::{CsvFormulas, push_csv_text};
 use text::integer::push_u64;
 
 use crate::format::RecordFormat;
@@ -17,13 +17,20 @@ message,data\n";
 /// A line for each record; names and values of context and data are the last column.
 #[derive(Debug)]
 pub struct CsvFormat {
+    formulas: CsvFormulas,
     time: TimeText,
+    /// A text that is put together.
     scratch: Vec<u8>,
+    /// A field that is being made visible.
+    visible: Vec<u8>,
 }
 
-impl Default for CsvFormat {
-    fn default() -> Self {
-        CsvFormat { time: TimeText::new(LogZone::default()), scratch: Vec::new() }
+impl CsvFormat {
+    /// Lines, with formulas of spreadsheets as they are or quoted.
+    #[must_use]
+    pub fn new(formulas: CsvFormulas) -> Self {
+        let time = TimeText::new(LogZone::default());
+        CsvFormat { formulas, time, scratch: Vec::new(), visible: Vec::new() }
     }
 }
 
@@ -33,26 +40,27 @@ impl RecordFormat for CsvFormat {
     }
 
     fn put(&mut self, out: &mut Vec<u8>, record: &LogRecord<'_>) {
+        let formulas = self.formulas;
         let origin = &record.origin;
         self.time.put(out, record.time_ns, 9);
         out.extend_from_slice(b"Z,");
         out.extend_from_slice(record.level().name().as_bytes());
         for text in [record.logger(), origin.host, origin.process] {
             out.push(b',');
-            push_csv_field(out, text.as_bytes());
+            push_csv_text(out, text.as_bytes(), formulas, &mut self.visible);
         }
         out.push(b',');
         push_u64(out, u64::from(origin.pid));
         out.push(b',');
-        push_csv_field(out, origin.thread.as_bytes());
+        push_csv_text(out, origin.thread.as_bytes(), formulas, &mut self.visible);
         out.push(b',');
         push_u64(out, u64::from(origin.tid));
         out.push(b',');
-        push_csv_field(out, record.file().as_bytes());
+        push_csv_text(out, record.file().as_bytes(), formulas, &mut self.visible);
         out.push(b',');
         push_u64(out, u64::from(record.line()));
         out.push(b',');
-        push_csv_field(out, record.routine().as_bytes());
+        push_csv_text(out, record.routine().as_bytes(), formulas, &mut self.visible);
         for number in [u64::from(origin.ring), record.record.sequence] {
             out.push(b',');
             push_u64(out, number);
@@ -60,7 +68,7 @@ impl RecordFormat for CsvFormat {
         out.push(b',');
         self.scratch.clear();
         write_message(&mut self.scratch, record);
-        push_csv_field(out, &self.scratch);
+        push_csv_text(out, &self.scratch, formulas, &mut self.visible);
         out.push(b',');
         self.scratch.clear();
         for (name, value) in record.pairs() {
@@ -71,7 +79,7 @@ impl RecordFormat for CsvFormat {
             put_pair(&mut self.scratch, field.name);
             put_value(&mut self.scratch, &field, record);
         }
-        push_csv_field(out, &self.scratch);
+        push_csv_text(out, &self.scratch, formulas, &mut self.visible);
         out.push(b'\n');
     }
 }

@@ -1,13 +1,12 @@
 //! JSON lines: an object for each record.
 
 use logring::LogValue;
-use text::escape::hex_digits;
+use text::escape::{may_be_json_special, push_json_string};
 use text::integer::{push_i64, push_u64};
 
 use crate::constant::{ConstantPart, ConstantParts};
 use crate::format::RecordFormat;
 use crate::message::{is_plain_format, write_message, write_plain_message};
-use crate::plain::{is_beyond_ascii, is_plain};
 use crate::record::LogRecord;
 use crate::time::{LogZone, TimeText};
 
@@ -33,13 +32,13 @@ impl RecordFormat for JsonFormat {
         out.extend_from_slice(&constant.text);
         push_u64(out, record.record.sequence);
         out.extend_from_slice(b",\"message\":\"");
-        if constant.has_plain_format && write_plain_message(out, record, is_special) {
+        if constant.has_plain_format && write_plain_message(out, record, may_be_json_special) {
             out.push(b'"');
         } else {
             out.pop();
             self.scratch.clear();
             write_message(&mut self.scratch, record);
-            put_text(out, &self.scratch);
+            push_json_string(out, &self.scratch);
         }
         if record.is_cut() {
             out.extend_from_slice(b",\"cut\":true");
@@ -65,7 +64,7 @@ fn put_constant(part: &mut ConstantPart, record: &LogRecord<'_>) {
     ] {
         if !text.is_empty() {
             put_name(out, name);
-            put_text(out, text.as_bytes());
+            push_json_string(out, text.as_bytes());
         }
     }
     for (name, number) in [
@@ -79,7 +78,7 @@ fn put_constant(part: &mut ConstantPart, record: &LogRecord<'_>) {
     }
     put_name(out, "sequence");
     let format = record.site.map_or("", |site| &site.format);
-    part.has_plain_format = is_plain_format(format, is_special);
+    part.has_plain_format = is_plain_format(format, may_be_json_special);
 }
 
 impl JsonFormat {
@@ -89,9 +88,9 @@ impl JsonFormat {
             let mut mark = b'{';
             for (name, value) in record.pairs() {
                 out.push(mark);
-                put_text(out, name.as_bytes());
+                push_json_string(out, name.as_bytes());
                 out.push(b':');
-                put_text(out, value.as_bytes());
+                push_json_string(out, value.as_bytes());
                 mark = b',';
             }
             out.push(b'}');
@@ -103,7 +102,7 @@ impl JsonFormat {
         let mut mark = b'{';
         for field in record.attributes() {
             out.push(mark);
-            put_text(out, field.name);
+            push_json_string(out, field.name);
             out.push(b':');
             put_value(out, &field.value, record);
             mark = b',';
@@ -134,51 +133,7 @@ fn put_value(out: &mut Vec<u8>, value: &LogValue<'_>, record: &LogRecord<'_>) {
             let mut text = Vec::new();
             let field = crate::record::RecordField { name: b"", value: *value };
             crate::text::put_value(&mut text, &field, record);
-            put_text(out, &text);
+            push_json_string(out, &text);
         }
     }
-}
-
-/// What a string cannot have as it is, or may not have.
-#[inline]
-fn is_special(byte: u8) -> bool {
-    is_beyond_ascii(byte) | (byte == b'"') | (byte == b'\\')
-}
-
-/// Appends a JSON string; what is not UTF-8 becomes U+FFFD.
-pub(crate) fn put_text(out: &mut Vec<u8>, text: &[u8]) {
-    out.push(b'"');
-    if is_plain(text, is_special) {
-        out.extend_from_slice(text);
-        return out.push(b'"');
-    }
-    match std::str::from_utf8(text) {
-        Ok(text) => put_escaped(out, text.as_bytes()),
-        Err(_) => put_escaped(out, String::from_utf8_lossy(text).as_bytes()),
-    }
-    out.push(b'"');
-}
-
-fn put_escaped(out: &mut Vec<u8>, text: &[u8]) {
-    let mut from = 0;
-    for (at, byte) in text.iter().enumerate() {
-        let short: &[u8] = match byte {
-            b'"' => b"\\\"",
-            b'\\' => b"\\\\",
-            b'\n' => b"\\n",
-            b'\r' => b"\\r",
-            b'\t' => b"\\t",
-            0..0x20 => b"",
-            _ => continue,
-        };
-        out.extend_from_slice(&text[from..at]);
-        from = at + 1;
-        if short.is_empty() {
-            out.extend_from_slice(b"\\u00");
-            out.extend_from_slice(&hex_digits(*byte));
-        } else {
-            out.extend_from_slice(short);
-        }
-    }
-    out.extend_from_slice(&text[from..]);
 }

@@ -17,7 +17,6 @@ mod format;
 mod json;
 mod message;
 mod output;
-mod plain;
 mod record;
 mod sink;
 mod spec;
@@ -29,7 +28,7 @@ mod time;
 pub use acs_xml::AcsXmlFormat;
 pub use csv::CsvFormat;
 pub use drain::{Drain, DrainCounters, DrainError, Recovered, RecoveredRings, recover};
-pub use format::RecordFormat;
+pub use format::{FormatOptions, RecordFormat};
 pub use json::JsonFormat;
 pub use message::write_message;
 pub use output::{

@@ -10,9 +10,9 @@ use logring::abi::kind;
 use logring::{ArgumentType, FormatKind, LogLevel, LogValue, RingNotice, SiteRole};
 use text::decimal::push_shortest;
 use text::integer::{push_i64, push_u64};
+use text::plain::is_plain;
 
 use crate::cpp::{columns, cut, put_cpp_float, put_cpp_integer};
-use crate::plain::is_plain;
 use crate::record::LogRecord;
 use crate::spec::{
     Language, Padding, Spec, WIDTH_MAX, brace_spec, end_of_place, take_number, take_place,
@@ -647,7 +647,7 @@ mod tests {
     use logring::{ArgumentType, Dictionary, RecordIterator, encode_entry};
 
     use super::*;
-    use crate::plain::is_beyond_ascii;
+    use text::plain::is_beyond_ascii;
     use crate::record::RecordOrigin;
 
     fn dictionary(format: &str, kind: u8) -> Dictionary {

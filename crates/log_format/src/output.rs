@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::acs_xml::AcsXmlFormat;
 use crate::csv::CsvFormat;
-use crate::format::RecordFormat;
+use crate::format::{FormatOptions, RecordFormat};
 use crate::json::JsonFormat;
 use crate::sink::{FileRotation, FileSink, LogSink, NoSink, WriterSink};
 use crate::syslog::SyslogFormat;
@@ -47,11 +47,11 @@ pub struct LogOutputOptions<'a> {
 
 /// The form of a name: text, json, csv, acs or syslog; `None`: there is none of it.
 #[must_use]
-pub fn format_named(name: &str, has_colors: bool, zone: LogZone) -> Option<Box<dyn RecordFormat>> {
+pub fn format_named(name: &str, options: FormatOptions) -> Option<Box<dyn RecordFormat>> {
     Some(match name {
-        "text" => Box::new(TextFormat::new(has_colors, zone)),
+        "text" => Box::new(TextFormat::new(options.has_colors, options.zone)),
         "json" => Box::new(JsonFormat::default()),
-        "csv" => Box::new(CsvFormat::default()),
+        "csv" => Box::new(CsvFormat::new(options.formulas)),
         "acs" => Box::new(AcsXmlFormat::default()),
         "syslog" => Box::new(SyslogFormat::new(FACILITY)),
         _ => return None,
@@ -75,7 +75,8 @@ pub fn open_output(
         return Ok(Box::new(SyslogSink::open(target, FACILITY)?));
     }
     let has_colors = options.has_colors && target == "-";
-    let format = format_named(form, has_colors, options.zone);
+    let zone = options.zone;
+    let format = format_named(form, FormatOptions { has_colors, zone, ..Default::default() });
     let format = format.ok_or_else(|| OutputError::NoForm(form.to_owned()))?;
     if target == "-" {
         // Not the standard library's buffer, which would hide what could not be written.

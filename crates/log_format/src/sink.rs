@@ -63,6 +63,15 @@ impl<W: Write + Send> WriterSink<W> {
         WriterSink { format, buffer, to }
     }
 
+    /// Ends the text and delivers it all.
+    ///
+    /// # Errors
+    /// If it cannot be delivered.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.buffer.extend_from_slice(self.format.foot());
+        self.flush()
+    }
+
     /// What was written to.
     pub fn into_inner(self) -> W {
         self.to
@@ -129,7 +138,7 @@ impl FileSink {
         rotation: FileRotation,
     ) -> io::Result<Self> {
         let file = OpenOptions::new().append(true).create(true).read(true).open(path)?;
-        let bytes = file.metadata()?.len();
+        let bytes = without_foot(&file, format.foot())?;
         let mut buffer = Vec::with_capacity(BUFFER_BYTES + 4096);
         let mut last = [0];
         if bytes == 0 {
@@ -148,8 +157,8 @@ impl FileSink {
     /// If it cannot be written or opened.
     pub fn reopen(&mut self) -> io::Result<()> {
         self.flush()?;
-        self.file = OpenOptions::new().append(true).create(true).open(&self.path)?;
-        self.bytes = self.file.metadata()?.len();
+        self.file = OpenOptions::new().append(true).create(true).read(true).open(&self.path)?;
+        self.bytes = without_foot(&self.file, self.format.foot())?;
         if self.bytes == 0 {
             self.buffer.extend_from_slice(self.format.head());
         }
@@ -167,7 +176,19 @@ impl FileSink {
         Ok(())
     }
 
+    /// Ends the text of the file, if it is a whole one from its beginning.
+    fn end(&mut self) -> io::Result<()> {
+        let (head, foot) = (self.format.head(), self.format.foot());
+        let mut first = vec![0; head.len()];
+        if foot.is_empty() || self.file.read_exact_at(&mut first, 0).is_err() || first != head {
+            return Ok(());
+        }
+        self.bytes += foot.len() as u64;
+        self.file.write_all(foot)
+    }
+
     fn rotate(&mut self) -> io::Result<()> {
+        self.end()?;
         let name = |number: u32| {
             let mut name = self.path.clone().into_os_string();
             name.push(format!(".{number}"));
@@ -187,6 +208,31 @@ impl FileSink {
         }
         self.reopen()
     }
+}
+
+impl Drop for FileSink {
+    /// Ends the text, so that readers of whole documents take it; [`FileSink::open`] goes on from there.
+    fn drop(&mut self) {
+        if self.flush().is_ok() {
+            // A file without its end is read by everything else, and goes on at the next start.
+            let _ = self.end();
+        }
+    }
+}
+
+/// Takes a foot off the end of a file that is gone on with; the bytes that are left.
+fn without_foot(file: &File, foot: &[u8]) -> io::Result<u64> {
+    let bytes = file.metadata()?.len();
+    let Some(kept) = bytes.checked_sub(foot.len() as u64).filter(|_| !foot.is_empty()) else {
+        return Ok(bytes);
+    };
+    let mut last = vec![0; foot.len()];
+    file.read_exact_at(&mut last, kept)?;
+    if last != foot {
+        return Ok(bytes);
+    }
+    file.set_len(kept)?;
+    Ok(kept)
 }
 
 impl LogSink for FileSink {

@@ -1,14 +1,15 @@
 //! Syslog messages of RFC 5424.
 
 use logring::LogLevel;
+use text::escape::{may_be_invisible, push_visible};
 use text::integer::push_u64;
+use text::plain::{is_beyond_ascii, is_plain};
 
 use crate::constant::{ConstantPart, ConstantParts};
 use crate::format::RecordFormat;
 use crate::message::{is_plain_format, write_message, write_plain_message};
-use crate::plain::{is_beyond_ascii, is_plain};
 use crate::record::LogRecord;
-use crate::text::{may_be_control, put_value, put_visible};
+use crate::text::put_value;
 use crate::time::{LogZone, TimeText};
 
 /// The name of our structured data, under the number that RFC 5612 gives to examples: a name of an
@@ -62,10 +63,10 @@ impl RecordFormat for SyslogFormat {
             }
         }
         out.extend_from_slice(b"] ");
-        if !(constant.has_plain_format && write_plain_message(out, record, may_be_control)) {
+        if !(constant.has_plain_format && write_plain_message(out, record, may_be_invisible)) {
             self.scratch.clear();
             write_message(&mut self.scratch, record);
-            put_visible(out, &self.scratch);
+            push_visible(out, &self.scratch);
         }
         out.push(b'\n');
     }
@@ -95,7 +96,7 @@ fn put_constant(part: &mut ConstantPart, record: &LogRecord<'_>) {
         put_parameter(out, name.as_bytes(), value.as_bytes());
     }
     let format = record.site.map_or("", |site| &site.format);
-    part.has_plain_format = is_plain_format(format, may_be_control);
+    part.has_plain_format = is_plain_format(format, may_be_invisible);
 }
 
 /// Appends a name of printable ASCII and a space; `-` if there is none.
@@ -123,6 +124,8 @@ fn put_known(out: &mut Vec<u8>, name: &str, value: &str) {
 fn put_parameter(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.push(b' ');
     let allowed = |byte: u8| (33..127).contains(&byte) && !matches!(byte, b'=' | b']' | b'"');
+    // RFC 5424 demands a character at least.
+    let name = if name.is_empty() { b"_" } else { name };
     out.extend(name.iter().take(32).map(|byte| if allowed(*byte) { *byte } else { b'_' }));
     out.extend_from_slice(b"=\"");
     put_parameter_value(out, value);
@@ -131,14 +134,14 @@ fn put_parameter(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
 /// Appends a value and the mark behind it.
 fn put_parameter_value(out: &mut Vec<u8>, value: &[u8]) {
     let is_special = |byte: u8| {
-        may_be_control(byte) | (byte == b'\t') | (byte == b'"') | (byte == b'\\') | (byte == b']')
+        may_be_invisible(byte) | (byte == b'\t') | (byte == b'"') | (byte == b'\\') | (byte == b']')
     };
     if is_plain(value, is_special) {
         out.extend_from_slice(value);
         return out.push(b'"');
     }
     let start = out.len();
-    put_visible(out, value);
+    push_visible(out, value);
     // Also the backslashes of what was made visible: a reader takes one off.
     let escape = |byte: &u8| matches!(byte, b'"' | b'\\' | b']').then_some(b'\\');
     let escaped: Vec<u8> =

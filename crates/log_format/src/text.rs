@@ -3,11 +3,10 @@
 use crate::constant::{ConstantPart, ConstantParts};
 use crate::format::RecordFormat;
 use crate::message::{is_plain_format, write_message, write_plain_message};
-use crate::plain::is_plain;
 use crate::record::{LogRecord, RecordField};
 use crate::time::{LogZone, TimeText};
 use logring::{LogLevel, LogValue};
-use text::escape::push_hex;
+use text::escape::{may_be_invisible, push_visible};
 use text::integer::push_u64;
 
 /// Lines as `2026-11-22T20:00:00.123456Z INFO     name.of.logger process[12]/thread file.c:7 text`.
@@ -64,10 +63,10 @@ impl RecordFormat for TextFormat {
         self.time.put_zone(out);
         let constant = self.constant.get(record, |part| put_constant(part, record));
         out.extend_from_slice(&constant.text);
-        if !(constant.has_plain_format && write_plain_message(out, record, may_be_control)) {
+        if !(constant.has_plain_format && write_plain_message(out, record, may_be_invisible)) {
             self.scratch.clear();
             write_message(&mut self.scratch, record);
-            put_visible(out, &self.scratch);
+            push_visible(out, &self.scratch);
         }
         for (name, value) in record.pairs() {
             put_pair(out, name.as_bytes(), value.as_bytes());
@@ -91,29 +90,29 @@ fn put_constant(part: &mut ConstantPart, record: &LogRecord<'_>) {
     let out = &mut part.text;
     out.extend_from_slice(padded_name(record.level()));
     out.push(b' ');
-    put_visible(out, record.logger().as_bytes());
+    push_visible(out, record.logger().as_bytes());
     out.push(b' ');
-    put_visible(out, record.origin.process.as_bytes());
+    push_visible(out, record.origin.process.as_bytes());
     out.push(b'[');
     push_u64(out, u64::from(record.origin.pid));
     out.extend_from_slice(b"]/");
-    put_visible(out, record.origin.thread.as_bytes());
+    push_visible(out, record.origin.thread.as_bytes());
     if !record.file().is_empty() {
         out.push(b' ');
-        put_visible(out, record.file().as_bytes());
+        push_visible(out, record.file().as_bytes());
         out.push(b':');
         push_u64(out, u64::from(record.line()));
     }
     out.push(b' ');
     let format = record.site.map_or("", |site| &site.format);
-    part.has_plain_format = is_plain_format(format, may_be_control);
+    part.has_plain_format = is_plain_format(format, may_be_invisible);
 }
 
 fn put_pair(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.push(b' ');
-    put_visible(out, name);
+    push_visible(out, name);
     out.push(b'=');
-    put_visible(out, value);
+    push_visible(out, value);
 }
 
 /// Whether the context or the record itself has a value of this name that fits, as text.
@@ -150,39 +149,4 @@ pub(crate) fn put_value(out: &mut Vec<u8>, field: &RecordField<'_>, record: &Log
         }
         LogValue::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}")),
     };
-}
-
-/// Characters that could end a line, or tell a terminal what to do.
-#[inline]
-pub(crate) fn is_control(byte: u8) -> bool {
-    ((byte < 0x20) & (byte != b'\t')) | (byte == 0x7f)
-}
-
-/// Characters that could end a line or tell a terminal what to do, and the first byte of U+0080 to
-/// U+009F in UTF-8, which a terminal obeys too.
-#[inline]
-pub(crate) fn may_be_control(byte: u8) -> bool {
-    is_control(byte) | (byte == 0xC2)
-}
-
-/// Appends text in which control characters are visible: a message cannot end its line, or tell a
-/// terminal what to do.
-pub(crate) fn put_visible(out: &mut Vec<u8>, text: &[u8]) {
-    if is_plain(text, may_be_control) {
-        return out.extend_from_slice(text);
-    }
-    let mut before = 0;
-    for byte in text {
-        let is_c1 = before == 0xC2 && matches!(byte, 0x80..=0x9F);
-        before = *byte;
-        if is_c1 {
-            out.pop();
-        }
-        match byte {
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            byte if is_c1 || is_control(*byte) => push_hex(out, *byte),
-            byte => out.push(*byte),
-        }
-    }
 }

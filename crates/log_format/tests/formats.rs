@@ -702,8 +702,8 @@ fn a_record_is_the_same_behind_all_others() {
 
 #[test]
 fn control_characters_beyond_ascii_are_visible_in_lines() {
-    let text = "a\u{9b}31m\u{85}b\u{a0}ü\u{c2}\u{1b}[0m";
-    let seen = "a\\x9b31m\\x85b\u{a0}ü\u{c2}\\x1b[0m";
+    let text = "a\u{9b}31m\u{85}b\u{a0}ü\u{c2}\u{1b}[0m\u{2028}\u{202e}\u{2067}";
+    let seen = "a\\xc2\\x9b31m\\xc2\\x85b\u{a0}ü\u{c2}\\x1b[0m\\xe2\\x80\\xa8\\xe2\\x80\\xae\\xe2\\x81\\xa7";
     let in_value = Call {
         format: "{}".to_owned(),
         format_kind: 1,
@@ -720,7 +720,7 @@ fn control_characters_beyond_ascii_are_visible_in_lines() {
         arguments: vec![Value::Char('\u{c2}'), Value::Char('\u{9b}')],
         ..in_value.clone()
     };
-    for (call, expected) in [(in_value, seen), (in_format, seen), (in_bytes, "\\x9b")] {
+    for (call, expected) in [(in_value, seen), (in_format, seen), (in_bytes, "\\xc2\\x9b")] {
         with_record(&call, |record| {
             let mut lines: [Box<dyn RecordFormat>; 2] = [
                 Box::new(TextFormat::new(false, log_format::LogZone::default())),

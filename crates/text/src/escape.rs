@@ -1,4 +1,9 @@
-//! Escapes for names that may contain any bytes: for terminals, HTML and CSV.
+//! Escapes for text of others, which may contain any bytes: for terminals, JSON, HTML and CSV.
+//!
+//! Names (of processes, devices, files) go through [`escape_into`], whole messages, which have
+//! backslashes and joined characters of their own, through [`push_visible`].
+
+use crate::plain::{is_beyond_ascii, is_plain};
 
 /// Appends `bytes` so that no terminal acts on them and no reader is misled.  Printable UTF-8 is
 /// unchanged; control characters, [`INVISIBLE`] characters and bytes that are not UTF-8 become
@@ -8,16 +13,8 @@ pub fn escape_into(out: &mut Vec<u8>, bytes: &[u8]) {
         for c in chunk.valid().chars() {
             match c {
                 '\\' => out.extend_from_slice(b"\\\\"),
-                c if c.is_control() || is_invisible(c) => {
-                    let mut utf8 = [0; 4];
-                    for byte in c.encode_utf8(&mut utf8).bytes() {
-                        push_hex(out, byte);
-                    }
-                }
-                c => {
-                    let mut utf8 = [0; 4];
-                    out.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
-                }
+                c if c.is_control() || is_invisible(c) => push_hex_char(out, c),
+                c => push_char(out, c),
             }
         }
         for &byte in chunk.invalid() {
@@ -56,6 +53,126 @@ const INVISIBLE: [(char, char); 19] = [
 fn is_invisible(c: char) -> bool {
     // Most names are ASCII.
     c >= INVISIBLE[0].0 && INVISIBLE.iter().any(|&(first, last)| (first..=last).contains(&c))
+}
+
+/// Whether a character ends a line for some readers or changes the writing direction of what
+/// follows: U+2028 and U+2029, the overrides, embeddings and isolates (Unicode's UAX #9).
+fn reorders_or_ends_line(c: char) -> bool {
+    matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Appends a message so that it cannot end its line, reorder it, or tell a terminal what to do: line
+/// ends become `\n` and `\r`, other control characters but the tab, changes of the writing direction
+/// and bytes that are not UTF-8 become `\xNN`.  Backslashes stay as they are.
+pub fn push_visible(out: &mut Vec<u8>, text: &[u8]) {
+    push_visible_but(out, text, |c| match c {
+        '\n' => Some("\\n"),
+        '\r' => Some("\\r"),
+        '\t' => Some("\t"),
+        _ => None,
+    });
+}
+
+/// Whether [`push_visible`] may change this byte.
+#[inline]
+#[must_use]
+pub fn may_be_invisible(byte: u8) -> bool {
+    is_beyond_ascii(byte) & (byte != b'\t')
+}
+
+/// [`push_visible`], with texts of the caller's for control characters of ASCII.
+fn push_visible_but(
+    out: &mut Vec<u8>,
+    text: &[u8],
+    own: impl Fn(char) -> Option<&'static str>,
+) {
+    if is_plain(text, is_beyond_ascii) {
+        return out.extend_from_slice(text);
+    }
+    for chunk in text.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                c if c.is_control() => match own(c) {
+                    Some(text) => out.extend_from_slice(text.as_bytes()),
+                    None => push_hex_char(out, c),
+                },
+                c if reorders_or_ends_line(c) => push_hex_char(out, c),
+                c => push_char(out, c),
+            }
+        }
+        chunk.invalid().iter().for_each(|&byte| push_hex(out, byte));
+    }
+}
+
+/// Whether [`push_json_string`] may change this byte.
+#[inline]
+#[must_use]
+pub fn may_be_json_special(byte: u8) -> bool {
+    is_beyond_ascii(byte) | (byte == b'"') | (byte == b'\\')
+}
+
+/// Appends a string of JSON (RFC 8259) with its quotation marks.  What is not UTF-8 becomes U+FFFD;
+/// besides what JSON demands, DEL, U+0080 to U+009F and changes of the writing direction are written
+/// as `\uNNNN`, because people read JSON in terminals and browsers.
+pub fn push_json_string(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'"');
+    push_json_text(out, text);
+    out.push(b'"');
+}
+
+/// As [`push_json_string`], without the quotation marks: for a string that is written in pieces.
+pub fn push_json_text(out: &mut Vec<u8>, text: &[u8]) {
+    if is_plain(text, may_be_json_special) {
+        return out.extend_from_slice(text);
+    }
+    for chunk in text.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '"' => out.extend_from_slice(b"\\\""),
+                '\\' => out.extend_from_slice(b"\\\\"),
+                '\n' => out.extend_from_slice(b"\\n"),
+                '\r' => out.extend_from_slice(b"\\r"),
+                '\t' => out.extend_from_slice(b"\\t"),
+                c if c.is_control() || reorders_or_ends_line(c) => push_json_escape(out, c),
+                c => push_char(out, c),
+            }
+        }
+        if !chunk.invalid().is_empty() {
+            push_char(out, REPLACEMENT);
+        }
+    }
+}
+
+/// What a library wrote as JSON, with DEL, U+0080 to U+009F and changes of the writing direction as
+/// [`push_json_string`] writes them: in JSON they stand in strings only.
+#[must_use]
+pub fn visible_json(json: String) -> String {
+    let is_hidden = |c: char| matches!(c, '\x7f'..='\u{9f}') || reorders_or_ends_line(c);
+    if is_plain(json.as_bytes(), |byte| byte >= 0x7f) || !json.contains(is_hidden) {
+        return json;
+    }
+    let mut out = Vec::with_capacity(json.len() + 64);
+    for c in json.chars() {
+        if is_hidden(c) { push_json_escape(&mut out, c) } else { push_char(&mut out, c) }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Appends a character of the basic plane as `\uNNNN`; those that are escaped are all there.
+fn push_json_escape(out: &mut Vec<u8>, c: char) {
+    out.extend_from_slice(b"\\u");
+    for byte in (c as u16).to_be_bytes() {
+        out.extend_from_slice(&hex_digits(byte));
+    }
+}
+
+fn push_char(out: &mut Vec<u8>, c: char) {
+    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+/// Appends the bytes of a character as `\xNN`.
+fn push_hex_char(out: &mut Vec<u8>, c: char) {
+    c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| push_hex(out, byte));
 }
 
 /// Appends a byte as `\xNN`.
@@ -105,9 +222,7 @@ pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 /// Whether such a text is still the stranger's own: see [`is_whole`].
 #[must_use]
 pub fn file_line(text: &str, characters_max: usize) -> String {
-    let is_unsafe = |c: char| {
-        c == '`' || c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
+    let is_unsafe = |c: char| c == '`' || c.is_control() || reorders_or_ends_line(c);
     let text = text.trim_end_matches(|c| c <= ' ');
     let mut rest = text.chars();
     let mut line: String = rest
@@ -144,6 +259,34 @@ pub fn push_csv_field(out: &mut Vec<u8>, field: &[u8]) {
     out.push(b'"');
 }
 
+/// What is done with text that a spreadsheet would take as a formula.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum CsvFormulas {
+    /// It stays as it is: the field says what the text says.
+    #[default]
+    Keep,
+    /// It gets an apostrophe before it, which spreadsheets do not show.
+    Quote,
+}
+
+/// Appends text of others as a field of CSV: valid UTF-8 without control characters but tabs and
+/// line ends, which RFC 4180 allows between quotation marks; others are as in [`push_visible`].
+/// `scratch` is overwritten.
+pub fn push_csv_text(out: &mut Vec<u8>, text: &[u8], formulas: CsvFormulas, scratch: &mut Vec<u8>) {
+    scratch.clear();
+    let begins_formula = |byte: &u8| matches!(byte, b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r');
+    if formulas == CsvFormulas::Quote && text.first().is_some_and(begins_formula) {
+        scratch.push(b'\'');
+    }
+    push_visible_but(scratch, text, |c| match c {
+        '\n' => Some("\n"),
+        '\r' => Some("\r"),
+        '\t' => Some("\t"),
+        _ => None,
+    });
+    push_csv_field(out, scratch);
+}
+
 /// Text between the marks of HTML: `&`, `<` and `>` are escaped.
 #[must_use]
 pub fn html_text(text: &str) -> String {
@@ -168,6 +311,49 @@ mod tests {
             out.push(b';');
         }
         assert_eq!(out, b"a b;\"a,b\";\"a\"\"b\";\"a\nb\";\"a\rb\";;");
+    }
+
+    /// Every way to hide something: ESC, DEL, C1 as UTF-8 and alone, U+2028, an override, an isolate.
+    const HIDDEN: &[u8] = b"a\x1bb\x7fc\xc2\x9bd\x9be\xe2\x80\xa8f\xe2\x80\xaeg\xe2\x81\xa6h";
+
+    #[test]
+    fn messages_show_what_they_hide() {
+        let mut out = Vec::new();
+        push_visible(&mut out, HIDDEN);
+        let seen = "a\\x1bb\\x7fc\\xc2\\x9bd\\x9be\\xe2\\x80\\xa8f\\xe2\\x80\\xaeg\\xe2\\x81\\xa6h";
+        assert_eq!(String::from_utf8_lossy(&out), seen);
+        out.clear();
+        // Backslashes, tabs and what is joined to one picture stay.
+        push_visible(&mut out, "C:\\x\tä\u{200d}\u{fe0f}日\r\n".as_bytes());
+        assert_eq!(String::from_utf8_lossy(&out), "C:\\x\tä\u{200d}\u{fe0f}日\\r\\n");
+    }
+
+    #[test]
+    fn json_shows_what_it_hides() {
+        let mut out = Vec::new();
+        push_json_string(&mut out, HIDDEN);
+        let seen = "\"a\\u001bb\\u007fc\\u009bd\u{fffd}e\\u2028f\\u202eg\\u2066h\"";
+        assert_eq!(String::from_utf8_lossy(&out), seen);
+        out.clear();
+        push_json_string(&mut out, "\"\\\n\r\t\u{8}ä".as_bytes());
+        assert_eq!(String::from_utf8_lossy(&out), "\"\\\"\\\\\\n\\r\\t\\u0008ä\"");
+        let library = "{\"a\":\"\x7f\u{9b}\u{202e}ä\"}".to_owned();
+        assert_eq!(visible_json(library), "{\"a\":\"\\u007f\\u009b\\u202eä\"}");
+    }
+
+    #[test]
+    fn csv_has_no_escapes_of_terminals_and_quotes_formulas_when_asked() {
+        let field = |text: &[u8], formulas| {
+            let mut out = Vec::new();
+            push_csv_text(&mut out, text, formulas, &mut Vec::new());
+            String::from_utf8(out).expect("CSV is UTF-8")
+        };
+        assert_eq!(field(b"a\x1b[2J,\xff\nb", CsvFormulas::Keep), "\"a\\x1b[2J,\\xff\nb\"");
+        for text in ["=1+1", "+1", "-1", "@a", "\tb"] {
+            assert_eq!(field(text.as_bytes(), CsvFormulas::Keep), text);
+            assert_eq!(field(text.as_bytes(), CsvFormulas::Quote), format!("'{text}"));
+        }
+        assert_eq!(field(b"a=1", CsvFormulas::Quote), "a=1");
     }
 
     #[test]

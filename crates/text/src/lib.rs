@@ -2,7 +2,8 @@
 //!
 //! `integer.rs` writes integers, `c_number.rs` what C's `printf` writes, `rrdtool_number.rs` reads and
 //! writes numbers with RRDtool's arithmetic, `decimal.rs` writes short fractions quickly.  `escape.rs`
-//! makes names harmless for terminals, JSON and markup; `wildcard.rs` matches names with `*`, `?` and
+//! makes others' text harmless for terminals, JSON, CSV
+//! and markup, `plain.rs` finds the texts that need none of that; `wildcard.rs` matches names with `*`, `?` and
 //! `[a-z]` and finds the files that match.
 //!
 //! Uses no crate of whit and does no I/O, except that [`wildcard::Wildcards::files`] lists folders.
@@ -16,6 +17,7 @@ pub mod decimal;
 pub mod escape;
 pub mod integer;
 mod output;
+pub mod plain;
 pub mod rrdtool_number;
 pub mod wildcard;
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use layout::{Frame, Options};
+use layout::{Frame, Options, text};
 use sample::{SourceDef, Unit};
 use serde_json::json;
 
@@ -297,7 +297,7 @@ fn write_json(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
         if let Some(percent) = line.change_percent() {
             object["change_percent"] = json!(percent);
         }
-        writeln!(out, "{object}")?;
+        writeln!(out, "{}", text::visible_json(object.to_string()))?;
     }
     Ok(())
 }

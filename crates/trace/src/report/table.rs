@@ -172,7 +172,8 @@ impl Session<'_> {
                 let mut object = serde_json::Map::new();
                 object.insert("time_s".to_owned(), rounded(seconds));
                 object.extend(summary::machine::json(&self.options.summary, since));
-                writeln!(self.output, "{}", serde_json::Value::Object(object))?;
+                let line = serde_json::Value::Object(object).to_string();
+                writeln!(self.output, "{}", text::escape::visible_json(line))?;
             }
             CountFormat::Csv => {
                 let time = format!("{seconds:.3}");
@@ -266,7 +267,8 @@ impl Session<'_> {
         };
         object.extend(summary::machine::json(&self.options.summary, tally));
         object.insert("cost".to_owned(), cost.json());
-        writeln!(self.output, "{}", serde_json::Value::Object(object))?;
+        let line = serde_json::Value::Object(object).to_string();
+        writeln!(self.output, "{}", text::escape::visible_json(line))?;
         Ok(())
     }
 }

@@ -154,7 +154,7 @@ fn stats_json(total: u64, counts: &BTreeMap<(&str, String), u64>) -> String {
         let group = object.entry((*what).to_owned()).or_insert_with(|| serde_json::json!({}));
         group[name.as_str()] = (*count).into();
     }
-    format!("{}\n", serde_json::Value::Object(object))
+    layout::text::visible_json(format!("{}\n", serde_json::Value::Object(object)))
 }
 
 /// Runs `whit log level`.
@@ -287,5 +287,5 @@ fn verify_json(audit: &Audit) -> String {
         "whole": audit.is_whole(), "gaps": lost, "damaged": damaged,
         "impossible": impossible,
     });
-    format!("{object}\n")
+    layout::text::visible_json(format!("{object}\n"))
 }

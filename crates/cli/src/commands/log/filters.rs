@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use log_format::{LogZone, RecordFormat, TextFormat, parse_time};
+use layout::text::CsvFormulas;
+use log_format::{FormatOptions, LogZone, RecordFormat, TextFormat, parse_time};
 use log_store::query::Filter;
 use logring::LogLevel;
 use logring::folder::{self, FolderRule};
@@ -55,6 +56,10 @@ pub(crate) struct FormatArguments {
     #[arg(long, value_name = "WHEN", default_value = "auto",
         value_parser = ["auto", "always", "never"])]
     color: String,
+    /// In CSV, put an apostrophe before what a spreadsheet would take as a formula: text that begins
+    /// with =, +, -, @, a tab or a carriage return
+    #[arg(long)]
+    quote_formulas: bool,
     #[command(flatten)]
     zone: ZoneArguments,
 }
@@ -122,7 +127,11 @@ impl FormatArguments {
             _ => is_terminal && std::env::var_os("NO_COLOR").is_none(),
         };
         let zone = self.zone.zone();
-        log_format::format_named(&self.format, has_colors, zone)
+        let formulas = match self.quote_formulas {
+            true => CsvFormulas::Quote,
+            false => CsvFormulas::Keep,
+        };
+        log_format::format_named(&self.format, FormatOptions { has_colors, zone, formulas })
             .unwrap_or_else(|| Box::new(TextFormat::new(has_colors, zone)))
     }
 }

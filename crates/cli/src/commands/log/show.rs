@@ -136,6 +136,7 @@ impl<W: Write> Printer<W> {
     }
 
     pub(super) fn finish(mut self) -> anyhow::Result<u64> {
+        self.buffer.extend_from_slice(self.format.foot());
         let _ = self.write();
         if let Some(error) = self.failure {
             return Err(error.into());
@@ -306,6 +307,7 @@ pub(crate) fn recover(arguments: &RecoverArguments) -> anyhow::Result<ExitCode> 
         }
         records += counters.records;
     }
+    sink.finish()?;
     if has_complaints {
         return Ok(ExitCode::from(2));
     }

@@ -6,7 +6,8 @@ const WIDTH: usize = 16;
 
 /// Whether a text has none of the bytes that `is_special` names; `a` is none of them.
 #[inline]
-pub(crate) fn is_plain(text: &[u8], is_special: impl Fn(u8) -> bool) -> bool {
+#[must_use]
+pub fn is_plain(text: &[u8], is_special: impl Fn(u8) -> bool) -> bool {
     // Without an early end, so that the compiler takes all of them at once.
     let has = |piece: &[u8; WIDTH]| piece.iter().fold(false, |any, byte| any | is_special(*byte));
     let Some(last) = text.last_chunk() else {
@@ -20,7 +21,8 @@ pub(crate) fn is_plain(text: &[u8], is_special: impl Fn(u8) -> bool) -> bool {
 
 /// Control characters, and all bytes that are no ASCII.
 #[inline]
-pub(crate) fn is_beyond_ascii(byte: u8) -> bool {
+#[must_use]
+pub fn is_beyond_ascii(byte: u8) -> bool {
     // 0x20 to 0x7e.
     byte.wrapping_sub(0x20) > 0x5e
 }
