@@ -137,7 +137,7 @@ static PRCTL_PATTERNS: &[(u64, &str)] = &[
     (57, "dxxx"),
     (63, "x"),
     (64, ""),
-    (0x5356_4d41, "Vxxs"),
+    (0x5356_4d41, "VxLv"),
     (0x5961_6d61, "d"),
 ];
 
@@ -169,7 +169,11 @@ pub(crate) const PRCTL: ArgumentKind = ArgumentKind::new(|context, index| {
         b'e' => names::SPECULATION.write(value, context.out),
         b'V' if value == 0 => context.put("PR_SET_VMA_ANON_NAME"),
         b'V' => put!(context, "{value:#x} /* PR_SET_VMA_??? */"),
-        b'n' => context.text(value, 15.min(context.style.text_limit)),
+        // The kernel takes 15 bytes; whether one follows is not looked at.
+        b'n' => name(context, value),
+        b'L' => context.number(value),
+        b'v' if context.argument(1) == 0 => context.text(value, context.style.text_limit),
+        b'v' => context.pointer(value),
         b'N' if !context.is_over() => return Outcome::Later,
         b'N' if context.has_failed() => context.pointer(value),
         b'N' => context.text(value, 15.min(context.style.text_limit)),
@@ -181,6 +185,16 @@ pub(crate) const PRCTL: ArgumentKind = ArgumentKind::new(|context, index| {
     Outcome::Done
 })
 .reading(&[reads::fixed(CapturePhase::Both, 16), reads::TEXT]);
+
+/// Writes a task's name, which is truncated unless it ends within 15 bytes.
+fn name(context: &mut DecodeContext<'_>, address: u64) {
+    const LENGTH: usize = 15;
+    let limit = LENGTH.min(context.style.text_limit);
+    match context.read::<LENGTH>(address).filter(|bytes| !bytes.0.contains(&0)) {
+        Some(bytes) => context.quoted(&bytes.0[..limit], true),
+        None => context.text(address, limit),
+    }
+}
 
 fn number_out(context: &mut DecodeContext<'_>, index: usize) -> Outcome {
     let is_signal = context.argument(0) == 2;

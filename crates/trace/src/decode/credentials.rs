@@ -20,7 +20,14 @@ fn groups(context: &mut DecodeContext<'_>, address: u64, count: u64) {
 
 /// Group ids that are set; the argument before is their number.
 pub(crate) const GROUPS_IN: ArgumentKind = ArgumentKind::new(|context, index| {
-    groups(context, context.argument(index), context.argument(index - 1) & 0xffff_ffff);
+    // The kernel takes no more (`NGROUPS_MAX`), and reads nothing then.
+    const GROUPS_MAX: u64 = 65_536;
+    let (address, count) = (context.argument(index), context.argument(index - 1) & 0xffff_ffff);
+    if count > GROUPS_MAX {
+        context.pointer(address);
+    } else {
+        groups(context, address, count);
+    }
     Outcome::Done
 })
 .reading(&[reads::counted(CapturePhase::Enter, 255, 4)]);

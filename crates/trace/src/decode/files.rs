@@ -46,20 +46,23 @@ fn open_how(context: &mut DecodeContext<'_>, bytes: &StructBytes<24>) {
     }
     context.put(", resolve=");
     RESOLVES.write(bytes.u64(16), context.out);
-    context.put("}");
 }
 
-/// `struct open_how`.
+/// `struct open_how`; the next argument is its size.
 pub(crate) const OPEN_HOW: ArgumentKind = ArgumentKind::new(|context, index| {
     let address = context.argument(index);
     if context.argument(index + 1) < 24 {
         context.pointer(address);
     } else {
-        context.structure(address, open_how);
+        context.structure(address, |context, bytes| {
+            open_how(context, bytes);
+            context.unknown_bytes(address, 24, context.argument(index + 1));
+            context.put("}");
+        });
     }
     Outcome::Done
 })
-.reading(&[reads::fixed(CapturePhase::Enter, 24)])
+.reading(&[reads::counted(CapturePhase::Enter, 1, 1)])
 .of_any_width();
 
 /// The mode of `access`: `F_OK`, `R_OK|W_OK`.

@@ -150,7 +150,10 @@ pub(crate) const ATTRIBUTES_OUT: ArgumentKind =
 
 /// How an event is signalled: `{sigev_value=…, sigev_signo=SIGALRM, sigev_notify=SIGEV_SIGNAL}`.
 pub(crate) const EVENT: ArgumentKind = ArgumentKind::new(|context, index| {
-    context.structure::<24>(context.argument(index), |context, bytes| {
+    context.structure::<32>(context.argument(index), |context, bytes| {
+        const SIGNAL: u32 = 0;
+        const THREAD: u32 = 2;
+        const THREAD_ID: u32 = 4;
         static NOTIFY: Names = Names {
             unknown: "SIGEV_???",
             names: crate::flags::names![
@@ -167,14 +170,25 @@ pub(crate) const EVENT: ArgumentKind = ArgumentKind::new(|context, index| {
             context.put("}, ");
         }
         context.put("sigev_signo=");
-        super::signals::signal(context, bytes.i32(8));
+        let (number, notify) = (bytes.u32(8), bytes.u32(12));
+        if matches!(notify, SIGNAL | THREAD | THREAD_ID) {
+            super::signals::signal(context, number as i32);
+        } else {
+            // No signal is sent.
+            put!(context, "{number}");
+        }
         context.put(", sigev_notify=");
-        NOTIFY.write(u64::from(bytes.u32(12)), context.out);
-        if bytes.u32(12) == 4 {
+        NOTIFY.write(u64::from(notify), context.out);
+        if notify == THREAD_ID {
             put!(context, ", sigev_notify_thread_id={}", bytes.i32(16));
+        } else if notify == THREAD {
+            context.put(", sigev_notify_function=");
+            context.pointer(bytes.u64(16));
+            context.put(", sigev_notify_attributes=");
+            context.pointer(bytes.u64(24));
         }
         context.put("}");
     });
     Outcome::Done
 })
-.reading(&[reads::fixed(CapturePhase::Enter, 24)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 32)]);

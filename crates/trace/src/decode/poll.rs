@@ -199,6 +199,18 @@ pub(crate) const MASK: ArgumentKind = ArgumentKind::new(|context, index| {
 pub(crate) const POLL_RESULT: ArgumentKind = result::with(|context| found(context, None));
 /// The result of `ppoll`.
 pub(crate) const PPOLL_RESULT: ArgumentKind = result::with(|context| found(context, Some(2)));
+/// The result of `recvmmsg`.
+pub(crate) const RECEIVED_RESULT: ArgumentKind = result::with(|context| {
+    if context.count() == 0 {
+        context.put(" (Timeout)");
+        return;
+    }
+    let start = context.out.len();
+    left(context, 4, 9, " (");
+    if context.out.len() > start {
+        context.put(")");
+    }
+});
 /// The result of `select`.
 pub(crate) const SELECT_RESULT: ArgumentKind = result::with(|context| selected(context, 6));
 /// The result of `pselect6`.

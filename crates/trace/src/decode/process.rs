@@ -10,6 +10,7 @@ const PARENT_SET_TID: u64 = 0x10_0000;
 const CHILD_CLEAR_TID: u64 = 0x20_0000;
 const CHILD_SET_TID: u64 = 0x100_0000;
 const PIDFD: u64 = 0x1000;
+const INTO_CGROUP: u64 = 0x2_0000_0000;
 
 /// `clone` shows its stack first, as `strace` does, although it is the second argument.
 pub(crate) const CLONE_STACK: ArgumentKind = ArgumentKind::new(|context, _| {
@@ -101,7 +102,7 @@ pub(crate) const CLONE_ARGS: ArgumentKind = ArgumentKind::new(|context, index| {
         return Outcome::Done;
     };
     if !context.is_over() {
-        clone_args(context, &bytes);
+        clone_args(context, &bytes, address, context.argument(index + 1));
         return if bytes.u64(0) & (PARENT_SET_TID | PIDFD) == 0 {
             Outcome::Done
         } else {
@@ -118,10 +119,10 @@ pub(crate) const CLONE_ARGS: ArgumentKind = ArgumentKind::new(|context, index| {
     super::Reads { when: CapturePhase::Exit, what: super::CapturedData::CloneResults },
 ]);
 
-fn clone_args(context: &mut DecodeContext<'_>, bytes: &StructBytes<64>) {
+fn clone_args(context: &mut DecodeContext<'_>, bytes: &StructBytes<64>, address: u64, size: u64) {
     let flags = bytes.u64(0);
     context.put("{flags=");
-    names::CLONE.write(flags, context.out);
+    names::CLONE_ARGS.write(flags, context.out);
     for (bit, name, at) in [
         (PIDFD, "pidfd", 8),
         (CHILD_SET_TID | CHILD_CLEAR_TID, "child_tid", 16),
@@ -142,6 +143,22 @@ fn clone_args(context: &mut DecodeContext<'_>, bytes: &StructBytes<64>) {
         context.put(", tls=");
         context.pointer(bytes.u64(56));
     }
+    // Two releases of the kernel have added fields: the ids to use, and a control group.
+    if let Some(rest) = context.read::<16>(address.wrapping_add(64)).filter(|_| size >= 80) {
+        let count = rest.u64(8);
+        if rest.u64(0) != 0 || count != 0 {
+            context.put(", set_tid=");
+            let ids = rest.u64(0);
+            context.array::<4>(ids, count, |context, id| put!(context, "{}", id.i32(0)));
+            put!(context, ", set_tid_size={count}");
+        }
+    }
+    if let Some(rest) = context.read::<8>(address.wrapping_add(80)).filter(|_| size >= 88)
+        && (flags & INTO_CGROUP != 0 || rest.u64(0) != 0)
+    {
+        put!(context, ", cgroup={}", rest.u64(0));
+    }
+    context.unknown_bytes(address, 88, size);
     context.put("}");
 }
 

@@ -109,6 +109,26 @@ impl DecodeContext<'_> {
         }
     }
 
+    /// Writes the bytes of a structure from `start` to `size`, which no known field has: nothing if
+    /// they are zeros.
+    pub(crate) fn unknown_bytes(&mut self, address: u64, start: u64, size: u64) {
+        // The kernel takes no structure beyond a page.
+        let end = size.min(4096);
+        let Some(length) = end.checked_sub(start).filter(|length| *length > 0) else { return };
+        let bytes = self.read_some(address.wrapping_add(start), length as usize);
+        if (bytes.len() as u64) < length {
+            self.put(", ???");
+            return;
+        }
+        if bytes.iter().all(|&byte| byte == 0) {
+            return;
+        }
+        put!(self, ", /* bytes {start}..{} */ \"", end - 1);
+        let shown = bytes.len().min(self.style.text_limit);
+        escape(&bytes[..shown], Quote::Hex, self.out);
+        self.put(if shown < bytes.len() { "\"..." } else { "\"" });
+    }
+
     /// Writes the zero-terminated string at an address, at most `limit` bytes of it.
     pub(crate) fn text(&mut self, address: u64, limit: usize) {
         if address == 0 {
@@ -218,6 +238,45 @@ pub(crate) const BYTES_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
     context.at_exit(index, |context, address| {
         context.data(address, context.count());
     })
+})
+.reading(&[reads::data(CapturePhase::Exit, CaptureCount::Result)])
+.of_any_width();
+
+/// Writes bytes that are often a string: a zero byte at the end is left out.
+fn value(context: &mut DecodeContext<'_>, address: u64, length: u64) {
+    let is_whole = length <= context.style.text_limit as u64;
+    let last = length.checked_sub(1).filter(|_| is_whole);
+    let ends_with_zero = last.is_some_and(|last| {
+        context.read::<1>(address.wrapping_add(last)).is_some_and(|byte| byte.0 == [0])
+    });
+    context.data(address, length - u64::from(ends_with_zero));
+}
+
+/// As [`BYTES_IN`], without a zero byte at the end.
+pub(crate) const TEXT_IN: ArgumentKind = ArgumentKind::new(|context, index| {
+    value(context, context.argument(index), context.argument(index + 1));
+    Outcome::Done
+})
+.reading(&[reads::data(CapturePhase::Enter, CaptureCount::Argument(1))])
+.of_any_width();
+
+/// As [`BYTES_OUT`], without a zero byte at the end.
+pub(crate) const TEXT_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.at_exit(index, |context, address| {
+        value(context, address, context.count());
+    })
+})
+.reading(&[reads::data(CapturePhase::Exit, CaptureCount::Result)])
+.of_any_width();
+
+/// As [`BYTES_OUT`]; with a length of zero, the next argument, the kernel writes nothing and the
+/// result is how much room it takes.
+pub(crate) const LIST_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    if context.is_over() && context.argument(index + 1) == 0 {
+        context.pointer(context.argument(index));
+        return Outcome::Done;
+    }
+    BYTES_OUT.write(context, index)
 })
 .reading(&[reads::data(CapturePhase::Exit, CaptureCount::Result)])
 .of_any_width();

@@ -217,7 +217,7 @@ fn messages(context: &mut DecodeContext<'_>, address: u64, count: u64, is_receiv
         context.put("{msg_hdr=");
         let left = if is_received { u64::from(length) } else { u64::MAX };
         message(context, &StructBytes(header), None, Some(left));
-        if context.is_over() {
+        if context.is_over() && !context.has_failed() {
             put!(context, ", msg_len={length}}}");
         } else {
             context.put("}");
@@ -232,17 +232,13 @@ pub(crate) const MESSAGES_IN: ArgumentKind = ArgumentKind::new(|context, index| 
     }
     let address = context.argument(index);
     let count = context.argument(index + 1) & 0xffff_ffff;
-    if context.has_failed() {
-        context.pointer(address);
-    } else {
-        let sent = count.min(context.count());
-        messages(context, address, sent, false);
-    }
+    let sent = if context.has_failed() { count } else { count.min(context.count()) };
+    messages(context, address, sent, false);
     Outcome::Done
 })
 .reading(&[Reads {
     when: CapturePhase::Exit,
-    what: CapturedData::Messages { count: CaptureCount::Result },
+    what: CapturedData::Messages { count: CaptureCount::Argument(1) },
 }]);
 
 /// Messages that are received.

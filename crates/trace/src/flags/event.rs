@@ -73,9 +73,10 @@ pub(crate) static FUTEX: Names = Names { unknown: "FUTEX_???", names: names![
 /// `poll`.
 #[rustfmt::skip]
 pub(crate) static POLL: Flags = Flags { unknown: "POLL???", names: names![
-    (1, "POLLIN"), (2, "POLLPRI"), (4, "POLLOUT"), (0x40, "POLLRDNORM"), (0x80, "POLLRDBAND"),
-    (0x100, "POLLWRNORM"), (0x200, "POLLWRBAND"), (0x400, "POLLMSG"), (0x1000, "POLLREMOVE"),
-    (0x2000, "POLLRDHUP"), (8, "POLLERR"), (0x10, "POLLHUP"), (0x20, "POLLNVAL"),
+    (1, "POLLIN"), (2, "POLLPRI"), (4, "POLLOUT"), (8, "POLLERR"), (0x10, "POLLHUP"),
+    (0x20, "POLLNVAL"), (0x40, "POLLRDNORM"), (0x80, "POLLRDBAND"), (0x100, "POLLWRNORM"),
+    (0x200, "POLLWRBAND"), (0x400, "POLLMSG"), (0x1000, "POLLREMOVE"), (0x2000, "POLLRDHUP"),
+    (0x8000, "POLL_BUSY_LOOP"),
 ] };
 
 /// `epoll_ctl`, `epoll_wait`.

@@ -17,6 +17,21 @@ pub(crate) static CLONE: Flags = Flags { unknown: "CLONE_???", names: names![
     (0x20, "SIGRTMIN"), (0x40, "SIGRT_32"),
 ] };
 
+/// `clone3`, whose exit signal is a field of its own.
+#[rustfmt::skip]
+pub(crate) static CLONE_ARGS: Flags = Flags { unknown: "CLONE_???", names: names![
+    (0x100, "CLONE_VM"), (0x200, "CLONE_FS"), (0x400, "CLONE_FILES"), (0x800, "CLONE_SIGHAND"),
+    (0x1000, "CLONE_PIDFD"), (0x2000, "CLONE_PTRACE"), (0x4000, "CLONE_VFORK"),
+    (0x8000, "CLONE_PARENT"), (0x10000, "CLONE_THREAD"), (0x20000, "CLONE_NEWNS"),
+    (0x40000, "CLONE_SYSVSEM"), (0x80000, "CLONE_SETTLS"), (0x100000, "CLONE_PARENT_SETTID"),
+    (0x200000, "CLONE_CHILD_CLEARTID"), (0x800000, "CLONE_UNTRACED"),
+    (0x1000000, "CLONE_CHILD_SETTID"), (0x2000000, "CLONE_NEWCGROUP"),
+    (0x4000000, "CLONE_NEWUTS"), (0x8000000, "CLONE_NEWIPC"), (0x10000000, "CLONE_NEWUSER"),
+    (0x20000000, "CLONE_NEWPID"), (0x40000000, "CLONE_NEWNET"), (0x80000000, "CLONE_IO"),
+    (0x80, "CLONE_NEWTIME"), (0x1_0000_0000, "CLONE_CLEAR_SIGHAND"),
+    (0x2_0000_0000, "CLONE_INTO_CGROUP"),
+] };
+
 /// `unshare`.
 #[rustfmt::skip]
 pub(crate) static UNSHARE: Flags = Flags { unknown: "CLONE_???", names: names![

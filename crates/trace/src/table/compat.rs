@@ -96,7 +96,7 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     pselect6_time64(INT, POINTER, POINTER, POINTER, POINTER, POINTER) -> DECIMAL [DESC];
     ppoll_time64(POLL, UINT, POINTER, POINTER, SIZE) -> DECIMAL [DESC];
     io_pgetevents_time64(POINTER, LONG, LONG, POINTER_OUT, POINTER, POINTER) -> DECIMAL [];
-    recvmmsg_time64(FD, POINTER, UINT, bits(&n::MESSAGE), POINTER) -> DECIMAL [NETWORK];
+    recvmmsg_time64(FD, POINTER, UINT, bits(&n::MESSAGE), WIDE_TIME_IN) -> DECIMAL [NETWORK];
     mq_timedsend_time64(FD, BYTES_IN, SIZE, UINT, POINTER) -> DECIMAL [DESC];
     mq_timedreceive_time64(FD, BYTES_OUT, SIZE, NUMBER_OUT, POINTER) -> DECIMAL [DESC];
     semtimedop_time64(INT, OPERATIONS, UINT, POINTER) -> DECIMAL [IPC];

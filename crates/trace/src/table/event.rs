@@ -11,7 +11,7 @@ use crate::decode::{
     options::{OPTION, VALUE_IN, VALUE_OUT},
     poll::{
         EVENT_IN, EVENTS_OUT, LIMIT_NS, LIMIT_US, MASK, POLL, POLL_RESULT, PPOLL_RESULT,
-        PSELECT_RESULT, SELECT_RESULT, SET,
+        PSELECT_RESULT, RECEIVED_RESULT, SELECT_RESULT, SET,
     },
     process::NUMBER_OUT,
     result::{DECIMAL, DESCRIPTOR, SIGNAL as SIGNAL_RESULT, TIME as TIME_RESULT},
@@ -96,7 +96,7 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     eventfd2(UINT, bits(&e::EVENTFD)) -> DESCRIPTOR [DESC];
     epoll_create1(bits(&e::EPOLL_CREATE)) -> DESCRIPTOR [DESC];
     rt_tgsigqueueinfo(INT, INT, SIGNAL, SIGINFO_IN) -> DECIMAL [PROCESS SIGNAL];
-    recvmmsg(FD, SOCKET_MESSAGES_OUT, UINT, bits(&n::MESSAGE), TIMESPEC_IN) -> DECIMAL [NETWORK];
+    recvmmsg(FD, SOCKET_MESSAGES_OUT, UINT, bits(&n::MESSAGE), LIMIT_NS) -> RECEIVED_RESULT [NETWORK];
     clock_adjtime(name(&e::CLOCK), POINTER_OUT) -> DECIMAL [CLOCK];
     sendmmsg(FD, SOCKET_MESSAGES_IN, UINT, bits(&n::MESSAGE)) -> DECIMAL [NETWORK];
     getrandom(RANDOM_OUT, SIZE, bits(&e::RANDOM)) -> DECIMAL [];

@@ -12,7 +12,7 @@ use crate::decode::{
     result::{CONTROL, DECIMAL, DESCRIPTOR, MODE as MODE_RESULT},
     signals::SET_IN,
     stat::{DEVICE, FILE_MODE, NODE_DEVICE, STAT, STATFS, STATX},
-    text::{BYTES_IN, BYTES_OUT, CWD_OUT, NAME, PATH},
+    text::{BYTES_IN, BYTES_OUT, CWD_OUT, LIST_OUT, NAME, PATH, TEXT_IN, TEXT_OUT},
     time::{FILE_SECONDS, FILE_TIMES, FILE_TIMEVALS, TIMESPEC_IN},
     vectors::{VECTORS_IN, VECTORS_OUT},
 };
@@ -79,15 +79,15 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     quotactl(QUOTA, PATH, INT, POINTER) -> DECIMAL [FILE];
     nfsservctl(HEX, HEX, HEX) -> DECIMAL [];
     readahead(FD, LONG, SIZE) -> DECIMAL [DESC];
-    setxattr(PATH, NAME, BYTES_IN, SIZE, bits(&f::XATTR)) -> DECIMAL [FILE];
-    lsetxattr(PATH, NAME, BYTES_IN, SIZE, bits(&f::XATTR)) -> DECIMAL [FILE];
-    fsetxattr(FD, NAME, BYTES_IN, SIZE, bits(&f::XATTR)) -> DECIMAL [DESC];
-    getxattr(PATH, NAME, BYTES_OUT, SIZE) -> DECIMAL [FILE];
-    lgetxattr(PATH, NAME, BYTES_OUT, SIZE) -> DECIMAL [FILE];
-    fgetxattr(FD, NAME, BYTES_OUT, SIZE) -> DECIMAL [DESC];
-    listxattr(PATH, BYTES_OUT, SIZE) -> DECIMAL [FILE];
-    llistxattr(PATH, BYTES_OUT, SIZE) -> DECIMAL [FILE];
-    flistxattr(FD, BYTES_OUT, SIZE) -> DECIMAL [DESC];
+    setxattr(PATH, NAME, TEXT_IN, SIZE, bits(&f::XATTR)) -> DECIMAL [FILE];
+    lsetxattr(PATH, NAME, TEXT_IN, SIZE, bits(&f::XATTR)) -> DECIMAL [FILE];
+    fsetxattr(FD, NAME, TEXT_IN, SIZE, bits(&f::XATTR)) -> DECIMAL [DESC];
+    getxattr(PATH, NAME, TEXT_OUT, SIZE) -> DECIMAL [FILE];
+    lgetxattr(PATH, NAME, TEXT_OUT, SIZE) -> DECIMAL [FILE];
+    fgetxattr(FD, NAME, TEXT_OUT, SIZE) -> DECIMAL [DESC];
+    listxattr(PATH, LIST_OUT, SIZE) -> DECIMAL [FILE];
+    llistxattr(PATH, LIST_OUT, SIZE) -> DECIMAL [FILE];
+    flistxattr(FD, LIST_OUT, SIZE) -> DECIMAL [DESC];
     removexattr(PATH, NAME) -> DECIMAL [FILE];
     lremovexattr(PATH, NAME) -> DECIMAL [FILE];
     fremovexattr(FD, NAME) -> DECIMAL [DESC];

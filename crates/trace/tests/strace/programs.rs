@@ -353,3 +353,14 @@ fn calls_of_every_subject() {
         compare(&["perl", &work, "FOLDER"], options, nothing);
     }
 }
+
+#[test]
+fn arguments_at_the_edge() {
+    if !ready(&["perl"]) {
+        return;
+    }
+    let edges = script("edges.pl");
+    for options in [&[][..], &["-s", "8"], &["-v", "-x"]] {
+        compare(&["perl", &edges, "FOLDER"], options, nothing);
+    }
+}
