@@ -647,8 +647,8 @@ mod tests {
     use logring::{ArgumentType, Dictionary, RecordIterator, encode_entry};
 
     use super::*;
-    use text::plain::is_beyond_ascii;
     use crate::record::RecordOrigin;
+    use text::plain::is_beyond_ascii;
 
     fn dictionary(format: &str, kind: u8) -> Dictionary {
         let mut site = 7_u32.to_le_bytes().to_vec();

@@ -81,11 +81,7 @@ pub fn may_be_invisible(byte: u8) -> bool {
 }
 
 /// [`push_visible`], with texts of the caller's for control characters of ASCII.
-fn push_visible_but(
-    out: &mut Vec<u8>,
-    text: &[u8],
-    own: impl Fn(char) -> Option<&'static str>,
-) {
+fn push_visible_but(out: &mut Vec<u8>, text: &[u8], own: impl Fn(char) -> Option<&'static str>) {
     if is_plain(text, is_beyond_ascii) {
         return out.extend_from_slice(text);
     }
