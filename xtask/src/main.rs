@@ -13,6 +13,7 @@ use anyhow::{Context as _, bail};
 use skips::Ledger;
 
 mod bpf;
+mod cpu;
 mod dist;
 mod generate;
 mod miri;
@@ -121,9 +122,18 @@ fn ci(strict: bool, long: bool) -> anyhow::Result<()> {
 /// The variable that asks tests for all of their random cases, instead of a share.
 const LONG_VARIABLE: &str = "WHIT_LONG";
 
-/// The steps of a run that have ended: name, seconds, and whether the step failed.
+/// The steps of a run that have ended.
 #[derive(Default)]
-struct Steps(std::sync::Mutex<Vec<(&'static str, f64, bool)>>);
+struct Steps(std::sync::Mutex<Vec<Step>>);
+
+/// A step that has ended.
+struct Step {
+    name: &'static str,
+    seconds: f64,
+    /// Processor time of the programs that it started.
+    cpu_seconds: f64,
+    is_failed: bool,
+}
 
 impl Steps {
     /// Runs a step; an error ends the run.
@@ -133,12 +143,13 @@ impl Steps {
         work: impl FnOnce() -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
         println!("==> {name}");
+        cpu::take();
         let start = Instant::now();
         let done = work().with_context(|| format!("step {name}"));
-        let seconds = start.elapsed().as_secs_f64();
-        println!("<== {name}: {seconds:.1} s");
+        let (seconds, cpu_seconds) = (start.elapsed().as_secs_f64(), cpu::take());
+        println!("<== {name}: {seconds:.1} s, {cpu_seconds:.1} s of CPU time");
         if let Ok(mut steps) = self.0.lock() {
-            steps.push((name, seconds, done.is_err()));
+            steps.push(Step { name, seconds, cpu_seconds, is_failed: done.is_err() });
         }
         done
     }
@@ -153,12 +164,12 @@ impl Steps {
     /// Prints the time of each step; gives those that failed.
     fn show(&self) -> Vec<&'static str> {
         let Ok(steps) = self.0.lock() else { return vec!["steps"] };
-        println!("the steps, in seconds (those after `build` run side by side):");
-        for (name, seconds, is_failed) in steps.iter() {
+        println!("the steps, in seconds (those after `build` run side by side), and of CPU time:");
+        for Step { name, seconds, cpu_seconds, is_failed } in steps.iter() {
             let mark = if *is_failed { "  failed" } else { "" };
-            println!("{seconds:>7.1}  {name}{mark}");
+            println!("{seconds:>7.1} {cpu_seconds:>7.1}  {name}{mark}");
         }
-        steps.iter().filter(|(.., is_failed)| *is_failed).map(|(name, ..)| *name).collect()
+        steps.iter().filter(|step| step.is_failed).map(|step| step.name).collect()
     }
 }
 
@@ -241,7 +252,9 @@ fn run(program: &str, arguments: &[&str]) -> anyhow::Result<()> {
 }
 
 fn finish(mut command: Command) -> anyhow::Result<()> {
-    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+    let (status, cpu_seconds) = cpu::wait(&mut child)?;
+    cpu::add(cpu_seconds);
     if !status.success() {
         bail!("{command:?} ended with {status}");
     }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
-use crate::target;
+use crate::{cpu, target};
 
 /// Jobs at a time: one for each processor, and one because many tests wait for other programs.
 const JOBS_MORE_THAN_CPUS: usize = 1;
@@ -80,6 +80,8 @@ struct Outcome {
     ignored: usize,
     /// Seconds of each test.
     times: Vec<(f64, String)>,
+    /// Processor time of the job, and of what it started.
+    cpu_seconds: f64,
     /// What to show of a job that failed.
     complaint: Option<String>,
 }
@@ -91,10 +93,14 @@ struct Outcome {
 pub(crate) fn build() -> anyhow::Result<Built> {
     let mut cargo = crate::cargo(&["test", "--workspace", "--no-run", "-q"]);
     cargo.arg("--message-format=json-render-diagnostics");
-    let output = cargo.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
-    ensure!(output.status.success(), "cargo test --no-run: {}", output.status);
+    let mut cargo = cargo.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let mut messages = Vec::new();
+    cargo.stdout.take().context("cargo has an output")?.read_to_end(&mut messages)?;
+    let (status, cpu_seconds) = cpu::wait(&mut cargo)?;
+    cpu::add(cpu_seconds);
+    ensure!(status.success(), "cargo test --no-run: {status}");
     let (mut programs, mut whit) = (Vec::new(), None);
-    for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{")) {
+    for line in messages.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{")) {
         let message: Value = serde_json::from_slice(line)?;
         let Some(path) = message["executable"].as_str().map(PathBuf::from) else { continue };
         let target = &message["target"];
@@ -223,7 +229,12 @@ fn run_queue<'a>(
                     });
                     let state = if outcome.failed > 0 { "FAILED" } else { "ok" };
                     let seconds = begin.elapsed().as_secs_f64();
-                    println!("{seconds:>7.1}  {state}  {} ({} tests)", job.name, job.tests.len());
+                    println!(
+                        "{seconds:>7.1} {:>7.1}  {state}  {} ({} tests)",
+                        outcome.cpu_seconds,
+                        job.name,
+                        job.tests.len()
+                    );
                     if let Ok(mut ended) = ended.lock() {
                         ended.push((job, outcome));
                     }
@@ -253,22 +264,20 @@ fn run_job(job: &Job<'_>, environment: &[(&str, &Path)]) -> anyhow::Result<Outco
         bytes
     });
     let start = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
+    while !cpu::has_ended(&child)? {
         if start.elapsed() > JOB_TIME_MAX {
             child.kill()?;
             child.wait()?;
             bail!("ended after {} s", JOB_TIME_MAX.as_secs());
         }
         std::thread::sleep(Duration::from_millis(10));
-    };
+    }
+    let (status, cpu_seconds) = cpu::wait(&mut child)?;
     let text = |bytes: std::thread::JoinHandle<Vec<u8>>| {
         String::from_utf8_lossy(&bytes.join().unwrap_or_default()).into_owned()
     };
     let (output, complaints) = (text(output), text(complaints));
-    let mut outcome = parse(&output);
+    let mut outcome = Outcome { cpu_seconds, ..parse(&output) };
     if !status.success() || outcome.passed + outcome.ignored != job.tests.len() {
         outcome.failed = outcome.failed.max(1);
         outcome.complaint = Some(format!("{status}\n{complaints}{output}"));
@@ -325,7 +334,10 @@ fn report(ended: &[(Job<'_>, Outcome)], elapsed: Duration) -> anyhow::Result<()>
         println!("{seconds:>7.1}  {test}");
     }
     let total: f64 = times.iter().map(|(seconds, _)| seconds).sum();
-    println!("{total:>7.1}  all, run in {:.1}", elapsed.as_secs_f64());
+    let cpu_seconds: f64 = ended.iter().map(|(_, outcome)| outcome.cpu_seconds).sum();
+    cpu::add(cpu_seconds);
+    let elapsed = elapsed.as_secs_f64();
+    println!("{total:>7.1}  all, run in {elapsed:.1}, with {cpu_seconds:.1} of CPU time");
     println!("{passed} passed, {failed} failed, {ignored} skipped");
     ensure!(failed == 0, "{failed} tests failed");
     ensure!(passed > 0, "no test ran");

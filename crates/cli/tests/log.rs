@@ -102,7 +102,12 @@ fn forms_colors_and_zones() {
     };
     for verb in ["query", "tail", "export"] {
         assert!(run(verb, "--format json").starts_with("{\"time\":\""), "{verb}");
-        assert!(run(verb, "--format acs").starts_with("<Info TimeStamp=\""), "{verb}");
+        let document = run(verb, "--format acs");
+        assert!(
+            document.starts_with("<?xml ") && document.contains("<Info TimeStamp=\""),
+            "{verb}"
+        );
+        assert!(document.trim_end().ends_with("</Log>"), "{verb}: {document}");
         assert!(run(verb, "--format csv").starts_with("time,level,"), "{verb}");
         assert!(run(verb, "--format syslog").starts_with("<14>1 "), "{verb}");
         assert!(run(verb, "--color always").contains("\x1b[31m"), "{verb}");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 
-use crate::target;
+use crate::{cpu, target};
 
 const EMULATOR: &str = "qemu-system-x86_64";
 
@@ -66,10 +66,11 @@ impl Machine {
         let mut guest = Guest(command.spawn().with_context(|| format!("cannot start {EMULATOR}"))?);
         let output = guest.0.stdout.take().context("no output")?;
         let console = std::thread::spawn(move || read_lines(output));
-        while guest.0.try_wait()?.is_none() {
+        while !cpu::has_ended(&guest.0)? {
             ensure!(start.elapsed() < TIME_MAX, "the guest has not ended after {TIME_MAX:?}");
             std::thread::sleep(Duration::from_millis(50));
         }
+        cpu::add(cpu::wait(&mut guest.0)?.1);
         let outcome = console.join().map_err(|_| anyhow::anyhow!("reading the console"))??;
         println!("vm: {:.0} s", start.elapsed().as_secs_f64());
         ensure!(outcome.failed == 0, "{} checks failed", outcome.failed);
