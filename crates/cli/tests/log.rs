@@ -129,6 +129,22 @@ fn forms_colors_and_zones() {
 }
 
 #[test]
+fn formulas_of_spreadsheets_are_quoted_on_demand() {
+    let folder = with_store();
+    let here = folder.path();
+    write(&here.join("rings"));
+    for verb in ["query store", "tail store --no-follow", "recover rings"] {
+        let plain = text(&whit(here, &format!("{verb} --format csv")));
+        assert!(plain.contains(",-number 0 of one,"), "{verb}: {plain}");
+        let quoted = text(&whit(here, &format!("{verb} --format csv --quote-formulas")));
+        assert_eq!(quoted, plain.replace(",-number", ",'-number"), "{verb}");
+    }
+    whit(here, "export store -o exported --format csv --quote-formulas");
+    let exported = std::fs::read_to_string(here.join("exported")).unwrap();
+    assert!(exported.contains(",'-number 0 of one,"), "{exported}");
+}
+
+#[test]
 fn what_was_recovered_is_still_sent() {
     let folder = folder();
     let here = folder.path();

@@ -29,7 +29,7 @@ fn writer() {
     let seconds = if many.is_some() { "0" } else { seconds };
     writer::start(settings).unwrap();
     for (logger_name, level, format, count) in
-        [("a.one", 4, "number {} of one", 3_u64), ("b.two", 8, "trouble {}", 2)]
+        [("a.one", 4, "-number {} of one", 3_u64), ("b.two", 8, "trouble {}", 2)]
     {
         let logger = writer::logger_id(logger_name).unwrap();
         let context =
