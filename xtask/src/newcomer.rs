@@ -6,16 +6,18 @@
 //! only changed files are written there, so a second run compiles almost nothing.
 //!
 //! The copy is built into its own directory, `newcomer/target`, because cargo cannot tell a crate of
-//! the copy from the same crate of this tree.  The first run links the dependencies there, which are
-//! built already.  Every call of cargo selects the same packages and targets, so that nothing is built
-//! twice with other features.
+//! the copy from the same crate of this tree.  The first run links there what is built already and
+//! does not depend on the added lines: packages of others, and the crates below.  Every call of cargo
+//! selects the same packages and targets, so that nothing is built twice with other features.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 use anyhow::{Context as _, bail, ensure};
 
+use crate::tidy::packages;
 use crate::{finish, root, target};
 
 /// The added files: the name in `xtask/newcomer/`, and the path in the copy.
@@ -128,19 +130,40 @@ fn check_outputs(whit: &Path) -> anyhow::Result<()> {
     has("help of record", &output_of(whit, &["record", "--help"])?, "--influx")
 }
 
-/// Links the built dependencies into the copy's build directory, on its first run.
+/// The crates that change in the copy, or that hold the path of the tree.
+const CHANGED: [&str; 4] = ["procfs", "source", "view", "testkit"];
+
+/// The workspace's crates that are built anew in the copy: those that change and all above them.
+fn changed_crates() -> anyhow::Result<HashSet<String>> {
+    let metadata = packages::metadata()?;
+    let crates = metadata["packages"].as_array().context("packages")?;
+    let mut changed: HashSet<String> = CHANGED.map(str::to_owned).into();
+    loop {
+        let before = changed.len();
+        for one in crates.iter().filter(|one| one["source"].is_null()) {
+            let mut uses = one["dependencies"].as_array().into_iter().flatten();
+            if uses.any(|other| {
+                other["kind"] != "dev"
+                    && other["name"].as_str().is_some_and(|name| changed.contains(name))
+            }) {
+                changed.insert(one["name"].as_str().unwrap_or_default().to_owned());
+            }
+        }
+        if changed.len() == before {
+            // The name of the program, beside that of its package.
+            changed.insert("whit".to_owned());
+            return Ok(changed);
+        }
+    }
+}
+
+/// Links what is built already into the copy's build directory, on its first run.
 fn link_dependencies() -> anyhow::Result<()> {
     let (from, to) = (target().join("debug"), folder("target").join("debug"));
     if to.exists() {
         return Ok(());
     }
-    let mut ours = vec!["xtask".to_owned()];
-    for folder in ["crates", "clients"] {
-        for entry in std::fs::read_dir(root().join(folder))? {
-            ours.push(entry?.file_name().to_string_lossy().into_owned());
-        }
-    }
-    ours.push("whit".to_owned());
+    let changed = changed_crates()?;
     for folder in ["deps", "build", ".fingerprint"] {
         let Ok(entries) = std::fs::read_dir(from.join(folder)) else { continue };
         for entry in entries {
@@ -150,7 +173,7 @@ fn link_dependencies() -> anyhow::Result<()> {
             let package = package.rsplit_once('-').map_or(package, |(package, _)| package);
             // Without `lib`, a file in `deps` is a test or a program of this workspace.
             let is_library = folder != "deps" || name.starts_with("lib") || name.ends_with(".d");
-            if is_library && !ours.iter().any(|own| own == package) {
+            if is_library && !changed.contains(package) {
                 link(&entry.path(), &to.join(folder).join(&name))?;
             }
         }
@@ -158,7 +181,8 @@ fn link_dependencies() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Links a file, or all files in a folder.
+/// Links a file, or all files in a folder.  What cargo notes about a crate is copied: it writes such a
+/// file where it is.
 fn link(from: &Path, to: &Path) -> anyhow::Result<()> {
     if from.is_dir() {
         std::fs::create_dir_all(to)?;
@@ -169,6 +193,9 @@ fn link(from: &Path, to: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     std::fs::create_dir_all(to.parent().unwrap_or(to))?;
+    if from.components().any(|part| part.as_os_str() == ".fingerprint") {
+        return std::fs::copy(from, to).map(|_| ()).with_context(|| to.display().to_string());
+    }
     std::fs::hard_link(from, to).with_context(|| format!("linking {}", to.display()))
 }
 
@@ -203,16 +230,33 @@ fn has(name: &str, text: &str, word: &str) -> anyhow::Result<()> {
 
 /// What stands at a path of the copy.
 enum Content {
-    File(Vec<u8>),
+    /// A file, and when it was changed: cargo compares this with the time of what is built.
+    File(Vec<u8>, Option<SystemTime>),
     /// A symbolic link: machines in `testdata` have some.
     Link(PathBuf),
+}
+
+/// Reads a file of the tree.
+fn file(path: &Path) -> anyhow::Result<Content> {
+    let changed = std::fs::metadata(path).and_then(|facts| facts.modified());
+    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+    Ok(Content::File(bytes, Some(changed?)))
+}
+
+/// Writes a file, with the time of the one that it is a copy of.
+fn write(path: &Path, bytes: &[u8], changed: Option<SystemTime>) -> std::io::Result<()> {
+    std::fs::write(path, bytes)?;
+    match changed {
+        Some(time) => std::fs::File::options().write(true).open(path)?.set_modified(time),
+        None => Ok(()),
+    }
 }
 
 /// Makes the copy and adds the files and lines.
 fn copy(tree: &Path) -> anyhow::Result<()> {
     let mut wanted: Vec<(PathBuf, Content)> = Vec::new();
     for path in ["Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml"] {
-        wanted.push((path.into(), Content::File(std::fs::read(root().join(path))?)));
+        wanted.push((path.into(), file(&root().join(path))?));
     }
     for folder in ["crates", "clients", "fuzz", "xtask", "testdata", ".cargo"] {
         read_all(Path::new(folder), &mut wanted)?;
@@ -225,11 +269,12 @@ fn copy(tree: &Path) -> anyhow::Result<()> {
         let to = PathBuf::from(to);
         ensure!(wanted.iter().all(|(path, _)| *path != to), "{}: is there already", to.display());
         let bytes = std::fs::read(root().join("xtask/newcomer").join(from))?;
-        wanted.push((to, Content::File(bytes)));
+        wanted.push((to, Content::File(bytes, None)));
     }
     for (file, line, position) in LINES {
         let found = wanted.iter_mut().find(|(path, _)| path == Path::new(file));
-        let Some((_, Content::File(bytes))) = found else { bail!("{file}: missing") };
+        let Some((_, Content::File(bytes, changed))) = found else { bail!("{file}: missing") };
+        *changed = None;
         let text = with_line(std::str::from_utf8(bytes)?, line, *position);
         *bytes = text.with_context(|| format!("{file}: no position for `{line}`"))?.into_bytes();
     }
@@ -239,8 +284,10 @@ fn copy(tree: &Path) -> anyhow::Result<()> {
         let path = tree.join(path);
         std::fs::create_dir_all(path.parent().unwrap_or(tree))?;
         match content {
-            Content::File(bytes) if std::fs::read(&path).is_ok_and(|old| old == *bytes) => Ok(()),
-            Content::File(bytes) => std::fs::write(&path, bytes),
+            Content::File(bytes, _) if std::fs::read(&path).is_ok_and(|old| old == *bytes) => {
+                Ok(())
+            }
+            Content::File(bytes, changed) => write(&path, bytes, *changed),
             Content::Link(to) if std::fs::read_link(&path).is_ok_and(|old| old == *to) => Ok(()),
             Content::Link(to) => std::os::unix::fs::symlink(to, &path),
         }
@@ -275,7 +322,7 @@ fn read_all(folder: &Path, files: &mut Vec<(PathBuf, Content)>) -> anyhow::Resul
         match entry.file_type()? {
             kind if kind.is_dir() => read_all(&path, files)?,
             kind if kind.is_file() => {
-                files.push((path, Content::File(std::fs::read(entry.path())?)));
+                files.push((path, file(&entry.path())?));
             }
             kind if kind.is_symlink() => {
                 files.push((path, Content::Link(std::fs::read_link(entry.path())?)));

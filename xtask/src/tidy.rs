@@ -14,7 +14,7 @@ mod layers;
 mod leftovers;
 mod names;
 mod options;
-mod packages;
+pub(crate) mod packages;
 mod pages;
 mod rust;
 mod size;

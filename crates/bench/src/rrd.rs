@@ -74,7 +74,7 @@ pub struct RrdPlan {
     pub folder: Option<PathBuf>,
 }
 
-/// Who takes part.
+/// A program that takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Who {
     Floor,

@@ -81,7 +81,7 @@ const BATCHES: [u64; 2] = [1_000, 10_000];
 /// `-w` where no file shall be written.
 pub(crate) const NO_WRITES_SECONDS: u64 = 1_000_000_000;
 
-/// Who takes part.
+/// A program that takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Who {
     Floor,

@@ -35,7 +35,7 @@ const SECOND: u64 = 1_000_000_000;
 /// Samples of each tree.
 const TICKS: u64 = 3;
 
-/// Of a longer output only the head is kept, so that 256 CPUs do not fill megabytes.
+/// The bytes that are kept of a longer output, so that 256 CPUs do not fill megabytes.
 const KEPT_BYTES: usize = 20 << 10;
 
 /// One tree as it was sampled.

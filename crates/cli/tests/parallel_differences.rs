@@ -61,7 +61,7 @@ struct Answer {
     errors: String,
 }
 
-/// Who answers.
+/// One of the two programs that run a command line.
 struct Runner {
     program: PathBuf,
     arguments: &'static [&'static str],

@@ -27,7 +27,7 @@ pub enum ListeningSocket {
     Tcp(TcpListener),
 }
 
-/// Who may connect to a socket file; `None` is as the process makes files.
+/// The users who may connect to a socket file; `None` is as the process makes files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SocketFileRights {
     /// The number of the group that the file belongs to.
@@ -36,7 +36,7 @@ pub struct SocketFileRights {
     pub mode: Option<u32>,
 }
 
-/// Who has connected.
+/// The other end of a connection that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Peer {
     /// A user of this machine, by number.

@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 /// One fact.
 #[derive(Debug)]
 pub(crate) struct Fact {
-    /// Its name, the key in JSON, which stays the same in all versions.
+    /// The name of the fact, the key in JSON, which stays the same in all versions.
     pub(crate) name: &'static str,
     /// The finding.
     pub(crate) value: String,

@@ -5,7 +5,7 @@ use text::c_number::CConversion;
 /// Widths and precisions beyond this are cut: a format may come from anyone.
 pub(crate) const WIDTH_MAX: usize = 4096;
 
-/// Whose formats a value is written by.
+/// The language whose formats a value is written by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Language {
     #[default]

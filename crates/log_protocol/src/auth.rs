@@ -12,7 +12,7 @@ pub const PROOF_BYTES: usize = 32;
 /// Longest secret that is read from a file.
 const SECRET_BYTES_MAX: u64 = 4096;
 
-/// Who proves.
+/// The side of a connection that proves that it has the secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The side that connects.

@@ -28,7 +28,7 @@ pub enum PeerRole {
     Admin = 2,
 }
 
-/// Who a client says that it is.
+/// The host and program that a client says it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hello {
     /// What it is.

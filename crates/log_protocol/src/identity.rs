@@ -1,4 +1,4 @@
-//! Who wrote a record: a process has 128 random bits, a stream is one of its rings.
+//! The writer of a record: a process has 128 random bits, a stream is one of its rings.
 //!
 //! The identity of a record is (process, ring, sequence): it is the same wherever the record is.
 

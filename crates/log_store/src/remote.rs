@@ -149,7 +149,7 @@ pub enum RemotePart {
     End {
         /// How many records there were.
         records: u64,
-        /// What of the store is damaged.
+        /// The damaged parts of the store.
         damaged: Vec<String>,
     },
     /// The visitor has seen enough.

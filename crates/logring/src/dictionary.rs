@@ -57,7 +57,7 @@ pub struct Site {
     pub types: Vec<ArgumentType>,
 }
 
-/// Who logs, and for whom.
+/// A logger with what its records are about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogContext {
     /// Number of the logger in its process.

@@ -16,7 +16,7 @@ use crate::error::{Error, Fault};
 use crate::held_file::{HeldFile, open_regular};
 use crate::system::{self, FutexPage, LOCK_CONSUMER, LOCK_WRITER};
 
-/// Who writes.
+/// The process that writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessHeader {
     /// Random; names the process for ever.
@@ -230,7 +230,7 @@ impl ProcessFile {
         self.file.path()
     }
 
-    /// Who writes.
+    /// The process that writes.
     #[must_use]
     pub fn header(&self) -> &ProcessHeader {
         &self.header

@@ -25,7 +25,7 @@ pub enum LockError {
 /// How long a lock that names no process is respected, in seconds.
 const NAMELESS_S: i64 = 30 * 60;
 
-/// Who holds a lock, for messages; `None` if nobody does: the process has ended, or the file has no
+/// The holder of a lock, for messages; `None` if nobody does: the process has ended, or the file has no
 /// second link.
 fn holder(path: &Path, now_s: i64) -> Option<String> {
     let found = fs::metadata(path).ok()?;

@@ -13,7 +13,7 @@ pub struct ThresholdRules {
     pub programs: [Option<String>; 2],
     /// Programs that are run when it is kept again.
     pub programs_ok: [Option<String>; 2],
-    /// Who gets mail, addresses with commas between.
+    /// The receivers of mail: addresses with commas between.
     pub mail_address: Option<String>,
 }
 

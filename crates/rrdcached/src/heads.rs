@@ -343,7 +343,7 @@ mod tests {
     use crate::cache::Cache;
 
     /// A head is put back after another boot, the oldest of several, unless its record is cut or the
-    /// file was made anew since.
+    /// file was created again since.
     #[test]
     fn heads_are_put_back_whole_or_not_at_all() {
         let folder = tempfile::tempdir().expect("folder");

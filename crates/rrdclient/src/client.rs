@@ -1,6 +1,6 @@
 //! A connection to a daemon, and its commands.
 //!
-//! One command is under way at a time; threads take turns.  A connection that broke is made anew at
+//! One command is under way at a time; threads take turns.  A connection that broke is opened again at
 //! the next command: the daemon may have been restarted.
 
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -29,7 +29,7 @@ impl Version {
 pub struct CommunityHead<'a> {
     /// [`Version::V1`] or [`Version::V2c`].
     pub version: Version,
-    /// Who asks, in clear text.
+    /// The community, in clear text.
     pub community: &'a [u8],
 }
 

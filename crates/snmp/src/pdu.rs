@@ -154,7 +154,7 @@ impl PduHead {
 pub struct Varbind<'a> {
     /// Which object.
     pub oid: OidRef<'a>,
-    /// Its value; [`SnmpValue::Null`] in requests.
+    /// The value of the object; [`SnmpValue::Null`] in requests.
     pub value: SnmpValue<'a>,
 }
 
@@ -227,7 +227,7 @@ impl ExactSizeIterator for Varbinds<'_> {}
 pub struct Pdu<'a> {
     /// What comes before the varbinds.
     pub head: PduHead,
-    /// Its varbinds.
+    /// The varbinds of the PDU.
     pub varbinds: Varbinds<'a>,
 }
 

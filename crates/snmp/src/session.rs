@@ -253,7 +253,7 @@ impl<S: DatagramSocket> SnmpSession<S> {
     /// Receives what is here, ends what is answered or over, sends what may be sent.
     ///
     /// # Errors
-    /// Of a socket as a whole; what concerns one request is its own error.
+    /// If a socket as a whole fails; what concerns one request is its own error.
     pub fn poll(
         &mut self,
         now_ns: u64,

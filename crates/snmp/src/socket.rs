@@ -7,9 +7,9 @@ use std::ops::Range;
 /// A datagram to send: where its bytes lie in the buffer of the batch, and to whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutgoingDatagram {
-    /// Its bytes in the buffer.
+    /// Where the bytes of the datagram are in the buffer.
     pub range: Range<usize>,
-    /// Its receiver.
+    /// The address that the datagram is for.
     pub to: SocketAddr,
 }
 
@@ -19,13 +19,13 @@ pub trait DatagramSocket {
     /// system takes no more now.
     ///
     /// # Errors
-    /// Of the first datagram; none was sent.
+    /// If the first datagram could not be sent; none was.
     fn send(&mut self, buffer: &[u8], datagrams: &[OutgoingDatagram]) -> io::Result<usize>;
 
     /// Hands over the datagrams that are here, a batch at most, and gives their number.  The bytes
     /// may be changed: those of version 3 are decrypted where they lie.
     ///
     /// # Errors
-    /// Of the socket as a whole.
+    /// If the socket as a whole fails.
     fn receive(&mut self, take: &mut dyn FnMut(SocketAddr, &mut [u8])) -> io::Result<usize>;
 }

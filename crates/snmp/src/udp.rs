@@ -32,7 +32,7 @@ impl KernelSocket {
     /// `receive_bytes` of receive buffer.
     ///
     /// # Errors
-    /// Of the system, such as an address that is not of this machine.
+    /// If the system cannot bind the port, such as for an address of another machine.
     pub fn bind(local: SocketAddr, receive_bytes: usize) -> io::Result<Self> {
         let family = if local.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
         let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
@@ -84,7 +84,7 @@ impl KernelSocket {
     /// The address that it is bound to.
     ///
     /// # Errors
-    /// Of the system.
+    /// If the system cannot tell it.
     pub fn local_address(&self) -> io::Result<SocketAddr> {
         let mut name = MaybeUninit::<libc::sockaddr_storage>::zeroed();
         let mut length = size_of::<libc::sockaddr_storage>() as libc::socklen_t;

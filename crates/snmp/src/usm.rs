@@ -58,7 +58,7 @@ pub enum UsmUserError {
     KeyLength {
         /// Which key.
         what: &'static str,
-        /// Its bytes.
+        /// The length of the key, in bytes.
         found: usize,
         /// The bytes of a key for this protocol.
         needed: usize,

@@ -2,7 +2,7 @@
 //!
 //! It is not the final length: GNU parallel adds up what each record alone would add to the
 //! replacement strings of the command, and users' scripts depend on which values it packs together.
-//! Its rules, found by running it:
+//! The rules of GNU parallel, found by running it:
 //!
 //! - text that is written once counts once; in words that are repeated (`-X`, `-N`, `-L`) it counts
 //!   for each value, whatever string they contain;

@@ -15,7 +15,7 @@ pub struct Authority {
     folder: PathBuf,
     name: String,
     key: EcdsaKeyPair,
-    /// Its own certificate.
+    /// The certificate of the authority itself.
     pub file: PathBuf,
 }
 
@@ -24,7 +24,7 @@ pub struct Authority {
 pub struct CertificateFiles {
     /// The certificate.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The private key of the certificate.
     pub key: PathBuf,
 }
 

@@ -34,7 +34,7 @@ impl ClosedPort {
         Ok(Self { socket, port: address.port() })
     }
 
-    /// Its number, of 127.0.0.1.
+    /// The number of the port, of 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port

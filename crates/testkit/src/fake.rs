@@ -23,7 +23,7 @@ impl FakeHost {
     /// An empty tree, readable by every user, so that tests can read it as another user.
     ///
     /// # Errors
-    /// Those of making a folder.
+    /// If the folder cannot be made.
     pub fn new() -> io::Result<Self> {
         let folder = TempDir::with_prefix("fake-host-")?;
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
@@ -33,7 +33,7 @@ impl FakeHost {
     /// A copy of another tree (`testdata/proc/<host>`).  Symbolic links stay links.
     ///
     /// # Errors
-    /// Those of reading and writing files.
+    /// If a file cannot be read or written.
     pub fn copy_of(tree: &Path) -> io::Result<Self> {
         let host = FakeHost::new()?;
         copy_tree(tree, host.root())?;
@@ -54,7 +54,7 @@ impl FakeHost {
     /// that open descriptors see the new text, as with a kernel file.
     ///
     /// # Errors
-    /// Those of writing files.
+    /// If the file cannot be written.
     pub fn put(&self, path: &str, text: impl AsRef<[u8]>) -> io::Result<()> {
         put(self.root(), path, text)
     }
@@ -62,7 +62,7 @@ impl FakeHost {
     /// Removes a file, or a folder with everything below it.
     ///
     /// # Errors
-    /// Those of removing.
+    /// If the file cannot be removed.
     pub fn remove(&self, path: &str) -> io::Result<()> {
         let path = self.path(path);
         if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
@@ -71,7 +71,7 @@ impl FakeHost {
     /// Removes all permissions of a file.  Root can still read it: see [`as_nobody`].
     ///
     /// # Errors
-    /// Those of changing modes.
+    /// If the mode cannot be changed.
     pub fn deny(&self, path: &str) -> io::Result<()> {
         fs::set_permissions(self.path(path), fs::Permissions::from_mode(0o000))
     }
@@ -79,7 +79,7 @@ impl FakeHost {
     /// Makes a symbolic link to `target`.
     ///
     /// # Errors
-    /// Those of making links.
+    /// If the link cannot be made.
     pub fn link(&self, path: &str, target: &str) -> io::Result<()> {
         let path = self.path(path);
         if let Some(folder) = path.parent() {
@@ -91,7 +91,7 @@ impl FakeHost {
     /// Every file of the tree, as paths of the machine, sorted; links are not followed.
     ///
     /// # Errors
-    /// Those of reading folders.
+    /// If a folder cannot be read.
     pub fn files(&self) -> io::Result<Vec<String>> {
         let mut files = Vec::new();
         collect_files(self.root(), "", &mut files)?;
@@ -103,7 +103,7 @@ impl FakeHost {
 /// Writes a file below `root`, and creates its folders; see [`FakeHost::put`].
 ///
 /// # Errors
-/// Those of writing files.
+/// If the file cannot be written.
 pub fn put(root: &Path, path: &str, text: impl AsRef<[u8]>) -> io::Result<()> {
     let path = root.join(path.trim_start_matches('/'));
     if let Some(folder) = path.parent() {

@@ -25,7 +25,7 @@ mod small;
 
 /// A machine.
 pub struct Tree {
-    /// Its name.
+    /// The name of the tree, that of its folder.
     pub name: &'static str,
     /// One sentence without a full stop.
     pub about: &'static str,
@@ -41,7 +41,7 @@ impl Tree {
     /// and so on over the existing tree.  Files are overwritten in place.
     ///
     /// # Errors
-    /// Those of writing files.
+    /// If a file cannot be written.
     pub fn write(&self, root: &Path, step: u64) -> io::Result<()> {
         (self.write)(root, step)
     }

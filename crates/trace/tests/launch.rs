@@ -23,7 +23,7 @@ fn command(words: &[&str]) -> TracedCommand {
     }
 }
 
-/// Its end.
+/// Waits until the command has ended.
 fn end(launch: &mut HeldCommand) -> WaitStatus {
     testkit::wait_for("its end", || launch.ended().unwrap())
 }

@@ -18,7 +18,7 @@ const PACKAGES_MAX: usize = 209;
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// All packages, ours and others'.
-pub(super) fn metadata() -> anyhow::Result<Value> {
+pub(crate) fn metadata() -> anyhow::Result<Value> {
     let output = crate::cargo(&["metadata", "--format-version", "1", "--locked"]).output();
     let output = output.context("cannot start cargo metadata")?;
     anyhow::ensure!(

@@ -41,7 +41,7 @@ pub(super) const BURSTS: [Case; 4] = [
 pub(super) const PACED: [Case; 2] =
     [case("paced", "3 scalars", false), case("paced text", "40 bytes", false)];
 
-/// Who calls.
+/// The program that calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Caller {
     /// A reading of the clock and nothing else.

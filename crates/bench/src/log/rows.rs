@@ -19,7 +19,7 @@ impl Output {
     const ALL: [Output; 5] =
         [Output::Stdout, Output::File, Output::PlainStdout, Output::PlainFile, Output::NoOp];
 
-    /// Its name in the tables.
+    /// The name of the row in the tables.
     pub(super) fn name(self) -> &'static str {
         match self {
             Output::Stdout => "stdout",

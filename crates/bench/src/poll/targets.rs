@@ -20,7 +20,7 @@ use crate::process;
 use crate::rrdcached::NO_WRITES_SECONDS;
 use crate::rrdcached::daemon::{self, Daemon};
 
-/// Who polls.
+/// The program that polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     Mrtg,

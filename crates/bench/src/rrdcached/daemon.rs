@@ -35,7 +35,7 @@ pub(crate) struct Daemon {
     socket: PathBuf,
     /// Where it listens for TCP.
     address: SocketAddr,
-    /// Its cost before the measurement.
+    /// The cost of the daemon before the measurement.
     before: Measurement,
 }
 

@@ -16,7 +16,7 @@ use crate::rrd::pipe::{self, Pace, Script};
 /// `-w` of the hour, in seconds; the last one is whit's default with a journal.
 const WRITE_SECONDS: [u64; 4] = [300, 900, 1_800, 3_600];
 
-/// Who keeps the files up to date.
+/// The program that keeps the files up to date.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Way<'a> {
     /// A program that updates them, with its first argument.

@@ -115,12 +115,12 @@ fn command_line(name: &str) -> String {
     line.replace(['\n', '\r'], " ")
 }
 
-/// Who may read a file that is made.
+/// The users who may read a file that is made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Readers {
     /// As the umask says.
     All,
-    /// Its owner alone: it has communities or passwords in it.
+    /// The owner alone: it has communities or passwords in it.
     Owner,
 }
 

@@ -307,7 +307,7 @@ fn begin(
     Ok((Server::start(daemon, listeners).context("cannot start threads")?, held))
 }
 
-/// Who to become.
+/// The user that the daemon becomes.
 fn user(options: &Options) -> anyhow::Result<Option<User>> {
     let text = match (&options.user, &options.group) {
         (None, None) => return Ok(None),

@@ -56,7 +56,7 @@ fn sync_all(shared: &Shared, work: &Receiver<Arc<File>>) {
 struct Written {
     /// Records and bytes, if there was a batch.
     size: Option<(u64, u64)>,
-    /// Who waits for which mark.
+    /// Connections that wait, and for which mark.
     marks: Vec<(u64, StreamMark)>,
 }
 

@@ -23,7 +23,7 @@ use super::writers::PeerWriters;
 #[derive(Default)]
 pub(super) struct Pending {
     pub(super) batch: CommitBatch,
-    /// Who waits for an acknowledgement of which stream.
+    /// Connections that wait for an acknowledgement, and of which stream.
     pub(super) acks: HashSet<(u64, StreamId)>,
     /// When the first of it came.
     pub(super) since: Option<Instant>,

@@ -290,7 +290,7 @@ impl<'a> PendingRecords<'a> {
     }
 }
 
-/// Whose next record is the earliest, and the time of the earliest of the others.
+/// The ring whose next record is the earliest, and the time of the earliest of the others.
 fn earliest(pending: &[PendingRecords<'_>]) -> (usize, u64) {
     let (mut first, mut limit) = (0, u64::MAX);
     for (at, records) in pending.iter().enumerate().skip(1) {

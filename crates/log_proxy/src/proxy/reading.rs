@@ -374,7 +374,7 @@ fn names_max(payload: &[u8]) -> u32 {
     most
 }
 
-/// What of a batch was read before, and found no room in the spool.
+/// The part of a batch that was read before, and found no room in the spool.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
     /// The number that the first record has at least.

@@ -47,7 +47,7 @@ pub struct Chunk {
 /// A process in a chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessPart {
-    /// Who it is.
+    /// The process that wrote the records.
     pub info: ProcessInfo,
     /// Offset of the dictionary's bytes in this chunk, in the dictionary of the process.
     pub dictionary_offset: u64,

@@ -1,6 +1,7 @@
 //! A device in a round: what is wanted of it, in which requests, and what came.
 //!
-//! Who has not answered yet, and who is asked for more than it ever answered, is sent a request once.
+//! A device that has not answered yet, or is asked for more than it ever answered, is sent a request
+//! once.
 //! If nothing comes, a small request has the other tries: so it shows in the time of one request
 //! whether the request was too large or the device is away.  A device that is away gets one small
 //! request in a round, which the round does not wait for longer than a tenth of its interval, and

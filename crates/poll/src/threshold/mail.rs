@@ -28,7 +28,7 @@ pub enum MailError {
     /// No server can be reached.
     #[error("no mail to {receivers}: cannot reach {server}")]
     Connect {
-        /// Who would have got it.
+        /// The addresses that the mail was for.
         receivers: String,
         /// The last server that was tried.
         server: String,
@@ -38,7 +38,7 @@ pub enum MailError {
     /// A server refused something.
     #[error("no mail to {receivers}: {server} answers {command}: {answer}")]
     Refused {
-        /// Who would have got it.
+        /// The addresses that the mail was for.
         receivers: String,
         /// The server.
         server: String,
@@ -50,7 +50,7 @@ pub enum MailError {
     /// The connection broke.
     #[error("no mail to {receivers}: the connection to {server} broke")]
     Broken {
-        /// Who would have got it.
+        /// The addresses that the mail was for.
         receivers: String,
         /// The server.
         server: String,

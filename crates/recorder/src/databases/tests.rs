@@ -498,7 +498,7 @@ fn fake_machine() -> procfs::Host {
     host
 }
 
-/// Of a machine with 8 CPUs and 10 disks all files together take less than 20 MB, for ever.
+/// All files of a machine with 8 CPUs and 10 disks together take less than 20 MB, for ever.
 #[test]
 fn a_machine_fits_into_twenty_megabytes() {
     let folder = tempfile::tempdir().unwrap();

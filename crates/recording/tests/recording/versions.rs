@@ -1,5 +1,5 @@
 //! Recordings of every version ever released stay readable: `testdata/recordings/version-N-*.whit`
-//! beside what each must say.  These files are never made anew; a new version adds its own, of which
+//! beside what each must say.  These files are never written again; a new version adds its own, of which
 //! `WHIT_BLESS=1` writes what it says.
 
 use std::fmt::Write as _;

@@ -84,7 +84,7 @@ fn per_job(settings: &RunSettings) -> u64 {
 
 /// Descriptors that are open now.
 fn open_now() -> u64 {
-    /// Those of a process that has just started.
+    /// Descriptors of a process that has just started.
     const USUAL: u64 = 8;
     // One of them reads the folder.
     std::fs::read_dir("/proc/self/fd").map_or(USUAL, |entries| entries.count() as u64 - 1)

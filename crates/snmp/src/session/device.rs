@@ -13,7 +13,7 @@ use crate::usm::UsmUser;
 /// network that lose a request should not wait for that, and 200 ms is far above their hiccups.
 const WAIT_NS_MIN: u64 = 200_000_000;
 
-/// Who asks.
+/// The community or the user that asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Security {
     /// Versions 1 and 2c: a community in clear text.
@@ -34,7 +34,7 @@ pub struct DeviceSettings {
     pub address: SocketAddr,
     /// The socket of the session that it is asked by.
     pub socket: usize,
-    /// Who asks.
+    /// The community or the user that asks.
     pub security: Security,
     /// How long the first try waits for an answer, in ns.
     pub timeout_ns: u64,

@@ -88,7 +88,7 @@ impl Engine {
         !self.id.is_empty()
     }
 
-    /// Its number of starts and its time, in seconds.
+    /// The engine's number of starts and its time, in seconds.
     pub(super) fn clock(&self, now_ns: u64) -> (i32, i32) {
         let passed = now_ns.saturating_sub(self.at_ns) / 1_000_000_000;
         (self.boots, self.time.saturating_add(i32::try_from(passed).unwrap_or(i32::MAX)))

@@ -42,7 +42,7 @@ pub enum Refusal {
     /// It has another user, engine, context or protection than the request.
     #[error("an answer has another user, engine or level of security")]
     User,
-    /// Its digest is not that of the user's key.
+    /// The digest of the answer is not that of the user's key.
     #[error("an answer is not authentic")]
     Digest,
     /// It was sent too long ago, by its engine's clock.
@@ -67,7 +67,7 @@ pub enum RequestError {
     Send {
         /// The error of the system.
         kind: io::ErrorKind,
-        /// Its number, as in errno(3).
+        /// The number of the error, as in errno(3).
         number: Option<i32>,
     },
     /// It does not fit a datagram.

@@ -21,7 +21,7 @@ pub(super) struct Pending {
     pub(super) id: i32,
     pub(super) device: u32,
     pub(super) token: u64,
-    /// Its `request_id` is `id`.
+    /// The head of the request, whose `request_id` is `id`.
     pub(super) head: PduHead,
     /// The varbinds, encoded.
     pub(super) varbinds: Vec<u8>,

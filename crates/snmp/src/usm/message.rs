@@ -21,7 +21,7 @@ const USM: i64 = 3;
 pub struct V3Flags {
     /// It has a digest.
     pub is_authenticated: bool,
-    /// Its PDU is encrypted.
+    /// Whether the PDU is encrypted.
     pub is_private: bool,
     /// The receiver says what is wrong with the message.
     pub is_reportable: bool,
@@ -65,7 +65,7 @@ pub struct V3Head<'a> {
 pub struct ScopedHead<'a> {
     /// The engine that has the objects.
     pub context_engine_id: &'a [u8],
-    /// Its part, usually empty.
+    /// The part of the engine that is asked, usually empty.
     pub context_name: &'a [u8],
 }
 

@@ -18,7 +18,7 @@ pub(crate) type AgentFn = Box<dyn FnMut(SocketAddr, &[u8], u64) -> Vec<Reply>>;
 pub(crate) struct Net {
     pub(crate) now_ns: u64,
     pub(crate) agent: AgentFn,
-    /// Of a thousand datagrams, in each direction.
+    /// Datagrams lost out of a thousand, in each direction.
     pub(crate) lost: u64,
     /// Datagrams that the receive buffer holds.
     pub(crate) room: usize,

@@ -1,7 +1,7 @@
 //! `--procanalyze` and `--slabanalyze`: a file for each host and day, with a line for each
 //! instance.
 //!
-//! As collectl does, a file that is there is made anew.
+//! As collectl does, a file that is there is overwritten.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
