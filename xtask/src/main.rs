@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 
 use skips::Ledger;
 
 mod bpf;
 mod cpu;
 mod dist;
+mod doc;
 mod generate;
 mod miri;
 mod newcomer;
@@ -30,6 +31,7 @@ cargo xtask ci       all checks and tests: what CI runs; --strict (or CI=true) a
                      test that was skipped and is not on the list in xtask/src/skips.rs;
                      --long: random comparisons run all of their cases instead of a share
 cargo xtask test     all tests, several files at a time, with the slowest at the end
+cargo xtask doc      check the documentation of all crates
 cargo xtask fmt      format all code, also the files that `cargo fmt` does not find
 cargo xtask tidy     the house rules alone
 cargo xtask gen      rewrite generated files (docs/reference); --check only compares
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
             ci(is_ci || options.contains(&"--strict"), options.contains(&"--long"))
         }
         ["test"] => suite::build().and_then(|built| suite::run(&built, &[])),
+        ["doc"] => suite::build().and_then(|built| doc::run(&built.artifacts)),
         ["fmt"] => format(&[]),
         ["tidy"] => tidy::run(),
         ["gen"] => build_whit(false).and_then(|whit| generate::run(&whit, false)),
@@ -96,10 +99,11 @@ fn ci(strict: bool, long: bool) -> anyhow::Result<()> {
             }
             steps.may("test", || suite::run(&built, &environment));
         });
-        steps.may("clippy", || {
-            run("cargo", &["clippy", "-q", "--workspace", "--all-targets", "--", "-D", "warnings"])
+        steps.may("lints", || {
+            ensure!(built.warnings == 0, "{} complaints, shown above", built.warnings);
+            Ok(())
         });
-        steps.may("doc", doc);
+        steps.may("doc", || doc::run(&built.artifacts));
         steps.may("gen --check", || generate::run(&built.whit, true));
         steps.may("newcomer", newcomer::run);
         steps.may("vm", || vm::run_in_ci(&built.whit));
@@ -193,14 +197,6 @@ fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         }
     }
     Ok(files)
-}
-
-/// The documentation of all crates, without warnings.
-fn doc() -> anyhow::Result<()> {
-    let mut doc = cargo(&["doc", "-q", "--workspace", "--no-deps", "--document-private-items"]);
-    // Private items are documented too, so links to them lead somewhere.
-    doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links");
-    finish(doc)
 }
 
 /// What `deny.toml` says, by cargo-deny where it is installed; `tidy` has checked the same lists.

@@ -18,7 +18,7 @@ use std::time::SystemTime;
 use anyhow::{Context as _, bail, ensure};
 
 use crate::tidy::packages;
-use crate::{finish, root, target};
+use crate::{finish, root, suite, target};
 
 /// The added files: the name in `xtask/newcomer/`, and the path in the copy.
 const FILES: &[(&str, &str)] = &[
@@ -83,6 +83,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
         command.args(["test", "-q"]).args(PACKAGES).args(targets).arg("--").args(tests);
         command.current_dir(&tree);
+        // As the build whose libraries are linked.
+        suite::by_clippy(&mut command);
         command.env("CARGO_TARGET_DIR", folder("target"));
         command
     };

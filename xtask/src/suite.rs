@@ -52,6 +52,10 @@ const ALONE: &[(&str, &str)] = &[];
 pub(crate) struct Built {
     /// The program `whit`.
     pub(crate) whit: PathBuf,
+    /// Complaints of the compiler and of clippy.
+    pub(crate) warnings: usize,
+    /// What cargo says of each library and program.
+    pub(crate) artifacts: Vec<Value>,
     programs: Vec<TestProgram>,
 }
 
@@ -86,22 +90,37 @@ struct Outcome {
     complaint: Option<String>,
 }
 
-/// Builds every test program, and the programs and examples that tests start.
+/// Lets cargo compile the workspace by clippy's compiler: rustc, and the lints.  So the build that the
+/// tests need is also the check of clippy, which otherwise compiles everything once more.
+pub(crate) fn by_clippy(cargo: &mut Command) {
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", crate::doc::tool("clippy-driver"));
+}
+
+/// Builds every test program, and the programs and examples that tests start; shows what the compiler
+/// and clippy complain about.
 ///
 /// # Errors
 /// If cargo fails, or builds no `whit`.
 pub(crate) fn build() -> anyhow::Result<Built> {
     let mut cargo = crate::cargo(&["test", "--workspace", "--no-run", "-q"]);
-    cargo.arg("--message-format=json-render-diagnostics");
+    by_clippy(&mut cargo);
+    cargo.arg("--message-format=json");
     let mut cargo = cargo.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let mut messages = Vec::new();
     cargo.stdout.take().context("cargo has an output")?.read_to_end(&mut messages)?;
     let (status, cpu_seconds) = cpu::wait(&mut cargo)?;
     cpu::add(cpu_seconds);
-    ensure!(status.success(), "cargo test --no-run: {status}");
-    let (mut programs, mut whit) = (Vec::new(), None);
+    let (mut programs, mut whit, mut artifacts) = (Vec::new(), None, Vec::new());
+    let mut warnings = 0;
     for line in messages.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{")) {
         let message: Value = serde_json::from_slice(line)?;
+        if message["reason"] == "compiler-artifact" && message["profile"]["test"] == false {
+            artifacts.push(message.clone());
+        }
+        if let Some(text) = message["message"]["rendered"].as_str() {
+            eprint!("{text}");
+            warnings += 1;
+        }
         let Some(path) = message["executable"].as_str().map(PathBuf::from) else { continue };
         let target = &message["target"];
         let name = target["name"].as_str().unwrap_or_default();
@@ -111,7 +130,8 @@ pub(crate) fn build() -> anyhow::Result<Built> {
             whit = Some(path);
         }
     }
-    Ok(Built { whit: whit.context("cargo built no whit")?, programs })
+    ensure!(status.success(), "cargo test --no-run: {status}");
+    Ok(Built { warnings, whit: whit.context("cargo built no whit")?, artifacts, programs })
 }
 
 fn test_program(message: &Value, target: &str, path: PathBuf) -> anyhow::Result<TestProgram> {

@@ -1,0 +1,141 @@
+//! The documentation of the workspace: links that lead nowhere and other faults that rustdoc finds.
+//!
+//! `cargo doc` first checks every package once more, because it does not use what a build made.  Here
+//! rustdoc gets the libraries of the build that the tests made, and only checks (`--check`, which is
+//! unstable: `RUSTC_BOOTSTRAP` permits it): a tenth of the processor time.  `cargo doc` writes the
+//! pages.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context as _, bail, ensure};
+use serde_json::Value;
+
+use crate::tidy::packages;
+use crate::{cpu, root, target};
+
+/// Checks every library and program of the workspace.
+///
+/// # Errors
+/// If rustdoc finds a fault, or a library is missing in what was built.
+pub(crate) fn run(artifacts: &[Value]) -> anyhow::Result<()> {
+    let metadata = packages::metadata()?;
+    let libraries = libraries(artifacts);
+    let mut faulty = Vec::new();
+    let mut count = 0;
+    for artifact in artifacts.iter().filter(|artifact| is_documented(artifact)) {
+        let name = text(&artifact["target"]["name"]);
+        count += 1;
+        let mut rustdoc = std::process::Command::new(tool("rustdoc"));
+        rustdoc.current_dir(root()).env("RUSTC_BOOTSTRAP", "1");
+        let package = package(&metadata, text(&artifact["package_id"]))?;
+        let manifest = Path::new(text(&package["manifest_path"]));
+        rustdoc.env("CARGO_PKG_VERSION", text(&package["version"]));
+        rustdoc.env("CARGO_MANIFEST_DIR", manifest.parent().context("a manifest is in a folder")?);
+        rustdoc.args(["-Zunstable-options", "--check", "--document-private-items"]);
+        // Private items are documented too, so links to them lead somewhere.
+        rustdoc.args(["-Dwarnings", "-Arustdoc::private_intra_doc_links"]);
+        rustdoc.args(["--edition", text(&artifact["target"]["edition"])]);
+        rustdoc.args(["--crate-name", &name.replace('-', "_")]);
+        rustdoc.args(["--crate-type", text(&artifact["target"]["crate_types"][0])]);
+        for feature in artifact["features"].as_array().into_iter().flatten() {
+            rustdoc.arg("--cfg").arg(format!("feature=\"{}\"", text(feature)));
+        }
+        rustdoc.arg("-L").arg(format!("dependency={}", target().join("debug/deps").display()));
+        for (dependency, id) in dependencies(&metadata, text(&artifact["package_id"])) {
+            // A dependency of tests alone, or of the build script, is not among the libraries.
+            if let Some(path) = libraries.get(id) {
+                rustdoc.arg("--extern").arg(format!("{dependency}={path}"));
+            }
+        }
+        rustdoc.arg(text(&artifact["target"]["src_path"]));
+        let mut child = rustdoc.spawn().context("cannot start rustdoc")?;
+        let (status, cpu_seconds) = cpu::wait(&mut child)?;
+        cpu::add(cpu_seconds);
+        if !status.success() {
+            faulty.push(name);
+        }
+    }
+    ensure!(count > 0, "nothing was built");
+    if !faulty.is_empty() {
+        bail!("faults in the documentation of {}", faulty.join(", "));
+    }
+    println!("doc: {count} crates");
+    Ok(())
+}
+
+/// A tool of the toolchain that cargo belongs to.
+pub(crate) fn tool(name: &str) -> std::path::PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_default();
+    let beside = Path::new(&cargo).with_file_name(name);
+    if beside.exists() { beside } else { name.into() }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Whether a build's message is about a library or program of the workspace.
+fn is_documented(artifact: &Value) -> bool {
+    let is_ours = text(&artifact["package_id"]).starts_with("path+file:");
+    let mut kinds = artifact["target"]["kind"].as_array().into_iter().flatten().map(text);
+    let is_doc = artifact["target"]["doc"] == true;
+    is_ours && is_doc && kinds.any(|kind| kind.ends_with("lib") || kind == "bin")
+}
+
+/// The file of each library by the id of its package.  What build scripts and macros use is built
+/// apart, without the lines of the source, and may have other features.
+fn libraries(artifacts: &[Value]) -> BTreeMap<&str, &str> {
+    let mut found = BTreeMap::new();
+    for artifact in artifacts {
+        let is_macro = artifact["target"]["kind"][0] == "proc-macro";
+        let is_host =
+            artifact["profile"]["debuginfo"] == 0 || artifact["profile"]["debuginfo"].is_null();
+        let files = artifact["filenames"].as_array().into_iter().flatten().map(text);
+        let mut files =
+            files.filter(|name| name.ends_with(".rlib") || is_macro && name.ends_with(".so"));
+        if let Some(file) = files.next().filter(|_| is_macro || !is_host) {
+            found.insert(text(&artifact["package_id"]), file);
+        }
+    }
+    found
+}
+
+/// The package with this id.
+fn package<'a>(metadata: &'a Value, id: &str) -> anyhow::Result<&'a Value> {
+    let mut packages = metadata["packages"].as_array().into_iter().flatten();
+    packages.find(|package| package["id"] == id).with_context(|| format!("no package {id}"))
+}
+
+/// The names, as in the code, and the ids of the packages that a package uses.
+fn dependencies<'a>(metadata: &'a Value, id: &str) -> Vec<(&'a str, &'a str)> {
+    let mut nodes = metadata["resolve"]["nodes"].as_array().into_iter().flatten();
+    let node = nodes.find(|node| node["id"] == id);
+    let uses = node.and_then(|node| node["deps"].as_array()).into_iter().flatten();
+    uses.map(|one| (text(&one["name"]), text(&one["pkg"]))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn libraries_of_the_target_and_macros_are_taken() {
+        let library = |id: &str, debuginfo: Value, file: &str| {
+            json!({"package_id": id, "target": {"kind": ["lib"]}, "filenames": [file],
+                "profile": {"debuginfo": debuginfo}})
+        };
+        let macros = json!({"package_id": "m", "target": {"kind": ["proc-macro"]},
+            "filenames": ["m.so"], "profile": {"debuginfo": 0}});
+        let all = [
+            library("a", json!("line-tables-only"), "a.rlib"),
+            library("a", json!(0), "host.rlib"),
+            library("b", json!(0), "b.rlib"),
+            macros,
+        ];
+        let found = libraries(&all);
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), [("a", "a.rlib"), ("m", "m.so")]);
+    }
+}
