@@ -12,6 +12,7 @@ mod descriptors;
 mod end_to_end;
 mod faults;
 mod hostile;
+mod footprint;
 mod kills;
 mod limits;
 mod long_faults;
