@@ -19,6 +19,7 @@ mod long_faults;
 mod new_store;
 mod outputs;
 mod quiet;
+mod random_kills;
 mod remote;
 mod status;
 mod tls;
@@ -35,6 +36,7 @@ fn role() {
         acs_losses::play,
         limits::play,
         outputs::play,
+        random_kills::play,
         remote::play,
         status::play,
     ];
