@@ -38,8 +38,8 @@ enum {
     R_PREDECESSOR = 52, R_CAPACITY = 56, R_THREAD = 64, R_WRITE = 256, R_OLDEST = 264, R_ENDED = 272,
     R_WAITS = 276, R_SUCCESSOR = 280, R_DROPPED = 288, R_MARKS = 512, MARK_BYTES = 32, R_DATA = 4096,
     RESERVE = 128,
-    ENTRY_HEAD = 16, ENTRY_MAX = 64 << 10, TEXT_MAX = 12 << 10, GROWTH = 64 << 10, DICTIONARY_FIRST = 128 << 10,
-    INTERN_SLOTS = 1 << 16, SLOTS_MAX = 4096, SMALL = 64 << 10, IDLE_MAX = 16, OVERWRITE_BYTES = 4096,
+    ENTRY_HEAD = 16, ENTRY_MAX = 64 << 10, TEXT_MAX = 12 << 10, GROWTH = 16 << 10,
+    INTERN_SLOTS = 1 << 16, SLOTS_MAX = 4096, SHARED_BYTES = 32 << 10, FIRST_BYTES = 16 << 10, IDLE_MAX = 16, OVERWRITE_BYTES = 4096,
     HEAD = 24, REPORT_BYTES = HEAD + 24, SPINS = 1000,
     K_LOG = 1, K_DROPPED = 2, K_SUPPRESSED = 3, K_CALIBRATION = 4, K_NEXT = 5, K_BEGIN = 6, K_END = 7,
     FLAG_CUT = 0x20, FLAG_ASIDE = 0x40, LEVEL_MASK = 0x0F,
@@ -99,6 +99,7 @@ static struct {
     uint64_t allocated, dictionary_length, ring_bytes, start;
     uint32_t entries, loggers, next_ring, pid;
     struct intern *intern;
+    unsigned char *scratch; /* where an entry of the dictionary is built */
     struct slot *slots;
     size_t slot_count;
     struct thread_state *signal_ring;
@@ -309,10 +310,10 @@ static void put_u32(struct builder *b, size_t number)
 
 static unsigned char *entry_at(uint64_t offset) { return P.base + DICTIONARY + offset; }
 
-/* Begins an entry where no reader looks yet; 0: no room. */
-static int entry_begin(struct builder *b)
+/* Makes sure that an entry of this length has pages; 0: no room. */
+static int reserve_entry(size_t total)
 {
-    uint64_t needed = P.dictionary_length + ENTRY_MAX;
+    uint64_t needed = P.dictionary_length + total;
     if (P.file < 0 || needed > DICTIONARY_MAX) return 0;
     if (needed > P.allocated) {
         uint64_t length = (needed - P.allocated + GROWTH - 1) / GROWTH * GROWTH;
@@ -320,12 +321,17 @@ static int entry_begin(struct builder *b)
         if (allocate(P.file, DICTIONARY + P.allocated, length) != 0) return 0;
         P.allocated += length;
     }
-    b->to = entry_at(P.dictionary_length) + ENTRY_HEAD;
-    b->length = 0;
     return 1;
 }
 
-/* Publishes it, or finds the same; gives its number, 0: too long. */
+/* Begins an entry, in memory of the process: the file has pages for what it holds, and few more. */
+static void entry_begin(struct builder *b)
+{
+    b->to = P.scratch + ENTRY_HEAD;
+    b->length = 0;
+}
+
+/* Publishes it, or finds the same; gives its number, 0: too long, or no room. */
 static uint32_t entry_end(struct builder *b, uint16_t kind)
 {
     size_t total = (ENTRY_HEAD + b->length + 7) & ~(size_t)7;
@@ -350,6 +356,8 @@ static uint32_t entry_end(struct builder *b, uint16_t kind)
     memcpy(start + 12, &number, 4);
     uint32_t sum = crc32c(start + 8, total - 8);
     memcpy(start + 4, &sum, 4);
+    if (!reserve_entry(total)) return 0;
+    memcpy(entry_at(P.dictionary_length), start, total);
     if (P.entries < INTERN_SLOTS / 4 * 3) {
         P.intern[place].offset = P.dictionary_length;
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -372,7 +380,7 @@ static uint32_t add_site(const whit_log_site *site)
     const char *routine = __atomic_load_n(&site->routine, __ATOMIC_RELAXED);
     const char *texts[3] = {site->file, routine ? routine : "", site->format};
     uint8_t marks[4] = {site->level, site->format_kind, site->count, site->role};
-    if (!entry_begin(&b)) return 0;
+    entry_begin(&b);
     put_u32(&b, site->line);
     put_bytes(&b, marks, 4);
     for (int at = 0; at < 3; at++) put_u32(&b, cut(texts[at], TEXT_MAX));
@@ -387,7 +395,7 @@ static uint32_t add_context(uint32_t index, const whit_log_pair *pairs, size_t c
     struct builder b;
     const unsigned char *entry = P.base + LOGGERS + (size_t)index * LOGGER_BYTES;
     size_t length = index < P.loggers ? entry[3] : 0;
-    if (!entry_begin(&b)) return 0;
+    entry_begin(&b);
     if (count > 64) count = 64;
     put_u32(&b, index);
     put_u32(&b, count);
@@ -421,7 +429,8 @@ static uint32_t add_combination(uint32_t context, uint32_t scope)
 {
     struct builder b;
     const unsigned char *one = find_entry(context), *other = find_entry(scope);
-    if (!one || !other || !entry_begin(&b)) return context;
+    if (!one || !other) return context;
+    entry_begin(&b);
     put_bytes(&b, one, 4);
     put_u32(&b, u32_at(one + 4) + u32_at(other + 4));
     put_bytes(&b, one + 8, 4 + u32_at(one + 8));
@@ -668,16 +677,13 @@ static int make_ring(struct slot *slot, uint64_t capacity, uint32_t predecessor,
     return 0;
 }
 
-/* As make_ring; without room a small one, then one without a name. */
+/* As make_ring; without room one without a name. */
 static int make_some_ring(struct slot *slot, uint64_t capacity, uint32_t flags)
 {
-    uint64_t small = capacity < SMALL ? capacity : SMALL;
-    if (P.ring_bytes + capacity > P.settings.process_bytes_max) capacity = small;
     if (make_ring(slot, capacity, NO_RING, flags) == 0) return 0;
-    if (capacity > small && make_ring(slot, small, NO_RING, flags) == 0) return 0;
     if (P.is_private) return -1;
     P.is_private = 1;
-    int result = make_ring(slot, small, NO_RING, flags);
+    int result = make_ring(slot, capacity, NO_RING, flags);
     P.is_private = 0;
     return result;
 }
@@ -775,7 +781,7 @@ static int make_process_file(void)
         memcpy(P.id, &now, 8);
         memcpy(P.id + 8, &P.pid, 4);
     }
-    P.allocated = (P.dictionary_length + GROWTH - 1) / GROWTH * GROWTH + DICTIONARY_FIRST;
+    P.allocated = (P.dictionary_length + GROWTH - 1) / GROWTH * GROWTH + GROWTH;
     if (P.allocated > DICTIONARY_MAX) P.allocated = DICTIONARY_MAX;
     memcpy(page, "whitlogP", 8);
     memcpy(page + P_VERSION, &version, 4);
@@ -793,7 +799,8 @@ static int make_process_file(void)
     read_clocks(pair + 1);
     uint64_t tag;
     memcpy(&tag, P.id, 8);
-    snprintf(name, sizeof name, "%s/%u-%016llx.new", P.directory, P.pid, (unsigned long long)tag);
+    snprintf(name, sizeof name, "%s/%u-%llu-%016llx.new", P.directory, P.pid, (unsigned long long)P.start,
+             (unsigned long long)tag);
     int file = make_file(P.is_private ? NULL : name, 0x4000);
     size_t loggers = (size_t)P.loggers * LOGGER_BYTES;
     int failed = file < 0 || allocate(file, DICTIONARY, P.allocated) != 0 ||
@@ -838,7 +845,7 @@ static int make_process_file(void)
 
 static void make_signal_ring(void)
 {
-    P.signal_ring = new_state(NULL, SMALL, 1);
+    P.signal_ring = new_state(NULL, SHARED_BYTES, 1);
     if (P.signal_ring) P.signal_ring->is_shared = 1;
 }
 
@@ -874,12 +881,19 @@ static int lock_process(void)
 
 static void unlock_process(void) { give_lock(&P.fork_state->lock); }
 
-/* Goes on in a ring of at least twice the size. */
-static int grow(struct thread_state *s, uint64_t size)
+/* The capacity of a thread's first ring: most processes log little. */
+static uint64_t first_bytes(void) { return P.settings.ring_bytes < FIRST_BYTES ? P.settings.ring_bytes : FIRST_BYTES; }
+
+/* Goes on in a ring that is larger, if the limits allow: by steps of four to the size that the settings
+ * name, whatever the policy, and by steps of two further where the policy is to grow. */
+static int grow(struct thread_state *s, uint64_t size, uint8_t level)
 {
-    uint64_t capacity = (s->hot.mask + 1) * 2;
-    while (capacity < size * 2) capacity *= 2;
-    if (capacity > P.settings.ring_bytes_max || !lock_process()) return 0;
+    uint64_t most = P.settings.ring_bytes, capacity = (s->hot.mask + 1) * 2;
+    if (capacity * 2 <= most) capacity *= 2;
+    while (capacity / 2 < size + RESERVE) capacity *= 2;
+    if (P.settings.policies[level & LEVEL_MASK] == WHIT_LOG_GROW && P.settings.ring_bytes_max > most)
+        most = P.settings.ring_bytes_max;
+    if (capacity > most || !lock_process()) return 0;
     struct slot *old = s->slot, *slot = NULL;
     if (P.ring_bytes + capacity <= P.settings.process_bytes_max) slot = free_slot(0);
     if (!slot || make_ring(slot, capacity, old->number, 0) != 0) {
@@ -905,11 +919,12 @@ static int make_room(struct thread_state *s, uint64_t size, uint8_t level)
     report_dropped(s, size);
     if (fits(s, size)) return 1;
     int policy = P.settings.policies[level & LEVEL_MASK];
+    if (!s->is_shared && grow(s, size, level)) return 1;
     if (policy == WHIT_LOG_OVERWRITE) {
         overwrite(s, size);
         if (fits(s, size)) return 1;
-    } else if (!s->is_shared && policy != WHIT_LOG_DROP) {
-        if ((policy == WHIT_LOG_GROW && grow(s, size)) || wait_for_room(s, size)) return 1;
+    } else if (!s->is_shared && policy != WHIT_LOG_DROP && wait_for_room(s, size)) {
+        return 1;
     }
     note_dropped(s, level, s->hot.sequence);
     s->hot.sequence++;
@@ -921,7 +936,11 @@ static void write_record(struct thread_state *s, uint8_t head, uint32_t site, ui
                          const whit_log_value *values, unsigned count)
 {
     whit_log_value shorter[32];
-    uint64_t most = (s->hot.mask + 1) / 2 - RESERVE, size = HEAD;
+    uint64_t size = HEAD;
+    for (unsigned at = 0; at < count && at < 32; at++) size += whit_log_value_bytes(&values[at]);
+    if (size > WHIT_LOG_RECORD_MAX) size = WHIT_LOG_RECORD_MAX;
+    if (!s->is_shared && (s->hot.mask + 1) / 2 < size + RESERVE) grow(s, size, head & LEVEL_MASK);
+    uint64_t most = (s->hot.mask + 1) / 2 - RESERVE;
     uint32_t text_max = UINT32_MAX;
     if (most > WHIT_LOG_RECORD_MAX) most = WHIT_LOG_RECORD_MAX;
     for (;; text_max = text_max == UINT32_MAX ? (uint32_t)most : text_max / 2) {
@@ -1036,7 +1055,7 @@ static void attach(void)
     struct thread_state *s = NULL;
     if (lock_process()) {
         s = idle_state();
-        if (!s) s = new_state(NULL, P.settings.ring_bytes, 0);
+        if (!s) s = new_state(NULL, first_bytes(), 0);
         unlock_process();
     }
     if (s) {
@@ -1078,7 +1097,7 @@ void whit_log_slow(whit_log_site *site, const whit_log_logger *logger, uint8_t h
         if (!s->hot.data) { /* a child of fork */
             int has_ring = 0;
             if (lock_process()) {
-                has_ring = new_state(s, P.settings.ring_bytes, 0) != NULL;
+                has_ring = new_state(s, first_bytes(), 0) != NULL;
                 unlock_process();
             }
             if (has_ring) {
@@ -1290,7 +1309,8 @@ int whit_log_start(const whit_log_settings *given)
     const char *why;
     P.is_private = make_directory(&why) != 0;
     int directory_error = errno;
-    if (!P.intern || !P.slots || !P.fork_state || pthread_key_create(&P.key, thread_ends) != 0 ||
+    P.scratch = map_private(ENTRY_MAX);
+    if (!P.intern || !P.scratch || !P.slots || !P.fork_state || pthread_key_create(&P.key, thread_ends) != 0 ||
         make_process_file() != 0) {
         begun = 0;
         return -1;

@@ -125,10 +125,8 @@ fn a_full_disk_stops_writers_only_and_is_told() {
     let Some(mut proxy) = start_full_proxy(&folders) else { return };
     client.wait("state 3 0");
     // 1.6 MB; the disk has room for 0.4.
-    // It may be told before it has logged everything, or after.
-    let lines = client.ask("log 40000", "logged");
-    let full = lines.into_iter().find(|line| line.starts_with("state 5 28"));
-    let full = full.unwrap_or_else(|| client.wait("state 5 28").pop().unwrap());
+    client.ask("log 40000", "logged");
+    let full = client.wait_for_state("state 5 28");
     assert!(full.contains("No space left on device"), "{full}");
     client.ask("flush 1 100", "flush 0");
     client.ask("log 10", "logged");
@@ -138,7 +136,7 @@ fn a_full_disk_stops_writers_only_and_is_told() {
     client.ask("flush 1 50", "flush");
     // 1.5 MB are not enough either; the central server makes room.
     client.ask("log 20000", "logged");
-    client.wait("state 5 28");
+    client.wait_for_state("state 5 28");
     let central = start_central(&folders);
     client.wait("state 2 0");
     client.ask("flush 3 300000", "flush 1");

@@ -12,12 +12,14 @@ mod descriptors;
 mod end_to_end;
 mod faults;
 mod hostile;
+mod footprint;
 mod kills;
 mod limits;
 mod long_faults;
 mod new_store;
 mod outputs;
 mod quiet;
+mod random_kills;
 mod remote;
 mod status;
 mod tls;
@@ -34,6 +36,7 @@ fn role() {
         acs_losses::play,
         limits::play,
         outputs::play,
+        random_kills::play,
         remote::play,
         status::play,
     ];

@@ -2,23 +2,11 @@
 //! of a process whose rings it has not read.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use std::process::Command;
-
 use crate::common::{
-    Running, assert_all_here, central, drain, folders, held, in_role, proxy, role_of, sequences,
-    start,
+    Running, assert_all_here, central, drain, folders, held, proxy, role_of, sequences, start,
+    start_limited,
 };
 use testkit::wait_until;
-
-/// Starts a proxy that may have so many descriptors, and no more.
-fn start_limited(role: &str, descriptors: u32) -> Running {
-    let proxy = in_role(role);
-    let mut command = Command::new("sh");
-    command.args(["-c", &format!("ulimit -n {descriptors}; exec \"$0\" \"$@\"")]);
-    command.arg(proxy.get_program()).args(proxy.get_args());
-    command.env(crate::common::ROLE, role).stdout(std::process::Stdio::piped());
-    Running::start(&mut command)
-}
 
 fn is_removed(rings: &std::path::Path) -> bool {
     logring::RingDirectory::scan(rings).unwrap() == logring::RingDirectory::default()

@@ -265,14 +265,6 @@ impl LogSink for Faulty {
     }
 }
 
-/// Asks, and waits until the client was told a state, which may come before the answer.
-fn ask_and_wait(client: &mut Client, what: &str, answer: &str, state: &str) {
-    let said = client.ask(what, answer);
-    if !said.iter().any(|line| line.starts_with(state)) {
-        client.wait(state);
-    }
-}
-
 /// In place of a central server an output that fails loses nothing: rings wait for it.
 #[test]
 fn rings_wait_for_an_output_that_is_all_there_is() {
@@ -286,10 +278,12 @@ fn rings_wait_for_an_output_that_is_all_there_is() {
     client.ask("flush 1 300000", "flush 1");
     sink.fails.store(true, Ordering::Release);
     client.ask("log 10", "logged");
-    ask_and_wait(&mut client, "flush 1 200", "flush 0", "state 5 0");
+    client.ask("flush 1 200", "flush 0");
+    client.wait_for_state("state 5 0");
     client.ask("log 1000", "logged");
     sink.fails.store(false, Ordering::Release);
-    ask_and_wait(&mut client, "flush 1 300000", "flush 1", "state 1 0");
+    client.ask("flush 1 300000", "flush 1");
+    client.wait_for_state("state 1 0");
     client.end();
     let mut proxy = proxy.stop();
     drain(&mut proxy, &folders.rings);
@@ -312,7 +306,8 @@ fn an_output_that_fails_does_not_hold_the_central_server_up() {
     client.wait("state 2 0");
     sink.fails.store(true, Ordering::Release);
     client.ask("log 10", "logged");
-    ask_and_wait(&mut client, "flush 3 300000", "flush 1", "state 4 0");
+    client.ask("flush 3 300000", "flush 1");
+    client.wait_for_state("state 4 0");
     client.ask("log 1000", "logged");
     client.ask("flush 3 300000", "flush 1");
     sink.fails.store(false, Ordering::Release);

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use logring::abi::kind;
 use logring::{
@@ -399,7 +400,8 @@ pub fn recover(
 }
 
 impl Drain {
-    /// Removes rings that were read to their ends, and the files of processes of which no ring is left.
+    /// Removes rings that were read to their ends, the files of processes of which no ring is left, and
+    /// what processes that are gone began to make.
     fn remove(self, folder: &Path, complaints: &mut Vec<String>) {
         let mut remove = |path: &Path| {
             if let Err(error) = std::fs::remove_file(path) {
@@ -414,5 +416,7 @@ impl Drain {
         };
         let processes = self.processes.values().map(ProcessFile::path);
         processes.filter(|path| !left.contains(*path)).for_each(remove);
+        let removed = RingDirectory::remove_unfinished(folder, SystemTime::now());
+        complaints.extend(removed.err().map(|error| error.to_string()));
     }
 }

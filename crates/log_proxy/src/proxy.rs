@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use connection::ClientTls;
-use logring::{Batch as RingBatch, ConsumerCost, ConsumerState, Tier};
+use logring::{Batch as RingBatch, ConsumerCost, ConsumerState, RingDirectory, Tier};
 
 use crate::spool::{Place, Spool};
 use connection::Address;
@@ -49,6 +49,8 @@ const SCAN: Duration = Duration::from_millis(10);
 const SCAN_AGAIN: Duration = Duration::from_millis(100);
 /// Between two readings of the clocks, and of what is done.
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
+/// Between two looks for files that nobody finishes.
+const TIDY: Duration = Duration::from_secs(60);
 /// Between two looks whether a `flush` waits for the disk, while there is something for it.
 const FLUSHES: Duration = Duration::from_millis(1);
 /// After so long without work all processes are asked to wake this proxy with their next record, once;
@@ -123,6 +125,8 @@ pub struct Proxy {
     counters: ProxyCounters,
     scanned: Option<Instant>,
     kept: Option<Instant>,
+    /// When it last looked for files that are not finished.
+    tidied: Option<Instant>,
     /// When there last was work.
     worked: Instant,
     /// Since when the spool may have what the disk has not.
@@ -193,6 +197,7 @@ impl Proxy {
             counters: ProxyCounters::default(),
             scanned: None,
             kept: None,
+            tidied: None,
             worked: clock::now(),
             unsynced_since: None,
             looked_at_flushes: None,
@@ -662,6 +667,19 @@ impl Proxy {
         }
     }
 
+    /// Removes, once a minute, what programs left that were killed as they started.
+    fn remove_unfinished(&mut self) {
+        let now = clock::now();
+        if self.tidied.is_some_and(|last| now - last < TIDY) {
+            return;
+        }
+        self.tidied = Some(now);
+        let folders = self.settings.folders.iter().filter(|folder| folder.exists());
+        let removed =
+            folders.map(|folder| RingDirectory::remove_unfinished(folder, clock::wall()).err());
+        self.messages.extend(removed.flatten().map(|error| error.to_string()));
+    }
+
     /// What it costs, and has done.
     fn cost(&self) -> ConsumerCost {
         let OwnCost { cpu_ns, memory_bytes } = OwnCost::read();
@@ -687,6 +705,7 @@ impl Proxy {
                 source.line = crate::stamps::StampLine::default();
             }
         }
+        self.remove_unfinished();
         self.close_rings();
         if self.gaps.is_empty() {
             self.done.extend(self.host.remove_done());

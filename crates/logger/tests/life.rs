@@ -750,7 +750,7 @@ fn a_flush_waits_for_its_tier_and_a_watch_is_told() {
 }
 
 #[test]
-fn a_full_tmpfs_gives_smaller_rings_and_then_private_ones() {
+fn a_full_tmpfs_gives_private_rings() {
     let folder = folder();
     let said = run("tmpfs", folder.path());
     if let Some((_, refused)) = said.split_once("refused: ") {

@@ -189,6 +189,12 @@ pub mod ring {
     pub const CAPACITY_MIN: u64 = 4096;
     /// See [`CAPACITY_MIN`].
     pub const CAPACITY_MAX: u64 = 1 << 30;
+
+    /// The capacity of a ring that takes a record of so many bytes: two of them, and the reserve.
+    #[must_use]
+    pub const fn for_record(size_bytes: usize) -> u64 {
+        ((size_bytes as u64 + RESERVE) * 2).next_power_of_two()
+    }
     /// No ring: of predecessor and successor.
     pub const NONE: u32 = u32::MAX;
     /// Bit of `FLAGS`: shared by all threads of the process.

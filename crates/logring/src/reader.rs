@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use crate::abi::{self, PAGE, RECORD_BYTES_MAX, doorbell, ring};
 use crate::bytes::{id_at, text_at, u32_at, u64_at};
@@ -487,6 +488,32 @@ impl RingDirectory {
         Ok(found)
     }
 
+    /// Removes files of a directory that processes which are gone began to make: a program that was
+    /// killed as it started leaves up to two.  Gives how many.
+    ///
+    /// # Errors
+    /// If the directory cannot be read, or a file of it not removed.
+    pub fn remove_unfinished(path: &Path, now: SystemTime) -> Result<u64, Error> {
+        let fail = |path: &Path, error| Error::io(path.display().to_string(), error);
+        let mut count = 0;
+        for item in std::fs::read_dir(path).map_err(|error| fail(path, error))?.take(FILES_MAX) {
+            let item = item.map_err(|error| fail(path, error))?;
+            let name = item.file_name();
+            let Some(name) = name.to_str().and_then(|name| name.strip_suffix(".new")) else {
+                continue;
+            };
+            let changed = item.metadata().and_then(|facts| facts.modified());
+            let is_old = changed.is_ok_and(|changed| {
+                now.duration_since(changed).is_ok_and(|age| age >= UNFINISHED_AGE)
+            });
+            if is_old && is_of_gone_process(name) {
+                std::fs::remove_file(item.path()).map_err(|error| fail(&item.path(), error))?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
     /// The paths of process files to which rings belong, by the names of these: without its process's
     /// file nobody can read a ring.
     #[must_use]
@@ -497,6 +524,24 @@ impl RingDirectory {
         };
         self.rings.iter().filter_map(process_of).collect()
     }
+}
+
+/// So old is a file that is not finished and may be removed: finishing it takes some microseconds, and
+/// ids of processes say nothing of those in another container.
+const UNFINISHED_AGE: Duration = Duration::from_secs(60);
+
+/// Whether the process that a file is named after (`PID-STARTTIME…`) is certainly gone.
+fn is_of_gone_process(name: &str) -> bool {
+    let Some((pid, rest)) = name.split_once('-') else { return false };
+    let Ok(pid) = pid.parse() else { return false };
+    // Without /proc nobody is seen.
+    if crate::clock::start_ticks(std::process::id()).is_none() {
+        return false;
+    }
+    let Some(started) = crate::clock::start_ticks(pid) else { return true };
+    let ticks = rest.split(['-', '.']).next().unwrap_or_default();
+    // In names of before no start time follows, but 16 random digits.
+    rest.contains('-') && ticks.parse() != Ok(started)
 }
 
 /// What a consumer sleeps on: a producer of an important record wakes it.

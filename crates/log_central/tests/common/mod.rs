@@ -88,10 +88,40 @@ pub(crate) fn start(role: &str) -> Running {
     Running::start(command.stdout(std::process::Stdio::piped()))
 }
 
+/// The same, with so many descriptors and no more.
+pub(crate) fn start_limited(role: &str, descriptors: u64) -> Running {
+    let again = in_role(role);
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit -n {descriptors}; exec \"$0\" \"$@\"")]);
+    command.arg(again.get_program()).args(again.get_args());
+    command.env(ROLE, role).stdout(std::process::Stdio::piped());
+    Running::start(&mut command)
+}
+
 /// Writes records of (thread, number): `count` by each thread; 0: until it is killed.  Rings have the
 /// first size in bytes, and grow to the second.
 fn write(folder: &Path, threads: u64, count: u64, ring_bytes: (u64, u64)) {
-    let mut settings = logring::writer::RingSettings::new(folder.to_owned(), "host", "writer");
+    let [site, context] = begin_writing(folder, "writer", ring_bytes);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || {
+                let mut number = 0_u64;
+                while count == 0 || number < count {
+                    logring::writer::write(4, site, context, &(thread, number, "text"));
+                    number += 1;
+                    if count == 0 && number.is_multiple_of(64) {
+                        std::thread::sleep(Duration::from_micros(200));
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// Begins to write as a process of this name; gives the call site and the context of records of
+/// (thread, number, text).
+pub(crate) fn begin_writing(folder: &Path, name: &str, ring_bytes: (u64, u64)) -> [u32; 2] {
+    let mut settings = logring::writer::RingSettings::new(folder.to_owned(), "host", name);
     settings.block_timeout_ns = 3_600_000_000_000;
     (settings.ring_bytes, settings.ring_bytes_max) = ring_bytes;
     logring::writer::start(settings).unwrap();
@@ -109,21 +139,7 @@ fn write(folder: &Path, threads: u64, count: u64, ring_bytes: (u64, u64)) {
         role: 0,
         types: &types,
     });
-    let site = site.unwrap();
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            scope.spawn(move || {
-                let mut number = 0_u64;
-                while count == 0 || number < count {
-                    logring::writer::write(4, site, context, &(thread, number, "text"));
-                    number += 1;
-                    if count == 0 && number.is_multiple_of(64) {
-                        std::thread::sleep(Duration::from_micros(200));
-                    }
-                }
-            });
-        }
-    });
+    [site.unwrap(), context]
 }
 
 pub(crate) fn proxy(folder: &Path, spool: &Path, socket: &Path) -> Proxy {
@@ -188,6 +204,8 @@ pub(crate) struct Held {
     pub(crate) broken: Vec<String>,
     /// Records of clients.
     pub(crate) records: u64,
+    /// The names of processes.
+    pub(crate) names: BTreeMap<ProcessId, String>,
     /// Records whose call site is not in the store: its definition was in a damaged commit.
     pub(crate) without_site: u64,
 }
@@ -210,6 +228,7 @@ pub(crate) fn held_of_damaged(store: &Path) -> Held {
         assert!(back_ns < 1_000_000, "in the order of time: {back_ns} ns back");
         last_ns = item.record.stamp;
         let stream = StreamId { process: item.process.id, ring: item.stream.ring };
+        held.names.entry(item.process.id).or_insert_with(|| item.process.name.clone());
         let is_own = item.process.name == "whit log central";
         held.records += u64::from(!is_own);
         held.sequences.entry(stream).or_default().push(item.record.sequence);

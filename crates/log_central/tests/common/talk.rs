@@ -1,6 +1,7 @@
 //! A client that is a process of its own, in Rust or in C: it does what its input says, and says
 //! what it is told.
 
+use std::cell::RefCell;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
@@ -98,6 +99,8 @@ pub(crate) struct Client {
     pub(crate) process: Running,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
+    /// The last line about a state.
+    state: RefCell<String>,
 }
 
 impl Client {
@@ -117,7 +120,7 @@ impl Client {
                 }
             }
         });
-        Client { process: child, input, lines }
+        Client { process: child, input, lines, state: RefCell::default() }
     }
 
     /// Waits for a line that begins so; gives all up to it.
@@ -127,7 +130,12 @@ impl Client {
         let mut all: Vec<String> = Vec::new();
         loop {
             match self.lines.recv_timeout(deadline.left()) {
-                Ok(line) => all.push(line),
+                Ok(line) => {
+                    if line.starts_with("state ") {
+                        self.state.borrow_mut().clone_from(&line);
+                    }
+                    all.push(line);
+                }
                 Err(RecvTimeoutError::Timeout) => panic!("no {begin:?}: {all:?}"),
                 Err(RecvTimeoutError::Disconnected) => panic!("{begin:?}: it ended: {all:?}"),
             }
@@ -135,6 +143,16 @@ impl Client {
                 return all;
             }
         }
+    }
+
+    /// Waits until the last state that it was told begins so, which may have come before the answer to
+    /// an earlier question; gives the line.
+    #[track_caller]
+    pub(crate) fn wait_for_state(&self, begin: &str) -> String {
+        if !self.state.borrow().starts_with(begin) {
+            self.wait(begin);
+        }
+        self.state.borrow().clone()
     }
 
     /// The next line.

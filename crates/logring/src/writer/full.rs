@@ -190,13 +190,13 @@ impl Process {
         let policy = self.settings().policies[usize::from(level & LEVEL_MASK)];
         let is_shared = state.is_shared.get();
         let has_room = match policy {
+            // Ring 0 neither grows nor waits: a signal handler must not.
+            _ if !is_shared && self.grow(state, size, self.bytes_max(level)) => true,
             FullPolicy::OverwriteOldest => {
                 state.overwrite(size);
                 state.has_room(size)
             }
-            // Ring 0 neither grows nor waits: a signal handler must not.
-            FullPolicy::Grow if !is_shared => self.grow(state, size) || self.wait(state, size),
-            FullPolicy::Block if !is_shared => self.wait(state, size),
+            FullPolicy::Grow | FullPolicy::Block if !is_shared => self.wait(state, size),
             _ => false,
         };
         if has_room {
@@ -206,6 +206,22 @@ impl Process {
         state.note_dropped(level, sequence);
         state.sequence.set(sequence + 1);
         false
+    }
+
+    /// The size up to which a ring grows for a record of a level.
+    fn bytes_max(&self, level: u8) -> u64 {
+        match self.settings().policies[usize::from(level & LEVEL_MASK)] {
+            FullPolicy::Grow => self.settings().ring_bytes_max,
+            _ => 0,
+        }
+    }
+
+    /// Goes on in a ring that a record fits into without being cut, if the limits allow.
+    pub(super) fn grow_for(&'static self, state: &'static ThreadState, size: usize, level: u8) {
+        let wanted = ring::for_record(size);
+        if !state.is_shared.get() && wanted > state.capacity() {
+            self.grow(state, size, self.bytes_max(level));
+        }
     }
 
     /// Waits until there is room; not again before the consumer has read something.

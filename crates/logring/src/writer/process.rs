@@ -116,6 +116,8 @@ struct Inner {
     entry_count: u32,
     logger_count: u32,
     intern: *mut dictionary::InternSlot,
+    /// Where an entry of the dictionary is built.
+    scratch: *mut u8,
     slots: *mut Slot,
     slot_count: usize,
     next_ring: u32,

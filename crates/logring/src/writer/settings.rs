@@ -25,12 +25,12 @@ pub struct RingSettings {
     pub host_name: String,
     /// Name of the process, for the reader.
     pub process_name: String,
-    /// Bytes of a thread's first ring: rounded up to a power of two from 4 KiB on.  The default of
-    /// 1 MiB takes 20,000 records.
+    /// Bytes of a thread's ring: rounded up to a power of two from 4 KiB on.  It begins with 16 KiB
+    /// and takes more as it needs it, whatever the policy.  The default of 1 MiB takes 20,000 records.
     pub ring_bytes: u64,
-    /// Up to which size a ring grows.
+    /// Up to which size a ring grows where the policy is `Grow`.
     pub ring_bytes_max: u64,
-    /// Bytes of all rings together; beyond, new threads get rings of 64 KiB and none grows.
+    /// Bytes of all rings together; beyond, none grows.
     pub process_bytes_max: u64,
     /// What to do without room, by the number of the level.
     pub policies: [FullPolicy; 16],

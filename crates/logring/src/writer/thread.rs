@@ -217,6 +217,8 @@ fn write_slowly(
         0 => context,
         scope => combined(process, state, context, scope),
     };
+    let whole = RECORD_HEAD + payload.size_bytes(usize::MAX);
+    process.grow_for(state, whole.min(RECORD_BYTES_MAX), head & LEVEL_MASK);
     let (size, text_max, cut) = fitted(payload, state.mask.get() + 1);
     if process.make_room(state, size, head & LEVEL_MASK) {
         let word = abi::word0(size, kind, head | cut);

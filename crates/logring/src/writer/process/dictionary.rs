@@ -1,7 +1,7 @@
 //! The dictionary and the table of loggers, as the writer extends them.
 //!
-//! An entry is built at the end of the dictionary, where no reader looks yet, and then either
-//! published or, if there is the same already, left there to be overwritten.
+//! An entry is built in memory of the process, and copied to the end of the dictionary and published
+//! if the same is not there yet: so the file has pages for what it holds, and few more.
 
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -15,7 +15,7 @@ use crate::record::ArgumentType;
 const TEXT_MAX: usize = 12 << 10;
 
 /// How many bytes the file grows by.
-const GROWTH: u64 = 64 << 10;
+pub(super) const GROWTH: u64 = 16 << 10;
 
 /// Places of the table of entries, a power of two.  When it is 3/4 full, entries are no longer
 /// recognised as being there already.
@@ -62,7 +62,7 @@ impl Builder {
     fn bytes(&mut self, bytes: &[u8]) {
         // The longest payloads are three texts of TEXT_MAX; pairs are cut to what remains.
         let length = bytes.len().min(entry::BYTES_MAX - 8 - self.length);
-        // SAFETY: `reserve` has made sure that BYTES_MAX bytes of the file are there.
+        // SAFETY: the memory for an entry has BYTES_MAX bytes.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.to.add(self.length), length) };
         self.length += length;
     }
@@ -84,10 +84,10 @@ fn hash_of(kind: u16, payload: &[u8]) -> u64 {
 }
 
 impl Guard<'_> {
-    /// Makes sure that one more entry of any length has pages; gives where it begins.
-    fn reserve(&mut self) -> Option<*mut u8> {
-        let needed = self.inner.dictionary_length + entry::BYTES_MAX as u64;
-        if needed > process::DICTIONARY_BYTES_MAX as u64 {
+    /// Makes sure that an entry of this length has pages; gives where it begins.
+    fn reserve(&mut self, total: usize) -> Option<*mut u8> {
+        let needed = self.inner.dictionary_length + total as u64;
+        if self.inner.file < 0 || needed > process::DICTIONARY_BYTES_MAX as u64 {
             return None;
         }
         if needed > self.inner.allocated {
@@ -125,8 +125,8 @@ impl Guard<'_> {
 
     /// Adds an entry, or finds the same; gives its number.
     fn add_entry(&mut self, kind: u16, fill: impl FnOnce(&mut Builder)) -> Option<u32> {
-        let start = self.reserve()?;
-        // SAFETY: as of `reserve`.
+        let start = self.inner.scratch;
+        // SAFETY: the memory is longer than a head.
         let payload = unsafe { start.add(entry::HEAD) };
         let mut builder = Builder { to: payload, length: 0 };
         fill(&mut builder);
@@ -134,7 +134,7 @@ impl Guard<'_> {
         if total > entry::BYTES_MAX {
             return None;
         }
-        // SAFETY: within BYTES_MAX; what lies behind the payload may be of an entry that was left.
+        // SAFETY: within BYTES_MAX; what lies behind the payload may be of an entry before.
         let built = unsafe {
             start.add(entry::HEAD + length).write_bytes(0, total - entry::HEAD - length);
             std::slice::from_raw_parts_mut(start, total)
@@ -161,6 +161,9 @@ impl Guard<'_> {
         built[12..16].copy_from_slice(&number.to_le_bytes());
         let sum = crc32c::crc32c(&built[8..]);
         built[4..8].copy_from_slice(&sum.to_le_bytes());
+        let to = self.reserve(total)?;
+        // SAFETY: the place has pages for so many bytes, which no reader looks at yet.
+        unsafe { std::ptr::copy_nonoverlapping(built.as_ptr(), to, total) };
         let offset = self.inner.dictionary_length;
         if self.inner.entry_count < (INTERN_SLOTS / 4 * 3) as u32 {
             // A child of fork finds the place either empty or complete: the hash is stored last.
@@ -230,7 +233,7 @@ impl Guard<'_> {
     fn add_combination(&mut self, context: u32, scope: u32) -> Option<u32> {
         let (of_logger, of_thread) = (self.find(context)?, self.find(scope)?);
         let (one, other) = (Parts::of(self.entry(of_logger))?, Parts::of(self.entry(of_thread))?);
-        // The entry is built beside both; they do not move.
+        // Both stay where they are while the entry is built.
         let (base, head) = (self.at(0), entry::HEAD);
         self.add_entry(entry::CONTEXT, |payload| {
             // SAFETY: complete entries are never changed.

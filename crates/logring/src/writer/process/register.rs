@@ -8,10 +8,10 @@ use std::sync::atomic::Ordering;
 use super::super::files::{self, Descriptor};
 use super::super::settings::RingSettings;
 use super::super::throttle::Throttle;
-use super::dictionary::INTERN_BYTES;
+use super::dictionary::{GROWTH, INTERN_BYTES};
 use super::rings::SLOT_BYTES;
 use super::{ForkState, Inner, NO_RING, Name, Process};
-use crate::abi::{self, PAGE, logger, process};
+use crate::abi::{self, PAGE, entry, logger, process};
 use crate::calibration::ClockPair;
 use crate::clock;
 
@@ -20,9 +20,6 @@ const MEASURE_NS: u64 = 200_000;
 
 /// Bytes of the process file's mapping.
 const MAPPED: usize = process::DICTIONARY + process::DICTIONARY_BYTES_MAX;
-
-/// Bytes of the dictionary that are there from the start.
-const DICTIONARY_FIRST: u64 = 128 << 10;
 
 /// Most processes of one pid and start time: programs that one has executed in turn.
 const STEMS_MAX: u32 = 1000;
@@ -60,6 +57,7 @@ impl Process {
             entry_count: 0,
             logger_count: 0,
             intern: files::map_private(INTERN_BYTES)?.cast(),
+            scratch: files::map_private(entry::BYTES_MAX)?,
             slots: files::map_private(SLOT_BYTES)?.cast(),
             slot_count: 0,
             next_ring: 0,
@@ -126,14 +124,14 @@ impl Process {
         inner.pid = std::process::id();
         inner.start_ticks = clock::start_ticks(inner.pid).unwrap_or(0);
         random(&mut inner.process_id);
-        inner.allocated = inner.dictionary_length.next_multiple_of(64 << 10) + DICTIONARY_FIRST;
+        inner.allocated = inner.dictionary_length.next_multiple_of(GROWTH) + GROWTH;
         inner.allocated = inner.allocated.min(process::DICTIONARY_BYTES_MAX as u64);
         let mut name = Name::new();
         let mut file = -1;
         if !inner.is_private {
             let tag = u64::from_le_bytes(inner.process_id[..8].try_into().unwrap_or_default());
-            write!(name, "{}/{}-{tag:016x}.new", self.directory.as_str(), inner.pid)
-                .map_err(io::Error::other)?;
+            let (directory, pid, ticks) = (self.directory.as_str(), inner.pid, inner.start_ticks);
+            write!(name, "{directory}/{pid}-{ticks}-{tag:016x}.new").map_err(io::Error::other)?;
             match files::make(name.as_c()?, 0x4000) {
                 Ok(made) => file = made,
                 Err(error) => (*why, inner.is_private) = (Some(error), true),
@@ -243,6 +241,7 @@ impl Inner {
             entry_count: 0,
             logger_count: 0,
             intern: std::ptr::null_mut(),
+            scratch: std::ptr::null_mut(),
             slots: std::ptr::null_mut(),
             slot_count: 0,
             next_ring: NO_RING,

@@ -19,8 +19,11 @@ const SLOTS_MAX: usize = 4096;
 /// Bytes of the table.
 pub(super) const SLOT_BYTES: usize = SLOTS_MAX * size_of::<Slot>();
 
-/// Bytes of ring 0, and of a thread's ring when there is little room.
-const SMALL_BYTES: u64 = 64 << 10;
+/// Bytes of ring 0, which does not grow.
+const SHARED_BYTES: u64 = 32 << 10;
+
+/// Bytes of a thread's first ring, if the settings do not say less: most processes log little.
+const FIRST_BYTES: u64 = 16 << 10;
 
 /// Idle rings that are kept for new threads; more are given up.
 const IDLE_MAX: usize = 16;
@@ -196,44 +199,40 @@ impl Process {
         }
     }
 
-    /// Makes a ring; without room a small one, and then one without a name.
+    /// Makes a first ring; without room one without a name.
     fn make_some_ring(
         &self,
         inner: &mut Inner,
         capacity: u64,
-    ) -> io::Result<(*mut u8, Descriptor, u32, u64)> {
-        let small = SMALL_BYTES.min(capacity);
-        let is_little = inner.ring_bytes + capacity > self.settings.process_bytes_max;
-        let first = if is_little { small } else { capacity };
-        let mut made = self.make_ring(inner, first, NO_RING, 0).map(|ring| (ring, first));
-        if made.is_err() && first > small {
-            made = self.make_ring(inner, small, NO_RING, 0).map(|ring| (ring, small));
+        flags: u32,
+    ) -> io::Result<(*mut u8, Descriptor, u32)> {
+        let made = self.make_ring(inner, capacity, NO_RING, flags);
+        if made.is_ok() || inner.is_private {
+            return made;
         }
-        if made.is_err() && !inner.is_private {
-            inner.is_private = true;
-            made = self.make_ring(inner, small, NO_RING, 0).map(|ring| (ring, small));
-            inner.is_private = false;
-        }
-        made.map(|((base, file, number), capacity)| (base, file, number, capacity))
+        inner.is_private = true;
+        let made = self.make_ring(inner, capacity, NO_RING, flags);
+        inner.is_private = false;
+        made
     }
 
     /// Ring 0.
     pub(super) fn make_shared_ring(&self, inner: &mut Inner) -> Option<*const ThreadState> {
-        let flags = ring::FLAG_SHARED;
-        let mut made = self.make_ring(inner, SMALL_BYTES, NO_RING, flags);
-        if made.is_err() && !inner.is_private {
-            inner.is_private = true;
-            made = self.make_ring(inner, SMALL_BYTES, NO_RING, flags);
-            inner.is_private = false;
-        }
+        let made = self.make_some_ring(inner, SHARED_BYTES, ring::FLAG_SHARED);
         let (base, file, number) = made.ok()?;
         let slot = inner.free_slot()?;
-        *slot = Slot { used: Use::Active, number, file, capacity: SMALL_BYTES, base, ..*slot };
+        *slot = Slot { used: Use::Active, number, file, capacity: SHARED_BYTES, base, ..*slot };
         // SAFETY: the page is of the place, which was free.
         let state = unsafe { &*slot.state };
         self.begin_state(state, slot);
         state.is_shared.set(true);
         Some(state)
+    }
+
+    /// The size that each thread's ring grows to, whatever the policies: it begins with less.
+    fn first_bytes(&self) -> u64 {
+        let wanted = self.settings.ring_bytes.clamp(ring::CAPACITY_MIN, ring::CAPACITY_MAX);
+        wanted.next_power_of_two()
     }
 
     /// Sets the state to write into a new ring.
@@ -320,13 +319,20 @@ impl Process {
         }
     }
 
-    /// Goes on in a ring of at least twice the size, if the limits allow.
-    pub(in super::super) fn grow(&'static self, state: &'static ThreadState, size: usize) -> bool {
-        let needed = (size as u64 * 2).next_power_of_two();
-        let capacity = ((state.mask.get() + 1) * 2).max(needed);
+    /// Goes on in a ring that is larger, if the limits allow: each ring may grow to the size that the
+    /// settings name, by steps of four, and by steps of two to `most`.
+    pub(in super::super) fn grow(
+        &'static self,
+        state: &'static ThreadState,
+        size: usize,
+        most: u64,
+    ) -> bool {
+        let (now, first) = (state.mask.get() + 1, self.first_bytes());
+        let step = (now * 4).min(first).max(now * 2);
+        let capacity = step.max(ring::for_record(size));
         let Some(guard) = self.lock() else { return false };
         let total = guard.inner.ring_bytes + capacity;
-        if capacity > self.settings.ring_bytes_max || total > self.settings.process_bytes_max {
+        if capacity > most.max(first) || total > self.settings.process_bytes_max {
             return false;
         }
         // SAFETY: the place is of this thread's ring.
@@ -381,11 +387,10 @@ impl Guard<'_> {
         if self.inner.file < 0 {
             return None;
         }
-        let wanted = self.process.settings.ring_bytes;
-        let wanted = wanted.clamp(ring::CAPACITY_MIN, ring::CAPACITY_MAX).next_power_of_two();
+        let capacity = self.process.first_bytes().min(FIRST_BYTES);
         let slot = self.inner.free_slot()?;
-        let made = self.process.make_some_ring(self.inner, wanted).ok()?;
-        let (base, file, number, capacity) = made;
+        let made = self.process.make_some_ring(self.inner, capacity, 0);
+        let (base, file, number) = made.ok()?;
         let is_new = state.is_none();
         let own = state.map_or(slot.state, |state| std::ptr::from_ref(state).cast_mut());
         *slot = Slot { used: Use::Active, number, file, capacity, base, state: own };
