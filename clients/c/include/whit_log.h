@@ -64,7 +64,16 @@ enum {
     WHIT_LOG_FLOAT32 = 13 /* stored as WHIT_LOG_FLOAT; shown with as many digits as a float needs */
 };
 
-/* How a program logs; whit_log_defaults fills it. */
+/* Levels of a logger by its name, for the central store and for local outputs; WHIT_LOG_LEVEL_UNSET: that
+ * of every new logger. */
+enum { WHIT_LOG_LEVEL_UNSET = 255, WHIT_LOG_NAMED_MAX = 32 };
+typedef struct whit_log_named {
+    char name[145];
+    uint8_t central;
+    uint8_t local;
+} whit_log_named;
+
+/* How a program logs; whit_log_defaults fills it, and whit_log_set_acs sets what ACS has names for. */
 typedef struct whit_log_settings {
     size_t size;                /* sizeof(whit_log_settings) */
     const char *directory;      /* NULL: $WHIT_LOG_DIRECTORY, or the user's folder */
@@ -80,6 +89,12 @@ typedef struct whit_log_settings {
                                  * suppresses is counted, and said in the stream */
     uint8_t level_central;      /* of a new logger */
     uint8_t level_local;
+    uint8_t wake_level;         /* records of this level and above wake the reader at once: ERROR.  Below
+                                 * ERROR every call takes the slow way, about 30 ns */
+    uint32_t packet_records;    /* records of a thread after which it wakes the reader, which looks by
+                                 * itself every 50 ms at the latest; 0: it does not */
+    uint32_t named_count;       /* loggers that get levels of their own at the start */
+    whit_log_named named[WHIT_LOG_NAMED_MAX];
 } whit_log_settings;
 
 /* A named logger.  May be copied. */
@@ -127,6 +142,13 @@ typedef struct whit_log_status {
 } whit_log_status;
 
 void whit_log_defaults(whit_log_settings *settings);
+/* Takes an attribute of ACS's LoggingConfig, or a variable of ACS, by its name; docs/log.md has them all.
+ * NULL; or why it is refused, and what to do instead.  ACS's order: the configuration database, then the
+ * environment. */
+const char *whit_log_set_acs(whit_log_settings *settings, const char *name, const char *value);
+/* Takes ACS's variables of the environment, as far as they are set.  Each that is refused is said in a line
+ * on standard error; gives how many these are. */
+int whit_log_set_acs_environment(whit_log_settings *settings);
 /* Starts logging; NULL: defaults.  0; 1: there was no room in the directory, so that the rings do not
  * survive the process; -1 and errno. */
 int whit_log_start(const whit_log_settings *settings);
@@ -141,6 +163,9 @@ void whit_log_set_levels(const whit_log_logger *logger, uint8_t central, uint8_t
 uint32_t whit_log_context(const whit_log_pair *pairs, size_t count);
 /* The context of this thread, beside those of loggers; 0: none.  Gives the one before. */
 uint32_t whit_log_set_scope(uint32_t context);
+/* Puts names and values before those that the context of this thread has.  Gives the context before, which
+ * whit_log_set_scope restores. */
+uint32_t whit_log_enter_scope(const whit_log_pair *pairs, size_t count);
 /* Gives this thread its ring now: for threads that log in signal handlers. */
 void whit_log_attach_thread(void);
 /* Waits until all that was logged is as safe as a tier says: 1, or 0 after the time-out. */
@@ -159,6 +184,25 @@ int whit_log_watch_status(whit_log_status_call *call, void *user);
 /* Ends the watch, and waits for the end of its thread. */
 void whit_log_unwatch_status(void);
 
+/* ACS's repeat guard: of calls that repeat, the first, and then one after so many calls, after so much time,
+ * after both or after either.  `static whit_log_repeat_guard guard = WHIT_LOG_GUARD_COUNT(100);` */
+typedef struct whit_log_repeat_guard {
+    uint64_t every;
+    uint64_t interval_ms;
+    uint32_t rule;
+    uint32_t busy;
+    uint64_t calls;
+    uint64_t last_ns; /* of the last that was let through; 0: none */
+} whit_log_repeat_guard;
+#define WHIT_LOG_GUARD_COUNT(every) {(every), 0, 0, 0, 0, 0}
+#define WHIT_LOG_GUARD_INTERVAL(interval_ms) {0, (interval_ms), 1, 0, 0, 0}
+#define WHIT_LOG_GUARD_BOTH(every, interval_ms) {(every), (interval_ms), 2, 0, 0, 0}
+#define WHIT_LOG_GUARD_EITHER(every, interval_ms) {(every), (interval_ms), 3, 0, 0, 0}
+/* Counts a call.  -1: do not log; else log, and say that so many calls before it were suppressed. */
+int64_t whit_log_guard_check(whit_log_repeat_guard *guard);
+/* Begins anew, as if there had been no call. */
+void whit_log_guard_reset(whit_log_repeat_guard *guard);
+
 /* ---- What the macros use. ---- */
 
 typedef struct whit_log_site {
@@ -170,8 +214,8 @@ typedef struct whit_log_site {
     const uint8_t *types;
     uint8_t level;
     uint8_t count;
-    uint8_t format_kind; /* 2 printf, 4 {} of C++ */
-    uint8_t role;
+    uint8_t format_kind; /* 2 printf, 3 the text itself, 4 {} of C++ */
+    uint8_t role; /* 1 a function begins, 2 it ends, 3 stop watch: readers say so */
 } whit_log_site;
 
 /* An argument. */
@@ -181,6 +225,29 @@ typedef struct whit_log_value {
     uint32_t length;
     uint8_t type;
 } whit_log_value;
+
+/* A name and a value of one record: see WHIT_LOG_WITH. */
+typedef struct whit_log_attribute {
+    const char *name;
+    whit_log_value value;
+} whit_log_attribute;
+
+/* At most so many records of a call site in an interval: see WHIT_LOG_LIMITED. */
+typedef struct whit_log_limit {
+    uint32_t busy;
+    uint64_t begin_ns;
+    uint64_t count;
+    uint64_t suppressed;
+    uint64_t first_ns;
+    uint64_t last_ns;
+} whit_log_limit;
+
+/* What lasts until the end of a block: see WHIT_LOG_TRACE_SCOPE and WHIT_LOG_STOP_WATCH. */
+typedef struct whit_log_span {
+    whit_log_logger logger;
+    whit_log_site *end; /* NULL: it says nothing at its end */
+    uint64_t begin_ns;
+} whit_log_span;
 
 /* The state of a thread: the part that the hot path uses. */
 typedef struct whit_log_state {
@@ -198,7 +265,17 @@ typedef struct whit_log_state {
 extern __thread whit_log_state *whit_log_current;
 void whit_log_slow(whit_log_site *site, const whit_log_logger *logger, uint8_t head,
                    const whit_log_value *values, unsigned count);
-void whit_log_wake(void);
+void whit_log_slow_with(whit_log_site *site, const whit_log_logger *logger, uint8_t head,
+                        const whit_log_value *values, unsigned count,
+                        const whit_log_attribute *attributes, unsigned attribute_count);
+/* Whether the record may be written; says before it what was suppressed in the interval before. */
+int whit_log_limit_admits(whit_log_limit *limit, uint64_t count_max, uint64_t interval_ms, whit_log_site *site,
+                          const whit_log_logger *logger, uint8_t level);
+whit_log_span whit_log_trace_begin(const whit_log_logger *logger, whit_log_site *entry, whit_log_site *end,
+                                   const char *routine);
+whit_log_span whit_log_watch_begin(const whit_log_logger *logger, whit_log_site *end, const char *routine);
+void whit_log_span_end(whit_log_span *span);
+void whit_log_wake(uint8_t level);
 /* The word by which a reader says that it sleeps for long. */
 extern uint32_t *whit_log_sleeper;
 uint64_t whit_log_boottime_ns(void);
@@ -278,7 +355,7 @@ WHIT_LOG_INLINE void whit_log_commit(whit_log_state *state, unsigned char *to, c
     __atomic_store_n(state->published, state->write, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     state->busy = 0;
-    if (level >= WHIT_LOG_LEVEL_ERROR || whit_log_has_sleeper()) whit_log_wake();
+    if (level >= WHIT_LOG_LEVEL_ERROR || whit_log_has_sleeper()) whit_log_wake(level);
 }
 
 WHIT_LOG_INLINE int whit_log_is_enabled(const whit_log_logger *logger, uint8_t level)
@@ -327,6 +404,31 @@ WHIT_LOG_INLINE whit_log_value whit_log_of_text(const char *text)
 }
 #endif
 
+#define WHIT_LOG_JOIN_(a, b) a##b
+#define WHIT_LOG_JOIN(a, b) WHIT_LOG_JOIN_(a, b)
+#define WHIT_LOG_UNPACK(...) __VA_ARGS__
+#define WHIT_LOG_LINED(name) WHIT_LOG_JOIN(name, __LINE__)
+#define WHIT_LOG_SPAN_SITE(name, text, level, role)                                          \
+    static const uint8_t WHIT_LOG_LINED(name##_types)[] = {WHIT_LOG_UNSIGNED};               \
+    static whit_log_site WHIT_LOG_LINED(name) = {0, __LINE__, __FILE__, NULL, text, WHIT_LOG_LINED(name##_types), \
+                                                 (level), (role) != 1, 3, (role)}
+#define WHIT_LOG_SPAN \
+    __attribute__((cleanup(whit_log_span_end), unused)) whit_log_span WHIT_LOG_LINED(whit_log_span_)
+
+/* Logs at level TRACE that a function begins, and at the end of the block that it ends, with its time.  In a
+ * block of its own lines: WHIT_LOG_TRACE_SCOPE(&log); */
+#define WHIT_LOG_TRACE_SCOPE(logger)                                                         \
+    WHIT_LOG_SPAN_SITE(whit_log_entry_, "", WHIT_LOG_LEVEL_TRACE, 1);                 \
+    WHIT_LOG_SPAN_SITE(whit_log_exit_, "", WHIT_LOG_LEVEL_TRACE, 2);       \
+    WHIT_LOG_SPAN = whit_log_trace_begin((logger), &WHIT_LOG_LINED(whit_log_entry_),         \
+                                         &WHIT_LOG_LINED(whit_log_exit_), __func__)
+
+/* Measures until the end of the block, and logs the time at level DEBUG, before a literal text:
+ * WHIT_LOG_STOP_WATCH(&log, "reading"); */
+#define WHIT_LOG_STOP_WATCH(logger, what)                                                    \
+    WHIT_LOG_SPAN_SITE(whit_log_watch_, "" what, WHIT_LOG_LEVEL_DEBUG, 3);                   \
+    WHIT_LOG_SPAN = whit_log_watch_begin((logger), &WHIT_LOG_LINED(whit_log_watch_), __func__)
+
 #ifndef __cplusplus
 
 /* Never called: lets the compiler compare format and arguments. */
@@ -355,8 +457,6 @@ static inline __attribute__((format(printf, 1, 2), unused)) void whit_log_check(
 /* WHIT_LOG_EACH(M, a, b) is M(1, a) M(2, b). */
 #define WHIT_LOG_PICK(_0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, N, ...) N
 #define WHIT_LOG_COUNT(M, ...) WHIT_LOG_PICK(M, ##__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0)
-#define WHIT_LOG_JOIN_(a, b) a##b
-#define WHIT_LOG_JOIN(a, b) WHIT_LOG_JOIN_(a, b)
 #define WHIT_LOG_EACH(M, ...) WHIT_LOG_JOIN(WHIT_LOG_E, WHIT_LOG_COUNT(M, ##__VA_ARGS__))(M, ##__VA_ARGS__)
 #define WHIT_LOG_E0(M)
 #define WHIT_LOG_E1(M, a) M(1, a)
@@ -408,6 +508,47 @@ static inline __attribute__((format(printf, 1, 2), unused)) void whit_log_check(
                               sizeof whit_log_types - 1);                                            \
             }                                                                                        \
         }                                                                                            \
+    } while (0)
+
+/* The slow way, if `admits` says so: for what is not worth code at each call. */
+#define WHIT_LOG_SLOWLY(logger, severity, admits, attributes, text, ...)                             \
+    do {                                                                                             \
+        const whit_log_logger *whit_log_l = (logger);                                                \
+        if (__builtin_expect(whit_log_is_enabled(whit_log_l, (severity)), 1)) {                      \
+            static const uint8_t whit_log_types[] = {WHIT_LOG_EACH(WHIT_LOG_TYPE, ##__VA_ARGS__) 0}; \
+            static whit_log_site whit_log_s = {0, __LINE__, __FILE__, NULL, text, whit_log_types,    \
+                                               (severity), sizeof whit_log_types - 1, 2, 0};         \
+            if (0) whit_log_check(text, ##__VA_ARGS__);                                              \
+            __atomic_store_n(&whit_log_s.routine, __func__, __ATOMIC_RELAXED);                       \
+            if (admits) {                                                                            \
+                WHIT_LOG_EACH(WHIT_LOG_DECLARE, ##__VA_ARGS__)                                       \
+                const whit_log_value whit_log_all[] = {                                              \
+                    WHIT_LOG_EACH(WHIT_LOG_COPY, ##__VA_ARGS__){0, NULL, 0, 0}};                     \
+                const whit_log_attribute whit_log_a[] = {{NULL, {0, NULL, 0, 0}}, WHIT_LOG_UNPACK attributes}; \
+                whit_log_slow_with(&whit_log_s, whit_log_l, (severity), whit_log_all,                \
+                                   sizeof whit_log_types - 1, whit_log_a + 1,                        \
+                                   sizeof whit_log_a / sizeof *whit_log_a - 1);                      \
+            }                                                                                        \
+        }                                                                                            \
+    } while (0)
+
+/* Logs with attributes, names and values of this record alone: StackId, Uri, or any other.
+ *
+ *     WHIT_LOG_WITH(&log, WHIT_LOG_LEVEL_ERROR, (WHIT_LOG_DATA("FullPath", path), WHIT_LOG_DATA("Line", 7)),
+ *                   "cannot open %s", name); */
+#define WHIT_LOG_WITH(logger, severity, attributes, ...) \
+    WHIT_LOG_SLOWLY((logger), (severity), 1, attributes, __VA_ARGS__)
+#define WHIT_LOG_DATA(name, value) {(name), WHIT_LOG_VALUE(value)}
+
+/* Logs at most so many records in so many milliseconds; what was suppressed is said with the next one after
+ * them: WHIT_LOG_LIMITED(&log, WHIT_LOG_LEVEL_INFO, 10, 1000, "text %d", 7); */
+#define WHIT_LOG_LIMITED(logger, severity, count, interval_ms, ...)                                  \
+    do {                                                                                             \
+        static whit_log_limit whit_log_m;                                                            \
+        WHIT_LOG_SLOWLY((logger), (severity),                                                        \
+                        whit_log_limit_admits(&whit_log_m, (count), (interval_ms), &whit_log_s,      \
+                                              whit_log_l, (severity)),                               \
+                        (), __VA_ARGS__);                                                            \
     } while (0)
 
 /* Logs, and waits until the record is as safe as a tier says: 1, or 0 after the time-out. */

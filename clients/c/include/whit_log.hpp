@@ -43,11 +43,39 @@ private:
     whit_log_logger logger_;
 };
 
-/// Names and values for all records of this thread, until the end of the block.
+/// ACS's repeat guard: `static whit::RepeatGuard guard = whit::RepeatGuard::count(100);`, and then
+/// `if (auto suppressed = guard.check(); suppressed >= 0) ...`.
+class RepeatGuard {
+public:
+    static constexpr RepeatGuard count(uint64_t every) { return RepeatGuard(WHIT_LOG_GUARD_COUNT(every)); }
+    static constexpr RepeatGuard interval(uint64_t interval_ms)
+    {
+        return RepeatGuard(WHIT_LOG_GUARD_INTERVAL(interval_ms));
+    }
+    static constexpr RepeatGuard both(uint64_t every, uint64_t interval_ms)
+    {
+        return RepeatGuard(WHIT_LOG_GUARD_BOTH(every, interval_ms));
+    }
+    static constexpr RepeatGuard either(uint64_t every, uint64_t interval_ms)
+    {
+        return RepeatGuard(WHIT_LOG_GUARD_EITHER(every, interval_ms));
+    }
+    /// Counts a call.  -1: do not log; else log, and say that so many calls before it were suppressed.
+    int64_t check() { return whit_log_guard_check(&guard_); }
+    /// Begins anew, as if there had been no call.
+    void reset() { whit_log_guard_reset(&guard_); }
+
+private:
+    explicit constexpr RepeatGuard(whit_log_repeat_guard guard) : guard_(guard) {}
+    whit_log_repeat_guard guard_;
+};
+
+/// Names and values for all records of this thread, before those of scopes around it, until the end of the
+/// block.
 class ContextScope {
 public:
     explicit ContextScope(std::initializer_list<whit_log_pair> pairs)
-        : before_(whit_log_set_scope(whit_log_context(pairs.begin(), pairs.size()))) {}
+        : before_(whit_log_enter_scope(pairs.begin(), pairs.size())) {}
     ~ContextScope() { whit_log_set_scope(before_); }
     ContextScope(const ContextScope &) = delete;
     ContextScope &operator=(const ContextScope &) = delete;
@@ -100,6 +128,11 @@ template <class T> WHIT_LOG_INLINE whit_log_value value_of(const T &argument)
     }
 }
 
+/// A name and a value of one record.
+struct Attribute : whit_log_attribute {
+    template <class T> Attribute(const char *name, const T &value) : whit_log_attribute{name, value_of(value)} {}
+};
+
 /// Placeholders of a format; -1: it is malformed, or names or numbers one.
 constexpr int placeholders(std::string_view format)
 {
@@ -151,8 +184,7 @@ WHIT_LOG_INLINE void write(whit_log_site &site, const whit_log_logger *logger, c
 }
 
 /// The site of a call: `Place` makes one for each call, `T` for each set of types.
-template <uint8_t Level, class Place, class... T>
-WHIT_LOG_INLINE void call(Place, const whit_log_logger *logger, const char *routine, const T &...arguments)
+template <uint8_t Level, class Place, class... T> WHIT_LOG_INLINE whit_log_site &site_of()
 {
     static whit_log_site site = {0, Place::line(), Place::file(), nullptr, Place::format(), Types<T...>::list,
                                  Level, sizeof...(T), 4, 0};
@@ -160,24 +192,87 @@ WHIT_LOG_INLINE void call(Place, const whit_log_logger *logger, const char *rout
     static_assert(placeholders(Place::format()) >= 0, "a log format has {} or {:...} only");
     static_assert(placeholders(Place::format()) == static_cast<int>(sizeof...(T)),
                   "as many arguments as placeholders");
-    write<Level>(site, logger, routine, value_of(arguments)...);
+    return site;
+}
+
+template <uint8_t Level, class Place, class... T>
+WHIT_LOG_INLINE void call(Place, const whit_log_logger *logger, const char *routine, const T &...arguments)
+{
+    write<Level>(site_of<Level, Place, T...>(), logger, routine, value_of(arguments)...);
+}
+
+/// The most records in an interval, and the state of that; `state` is null: there is no limit.
+struct Limit {
+    whit_log_limit *state;
+    uint64_t count_max, interval_ms;
+};
+
+template <uint8_t Level, class Place, class... T>
+void call_slowly(Place, const whit_log_logger *logger, const char *routine, Limit limit,
+                 std::initializer_list<Attribute> attributes, const T &...arguments)
+{
+    whit_log_site &site = site_of<Level, Place, T...>();
+    __atomic_store_n(&site.routine, routine, __ATOMIC_RELAXED);
+    if (limit.state &&
+        !whit_log_limit_admits(limit.state, limit.count_max, limit.interval_ms, &site, logger, Level))
+        return;
+    static_assert(sizeof(Attribute) == sizeof(whit_log_attribute), "an array of one is an array of the other");
+    const whit_log_value all[] = {value_of(arguments)..., {0, nullptr, 0, 0}};
+    whit_log_slow_with(&site, logger, Level, all, sizeof...(T), attributes.begin(),
+                       static_cast<unsigned>(attributes.size()));
 }
 
 } // namespace log_detail
 } // namespace whit
 
+#define WHIT_PLACE(text)                                               \
+    struct WhitLogPlace {                                              \
+        static constexpr const char *format() { return text; }         \
+        static constexpr const char *file() { return __FILE__; }       \
+        static constexpr uint32_t line() { return __LINE__; }          \
+    }
+
 #define WHIT_AT(logger, level, text, ...)                                                            \
     do {                                                                                             \
         const whit_log_logger *whit_log_l = (logger).get();                                          \
         if (__builtin_expect(whit_log_is_enabled(whit_log_l, (level)), 1)) {                         \
-            struct WhitLogPlace {                                                                    \
-                static constexpr const char *format() { return text; }                               \
-                static constexpr const char *file() { return __FILE__; }                             \
-                static constexpr uint32_t line() { return __LINE__; }                                \
-            };                                                                                       \
+            WHIT_PLACE(text);                                                                        \
             ::whit::log_detail::call<(level)>(WhitLogPlace(), whit_log_l, __func__, ##__VA_ARGS__);  \
         }                                                                                            \
     } while (0)
+
+// Logs with attributes, names and values of this record alone: WHIT_WITH(log, WHIT_LOG_LEVEL_ERROR,
+// ({"FullPath", path}, {"Line", 7}), "cannot open {}", name);
+#define WHIT_WITH(logger, level, attributes, text, ...)                                              \
+    do {                                                                                             \
+        const whit_log_logger *whit_log_l = (logger).get();                                          \
+        if (__builtin_expect(whit_log_is_enabled(whit_log_l, (level)), 1)) {                         \
+            WHIT_PLACE(text);                                                                        \
+            ::whit::log_detail::call_slowly<(level)>(WhitLogPlace(), whit_log_l, __func__, {nullptr, 0, 0}, \
+                                                     {WHIT_LOG_UNPACK attributes}, ##__VA_ARGS__);   \
+        }                                                                                            \
+    } while (0)
+
+// Logs at most so many records in so many milliseconds; what was suppressed is said with the next one.
+#define WHIT_LIMITED(logger, level, count, interval_ms, text, ...)                                   \
+    do {                                                                                             \
+        const whit_log_logger *whit_log_l = (logger).get();                                          \
+        if (__builtin_expect(whit_log_is_enabled(whit_log_l, (level)), 1)) {                         \
+            static whit_log_limit whit_log_m;                                                        \
+            WHIT_PLACE(text);                                                                        \
+            ::whit::log_detail::call_slowly<(level)>(WhitLogPlace(), whit_log_l, __func__,           \
+                                                     {&whit_log_m, (count), (interval_ms)}, {}, ##__VA_ARGS__); \
+        }                                                                                            \
+    } while (0)
+
+// As WHIT_LOG_TRACE_SCOPE, WHIT_LOG_STOP_WATCH and WHIT_LOG_SYNC.
+#define WHIT_TRACE_SCOPE(logger) WHIT_LOG_TRACE_SCOPE((logger).get())
+#define WHIT_STOP_WATCH(logger, what) WHIT_LOG_STOP_WATCH((logger).get(), what)
+#define WHIT_SYNC(logger, level, tier, timeout_ns, ...) \
+    __extension__({                                     \
+        WHIT_AT(logger, level, __VA_ARGS__);            \
+        whit_log_flush((tier), (timeout_ns));           \
+    })
 
 #define WHIT_TRACE(logger, ...) WHIT_AT(logger, WHIT_LOG_LEVEL_TRACE, __VA_ARGS__)
 #define WHIT_DELOUSE(logger, ...) WHIT_AT(logger, WHIT_LOG_LEVEL_DELOUSE, __VA_ARGS__)

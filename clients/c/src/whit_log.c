@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -42,7 +43,7 @@ enum {
     INTERN_SLOTS = 1 << 16, SLOTS_MAX = 4096, SHARED_BYTES = 32 << 10, FIRST_BYTES = 16 << 10, IDLE_MAX = 16, OVERWRITE_BYTES = 4096,
     HEAD = 24, REPORT_BYTES = HEAD + 24, SPINS = 1000,
     K_LOG = 1, K_DROPPED = 2, K_SUPPRESSED = 3, K_CALIBRATION = 4, K_NEXT = 5, K_BEGIN = 6, K_END = 7,
-    FLAG_CUT = 0x20, FLAG_ASIDE = 0x40, LEVEL_MASK = 0x0F,
+    FLAG_ATTRIBUTES = 0x10, FLAG_CUT = 0x20, FLAG_ASIDE = 0x40, LEVEL_MASK = 0x0F,
     NAME_MAX_BYTES = 1024
 };
 /* A reader that has not looked for so long is lost. */
@@ -62,6 +63,9 @@ struct thread_state {
     whit_log_state hot;
     int is_shared, has_dropped;
     uint64_t room, read, oldest, stalled;
+    /* Position after which the next record takes the slow way, which counts those of a packet; the number
+     * of the packet's first record. */
+    uint64_t packet_end, packet_first;
     struct slot *slot;
     struct dropped dropped[16];
     uint32_t of_logger, of_thread, combined;
@@ -86,7 +90,7 @@ struct throttle { uint64_t window, first_ns, last_ns, reported[16]; };
 static struct {
     whit_log_settings settings;
     char directory[NAME_MAX_BYTES - 100], host[256], process[256];
-    int has_tsc;
+    int has_tsc, is_slow;
     uint64_t stamp_hz;
     unsigned char boot_id[16], id[16];
     unsigned char *base, *doorbell;
@@ -444,14 +448,60 @@ static uint32_t add_combination(uint32_t context, uint32_t scope)
 
 static int fits(const struct thread_state *s, uint64_t size) { return s->hot.write + size <= s->room; }
 
+/* A record to be stored. */
+struct record {
+    uint8_t kind, head;
+    uint32_t site, context;
+    const whit_log_value *values;
+    unsigned count;
+    const whit_log_attribute *attributes;
+    unsigned attribute_count;
+};
+
+/* A value whose text is cut after so many bytes. */
+static whit_log_value shortened(const whit_log_value *value, uint32_t text_max)
+{
+    whit_log_value shorter = *value;
+    if (shorter.type == WHIT_LOG_TEXT && shorter.length > text_max) shorter.length = text_max;
+    return shorter;
+}
+
+static size_t name_length(const whit_log_attribute *attribute) { return strnlen(attribute->name, 255); }
+
+static uint64_t record_bytes(const struct record *r, uint32_t text_max)
+{
+    uint64_t size = HEAD;
+    for (unsigned at = 0; at < r->count; at++) {
+        whit_log_value value = shortened(&r->values[at], text_max);
+        size += whit_log_value_bytes(&value);
+    }
+    for (unsigned at = 0; at < r->attribute_count; at++) {
+        whit_log_value value = shortened(&r->attributes[at].value, text_max);
+        size += ((name_length(&r->attributes[at]) + 11) & ~(size_t)7) + whit_log_value_bytes(&value);
+    }
+    return size;
+}
+
+static unsigned char *store_attribute(unsigned char *to, const whit_log_attribute *attribute, uint32_t text_max)
+{
+    whit_log_value name = whit_log_of_bytes(attribute->name, name_length(attribute));
+    whit_log_value value = shortened(&attribute->value, text_max);
+    unsigned char head[4] = {value.type, (unsigned char)name.length, 0, 0}, *next = whit_log_value_store(to, &name);
+    memcpy(to, head, sizeof head);
+    return whit_log_value_store(next, &value);
+}
+
 /* Stores a record and publishes it; the caller has made room. */
-static void place(struct thread_state *s, uint8_t kind, uint8_t head, uint32_t site, uint32_t context,
-                  const whit_log_value *values, unsigned count, uint64_t size)
+static void place(struct thread_state *s, const struct record *r, uint64_t size, uint32_t text_max)
 {
     unsigned char *to = s->hot.data + (s->hot.write & s->hot.mask), *next = to + HEAD;
-    for (unsigned at = 0; at < count; at++) next = whit_log_value_store(next, &values[at]);
-    uint64_t words[3] = {size >> 3 | (uint64_t)kind << 16 | (uint64_t)head << 24 | s->hot.sequence << 32,
-                         whit_log_stamp(s->hot.has_tsc), site | (uint64_t)context << 32};
+    for (unsigned at = 0; at < r->count; at++) {
+        whit_log_value value = shortened(&r->values[at], text_max);
+        next = whit_log_value_store(next, &value);
+    }
+    for (unsigned at = 0; at < r->attribute_count; at++) next = store_attribute(next, &r->attributes[at], text_max);
+    uint64_t words[3] = {size >> 3 | (uint64_t)r->kind << 16 | (uint64_t)r->head << 24 | s->hot.sequence << 32,
+                         whit_log_stamp(s->hot.has_tsc), r->site | (uint64_t)r->context << 32};
     memcpy(to, words, sizeof words);
     s->hot.sequence++;
     s->hot.write += size;
@@ -467,7 +517,21 @@ static void set_limit(struct thread_state *s)
 {
     uint64_t from = s->read > s->oldest ? s->read : s->oldest;
     s->room = from + s->hot.mask + 1 - RESERVE;
-    s->hot.limit = P.settings.logs_per_second_max < 0 ? s->room : 0;
+    uint64_t most = P.is_slow ? 0 : s->packet_end;
+    s->hot.limit = s->room < most ? s->room : most;
+}
+
+/* Counts the records of a packet after one was written the slow way; whether it is full.  The hot path stores
+ * fewer than are left of it, since each has a head.  Ring 0 wakes with every record. */
+static int fill_packet(struct thread_state *s)
+{
+    uint64_t most = P.settings.packet_records;
+    if (most == 0 || !s->hot.data) return most > 0;
+    int is_full = s->hot.sequence - s->packet_first >= most;
+    if (is_full) s->packet_first = s->hot.sequence;
+    s->packet_end = s->hot.write + (most - (s->hot.sequence - s->packet_first) - 1) * HEAD;
+    set_limit(s);
+    return is_full;
 }
 
 /* Looks how far the reader is.  One that goes back, or ahead of the writer, is not believed. */
@@ -498,7 +562,8 @@ static void place_numbers(struct thread_state *s, uint8_t kind, uint8_t head, co
 {
     whit_log_value values[3];
     for (unsigned at = 0; at < count; at++) values[at] = whit_log_of_unsigned(numbers[at]);
-    place(s, kind, head, 0, 0, values, count, HEAD + 8u * count);
+    struct record r = {.kind = kind, .head = head, .values = values, .count = count};
+    place(s, &r, HEAD + 8u * count, UINT32_MAX);
 }
 
 /* Says in the stream what was dropped, as far as there is room beside `size` bytes. */
@@ -567,11 +632,17 @@ static void ring_doorbell(void)
     }
 }
 
-void whit_log_wake(void)
+static inline __attribute__((always_inline)) void wake_now(void)
 {
     /* The next records need not. */
     if (whit_log_has_sleeper()) __atomic_exchange_n(whit_log_sleeper, 0, __ATOMIC_SEQ_CST);
     ring_doorbell();
+}
+
+/* After a record: wakes the reader, if it sleeps or the level is one that wakes. */
+void whit_log_wake(uint8_t level)
+{
+    if ((level & LEVEL_MASK) >= P.settings.wake_level || whit_log_has_sleeper()) wake_now();
 }
 
 /* Waits for room; not again before the reader has read something. */
@@ -721,6 +792,8 @@ static void begin_state(struct thread_state *s, struct slot *slot)
     s->oldest = s->read = s->stalled = 0;
     s->is_shared = 0;
     s->slot = slot;
+    s->packet_first = 0;
+    s->packet_end = P.settings.packet_records ? 0 : UINT64_MAX;
     forget_dropped(s);
     set_limit(s);
 }
@@ -760,8 +833,9 @@ static void say_thread_begins(struct thread_state *s)
     store32(s->slot->base + R_TID, thread_id());
     memcpy(s->slot->base + R_THREAD, name, sizeof name);
     whit_log_value values[2] = {whit_log_of_unsigned(thread_id()), whit_log_of_bytes(name, strnlen(name, 16))};
-    uint64_t size = HEAD + 8 + whit_log_value_bytes(&values[1]);
-    if (fits(s, size)) place(s, K_BEGIN, 0, 0, 0, values, 2, size);
+    struct record r = {.kind = K_BEGIN, .values = values, .count = 2};
+    uint64_t size = record_bytes(&r, UINT32_MAX);
+    if (fits(s, size)) place(s, &r, size, UINT32_MAX);
     read_clocks(clocks);
     if (fits(s, HEAD + 24)) place_numbers(s, K_CALIBRATION, 0, clocks, 3);
 }
@@ -932,28 +1006,19 @@ static int make_room(struct thread_state *s, uint64_t size, uint8_t level)
 }
 
 /* Makes room for a record and stores it; texts are cut if it would be too long. */
-static void write_record(struct thread_state *s, uint8_t head, uint32_t site, uint32_t context,
-                         const whit_log_value *values, unsigned count)
+static void write_record(struct thread_state *s, const struct record *given)
 {
-    whit_log_value shorter[32];
-    uint64_t size = HEAD;
-    for (unsigned at = 0; at < count && at < 32; at++) size += whit_log_value_bytes(&values[at]);
+    struct record r = *given;
+    uint64_t size = record_bytes(&r, UINT32_MAX);
     if (size > WHIT_LOG_RECORD_MAX) size = WHIT_LOG_RECORD_MAX;
-    if (!s->is_shared && (s->hot.mask + 1) / 2 < size + RESERVE) grow(s, size, head & LEVEL_MASK);
+    if (!s->is_shared && (s->hot.mask + 1) / 2 < size + RESERVE) grow(s, size, r.head & LEVEL_MASK);
     uint64_t most = (s->hot.mask + 1) / 2 - RESERVE;
     uint32_t text_max = UINT32_MAX;
     if (most > WHIT_LOG_RECORD_MAX) most = WHIT_LOG_RECORD_MAX;
-    for (;; text_max = text_max == UINT32_MAX ? (uint32_t)most : text_max / 2) {
-        size = HEAD;
-        for (unsigned at = 0; at < count && at < 32; at++) {
-            shorter[at] = values[at];
-            if (shorter[at].length > text_max) shorter[at].length = text_max;
-            size += whit_log_value_bytes(&shorter[at]);
-        }
-        if (size <= most || text_max == 0) break;
-    }
-    if (text_max != UINT32_MAX) head |= FLAG_CUT;
-    if (make_room(s, size, head & LEVEL_MASK)) place(s, K_LOG, head, site, context, shorter, count, size);
+    while ((size = record_bytes(&r, text_max)) > most && text_max != 0)
+        text_max = text_max == UINT32_MAX ? (uint32_t)most : text_max / 2;
+    if (text_max != UINT32_MAX) r.head |= FLAG_CUT;
+    if (make_room(s, size, r.head & LEVEL_MASK)) place(s, &r, size, text_max);
 }
 
 /* ---- The limit of records in a second ---- */
@@ -1018,15 +1083,16 @@ static void count_dropped(uint8_t level)
 }
 
 /* Into ring 0: from a signal handler that interrupted a call, or after the end of the thread. */
-static void write_signal_ring(uint8_t head, uint32_t site, uint32_t context, const whit_log_value *values, unsigned count)
+static void write_signal_ring(struct record *r)
 {
     if (!__atomic_load_n(&P.fork_state->registered, __ATOMIC_ACQUIRE) && lock_process()) unlock_process();
     if (!take_lock(&P.fork_state->signal_ring)) {
-        count_dropped(head);
+        count_dropped(r->head);
         return;
     }
-    if (P.signal_ring) write_record(P.signal_ring, head | FLAG_ASIDE, site, context, values, count);
-    else count_dropped(head);
+    r->head |= FLAG_ASIDE;
+    if (P.signal_ring) write_record(P.signal_ring, r);
+    else count_dropped(r->head);
     give_lock(&P.fork_state->signal_ring);
 }
 
@@ -1066,71 +1132,184 @@ static void attach(void)
     phase = s ? 2 : 0;
 }
 
-void whit_log_slow(whit_log_site *site, const whit_log_logger *logger, uint8_t head,
-                   const whit_log_value *values, unsigned count)
+/* The context of a logger together with that of the thread. */
+static uint32_t combined_context(struct thread_state *s, uint32_t context)
 {
-    int error = errno;
-    if (!__atomic_load_n(&is_started, __ATOMIC_ACQUIRE)) return;
-    int admission = admit(head);
-    if (admission == SUPPRESSED) {
-        errno = error;
-        return;
+    if (s->hot.scope == 0) return context;
+    if (s->of_logger != context || s->of_thread != s->hot.scope) {
+        uint32_t combined = context;
+        if (lock_process()) {
+            combined = add_combination(context, s->hot.scope);
+            unlock_process();
+        }
+        s->of_logger = context;
+        s->of_thread = s->hot.scope;
+        s->combined = combined;
     }
-    head = whit_log_head(logger, head);
-    uint32_t number = __atomic_load_n(&site->number, __ATOMIC_RELAXED);
-    if (number == 0 && lock_process()) {
-        number = add_site(site);
+    return s->combined;
+}
+
+/* Gives a thread that a fork has made its ring: 0, there is none. */
+static int renew(struct thread_state *s)
+{
+    int has_ring = 0;
+    if (lock_process()) {
+        has_ring = new_state(s, first_bytes(), 0) != NULL;
         unlock_process();
-        __atomic_store_n(&site->number, number, __ATOMIC_RELAXED);
     }
-    if (number == 0) {
-        count_dropped(head);
-        errno = error;
+    if (has_ring) {
+        s->hot.busy = 1;
+        say_thread_begins(s);
+    }
+    return has_ring;
+}
+
+/* Writes a record of a call site; its head has the level, and is completed here. */
+static void write_slowly(struct record *r, whit_log_site *site, const whit_log_logger *logger)
+{
+    int admission = r->kind == K_LOG ? admit(r->head) : ADMITTED;
+    if (admission == SUPPRESSED) return;
+    r->head = whit_log_head(logger, r->head);
+    if (r->attribute_count) r->head |= FLAG_ATTRIBUTES;
+    r->context = logger->context;
+    r->site = __atomic_load_n(&site->number, __ATOMIC_RELAXED);
+    if (r->site == 0 && lock_process()) {
+        r->site = add_site(site);
+        unlock_process();
+        __atomic_store_n(&site->number, r->site, __ATOMIC_RELAXED);
+    }
+    if (r->site == 0) {
+        count_dropped(r->head);
         return;
     }
     if (phase == 0) attach();
     struct thread_state *s = (struct thread_state *)whit_log_current;
-    int is_own = s->hot.busy == 0;
+    int is_own = s->hot.busy == 0, is_full = P.settings.packet_records > 0;
     if (is_own) {
         s->hot.busy = 1;
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        if (!s->hot.data) { /* a child of fork */
-            int has_ring = 0;
-            if (lock_process()) {
-                has_ring = new_state(s, first_bytes(), 0) != NULL;
-                unlock_process();
-            }
-            if (has_ring) {
-                s->hot.busy = 1;
-                say_thread_begins(s);
-            }
-            is_own = has_ring;
-        }
+        is_own = s->hot.data || renew(s);
     }
     if (is_own) {
-        uint32_t context = logger->context;
-        if (s->hot.scope != 0) {
-            if (s->of_logger != context || s->of_thread != s->hot.scope) {
-                uint32_t combined = context;
-                if (lock_process()) {
-                    combined = add_combination(context, s->hot.scope);
-                    unlock_process();
-                }
-                s->of_logger = context;
-                s->of_thread = s->hot.scope;
-                s->combined = combined;
-            }
-            context = s->combined;
-        }
+        r->context = combined_context(s, r->context);
         if (admission == ADMITTED_AFTER_REPORT) report_suppressed(s);
-        write_record(s, head, number, context, values, count);
+        write_record(s, r);
+        is_full = fill_packet(s);
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         s->hot.busy = 0;
     } else {
-        write_signal_ring(head, number, logger->context, values, count);
+        write_signal_ring(r);
     }
-    if ((head & LEVEL_MASK) >= WHIT_LOG_LEVEL_ERROR || whit_log_has_sleeper()) whit_log_wake();
+    if (is_full) wake_now();
+    else whit_log_wake(r->kind == K_LOG ? r->head : 0);
+}
+
+void whit_log_slow_with(whit_log_site *site, const whit_log_logger *logger, uint8_t head,
+                        const whit_log_value *values, unsigned count,
+                        const whit_log_attribute *attributes, unsigned attribute_count)
+{
+    int error = errno;
+    struct record r = {.kind = K_LOG, .head = head, .values = values, .count = count,
+                       .attributes = attributes, .attribute_count = attribute_count};
+    if (__atomic_load_n(&is_started, __ATOMIC_ACQUIRE)) write_slowly(&r, site, logger);
     errno = error;
+}
+
+void whit_log_slow(whit_log_site *site, const whit_log_logger *logger, uint8_t head,
+                   const whit_log_value *values, unsigned count)
+{
+    whit_log_slow_with(site, logger, head, values, count, NULL, 0);
+}
+
+/* ---- Fewer records than calls, and spans of time ---- */
+
+/* Whether this call has the state of a limit or guard to itself; if not, it is let through: another thread has
+ * it, or what a signal handler interrupted. */
+static int try_lock(uint32_t *busy) { return !__atomic_exchange_n(busy, 1, __ATOMIC_ACQUIRE); }
+
+int whit_log_limit_admits(whit_log_limit *limit, uint64_t count_max, uint64_t interval_ms, whit_log_site *site,
+                          const whit_log_logger *logger, uint8_t level)
+{
+    if (!__atomic_load_n(&is_started, __ATOMIC_ACQUIRE) || !try_lock(&limit->busy)) return 1;
+    int error = errno;
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
+    if (now - limit->begin_ns >= interval_ms * 1000000u) {
+        limit->begin_ns = now;
+        limit->count = 0;
+        if (limit->suppressed > 0) {
+            uint64_t clocks[3];
+            read_clocks(clocks);
+            const whit_log_value values[3] = {whit_log_of_unsigned(limit->suppressed),
+                                              whit_log_of_unsigned(stamp_of(clocks, limit->first_ns)),
+                                              whit_log_of_unsigned(stamp_of(clocks, limit->last_ns))};
+            struct record r = {.kind = K_SUPPRESSED, .head = level, .values = values, .count = 3};
+            write_slowly(&r, site, logger);
+            limit->suppressed = 0;
+        }
+    }
+    int is_admitted = limit->count < count_max;
+    if (is_admitted) {
+        limit->count++;
+    } else {
+        if (limit->suppressed++ == 0) limit->first_ns = now;
+        limit->last_ns = now;
+    }
+    __atomic_store_n(&limit->busy, 0, __ATOMIC_RELEASE);
+    errno = error;
+    return is_admitted;
+}
+
+int64_t whit_log_guard_check(whit_log_repeat_guard *guard)
+{
+    if (!try_lock(&guard->busy)) return 0;
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
+    guard->calls++;
+    int has_count = guard->calls >= guard->every;
+    int has_time = now - guard->last_ns >= guard->interval_ms * 1000000u;
+    const int is_due[4] = {has_count, has_time, has_count && has_time, has_count || has_time};
+    int64_t suppressed = -1;
+    if (guard->last_ns == 0 || is_due[guard->rule & 3]) {
+        suppressed = (int64_t)guard->calls - 1;
+        guard->calls = 0;
+        guard->last_ns = now;
+    }
+    __atomic_store_n(&guard->busy, 0, __ATOMIC_RELEASE);
+    return suppressed;
+}
+
+void whit_log_guard_reset(whit_log_repeat_guard *guard)
+{
+    if (!try_lock(&guard->busy)) return;
+    guard->calls = guard->last_ns = 0;
+    __atomic_store_n(&guard->busy, 0, __ATOMIC_RELEASE);
+}
+
+whit_log_span whit_log_trace_begin(const whit_log_logger *logger, whit_log_site *entry, whit_log_site *end,
+                                   const char *routine)
+{
+    whit_log_span span = {*logger, NULL, 0};
+    if (!whit_log_is_enabled(logger, WHIT_LOG_LEVEL_TRACE)) return span;
+    __atomic_store_n(&entry->routine, routine, __ATOMIC_RELAXED);
+    __atomic_store_n(&end->routine, routine, __ATOMIC_RELAXED);
+    whit_log_slow(entry, logger, WHIT_LOG_LEVEL_TRACE, NULL, 0);
+    span.end = end;
+    span.begin_ns = clock_ns(CLOCK_BOOTTIME);
+    return span;
+}
+
+whit_log_span whit_log_watch_begin(const whit_log_logger *logger, whit_log_site *end, const char *routine)
+{
+    whit_log_span span = {*logger, end, clock_ns(CLOCK_BOOTTIME)};
+    __atomic_store_n(&end->routine, routine, __ATOMIC_RELAXED);
+    return span;
+}
+
+void whit_log_span_end(whit_log_span *span)
+{
+    /* The end of a function is said if its beginning was. */
+    if (!span->end || (span->end->role == 3 && !whit_log_is_enabled(&span->logger, span->end->level))) return;
+    const whit_log_value took = whit_log_of_unsigned(clock_ns(CLOCK_BOOTTIME) - span->begin_ns);
+    whit_log_slow(span->end, &span->logger, span->end->level, &took, 1);
 }
 
 /* ---- What programs call ---- */
@@ -1145,7 +1324,124 @@ void whit_log_defaults(whit_log_settings *settings)
     settings->block_timeout_ns = 10000000000u;
     settings->tsc = settings->logs_per_second_max = -1;
     settings->level_central = settings->level_local = WHIT_LOG_LEVEL_DELOUSE;
+    settings->wake_level = WHIT_LOG_LEVEL_ERROR;
 }
+
+/* ---- ACS's names ---- */
+
+/* A level of ACS by name or number, as a threshold. */
+static int parse_level(const char *text, uint8_t *level)
+{
+    static const char *const names[] = {"TRACE", "DELOUSE", "DEBUG", "INFO", "NOTICE", "WARNING", "",
+                                        "ERROR", "CRITICAL", "ALERT", "EMERGENCY"};
+    if (!strcasecmp(text, "OFF") || !strcmp(text, "99")) {
+        *level = WHIT_LOG_LEVEL_OFF;
+        return 1;
+    }
+    int is_number = *text && strspn(text, "0123456789") == strlen(text);
+    if (!strcmp(text, "0") || !strcmp(text, "7")) {
+        *level = (uint8_t)(*text - '0');
+        return 1;
+    }
+    unsigned long number = is_number ? strtoul(text, NULL, 10) : 0;
+    for (unsigned at = 0; at < sizeof names / sizeof *names; at++) {
+        if (!*names[at] || (is_number ? number != at + 1 : strcasecmp(text, names[at]) != 0)) continue;
+        *level = (uint8_t)(at + 1);
+        return 1;
+    }
+    return 0;
+}
+
+/* A whole number up to `most`. */
+static int parse_number(const char *text, uint64_t most, uint64_t *number)
+{
+    if (!*text || strspn(text, "0123456789") != strlen(text)) return 0;
+    errno = 0;
+    *number = strtoull(text, NULL, 10);
+    return errno == 0 && *number <= most;
+}
+
+static const char *set_named(whit_log_settings *settings, const char *name, const char *colon, const char *value)
+{
+    size_t length = (size_t)(colon - name), at = 0;
+    int is_local = !strcmp(colon, ":minLogLevelLocal");
+    uint8_t level;
+    if (!is_local && strcmp(colon, ":minLogLevel") != 0) return "a logger has minLogLevel and minLogLevelLocal";
+    if (length > LOGGER_NAME_MAX) return "a logger's name has 144 bytes at most";
+    if (!parse_level(value, &level)) return "not a level of ACS";
+    while (at < settings->named_count &&
+           (strlen(settings->named[at].name) != length || memcmp(settings->named[at].name, name, length) != 0))
+        at++;
+    if (at >= WHIT_LOG_NAMED_MAX) return "there is room for 32 named loggers: set the levels of others after the start";
+    whit_log_named *named = &settings->named[at];
+    if (at == settings->named_count) {
+        memset(named, 0, sizeof *named);
+        memcpy(named->name, name, length);
+        named->central = named->local = WHIT_LOG_LEVEL_UNSET;
+        settings->named_count++;
+    }
+    *(is_local ? &named->local : &named->central) = level;
+    return NULL;
+}
+
+static const char *const acs_variables[] = {"ACS_LOG_STDOUT", "ACS_LOG_CENTRAL", "ACS_LOG_FILE",
+                                            "ACS_LOG_SYSLOG", "ACS_LOG_BIN", "LOG_SERVICE_USE_EXTENSIONS"};
+
+/* What would do nothing here, and what does it instead: crates/logger/src/config.rs says the same. */
+static const char *const refused[][2] = {
+    {"flushPeriodSeconds", "records are handed on within a second, and no program can delay that: leave it out"},
+    {"maxLogQueueSize",
+     "rings are measured in bytes: set those, and --quota of whit log proxy for what its disk keeps"},
+    {"centralizedLogger",
+     "the proxy of the host knows the central store: give its address to whit log proxy --central"},
+    {"ACS_LOG_FILE",
+     "nothing needs it while the central store is away: for a file, give -o acs:FILE to whit log proxy"},
+    {"ACS_LOG_SYSLOG", "programs send nothing: give -o syslog:HOST:PORT to whit log proxy"},
+    {"ACS_LOG_BIN", "records are always binary: leave it out"},
+    {"LOG_SERVICE_USE_EXTENSIONS", "no CORBA carries records: leave it out"},
+};
+
+const char *whit_log_set_acs(whit_log_settings *settings, const char *name, const char *value)
+{
+    const char *colon = strrchr(name, ':');
+    uint64_t number;
+    if (colon) return set_named(settings, name, colon, value);
+    uint8_t *level = NULL;
+    if (!strcmp(name, "minLogLevel") || !strcmp(name, "ACS_LOG_CENTRAL")) level = &settings->level_central;
+    if (!strcmp(name, "minLogLevelLocal") || !strcmp(name, "ACS_LOG_STDOUT")) level = &settings->level_local;
+    if (!strcmp(name, "immediateDispatchLevel")) level = &settings->wake_level;
+    if (level) return parse_level(value, level) ? NULL : "not a level of ACS";
+    if (!strcmp(name, "dispatchPacketSize")) {
+        if (!parse_number(value, UINT32_MAX, &number)) return "not a number";
+        /* Without ACS's cache each record is a packet. */
+        settings->packet_records = number ? (uint32_t)number : 1;
+        return NULL;
+    }
+    if (!strcmp(name, "maxLogsPerSecond")) {
+        int is_negative = *value == '-';
+        if (!parse_number(value + is_negative, INT32_MAX + (uint64_t)is_negative, &number)) return "not a number";
+        settings->logs_per_second_max = is_negative && number > 0 ? -1 : (int)number;
+        return NULL;
+    }
+    for (size_t at = 0; at < sizeof refused / sizeof *refused; at++)
+        if (!strcmp(name, refused[at][0])) return refused[at][1];
+    return "unknown name";
+}
+
+int whit_log_set_acs_environment(whit_log_settings *settings)
+{
+    int count = 0;
+    for (size_t at = 0; at < sizeof acs_variables / sizeof *acs_variables; at++) {
+        const char *value = getenv(acs_variables[at]);
+        const char *why = value ? whit_log_set_acs(settings, acs_variables[at], value) : NULL;
+        if (!why) continue;
+        count++;
+        dprintf(2, "%s: %s=%s: %s\n", program_invocation_short_name, acs_variables[at], value, why);
+    }
+    return count;
+}
+
+/* ---- The start ---- */
 
 static uint64_t power_of_two(uint64_t bytes)
 {
@@ -1296,6 +1592,7 @@ int whit_log_start(const whit_log_settings *given)
     s.ring_bytes = power_of_two(s.ring_bytes);
     s.directory = s.host_name = s.process_name = NULL;
     P.settings = s;
+    P.is_slow = s.logs_per_second_max >= 0 || s.wake_level < WHIT_LOG_LEVEL_ERROR;
     P.has_tsc = s.tsc < 0 ? is_tsc_usable() : s.tsc;
 #if !defined(__x86_64__)
     P.has_tsc = 0;
@@ -1320,6 +1617,13 @@ int whit_log_start(const whit_log_settings *given)
     __atomic_store_n(&is_started, 1, __ATOMIC_RELEASE);
     if (P.is_private)
         say(P.directory, why ? why : strerror(directory_error), "log records stay in this process: ");
+    for (uint32_t at = 0; at < s.named_count && at < WHIT_LOG_NAMED_MAX; at++) {
+        const whit_log_named *named = &s.named[at];
+        whit_log_logger logger;
+        if (whit_log_logger_make(&logger, named->name, NULL, 0) != 0) return -1;
+        whit_log_set_levels(&logger, named->central == WHIT_LOG_LEVEL_UNSET ? s.level_central : named->central,
+                            named->local == WHIT_LOG_LEVEL_UNSET ? s.level_local : named->local);
+    }
     return P.is_private;
 }
 
@@ -1423,6 +1727,20 @@ uint32_t whit_log_set_scope(uint32_t context)
     if (whit_log_current == &empty_state) return 0;
     uint32_t before = whit_log_current->scope;
     whit_log_current->scope = context;
+    return before;
+}
+
+uint32_t whit_log_enter_scope(const whit_log_pair *pairs, size_t count)
+{
+    uint32_t context = whit_log_context(pairs, count), before = whit_log_set_scope(context);
+    if (before == 0) return 0;
+    /* Without room for it the scope stays as it was. */
+    if (context == 0) whit_log_set_scope(before);
+    else if (lock_process()) {
+        uint32_t both = add_combination(before, context);
+        unlock_process();
+        whit_log_set_scope(both);
+    }
     return before;
 }
 

@@ -360,6 +360,124 @@ static void talk(void)
     whit_log_unwatch_status();
 }
 
+/* ---- As crates/logger/tests/features.rs does in Rust, and program.cpp in C++. ---- */
+
+static void spans(void)
+{
+    WHIT_LOG_TRACE_SCOPE(&logger);
+    WHIT_LOG_STOP_WATCH(&logger, "reading");
+    WHIT_LOG_INFO(&logger, "within");
+}
+
+static void guarded(whit_log_repeat_guard *guard, const char *name, int calls)
+{
+    for (int call = 0; call < calls; call++) {
+        long long suppressed = whit_log_guard_check(guard);
+        if (suppressed >= 0) WHIT_LOG_INFO(&logger, "%s %d after %lld", name, call, suppressed);
+    }
+}
+
+static void features(void)
+{
+    static whit_log_repeat_guard by_count = WHIT_LOG_GUARD_COUNT(3), by_time = WHIT_LOG_GUARD_INTERVAL(3600000),
+                                 by_both = WHIT_LOG_GUARD_BOTH(2, 3600000),
+                                 by_either = WHIT_LOG_GUARD_EITHER(3, 3600000);
+    const whit_log_pair array[] = {{"Array", "A1"}}, audience[] = {{"Audience", "Operator"}, {"Antenna", "DV02"}};
+    const whit_log_pair antenna[] = {{"Antenna", "DV01"}};
+    whit_log_logger log;
+    char name[301], text[300001];
+    memset(name, 'n', 300);
+    memset(text, 't', 300000);
+    name[300] = text[300000] = 0;
+    begin(WHIT_LOG_GROW, 1 << 18);
+    if (whit_log_logger_make(&log, "of/antenna", antenna, 1) != 0) exit(1);
+    WHIT_LOG_WITH(&logger, WHIT_LOG_LEVEL_ERROR,
+                  (WHIT_LOG_DATA("FullPath", "/tmp/x"), WHIT_LOG_DATA("StackLevel", 2), WHIT_LOG_DATA("Ratio", 2.5),
+                   WHIT_LOG_DATA("Is", (_Bool)1), WHIT_LOG_DATA("", 7u)),
+                  "cannot open %s: %d", "x", 5);
+    WHIT_LOG_WITH(&log, WHIT_LOG_LEVEL_NOTICE, (WHIT_LOG_DATA(name, text)), "long");
+    WHIT_LOG_WITH(&logger, WHIT_LOG_LEVEL_TRACE, (WHIT_LOG_DATA("Never", evaluate())), "never");
+    uint32_t none = whit_log_enter_scope(array, 1);
+    WHIT_LOG_INFO(&log, "outer");
+    uint32_t outer = whit_log_enter_scope(audience, 2);
+    WHIT_LOG_WITH(&log, WHIT_LOG_LEVEL_WARNING, (WHIT_LOG_DATA("Uri", "http://x")), "inner %d", 1);
+    whit_log_set_scope(outer);
+    WHIT_LOG_INFO(&log, "outer again");
+    whit_log_set_scope(none);
+    WHIT_LOG_INFO(&log, "out of scope");
+    spans();
+    whit_log_set_levels(&logger, WHIT_LOG_LEVEL_TRACE, WHIT_LOG_LEVEL_TRACE);
+    spans();
+    whit_log_set_levels(&logger, WHIT_LOG_LEVEL_INFO, WHIT_LOG_LEVEL_TRACE);
+    spans();
+    whit_log_set_levels(&logger, WHIT_LOG_LEVEL_INFO, WHIT_LOG_LEVEL_OFF);
+    spans();
+    for (int number = 0; number < 10; number++)
+        WHIT_LOG_LIMITED(&logger, WHIT_LOG_LEVEL_INFO, 3, 3600000, "limited %d", number);
+    guarded(&by_count, "count", 7);
+    guarded(&by_time, "time", 5);
+    guarded(&by_both, "both", 5);
+    guarded(&by_either, "either", 7);
+    whit_log_guard_reset(&by_either);
+    guarded(&by_either, "reset", 2);
+    if (evaluated != 0) exit(2);
+}
+
+/* A limit, whose interval passes once more before the last call. */
+static void limited(void)
+{
+    begin(WHIT_LOG_GROW, 1 << 20);
+    for (int call = 0; call <= 1000; call++) {
+        if (call == 1000) usleep(60000);
+        WHIT_LOG_LIMITED(&logger, WHIT_LOG_LEVEL_WARNING, 2, 50, "limited %d", call);
+    }
+}
+
+static void print_settings(const whit_log_settings *settings, const char *said)
+{
+    printf("%s %u %u %u %u %d", said, settings->level_central, settings->level_local, settings->wake_level,
+           settings->packet_records, settings->logs_per_second_max);
+    for (uint32_t at = 0; at < settings->named_count; at++)
+        printf(" %s %u %u", settings->named[at].name, settings->named[at].central, settings->named[at].local);
+    printf("\n");
+}
+
+/* Applies each line NAME=VALUE of its input to the defaults, and prints what becomes of them. */
+static void acs_names(void)
+{
+    char line[1000];
+    whit_log_settings settings;
+    while (fgets(line, sizeof line, stdin)) {
+        line[strcspn(line, "\n")] = 0;
+        char *value = strchr(line, '=');
+        if (!value) exit(1);
+        *value++ = 0;
+        whit_log_defaults(&settings);
+        const char *why = whit_log_set_acs(&settings, line, value);
+        print_settings(&settings, why ? why : "taken");
+    }
+    whit_log_defaults(&settings);
+    int refused = whit_log_set_acs_environment(&settings);
+    print_settings(&settings, refused == 1 ? "one refused" : "");
+}
+
+/* Logs with settings of ACS's names, NAME=VALUE in the environment. */
+static void log_by_acs(void)
+{
+    whit_log_settings settings;
+    const char *set = getenv("WHIT_LOG_ACS");
+    char name[100], *value;
+    whit_log_defaults(&settings);
+    settings.directory = directory;
+    snprintf(name, sizeof name, "%s", set ? set : "");
+    value = strchr(name, '=');
+    if (value) *value++ = 0;
+    if (value && whit_log_set_acs(&settings, name, value)) exit(1);
+    if (whit_log_start(&settings) < 0 || whit_log_logger_make(&logger, "named", NULL, 0) != 0) exit(2);
+    for (int number = 0; number < 10; number++) WHIT_LOG_INFO(&logger, "%d", number);
+    for (int number = 0; number < 2; number++) WHIT_LOG_ERROR(&logger, "%d", number);
+}
+
 static double now_ns(void)
 {
     struct timespec time;
@@ -420,6 +538,10 @@ int main(int count, char **words)
     else if (!strcmp(role, "default")) log_by_default();
     else if (!strcmp(role, "burst")) burst();
     else if (!strcmp(role, "talk")) talk();
+    else if (!strcmp(role, "features")) features();
+    else if (!strcmp(role, "limited")) limited();
+    else if (!strcmp(role, "acs-names")) acs_names();
+    else if (!strcmp(role, "acs")) log_by_acs();
     else if (!strcmp(role, "bench")) bench();
     else return 64;
     return 0;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "drain.h"
@@ -39,6 +40,56 @@ static void everything()
     WHIT_EMERGENCY(log, "never {}", 1);
 }
 
+// As crates/logger/tests/features.rs does in Rust, and program.c in C.
+static void spans(const whit::Logger &log)
+{
+    WHIT_TRACE_SCOPE(log);
+    WHIT_STOP_WATCH(log, "reading");
+    WHIT_INFO(log, "within");
+}
+
+static void guarded(const whit::Logger &log, whit::RepeatGuard &guard, const char *name, int calls)
+{
+    for (int call = 0; call < calls; call++)
+        if (auto suppressed = guard.check(); suppressed >= 0) WHIT_INFO(log, "{} {} after {}", name, call, suppressed);
+}
+
+static void features()
+{
+    whit::Logger logger("CONTROL/PM01"), log("of/antenna", {{"Antenna", "DV01"}});
+    const std::string name(300, 'n'), text(300000, 't');
+    WHIT_WITH(logger, WHIT_LOG_LEVEL_ERROR,
+              ({"FullPath", "/tmp/x"}, {"StackLevel", 2}, {"Ratio", 2.5}, {"Is", true}, {"", 7u}),
+              "cannot open {}: {}", "x", 5);
+    WHIT_WITH(log, WHIT_LOG_LEVEL_NOTICE, ({name.c_str(), text}), "long");
+    WHIT_WITH(logger, WHIT_LOG_LEVEL_TRACE, ({"Never", std::string(1, 'n')}), "never");
+    {
+        whit::ContextScope outer({{"Array", "A1"}});
+        WHIT_INFO(log, "outer");
+        {
+            whit::ContextScope inner({{"Audience", "Operator"}, {"Antenna", "DV02"}});
+            WHIT_WITH(log, WHIT_LOG_LEVEL_WARNING, ({"Uri", "http://x"}), "inner {}", 1);
+        }
+        WHIT_INFO(log, "outer again");
+    }
+    WHIT_INFO(log, "out of scope");
+    const int off = WHIT_LOG_LEVEL_OFF;
+    for (auto [central, local] : {std::pair(2, 2), {1, 1}, {4, 1}, {4, off}}) {
+        logger.set_levels(static_cast<uint8_t>(central), static_cast<uint8_t>(local));
+        spans(logger);
+    }
+    for (int number = 0; number < 10; number++)
+        WHIT_LIMITED(logger, WHIT_LOG_LEVEL_INFO, 3, 3600000, "limited {}", number);
+    static auto by_count = whit::RepeatGuard::count(3), by_time = whit::RepeatGuard::interval(3600000),
+                by_both = whit::RepeatGuard::both(2, 3600000), by_either = whit::RepeatGuard::either(3, 3600000);
+    guarded(logger, by_count, "count", 7);
+    guarded(logger, by_time, "time", 5);
+    guarded(logger, by_both, "both", 5);
+    guarded(logger, by_either, "either", 7);
+    by_either.reset();
+    guarded(logger, by_either, "reset", 2);
+}
+
 template <class Call> void burst(const char *name, Call call)
 {
     std::vector<double> means;
@@ -70,9 +121,12 @@ int main(int count, char **words)
     whit_log_defaults(&settings);
     settings.directory = directory = words[2];
     settings.host_name = "host";
-    std::memset(settings.policies, WHIT_LOG_OVERWRITE, sizeof settings.policies);
+    const bool has_features = !std::strcmp(words[1], "features");
+    if (has_features) settings.ring_bytes = 1 << 18;
+    std::memset(settings.policies, has_features ? WHIT_LOG_GROW : WHIT_LOG_OVERWRITE, sizeof settings.policies);
     if (!whit::log_start(&settings)) return 1;
     if (!std::strcmp(words[1], "everything")) everything();
+    else if (has_features) features();
     else if (!std::strcmp(words[1], "bench")) bench();
     else return 64;
     return 0;

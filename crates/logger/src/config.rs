@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use logring::abi::logger::NAME_BYTES_MAX;
 use logring::folder::{FolderRule, RefusedFolder};
 use logring::writer::{FullPolicy, RingSettings};
 use logring::{LEVEL_OFF, LogLevel};
@@ -11,10 +12,10 @@ use logring::{LEVEL_OFF, LogLevel};
 pub struct LoggerLevels {
     /// The name of the logger.
     pub name: String,
-    /// Level for the central store, a number of ACS.
-    pub central: u8,
-    /// Level for local outputs.
-    pub local: u8,
+    /// Level for the central store, a number of ACS; `None`: that of every new logger.
+    pub central: Option<u8>,
+    /// Level for local outputs; `None`: that of every new logger.
+    pub local: Option<u8>,
 }
 
 /// How a program logs.
@@ -26,21 +27,6 @@ pub struct LogConfig {
     pub refused_folders: Vec<RefusedFolder>,
     /// Levels of loggers that are named at the start.
     pub loggers: Vec<LoggerLevels>,
-    /// Records that a consumer hands on at once (ACS: `dispatchPacketSize`).
-    pub packet_records: u32,
-    /// From this level on a record is handed on without delay (ACS: `immediateDispatchLevel`).
-    pub immediate_level: u8,
-    /// Longest delay until records are handed on, in ms; 0: no limit.
-    pub flush_period_ms: u64,
-    /// Records that a consumer keeps while the central store is away (ACS: `maxLogQueueSize`); the
-    /// spool on disk keeps more.
-    pub queue_records: u32,
-    /// Name of the central store (ACS: `centralizedLogger`).
-    pub central_name: String,
-    /// File for local output, if wanted (ACS: `ACS_LOG_FILE`).
-    pub file: Option<PathBuf>,
-    /// Syslog server, `[facility@]host[:port]`, if wanted (ACS: `ACS_LOG_SYSLOG`).
-    pub syslog: Option<String>,
 }
 
 /// A name or value that is not known.
@@ -55,6 +41,39 @@ pub struct ConfigError {
     pub why: &'static str,
 }
 
+/// ACS's environment variables.
+const ACS_VARIABLES: [&str; 6] = [
+    "ACS_LOG_STDOUT",
+    "ACS_LOG_CENTRAL",
+    "ACS_LOG_FILE",
+    "ACS_LOG_SYSLOG",
+    "ACS_LOG_BIN",
+    "LOG_SERVICE_USE_EXTENSIONS",
+];
+
+/// What would do nothing here, and what does it instead: `clients/c/src/whit_log.c` says the same.
+const REFUSED: [(&str, &str); 7] = [
+    (
+        "flushPeriodSeconds",
+        "records are handed on within a second, and no program can delay that: leave it out",
+    ),
+    (
+        "maxLogQueueSize",
+        "rings are measured in bytes: set those, and --quota of whit log proxy for what its disk keeps",
+    ),
+    (
+        "centralizedLogger",
+        "the proxy of the host knows the central store: give its address to whit log proxy --central",
+    ),
+    (
+        "ACS_LOG_FILE",
+        "nothing needs it while the central store is away: for a file, give -o acs:FILE to whit log proxy",
+    ),
+    ("ACS_LOG_SYSLOG", "programs send nothing: give -o syslog:HOST:PORT to whit log proxy"),
+    ("ACS_LOG_BIN", "records are always binary: leave it out"),
+    ("LOG_SERVICE_USE_EXTENSIONS", "no CORBA carries records: leave it out"),
+];
+
 impl LogConfig {
     /// Defaults, with ACS's numbers.
     #[must_use]
@@ -63,13 +82,6 @@ impl LogConfig {
             rings: RingSettings::new(directory.into(), host_name, process_name),
             refused_folders: Vec::new(),
             loggers: Vec::new(),
-            packet_records: 100,
-            immediate_level: LogLevel::Alert.number(),
-            flush_period_ms: 10_000,
-            queue_records: 1000,
-            central_name: "Log".to_owned(),
-            file: None,
-            syslog: None,
         }
     }
 
@@ -82,66 +94,73 @@ impl LogConfig {
         LogConfig { refused_folders, ..LogConfig::new(folder, host_name, process_name) }
     }
 
-    /// Takes an attribute of ACS's `LoggingConfig`, or an environment variable of ACS, by its name:
+    /// Takes an attribute of ACS's `LoggingConfig`, or an environment variable of ACS, by its name.
+    /// The page `docs/log.md` has all of them: what each becomes here, and which are refused.
     ///
-    /// | name | what |
-    /// |---|---|
-    /// | `minLogLevel`, `ACS_LOG_CENTRAL` | level for the central store |
-    /// | `minLogLevelLocal`, `ACS_LOG_STDOUT` | level for local outputs |
-    /// | `dispatchPacketSize` | records that are handed on at once |
-    /// | `immediateDispatchLevel` | from this level on without delay |
-    /// | `flushPeriodSeconds` | longest delay |
-    /// | `maxLogQueueSize` | records kept while the central store is away |
-    /// | `maxLogsPerSecond` | records of the process in a second; negative: no limit.  What is suppressed is counted and said in the stream |
-    /// | `centralizedLogger` | name of the central store |
-    /// | `ACS_LOG_FILE` | file for local output |
-    /// | `ACS_LOG_SYSLOG` | syslog server |
-    /// | `ACS_LOG_BIN`, `LOG_SERVICE_USE_EXTENSIONS` | taken and without effect: records are always binary |
-    /// | `NAME:minLogLevel`, `NAME:minLogLevelLocal` | levels of the logger NAME |
-    ///
-    /// Levels are names or numbers of ACS, or `OFF` (99).  The caller applies them in ACS's order:
-    /// defaults, the configuration database, the environment.
+    /// Levels are names or numbers of ACS, or `OFF` (99); `NAME:minLogLevel` and
+    /// `NAME:minLogLevelLocal` are the levels of the logger NAME.  The caller applies them in ACS's
+    /// order: the configuration database, then the environment ([`LogConfig::set_acs_environment`]).
     ///
     /// # Errors
-    /// For an unknown name, and a value that makes no sense.
+    /// For an unknown name, a value that makes no sense, and a setting that would do nothing here: the
+    /// error says what does it instead.
     pub fn set_acs(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
         let error = |why| ConfigError { name: name.to_owned(), value: value.to_owned(), why };
         let level = || parse_level(value).ok_or_else(|| error("not a level of ACS"));
-        let number = || value.parse::<u32>().map_err(|_| error("not a number"));
+        let number = || match value.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => value.parse::<u32>().map_err(|_| error("not a number")),
+            false => Err(error("not a number")),
+        };
         if let Some((logger, attribute)) = name.rsplit_once(':') {
-            let level = level()?;
+            if !matches!(attribute, "minLogLevel" | "minLogLevelLocal") {
+                return Err(error("a logger has minLogLevel and minLogLevelLocal"));
+            }
+            if logger.len() > NAME_BYTES_MAX {
+                return Err(error("a logger's name has 144 bytes at most"));
+            }
+            let level = Some(level()?);
             let at = self.loggers.iter().position(|one| one.name == logger);
             let at = at.unwrap_or_else(|| {
-                let (central, local) = (self.rings.level_central, self.rings.level_local);
-                self.loggers.push(LoggerLevels { name: logger.to_owned(), central, local });
+                let name = logger.to_owned();
+                self.loggers.push(LoggerLevels { name, central: None, local: None });
                 self.loggers.len() - 1
             });
             match attribute {
                 "minLogLevel" => self.loggers[at].central = level,
-                "minLogLevelLocal" => self.loggers[at].local = level,
-                _ => return Err(error("a logger has minLogLevel and minLogLevelLocal")),
+                _ => self.loggers[at].local = level,
             }
             return Ok(());
         }
         match name {
             "minLogLevel" | "ACS_LOG_CENTRAL" => self.rings.level_central = level()?,
             "minLogLevelLocal" | "ACS_LOG_STDOUT" => self.rings.level_local = level()?,
-            "dispatchPacketSize" => self.packet_records = number()?,
-            "immediateDispatchLevel" => self.immediate_level = level()?,
-            "flushPeriodSeconds" => self.flush_period_ms = u64::from(number()?) * 1000,
-            "maxLogQueueSize" => self.queue_records = number()?,
-            "maxLogsPerSecond" if value.starts_with('-') => {
-                value.parse::<i32>().map_err(|_| error("not a number"))?;
-                self.rings.records_per_second_max = None;
+            // Without ACS's cache each record is a packet.
+            "dispatchPacketSize" => self.rings.packet_records = number()?.max(1),
+            "immediateDispatchLevel" => self.rings.wake_level = level()?,
+            "maxLogsPerSecond" => {
+                let digits = value.strip_prefix('-').unwrap_or(value);
+                let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+                let most = value.parse::<i32>().ok().filter(|_| is_number);
+                let most = most.ok_or_else(|| error("not a number"))?;
+                self.rings.records_per_second_max = u32::try_from(most).ok();
             }
-            "maxLogsPerSecond" => self.rings.records_per_second_max = Some(number()?),
-            "centralizedLogger" => self.central_name = value.to_owned(),
-            "ACS_LOG_FILE" => self.file = Some(PathBuf::from(value)),
-            "ACS_LOG_SYSLOG" => self.syslog = Some(value.to_owned()),
-            "ACS_LOG_BIN" | "LOG_SERVICE_USE_EXTENSIONS" => {}
-            _ => return Err(error("unknown name")),
+            _ => {
+                let refused = REFUSED.iter().find(|(known, _)| *known == name);
+                return Err(error(refused.map_or("unknown name", |(_, why)| why)));
+            }
         }
         Ok(())
+    }
+
+    /// Takes ACS's variables of the environment, as far as they are set; gives those that are refused.
+    #[must_use = "what is refused does nothing"]
+    pub fn set_acs_environment(&mut self) -> Vec<ConfigError> {
+        let mut refused = Vec::new();
+        for name in ACS_VARIABLES {
+            let Some(value) = std::env::var_os(name) else { continue };
+            refused.extend(self.set_acs(name, &value.to_string_lossy()).err());
+        }
+        refused
     }
 
     /// Sets what all levels do without room in the ring.
@@ -158,6 +177,7 @@ fn parse_level(text: &str) -> Option<u8> {
     match text {
         "0" => Some(0),
         "7" => Some(7),
+        _ if text.starts_with('+') => None,
         _ => LogLevel::parse(text).map(LogLevel::number),
     }
 }
@@ -173,24 +193,17 @@ mod tests {
             ("minLogLevel", "4"),
             ("minLogLevelLocal", "WARNING"),
             ("dispatchPacketSize", "50"),
-            ("immediateDispatchLevel", "8"),
-            ("flushPeriodSeconds", "3"),
-            ("maxLogQueueSize", "7"),
+            ("immediateDispatchLevel", "INFO"),
             ("maxLogsPerSecond", "-1"),
-            ("centralizedLogger", "Log2"),
-            ("ACS_LOG_FILE", "/tmp/x"),
-            ("ACS_LOG_SYSLOG", "user@host:514"),
-            ("ACS_LOG_BIN", "true"),
             ("alma/acs:minLogLevel", "OFF"),
         ] {
             config.set_acs(name, value).unwrap();
         }
         assert_eq!((config.rings.level_central, config.rings.level_local), (4, 6));
-        assert_eq!(
-            (config.packet_records, config.immediate_level, config.flush_period_ms),
-            (50, 8, 3000)
-        );
-        assert_eq!((config.loggers[0].central, config.loggers[0].local), (99, 6));
+        assert_eq!((config.rings.packet_records, config.rings.wake_level), (50, 4));
+        assert_eq!((config.loggers[0].central, config.loggers[0].local), (Some(99), None));
+        config.set_acs("dispatchPacketSize", "0").unwrap();
+        assert_eq!(config.rings.packet_records, 1);
         let said = config.set_acs("minLogLevel", "loud").unwrap_err().to_string();
         assert_eq!(said, "minLogLevel=loud: not a level of ACS");
         assert_eq!(config.rings.records_per_second_max, None);
@@ -199,5 +212,9 @@ mod tests {
         assert!(config.set_acs("maxLogsPerSecond", "-x").is_err());
         assert!(config.set_acs("maxLogsPerSecond", "5.5").is_err());
         assert!(config.set_acs("minLogLevl", "5").is_err());
+        let before = config.loggers.len();
+        assert!(config.set_acs("other:maxLogLevel", "5").is_err());
+        assert!(config.set_acs(&format!("{}:minLogLevel", "x".repeat(145)), "5").is_err());
+        assert_eq!(config.loggers.len(), before, "what is refused leaves nothing behind");
     }
 }

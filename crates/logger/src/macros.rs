@@ -160,9 +160,9 @@ macro_rules! log_limited {
 macro_rules! trace_scope {
     ($logger:expr) => {{
         static ENTRY: $crate::CallSite =
-            $crate::call_site!($crate::LogLevel::Trace, "entered").with_role(1);
+            $crate::call_site!($crate::LogLevel::Trace, "").with_role(1);
         static EXIT: $crate::CallSite =
-            $crate::call_site!($crate::LogLevel::Trace, "left after {} ns").with_role(2);
+            $crate::call_site!($crate::LogLevel::Trace, "").with_role(2);
         $crate::TraceScope::enter(&$logger, &ENTRY, &EXIT)
     }};
 }
@@ -177,7 +177,7 @@ macro_rules! stop_watch {
             ::core::line!(),
             || ::core::module_path!(),
             $crate::LogLevel::Debug,
-            ::core::concat!($what, ": {} ns"),
+            $what,
         )
         .with_role(3);
         $crate::StopWatch::begin(&$logger, &SITE)

@@ -18,10 +18,13 @@ impl ContextScope {
     /// Begins a scope within the one that there is, if any: its pairs are put before those.
     #[must_use]
     pub fn enter(pairs: &[(&str, &str)]) -> Self {
-        let context = writer::context_id(0, pairs).unwrap_or(0);
-        let before = writer::set_scope(context);
-        if before != 0 && context != 0 {
-            writer::set_scope(writer::combined_context(before, context));
+        let before = writer::scope();
+        // Without room in the dictionary the scope stays as it was.
+        if let Some(context) = writer::context_id(0, pairs) {
+            writer::set_scope(match before {
+                0 => context,
+                before => writer::combined_context(before, context),
+            });
         }
         ContextScope { before, _not_send: std::marker::PhantomData }
     }

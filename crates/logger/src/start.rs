@@ -35,6 +35,7 @@ impl Drop for Logging {
 /// If it was started already, there is no memory, or a configured logger cannot be made.
 pub fn start(config: LogConfig) -> Result<Logging, Error> {
     let loggers = config.loggers;
+    let (central, local) = (config.rings.level_central, config.rings.level_local);
     let (program, folder) = (config.rings.process_name.clone(), config.rings.directory.clone());
     let private_because = writer::start(config.rings)?;
     for refused in config.refused_folders {
@@ -45,7 +46,8 @@ pub fn start(config: LogConfig) -> Result<Logging, Error> {
         say(&program, &format_args!("{folder}: {why}: log records stay in this process"));
     }
     for levels in loggers {
-        Logger::new(&levels.name)?.set_levels(levels.central, levels.local);
+        let log = Logger::new(&levels.name)?;
+        log.set_levels(levels.central.unwrap_or(central), levels.local.unwrap_or(local));
     }
     Ok(Logging { private_because })
 }

@@ -5,6 +5,7 @@
 
 mod c_client;
 mod default_folder;
+mod features;
 mod formats_beside;
 mod outputs;
 mod reading;

@@ -37,7 +37,7 @@ pub(crate) fn compile(compiler: &str, arguments: &[&str], to: &Path) {
 }
 
 /// The programs in C and C++; `None` without compilers.
-fn programs() -> Option<&'static (PathBuf, PathBuf)> {
+pub(crate) fn programs() -> Option<&'static (PathBuf, PathBuf)> {
     static BUILT: OnceLock<Option<(PathBuf, PathBuf)>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
         let has = |compiler| testkit::is_installed("the C and C++ clients", compiler);
@@ -322,6 +322,8 @@ fn nothing_is_said_under_sanitizers() {
         "block",
         "throttle",
         "burst",
+        "features",
+        "limited",
     ];
     // GCC says that it sees no fences in checks of races: they are on shared memory here.
     let checks = [
@@ -341,7 +343,7 @@ fn nothing_is_said_under_sanitizers() {
         if *name == "address" {
             compile("c++", &["-O0", "-std=c++17", "tests/program.cpp", object], &cpp);
         }
-        for (program, roles) in [(c, &roles[..]), (cpp, &roles[..1])] {
+        for (program, roles) in [(c, &roles[..]), (cpp, &["everything", "features"][..])] {
             if !program.exists() {
                 continue;
             }

@@ -182,7 +182,6 @@ fn configuration(client: &Client) -> Result<LogConfig> {
     };
     set("minLogLevel", "DEBUG")?;
     set("minLogLevelLocal", "DEBUG")?;
-    set("dispatchPacketSize", "50")?;
     for number in 0..LOGGERS {
         let name = format!("CONTROL/PM{number:02}/component");
         set(&format!("{name}:minLogLevel"), ["TRACE", "DEBUG", "INFO", "2"][number % 4])?;

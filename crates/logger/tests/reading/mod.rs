@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use log_format::{LogRecord, RecordOrigin, write_message};
 use logger::{LogLevel, LogValue, Tier};
 use logring::{
     Batch, FormatKind, ProcessFile, RingDirectory, RingNotice, RingReader, SiteRole, abi,
@@ -31,6 +32,8 @@ pub(crate) struct Read {
     pub(crate) logger: String,
     pub(crate) pairs: Vec<(String, String)>,
     pub(crate) values: Vec<String>,
+    /// As readers show it.
+    pub(crate) message: String,
     pub(crate) attributes: Vec<(String, String)>,
     pub(crate) realtime_ns: u64,
 }
@@ -114,7 +117,11 @@ pub(crate) fn read_ring(ring: &mut RingReader, process: &ProcessFile, found: &mu
             let site = process.dictionary().site(record.site).unwrap();
             let context = process.dictionary().context(record.context).unwrap();
             let values = record.arguments(&site.types).unwrap();
+            let mut message = Vec::new();
+            let shown = LogRecord::new(&record, process.dictionary(), RecordOrigin::default(), 0);
+            write_message(&mut message, &shown);
             found.records.push(Read {
+                message: String::from_utf8_lossy(&message).into_owned(),
                 ring: ring.header().number,
                 pid: ring.header().pid,
                 sequence: record.sequence,

@@ -71,7 +71,26 @@ impl ThreadState {
         let from = self.read.get().max(self.oldest.get());
         let room = from + self.capacity() - ring::RESERVE;
         self.room.set(room);
-        self.limit.set(if self.is_throttled.get() { 0 } else { room });
+        let most = if self.is_slow.get() { 0 } else { self.packet_end.get() };
+        self.limit.set(room.min(most));
+    }
+
+    /// Counts the records of a packet of so many (0: there are none), after one was written slowly;
+    /// whether it is full.  The hot path stores fewer than are left of it, since each has a head.
+    pub(super) fn fill_packet(&self, most: u32) -> bool {
+        // Without a ring there is nothing to count; ring 0 wakes with every record.
+        if most == 0 || self.data.get().is_null() {
+            return most > 0;
+        }
+        let next = self.sequence.get();
+        let is_full = next - self.packet_first.get() >= u64::from(most);
+        if is_full {
+            self.packet_first.set(next);
+        }
+        let left = u64::from(most) - (next - self.packet_first.get());
+        self.packet_end.set(self.write.get() + (left - 1) * RECORD_HEAD as u64);
+        self.set_limit();
+        is_full
     }
 
     /// Bytes without anything to be read.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::level::LogLevel;
+
 /// What a log call does when its ring has no room.  Nothing is ever dropped silently: numbers of
 /// records are used up, counters count, and a record says what is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,12 @@ pub struct RingSettings {
     /// Most records of the process in a second (of `CLOCK_BOOTTIME`); what is beyond is suppressed,
     /// counted, and said in the stream.  With a limit every call takes the slow path, about 60 ns.
     pub records_per_second_max: Option<u32>,
+    /// Records of this level and above wake the reader at once, whatever it waits for; above the highest
+    /// level: none does.  Below ERROR, the default, every call takes the slow path, about 30 ns.
+    pub wake_level: u8,
+    /// Records of a thread after which it wakes the reader, which looks by itself every 50 ms at the
+    /// latest; 0: none does.
+    pub packet_records: u32,
     /// Stamps by the TSC (`true`) or by `clock_gettime`; `None`: the TSC if it is invariant.
     pub tsc: Option<bool>,
     /// Level of a new logger for the central store, as a number.
@@ -62,6 +70,8 @@ impl RingSettings {
             policies: [FullPolicy::Grow; 16],
             block_timeout_ns: 10_000_000_000,
             records_per_second_max: None,
+            wake_level: LogLevel::Error.number(),
+            packet_records: 0,
             tsc: None,
             level_central: 2,
             level_local: 2,

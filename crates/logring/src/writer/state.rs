@@ -39,8 +39,12 @@ pub(super) struct ThreadState {
 
     /// Position up to which there is room.
     pub(super) room: Cell<u64>,
-    /// Whether every record takes the slow path: see `throttle`.
-    pub(super) is_throttled: Cell<bool>,
+    /// Whether every record takes the slow path: see `throttle`, and `RingSettings::wake_level`.
+    pub(super) is_slow: Cell<bool>,
+    /// Position after which the next record takes the slow path, which counts those of a packet.
+    pub(super) packet_end: Cell<u64>,
+    /// Sequence number of the packet's first record.
+    pub(super) packet_first: Cell<u64>,
     /// Whether this is ring 0.
     pub(super) is_shared: Cell<bool>,
     /// Read position, as last seen.

@@ -17,8 +17,8 @@ use crate::abi::{
 };
 use crate::error::Error;
 
-/// Records of this level and above ring the doorbell.
-const WAKE_LEVEL: u8 = 8;
+/// Records of this level and above leave the hot path for the doorbell, if the settings say so.
+pub(super) const WAKE_LEVEL: u8 = 8;
 
 /// Lets a static be shared that nobody writes to.
 struct Shared(ThreadState);
@@ -38,7 +38,9 @@ static EMPTY: Shared = Shared(ThreadState {
     sequence: Cell::new(0),
     has_tsc: Cell::new(0),
     room: Cell::new(0),
-    is_throttled: Cell::new(false),
+    is_slow: Cell::new(false),
+    packet_end: Cell::new(0),
+    packet_first: Cell::new(0),
     is_shared: Cell::new(false),
     read: Cell::new(0),
     oldest: Cell::new(0),
@@ -99,7 +101,7 @@ pub fn write<P: ErasedArguments>(level_and_flags: u8, site: u32, context: u32, p
             compiler_fence(Ordering::SeqCst);
             state.busy.set(0);
             if has_sleeper() || level_and_flags & LEVEL_MASK >= WAKE_LEVEL {
-                wake();
+                wake(level_and_flags);
             }
             return;
         }
@@ -120,9 +122,7 @@ pub fn write_to_signal_ring<P: ErasedArguments>(
             && process.admit(level_and_flags & LEVEL_MASK) != Admission::No
         {
             write_signal_ring(process, kind::LOG, level_and_flags, [site, context], payload);
-            if has_sleeper() {
-                wake();
-            }
+            wake(level_and_flags);
         }
     });
 }
@@ -133,13 +133,20 @@ pub fn write_suppressed(level: u8, site: u32, context: u32, count: u64, stamps: 
     slow(kind::SUPPRESSED, level, [site, context], &(count, stamps[0], stamps[1]));
 }
 
+/// After a record: wakes the consumers, if one sleeps or the level is one that wakes.
 #[cold]
 #[inline(never)]
-fn wake() {
-    if let Some(process) = Process::get() {
-        clear_sleeper();
-        process.wake_consumers();
+fn wake(level_and_flags: u8) {
+    if let Some(process) = Process::get()
+        && (has_sleeper() || level_and_flags & LEVEL_MASK >= process.settings().wake_level)
+    {
+        wake_now(process);
     }
+}
+
+fn wake_now(process: &Process) {
+    clear_sleeper();
+    process.wake_consumers();
 }
 
 #[cold]
@@ -160,6 +167,8 @@ fn slow(kind: u8, head: u8, ids: [u32; 2], payload: &dyn ErasedArguments) {
             attach(process);
         }
         let state = if phase == Phase::New { current() } else { state };
+        let packet_records = process.settings().packet_records;
+        let mut is_full = packet_records > 0;
         if state.busy.get() != 0 {
             write_signal_ring(process, kind, head, ids, payload);
         } else {
@@ -169,11 +178,14 @@ fn slow(kind: u8, head: u8, ids: [u32; 2], payload: &dyn ErasedArguments) {
                 report_suppressed(process, state);
             }
             write_slowly(process, state, kind, head, ids, payload);
+            is_full = state.fill_packet(packet_records);
             compiler_fence(Ordering::SeqCst);
             state.busy.set(0);
         }
-        if has_sleeper() || (kind == kind::LOG && head & LEVEL_MASK >= WAKE_LEVEL) {
-            wake();
+        match kind {
+            _ if is_full => wake_now(process),
+            kind::LOG => wake(head),
+            _ => wake(0),
         }
     });
 }

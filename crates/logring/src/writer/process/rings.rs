@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::super::files::{self, Descriptor};
 use super::super::state::{Dropped, ThreadState};
+use super::super::thread::WAKE_LEVEL;
 use super::{Guard, Inner, NO_RING, Name, Process, thread_id};
 use crate::abi::{self, RECORD_HEAD, kind, process, ring};
 use crate::clock;
@@ -251,7 +252,10 @@ impl Process {
         state.stalled.set(0);
         state.has_tsc.set(u32::from(self.has_tsc));
         state.is_shared.set(false);
-        state.is_throttled.set(self.throttle.is_some());
+        let settings = self.settings();
+        state.is_slow.set(self.throttle.is_some() || settings.wake_level < WAKE_LEVEL);
+        state.packet_first.set(0);
+        state.packet_end.set(if settings.packet_records == 0 { u64::MAX } else { 0 });
         state.slot.set(std::ptr::from_mut(slot).cast());
         state.has_dropped.set(false);
         state.dropped.iter().for_each(|slot| slot.set(Dropped::default()));
