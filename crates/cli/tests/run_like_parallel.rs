@@ -242,3 +242,102 @@ fn a_table_of_results_goes_to_standard_output_by_a_word_of_its_own() {
         assert_eq!(String::from_utf8_lossy(&ours), String::from_utf8_lossy(&theirs), "{table}");
     }
 }
+
+#[test]
+fn text_of_parallel_env_is_read_before_each_command() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    fs::write(folder.path().join("text"), "f() { echo of a file $1; }").expect("a file");
+    let asked = |value: &str, program: &[&str], words: &[&str]| {
+        let mut command = Command::new(program[0]);
+        command.args(&program[1..]).args(words).env("PARALLEL_ENV", value);
+        run(command, folder.path(), &lines(4))
+    };
+    let shown = "echo ${PARALLEL_ENV-none}";
+    for (value, words) in [
+        ("f() { echo f $1; }", &["-k", "f {}", ":::", "a b", "c"][..]),
+        ("f() { echo f $1; }\u{1}g() { f g$1; }", &["-k", "g", ":::", "a"]),
+        ("text", &["-k", "f {}", ":::", "a"]),
+        ("A=5", &["-k", "echo $A {}", ":::", "a", "b"]),
+        ("A=5", &["-k", "-X", "echo $A {}", ":::", "a", "b"]),
+        ("A=5", &["-k", "--pipe", "-N2", "echo $A; cat"]),
+        ("A=5", &["--dry-run", "echo $A {}", ":::", "a"]),
+        ("exit 3", &["echo", ":::", "a"]),
+        ("A=5", &[shown, ":::", "a"]),
+        ("", &[shown, ":::", "a"]),
+    ] {
+        let theirs = asked(value, &["parallel", "--will-cite"], words);
+        let ours = asked(value, &[WHIT, "run"], words);
+        assert_eq!(ours.stdout, theirs.stdout, "{value:?} {words:?}: {ours:?}");
+        assert_eq!(ours.status.code(), theirs.status.code(), "{value:?} {words:?}: {ours:?}");
+    }
+    // What cannot be read is told, and a packed command line leaves room for the text.
+    for (value, words, told) in [
+        ("/", &["echo", ":::", "a"][..], "PARALLEL_ENV: cannot read /: Is a directory"),
+        (
+            "/dev/zero",
+            &["echo", ":::", "a"],
+            "PARALLEL_ENV: a command line cannot hold a zero byte",
+        ),
+        ("A=5", &["--shell", "never", "echo", ":::", "a"], "the shell reads other text"),
+        ("A=5", &["-S", "host", "echo", ":::", "a"], "-S cannot be used with PARALLEL_ENV"),
+    ] {
+        let ours = asked(value, &[WHIT, "run"], words);
+        let said = String::from_utf8_lossy(&ours.stderr);
+        assert!(said.contains(told) && ours.stdout.is_empty(), "{value:?}: {ours:?}");
+    }
+    let long = format!("A={}", "x".repeat(100_000));
+    let ours = run(
+        {
+            let mut command = Command::new("sh");
+            let line = format!("yes ab | head -n 50000 | {WHIT} run -j1 -X echo | wc -w");
+            command.args(["-c", &line]).env("PARALLEL_ENV", long);
+            command
+        },
+        folder.path(),
+        b"",
+    );
+    assert_eq!(String::from_utf8_lossy(&ours.stdout).trim(), "50000", "{ours:?}");
+}
+
+#[test]
+fn a_terminal_is_for_one_job_at_a_time() {
+    if !has_parallel() {
+        return;
+    }
+    for options in [&[][..], &["--tag"], &["-k"], &["--group", "--tag"], &["-j1", "-k", "--tag"]] {
+        let words = [&["--tty"], options, &["echo {%} {}; cat"]].concat();
+        same(&words, folder().path(), &lines(6));
+    }
+}
+
+#[test]
+fn jobs_have_the_terminal_when_values_come_through_a_pipe() {
+    if !testkit::is_installed("script", "script") {
+        return;
+    }
+    let line = format!("seq 3 | {WHIT} run --tty 'test -t 0 && echo a terminal {{}}'");
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]);
+    let output = run(command, folder().path(), b"");
+    let text = String::from_utf8_lossy(&output.stdout).replace('\r', "");
+    assert_eq!(text, "a terminal 1\na terminal 2\na terminal 3\n", "{output:?}");
+}
+
+#[test]
+fn what_stands_before_the_first_record_is_a_block_of_its_own() {
+    if !has_parallel() {
+        return;
+    }
+    for records in ["-N1", "-N2", "-N3"] {
+        for text in ["xaybzabwabv", "baybzabwabv", "aaab", "ab", "xyz"] {
+            for more in [&[][..], &["--rrs"]] {
+                let words = ["-k", "--pipe", "--regexp", records, "--recstart", "b"];
+                let ends = ["--recend", "[a]", "echo --; cat"];
+                same(&[&words[..], more, &ends].concat(), folder().path(), text.as_bytes());
+            }
+        }
+    }
+}

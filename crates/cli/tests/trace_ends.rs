@@ -1,8 +1,10 @@
 //! How `whit trace` ends, what its table counts, and which descriptors the command gets.
 #![allow(clippy::unwrap_used, reason = "a test that cannot run must fail")]
 
+use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Output, Stdio};
+use std::thread;
 
 use testkit::Running;
 
@@ -129,6 +131,65 @@ fn a_child_that_the_command_leaves_to_us_ends_with_the_trace() {
                 }
             });
         }
+    }
+}
+
+/// The command closes both and then waits for a word of ours, which comes when both pipes have ended.
+#[test]
+fn pipes_end_when_the_command_closes_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let fifo = folder.path().join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let script = format!("exec <&- >&-; read word < {}; exit 3", fifo.display());
+    let ways = [
+        &[][..],
+        &["--way", "ptrace"],
+        &["--way", "seccomp", "-f", "-e", "trace=close"],
+        &["-c"],
+        &["-c", "--way", "ptrace"],
+        &["-ff"],
+    ];
+    for way in ways {
+        let file = folder.path().join("lines");
+        let mut tracer = trace(&[way, &["-o", file.to_str().unwrap()]].concat());
+        tracer.args(["sh", "-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut tracer = Running::start(&mut tracer);
+        let (mut input, mut output) = (tracer.stdin.take().unwrap(), tracer.stdout.take().unwrap());
+        let writer = thread::spawn(move || while input.write_all(&[b'x'; 1 << 10]).is_ok() {});
+        let reader = thread::spawn(move || output.read_to_end(&mut Vec::new()));
+        testkit::wait_until(&format!("both pipes have ended: {way:?}"), || {
+            writer.is_finished() && reader.is_finished()
+        });
+        std::fs::write(&fifo, "go\n").unwrap();
+        assert_eq!(tracer.ended().code(), Some(3), "{way:?}");
+    }
+}
+
+#[test]
+fn lines_on_stdout_come_there() {
+    for way in ["kernel", "ptrace"] {
+        let words = ["--way", way, "-qq", "-e", "trace=exit_group", "-o", "-", "echo", "told"];
+        let text = String::from_utf8(output(&words).stdout).unwrap();
+        let lines = ["told", "exit_group(0)"].map(|start| text.matches(start).count());
+        assert_eq!(lines, [1, 1], "{way}: {text}");
+    }
+}
+
+#[test]
+fn a_table_by_ptrace_says_what_its_seconds_are() {
+    let unshare = |words: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["-pf", "--mount-proc"]).args(words).output().unwrap()
+    };
+    let can = unshare(&["true"]);
+    if !can.status.success() {
+        return testkit::skip_refused("PID namespaces", &String::from_utf8_lossy(&can.stderr));
+    }
+    for (option, is_said) in [("-c", true), ("-cw", false)] {
+        let output = unshare(&[WHIT, "trace", option, "true"]);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains("counting by ptrace, which slows calls down"), "{text}");
+        assert_eq!(text.contains("not on a CPU"), is_said, "{option}: {text}");
     }
 }
 

@@ -125,6 +125,8 @@ pub enum StartMethod {
         program: Arc<CString>,
         /// The words before the command line: the shell's name and `-c`.
         words: Vec<Vec<u8>>,
+        /// Text before each command line, in the same word.
+        prologue: Vec<u8>,
     },
     /// Without a shell: the program gets the words that a shell would have made.
     Direct {

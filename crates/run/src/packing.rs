@@ -74,6 +74,8 @@ pub struct CommandLimits {
     pub slots: u32,
     /// What the environment leaves for arguments.
     pub room: Room,
+    /// Bytes of the text before each command line.
+    pub prologue: usize,
     /// What is added for other hosts, if some jobs run there.
     pub remote: Option<RemoteLength>,
 }
@@ -83,7 +85,7 @@ impl CommandLimits {
     fn hold(&self, line: &[u8], context: &Context<'_>) -> bool {
         let bytes = match &self.remote {
             Some(remote) => remote.length(line, context).unwrap_or(usize::MAX),
-            None => line.len(),
+            None => self.prologue.saturating_add(line.len()),
         };
         // A shell passes the words on to the program, and without a shell we do.
         let words = || OWN_WORDS + memchr::memchr2_iter(b' ', b'\t', line).count();

@@ -437,7 +437,7 @@ options! {
         #[arg(long, value_name = "NAME")]
         pub process_slot_var: Option<String>,
 
-        /// Let jobs use the terminal
+        /// Let jobs use the terminal; implies -j1 and -u unless -j or --group are given
         #[arg(long)]
         pub tty: bool,
 

@@ -88,6 +88,11 @@ impl Prepared {
 /// Why the settings cannot be used.
 pub fn prepare(mut settings: RunSettings, warnings: &Warnings) -> Result<Prepared, SetupError> {
     hosts::check(&settings)?;
+    if settings.jobs.tty {
+        // A terminal is for one job at a time, which writes to it directly.
+        settings.schedule.jobs.get_or_insert_with(|| "1".to_owned());
+        settings.output.ungroup |= !settings.output.group;
+    }
     // Signals are blocked before any thread can start.
     let mut machine = LocalMachine::default();
     let threads = machine.threads();

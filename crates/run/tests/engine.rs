@@ -218,7 +218,11 @@ impl Given<'_> {
             template,
             start_method: match self.is_direct {
                 true => StartMethod::Direct { program },
-                false => StartMethod::Shell { program, words: vec![b"sh".to_vec()] },
+                false => StartMethod::Shell {
+                    program,
+                    words: vec![b"sh".to_vec()],
+                    prologue: Vec::new(),
+                },
             },
             shell: Shell::default(),
             packing: Packing::One,

@@ -28,7 +28,7 @@ pub enum ShellReason {
     /// The rules of this shell are not implemented.
     #[error("the shell is not a Bourne shell")]
     OtherShell,
-    /// The shell first reads a file that may define anything.
-    #[error("the shell reads a file before each command")]
+    /// The shell first reads text that may define anything: a file, or PARALLEL_ENV.
+    #[error("the shell reads other text before each command")]
     StartupFile,
 }

@@ -24,6 +24,7 @@ fn main() -> Result<(), Error> {
         folders: std::env::var_os("PATH").unwrap_or_default(),
         user: None,
         closed: [false; 3],
+        handed_over: [false; 2],
     };
     let mut engine = KernelEngine::start(&command, &KernelSettings::new(FollowScope::Tree))?;
     engine.measure(true)?;

@@ -20,6 +20,7 @@ fn command(words: &[&str]) -> TracedCommand {
         folders: std::env::var_os("PATH").unwrap(),
         user: None,
         closed: [false; 3],
+        handed_over: [false; 2],
     }
 }
 

@@ -200,7 +200,11 @@ impl<W: OperatingSystem> Engine<'_, W> {
         let mut command = std::mem::take(&mut job.command);
         let flow = self.render_text(job, &mut command)?;
         job.command = command;
-        let (bytes, limit) = (job.command.len(), ARGUMENT_BYTES_MAX);
+        let before = match &self.options.start_method {
+            StartMethod::Shell { prologue, .. } => prologue.len(),
+            StartMethod::Direct { .. } | StartMethod::Not => 0,
+        };
+        let (bytes, limit) = (before + job.command.len(), ARGUMENT_BYTES_MAX);
         if bytes > limit && !matches!(self.options.start_method, StartMethod::Not) {
             return Err(EngineError::TooLong { seq: job.seq, bytes, limit });
         }
@@ -285,13 +289,14 @@ impl<W: OperatingSystem> Engine<'_, W> {
                 let flow = self.options.template.render_words(&self.context(job), list);
                 flow.map(drop)
             }
-            StartMethod::Shell { words, .. } => {
+            StartMethod::Shell { words, prologue, .. } => {
                 for word in words {
                     spawn::push_word(list, word);
                 }
                 if memchr::memchr(0, &job.command).is_some() {
                     return Err(RenderError::Nul { seq: job.seq });
                 }
+                list.extend_from_slice(prologue);
                 spawn::push_word(list, &job.command);
                 Ok(())
             }

@@ -43,6 +43,8 @@ pub struct Cutter {
     filled: usize,
     ended: bool,
     flush: bool,
+    /// Whether a block was handed out.
+    has_begun: bool,
     /// Start of the last, incomplete line, if blank lines are dropped.
     line: Option<usize>,
     spare: Vec<Vec<u8>>,
@@ -89,6 +91,7 @@ impl Cutter {
             filled: 0,
             ended: false,
             flush: false,
+            has_begun: false,
             line: options.drop_blank_lines.then_some(0),
             spare: Vec::new(),
             warnings: Vec::new(),
@@ -209,9 +212,12 @@ impl Cutter {
         }
     }
 
-    /// The end of a block of `count` records.
+    /// The end of a block of `count` records.  What stands before the first start of a record is a
+    /// block of its own.
     fn cut_records(&self, count: u64) -> Option<usize> {
         let bytes = &self.buffer[self.start..self.filled];
+        let is_whole = self.has_begun || self.separator.is_start(bytes);
+        let count = if is_whole { count } else { 1 };
         self.separator.after(bytes, count, self.ended || bytes.len() >= self.block)
     }
 
@@ -248,6 +254,7 @@ impl Cutter {
 
     /// Hands out the first bytes.  The buffer itself is handed out if little is left in it.
     fn give(&mut self, length: usize) -> RecordBlock {
+        self.has_begun = true;
         let end = self.start + length;
         let mut other = self.spare.pop().unwrap_or_default();
         let left = self.filled - end;

@@ -101,6 +101,16 @@ impl Separator {
         }
     }
 
+    /// Whether `bytes` begin with a whole record, as far as a pattern can tell.
+    pub(super) fn is_start(&self, bytes: &[u8]) -> bool {
+        match self {
+            Separator::Pattern(pattern) => {
+                pattern.start.as_ref().is_none_or(|start| start.is_match(bytes))
+            }
+            _ => true,
+        }
+    }
+
     /// The first split at or after `from` in `bytes`, which may begin inside a record.  If there is
     /// none, returns how many bytes at the beginning need not be searched again.
     pub(super) fn first(&self, bytes: &[u8], from: usize, whole: bool) -> Result<usize, usize> {

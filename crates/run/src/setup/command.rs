@@ -2,6 +2,8 @@
 //! becomes a process.
 
 use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
+use std::io::Read as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,10 +11,11 @@ use std::sync::Arc;
 use crate::engine::StartMethod;
 use crate::packing;
 use crate::shell::ShellChoice;
+use spawn::ARGUMENT_BYTES_MAX;
 use template::quote::Shell;
 use template::{Context, Packing, Syntax, Template, shell};
 
-use super::error::SetupError;
+use super::error::{SetupError, system};
 use super::input::Given;
 use crate::settings::{RunSettings, StringSettings, UserEnvironment};
 
@@ -30,6 +33,42 @@ pub(super) struct Command {
     pub(super) packing: Packing,
     /// Values are a shell variable that holds the name of a block.
     pub(super) is_named: bool,
+    /// What the shell reads before each command line.
+    pub(super) prologue: Vec<u8>,
+}
+
+/// The variable with what the shell reads before each command line, or the name of a file with it.
+/// Jobs do not get it.
+pub(super) const PROLOGUE: &str = "PARALLEL_ENV";
+
+/// The text of [`PROLOGUE`], with the newline that ends it; empty if there is none.  Bytes of 1 are
+/// newlines.
+fn prologue(user: &UserEnvironment) -> Result<Vec<u8>, SetupError> {
+    let mut text = user.bytes(PROLOGUE);
+    if text.is_empty() {
+        return Ok(text);
+    }
+    let path = Path::new(OsStr::from_bytes(&text));
+    if path.exists() {
+        let failed = || format!("{PROLOGUE}: cannot read {}", path.display());
+        let mut read = Vec::new();
+        let file = File::open(path).map_err(system(failed()))?;
+        file.take(ARGUMENT_BYTES_MAX as u64 + 1)
+            .read_to_end(&mut read)
+            .map_err(system(failed()))?;
+        text = read;
+    }
+    for byte in text.iter_mut().filter(|byte| **byte == 1) {
+        *byte = b'\n';
+    }
+    if text.contains(&0) {
+        usage!("{PROLOGUE}: a command line cannot hold a zero byte");
+    }
+    if text.len() > ARGUMENT_BYTES_MAX {
+        usage!("{PROLOGUE}: longer than the {ARGUMENT_BYTES_MAX} bytes of a command line");
+    }
+    text.push(b'\n');
+    Ok(text)
 }
 
 impl Command {
@@ -61,7 +100,8 @@ impl Command {
             template.append_value();
         }
         let packing = packing::of_template(packing);
-        Ok(Command { template, syntax, shell, dialect, packing, is_named })
+        let prologue = prologue(&settings.user)?;
+        Ok(Command { template, syntax, shell, dialect, packing, is_named, prologue })
     }
 
     /// Parses the text of an option that may contain replacement strings.
@@ -92,6 +132,7 @@ impl Command {
         let choice = ShellChoice::parse(&asked.to_string_lossy());
         let needed = match self.is_named {
             true => Some(shell::ShellReason::Unquoted),
+            false if !self.prologue.is_empty() => Some(shell::ShellReason::StartupFile),
             false => shell::needed(&self.template, &self.surroundings(user)),
         };
         if choice == ShellChoice::Never
@@ -114,7 +155,7 @@ impl Command {
         }
         let (program, mut words) = shell_words(&self.shell, b"")?;
         words.pop();
-        Ok(StartMethod::Shell { program, words })
+        Ok(StartMethod::Shell { program, words, prologue: self.prologue.clone() })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 
+use super::command::PROLOGUE;
 use super::error::SetupError;
 use crate::schedule::Limit;
 use crate::settings::RunSettings;
@@ -24,6 +25,10 @@ pub(super) fn check(settings: &RunSettings) -> Result<(), SetupError> {
     let is_rule = limit.is_some_and(|limit| !matches!(limit, Limit::Command(_)));
     for (is_given, option) in [
         (jobs.tty, "--tty: jobs on other hosts have no terminal"),
+        (
+            !settings.user.bytes(PROLOGUE).is_empty(),
+            "PARALLEL_ENV: export what jobs need and name it with --env",
+        ),
         (jobs.nice != 0, "--nice: write nice(1) into the command"),
         (schedule.load.is_some(), "--load: it reads the state of this machine"),
         (schedule.memfree.is_some(), "--memfree: it reads the state of this machine"),

@@ -101,6 +101,7 @@ fn limits(
         chars: length_limit(command, settings, total)?,
         slots: wanted.slots,
         room: jobs::room(settings),
+        prologue: command.prologue.len(),
         remote: wanted.remote.and_then(of_hosts),
     })
 }

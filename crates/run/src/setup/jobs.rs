@@ -8,7 +8,7 @@ use crate::engine::{EngineOptions, JobStdin, ShowCommand, StartMethod};
 use spawn::{Environment, Room};
 use template::Template;
 
-use super::command::Command;
+use super::command::{Command, PROLOGUE};
 use super::error::{SetupError, system};
 use super::{blocks, joblog, output};
 use crate::settings::{InputSettings, RunSettings, UserEnvironment};
@@ -103,7 +103,9 @@ fn variables(user: &UserEnvironment) -> impl Iterator<Item = Vec<u8>> {
     let pid = format!("PARALLEL_PID={}", std::process::id()).into_bytes();
     let own = ["PARALLEL_PID", "PARALLEL_SSHLOGIN", "PARALLEL_SSHHOST"];
     let variables = user.variables.iter();
-    let inherited = variables.filter(move |(name, _)| !own.iter().any(|own| name == own));
+    let inherited = variables.filter(move |(name, value)| {
+        !own.iter().any(|own| name == own) && (name != PROLOGUE || value.is_empty())
+    });
     // Jobs on other hosts get their own.
     let here = [b"PARALLEL_SSHLOGIN=:".to_vec(), b"PARALLEL_SSHHOST=:".to_vec()];
     let text =
@@ -112,13 +114,14 @@ fn variables(user: &UserEnvironment) -> impl Iterator<Item = Vec<u8>> {
 }
 
 /// The standard input of jobs.  Our own was opened by what reads it; `/dev/null` takes its place
-/// unless jobs inherit it.
+/// unless jobs inherit it, and with `--tty` the terminal if there is one.
 fn stdin(settings: &RunSettings) -> Result<JobStdin, SetupError> {
     let RunSettings { jobs, pipe, .. } = settings;
     // The single command of a semaphore reads our standard input.
-    if !jobs.tty && !settings.keeps_stdin {
-        let null = File::open("/dev/null").map_err(system("cannot open /dev/null"))?;
-        rustix::stdio::dup2_stdin(&null)?;
+    if !settings.keeps_stdin {
+        let null = || File::open("/dev/null").map_err(system("cannot open /dev/null"));
+        let terminal = jobs.tty.then(|| File::open("/dev/tty").ok()).flatten();
+        rustix::stdio::dup2_stdin(&terminal.map_or_else(null, Ok)?)?;
     }
     Ok(match pipe.is_used() {
         true => JobStdin::Block { goes_on: pipe.round_robin, access: blocks::access(settings) },

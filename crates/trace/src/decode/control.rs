@@ -137,7 +137,7 @@ static PRCTL_PATTERNS: &[(u64, &str)] = &[
     (57, "dxxx"),
     (63, "x"),
     (64, ""),
-    (0x5356_4d41, "VxLv"),
+    (0x5356_4d41, "VwLv"),
     (0x5961_6d61, "d"),
 ];
 
@@ -171,7 +171,9 @@ pub(crate) const PRCTL: ArgumentKind = ArgumentKind::new(|context, index| {
         b'V' => put!(context, "{value:#x} /* PR_SET_VMA_??? */"),
         // The kernel takes 15 bytes; whether one follows is not looked at.
         b'n' => name(context, value),
-        b'L' => context.number(value),
+        b'w' if context.argument(1) == 0 => context.pointer(value),
+        b'L' if context.argument(1) == 0 => context.number(value),
+        b'w' | b'L' => context.hex(value),
         b'v' if context.argument(1) == 0 => context.text(value, context.style.text_limit),
         b'v' => context.pointer(value),
         b'N' if !context.is_over() => return Outcome::Later,

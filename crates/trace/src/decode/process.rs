@@ -115,7 +115,7 @@ pub(crate) const CLONE_ARGS: ArgumentKind = ArgumentKind::new(|context, index| {
     Outcome::Done
 })
 .reading(&[
-    reads::fixed(CapturePhase::Both, 88),
+    reads::counted(CapturePhase::Both, 1, 1),
     super::Reads { when: CapturePhase::Exit, what: super::CapturedData::CloneResults },
 ]);
 

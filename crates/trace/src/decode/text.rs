@@ -242,9 +242,9 @@ pub(crate) const BYTES_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::data(CapturePhase::Exit, CaptureCount::Result)])
 .of_any_width();
 
-/// Writes bytes that are often a string: a zero byte at the end is left out.
+/// Writes bytes that are often a string: a zero byte at the end is left out, but not in hexadecimal.
 fn value(context: &mut DecodeContext<'_>, address: u64, length: u64) {
-    let is_whole = length <= context.style.text_limit as u64;
+    let is_whole = length <= context.style.text_limit as u64 && context.style.hex_texts == 0;
     let last = length.checked_sub(1).filter(|_| is_whole);
     let ends_with_zero = last.is_some_and(|last| {
         context.read::<1>(address.wrapping_add(last)).is_some_and(|byte| byte.0 == [0])

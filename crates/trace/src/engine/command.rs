@@ -7,6 +7,7 @@
 //! and exits.
 
 use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -43,6 +44,9 @@ pub struct TracedCommand {
     /// Which of stdin, stdout and stderr are closed in it: the Rust runtime opens `/dev/null` in
     /// their place.
     pub closed: [bool; 3],
+    /// Which of stdin and stdout the command alone has once it is released: the caller gets
+    /// `/dev/null` in their place, so that a pipe ends when the command closes it.
+    pub handed_over: [bool; 2],
 }
 
 /// A user to run a command as.
@@ -190,6 +194,7 @@ pub struct HeldCommand {
     file: String,
     user: String,
     socket: UnixStream,
+    handed_over: [bool; 2],
     released: bool,
     end: Option<WaitStatus>,
 }
@@ -237,7 +242,8 @@ impl HeldCommand {
         };
         let file = ready.file.to_string_lossy().into_owned();
         let user = ready.user.as_ref().map_or_else(String::new, |user| user.name.clone());
-        Ok(HeldCommand { pid, pidfd, file, user, socket, released: false, end: None })
+        let handed_over = command.handed_over;
+        Ok(HeldCommand { pid, pidfd, file, user, socket, handed_over, released: false, end: None })
     }
 
     /// The process id of the command.
@@ -253,12 +259,14 @@ impl HeldCommand {
     }
 
     /// Lets it continue to its `execve`, and does not wait for it: under ptrace it stops there.
+    /// Standard descriptors that it alone shall have are given up.
     ///
     /// # Errors
     ///
     /// If it has exited.
     pub fn release(&mut self) -> Result<(), Error> {
         self.released = true;
+        give_up(self.handed_over);
         self.socket
             .write_all(b"!")
             .map_err(|source| Error::System { what: "releasing the command", why: source })
@@ -318,6 +326,16 @@ impl Drop for HeldCommand {
         if !self.released {
             end_child(self.pid);
         }
+    }
+}
+
+/// Opens `/dev/null` in place of stdin and stdout, where this is wanted.  Without `/dev/null` they stay
+/// open, and a pipe ends with this process.
+fn give_up(wanted: [bool; 2]) {
+    let Ok(null) = File::options().read(true).write(true).open("/dev/null") else { return };
+    for (descriptor, _) in (0..).zip(wanted).filter(|(_, is_wanted)| *is_wanted) {
+        // SAFETY: only the number of `null` is used; nothing owns a standard descriptor.
+        unsafe { libc::dup2(null.as_raw_fd(), descriptor) };
     }
 }
 

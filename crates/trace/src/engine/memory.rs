@@ -59,6 +59,7 @@ mod tests {
             folders: "/usr/bin:/bin".into(),
             user: None,
             closed: [false; 3],
+            handed_over: [false; 2],
         };
         // Held before its execve, so that it is still a copy of this process.
         let child = HeldCommand::start(&command).unwrap();

@@ -69,8 +69,12 @@ pub fn count(
 ) -> Result<Option<WaitStatus>, ReportError> {
     let (counter, not_kernel) = Counter::start(request, options.way)?;
     if let Some(why) = not_kernel.filter(|_| options.explain) {
+        let also = match options.summary.wall {
+            true => "",
+            false => " and times them from begin to end, not on a CPU",
+        };
         // An error of writing a message is ignored.
-        let _ = writeln!(messages, "whit: counting by ptrace, which slows calls down: {why}");
+        let _ = writeln!(messages, "whit: counting by ptrace, which slows calls down{also}: {why}");
     }
     let signals = TerminationSignals::take_over()?;
     let mut session = Session {

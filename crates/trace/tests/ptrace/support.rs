@@ -29,6 +29,7 @@ pub(crate) fn command(words: &[&str]) -> TracedCommand {
         folders: std::env::var_os("PATH").unwrap(),
         user: None,
         closed: [false; 3],
+        handed_over: [false; 2],
     }
 }
 

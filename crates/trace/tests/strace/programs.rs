@@ -106,6 +106,7 @@ pub(super) fn command(words: &[&str]) -> TracedCommand {
         folders: "/usr/bin:/bin".into(),
         user: None,
         closed: [false; 3],
+        handed_over: [false; 2],
     }
 }
 
@@ -360,6 +361,10 @@ fn arguments_at_the_edge() {
         return;
     }
     let edges = script("edges.pl");
+    // A program that dies early would be the same under both.
+    let folder = tempfile::tempdir().unwrap();
+    let alone = std::process::Command::new("perl").arg(&edges).arg(folder.path()).output().unwrap();
+    assert!(alone.status.success(), "{alone:?}");
     for options in [&[][..], &["-s", "8"], &["-v", "-x"]] {
         compare(&["perl", &edges, "FOLDER"], options, nothing);
     }

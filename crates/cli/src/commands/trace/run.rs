@@ -150,6 +150,7 @@ fn command(arguments: &TraceArguments) -> anyhow::Result<TracedCommand> {
         folders: std::env::var_os("PATH").unwrap_or_default(),
         user: arguments.user.as_deref().map(CommandUser::by_name).transpose()?,
         closed: crate::descriptors::closed(),
+        handed_over: [true, arguments.output.as_deref() != Some("-")],
     })
 }
 
