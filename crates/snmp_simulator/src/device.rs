@@ -13,6 +13,8 @@ pub struct AgentFaults {
     pub is_dead: bool,
     /// Requests in a thousand that get lost.
     pub lost_permille: u32,
+    /// So many of the next requests get lost.
+    pub lost_next: u32,
     /// Each answer takes this long, in ns.
     pub delay_ns: u64,
     /// A request with more varbinds is `tooBig`; an answer to GETBULK leaves them out.
@@ -36,6 +38,7 @@ impl Default for AgentFaults {
         Self {
             is_dead: false,
             lost_permille: 0,
+            lost_next: 0,
             delay_ns: 0,
             varbinds_max: usize::MAX,
             silent_above: usize::MAX,

@@ -9,6 +9,7 @@
 //! `mib.rs`, then `device.rs` (what is answered) and `server.rs` (the loop).
 
 mod device;
+mod hostile;
 mod mib;
 mod server;
 mod socket;
@@ -16,6 +17,7 @@ mod user;
 mod walk;
 
 pub use device::{AgentDevice, AgentFaults};
+pub use hostile::hostile_switch;
 pub use mib::{Mib, MibObject, MibValue};
 pub use server::{Agent, AgentClock, AgentCounts, AgentThread};
 pub use walk::WalkError;

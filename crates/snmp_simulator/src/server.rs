@@ -139,9 +139,10 @@ impl AgentState {
 
     fn request(&mut self, meant: Ipv4Addr, to: SocketAddrV4, bytes: &mut [u8], now_ns: u64) {
         self.counts.requests += 1;
-        let Some(device) = self.devices.get(&meant) else { return };
+        let Some(device) = self.devices.get_mut(&meant) else { return };
         let faults = device.faults.clone();
-        if faults.is_dead || self.chance(faults.lost_permille) {
+        device.faults.lost_next = faults.lost_next.saturating_sub(1);
+        if faults.is_dead || faults.lost_next > 0 || self.chance(faults.lost_permille) {
             return;
         }
         let device = &self.devices[&meant];

@@ -3,6 +3,7 @@
 //! Names (of processes, devices, files) go through [`escape_into`], whole messages, which have
 //! backslashes and joined characters of their own, through [`push_visible`].
 
+use crate::byte_text::byte_of;
 use crate::plain::{is_beyond_ascii, is_plain};
 
 /// Appends `bytes` so that no terminal acts on them and no reader is misled.  Printable UTF-8 is
@@ -13,7 +14,9 @@ pub fn escape_into(out: &mut Vec<u8>, bytes: &[u8]) {
         for c in chunk.valid().chars() {
             match c {
                 '\\' => out.extend_from_slice(b"\\\\"),
-                c if c.is_control() || is_invisible(c) => push_hex_char(out, c),
+                c if c.is_control() || is_invisible(c) || byte_of(c).is_some() => {
+                    push_hex_char(out, c);
+                }
                 c => push_char(out, c),
             }
         }
@@ -92,7 +95,7 @@ fn push_visible_but(out: &mut Vec<u8>, text: &[u8], own: impl Fn(char) -> Option
                     Some(text) => out.extend_from_slice(text.as_bytes()),
                     None => push_hex_char(out, c),
                 },
-                c if reorders_or_ends_line(c) => push_hex_char(out, c),
+                c if reorders_or_ends_line(c) || byte_of(c).is_some() => push_hex_char(out, c),
                 c => push_char(out, c),
             }
         }
@@ -166,9 +169,12 @@ fn push_char(out: &mut Vec<u8>, c: char) {
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// Appends the bytes of a character as `\xNN`.
+/// Appends the bytes of a character as `\xNN`; of one that stands for a byte, that byte.
 fn push_hex_char(out: &mut Vec<u8>, c: char) {
-    c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| push_hex(out, byte));
+    match byte_of(c) {
+        Some(byte) => push_hex(out, byte),
+        None => c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| push_hex(out, byte)),
+    }
 }
 
 /// Appends a byte as `\xNN`.

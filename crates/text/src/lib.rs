@@ -3,7 +3,8 @@
 //! `integer.rs` writes integers, `c_number.rs` what C's `printf` writes, `rrdtool_number.rs` reads and
 //! writes numbers with RRDtool's arithmetic, `decimal.rs` writes short fractions quickly.  `escape.rs`
 //! makes others' text harmless for terminals, JSON, CSV
-//! and markup, `plain.rs` finds the texts that need none of that; `wildcard.rs` matches names with `*`, `?` and
+//! and markup, `plain.rs` finds the texts that need none of that; `byte_text.rs` keeps bytes that are
+//! not UTF-8 in a `String`; `wildcard.rs` matches names with `*`, `?` and
 //! `[a-z]` and finds the files that match.
 //!
 //! Uses no crate of whit and does no I/O, except that [`wildcard::Wildcards::files`] lists folders.
@@ -12,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod byte_text;
 pub mod c_number;
 pub mod decimal;
 pub mod escape;
