@@ -254,7 +254,7 @@ impl Process {
         state.is_throttled.set(self.throttle.is_some());
         state.slot.set(std::ptr::from_mut(slot).cast());
         state.has_dropped.set(false);
-        state.dropped.iter().for_each(|slot| slot.set(Dropped::default()));
+        state.dropped.iter().for_each(|slot| slot.set(Dropped::NONE));
         state.set_limit();
     }
 
