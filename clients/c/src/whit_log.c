@@ -41,7 +41,7 @@ enum {
     RESERVE = 128,
     ENTRY_HEAD = 16, ENTRY_MAX = 64 << 10, TEXT_MAX = 12 << 10, GROWTH = 16 << 10,
     INTERN_SLOTS = 1 << 16, SLOTS_MAX = 4096, SHARED_BYTES = 32 << 10, FIRST_BYTES = 16 << 10, IDLE_MAX = 16, OVERWRITE_BYTES = 4096,
-    HEAD = 24, REPORT_BYTES = HEAD + 24, SPINS = 1000,
+    HEAD = 24, REPORT_BYTES = HEAD + 32, SPINS = 1000,
     K_LOG = 1, K_DROPPED = 2, K_SUPPRESSED = 3, K_CALIBRATION = 4, K_NEXT = 5, K_BEGIN = 6, K_END = 7,
     FLAG_ATTRIBUTES = 0x10, FLAG_CUT = 0x20, FLAG_ASIDE = 0x40, LEVEL_MASK = 0x0F,
     NAME_MAX_BYTES = 1024
@@ -53,7 +53,8 @@ enum {
 
 enum { FREE, ACTIVE, IDLE, RETIRED };
 
-struct dropped { uint64_t count, first, last; };
+/* Records that were dropped and not said yet; the context names their logger, 0: none, or several. */
+struct dropped { uint64_t count, first, last, is_of_several; uint32_t context; };
 
 struct slot;
 
@@ -548,13 +549,31 @@ static void look(struct thread_state *s)
     }
 }
 
-static void note_dropped(struct thread_state *s, uint8_t level, uint64_t sequence)
+/* Adds what was dropped; either may be none. */
+static void add_dropped(struct dropped *all, const struct dropped *other)
+{
+    if (other->count == 0) return;
+    if (all->count == 0) {
+        *all = *other;
+        return;
+    }
+    all->count += other->count;
+    if (other->first < all->first) all->first = other->first;
+    if (other->last > all->last) all->last = other->last;
+    if (all->context != other->context) {
+        all->context = 0;
+        all->is_of_several = 1;
+    }
+    all->is_of_several |= other->is_of_several;
+}
+
+static void note_dropped(struct thread_state *s, uint8_t level, uint32_t context, uint64_t sequence)
 {
     unsigned char *counter = field(s, R_DROPPED + (size_t)(level & LEVEL_MASK) * 8);
     struct dropped *d = &s->dropped[level & LEVEL_MASK];
     store64(counter, load64(counter) + 1);
-    if (d->count++ == 0) d->first = sequence;
-    d->last = sequence;
+    struct dropped one = {1, sequence, sequence, 0, context};
+    add_dropped(d, &one);
     s->has_dropped = 1;
 }
 
@@ -566,6 +585,14 @@ static void place_numbers(struct thread_state *s, uint8_t kind, uint8_t head, co
     place(s, &r, HEAD + 8u * count, UINT32_MAX);
 }
 
+static void place_dropped(struct thread_state *s, uint8_t level, const struct dropped *d)
+{
+    whit_log_value values[4] = {whit_log_of_unsigned(d->count), whit_log_of_unsigned(d->first),
+                                whit_log_of_unsigned(d->last), whit_log_of_unsigned(d->is_of_several)};
+    struct record r = {.kind = K_DROPPED, .head = level, .context = d->context, .values = values, .count = 4};
+    place(s, &r, REPORT_BYTES, UINT32_MAX);
+}
+
 /* Says in the stream what was dropped, as far as there is room beside `size` bytes. */
 static void report_dropped(struct thread_state *s, uint64_t size)
 {
@@ -574,7 +601,7 @@ static void report_dropped(struct thread_state *s, uint64_t size)
         struct dropped *d = &s->dropped[level];
         if (d->count == 0) continue;
         if (!fits(s, size + REPORT_BYTES)) return;
-        place_numbers(s, K_DROPPED, level, &d->count, 3);
+        place_dropped(s, level, d);
         memset(d, 0, sizeof *d);
     }
     s->has_dropped = 0;
@@ -583,16 +610,10 @@ static void report_dropped(struct thread_state *s, uint64_t size)
 /* The last record of a ring, or of its thread; before it, what was dropped and is not said yet. */
 static void place_last(struct thread_state *s, uint8_t kind, uint64_t number)
 {
-    struct dropped all = {0, UINT64_MAX, 0};
-    for (int level = 0; level < 16 && s->has_dropped; level++) {
-        struct dropped *d = &s->dropped[level];
-        if (d->count == 0) continue;
-        all.count += d->count;
-        if (d->first < all.first) all.first = d->first;
-        if (d->last > all.last) all.last = d->last;
-    }
+    struct dropped all = {0, 0, 0, 0, 0};
+    for (int level = 0; level < 16 && s->has_dropped; level++) add_dropped(&all, &s->dropped[level]);
     if (all.count && s->hot.write + REPORT_BYTES <= s->room + RESERVE / 2) {
-        place_numbers(s, K_DROPPED, 0, &all.count, 3);
+        place_dropped(s, 0, &all);
         memset(s->dropped, 0, sizeof s->dropped);
         s->has_dropped = 0;
     }
@@ -608,10 +629,12 @@ static void overwrite(struct thread_state *s, uint64_t size)
     if (wanted < least) wanted = least;
     while (at < s->hot.write && at - from < wanted) {
         uint64_t word;
+        uint32_t context;
         memcpy(&word, s->hot.data + (at & s->hot.mask), 8);
+        memcpy(&context, s->hot.data + (at & s->hot.mask) + 20, 4);
         uint64_t next = s->hot.sequence, low = word >> 32;
         if ((word >> 16 & 0xFF) == K_LOG)
-            note_dropped(s, (uint8_t)(word >> 24), next - ((next - low) & UINT32_MAX));
+            note_dropped(s, (uint8_t)(word >> 24), context, next - ((next - low) & UINT32_MAX));
         uint64_t length = (word & 0xFFFF) * 8;
         at += length ? length : 8;
     }
@@ -986,7 +1009,7 @@ static int grow(struct thread_state *s, uint64_t size, uint8_t level)
     return fits(s, size);
 }
 
-static int make_room(struct thread_state *s, uint64_t size, uint8_t level)
+static int make_room(struct thread_state *s, uint64_t size, uint8_t level, uint32_t context)
 {
     if (fits(s, size) && !s->has_dropped) return 1;
     look(s);
@@ -1000,7 +1023,7 @@ static int make_room(struct thread_state *s, uint64_t size, uint8_t level)
     } else if (!s->is_shared && policy != WHIT_LOG_DROP && wait_for_room(s, size)) {
         return 1;
     }
-    note_dropped(s, level, s->hot.sequence);
+    note_dropped(s, level, context, s->hot.sequence);
     s->hot.sequence++;
     return 0;
 }
@@ -1018,7 +1041,7 @@ static void write_record(struct thread_state *s, const struct record *given)
     while ((size = record_bytes(&r, text_max)) > most && text_max != 0)
         text_max = text_max == UINT32_MAX ? (uint32_t)most : text_max / 2;
     if (text_max != UINT32_MAX) r.head |= FLAG_CUT;
-    if (make_room(s, size, r.head & LEVEL_MASK)) place(s, &r, size, text_max);
+    if (make_room(s, size, r.head & LEVEL_MASK, r.context)) place(s, &r, size, text_max);
 }
 
 /* ---- The limit of records in a second ---- */
@@ -1073,7 +1096,7 @@ static void report_suppressed(struct thread_state *s)
         if (said >= total) continue;
         if (clocks[0] == 0) read_clocks(clocks);
         uint64_t numbers[3] = {total - said, stamp_of(clocks, first_ns ? first_ns : last_ns), stamp_of(clocks, last_ns)};
-        if (make_room(s, HEAD + 24, level)) place_numbers(s, K_SUPPRESSED, level, numbers, 3);
+        if (make_room(s, HEAD + 24, level, 0)) place_numbers(s, K_SUPPRESSED, level, numbers, 3);
     }
 }
 

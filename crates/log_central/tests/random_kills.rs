@@ -100,11 +100,8 @@ impl Scene {
     fn start_proxy(&mut self) {
         let role = role_of("proxy", &self.folders);
         let few = self.random.below(3) == 0;
-        self.proxy = Some(if few {
-            start_limited(&role, 24 + self.random.below(16))
-        } else {
-            start(&role)
-        });
+        self.proxy =
+            Some(if few { start_limited(&role, 24 + self.random.below(16)) } else { start(&role) });
     }
 
     fn start_central(&mut self) {
@@ -308,7 +305,8 @@ fn killed_at_random_they_lose_nothing_and_verify_says_so() {
                     }
                     // A thread of its own has a disk of its own.
                     let scene = std::thread::spawn(move || play_scene(seed)).join();
-                    let made = scene.unwrap_or_else(|_| panic!("WHIT_SEED={seed} WHIT_LOG_SCENES=1"));
+                    let made =
+                        scene.unwrap_or_else(|_| panic!("WHIT_SEED={seed} WHIT_LOG_SCENES=1"));
                     records.fetch_add(made, Relaxed);
                 }
             });

@@ -145,12 +145,13 @@ fn put_span<'a, 'b>(out: &mut Vec<u8>, arguments: &'b [LogValue<'a>]) -> &'b [Lo
 
 fn put_notice(out: &mut Vec<u8>, notice: &RingNotice<'_>, record: &LogRecord<'_>) {
     let _ = match notice {
-        RingNotice::Dropped { count, first_sequence, last_sequence } => {
+        RingNotice::Dropped { count, first_sequence, last_sequence, is_of_several } => {
             let level = record.record.level().map_or("any", LogLevel::name);
+            let whose = if *is_of_several { ", of several loggers," } else { "" };
             write!(
                 out,
-                "{count} records of level {level} were dropped: sequence {first_sequence} to \
-                 {last_sequence}"
+                "{count} records of level {level}{whose} were dropped: sequence {first_sequence} \
+                 to {last_sequence}"
             )
         }
         RingNotice::Suppressed { count, .. } => {

@@ -187,6 +187,7 @@ impl<'a> RingRecord<'a> {
                 count: word(0),
                 first_sequence: word(1),
                 last_sequence: word(2),
+                is_of_several: self.payload.len() >= 32 && word(3) == 1,
             },
             kind::SUPPRESSED if self.payload.len() >= 24 => {
                 RingNotice::Suppressed { count: word(0), first_stamp: word(1), last_stamp: word(2) }
@@ -220,6 +221,8 @@ pub enum RingNotice<'a> {
         first_sequence: u64,
         /// Number of the last.
         last_sequence: u64,
+        /// They are of several loggers; else of that in the record's context, if it has one.
+        is_of_several: bool,
     },
     /// Records of a call site (the record's) that a limit or guard did not let through.
     Suppressed {

@@ -12,7 +12,7 @@ use crate::clock;
 use crate::system::timespec;
 
 /// Bytes of a report of dropped records, and of the records 5 and 7 that the reserve is for.
-const REPORT_BYTES: usize = RECORD_HEAD + 24;
+const REPORT_BYTES: usize = RECORD_HEAD + 32;
 
 /// Longest single wait: a wake-up that was missed costs no more.
 const WAIT_NS_MAX: u64 = 10_000_000;
@@ -98,18 +98,15 @@ impl ThreadState {
         self.room.get().saturating_sub(self.write.get())
     }
 
-    /// Notes that records were dropped: `level` has the number `sequence`.
-    fn note_dropped(&self, level: u8, sequence: u64) {
+    /// Notes that a record of a level, a context and a number was dropped.
+    fn note_dropped(&self, level: u8, context: u32, sequence: u64) {
         let level = usize::from(level & LEVEL_MASK);
         let counter = word(self, ring::DROPPED + level * 8);
         counter
             .store((u64::from_le(counter.load(Ordering::Relaxed)) + 1).to_le(), Ordering::Relaxed);
-        let mut pending: Dropped = self.dropped[level].get();
-        if pending.count == 0 {
-            pending.first = sequence;
-        }
-        (pending.count, pending.last) = (pending.count + 1, sequence);
-        self.dropped[level].set(pending);
+        let (first, last) = (sequence, sequence);
+        let one = Dropped { count: 1, first, last, context, is_of_several: false };
+        self.dropped[level].set(self.dropped[level].get().and(one));
         self.has_dropped.set(true);
     }
 
@@ -119,8 +116,8 @@ impl ThreadState {
             return;
         }
         for (level, slot) in (0u8..).zip(&self.dropped) {
-            let Dropped { count, first, last } = slot.get();
-            if count == 0 {
+            let all = slot.get();
+            if all.count == 0 {
                 continue;
             }
             if !self.has_room(size + REPORT_BYTES) {
@@ -128,8 +125,10 @@ impl ThreadState {
             }
             let word = abi::word0(REPORT_BYTES, kind::DROPPED, level);
             // SAFETY: the state is this thread's or locked, and there is room.
-            unsafe { self.place(word, [0, 0], &(count, first, last), REPORT_BYTES, usize::MAX) };
-            slot.set(Dropped::default());
+            unsafe {
+                self.place(word, [0, all.context], &all.payload(), REPORT_BYTES, usize::MAX);
+            }
+            slot.set(Dropped::NONE);
         }
         self.has_dropped.set(false);
     }
@@ -137,20 +136,15 @@ impl ThreadState {
     /// Writes what was dropped and is not reported yet, of all levels in one record of level 0, into
     /// the reserve: the last chance.
     pub(super) fn report_all_dropped(&self) {
-        let all = self.dropped.iter().map(Cell::get).filter(|one| one.count > 0);
-        let sum = all.reduce(|one, other| Dropped {
-            count: one.count + other.count,
-            first: one.first.min(other.first),
-            last: one.last.max(other.last),
-        });
-        let Some(Dropped { count, first, last }) = sum else { return };
-        if self.write.get() + REPORT_BYTES as u64 > self.room.get() + ring::RESERVE / 2 {
+        let all = self.dropped.iter().map(Cell::get).fold(Dropped::NONE, Dropped::and);
+        let end = self.write.get() + REPORT_BYTES as u64;
+        if all.count == 0 || end > self.room.get() + ring::RESERVE / 2 {
             return;
         }
         let word = abi::word0(REPORT_BYTES, kind::DROPPED, 0);
         // SAFETY: the state is this thread's, and the reserve has room for this and one more.
-        unsafe { self.place(word, [0, 0], &(count, first, last), REPORT_BYTES, usize::MAX) };
-        self.dropped.iter().for_each(|slot| slot.set(Dropped::default()));
+        unsafe { self.place(word, [0, all.context], &all.payload(), REPORT_BYTES, usize::MAX) };
+        self.dropped.iter().for_each(|slot| slot.set(Dropped::NONE));
         self.has_dropped.set(false);
     }
 
@@ -161,11 +155,11 @@ impl ThreadState {
         let wanted = wanted.max(OVERWRITE_BYTES.min(self.capacity() / 4));
         let (mut at, mut count) = (from, 0);
         while at < self.write.get() && at - from < wanted {
-            // SAFETY: records begin within the first mapping, and have at least one word.
-            let first = unsafe {
+            // SAFETY: records begin within the first mapping, and have at least three words.
+            let [first, ids] = unsafe {
                 #[allow(clippy::cast_possible_truncation, reason = "64-bit addresses")]
                 let place = self.data.get().add((at & self.mask.get()) as usize);
-                u64::from_le(place.cast::<u64>().read())
+                [0, 2].map(|word| u64::from_le(place.cast::<u64>().add(word).read()))
             };
             let [size_low, size_high, kind, flags, ..] = first.to_le_bytes();
             // The upper half of the number is that of the next record, or one less.
@@ -173,7 +167,8 @@ impl ThreadState {
             let next = self.sequence.get();
             let sequence = next - (next.wrapping_sub(low) & u64::from(u32::MAX));
             if kind == kind::LOG {
-                self.note_dropped(flags, sequence);
+                let context = u32::try_from(ids >> 32).unwrap_or(0);
+                self.note_dropped(flags, context, sequence);
             }
             let length = u64::from(u16::from_le_bytes([size_low, size_high])) * 8;
             at += length.max(8);
@@ -191,12 +186,13 @@ impl ThreadState {
 }
 
 impl Process {
-    /// Makes room for a record of a level; `false`: it was dropped, and counted.
+    /// Makes room for a record of a level and a context; `false`: it was dropped, and counted.
     pub(super) fn make_room(
         &'static self,
         state: &'static ThreadState,
         size: usize,
         level: u8,
+        context: u32,
     ) -> bool {
         if state.has_room(size) && !state.has_dropped.get() {
             return true;
@@ -222,7 +218,7 @@ impl Process {
             return true;
         }
         let sequence = state.sequence.get();
-        state.note_dropped(level, sequence);
+        state.note_dropped(level, context, sequence);
         state.sequence.set(sequence + 1);
         false
     }

@@ -8,11 +8,41 @@ use crate::abi::RECORD_HEAD;
 use crate::clock;
 
 /// Records of one level that were dropped and not reported yet.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Dropped {
     pub(super) count: u64,
     pub(super) first: u64,
     pub(super) last: u64,
+    /// The context of all, which names their logger; 0: none, or several.
+    pub(super) context: u32,
+    /// Whether their contexts differ.
+    pub(super) is_of_several: bool,
+}
+
+impl Dropped {
+    /// None.
+    pub(super) const NONE: Dropped =
+        Dropped { count: 0, first: 0, last: 0, context: 0, is_of_several: false };
+
+    /// Both together; either may be none.
+    pub(super) fn and(self, other: Dropped) -> Dropped {
+        if self.count == 0 || other.count == 0 {
+            return if self.count == 0 { other } else { self };
+        }
+        let is_one = self.context == other.context;
+        Dropped {
+            count: self.count + other.count,
+            first: self.first.min(other.first),
+            last: self.last.max(other.last),
+            context: if is_one { self.context } else { 0 },
+            is_of_several: self.is_of_several || other.is_of_several || !is_one,
+        }
+    }
+
+    /// The arguments of the record that says so.
+    pub(super) fn payload(&self) -> (u64, u64, u64, bool) {
+        (self.count, self.first, self.last, self.is_of_several)
+    }
 }
 
 /// The state of a thread that writes; the first line is what the hot path uses.
@@ -135,4 +165,24 @@ pub(super) fn with_errno_kept(work: impl FnOnce()) {
     work();
     // SAFETY: as above.
     unsafe { *place = kept };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Dropped;
+
+    fn one(sequence: u64, context: u32) -> Dropped {
+        let (first, last) = (sequence, sequence);
+        Dropped { count: 1, first, last, context, is_of_several: false }
+    }
+
+    #[test]
+    fn what_was_dropped_names_its_context_while_that_is_one() {
+        let same = Dropped::NONE.and(one(7, 3)).and(one(9, 3)).and(Dropped::NONE);
+        assert_eq!((same.payload(), same.context), ((2, 7, 9, false), 3));
+        let several = same.and(one(5, 4));
+        assert_eq!((several.payload(), several.context), ((3, 5, 9, true), 0));
+        let still = several.and(one(10, 0)).and(one(11, 3));
+        assert_eq!((still.payload(), still.context), ((5, 5, 11, true), 0));
+    }
 }

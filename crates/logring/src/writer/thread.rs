@@ -46,7 +46,7 @@ static EMPTY: Shared = Shared(ThreadState {
     oldest: Cell::new(0),
     stalled: Cell::new(0),
     slot: Cell::new(std::ptr::null_mut()),
-    dropped: [const { Cell::new(Dropped { count: 0, first: 0, last: 0 }) }; 16],
+    dropped: [const { Cell::new(Dropped::NONE) }; 16],
     has_dropped: Cell::new(false),
     combined: Cell::new((0, 0, 0)),
 });
@@ -225,6 +225,7 @@ fn write_slowly(
         write_signal_ring(process, kind, head, [site, context], payload);
         return;
     }
+    let of_logger = context;
     let context = match state.scope.get() {
         0 => context,
         scope => combined(process, state, context, scope),
@@ -232,7 +233,7 @@ fn write_slowly(
     let whole = RECORD_HEAD + payload.size_bytes(usize::MAX);
     process.grow_for(state, whole.min(RECORD_BYTES_MAX), head & LEVEL_MASK);
     let (size, text_max, cut) = fitted(payload, state.mask.get() + 1);
-    if process.make_room(state, size, head & LEVEL_MASK) {
+    if process.make_room(state, size, head & LEVEL_MASK, of_logger) {
         let word = abi::word0(size, kind, head | cut);
         // SAFETY: the state is this thread's, and there is room.
         unsafe { state.place(word, [site, context], payload, size, text_max) };
@@ -263,7 +264,7 @@ fn write_signal_ring(
 ) {
     let written = process.with_signal_ring(|state| {
         let (size, text_max, cut) = fitted(payload, state.mask.get() + 1);
-        if process.make_room(state, size, head & LEVEL_MASK) {
+        if process.make_room(state, size, head & LEVEL_MASK, context) {
             let word = abi::word0(size, kind, head | cut | FLAG_ASIDE);
             // SAFETY: ring 0 is locked, and there is room.
             unsafe { state.place(word, [site, context], payload, size, text_max) };

@@ -258,7 +258,7 @@ impl Process {
         state.packet_end.set(if settings.packet_records == 0 { u64::MAX } else { 0 });
         state.slot.set(std::ptr::from_mut(slot).cast());
         state.has_dropped.set(false);
-        state.dropped.iter().for_each(|slot| slot.set(Dropped::default()));
+        state.dropped.iter().for_each(|slot| slot.set(Dropped::NONE));
         state.set_limit();
     }
 
