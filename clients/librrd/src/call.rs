@@ -182,11 +182,7 @@ pub(crate) fn tool() -> Tool {
 
 /// What `RRD_LOCKING` says.
 pub(crate) fn locking() -> Locking {
-    match variable("RRD_LOCKING").as_deref() {
-        Some("block") => Locking::Block,
-        Some("none") => Locking::None,
-        _ => Locking::Try,
-    }
+    variable("RRD_LOCKING").and_then(|word| Locking::of(&word)).unwrap_or_default()
 }
 
 /// The clock.

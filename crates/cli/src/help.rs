@@ -144,16 +144,19 @@ Commands:
   create FILE [--start TIME] [--step SECONDS] [--template FILE] [--source FILE]...
          [--no-overwrite] DS:NAME:TYPE:HEARTBEAT:MIN:MAX... RRA:CF:XFF:STEPS:ROWS...
                                  make a file
-  update FILE [--template DS:DS...] [--skip-past-updates] TIME|N:VALUE[:VALUE...]...
+  update FILE [--template DS:DS...] [--skip-past-updates] [--locking try|block|none]
+         TIME|N:VALUE[:VALUE...]...
                                  add readings; updatev also shows the rows that are written
   fetch FILE CF [--resolution SECONDS] [--start TIME] [--end TIME] [--align-start]
                                  rows of a period
   info, first, last, lastupdate FILE
                                  what a file keeps, and until when
   graph FILE [OPTION...] DEF:... LINE:... AREA:... GPRINT:...
-                                 a picture as PNG, SVG, EPS or PDF; graphv also says what is where
+                                 a picture as PNG, SVG, EPS or PDF; graphv also says what is where.
+                                 --utc: times of UTC, not of the local zone
   xport [OPTION...] DEF:... XPORT:...
-                                 series as XML or JSON
+                                 series as XML or JSON; --add-jsontime: a time in each row of JSON,
+                                 also of graph
   dump FILE [XML]                a file as XML; restore XML FILE makes a file from it
   tune FILE [OPTION...] [DEL:DS] [DS:...] [DELRRA:N] [RRA:...] [RRA#N:+ROWS]
                                  change what a file keeps
@@ -172,7 +175,8 @@ Commands:
                                  line `OK ...` or `ERROR: ...`
 
 Times are words (`now-1d`, `noon yesterday`, `20261122`) or seconds since 1970.
-RRD_LOCKING is `try` (the default), `block` or `none`: what to do about a file that is locked.
+RRD_LOCKING is `try` (the default), `block` or `none`: what to do about a file that is locked;
+`--locking` of update, updatev and tune goes before it.
 
 Examples:
   whit rrd create net.rrd --step 60 DS:in:COUNTER:120:0:U RRA:AVERAGE:0.5:1:1440

@@ -256,51 +256,21 @@ fn the_second_recorder_of_a_file_is_refused_with_the_pid_of_the_first() {
     panic!("ten pairs of recorders never began in the same second");
 }
 
-/// A small file system that goes away with the test.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    fn mount(at: &Path) -> Option<Self> {
-        let mount = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"])
-            .arg(at)
-            .output()
-            .unwrap();
-        if !mount.status.success() {
-            testkit::skip_refused("a full tmpfs", &text(&mount.stderr));
-            return None;
-        }
-        Some(SmallDisk(at.to_owned()))
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_full_disk_is_told_once_survived_and_counted() {
-    let folder = folder();
-    let Some(disk) = SmallDisk::mount(folder.path()) else { return };
-    let place = disk.0.to_str().unwrap();
-    let filler = disk.0.join("filler");
+    let Some(disk) = testkit::SmallDisk::mount(1024) else { return };
+    let place = disk.path().to_str().unwrap();
     let mut child =
         Running::start(whit(&["-scdnmw", "-i0.001", "-f", place]).stderr(Stdio::piped()));
-    testkit::wait_until("there is a file", || !recordings(&disk.0).is_empty());
-    let recording = recordings(&disk.0).remove(0);
+    testkit::wait_until("there is a file", || !recordings(disk.path()).is_empty());
+    let recording = recordings(disk.path()).remove(0);
     wait_until_grown(&recording, 20);
-    // Everything that is left, however little.
-    let mut fill = std::fs::File::create(&filler).unwrap();
-    let copied = std::io::copy(&mut std::io::repeat(1), &mut fill);
-    assert!(copied.is_err(), "the disk is full");
+    disk.fill();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();
     assert!(line.contains("no space left"), "{line}");
-    drop(fill);
-    std::fs::remove_file(&filler).unwrap();
+    disk.free();
     line.clear();
     stderr.read_line(&mut line).unwrap();
     assert!(line.contains("written again after"), "told once, then that it goes on: {line}");

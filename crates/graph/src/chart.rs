@@ -57,8 +57,8 @@ pub enum ChartError {
     /// A legend is wrong.
     #[error(transparent)]
     Legend(#[from] UnknownControl),
-    /// The limits have no scale: one of them is infinite.  RRDtool says nothing.
-    #[error("")]
+    /// The limits have no scale: one of them is infinite.  RRDtool draws nothing and says nothing.
+    #[error("the value axis has no scale: one of its limits is infinite")]
     NoScale,
     /// `--graph-type xy`.
     #[error("XY diagram not implemented")]

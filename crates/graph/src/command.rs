@@ -3,7 +3,7 @@
 //! Joins the parts of this crate in RRDtool's order, so that of two errors the same one is named.
 //! Opens no file: series come through a [`SeriesSource`], and the caller writes the result.
 
-use calendar::CivilZone;
+use calendar::{CivilZone, UTC};
 
 use crate::chart::{self, ChartError, Fact};
 use crate::clock::strfduration;
@@ -65,6 +65,9 @@ pub struct GraphCommand {
     pub times: (i64, i64),
     /// What is drawn and printed.
     pub description: Description,
+    /// Whether `graph` prints width and height: it does, unless `-f` or `--imginfo` is a word of its
+    /// own.
+    pub shows_size: bool,
 }
 
 /// What a command makes.
@@ -94,6 +97,8 @@ impl GraphCommand {
             time_words::parse(text, now_s, zone).map(|_| ()).map_err(|error| error.to_string())
         };
         let (mut settings, others) = settings_line::parse(arguments, default_font, &check_time)?;
+        let environment = &in_zone(&settings, environment);
+        let zone = environment.zone;
         let (start, end) = times(&settings.start, &settings.end, environment)?;
         settings.step = settings.step.max((end - start) / settings.width);
         let Some((file_name, elements)) = others.split_first() else {
@@ -101,7 +106,9 @@ impl GraphCommand {
         };
         let context = GraphTimes { start_s: start, end_s: end, now_s, zone };
         let description = Description::parse(elements.iter().map(String::as_str), &context)?;
-        Ok(Self { settings, file_name: file_name.clone(), times: (start, end), description })
+        let shows_size = !arguments.iter().any(|word| word == "-f" || word == "--imginfo");
+        let (file_name, times) = (file_name.clone(), (start, end));
+        Ok(Self { settings, file_name, times, description, shows_size })
     }
 
     /// Whether `--lazy` leaves an existing file as it is: it is younger than the time of a pixel.
@@ -124,6 +131,7 @@ impl GraphCommand {
         environment: &WallClock<'_>,
         is_current: bool,
     ) -> Result<GraphResult, GraphError> {
+        let environment = &in_zone(&self.settings, environment);
         let (start_s, end_s) = self.times;
         let span = Span { start_s, end_s, step_s: self.settings.step };
         let mut source = WithDaemon { source, daemon: self.settings.daemon.as_deref() };
@@ -202,7 +210,7 @@ impl GraphCommand {
             return file.unwrap_or_default().to_vec();
         }
         // Where nothing is drawn or printed, RRDtool says nothing.
-        if self.settings.image_info.is_none() && !result.facts.is_empty() {
+        if self.shows_size && !result.facts.is_empty() {
             out.extend(format!("{}x{}\n", result.size.0, result.size.1).bytes());
         }
         let lines_of = |wanted: fn(&str) -> bool| {
@@ -231,7 +239,7 @@ impl GraphCommand {
         let format = match self.settings.format {
             ImageFormat::Xml => XportFormat::Xml { enumerates: false, shows_time: true },
             ImageFormat::XmlEnum => XportFormat::Xml { enumerates: true, shows_time: true },
-            ImageFormat::Json => XportFormat::Json { shows_time: false },
+            ImageFormat::Json => XportFormat::Json { shows_time: self.settings.json_time },
             ImageFormat::JsonTime => XportFormat::Json { shows_time: true },
             ImageFormat::Tsv => XportFormat::Separated('\t'),
             ImageFormat::Ssv => XportFormat::Separated(';'),
@@ -300,6 +308,14 @@ impl SeriesSource for WithDaemon<'_> {
     }
 }
 
+/// The clock in the zone of a graph: `--utc` is for its times in words, labels and texts.
+fn in_zone<'a>(settings: &Settings, environment: &WallClock<'a>) -> WallClock<'a> {
+    match settings.utc {
+        true => WallClock { zone: &UTC, ..*environment },
+        false => *environment,
+    }
+}
+
 /// Start and end in seconds since the epoch.
 fn times(start: &str, end: &str, environment: &WallClock<'_>) -> Result<(i64, i64), GraphError> {
     let zone: &CivilZone = environment.zone;
@@ -363,6 +379,7 @@ const XPORT_OPTIONS: &[settings_line::KnownOption] = &[
     ("step", '\u{1}', true),
     ("enumds", '\u{2}', false),
     ("json", '\u{3}', false),
+    ("add-jsontime", '\u{4}', false),
 ];
 
 /// What `xport` makes.
@@ -395,7 +412,8 @@ pub fn xport(
     let (now_s, zone) = (environment.now_s, environment.zone);
     let (mut start, mut end) = ("end-24h".to_owned(), "now".to_owned());
     let (mut rows_max, mut step) = (400, 0);
-    let (mut shows_time, mut enumerates, mut is_json) = (false, false, false);
+    let (mut shows_time, mut enumerates) = (false, false);
+    let (mut is_json, mut json_time) = (false, false);
     let mut daemon: Option<String> = None;
     let elements = read(arguments, XPORT_OPTIONS, &mut |letter, value| {
         let fail = |text: &str| Err(SettingsError(text.to_owned()));
@@ -419,7 +437,8 @@ pub fn xport(
             't' => shows_time = true,
             '\u{1}' => step = leading_integer(value),
             '\u{2}' => enumerates = true,
-            _ => is_json = true,
+            '\u{3}' => is_json = true,
+            _ => json_time = true,
         }
         Ok(())
     })?;
@@ -435,7 +454,7 @@ pub fn xport(
     let rows = xport::rows(&description, &data, span, false)?;
     let printed = print(&description, &data, 1000.0, Target::Table, environment)?;
     let format = match is_json {
-        true => XportFormat::Json { shows_time },
+        true => XportFormat::Json { shows_time: shows_time || json_time },
         false => XportFormat::Xml { enumerates, shows_time },
     };
     Ok(XportResult { rows, description, printed, format })

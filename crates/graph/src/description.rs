@@ -1,8 +1,8 @@
 //! From arguments to elements: `DEF:a=file.rrd:speed:AVERAGE`, `LINE2:a#ff0000:legend`.
 //!
 //! Every field may be given by its place or by its name (`LINE:vname=a:color=ff0000`).  Grammar and
-//! error texts are those of RRDtool 1.7.2.  As there, a colour that is none ends the description
-//! without an error: the elements after it are not drawn.
+//! error texts are those of RRDtool 1.7.2.  A colour that is none is an error; RRDtool silently leaves
+//! out the elements after it.
 
 use calendar::CivilZone;
 use text::rrdtool_number;
@@ -54,11 +54,8 @@ impl Description {
         let mut description = Description::default();
         for argument in arguments {
             let mut arguments = Arguments::split(argument)?;
-            match description.element(&mut arguments, context) {
-                Ok(element) => description.elements.push(element),
-                Err(E::Color) => return Ok(description),
-                Err(error) => return Err(error),
-            }
+            let element = description.element(&mut arguments, context)?;
+            description.elements.push(element);
             arguments.finish()?;
             if description.elements.len() > ELEMENTS_MAX {
                 return Err(E::TooLong);
@@ -340,6 +337,8 @@ struct Painted {
     color: Option<String>,
     color2: Option<String>,
     legend: String,
+    /// The whole element, for errors.
+    element: String,
 }
 
 impl Painted {
@@ -354,6 +353,7 @@ impl Painted {
             color,
             color2,
             legend: cut(&legend.unwrap_or_default(), TEXT_BYTES_MAX).to_owned(),
+            element: arguments.original.to_owned(),
             ..Painted::default()
         };
         painted.set_name(&name.unwrap_or_default());
@@ -391,11 +391,17 @@ impl Painted {
     }
 
     fn color(&self) -> Result<Option<Color>, E> {
-        self.color.as_deref().map(|text| color(text).ok_or(E::Color)).transpose()
+        self.parsed(self.color.as_deref())
     }
 
     fn color2(&self) -> Result<Option<Color>, E> {
-        self.color2.as_deref().map(|text| color(text).ok_or(E::Color)).transpose()
+        self.parsed(self.color2.as_deref())
+    }
+
+    fn parsed(&self, text: Option<&str>) -> Result<Option<Color>, E> {
+        let Some(text) = text else { return Ok(None) };
+        let bad = || E::Color { text: text.to_owned(), element: self.element.clone() };
+        color(text).map(Some).ok_or_else(bad)
     }
 }
 
@@ -535,15 +541,18 @@ fn dashes(arguments: &mut Arguments<'_>) -> Result<Option<Dashes>, E> {
     };
     let Some(text) = text else { return Ok(None) };
     let mut lengths = Vec::new();
-    for part in text.split(',') {
-        let digits = part.len() - part.trim_start_matches(is_of_number).len();
-        let length = number(&part[..digits]).ok_or_else(|| E::Dash(part.to_owned()))?;
-        if digits < part.len() {
-            return Err(E::DashComma(part[digits..].to_owned()));
+    let mut rest = text.as_str();
+    loop {
+        let (length, digits) = rrdtool_number::parse_prefix(rest.as_bytes());
+        if digits == 0 {
+            return Err(E::Dash(rest.to_owned()));
         }
         lengths.push(length);
+        rest = match &rest[digits..] {
+            "" => return Ok(Some(Dashes { lengths, offset })),
+            after => after.strip_prefix(',').ok_or_else(|| E::DashComma(after.to_owned()))?,
+        };
     }
-    Ok(Some(Dashes { lengths, offset }))
 }
 
 fn is_of_number(character: char) -> bool {

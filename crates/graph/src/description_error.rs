@@ -90,7 +90,7 @@ pub enum DescriptionError {
     /// More than 2^20 elements.
     #[error("more than {ELEMENTS_MAX} elements")]
     TooLong,
-    /// Not an error of RRDtool: the colour that ends a description.
-    #[error("color problem")]
-    Color,
+    /// Not an error of RRDtool, which leaves out the elements after it.
+    #[error("the color format is #RRGGBB[AA], not '#{text}' in {element}")]
+    Color { text: String, element: String },
 }

@@ -315,6 +315,10 @@ pub struct Settings {
     pub rigid: bool,
     /// `--allow-shrink`.
     pub allow_shrink: bool,
+    /// `--utc`: times are those of UTC, not of the local zone.
+    pub utc: bool,
+    /// `--add-jsontime`: a time in each row of JSON.
+    pub json_time: bool,
     /// `--alt-autoscale`.
     pub alt_autoscale: bool,
     /// `--alt-autoscale-min`.
@@ -420,6 +424,8 @@ impl Default for Settings {
             upper_limit: None,
             rigid: false,
             allow_shrink: false,
+            utc: false,
+            json_time: false,
             alt_autoscale: false,
             alt_autoscale_min: false,
             alt_autoscale_max: false,

@@ -72,6 +72,8 @@ const OPTIONS: &[KnownOption] = &[
     ("left-axis-formatter", '\u{14}', true),
     ("right-axis-formatter", '\u{15}', true),
     ("allow-shrink", '\u{16}', false),
+    ("utc", '\u{17}', false),
+    ("add-jsontime", '\u{18}', false),
 ];
 
 /// What is wrong with a command line, in RRDtool's words.
@@ -199,6 +201,8 @@ impl Reader<'_> {
             '\u{3}' => settings.no_tag = true,
             '\u{10}' => settings.dynamic_labels = true,
             '\u{16}' => settings.allow_shrink = true,
+            '\u{17}' => settings.utc = true,
+            '\u{18}' => settings.json_time = true,
             // These have no effect: interlaced pictures, alt-y-mrtg, font-smoothing-threshold.
             'i' | '\u{2}' | 'B' => {}
             _ => return self.valued(letter, value),
@@ -330,11 +334,15 @@ impl Reader<'_> {
         let is_name = !name.is_empty()
             && name.len() <= 10
             && name.bytes().all(|byte| byte.is_ascii_uppercase());
-        let digits: &str =
-            &digits[..digits.bytes().take_while(u8::is_ascii_hexdigit).count().min(8)];
-        if !is_name || digits.is_empty() {
+        let count = digits.bytes().take_while(u8::is_ascii_hexdigit).count();
+        if !is_name || count == 0 {
             return fail("invalid color def format");
         }
+        // RRDtool takes the digits before the fault for another colour.
+        if !digits[count..].trim().is_empty() {
+            return fail("the color format is #RRGGBB[AA]");
+        }
+        let digits = &digits[..count];
         let doubled = || digits.chars().flat_map(|digit| [digit, digit]).collect::<String>();
         let full = match digits.len() {
             3 => doubled() + "FF",
@@ -540,10 +548,13 @@ fn number_length(text: &str) -> usize {
 
 /// The number that a text begins with, and what follows it.
 fn prefix_float(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim_start();
     let sign = usize::from(text.starts_with(['+', '-']));
-    for (word, value) in [("inf", f64::INFINITY), ("nan", f64::NAN)] {
-        if text[sign..].get(..3).is_some_and(|start| start.eq_ignore_ascii_case(word)) {
-            return Some((if text.starts_with('-') { -value } else { value }, &text[sign + 3..]));
+    for (word, value) in [("infinity", f64::INFINITY), ("inf", f64::INFINITY), ("nan", f64::NAN)] {
+        let length = word.len();
+        if text[sign..].get(..length).is_some_and(|start| start.eq_ignore_ascii_case(word)) {
+            let value = if text.starts_with('-') { -value } else { value };
+            return Some((value, &text[sign + length..]));
         }
     }
     let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();

@@ -8,7 +8,7 @@ use graph::elements::Element;
 
 /// Wrong elements, after `DEF:a`, `DEF:b` and `VDEF:v` of the first; all in a test of their own
 /// would be too slow for the installed program, so they share its start.
-const WRONG: [&str; 62] = [
+const WRONG: [&str; 65] = [
     "COMMENT",
     "COMMENT:a:b",
     "COMMENT:cmd=b",
@@ -30,6 +30,9 @@ const WRONG: [&str; 62] = [
     "LINE1:a#ff0000:one:dashes=1,",
     "LINE1:a#ff0000:one:dashes=1,2x",
     "LINE1:a#ff0000:one:dashes=1,2:dash-offset=x",
+    "LINE1:a#ff0000:one:dashes=x,2",
+    "HRULE:5#ff0000:one:dashes=5,5+",
+    "HRULE:5#ff0000:one:dashes=5,.,3",
     "LINE1:a#ff0000:x:yaxis=9",
     "LINE1:a#ff0000:x:xaxis=0",
     "LINE2:vname=zz",
@@ -123,12 +126,6 @@ fn wrong_elements_have_the_errors_of_rrdtool() {
 }
 
 #[test]
-fn a_colour_that_is_none_ends_the_description() {
-    let elements = ["DEF:a=a.rrd:a:AVERAGE", "LINE1:a#ff:x", "LINE1:zz#ff0000"];
-    assert_eq!(parse(&elements).map(|description| description.elements.len()), Ok(1));
-}
-
-#[test]
 fn long_texts_are_cut() {
     let comment = format!("COMMENT:{}", "x".repeat(400));
     let description = parse(&[&comment]).expect("a description");
@@ -154,6 +151,36 @@ fn random_texts_never_panic() {
         let _ = time_words::parse(&text, 1_700_000_000, &zone);
         if let Ok(program) = rpn::Program::parse(&text, |name| Some(name.len() % 3)) {
             let _ = program.evaluate(&mut rpn::Stack::new(), &[1.0, 2.0], 0.0);
+        }
+    }
+}
+
+/// RRDtool leaves out the element and all after it, and says nothing.
+#[test]
+fn a_color_that_is_none_is_an_error() {
+    let elements = [
+        "LINE1:a#COLOR:leg",
+        "LINE1:a:leg:color=COLOR",
+        "AREA:a#COLOR",
+        "AREA:a#ff0000#COLOR",
+        "AREA:a#ff0000:color2=COLOR",
+        "STACK:a#COLOR:leg",
+        "TICK:a#COLOR:0.1",
+        "HRULE:5#COLOR",
+        "VRULE:1000000100#COLOR:leg",
+        "XPORT:a#COLOR:leg",
+    ];
+    let before = ["DEF:a=a.rrd:a:AVERAGE", "LINE1:a#ff0000"];
+    for element in elements {
+        for good in ["abc", "abcd", "00FF00", "00ff0080"] {
+            let element = element.replace("COLOR", good);
+            parse(&[&before[..], &[&element]].concat()).expect(&element);
+        }
+        for bad in ["", "a", "ab", "abcde", "ff00000", "ff0000000", "ggg", "ff00zz", "+fff", " fff", "fff "] {
+            let element = element.replace("COLOR", bad);
+            let expected = format!("the color format is #RRGGBB[AA], not '#{bad}' in {element}");
+            let error = parse(&[&before[..], &[&element]].concat()).map(|_| ());
+            assert_eq!(error, Err(expected), "{element}");
         }
     }
 }

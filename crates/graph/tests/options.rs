@@ -94,3 +94,21 @@ fn options_stand_anywhere_and_end_at_two_dashes() {
     assert_eq!((settings.width, settings.title.as_str()), (300, "-x"));
     assert!(settings.slope_mode && settings.logarithmic);
 }
+
+/// RRDtool takes a part of the digits for another colour.
+#[test]
+fn a_color_with_more_than_its_digits_is_refused() {
+    for color in ["BACK#ff00zz", "BACK#fffffffff", "BACK#ffffff-", "BACK#fff fff"] {
+        let error = parse(&arguments(&["-c", color]), None, &|_| Ok(())).unwrap_err();
+        assert_eq!(error.to_string(), "the color format is #RRGGBB[AA]", "{color}");
+    }
+    parse(&arguments(&["-c", "BACK#ffffff "]), None, &|_| Ok(())).expect("a blank is no digit");
+}
+
+#[test]
+fn limits_are_read_as_c_reads_them() {
+    for (text, expected) in [(" 5", 5.0), ("infinity", f64::INFINITY), ("-inf", f64::NEG_INFINITY)] {
+        let (settings, _) = parse(&arguments(&["-u", text]), None, &|_| Ok(())).expect(text);
+        assert_eq!(settings.upper_limit, Some(expected));
+    }
+}

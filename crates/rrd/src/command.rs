@@ -12,10 +12,10 @@ mod environment;
 mod options;
 mod results;
 
-use environment::source_file;
+use environment::check_source;
 pub use environment::{CommandEnvironment, Daemon, Failure, InfoEntry};
 use options::{DAEMON, Parsed, flag, parse, value};
-use results::{FIRST_SECONDS, connect, flush};
+use results::{FIRST_SECONDS, LOCKING, connect, flush, locking};
 pub use results::{fetch, first, info, last, list, update_verbose, written_entries};
 
 use crate::check;
@@ -24,7 +24,7 @@ use crate::create;
 use crate::dump::{self, Heading};
 use crate::error::{Error, Result, refuse};
 use crate::fetch;
-use crate::file::{Access, File, Locking};
+use crate::file::{Access, File};
 use crate::image::Image;
 use crate::info;
 use crate::list;
@@ -122,7 +122,7 @@ impl Run<'_> {
                     let step = step.map_err(|error| refuse!("step size: {error}"))?;
                     options.step_seconds = Some(step);
                 }
-                'r' => options.sources.push(source_file(value)?),
+                'r' => options.sources.push(PathBuf::from(value)),
                 't' if options.template.is_some() => Err(refuse!("template already set"))?,
                 't' => options.template = Some(PathBuf::from(value)),
                 'O' => options.keeps_existing = true,
@@ -135,8 +135,12 @@ impl Run<'_> {
         let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();
         // As in RRDtool, a daemon that cannot be reached is no reason not to make the file.
         if let Ok(Some(daemon)) = connect(&parsed, self.environment) {
+            // The sources are files of the daemon's machine, so it looks for them.
             let done = daemon.create(file, &options, &definitions);
             return Ok(done.map_err(Error::Argument)?);
+        }
+        for source in &options.sources {
+            check_source(source)?;
         }
         let now = self.environment.now().seconds;
         if file == "-" {
@@ -278,7 +282,8 @@ impl Run<'_> {
             return Err(refuse!("Please grow or shrink with at least 1 row").into());
         }
         let archive = usize::try_from(leading_integer(archive)).unwrap_or(usize::MAX);
-        let mut image = Image::of(&File::open(Path::new(file), Access::Write(Locking::Try))?)?;
+        let access = Access::Write(self.environment.locking());
+        let mut image = Image::of(&File::open(Path::new(file), access)?)?;
         resize::resize(&mut image, archive, change)?;
         Ok(image.write(Path::new(TARGET))?)
     }
@@ -303,15 +308,17 @@ impl Run<'_> {
             value("aberrant-reset", 'b'),
             value("step", 't'),
             value("daemon", 'D'),
+            LOCKING,
         ];
         let parsed = parse(self.arguments, OPTIONS)?;
         let Some((name, words)) = parsed.words.split_first() else {
             return Err(refuse!("missing file name").into());
         };
+        let locking = locking(&parsed, self.environment)?;
         let daemon = self.environment.daemon(parsed.value('D'));
         flush(daemon.map_err(|_| refuse!("Cannot connect to daemon"))?.as_ref(), name)?;
         let path = Path::new(name);
-        let mut file = File::open(path, Access::Write(Locking::Try))?;
+        let mut file = File::open(path, Access::Write(locking))?;
         let mut image = Image::of(&file)?;
         for (letter, value) in &parsed.options {
             tune::change(&mut image, *letter, value)?;

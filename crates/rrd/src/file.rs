@@ -40,6 +40,19 @@ pub enum Locking {
     None,
 }
 
+impl Locking {
+    /// By its word in `--locking` and `RRD_LOCKING`.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        match word {
+            "try" => Some(Self::Try),
+            "block" => Some(Self::Block),
+            "none" => Some(Self::None),
+            _ => None,
+        }
+    }
+}
+
 /// Bytes read at first: nearly all headers are shorter.
 const FIRST_BYTES: usize = 4096;
 /// A write within a page cannot be torn.

@@ -12,7 +12,7 @@ use rrd::update::Moments;
 
 use crate::cache::{Cache, Entry, State};
 use crate::heads::Heads;
-use crate::journal::{Journal, JournalError};
+use crate::journal::{Journal, JournalError, NoRoom};
 use crate::locks::lock;
 use crate::paths::PathRules;
 use crate::queue::Queue;
@@ -125,6 +125,9 @@ impl CachingDaemon {
         world: Box<dyn DaemonWorld>,
     ) -> Result<Self, JournalError> {
         let journal = settings.journal.as_deref().map(Journal::open).transpose()?;
+        if let Some(why) = journal.as_ref().and_then(Journal::refusal) {
+            world.log(true, &why.to_string());
+        }
         let is_replayed = journal.is_none();
         Ok(Self {
             settings,
@@ -162,6 +165,11 @@ impl CachingDaemon {
 
     pub(crate) fn is_replayed(&self) -> bool {
         *lock(&self.replayed.0)
+    }
+
+    /// Whether readings are refused, as there is no room for the journal.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.journal.as_ref().is_some_and(|journal| journal.refusal().is_some())
     }
 
     pub(crate) fn set_replayed(&self) {
@@ -271,6 +279,7 @@ impl CachingDaemon {
             }
             self.retry_failed();
             let now = self.now();
+            self.reopen_journal(now);
             if now >= next_scan {
                 next_scan = now + self.settings.scan_seconds;
                 self.scan(now);
@@ -283,6 +292,23 @@ impl CachingDaemon {
             {
                 self.error(&format!("cannot remove segments of the journal: {error}"));
             }
+        }
+    }
+
+    /// Begins to write the journal, if there was no room for it before.
+    fn reopen_journal(&self, now: i64) {
+        let Some(journal) = self.journal.as_ref().filter(|journal| journal.refusal().is_some())
+        else {
+            return;
+        };
+        let heads = self.heads.as_ref().map_or(Ok(()), Heads::begin_checkpoint);
+        match heads.map_err(|error| journal.error(error)).and_then(|()| journal.reopen()) {
+            Ok(_) => self.world.log(false, "the journal is written again: readings are taken"),
+            Err(JournalError::Folder(_, error)) if NoRoom::of(&error).is_some() => {}
+            Err(error) if now % REMOVE_SECONDS == 0 => {
+                self.error(&format!("readings are refused: {error}"));
+            }
+            Err(_) => {}
         }
     }
 

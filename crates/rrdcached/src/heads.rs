@@ -23,6 +23,7 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 use segments::{SegmentNames, SharedFile, is_own_file, sync_folder};
 
 use crate::cache::Entry;
+use crate::journal::NoRoom;
 use crate::locks::lock;
 use crate::paths::{self, PathRules};
 
@@ -55,7 +56,7 @@ pub(crate) struct Heads {
 pub(crate) struct HeadFile {
     /// Also the number of the checkpoint, from 1.
     number: u64,
-    file: SharedFile,
+    file: Result<SharedFile, NoRoom>,
 }
 
 /// While it lives there is no checkpoint.
@@ -84,7 +85,9 @@ impl Heads {
         }
         let heads = Self {
             folder: folder.to_owned(),
-            current: RwLock::new(HeadFile::create(folder, number, &own)?),
+            current: RwLock::new(HeadFile::create(folder, number, &own).or_else(|error| {
+                NoRoom::of(&error).map(|why| HeadFile::absent(number, why)).ok_or(error)
+            })?),
             boot: own,
             devices: Mutex::default(),
         };
@@ -171,17 +174,23 @@ impl Heads {
 }
 
 impl HeadFile {
+    /// One that has no file, as there is no room for it: files are not written until there is another.
+    fn absent(number: u64, why: NoRoom) -> Self {
+        Self { number, file: Err(why) }
+    }
+
     fn create(folder: &Path, number: u64, boot: &[u8]) -> io::Result<Self> {
         let mut start = [&MAGIC[..], boot].concat();
         start.extend_from_slice(&crc32c::crc32c(&start).to_le_bytes());
         let file = SharedFile::create(&NAMES.path(folder, number), &start)?;
-        Ok(Self { number, file })
+        Ok(Self { number, file: Ok(file) })
     }
 
     /// Appends records, and waits until the disk has them.
     fn append(&self, records: &[u8]) -> io::Result<()> {
-        self.file.append(records)?;
-        self.file.sync()
+        let file = self.file.as_ref().map_err(|why| why.error())?;
+        file.append(records)?;
+        file.sync()
     }
 }
 
@@ -223,7 +232,11 @@ fn found(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
         }
         Ok((number, path))
     };
-    NAMES.list(folder)?.into_iter().map(own).collect()
+    match NAMES.list(folder) {
+        // There was no room for the folder.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        numbers => numbers?.into_iter().map(own).collect(),
+    }
 }
 
 /// Where a head lies: index of the file, offset and length of the record's body.

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rrd::header::Time;
+use rustix::io::Errno;
 use segments::{FolderLockError, SegmentNames, SharedFile, is_own_file, lock_folder};
 
 use crate::locks::lock;
@@ -84,21 +85,56 @@ impl Name {
 pub(crate) struct Segment {
     number: u64,
     path: PathBuf,
-    file: SharedFile,
+    /// Without one nothing is appended: at the start the disk was full.
+    file: Result<SharedFile, NoRoom>,
     /// Chunks that are open: what they hold may still be appended.
     users: AtomicUsize,
+}
+
+/// Why a file of the journal could not be made, as the system numbers it: the disk is full.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NoRoom(i32);
+
+impl std::fmt::Display for NoRoom {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let why = rrd::reason(&self.error());
+        write!(out, "the journal cannot be written: {why}: readings are refused until there is room")
+    }
+}
+
+impl NoRoom {
+    /// What is no other error.
+    pub(crate) fn of(error: &io::Error) -> Option<Self> {
+        let number = error.raw_os_error()?;
+        let is_full = [Errno::NOSPC, Errno::DQUOT].iter().any(|no| no.raw_os_error() == number);
+        is_full.then_some(Self(number))
+    }
+
+    pub(crate) fn error(self) -> io::Error {
+        io::Error::from_raw_os_error(self.0)
+    }
 }
 
 impl Segment {
     fn create(folder: &Path, number: u64) -> io::Result<Self> {
         let path = SEGMENTS.path(folder, number);
         let file = SharedFile::create(&path, &record::head(number))?;
-        Ok(Self { number, path, file, users: AtomicUsize::new(0) })
+        Ok(Self { number, path, file: Ok(file), users: AtomicUsize::new(0) })
+    }
+
+    /// One that has no file, as there is no room for it.
+    fn absent(folder: &Path, number: u64, why: NoRoom) -> Self {
+        let path = SEGMENTS.path(folder, number);
+        Self { number, path, file: Err(why), users: AtomicUsize::new(0) }
+    }
+
+    fn file(&self) -> io::Result<&SharedFile> {
+        self.file.as_ref().map_err(|why| why.error())
     }
 
     /// Waits until the disk has everything that was appended until now.
     fn sync(&self) -> io::Result<()> {
-        self.file.wait_for_disk(self.file.end())
+        self.file.as_ref().map_or(Ok(()), |file| file.wait_for_disk(file.end()))
     }
 }
 
@@ -135,6 +171,11 @@ impl Chunk {
     /// The segment that the records go to.
     pub(crate) fn segment(&self) -> u64 {
         self.segment.number
+    }
+
+    /// Why nothing can be appended, if that is so.
+    pub(crate) fn refusal(&self) -> Option<NoRoom> {
+        self.segment.file.as_ref().err().copied()
     }
 
     fn name(&mut self, name: &Arc<Name>) {
@@ -203,8 +244,8 @@ pub(crate) struct Found {
 #[derive(Debug)]
 pub struct Journal {
     folder: PathBuf,
-    /// Keeps other processes away.
-    _lock: File,
+    /// Keeps other processes away; `None` until there is room for its file.
+    lock: Mutex<Option<File>>,
     current: Mutex<Arc<Segment>>,
     number: AtomicU64,
     /// Files that stay until their readings are in their files: segments by number, and 0 for
@@ -215,32 +256,61 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal in a folder and begins a new segment.
+    /// Opens the journal in a folder and begins a new segment.  On a full disk it can be read, and
+    /// nothing appended until [`Journal::reopen`] finds room.
     ///
     /// # Errors
     /// If the folder cannot be used, or another process uses it.
     pub fn open(folder: &Path) -> Result<Self, JournalError> {
         let refused = |error| JournalError::Folder(folder.to_owned(), error);
-        std::fs::create_dir_all(folder).map_err(refused)?;
-        let held = lock_folder(folder, LOCK_NAME, 0o600).map_err(|error| match error {
-            FolderLockError::InUse => JournalError::Taken(folder.to_owned()),
-            FolderLockError::Io(_, error) => refused(error),
-        })?;
+        let (held, mut full) = match take(folder) {
+            Ok(held) => (Some(held), None),
+            Err(JournalError::Folder(path, error)) => match NoRoom::of(&error) {
+                Some(why) => (None, Some(why)),
+                None => return Err(JournalError::Folder(path, error)),
+            },
+            Err(error) => return Err(error),
+        };
         let found = find(folder)?;
         let number = found.segments.last().map_or(0, |(number, _)| *number) + 1;
-        let segment = Segment::create(folder, number).map_err(refused)?;
+        let segment = match full {
+            Some(why) => Segment::absent(folder, number, why),
+            None => Segment::create(folder, number).or_else(|error| {
+                full = NoRoom::of(&error);
+                full.map(|why| Segment::absent(folder, number, why)).ok_or_else(|| refused(error))
+            })?,
+        };
         let texts = found.texts.into_iter().map(|path| (0, path));
         let old = texts.chain(found.segments);
         let old = old.map(|(number, path)| OldFile { number, path, segment: None }).collect();
         Ok(Self {
             folder: folder.to_owned(),
-            _lock: held,
+            lock: Mutex::new(held),
             current: Mutex::new(Arc::new(segment)),
             number: AtomicU64::new(number),
             old: Mutex::new(old),
             bytes: AtomicU64::new(0),
             rotations: AtomicU64::new(0),
         })
+    }
+
+    /// Why nothing can be appended, if that is so.
+    pub(crate) fn refusal(&self) -> Option<NoRoom> {
+        lock(&self.current).file.as_ref().err().copied()
+    }
+
+    /// Begins a segment, as there was no room for one before.
+    pub(crate) fn reopen(&self) -> Result<(), JournalError> {
+        let mut held = lock(&self.lock);
+        if held.is_none() {
+            *held = Some(take(&self.folder)?);
+        }
+        self.rotate().map_err(|error| self.error(error))
+    }
+
+    /// What the system said of the folder.
+    pub(crate) fn error(&self, error: io::Error) -> JournalError {
+        JournalError::Folder(self.folder.clone(), error)
     }
 
     /// What lay in the folder when it was opened.
@@ -293,7 +363,7 @@ impl Journal {
             return Ok(());
         }
         seal(&mut chunk.block);
-        let done = chunk.segment.file.append(&chunk.block);
+        let done = chunk.segment.file().and_then(|file| file.append(&chunk.block));
         let length = chunk.block.len() as u64;
         chunk.block.truncate(record::BLOCK_HEAD_BYTES);
         let names = std::mem::take(&mut chunk.names);
@@ -316,8 +386,10 @@ impl Journal {
         for segment in chunk.before.drain(..) {
             segment.sync()?;
         }
-        chunk.segment.file.make_room();
-        let done = chunk.segment.file.wait_for_disk(chunk.end);
+        // Nothing was appended to one without a file.
+        let Ok(file) = &chunk.segment.file else { return Ok(()) };
+        file.make_room();
+        let done = file.wait_for_disk(chunk.end);
         if done.is_err() {
             // What comes next may fare better in another file.
             let _ = self.rotate_from(chunk.segment.number);
@@ -340,8 +412,10 @@ impl Journal {
         }
         let next = Arc::new(Segment::create(&self.folder, number + 1)?);
         let last = std::mem::replace(&mut *current, next);
-        let path = last.path.clone();
-        lock(&self.old).push(OldFile { number: last.number, path, segment: Some(last) });
+        if last.file.is_ok() {
+            let path = last.path.clone();
+            lock(&self.old).push(OldFile { number: last.number, path, segment: Some(last) });
+        }
         self.number.store(number + 1, Ordering::Release);
         self.rotations.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -411,11 +485,26 @@ impl Journal {
     }
 }
 
+/// Makes a folder and keeps other processes away from it.
+fn take(folder: &Path) -> Result<File, JournalError> {
+    let refused = |error| JournalError::Folder(folder.to_owned(), error);
+    std::fs::create_dir_all(folder).map_err(refused)?;
+    lock_folder(folder, LOCK_NAME, 0o600).map_err(|error| match error {
+        FolderLockError::InUse => JournalError::Taken(folder.to_owned()),
+        FolderLockError::Io(_, error) => refused(error),
+    })
+}
+
 /// The journals in a folder, which must be this user's alone.
 fn find(folder: &Path) -> Result<Found, JournalError> {
     let refused = |error| JournalError::Folder(folder.to_owned(), error);
     let mut found = Found::default();
-    for entry in std::fs::read_dir(folder).map_err(refused)? {
+    let entries = match std::fs::read_dir(folder) {
+        // There was no room for it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+        entries => entries.map_err(refused)?,
+    };
+    for entry in entries {
         let path = entry.map_err(refused)?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         let number = SEGMENTS.number(name);

@@ -49,6 +49,11 @@ fn page(daemon: &CachingDaemon) -> String {
         ("files", "Files in memory", daemon.cache.len() as u64),
         ("memory_bytes", "Memory of readings and files", daemon.cache.bytes()),
         ("replaying", "Whether an old journal is read", u64::from(!daemon.is_replayed())),
+        (
+            "read_only",
+            "Whether readings are refused until there is room for the journal",
+            u64::from(daemon.is_read_only()),
+        ),
     ];
     let mut page = String::new();
     for (name, about, count) in counts {

@@ -334,10 +334,23 @@ impl ClientSession {
         self.update_named(&name, names, fields)
     }
 
+    /// Refuses what the journal must have while that cannot be written.
+    #[inline]
+    fn check_journal(&self) -> Answer {
+        match self.chunk.as_ref().and_then(Chunk::refusal) {
+            None => Ok(()),
+            Some(why) => Err(why.to_string().into()),
+        }
+    }
+
     /// Counts an update, and waits until there is memory for it.
     #[inline]
     fn admit(&mut self) -> Answer {
         self.counts.received += 1;
+        if let Err(text) = self.check_journal() {
+            self.counts.refused += 1;
+            return Err(text);
+        }
         if self.daemon.wait_for_memory() {
             return Ok(());
         }
@@ -531,6 +544,7 @@ impl ClientSession {
         let Some(entry) = self.known(&name)?.2 else {
             return Err("No such file or directory".into());
         };
+        self.check_journal()?;
         self.forget_entry(&entry)?;
         self.answer("Gone!");
         Ok(())
@@ -701,14 +715,16 @@ pub(crate) fn load(entry: &Entry) -> Result<bool, rrd::Error> {
     Ok(true)
 }
 
-/// A name with all links resolved, also of a file that is not there.
+/// A name with all links resolved, also of a file that is not there.  Folders are looked at once: a
+/// file to be made is there in no case.
 fn real_name(path: &Path) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return real;
-    }
     let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
-    match (parent, path.file_name()) {
-        (Some(parent), Some(name)) => parent.join(name),
-        _ => path.to_owned(),
+    let (Some(parent), Some(name)) = (parent, path.file_name()) else {
+        return path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    };
+    let real = parent.join(name);
+    match std::fs::symlink_metadata(&real) {
+        Ok(metadata) if metadata.is_symlink() => real.canonicalize().unwrap_or(real),
+        _ => real,
     }
 }

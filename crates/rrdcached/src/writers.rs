@@ -134,7 +134,7 @@ pub(crate) fn write(
             counters.readings_dropped.add(written.dropped);
             // After a loss of power the file may not have them.
             if daemon.heads.is_none()
-                && let Some(chunk) = chunk
+                && let Some(chunk) = chunk.filter(|chunk| chunk.refusal().is_none())
             {
                 chunk.wrote(&entry.name, file.header().last_update);
             }

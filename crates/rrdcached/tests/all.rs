@@ -5,6 +5,7 @@
 mod beside_rrdcached;
 mod common;
 mod durability;
+mod full_disk;
 mod hostile;
 mod power_loss;
 mod sessions;

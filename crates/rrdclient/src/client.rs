@@ -290,11 +290,19 @@ impl Client {
         reply.message.trim().parse().map_err(unreadable)
     }
 
-    /// Makes a file.
+    /// Makes a file.  Sources and template are files of the daemon, which writes what it holds of
+    /// them first: rrdcached does not do so by itself for names that are relative.
     ///
     /// # Errors
     /// If the connection breaks, or the daemon refuses.
     pub fn create(&self, file: &str, request: &CreateRequest<'_>) -> Result<(), ClientError> {
+        for used in request.sources.iter().map(PathBuf::as_path).chain(request.template) {
+            match self.flush(&used.to_string_lossy()) {
+                // The daemon may permit CREATE only, and says below what is wrong with the file.
+                Ok(()) | Err(ClientError::Refused { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
         let mut words = vec!["create".to_owned(), self.path(file)?];
         let mut option = |letter: &str, value: String| words.extend([letter.to_owned(), value]);
         if let Some(start_s) = request.start_s {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests")]
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -105,4 +107,48 @@ fn commands_ask_the_daemon_as_rrdtool_does() {
         };
         assert_eq!(same(&ours), same(&theirs), "{command}");
     }
+}
+
+/// Answers every line of a client, and gives them at its end.
+fn listen(answers: [&'static str; 4]) -> (String, std::thread::JoinHandle<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let serve = move || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut input = BufReader::new(stream);
+        let mut lines = Vec::new();
+        for answer in answers {
+            let mut line = String::new();
+            input.read_line(&mut line).unwrap();
+            input.get_mut().write_all(answer.as_bytes()).unwrap();
+            lines.push(line.trim_end().to_owned());
+        }
+        lines
+    };
+    (address, std::thread::spawn(serve))
+}
+
+/// Sources and templates are files of the daemon, which writes what it holds of them first.
+#[test]
+fn a_file_is_made_of_files_that_only_the_daemon_has() {
+    let tool = Tool::new(ToolEnvironment::new(now, CivilZone::utc()));
+    // It may not flush, but create.
+    let refused = "-1 Permission denied.\n";
+    for answers in [["0 done\n"; 4], ["0 done\n", refused, refused, "0 done\n"]] {
+        let (address, server) = listen(answers);
+        let line = format!("-d {address} new.rrd -b 1700000000 -r there/a.rrd -r b.rrd -t t.rrd");
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        tool.run("create", &words, &mut Vec::new()).unwrap().unwrap();
+        let expected = [
+            "flush there/a.rrd",
+            "flush b.rrd",
+            "flush t.rrd",
+            "create new.rrd -b 1700000000 -r there/a.rrd -r b.rrd -t t.rrd",
+        ];
+        assert_eq!(server.join().unwrap(), expected);
+    }
+    let words = ["new.rrd", "-r", "there/a.rrd"].map(str::to_owned);
+    let error = tool.run("create", &words, &mut Vec::new()).unwrap().unwrap_err().to_string();
+    let expected = "error checking for source RRD there/a.rrd: No such file or directory";
+    assert_eq!(error, expected, "without a daemon they are looked for here");
 }

@@ -52,13 +52,16 @@ impl SharedFile {
     /// Makes a file that begins with a head; the disk has it and its name.
     ///
     /// # Errors
-    /// If there is such a file, or it cannot be made or written.
+    /// If there is such a file, or it cannot be made or written; then it is not there.
     pub fn create(path: &Path, head: &[u8]) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create_new(true).mode(0o600).open(path)?;
-        file.write_all_at(head, 0)?;
-        file.sync_data()?;
-        path.parent().map_or(Ok(()), sync_folder)?;
+        let written = file.write_all_at(head, 0).and_then(|()| file.sync_data());
+        if let Err(error) = written.and_then(|()| path.parent().map_or(Ok(()), sync_folder)) {
+            // A full disk has the name and not the head; the name must be free for the next try.
+            let _ = std::fs::remove_file(path);
+            return Err(error);
+        }
         let end = head.len() as u64;
         let tail = Mutex::new(Tail { end, room: end });
         Ok(Self { file, tail, sync: Mutex::default(), synced: Condvar::new() })
@@ -145,6 +148,17 @@ impl SharedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_a_full_disk_refuses_is_made_once_there_is_room() {
+        let Some(disk) = testkit::SmallDisk::mount(64) else { return };
+        let path = disk.path().join("segment");
+        disk.fill();
+        SharedFile::create(&path, b"head").unwrap_err();
+        assert!(!path.exists());
+        disk.free();
+        SharedFile::create(&path, b"head").unwrap();
+    }
 
     #[test]
     fn many_threads_append_and_wait() {

@@ -1,6 +1,6 @@
 //! What tests share: fake kernel trees, a simulated clock, a counting allocator, numbers from a
 //! seed, certificates, a port that refuses, programs to start and processes to end, collectd,
-//! RRDtool's caching daemon, net-snmp's agent, waiting, and the one way to skip a test.
+//! RRDtool's caching daemon, net-snmp's agent, a small disk, waiting, and the one way to skip a test.
 //!
 //! Prints only skips.
 //!
@@ -21,6 +21,7 @@ mod random;
 mod rrdcached;
 mod running;
 mod skip;
+mod small_disk;
 mod snmpd;
 pub mod trees;
 mod wait;
@@ -39,5 +40,6 @@ pub use random::Random;
 pub use rrdcached::Rrdcached;
 pub use running::{Running, own_test, run_on};
 pub use skip::{LEDGER, is_installed, skip, skip_refused};
+pub use small_disk::SmallDisk;
 pub use snmpd::Snmpd;
 pub use wait::{Deadline, PATIENCE, connect, undisturbed, wait_for, wait_until};

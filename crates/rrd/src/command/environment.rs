@@ -93,13 +93,14 @@ pub enum Failure {
     Output(#[from] io::Error),
 }
 
-/// A file that is there, or why not.
-pub(crate) fn source_file(name: &str) -> Result<std::path::PathBuf> {
-    let metadata = std::fs::metadata(name).map_err(|error| {
+/// Refuses a source of `create` that is no file.
+pub(crate) fn check_source(path: &Path) -> Result<()> {
+    let name = path.display();
+    let metadata = std::fs::metadata(path).map_err(|error| {
         refuse!("error checking for source RRD {name}: {}", crate::reason(&error))
     })?;
     match metadata.is_file() {
-        true => Ok(Path::new(name).to_owned()),
+        true => Ok(()),
         false => Err(refuse!("Not a regular file: {name}")),
     }
 }

@@ -8,7 +8,7 @@ use super::environment::{CommandEnvironment, Daemon, Failure, InfoEntry};
 use super::options::{DAEMON, Definition, Parsed, flag, parse, value};
 use crate::error::{Error, Result, refuse};
 use crate::fetch::{FetchRequest, FetchedSeries};
-use crate::file::{Access, File};
+use crate::file::{Access, File, Locking};
 use crate::header::ConsolidationFunction;
 use crate::info::{self, InfoValue};
 use crate::list;
@@ -58,10 +58,20 @@ pub(super) fn flush_cached(
 }
 
 const UPDATE_OPTIONS: &[Definition] =
-    &[value("template", 't'), DAEMON, flag("skip-past-updates", 's')];
+    &[value("template", 't'), DAEMON, flag("skip-past-updates", 's'), LOCKING];
 /// `updatev` does not know a daemon.
 const UPDATE_VERBOSE_OPTIONS: &[Definition] =
-    &[value("template", 't'), flag("skip-past-updates", 's')];
+    &[value("template", 't'), flag("skip-past-updates", 's'), LOCKING];
+
+/// What to do about a lock; without the option, what the environment says.
+pub(super) const LOCKING: Definition = value("locking", 'L');
+
+/// What `--locking` says, or else the environment.
+pub(super) fn locking(parsed: &Parsed, environment: &dyn CommandEnvironment) -> Result<Locking> {
+    let Some(word) = parsed.value(LOCKING.letter) else { return Ok(environment.locking()) };
+    Locking::of(word)
+        .ok_or_else(|| refuse!("--locking: '{word}' is none of 'try', 'block' and 'none'"))
+}
 
 /// `update`.
 pub(super) fn update(
@@ -70,6 +80,8 @@ pub(super) fn update(
 ) -> Result<(), Failure> {
     let parsed = parse(arguments, UPDATE_OPTIONS)?;
     let (file, readings) = file_and_readings(&parsed)?;
+    // A wrong word is wrong for a daemon too, which has its own locks.
+    locking(&parsed, environment)?;
     match connect(&parsed, environment)? {
         Some(daemon) => {
             let done = update_by_daemon(&*daemon, file, parsed.value('t'), readings, environment);
@@ -120,7 +132,7 @@ fn update_file(
     let options = update::Options {
         template: parsed.value('t'),
         skip_past_updates: parsed.has('s'),
-        locking: environment.locking(),
+        locking: locking(parsed, environment)?,
     };
     let readings: Vec<&[u8]> = readings.iter().map(String::as_bytes).collect();
     update::update(&PathBuf::from(file), &options, &readings, environment, written)
@@ -324,16 +336,16 @@ fn fetch_request(
     let (mut start, mut end) =
         environment.period(start, end).map_err(|error| refuse!("{error}"))?;
     if start < FIRST_SECONDS {
-        return Err(refuse!("the first entry to fetch should be after 1980 ({start})"));
-    }
-    if end < start {
-        return Err(refuse!("start ({start}) should be less than end ({end})"));
+        return Err(refuse!("the first entry to fetch should be after 1980"));
     }
     if parsed.has('a') {
         // Both ends move, so that the period keeps its length.
         let beyond = start % i64::try_from(step_seconds).unwrap_or(i64::MAX);
         start -= beyond;
         end -= beyond;
+    }
+    if end < start {
+        return Err(refuse!("start ({start}) should be less than end ({end})"));
     }
     let [file, function, ..] = parsed.words.as_slice() else {
         return Err(refuse!("Usage: rrdtool fetch <file> <CF> [options]"));

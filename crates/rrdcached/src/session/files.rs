@@ -233,6 +233,10 @@ impl ClientSession {
                 self.write(&entry)?;
             }
         }
+        if entry.is_some() {
+            // It forgets readings of the file that was there before.
+            self.check_journal()?;
+        }
         self.make_folders(&shown, &real)?;
         let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();
         let daemon = Arc::clone(&self.daemon);

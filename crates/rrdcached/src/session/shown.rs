@@ -54,6 +54,7 @@ pub(super) fn extended_stats(daemon: &CachingDaemon) -> Vec<String> {
         ("Connections", counters.connections.get()),
         ("ConnectionsRefused", counters.connections_refused.get()),
         ("Replaying", u64::from(!daemon.is_replayed())),
+        ("ReadOnly", u64::from(daemon.is_read_only())),
     ];
     numbers.map(|(name, number)| format!("{name}: {number}")).into()
 }

@@ -3,10 +3,10 @@
 
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use run::collect::{CollectError, JobText, Mode};
+use testkit::SmallDisk;
 
 use super::support::{self, Bench, close_error, collector, device, options, pipe, write};
 
@@ -47,31 +47,6 @@ fn a_reader_that_is_gone_ends_it_quietly() {
     }
 }
 
-/// A tmpfs of 256 KiB, for as long as it lives.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    fn new() -> Option<Self> {
-        let folder = tempfile::tempdir().expect("a folder").keep();
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=256k", "tmpfs"]).arg(&folder);
-        let mounted = mount.output().expect("mount starts");
-        if mounted.status.success() {
-            return Some(SmallDisk(folder));
-        }
-        let _ = std::fs::remove_dir(&folder);
-        testkit::skip_refused("a full tmpfs", &String::from_utf8_lossy(&mounted.stderr));
-        None
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).output();
-        let _ = std::fs::remove_dir(&self.0);
-    }
-}
-
 /// Writes until nothing more fits, as a job does that does not look.
 fn fill(descriptor: i32) -> u64 {
     let file = support::borrowed(descriptor);
@@ -84,20 +59,20 @@ fn fill(descriptor: i32) -> u64 {
 
 #[test]
 fn an_output_that_a_full_disk_has_cut_is_an_error_that_says_so() {
-    let Some(disk) = SmallDisk::new() else { return };
-    let mut bench = Bench::with(|_| options(Mode::Group, false, &disk.0));
+    let Some(disk) = SmallDisk::mount(256) else { return };
+    let mut bench = Bench::with(|_| options(Mode::Group, false, disk.path()));
     // The look of this second is taken: it is the output's length that is suspected.
     bench.open(1, 9, None);
     bench.close(1, 9);
     let streams = bench.open(1, 1, None);
     assert!(fill(streams.stdout.unwrap()) > 100_000);
     let error = bench.collector.close(support::finished(1, 1), false).expect_err("full");
-    let start = format!("no space left for {}: free some", disk.0.display());
+    let start = format!("no space left for {}: free some", disk.path().display());
     assert!(error.to_string().starts_with(&start), "{error}");
 
     // A job that could write nothing at all is noticed too, once a second.
-    let mut bench = Bench::with(|_| options(Mode::Group, false, &disk.0));
-    let other = std::fs::File::create(disk.0.join("other")).expect("a file");
+    let mut bench = Bench::with(|_| options(Mode::Group, false, disk.path()));
+    let other = std::fs::File::create(disk.path().join("other")).expect("a file");
     bench.open(1, 1, None);
     fill(std::os::fd::AsRawFd::as_raw_fd(&other));
     let error = bench.collector.close(support::finished(1, 1), false).expect_err("full");
@@ -106,8 +81,8 @@ fn an_output_that_a_full_disk_has_cut_is_an_error_that_says_so() {
 
 #[test]
 fn a_disk_that_is_not_full_is_no_error_whatever_the_length() {
-    let Some(disk) = SmallDisk::new() else { return };
-    let mut bench = Bench::with(|_| options(Mode::Group, false, &disk.0));
+    let Some(disk) = SmallDisk::mount(256) else { return };
+    let mut bench = Bench::with(|_| options(Mode::Group, false, disk.path()));
     for (seq, length) in [4096, 8192, 65_536, 65_537, 0, 1].into_iter().enumerate() {
         let streams = bench.open(1, seq as u64, None);
         write(streams.stdout, vec![b'x'; length]);

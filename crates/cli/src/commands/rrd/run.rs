@@ -193,11 +193,7 @@ fn cpu_seconds() -> [f64; 2] {
 fn tool() -> Tool {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let mut here = ToolEnvironment::new(now, calendar::CivilZone::found_by(crate::zone::local));
-    here.locking = match variable("RRD_LOCKING").as_deref() {
-        Some("block") => Locking::Block,
-        Some("none") => Locking::None,
-        _ => Locking::Try,
-    };
+    here.locking = variable("RRD_LOCKING").and_then(|word| Locking::of(&word)).unwrap_or_default();
     here.default_font = variable("RRD_DEFAULT_FONT");
     here.daemon_address = variable("RRDCACHED_ADDRESS");
     here.stripped_folder = variable("RRDCACHED_STRIPPATH");
