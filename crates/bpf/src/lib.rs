@@ -32,6 +32,7 @@ mod empty;
 mod histogram;
 mod loader;
 mod mapped;
+mod memory_limit;
 mod name_list;
 mod process_events;
 mod records;

@@ -13,7 +13,7 @@ use aya::maps::Map;
 use aya::programs::{BtfTracePoint, Iter, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader, Endianness};
 
-use crate::attach_types;
+use crate::{attach_types, memory_limit};
 
 /// Why a program cannot run in the kernel.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,19 @@ pub enum Error {
         "in a PID namespace of its own, where the kernel's process numbers mean other processes"
     )]
     Namespace,
+    /// Reading the kernel's types would take more memory than a limit leaves.
+    #[error(
+        "loading BPF programs takes {} MiB of memory for a moment, and {what} leaves {}",
+        need_bytes >> 20, left_bytes >> 20
+    )]
+    Memory {
+        /// The bytes that it would take.
+        need_bytes: u64,
+        /// The bytes that are left.
+        left_bytes: u64,
+        /// The limit.
+        what: &'static str,
+    },
     /// The verifier or the loader rejected the program.
     #[error("the kernel rejects the program: {0}")]
     Refused(String),
@@ -129,6 +142,22 @@ pub struct KernelTypes {
 /// The kernel's BTF.
 const KERNEL_BTF: &str = "/sys/kernel/btf/vmlinux";
 
+/// Bytes of memory for each byte of the kernel's types: `aya` parses all of them.  With 5.5 MB of
+/// types a recorder of processes has a peak of 43.5 MB.
+const MEMORY_OF_TYPES: u64 = 8;
+
+/// Fails where a limit leaves less memory than reading the kernel's types takes.
+fn check_memory() -> Result<(), Error> {
+    let Some((left_bytes, what)) = memory_limit::left() else { return Ok(()) };
+    // A kernel without types says so below.
+    let types_bytes = std::fs::metadata(KERNEL_BTF).map_or(0, |facts| facts.len());
+    let need_bytes = types_bytes * MEMORY_OF_TYPES;
+    match left_bytes < need_bytes {
+        true => Err(Error::Memory { need_bytes, left_bytes, what }),
+        false => Ok(()),
+    }
+}
+
 impl KernelTypes {
     /// Reads the kernel's BTF.
     ///
@@ -136,6 +165,7 @@ impl KernelTypes {
     /// [`Error::NoBtf`], and [`Error::Namespace`] in a PID namespace of its own.
     pub fn open() -> Result<Self, Error> {
         check_namespace()?;
+        check_memory()?;
         let whole = std::fs::read(KERNEL_BTF).map_err(|error| Error::NoBtf(error.to_string()))?;
         // A newer format may have kinds of types that only `aya` knows.
         let reduced = attach_types::reduced(&whole);

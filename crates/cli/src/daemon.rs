@@ -22,9 +22,14 @@ pub(crate) struct Parent(File);
 
 impl Parent {
     /// Lets the command that started us exit successfully.
-    pub(crate) fn ready(mut self) {
+    pub(crate) fn ready(self) {
+        self.ready_saying("");
+    }
+
+    /// The same; it shows a message, unless that is empty.
+    pub(crate) fn ready_saying(mut self, message: &str) {
         // If it has exited, nobody waits.
-        let _ = self.0.write_all(READY);
+        let _ = self.0.write_all(&[READY, message.as_bytes()].concat());
     }
 
     /// Lets it exit with our error.
@@ -37,7 +42,8 @@ impl Parent {
 /// is ready or has failed.
 pub(crate) fn leave() -> anyhow::Result<Parent> {
     let (read, write) = std::io::pipe().context("cannot make a pipe")?;
-    // SAFETY: the process has one thread, so the child may do whatever the parent might have.
+    // SAFETY: no other thread does anything but wait for this one (`stack.rs`), so the child may do
+    // whatever the parent might have.
     match unsafe { libc::fork() } {
         -1 => Err(std::io::Error::last_os_error()).context("cannot start a daemon"),
         0 => {
@@ -54,7 +60,10 @@ pub(crate) fn leave() -> anyhow::Result<Parent> {
             drop(write);
             let mut said = Vec::new();
             let _ = File::from(OwnedFd::from(read)).read_to_end(&mut said);
-            if said == READY {
+            if let Some(message) = said.strip_prefix(READY) {
+                if !message.is_empty() {
+                    crate::stderr::message(String::from_utf8_lossy(message));
+                }
                 std::process::exit(0);
             }
             let said = String::from_utf8_lossy(&said);

@@ -32,6 +32,7 @@ mod help;
 mod memory;
 mod server_tls;
 mod size_limit;
+mod stack;
 mod start;
 mod stderr;
 mod usage;
@@ -82,6 +83,11 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    stack::with_room(run)
+}
+
+/// Runs what the command line asks for.
+fn run() -> ExitCode {
     size_limit::report_as_error();
     let given: Vec<OsString> = std::env::args_os().collect();
     let incumbent = compat::incumbent(&given);

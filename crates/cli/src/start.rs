@@ -33,8 +33,9 @@ extern "C" fn __wrap_main(count: c_int, words: *const *const c_char) -> c_int {
 
 /// The command, if it is one of `whit rrd` that needs no runtime.
 fn plain_rrd(count: c_int, words: *const *const c_char) -> Option<RrdArguments> {
-    // The runtime opens `/dev/null` where a standard descriptor is closed.
-    if crate::descriptors::closed() != [false; 3] {
+    // The runtime opens `/dev/null` where a standard descriptor is closed, and `main` takes a larger
+    // stack where this one is small.
+    if crate::descriptors::closed() != [false; 3] || crate::stack::is_low() {
         return None;
     }
     let word = |index: usize| {

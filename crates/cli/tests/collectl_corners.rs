@@ -215,3 +215,73 @@ fn plot_files_have_the_date_and_the_prefix_of_the_recording() {
         }
     }
 }
+
+#[test]
+fn what_was_not_recorded_is_zero_as_in_collectl_or_not_shown() {
+    let gamma = recording("gamma-20260101-100000.raw");
+    assert!(!whit(&gamma, "--all").contains("Log"), "collectl knows no such source");
+    assert!(!whit(&gamma, "--all --exact").contains("Log"));
+    assert!(!whit(&gamma, "-scm --verbose").contains("MEMORY"));
+    if !has_collectl() {
+        return;
+    }
+    let unrecorded = ["b", "f", "i", "m", "s", "t"];
+    let verbose = unrecorded.map(|letter| format!("-sc{letter} --verbose"));
+    let plot = unrecorded.map(|letter| format!("-sc{letter} -P"));
+    let others = ["--all", "-scF", "-scy", "--export vmstat"].map(str::to_owned);
+    for switches in verbose.iter().chain(&plot).chain(&others) {
+        let exact = whit(&gamma, &format!("{switches} --exact"));
+        assert_eq!(exact, collectl(&gamma, switches), "{switches}");
+    }
+}
+
+#[test]
+fn nothing_that_was_asked_for_is_an_error_that_names_it() {
+    let delta = recording("delta-20260201-120000.raw.gz");
+    for (letters, named) in [("M", "'M'"), ("X", "'X'"), ("y", "'y'"), ("xy", "'xy'")] {
+        let done = run(WHIT, "UTC", &[delta.to_str().unwrap(), "-s", letters]);
+        assert_eq!(done.status.code(), Some(2), "{letters}: {done:?}");
+        let wanted = format!("none of {named} is recorded (recorded: 'cdDnNm')");
+        assert!(text(&done.stderr).contains(&wanted), "{letters}: {}", text(&done.stderr));
+    }
+}
+
+#[test]
+fn tasks_that_were_not_recorded_are_none_and_not_one_less() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = old_recording(folder.path());
+    let memory =
+        std::fs::read_to_string(&path).unwrap().replace("SubSys:     ctm", "SubSys:     m");
+    std::fs::write(&path, memory).unwrap();
+    let shown = whit(&path, "--export vmstat --exact");
+    let lines: Vec<&str> = shown.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(!lines.is_empty() && lines.iter().all(|line| line.starts_with("  0  0 ")), "{shown}");
+}
+
+#[test]
+fn periods_are_of_the_times_that_are_shown() {
+    let gamma = recording("gamma-20260101-100000.raw");
+    let hour = ["-sc -oT --offsettime 3600", "--from 11:00:02 --thru 11:00:04"].join(" ");
+    let shown = whit(&gamma, &hour);
+    let times: Vec<&str> = shown.lines().filter(|line| line.starts_with("11:")).collect();
+    assert_eq!(times.len(), 3, "{shown}");
+    let words = [gamma.to_str().unwrap(), "--grep", "^cpu ", "--offsettime", "3600"];
+    let found =
+        run(WHIT, "UTC", &[&words[..], &["--from", "11:00:02", "--thru", "11:00:02"]].concat());
+    assert!(text(&found.stdout).contains("11:00:02 cpu "), "{found:?}");
+    if has_collectl() {
+        assert_eq!(whit(&gamma, &format!("{hour} --exact")), collectl(&gamma, &hour));
+    }
+}
+
+#[test]
+fn slabs_as_a_whole_and_changes_of_memory_are_collectls() {
+    if !has_collectl() {
+        return;
+    }
+    let alpha = recording("alpha-20261121-093009.raw.gz");
+    for switches in ["-sy", "-sy -oT", "-scy", "-sm --memopts R --verbose"] {
+        let exact = whit(&alpha, &format!("{switches} --exact"));
+        assert_eq!(exact, collectl(&alpha, switches), "{switches}");
+    }
+}

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use recording::{Damage, ReadOutcome, Reader};
+use rustix::process::{Resource, Rlimit, setrlimit};
 use sample::{Snapshot, SourceDef, State};
 use testkit::{PATIENCE, Running};
 
@@ -179,6 +180,8 @@ fn signals_stop_reopen_and_flush_within_a_long_interval() {
         log.map(|path| std::fs::read_to_string(path).unwrap()).unwrap_or_default()
     };
     testkit::wait_until("handlers are there", || log().contains("Starting"));
+    // This one means nothing to a recorder.
+    child.signal(libc::SIGUSR2);
     child.signal(libc::SIGUSR1);
     testkit::wait_until("it has flushed", || log().contains("USR1"));
     child.signal(libc::SIGHUP);
@@ -254,6 +257,90 @@ fn the_second_recorder_of_a_file_is_refused_with_the_pid_of_the_first() {
         return;
     }
     panic!("ten pairs of recorders never began in the same second");
+}
+
+#[test]
+fn a_second_recorder_of_a_folder_is_refused_later_too() {
+    let folder = folder();
+    let place = folder.path().to_str().unwrap();
+    let mut one = Running::start(&mut whit(&["-sc", "-i0.05", "--quiet", "-f", place]));
+    testkit::wait_until("a recording", || !recordings(folder.path()).is_empty());
+    let path = recordings(folder.path()).remove(0);
+    wait_until_grown(&path, 3);
+    // In another second, so that its file has another name.
+    let seconds = || std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let begun = seconds();
+    testkit::wait_until("another second", || seconds() > begun + 1);
+    let refused = run(&["-sc", "-i0.05", "-c1", "-f", place]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let said = text(&refused.stderr);
+    assert!(said.contains(&format!("process {} is already recording there", one.id())), "{said}");
+    assert_eq!(recordings(folder.path()), [path], "no second file");
+    // Another prefix is another recording.
+    let beside = run(&["-sc", "-i0.05", "-c1", "-f", &format!("{place}/other")]);
+    assert!(beside.status.success(), "{beside:?}");
+    one.signal(libc::SIGTERM);
+    assert!(one.ended().success());
+}
+
+#[test]
+fn the_start_line_says_what_is_recorded_and_what_is_not() {
+    let folder = folder();
+    let place = folder.path().to_str().unwrap();
+    let said = |arguments: &[&str]| {
+        let output = run(&[arguments, &["-i0.05", "-c1", "-f", place]].concat());
+        assert!(output.status.success(), "{output:?}");
+        text(&output.stderr)
+    };
+    let all = said(&["--all"]);
+    assert!(all.contains(&format!("to {place}/")) && all.contains("recording -s "), "{all}");
+    assert!(all.contains("not recorded: ") && all.contains("process (Z)"), "{all}");
+    let chosen = said(&["-sc"]);
+    assert!(chosen.contains("recording -s c to ") && !chosen.contains("not recorded"), "{chosen}");
+    assert_eq!(said(&["-sc", "--quiet"]), "");
+}
+
+#[test]
+fn one_live_reading_of_what_needs_two_is_said() {
+    let output = run(&["-sZ", "-i0.05:60", "-c2"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(text(&output.stdout), "");
+    assert!(
+        text(&output.stderr)
+            .contains("there was one reading of process, process_total, and a change needs two"),
+        "{output:?}"
+    );
+}
+
+/// A command with a limit of its process.
+fn limited(resource: Resource, bytes: u64, arguments: &[&str]) -> Output {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = whit(arguments);
+    let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
+    // SAFETY: setrlimit(2) may be called between fork and exec.
+    unsafe {
+        command.pre_exec(move || Ok(setrlimit(resource, limit)?));
+    }
+    command.output().unwrap()
+}
+
+#[test]
+fn a_small_stack_is_enough() {
+    let output = limited(Resource::Stack, 64 << 10, &["-scdn", "-i0.05", "-c1"]);
+    assert!(output.status.success(), "{output:?}");
+    let output = limited(Resource::Stack, 64 << 10, &["-sl"]);
+    assert_eq!(output.status.code(), Some(2), "the code is that of the work: {output:?}");
+}
+
+#[test]
+fn little_memory_is_enough_for_processes() {
+    // The kernel's types alone take more.
+    let output = limited(Resource::Data, 32 << 20, &["-sZ", "-i0.05:0.05", "-c1"]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(text(&output.stdout).contains("PROCESS SUMMARY"), "{output:?}");
+    // Who may load no programs hears of that.
+    let said = text(&output.stderr);
+    assert!(said.contains("processes are read from /proc"), "{said}");
 }
 
 #[test]

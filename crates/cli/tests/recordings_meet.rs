@@ -117,3 +117,48 @@ fn fields_may_be_those_of_a_later_recording_only() {
     assert_eq!(code, 2, "{error}");
     assert!(error.contains("cpu") && error.contains("memory"), "{error}");
 }
+
+#[test]
+fn two_recorders_at_the_same_time_are_shown_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let begin = |name: &str| {
+        let to = format!("{}/{name}/", folder.path().display());
+        std::fs::create_dir(&to).unwrap();
+        let words = ["record", "-sc", "-i0.05", "--quiet", "-f", &to];
+        let child = testkit::Running::start(crate::whit().args(words));
+        let find = || Some(std::fs::read_dir(&to).ok()?.next()?.ok()?.path());
+        (child, testkit::wait_for("a recording", find))
+    };
+    let grow = |path: &Path| {
+        let length = || std::fs::metadata(path).map_or(0, |facts| facts.len());
+        for _ in 0..5 {
+            let before = length();
+            testkit::wait_until("it grows", || length() > before);
+        }
+    };
+    let (mut one, first) = begin("one");
+    grow(&first);
+    // In another second, so that the files have different names.
+    let seconds = || std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let begun = seconds();
+    testkit::wait_until("another second", || seconds() > begun + 1);
+    let (mut other, second) = begin("other");
+    grow(&second);
+    one.signal(libc::SIGTERM);
+    assert!(one.ended().success());
+    grow(&second);
+    other.signal(libc::SIGTERM);
+    assert!(other.ended().success());
+    let both = folder.path().join("one").join(second.file_name().unwrap());
+    std::fs::rename(&second, &both).unwrap();
+    let place = folder.path().join("one");
+    let (code, shown, said) = whit(&["play", place.to_str().unwrap(), "-sc", "--csv"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("samples are left out, since "), "{said}");
+    let times: Vec<&str> =
+        shown.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    assert!(times.len() > 10 && times.is_sorted(), "{shown}");
+    let mut distinct = times.clone();
+    distinct.dedup();
+    assert_eq!(distinct, times, "no time is there twice");
+}

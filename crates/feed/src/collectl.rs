@@ -11,6 +11,7 @@ use sample::{Clock, Moment, Snapshot, SourceDef, State, Wake};
 use source::{Entry, ProcessOptions, Sampler, SensorRules, SourceContext};
 
 use crate::open_files::FileWriter;
+use crate::recorded::has_text_for;
 use crate::{Complaint, Feed, FeedError, Position};
 
 /// A collectl recording.
@@ -80,7 +81,8 @@ impl CollectlFeed {
             ..SourceContext::with_process(process)
         };
         let subsystems = reader.meta().subsystems().to_owned();
-        let recorded = entries.iter().map(|entry| is_recorded(&entry.def(), &subsystems)).collect();
+        let recorded =
+            entries.iter().map(|entry| has_text_for(&entry.def(), &subsystems)).collect();
         let mut host = Host::in_memory();
         let sampler = Sampler::open(&mut host, entries, &Arc::new(context));
         let clock = MarkerClock { now: Moment::default() };
@@ -127,19 +129,6 @@ impl CollectlFeed {
     }
 }
 
-/// Whether a recording of these letters has the text that a source reads.  Summary and detail use
-/// the same text, except memory and its NUMA nodes.
-fn is_recorded(def: &SourceDef, subsystems: &str) -> bool {
-    def.letters.chars().any(|letter| {
-        let other = match letter {
-            'm' | 'M' => letter,
-            letter if letter.is_ascii_lowercase() => letter.to_ascii_uppercase(),
-            letter => letter.to_ascii_lowercase(),
-        };
-        subsystems.contains([letter, other])
-    })
-}
-
 impl Feed for CollectlFeed {
     fn defs(&self) -> Vec<Arc<SourceDef>> {
         self.sampler.defs()
@@ -176,6 +165,12 @@ impl Feed for CollectlFeed {
     fn continues(&mut self, end: &Position) -> Result<bool, FeedError> {
         let first = self.reader.first_marker_ns()?;
         Ok(end.host == self.reader.meta().host() && first == Some(end.realtime_ns))
+    }
+
+    fn overlaps(&mut self, end: &Position) -> Result<bool, FeedError> {
+        let first = self.reader.first_marker_ns()?;
+        let is_before = first.is_some_and(|first| first < end.realtime_ns);
+        Ok(end.host == self.reader.meta().host() && is_before)
     }
 
     fn position(&self) -> Position {

@@ -73,11 +73,11 @@ pub enum FeedError {
     #[error("{0}")]
     NoneUsable(String),
     /// Nothing of the selection is in any recording.
-    #[error("nothing to show: none of '{asked}' is recorded (recorded: '{recorded}')")]
+    #[error("nothing to show: none of {asked} is recorded (recorded: {recorded})")]
     NotRecorded {
-        /// The letters asked for.
+        /// The letters asked for, in quotes.
         asked: String,
-        /// The letters of what each recording has.
+        /// The letters of what each recording has, in quotes.
         recorded: String,
     },
 }

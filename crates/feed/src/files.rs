@@ -44,16 +44,14 @@ impl RecordedFile {
             // The viewer's own zone has rules for summer time; a fixed offset has none.
             meta.set("timezone", "");
         }
-        let moment = Timestamp::from_nanosecond(i128::from(started_ns)).unwrap_or_default();
-        let day = moment.to_zoned(zone.clone()).date();
+        let day = zoned(started_ns, &zone).date();
         Ok(RecordedFile { path, origin, meta, zone, day, started_ns })
     }
 
     /// The start of the recording, in the zone `zone`.
     #[must_use]
     pub fn started(&self, zone: &TimeZone) -> Zoned {
-        let started = Timestamp::from_nanosecond(i128::from(self.started_ns));
-        started.unwrap_or_default().to_zoned(zone.clone())
+        zoned(self.started_ns, zone)
     }
 
     /// The nanoseconds to add to its times, so that they are shown in `local` as in its own zone.
@@ -127,7 +125,11 @@ impl RecordedFile {
         let interval_ns = i64::try_from(self.meta.interval_ns()).unwrap_or(i64::MAX);
         match selection.is_all() {
             true => Ok(TimeRange::ALL),
-            false => selection.of(self.day, &self.zone, interval_ns),
+            false => {
+                let shown_ns = self.started_ns.saturating_add(selection.offset_ns());
+                let day = zoned(shown_ns, &self.zone).date();
+                selection.of(day, &self.zone, interval_ns)
+            }
         }
     }
 
@@ -142,6 +144,12 @@ impl RecordedFile {
     pub fn name_prefix(&self) -> Option<String> {
         name_prefix(self.path.file_name()?.to_str()?, self.meta.host())
     }
+}
+
+/// A time since the epoch in a zone.
+fn zoned(realtime_ns: i64, zone: &TimeZone) -> Zoned {
+    let moment = Timestamp::from_nanosecond(i128::from(realtime_ns));
+    moment.unwrap_or_default().to_zoned(zone.clone())
 }
 
 /// What stands before the host in the name of a recording.

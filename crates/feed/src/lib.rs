@@ -63,6 +63,15 @@ pub trait Feed {
         Ok(false)
     }
 
+    /// Whether this feed begins before another one of the same machine ended at `end`: two recorders
+    /// ran at the same time.
+    ///
+    /// # Errors
+    /// As [`continues`](Self::continues).
+    fn overlaps(&mut self, _end: &Position) -> Result<bool, FeedError> {
+        Ok(false)
+    }
+
     /// The position behind the latest sample; call it after the last one.
     fn position(&self) -> Position {
         Position::default()

@@ -51,6 +51,8 @@ pub enum TimeError {
 pub struct TimeSelection {
     from: Option<Bound>,
     thru: Option<Bound>,
+    /// Nanoseconds by which recordings are shown later than they were made.
+    offset_ns: i64,
 }
 
 /// A period of one recording, in nanoseconds since the epoch, both ends included.
@@ -91,17 +93,31 @@ impl TimeSelection {
         };
         let start = |text| Bound::parse("--from", text, Time::midnight());
         let stop = |text| Bound::parse("--thru", text, Time::constant(23, 59, 59, 0));
-        Ok(TimeSelection { from: from.map(start).transpose()?, thru: thru.map(stop).transpose()? })
+        let (from, thru) = (from.map(start).transpose()?, thru.map(stop).transpose()?);
+        Ok(TimeSelection { from, thru, offset_ns: 0 })
+    }
+
+    /// The same period of recordings that are shown `offset_ns` later than they were made: its times
+    /// are those that are shown.
+    #[must_use]
+    pub fn shown_later_by(self, offset_ns: i64) -> Self {
+        TimeSelection { offset_ns, ..self }
+    }
+
+    /// Nanoseconds by which recordings are shown later than they were made.
+    #[must_use]
+    pub fn offset_ns(&self) -> i64 {
+        self.offset_ns
     }
 
     /// Whether both ends are open.
     #[must_use]
     pub fn is_all(&self) -> bool {
-        *self == TimeSelection::default()
+        self.from.is_none() && self.thru.is_none()
     }
 
-    /// The period in a recording of that day, whose samples are `interval_ns` apart; the sample one
-    /// interval before the start is the base for rates.
+    /// The period in a recording that is shown on that day, whose samples are `interval_ns` apart; the
+    /// sample one interval before the start is the base for rates.
     ///
     /// # Errors
     /// The end is before the start.
@@ -126,7 +142,16 @@ impl TimeSelection {
         if span.from_ns > span.thru_ns {
             return Err(TimeError::Backwards);
         }
-        Ok(span)
+        // An open end stays open.
+        let made = |open_ns: i64, shown_ns: i64| match shown_ns == open_ns {
+            true => open_ns,
+            false => shown_ns.saturating_sub(self.offset_ns),
+        };
+        Ok(TimeRange {
+            base_ns: made(i64::MIN, span.base_ns),
+            from_ns: made(i64::MIN, span.from_ns),
+            thru_ns: made(i64::MAX, span.thru_ns),
+        })
     }
 }
 

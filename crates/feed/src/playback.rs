@@ -55,6 +55,8 @@ pub struct Playback<'a> {
     playing: Option<Playing>,
     history: Option<(Vec<Arc<SourceDef>>, History)>,
     end: Option<Position>,
+    /// The recording that ended there.
+    ended: Option<&'a RecordedFile>,
     complaints: Vec<Complaint>,
 }
 
@@ -65,6 +67,9 @@ struct Playing {
     range: TimeRange,
     names: InstanceNames,
     snapshot: Snapshot,
+    /// Samples up to this time, on the monotonic clock, were shown already, of another recorder.
+    shown_until_ns: Option<u64>,
+    left_out: u64,
 }
 
 impl<'a> Playback<'a> {
@@ -90,8 +95,7 @@ impl<'a> Playback<'a> {
                 return Ok(Step::Frame);
             }
             if let Some(playing) = self.playing.take() {
-                self.end = Some(playing.feed.position());
-                self.complaints.extend(playing.feed.complaint());
+                self.finish(&playing);
             }
         }
     }
@@ -121,6 +125,40 @@ impl<'a> Playback<'a> {
         &self.complaints
     }
 
+    /// Notes where a recording ended, and what is to be said of it.
+    fn finish(&mut self, playing: &Playing) {
+        self.complaints.extend(playing.feed.complaint());
+        let recording = self.recordings.get(self.begun.saturating_sub(1)).copied();
+        if let (Some(_), Some(recording), Some(ended)) =
+            (playing.shown_until_ns, recording, self.ended)
+        {
+            let (name, ended) = (recording.path.display(), ended.path.display());
+            let count = playing.left_out;
+            let text = format!(
+                "{name}: {count} samples are left out, since {ended} has the same time, from \
+                 another recorder; play the file alone to see them"
+            );
+            self.complaints.push(Complaint { text, is_error: false });
+        }
+        let end = playing.feed.position();
+        // One within another does not end what is shown.
+        let is_within = playing.shown_until_ns.is_some_and(|until| end.monotonic_ns <= until);
+        if !is_within {
+            self.end = Some(end);
+            self.ended = recording;
+        }
+    }
+
+    /// Whether a recording that begins follows the files of the one that ended: of the same folder,
+    /// prefix and machine.
+    fn follows_files(&self, recording: &RecordedFile) -> bool {
+        let files = |recording: &RecordedFile| {
+            let (folder, prefix, host, _) = recording.prefix();
+            (folder, prefix, host)
+        };
+        self.ended.is_some_and(|ended| files(ended) == files(recording))
+    }
+
     /// Opens the next recording of the set that has a part in the period.
     fn open_next(&mut self) -> Result<Step, FeedError> {
         loop {
@@ -135,13 +173,15 @@ impl<'a> Playback<'a> {
             let follow = self.settings.follow && next.is_none();
             let mut feed = self.open(recording, range.base_ns, follow)?;
             let defs = feed.defs();
-            self.take_over(&defs, feed.as_mut())?;
+            let shown_until_ns = self.take_over(&defs, feed.as_mut(), recording)?;
             let same_sources = self.shown.as_ref() == Some(&defs);
             self.shown = Some(defs.clone());
             let is_collectls = recording.origin != Origin::Whit;
             let names = InstanceNames::of(&self.settings.names, is_collectls);
             let snapshot = Snapshot::new(&defs);
-            self.playing = Some(Playing { feed, defs, range, names, snapshot });
+            let left_out = 0;
+            self.playing =
+                Some(Playing { feed, defs, range, names, snapshot, shown_until_ns, left_out });
             return Ok(Step::Recording { same_sources });
         }
     }
@@ -165,11 +205,35 @@ impl<'a> Playback<'a> {
         })
     }
 
-    /// Keeps the latest sample as a base if this recording continues the previous one.
-    fn take_over(&mut self, defs: &[Arc<SourceDef>], feed: &mut dyn Feed) -> Result<(), FeedError> {
+    /// Keeps the latest sample as a base if this recording continues the previous one.  Of two
+    /// recorders with the same sources, returns the time until which samples were shown already.
+    fn take_over(
+        &mut self,
+        defs: &[Arc<SourceDef>],
+        feed: &mut dyn Feed,
+        recording: &RecordedFile,
+    ) -> Result<Option<u64>, FeedError> {
         let same_sources = self.history.as_ref().is_some_and(|(held, _)| held == defs);
+        let overlaps = match &self.end {
+            Some(end) if self.follows_files(recording) => feed.overlaps(end)?,
+            _ => false,
+        };
+        // collectl's recordings are shown as collectl shows them.
+        let until_ns = self.end.as_ref().map(|end| end.monotonic_ns);
+        let until_ns =
+            until_ns.filter(|_| overlaps && same_sources && recording.origin == Origin::Whit);
+        if overlaps && until_ns.is_none() {
+            let ended = self.ended.map(|ended| ended.path.display().to_string());
+            let text = format!(
+                "{}: begins before {} ends: two recorders wrote into this folder at the same time, \
+                 and times go back here",
+                recording.path.display(),
+                ended.unwrap_or_default()
+            );
+            self.complaints.push(Complaint { text, is_error: false });
+        }
         let continues = match &self.end {
-            Some(end) if same_sources => feed.continues(end)?,
+            Some(end) if same_sources => until_ns.is_some() || feed.continues(end)?,
             _ => false,
         };
         if !same_sources {
@@ -177,7 +241,7 @@ impl<'a> Playback<'a> {
         } else if !continues && let Some((_, history)) = &mut self.history {
             history.forget();
         }
-        Ok(())
+        Ok(until_ns)
     }
 
     /// Reads until there is a frame; false at the end of the recording or the period.
@@ -185,9 +249,13 @@ impl<'a> Playback<'a> {
         let (Some(playing), Some((_, history))) = (&mut self.playing, &mut self.history) else {
             return Ok(false);
         };
-        let Playing { feed, defs, range, names, snapshot } = playing;
+        let Playing { feed, defs, range, names, snapshot, shown_until_ns, left_out } = playing;
         while feed.next(snapshot)? {
             if snapshot.realtime_ns < range.base_ns {
+                continue;
+            }
+            if shown_until_ns.is_some_and(|until_ns| snapshot.monotonic_ns <= until_ns) {
+                *left_out += 1;
                 continue;
             }
             if snapshot.realtime_ns > range.thru_ns {

@@ -19,6 +19,9 @@ pub const COLLECTL_LETTERS: &str = "bcdfijmnstxBCDEFJMNTXYZ";
 pub struct RecordingSet<'a> {
     /// In time order.
     pub recordings: Vec<&'a RecordedFile>,
+    /// The sources that were chosen, before those that no recording of the set can have were left
+    /// out.
+    pub asked: Selection,
     /// The sources to show.
     pub selection: Selection,
 }
@@ -34,15 +37,17 @@ pub fn sets<'a, E>(
 ) -> Result<Vec<RecordingSet<'a>>, E> {
     let mut sets: Vec<RecordingSet<'a>> = Vec::new();
     for recording in recordings {
-        let mut selection = choose(recording, &recordable(recording.meta.subsystems()))?;
+        let asked = choose(recording, &recordable(recording.meta.subsystems()))?;
+        let mut selection = asked.clone();
         leave_out_as_collectl(&mut selection, recording);
         let same = |set: &&mut RecordingSet<'a>| set.recordings[0].prefix() == recording.prefix();
         match sets.iter_mut().rev().find(same) {
             Some(set) => {
+                set.asked.add(&asked);
                 set.selection.add(&selection);
                 set.recordings.push(recording);
             }
-            None => sets.push(RecordingSet { recordings: vec![recording], selection }),
+            None => sets.push(RecordingSet { recordings: vec![recording], asked, selection }),
         }
     }
     Ok(sets)
@@ -62,8 +67,8 @@ pub(crate) fn entries_for(selection: &Selection) -> Vec<&'static Entry> {
     source::ALL.iter().copied().filter(|entry| entry.asked_by(selection)).collect()
 }
 
-/// Removes selected letters that collectl ignores: `y` if no slabs were recorded, so that it does
-/// not force verbose mode, and `x` and `X` for machines without an adapter.
+/// Removes selected letters that collectl ignores: `y` if no slabs were recorded, and `x` and `X`
+/// for machines without an adapter.
 fn leave_out_as_collectl(selection: &mut Selection, recording: &RecordedFile) {
     if !recording.meta.subsystems().contains(['y', 'Y']) {
         selection.retain_letters(|letter| letter != 'y');
@@ -74,15 +79,25 @@ fn leave_out_as_collectl(selection: &mut Selection, recording: &RecordedFile) {
     }
 }
 
-/// Whether a recording has the data of a source.  collectl's text contains summary and detail; in
-/// whit's recordings the source must have been recorded, at any level.
+/// Whether a recording of collectl with these letters has the text that a source reads.  Summary and
+/// detail use the same text, except memory and its NUMA nodes.
+pub(crate) fn has_text_for(def: &SourceDef, subsystems: &str) -> bool {
+    def.letters.chars().any(|letter| {
+        let other = match letter {
+            'm' | 'M' => letter,
+            letter if letter.is_ascii_lowercase() => letter.to_ascii_uppercase(),
+            letter => letter.to_ascii_lowercase(),
+        };
+        subsystems.contains([letter, other])
+    })
+}
+
+/// Whether a recording has the data of a source.  In whit's recordings the source must have been
+/// recorded, at any level.
 fn holds(recording: &RecordedFile, entry: &Entry) -> bool {
     let recorded = recording.meta.subsystems();
     match recording.origin {
-        Origin::Collectl => {
-            let recorded = recorded.to_lowercase();
-            entry.letters.chars().any(|letter| recorded.contains(letter.to_ascii_lowercase()))
-        }
+        Origin::Collectl => has_text_for(&entry.def(), recorded),
         // Every recording of whit has the cost of its recorder.
         Origin::Whit => {
             let beside = recording.meta.get(RECORDED_BESIDE).unwrap_or_default();
@@ -103,8 +118,11 @@ fn asks_by_name(asked: &Selection, name: &str) -> bool {
 /// # Errors
 /// None has.
 pub fn check_recorded(sets: &[RecordingSet<'_>]) -> Result<(), FeedError> {
-    let mut asked = Selection::default();
-    sets.iter().for_each(|set| asked.add(&set.selection));
+    let (mut chosen, mut asked) = (Selection::default(), Selection::default());
+    for set in sets {
+        chosen.add(&set.asked);
+        asked.add(&set.selection);
+    }
     let recordings = || sets.iter().flat_map(|set| set.recordings.iter());
     let of_its_own = |recording: &RecordedFile| {
         let recorded = Selection::from(recording.meta.subsystems());
@@ -117,7 +135,15 @@ pub fn check_recorded(sets: &[RecordingSet<'_>]) -> Result<(), FeedError> {
     if wanted.iter().any(|entry| recordings().any(|recording| holds(recording, entry))) {
         return Ok(());
     }
-    let recorded: Vec<&str> = recordings().map(|recording| recording.meta.subsystems()).collect();
-    let asked = asked.to_string();
-    Err(FeedError::NotRecorded { asked, recorded: recorded.join("', '") })
+    let mut recorded: Vec<&str> =
+        recordings().map(|recording| recording.meta.subsystems()).collect();
+    recorded.retain(|recorded| !recorded.is_empty());
+    recorded.dedup();
+    let quoted = |texts: &[&str]| match texts {
+        [] => "nothing".to_owned(),
+        texts => format!("'{}'", texts.join("', '")),
+    };
+    let chosen = chosen.to_string();
+    let asked = if chosen.is_empty() { Vec::new() } else { vec![chosen.as_str()] };
+    Err(FeedError::NotRecorded { asked: quoted(&asked), recorded: quoted(&recorded) })
 }

@@ -44,7 +44,8 @@ pub fn search(
             count += 1;
             if at_ns != time_of {
                 time_of = at_ns;
-                time = time_text(recording, at_ns, column);
+                let shown_ns = at_ns.saturating_add(selection.offset_ns());
+                time = time_text(recording, shown_ns, column);
             }
             write!(out, "{time} ")?;
             if escapes {

@@ -48,6 +48,21 @@ impl WhitFeed {
             }
         }
     }
+
+    /// When the first sample was taken, on the monotonic clock; it is read ahead.
+    fn begins_ns(&mut self) -> Result<Option<u64>, FeedError> {
+        if self.ahead.is_none() {
+            let mut first = Snapshot::new(&self.reader.defs());
+            self.ahead = self.read(&mut first)?.then_some(first);
+        }
+        Ok(self.ahead.as_ref().map(|first| first.monotonic_ns))
+    }
+
+    /// Whether this is a recording of that machine since the same boot.
+    fn is_of_boot(&self, end: &Position) -> bool {
+        let meta = self.reader.meta();
+        end.host == meta.host() && end.boot_id == meta.boot_id() && !end.boot_id.is_empty()
+    }
 }
 
 impl Feed for WhitFeed {
@@ -66,26 +81,28 @@ impl Feed for WhitFeed {
     }
 
     fn continues(&mut self, end: &Position) -> Result<bool, FeedError> {
-        let meta = self.reader.meta();
-        let same = end.host == meta.host() && end.boot_id == meta.boot_id();
-        // One and a half intervals: the next tick after the last one of the previous file.
-        let interval_ns = meta.interval_ns();
-        if !same || end.boot_id.is_empty() {
+        if !self.is_of_boot(end) {
             return Ok(false);
         }
-        let mut first = Snapshot::new(&self.reader.defs());
-        if !self.read(&mut first)? {
+        let Some(begins_ns) = self.begins_ns()? else {
             // Two new files within one interval: the next one continues the previous one.
             self.latest = (end.realtime_ns, end.monotonic_ns);
             return Ok(true);
-        }
+        };
         // Ticks that the recorder missed in between do not interrupt the recording.
-        let missed = first.gap.ticks_missed.saturating_add(first.gap.samples_unwritten);
+        let missed =
+            |first: &Snapshot| first.gap.ticks_missed.saturating_add(first.gap.samples_unwritten);
+        let missed = self.ahead.as_ref().map_or(0, missed);
+        // One and a half intervals: the next tick after the last one of the previous file.
+        let interval_ns = self.reader.meta().interval_ns();
         let reach_ns =
             (interval_ns.saturating_mul(3) / 2).saturating_add(interval_ns.saturating_mul(missed));
-        let begins_ns = first.monotonic_ns;
-        self.ahead = Some(first);
         Ok(begins_ns > end.monotonic_ns && begins_ns - end.monotonic_ns <= reach_ns)
+    }
+
+    fn overlaps(&mut self, end: &Position) -> Result<bool, FeedError> {
+        let is_of_boot = self.is_of_boot(end);
+        Ok(is_of_boot && self.begins_ns()?.is_some_and(|begins_ns| begins_ns <= end.monotonic_ns))
     }
 
     fn position(&self) -> Position {

@@ -196,6 +196,11 @@ impl<'a> Row<'a> {
         Some(amount? / seconds.filter(|&seconds| seconds > 0.0)?)
     }
 
+    /// Whether no interval of this source came before this one.
+    pub fn is_first_interval(&self) -> bool {
+        self.track.older.state != State::Ok
+    }
+
     /// Whether the previous reading lacks this instance, so that it has no rates.
     pub fn is_new(&self) -> bool {
         self.previous_index().is_none()

@@ -343,8 +343,16 @@ impl DatabaseView {
             }
             let limit_bytes = self.settings.limit_bytes;
             match daemon.prepare(series, &mut self.folder_bytes, limit_bytes) {
-                Ok(Prepared::Ready { past }) => {
+                Ok(Prepared::Ready { past, missing }) => {
                     self.counts.past += past;
+                    if !missing.is_empty() && !std::mem::replace(&mut series.told_missing, true) {
+                        self.notices.push(format!(
+                            "{}: the file has no data source {}, so that is not kept: a daemon \
+                             adds none; run once with daemon=",
+                            series.path.display(),
+                            missing.join(", ")
+                        ));
+                    }
                     let sources = series.sources.clone().unwrap_or_default();
                     let path = series.path.to_string_lossy().into_owned();
                     ready.push((index, path, series.readings(&sources)));

@@ -28,6 +28,17 @@ pub enum RecorderError {
     /// No source that was asked for can be read at the first sample.
     #[error("nothing that was asked for can be read here; is /proc mounted?")]
     NothingReadable,
+    /// Another recorder writes recordings of the same names there.
+    #[error(
+        "{}: {} is already recording there; choose another folder or prefix with -f", path.display(),
+        pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
+    )]
+    SecondRecorder {
+        /// Its recording.
+        path: PathBuf,
+        /// Its process id, if the file has it.
+        pid: Option<u32>,
+    },
     /// A recording cannot be created, because of its directory.
     #[error("the directory of -f must exist and be writable")]
     CreateRecording(#[source] recording::Error),

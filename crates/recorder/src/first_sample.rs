@@ -53,7 +53,8 @@ impl FirstSampleCheck {
     }
 
     /// A sentence if processes are not read by BPF because a capability is missing, or because of a
-    /// PID namespace, which the user can change.  `whit doctor` shows other reasons.
+    /// PID namespace or a limit of memory, which the user can change.  `whit doctor` shows other
+    /// reasons.
     fn missing_capability(&self, snapshot: &Snapshot) -> Option<String> {
         let reason = self.context.shared.processes.method_reason();
         let sample = |name| {
@@ -62,7 +63,7 @@ impl FirstSampleCheck {
         };
         let processes = sample(PROCESSES)?;
         if processes.state != State::Ok
-            || !["CAP_", "namespace"].iter().any(|word| reason.contains(word))
+            || !["CAP_", "namespace", "of memory"].iter().any(|word| reason.contains(word))
         {
             return None;
         }

@@ -70,6 +70,11 @@ impl LiveText {
         self.sink.send(&message)
     }
 
+    /// Whether anything was sent.
+    pub(crate) fn has_sent(&self) -> bool {
+        self.sequence > 0
+    }
+
     /// Writes out what the view holds back.
     ///
     /// # Errors

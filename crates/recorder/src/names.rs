@@ -71,6 +71,11 @@ impl FileNames {
         self.directory.join(format!("{}-whit-{}.log", self.host, at.strftime("%Y%m")))
     }
 
+    /// Whether this is the name of one of our recordings.
+    pub(crate) fn is_recording(&self, name: &str) -> bool {
+        self.day_of(name, &[]).is_some() && Path::new(name).extension() == Some(EXTENSION.as_ref())
+    }
+
     /// The day in the name of one of our recordings or plot files, `yyyymmdd`; `None` for any
     /// other file.
     pub(crate) fn day_of<'a>(&self, name: &'a str, plots: &[String]) -> Option<&'a str> {

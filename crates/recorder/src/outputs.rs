@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use procfs::Host;
-use sample::{Meta, Moment, Snapshot, SourceDef};
+use sample::{Cadence, Meta, Moment, Snapshot, SourceDef, State};
 use source::{RecorderCounters, SourceContext};
 
 use crate::RecorderError;
@@ -121,6 +121,30 @@ impl Outputs {
         if let Some(rotation) = &self.rotation {
             rotation.purge(now, &self.current(), &*self.messages);
         }
+    }
+
+    /// Why live text showed nothing, if each of its sources that are not read at every tick was read
+    /// once only.
+    #[must_use]
+    pub fn too_early(&self) -> Option<String> {
+        let (live, input) = (self.live.as_ref()?, self.view_input.as_ref()?);
+        let options = &input.options;
+        let tracks = input.history.tracks().iter();
+        let once = tracks.filter(|track| {
+            options.subsystems.asks_for(&track.def)
+                && track.def.cadence != Cadence::First
+                && track.current.state == State::Ok
+                && track.previous.state != State::Ok
+        });
+        let mut names: Vec<&str> = once.map(|track| &*track.def.name).collect();
+        names.dedup();
+        (!live.has_sent() && !names.is_empty()).then(|| {
+            format!(
+                "nothing to show: there was one reading of {}, and a change needs two (-i says how \
+                 often which sources are read)",
+                names.join(", ")
+            )
+        })
     }
 
     /// Ends all outputs.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use procfs::Host;
-use recording::{Error, Interference, Writer, WriterOptions};
+use recording::{Error, Interference, Reader, Writer, WriterOptions};
 use sample::{Meta, Moment, Snapshot, SourceDef};
 use source::RecorderCounters;
 
@@ -24,6 +24,9 @@ const SECOND_NS: i64 = 1_000_000_000;
 
 /// Least time between two checks that the file still has a name and its length.
 const CHECK_NS: u64 = 1_000_000_000;
+
+/// The key of a recording whose writer may write beside others.
+const BESIDE_OTHERS: &str = "beside_others";
 
 /// The recording being written.
 pub struct RecordingFile {
@@ -78,6 +81,12 @@ impl RecordingFile {
         let options =
             WriterOptions { sync_blocks: wanted.sync_ns.is_some(), ..WriterOptions::default() };
         let others = wanted.beside_others;
+        let mut meta = meta;
+        if others {
+            meta.set(BESIDE_OTHERS, "yes");
+        } else {
+            refuse_second_recorder(&names)?;
+        }
         let writer = open((&names, &zone), &meta, &defs, (options, others), now)?;
         Ok(RecordingFile {
             beside_others: others,
@@ -154,7 +163,7 @@ impl RecordingFile {
     }
 
     /// What another program did to the file since the last check.
-    fn interference(&self) -> Option<Interference> {
+    fn interference(&mut self) -> Option<Interference> {
         // The sample before this one is among those of the check, if none was skipped.
         self.writer.interference(self.writer.samples() > self.checked_samples + 1)
     }
@@ -220,7 +229,7 @@ impl RecordingFile {
     pub fn roll(&mut self, now: Moment, messages: &dyn MessageLog) {
         match self.open_next(now) {
             Ok(writer) => {
-                let old = std::mem::replace(&mut self.writer, writer);
+                let mut old = std::mem::replace(&mut self.writer, writer);
                 let interference = old.interference(true);
                 if let Some(interference) = interference {
                     let error = interfered(&old, interference);
@@ -244,7 +253,7 @@ impl RecordingFile {
     /// # Errors
     /// If the file cannot be written; the recording is complete nevertheless, only larger.  Another program
     /// deleted or truncated it.
-    pub fn close(self) -> Result<(), RecorderError> {
+    pub fn close(mut self) -> Result<(), RecorderError> {
         if let Some(interference) = self.writer.interference(true) {
             return Err(interfered(&self.writer, interference));
         }
@@ -267,6 +276,28 @@ impl RecordingFile {
 /// When a tick began.
 pub(crate) fn moment(snapshot: &Snapshot) -> Moment {
     Moment { monotonic_ns: snapshot.monotonic_ns, realtime_ns: snapshot.realtime_ns }
+}
+
+/// Fails if another recorder writes a recording of the same names in this folder, begun at any time.
+/// What may be beside others does no harm: `whit run --record`, `whit poll`.
+fn refuse_second_recorder(names: &FileNames) -> Result<(), RecorderError> {
+    let entries = std::fs::read_dir(&names.directory).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let is_ours = name.to_str().is_some_and(|name| names.is_recording(name));
+        if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        // One that cannot be read is nobody's.
+        let Ok(reader) = Reader::open(&entry.path(), &[]) else { continue };
+        if reader.is_being_written() && reader.meta().get(BESIDE_OTHERS).is_none() {
+            return Err(RecorderError::SecondRecorder {
+                path: entry.path(),
+                pid: reader.writer_pid(),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn open(

@@ -21,6 +21,11 @@ pub trait Storage: Send {
     fn interference(&self, _written: u64, _start: Option<&[u8]>) -> Option<Interference> {
         None
     }
+
+    /// Whether the file has these bytes at an offset; true if it cannot be read.
+    fn has(&self, _bytes: &[u8], _offset: u64) -> bool {
+        true
+    }
 }
 
 /// What another program did to a file that is being written.
@@ -67,6 +72,16 @@ impl Storage for File {
         };
         let is_cut = facts.len() < written || !start.is_none_or(begins);
         is_cut.then_some(Interference::Truncated)
+    }
+
+    fn has(&self, bytes: &[u8], offset: u64) -> bool {
+        let mut buffer = [0; 4096];
+        let mut at = offset;
+        bytes.chunks(buffer.len()).all(|bytes| {
+            let read = read_full_at(self, &mut buffer[..bytes.len()], at);
+            at += bytes.len() as u64;
+            read.is_err() || buffer[..bytes.len()] == *bytes
+        })
     }
 }
 

@@ -45,6 +45,10 @@ const SLICE_BYTES: usize = 512 << 10;
 const GRAINS_INTERVAL: u64 = 1_000_000;
 const GRAIN_NS_MAX: u64 = 1_000_000;
 
+/// Bytes before what was written since the last look that are compared, too: a frame has more, and
+/// not all of them are zeros.
+const BEFORE_HOLE_BYTES: usize = 64;
+
 /// Initial capacity of the index, in blocks.
 const INDEX_BLOCKS: usize = 4096;
 
@@ -107,6 +111,8 @@ pub struct Writer {
     open: BlockHeader,
     open_at: u64,
     frames: Vec<u8>,
+    /// Bytes of them at the last look at the file.
+    frames_seen: usize,
     frames_limit: usize,
     /// The previous block, while it is being closed in slices.
     closing: Closing,
@@ -217,6 +223,7 @@ impl Writer {
             open: BlockHeader::new(BlockKind::Open, 1, 0),
             open_at: 0,
             frames: Vec::with_capacity(2 * BLOCK_FRAMES_BYTES),
+            frames_seen: 0,
             frames_limit: BLOCK_FRAMES_BYTES,
             key: Key::default(),
             key_before: Key::default(),
@@ -307,14 +314,24 @@ impl Writer {
     }
 
     /// What another program did to the file.  Costs an `fstat`, and with `written_since` a `pread`:
-    /// needed if samples were written since the last look, as these made the file long again.
-    pub fn interference(&self, written_since: bool) -> Option<Interference> {
-        let frames = match self.frames.len() as u64 {
-            0 => 0,
-            length => u64::from(self.open.body_at) + length,
-        };
+    /// needed if samples were written since the last look, as these made the file long again.  Then
+    /// also reads what was written since: where the file was cut before, it has zeros.
+    pub fn interference(&mut self, written_since: bool) -> Option<Interference> {
+        let frames_at = self.open_at + u64::from(self.open.body_at);
+        let frames = self.frames.len() as u64;
+        let written = if frames == 0 { self.open_at } else { frames_at + frames };
         let start = written_since.then_some(MAGIC.as_slice());
-        self.storage.interference(self.open_at + frames, start)
+        let seen = std::mem::replace(&mut self.frames_seen, self.frames.len());
+        let found = self.storage.interference(written, start);
+        if found.is_some() || !written_since || frames == 0 {
+            return found;
+        }
+        // A hole ends where a frame begins that was written since.
+        let from = seen.min(self.frames.len()).saturating_sub(BEFORE_HOLE_BYTES);
+        let header = self.open.encode(self.file_id);
+        let is_there = (from > 0 || self.storage.has(&header, self.open_at))
+            && self.storage.has(&self.frames[from..], frames_at + from as u64);
+        (!is_there).then_some(Interference::Truncated)
     }
 
     /// Counts samples that were lost before this recording began: the gap before its first sample.

@@ -194,8 +194,21 @@ fn plus(left: Option<f64>, right: Option<f64>) -> Option<f64> {
 /// A count of tasks without the recorder itself.  Where a machine does not count the reader among
 /// them (a container's `/proc/stat` may say 0), the others are 0 and not collectl's -1.
 fn without_reader(row: &Row<'_>, field: usize) -> Option<f64> {
-    let others = row.gauge(field)? - 1.0;
+    let all = row.gauge(field)?;
+    if row.raw(field).is_none() {
+        // Under `--exact` 0: the reader is not among tasks that were not recorded.
+        return Some(all);
+    }
+    let others = all - 1.0;
     Some(if row.exact() { others } else { others.max(0.0) })
+}
+
+/// The CPUs that are online; where that was not recorded, collectl shows those that the machine has.
+fn cpus(row: &Row<'_>) -> Option<f64> {
+    match row.exact() && row.raw(CPUS_ONLINE).is_none() {
+        true => Some(row.frame.meta.cpus() as f64),
+        false => row.gauge(CPUS_ONLINE),
+    }
 }
 
 fn load(row: &Row<'_>, field: usize) -> Option<f64> {
@@ -257,7 +270,7 @@ const VERBOSE: &[Cell] = &[
     Cell::whole("  ", 4, |row| share(row, GUEST)),
     Cell::whole("  ", 4, |row| share(row, GUEST_NICE)),
     Cell::whole("  ", 4, |row| share(row, IDLE)),
-    Cell::whole("  ", 4, |row| row.gauge(CPUS_ONLINE)),
+    Cell::whole("  ", 4, cpus),
     Cell::scaled("  ", 4, |row| row.rate(INTERRUPTS)),
     Cell::scaled("   ", 4, |row| row.rate(CONTEXT_SWITCHES)),
     Cell::whole("  ", 4, |row| row.rate(FORKS)),

@@ -44,6 +44,20 @@ impl Part {
         self.layout.is_none_or(|layout| (layout.keep)(row))
     }
 
+    /// Whether collectl shows zeros, or headings alone, for a source that was not recorded, and its
+    /// digits are wanted: for all but those that it reads less often, and what is read with these.
+    pub(crate) fn is_zero_in_collectl(&self, track: &Track, frame: &Frame<'_>) -> bool {
+        let is_slow = |other: &Track| {
+            other.def.letters == self.def.letters && other.def.cadence != Cadence::First
+        };
+        frame.options.exact
+            && frame.single_clock
+            && track.current.state == sample::State::NotRecorded
+            && self.layout.is_some()
+            && self.letter().is_some()
+            && !frame.tracks.iter().any(is_slow)
+    }
+
     /// Whether there is nothing to show yet, because a change needs two readings.
     pub(crate) fn is_too_early(&self, track: &Track) -> bool {
         self.layout.is_some_and(|layout| layout.from_second_reading)

@@ -508,6 +508,9 @@ impl Column {
     ) {
         let value = match (row, self) {
             (Some(row), Column::Given(column)) => return column.write(row, position, out),
+            (None, Column::Given(column)) if options.exact => {
+                return column.form.push_number(out, 0.0, options);
+            }
             (Some(row), Column::Derived(index, field)) if part.is_detail() => {
                 parts::derived_value(row, *index, field)
             }

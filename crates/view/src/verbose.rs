@@ -504,7 +504,8 @@ impl View for Verbose {
         }
         for at in 0..self.parts.len() {
             let part = &self.parts[at].clone();
-            let Some(track) = part.track(frame).filter(|track| track.fresh) else { continue };
+            let is_shown = |track: &&Track| track.fresh || part.is_zero_in_collectl(track, frame);
+            let Some(track) = part.track(frame).filter(is_shown) else { continue };
             // Headings without lines would suggest that the source exists.
             let table = &track.current.table;
             let is_absent = track.current.state == State::Absent && table.rows() == 0;

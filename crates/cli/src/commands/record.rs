@@ -6,6 +6,7 @@ mod arguments;
 pub(crate) mod messages;
 mod run;
 pub(crate) mod signals;
+mod start;
 
 pub(crate) use self::run::run;
 pub(crate) use arguments::RecordArguments;

@@ -26,8 +26,9 @@ pub(super) struct DaemonWriter {
 
 /// What a file needs before rows are sent.
 pub(super) enum Prepared {
-    /// Nothing more; so many rows are not newer than what it has.
-    Ready { past: u64 },
+    /// Nothing more; so many rows are not newer than what it has, and for these fields, asked for
+    /// now, it has no data source.
+    Ready { past: u64, missing: Vec<String> },
     /// It would make the folder larger than its limit.
     BeyondLimit,
 }
@@ -66,7 +67,7 @@ impl DaemonWriter {
         limit_bytes: u64,
     ) -> Result<Prepared, String> {
         if series.sources.is_some() {
-            return Ok(Prepared::Ready { past: 0 });
+            return Ok(Prepared::Ready { past: 0, missing: Vec::new() });
         }
         let path = series.path.clone();
         let named = |error: ClientError| format!("{}: {error}", path.display());
@@ -96,13 +97,14 @@ impl DaemonWriter {
             }
             Err(error) => return Err(named(error)),
         };
-        series.sources = Some(sources(&path, &series.plan.names, &info)?);
+        let (sources, missing) = sources(&path, &series.plan.names, &info)?;
+        series.sources = Some(sources);
         let number = info.iter().find(|(key, _)| key == "last_update");
         let past = match number {
             Some((_, InfoField::Count(time))) => i64::try_from(*time).unwrap_or(i64::MAX),
             _ => return Err(format!("{}: the daemon knows no last update", path.display())),
         };
-        Ok(Prepared::Ready { past: series.drop_until(past) })
+        Ok(Prepared::Ready { past: series.drop_until(past), missing })
     }
 
     /// Hands over readings of files; gives what the daemon has refused.
@@ -141,12 +143,13 @@ fn create(client: &Client, name: &str, series: &SeriesFile) -> Result<(), Client
     client.create(name, &request)
 }
 
-/// The field of each source of a file.
+/// The field of each source of a file, and the fields for which it has none: it may be older than
+/// the table.
 fn sources(
     path: &Path,
     names: &[String],
     info: &[(String, InfoField)],
-) -> Result<Vec<Option<usize>>, String> {
+) -> Result<(Vec<Option<usize>>, Vec<String>), String> {
     let source = |(key, field): &(String, InfoField)| {
         let name = key.strip_prefix("ds[")?.strip_suffix("].index")?;
         match field {
@@ -158,19 +161,31 @@ fn sources(
     found.sort_unstable();
     let field = |name: &String| names.iter().position(|own| own == name);
     let fields: Vec<Option<usize>> = found.iter().map(|(_, name)| field(name)).collect();
-    let missing: Vec<&str> = names
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| !fields.contains(&Some(*index)))
-        .map(|(_, name)| name.as_str())
-        .collect();
-    match missing.is_empty() {
-        true => Ok(fields),
-        false => Err(format!(
-            "{} has no data source {}: a daemon adds none; run once with daemon=, or give another \
-             folder",
-            path.display(),
-            missing.join(", ")
-        )),
+    if fields.iter().all(Option::is_none) {
+        return Err(format!(
+            "{}: no data source has the name of a field: another program's file; give another \
+             folder, or remove it",
+            path.display()
+        ));
+    }
+    let missing = names.iter().enumerate().filter(|(index, _)| !fields.contains(&Some(*index)));
+    let missing = missing.map(|(_, name)| name.clone()).collect();
+    Ok((fields, missing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_older_than_the_table_goes_on_without_the_new_fields() {
+        let source = |name: &str, index| (format!("ds[{name}].index"), InfoField::Count(index));
+        let info = [source("user", 0), source("idle", 2), source("steal", 1)];
+        let names = ["user", "nice", "idle"].map(str::to_owned);
+        let (fields, missing) = sources(Path::new("cpu.rrd"), &names, &info).unwrap();
+        assert_eq!(fields, [Some(0), None, Some(2)]);
+        assert_eq!(missing, ["nice"]);
+        let refused = sources(Path::new("cpu.rrd"), &names[1..2], &info).unwrap_err();
+        assert!(refused.contains("another program's file"), "{refused}");
     }
 }

@@ -128,6 +128,8 @@ pub(super) struct SeriesFile {
     opened: Option<Opened>,
     /// The field of each of the file's sources, once the daemon has said which it has.
     pub(super) sources: Option<Vec<Option<usize>>>,
+    /// Whether the user knows for which fields the daemon's file has no source.
+    pub(super) told_missing: bool,
     /// Whether it must not be begun.
     is_refused: bool,
     /// Whether the last write failed.
@@ -154,6 +156,7 @@ impl SeriesFile {
             due_us: None,
             opened: None,
             sources: None,
+            told_missing: false,
             is_refused: false,
             is_failing: false,
             lost: 0,

@@ -234,6 +234,9 @@ mod tests {
         let table = DatabaseTable::parse(view::export::DEFAULT_TABLE).unwrap();
         let cpu = table.whole("cpu").unwrap();
         assert_eq!(cpu.archives.len(), 4);
+        // The times of a CPU add up: all but guest times, which are parts of others.
+        let times = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
+        assert_eq!(cpu.fields, Fields::Named(times.map(str::to_owned).to_vec()));
         let year =
             ArchiveSpan { step_seconds: 300, span_seconds: 366 * 86_400, function: "AVERAGE" };
         assert_eq!(cpu.archives[2], year);

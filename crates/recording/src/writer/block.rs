@@ -217,6 +217,7 @@ impl Writer {
         self.open_at += span;
         self.open = next;
         self.frames.clear();
+        self.frames_seen = 0;
         self.state.clear();
         self.samples = 0;
         self.close_not_before = 0;

@@ -1,6 +1,8 @@
 //! Recordings as files: locks, growth, time, slices, names.
 
-use recording::{Compression, Error, ReadOutcome, Reader, Writer, WriterOptions, extract};
+use recording::{
+    Compression, Error, Interference, ReadOutcome, Reader, Writer, WriterOptions, extract,
+};
 use sample::{Cadence, Field, Snapshot, SourceDef, Unit};
 use std::sync::Arc;
 use std::sync::LazyLock;
@@ -44,6 +46,32 @@ fn the_second_recorder_is_refused_with_the_first_ones_number() {
         Writer::create(&missing, &meta(), &DEFS, options(50)).err().unwrap(),
         Error::Io { .. }
     ));
+}
+
+#[test]
+fn a_file_that_is_cut_between_two_looks_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = machine(9, 3);
+    // Cut within the last sample, within the block, and at its start.
+    for (index, keep) in [-1_i64, -300, i64::MIN].into_iter().enumerate() {
+        let path = folder.path().join(format!("{index}.whit"));
+        let mut writer = Writer::create(&path, &meta(), &DEFS, options(50)).unwrap();
+        let head = std::fs::metadata(&path).unwrap().len();
+        for sample in &samples[..4] {
+            writer.append(sample).unwrap();
+        }
+        assert_eq!(writer.interference(true), None);
+        for sample in &samples[4..8] {
+            writer.append(sample).unwrap();
+        }
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        let length = file.metadata().unwrap().len();
+        let cut = length.saturating_add_signed(keep).max(head - 1);
+        file.set_len(cut).unwrap();
+        writer.append(&samples[8]).unwrap();
+        assert!(file.metadata().unwrap().len() > length, "the sample made the file long again");
+        assert_eq!(writer.interference(true), Some(Interference::Truncated), "{cut} of {length}");
+    }
 }
 
 #[test]

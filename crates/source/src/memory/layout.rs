@@ -65,12 +65,20 @@ fn changed(row: &Row<'_>, field: usize) -> Option<f64> {
 }
 
 fn used_change(row: &Row<'_>) -> Option<f64> {
-    let change = changed(row, fields::TOTAL)? - changed(row, fields::FREE)?;
-    Some(change / row.seconds()?)
+    difference_change(row, fields::TOTAL, fields::FREE)
 }
 
 fn swap_used_change(row: &Row<'_>) -> Option<f64> {
-    let change = changed(row, fields::SWAP_TOTAL)? - changed(row, fields::SWAP_FREE)?;
+    difference_change(row, fields::SWAP_TOTAL, fields::SWAP_FREE)
+}
+
+/// The change per second of what `all` has more than `free`.  Of these alone collectl does not keep
+/// the reading before the first interval: it takes 0 for it.
+fn difference_change(row: &Row<'_>, all: usize, free: usize) -> Option<f64> {
+    let change = match row.exact() && row.is_first_interval() {
+        true => row.gauge(all)? - row.gauge(free)?,
+        false => changed(row, all)? - changed(row, free)?,
+    };
     Some(change / row.seconds()?)
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use layout::{
     Block, By, Cell, Digest, DigestColumn, DisplayOrder, Fold, Folded, Form, Layout, Lists, Of,
-    OptionKind, Plot, PlotColumn, Rank, Role, Row, Shape, Show, SourceOption, Stat, Top,
+    OptionKind, Plot, PlotColumn, Rank, Role, Row, Shape, Show, SourceOption, Top,
 };
 use sample::{Level, State};
 
@@ -137,15 +137,7 @@ const SUMMARY_COLUMNS: &[PlotColumn] = &[
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
     position: DisplayOrder { brief: 50, verbose: 110, plot: 100, lexpr: 1240, gexpr: 1240 },
-    brief: &[Block {
-        when: |_| true,
-        title: "<-----slab---->",
-        headings: &[" Alloc   Bytes "],
-        show: Show::Cells(&[
-            Cell::scaled("", 6, |row| total(row, |slab| slab.gauge(SLABS))).stat(Stat::Mean),
-            Cell::binary(" ", 7, 0, |row| total(row, |slab| memory(slab, SLABS))).stat(Stat::Mean),
-        ]),
-    }],
+    // As in collectl: a table of its own, not columns of a line.
     verbose: &[Block {
         when: |_| true,
         title: "SLAB SUMMARY",

@@ -109,6 +109,8 @@ impl PlayArguments {
             selection.push_letter('C');
         }
         let mut options = self.display.options(selection)?;
+        // As in collectl, what is asked for makes lines of several columns even if it is not there.
+        options.verbose |= self.display.forces_verbose(&set.asked);
         ensure!(
             !self.stats || !options.verbose,
             "--stats is for brief mode: leave out what makes lines of several columns"

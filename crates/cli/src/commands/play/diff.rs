@@ -38,6 +38,7 @@ pub(crate) fn diff(
     for text in periods {
         let period =
             TimeSelection::parse(Some(text), None).with_context(|| format!("--diff {text}"))?;
+        let period = period.shown_later_by(arguments.offset_ns);
         let mut gatherer = Gatherer::default();
         let part = frames::play(sets, &period, arguments, &mut gatherer, &mut std::io::sink())?;
         ensure!(part.frames > 0, "--diff {text}: no samples in this period");

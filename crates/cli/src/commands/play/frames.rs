@@ -73,8 +73,9 @@ pub(crate) fn sets<'a>(
         }
         let mut letters = arguments.display.selection(recorded)?;
         if arguments.display.is_everything() && recording.origin == Origin::Collectl {
-            // "All" means what its recorder knows.
-            letters.retain_letters(|letter| feed::COLLECTL_LETTERS.contains(letter));
+            // "All" means what its recorder knows: letters, and none of whit's other sources.
+            let known = |letter: &char| feed::COLLECTL_LETTERS.contains(*letter);
+            letters = letters.letters().chars().filter(known).collect::<String>().as_str().into();
         }
         if arguments.stats {
             left_out.add(&display::take_off_the_line(&mut letters));

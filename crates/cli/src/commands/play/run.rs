@@ -28,7 +28,8 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     // Digests are files of the kind that plot files are: -oz and --sep mean the same.
     arguments.display.plot |= !arguments.digests().is_empty();
     let arguments = arguments;
-    let period = TimeSelection::parse(arguments.from.as_deref(), arguments.thru.as_deref())?;
+    let period = TimeSelection::parse(arguments.from.as_deref(), arguments.thru.as_deref())?
+        .shown_later_by(arguments.offset_ns);
     let now = jiff::Timestamp::now().to_zoned(crate::zone::local());
     let (recordings, complaints) =
         feed::find(&arguments.files, arguments.pattern.as_deref(), &now)?;

@@ -27,6 +27,7 @@ use super::RecordArguments;
 use super::arguments::{CpuWay, ProcessWay};
 use super::messages::Messages;
 use super::signals::Signals;
+use super::start;
 use crate::daemon::{self, Parent, PidFile, User};
 use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
 use crate::memory;
@@ -77,20 +78,36 @@ fn record(
     }
     // Loading BPF programs takes most memory: the peak of the whole run.
     memory::give_back_start();
+    let recorded = settings.selection.clone();
     let (mut recorder, mut outputs) = settings.open(arguments, &mut clock)?;
     let mut signals = Signals::install(arguments.filename.is_some());
-    if let Some(parent) = parent.and_then(Option::take) {
-        parent.ready();
+    let begin = clock.now();
+    let line = start::line(arguments, &recorded, &outputs).unwrap_or_default();
+    if !line.is_empty() && arguments.messages {
+        outputs.log(begin, Severity::Information, &line);
+    }
+    let is_quiet = arguments.quiet || arguments.messages;
+    match parent.and_then(Option::take) {
+        Some(parent) if is_quiet => parent.ready(),
+        Some(parent) => parent.ready_saying(&line),
+        None if !is_quiet && !line.is_empty() => stderr::message(&line),
+        None => {}
     }
     memory::give_back_start();
-    let begin = clock.now();
     let recorded = recorder.run(&mut clock, &mut signals, &mut outputs);
     outputs.log(clock.now(), Severity::Information, "Terminating...");
     let cost = cost_line(&recorder.counters, begin, clock.now());
     outputs.log(clock.now(), Severity::Information, &cost);
+    let too_early = outputs.too_early();
     let closed = outputs.close(clock.now());
     recorded.and(closed)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(match too_early {
+        Some(why) => {
+            stderr::message(why);
+            ExitCode::from(1)
+        }
+        None => ExitCode::SUCCESS,
+    })
 }
 
 /// What the recorder used from its start on, in a line; `begin` is the time of the first tick.

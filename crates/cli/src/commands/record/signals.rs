@@ -1,4 +1,5 @@
-//! Signals: TERM and INT end a recorder cleanly, HUP has it begin new files, USR1 has it flush.
+//! Signals: TERM and INT end a recorder cleanly, HUP has it begin new files, USR1 has it flush, and
+//! USR2, which means nothing to it, does not end it.
 //!
 //! A handler sets a bit; the loop reads the bits once a tick, which costs a load.  A signal also
 //! ends the sleep.  One that comes between the check and the sleep would be noticed a tick late,
@@ -31,6 +32,9 @@ impl Signals {
         if reopen {
             handle(libc::SIGHUP);
         }
+        // By default it ends a process, and a recording without its index.
+        // SAFETY: changes only what a signal does that nothing here waits for.
+        unsafe { libc::signal(libc::SIGUSR2, libc::SIG_IGN) };
         Signals(())
     }
 }

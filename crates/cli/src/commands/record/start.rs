@@ -1,0 +1,59 @@
+//! The line with which a recording begins: what is recorded, what is not, and where.
+
+use layout::Selection;
+use recorder::{Outputs, RecordingFile};
+
+use super::RecordArguments;
+
+/// The line; `None` if nothing is written to a recording.  What is not recorded is told unless `-s`
+/// chose: then it is known.
+pub(super) fn line(
+    arguments: &RecordArguments,
+    recorded: &Selection,
+    outputs: &Outputs,
+) -> Option<String> {
+    let path = outputs.recording.as_ref().map(RecordingFile::path)?;
+    let mut line = format!("recording -s {recorded} to {}", path.display());
+    let missing = missing(recorded);
+    if arguments.display.subsystems.is_none() && !missing.is_empty() {
+        let more = match arguments.display.is_everything() {
+            true => "--ALL has most of it, -s what it names",
+            false => "-s +LETTERS adds to what is recorded without -s",
+        };
+        line = format!("{line}; not recorded: {}; {more}", missing.join(", "));
+    }
+    Some(line)
+}
+
+/// What a selection leaves out, by name and letter; sources of the same letters are named once.
+fn missing(recorded: &Selection) -> Vec<String> {
+    let mut letters = Vec::new();
+    let mut missing = Vec::new();
+    for entry in source::ALL.iter().filter(|entry| !entry.asked_by(recorded)) {
+        if entry.name == source::OWN_SOURCE {
+            continue;
+        }
+        match entry.letters {
+            "" => missing.push(entry.name.to_owned()),
+            of_entry if letters.contains(&of_entry) => {}
+            of_entry => {
+                letters.push(of_entry);
+                missing.push(format!("{} ({of_entry})", entry.name));
+            }
+        }
+    }
+    missing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_named_once() {
+        let missing = missing(&"cdn".into());
+        let has = |text: &str| missing.iter().filter(|one| one.contains(text)).count();
+        assert_eq!((has("process (Z)"), has("(Z)"), has("slab (yY)"), has("log")), (1, 1, 1, 1));
+        assert_eq!((has("disk"), has("network"), has("whit")), (0, 0, 0), "{missing:?}");
+    }
+}
