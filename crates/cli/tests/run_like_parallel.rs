@@ -341,3 +341,19 @@ fn what_stands_before_the_first_record_is_a_block_of_its_own() {
         }
     }
 }
+
+#[test]
+fn what_an_ended_job_leaves_behind_has_the_rest_of_the_sequence() {
+    // The first job ends by TERM at once.  Its child waits for that end before it tells.
+    let script = r#"
+        trap 'while kill -0 $PPID; do :; done 2>/dev/null; echo told >told; exit' TERM
+        : >ready; while :; do sleep 0.05; done"#;
+    let folder = folder();
+    fs::write(folder.path().join("child"), script).expect("a file");
+    let job = "if test {} = 1; then sh child; :; else until test -e ready; do sleep 0.05; done; \
+               exit 3; fi";
+    let sequence = ["--term-seq", "TERM,100000,KILL", "-j2", "--halt", "now,fail=1"];
+    let output = ours(&[&sequence[..], &[job, ":::", "1", "2"]].concat(), folder.path(), b"");
+    assert_eq!(fs::read(folder.path().join("told")).ok().as_deref(), Some(&b"told\n"[..]));
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+}

@@ -23,6 +23,7 @@ mod filter;
 mod hostgroups;
 mod job;
 pub mod job_source;
+mod left_behind;
 pub mod observe;
 mod on_all_hosts;
 pub mod os;
@@ -39,6 +40,7 @@ pub use filter::FilterError;
 pub use hostgroups::AddedHosts;
 use job::Job;
 pub use job_source::{JobSource, NextJob};
+use left_behind::LeftBehind;
 pub use observe::{Observer, RunStatus, RunningJob};
 use on_all_hosts::AllHosts;
 pub use os::{EngineEvent, Interest, Linux, OperatingSystem};
@@ -290,6 +292,8 @@ pub struct Engine<'a, W> {
     #[allow(clippy::vec_box, reason = "they move between queues as boxes")]
     idle: Vec<Box<Launch>>,
     warned_busy: bool,
+    /// What jobs that were ended have left behind.
+    left_behind: Vec<LeftBehind>,
     /// The process of `--limit`, while it runs.
     limit: Option<Child>,
     running: u64,
@@ -332,6 +336,7 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
             early: HashMap::new(),
             idle: Vec::new(),
             warned_busy: false,
+            left_behind: Vec::new(),
             limit: None,
             running: 0,
             started: 0,
@@ -374,7 +379,8 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
                 self.collector.end_all_groups();
                 return self.log_written();
             }
-            for timer in [self.schedule.next_timer(), self.observer.next_tick(), look] {
+            let left = self.next_left_behind();
+            for timer in [self.schedule.next_timer(), self.observer.next_tick(), look, left] {
                 until = match (until, timer) {
                     (Some(one), Some(other)) => Some(one.min(other)),
                     (one, other) => one.or(other),
@@ -402,6 +408,6 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
 
     /// Whether no job runs and none will start.
     fn is_finished(&self) -> bool {
-        self.running == 0 && self.again.is_empty() && self.has_ended
+        self.running == 0 && self.again.is_empty() && self.has_ended && self.left_behind.is_empty()
     }
 }

@@ -187,8 +187,8 @@ impl Schedule {
 
     /// The job in a slot has ended.
     ///
-    /// If [`Schedule::is_ending`] says that the job is being killed, it may have left children:
-    /// send KILL to the rest of its process group before the job is reaped.
+    /// If it was being ended and has left children, ask before for the [`Schedule::next_signal`], which
+    /// they are to get.
     pub fn ended(
         &mut self,
         slot: u32,

@@ -135,7 +135,7 @@ impl OperatingSystem for Fake {
         true
     }
 
-    fn kill_rest(&mut self, _pid: i32) {}
+    fn signal_rest(&mut self, _pid: i32, _signal: i32) {}
 
     fn watch(&mut self, _fd: RawFd, _interest: Interest) -> io::Result<()> {
         Ok(())

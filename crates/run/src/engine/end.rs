@@ -46,6 +46,8 @@ impl<W: OperatingSystem> Engine<'_, W> {
                     self.os.signal(pid, libc::SIGKILL);
                 }
                 self.pids.insert(pid, slot);
+                // The number of a group is free again once the group is empty.
+                self.left_behind.retain(|left| left.group() != pid);
                 let (command, records) = (&job.command, &job.records);
                 let (seq, running) = (job.seq, self.running);
                 let running = RunningJob { seq, slot, pid, at, records, command, running };
@@ -145,11 +147,9 @@ impl<W: OperatingSystem> Engine<'_, W> {
             }
             self.idle.push(launch);
         }
-        let mut leftovers = !self.options.shares_group && !self.os.is_gone(reaped.pid);
-        if leftovers && self.schedule.is_ending(slot) {
-            // Its children outlived the signals that killed it.
-            self.os.kill_rest(reaped.pid);
-            leftovers = false;
+        let leftovers = !self.options.shares_group && !self.os.is_gone(reaped.pid);
+        if leftovers && let Some(next) = self.schedule.next_signal(slot) {
+            self.left_behind.push(LeftBehind::of(reaped.pid, next));
         }
         self.settle(job, outcome, usage, leftovers)
     }
@@ -305,6 +305,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
     pub(super) fn timers(&mut self) {
         let now = self.os.now();
         self.schedule.poll(now, &mut *self.machine);
+        self.signal_left_behind(now);
         if self.observer.next_tick().is_some_and(|at| at <= now) {
             let status = self.status();
             self.observer.tick(&status, now);
@@ -410,6 +411,9 @@ impl<W: OperatingSystem> Engine<'_, W> {
     pub(super) fn end_all_now(&mut self) {
         for child in self.slots.iter().flatten().filter_map(|job| job.child.as_ref()) {
             self.os.signal(child.pid, libc::SIGKILL);
+        }
+        for left in &self.left_behind {
+            self.os.signal_rest(left.group(), libc::SIGKILL);
         }
     }
 }

@@ -70,8 +70,8 @@ pub trait OperatingSystem {
     /// Whether a process group is empty.
     fn is_gone(&self, pid: i32) -> bool;
 
-    /// Kills the remaining processes of the group of a process that has ended.
-    fn kill_rest(&mut self, pid: i32);
+    /// Sends a signal to the remaining processes of the group of a process that has ended.
+    fn signal_rest(&mut self, pid: i32, signal: i32);
 
     /// Watches a descriptor until it is closed or [`forget`](Self::forget) is called.
     ///
@@ -361,9 +361,9 @@ impl OperatingSystem for Linux {
         unsafe { libc::kill(-pid, 0) != 0 }
     }
 
-    fn kill_rest(&mut self, pid: i32) {
+    fn signal_rest(&mut self, pid: i32, signal: i32) {
         // SAFETY: plain system call; the group number may have been reused by now.
-        unsafe { libc::kill(-pid, libc::SIGKILL) };
+        unsafe { libc::kill(-pid, signal) };
     }
 
     fn watch(&mut self, fd: RawFd, interest: Interest) -> io::Result<()> {

@@ -77,6 +77,20 @@ impl Schedule {
         }
     }
 
+    /// The next signal of the job in a slot that is being ended: when, and its place in the sequence.
+    pub fn next_signal(&self, slot: u32) -> Option<(Instant, usize)> {
+        let job = self.running.get(slot).filter(|job| job.fate != Fate::Runs)?;
+        let mut next = self.terminations.iter();
+        let Reverse((moment, ..)) =
+            next.find(|Reverse((_, other, serial))| (*other, *serial) == (slot, job.serial))?;
+        Some((*moment, job.step))
+    }
+
+    /// The signal at a place of the sequence, and when the next one is due.
+    pub fn signal_at(&self, place: usize, now: Instant) -> Option<(i32, Option<Instant>)> {
+        self.term_sequence.step(place, now)
+    }
+
     /// Sends a job its next signal, unless it has ended meanwhile.
     fn signal(&mut self, slot: u32, serial: u64, now: Instant) {
         let Some(job) = self.running.get_mut(slot).filter(|job| job.serial == serial) else {
