@@ -57,6 +57,8 @@ fn compile(programs: &Path, name: &str, define: &str, object: &Path) -> anyhow::
     clang.args(["-c", name, "-o"]).arg(object);
     finish(clang)?;
     let mut strip = Command::new("llvm-strip");
-    strip.arg("-g").arg(object);
+    // A loader moves what `.BTF.ext` says by itself, and needs no list of where that is.
+    strip.args(["-g", "--remove-section=.rel.BTF.ext", "--remove-section=.llvm_addrsig"]);
+    strip.arg(object);
     finish(strip)
 }
