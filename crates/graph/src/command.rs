@@ -65,8 +65,7 @@ pub struct GraphCommand {
     pub times: (i64, i64),
     /// What is drawn and printed.
     pub description: Description,
-    /// Whether `graph` prints width and height: it does, unless `-f` or `--imginfo` is a word of its
-    /// own.
+    /// Whether `graph` prints width and height: not if `-f` or `--imginfo` is a word of its own.
     pub shows_size: bool,
 }
 

@@ -1,8 +1,8 @@
 //! From arguments to elements: `DEF:a=file.rrd:speed:AVERAGE`, `LINE2:a#ff0000:legend`.
 //!
 //! Every field may be given by its place or by its name (`LINE:vname=a:color=ff0000`).  Grammar and
-//! error texts are those of RRDtool 1.7.2.  A colour that is none is an error; RRDtool silently leaves
-//! out the elements after it.
+//! error texts are those of RRDtool 1.7.2.  A colour that is none is an error; RRDtool leaves out
+//! the elements after it without a word.
 
 use calendar::CivilZone;
 use text::rrdtool_number;

@@ -176,7 +176,9 @@ fn a_color_that_is_none_is_an_error() {
             let element = element.replace("COLOR", good);
             parse(&[&before[..], &[&element]].concat()).expect(&element);
         }
-        for bad in ["", "a", "ab", "abcde", "ff00000", "ff0000000", "ggg", "ff00zz", "+fff", " fff", "fff "] {
+        let lengths = ["", "a", "ab", "abcde", "ff00000", "ff0000000"];
+        let digits = ["ggg", "ff00zz", "+fff", " fff", "fff "];
+        for bad in lengths.into_iter().chain(digits) {
             let element = element.replace("COLOR", bad);
             let expected = format!("the color format is #RRGGBB[AA], not '#{bad}' in {element}");
             let error = parse(&[&before[..], &[&element]].concat()).map(|_| ());

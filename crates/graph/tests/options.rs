@@ -107,7 +107,8 @@ fn a_color_with_more_than_its_digits_is_refused() {
 
 #[test]
 fn limits_are_read_as_c_reads_them() {
-    for (text, expected) in [(" 5", 5.0), ("infinity", f64::INFINITY), ("-inf", f64::NEG_INFINITY)] {
+    let infinite = f64::INFINITY;
+    for (text, expected) in [(" 5", 5.0), ("infinity", infinite), ("-inf", -infinite)] {
         let (settings, _) = parse(&arguments(&["-u", text]), None, &|_| Ok(())).expect(text);
         assert_eq!(settings.upper_limit, Some(expected));
     }

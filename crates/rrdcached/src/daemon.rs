@@ -301,9 +301,9 @@ impl CachingDaemon {
         else {
             return;
         };
-        let heads = self.heads.as_ref().map_or(Ok(()), Heads::begin_checkpoint);
+        let heads = self.heads.as_ref().map_or(Ok(()), Heads::reopen);
         match heads.map_err(|error| journal.error(error)).and_then(|()| journal.reopen()) {
-            Ok(_) => self.world.log(false, "the journal is written again: readings are taken"),
+            Ok(()) => self.world.log(false, "the journal is written again: readings are taken"),
             Err(JournalError::Folder(_, error)) if NoRoom::of(&error).is_some() => {}
             Err(error) if now % REMOVE_SECONDS == 0 => {
                 self.error(&format!("readings are refused: {error}"));

@@ -146,6 +146,12 @@ impl Heads {
         Ok(())
     }
 
+    /// Begins a file, if there was no room for one before.
+    pub(crate) fn reopen(&self) -> io::Result<()> {
+        let is_absent = self.writing().file.is_err();
+        if is_absent { self.begin_checkpoint() } else { Ok(()) }
+    }
+
     /// Begins a checkpoint: from now on files are kept anew.  Waits for writes that have begun.
     pub(crate) fn begin_checkpoint(&self) -> io::Result<()> {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
@@ -174,7 +180,7 @@ impl Heads {
 }
 
 impl HeadFile {
-    /// One that has no file, as there is no room for it: files are not written until there is another.
+    /// One that has no file, as there is no room for it: until there is another, no file is written.
     fn absent(number: u64, why: NoRoom) -> Self {
         Self { number, file: Err(why) }
     }

@@ -98,7 +98,8 @@ pub(crate) struct NoRoom(i32);
 impl std::fmt::Display for NoRoom {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let why = rrd::reason(&self.error());
-        write!(out, "the journal cannot be written: {why}: readings are refused until there is room")
+        let until = "readings are refused until there is room";
+        write!(out, "the journal cannot be written: {why}: {until}")
     }
 }
 

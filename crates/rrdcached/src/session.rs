@@ -715,16 +715,14 @@ pub(crate) fn load(entry: &Entry) -> Result<bool, rrd::Error> {
     Ok(true)
 }
 
-/// A name with all links resolved, also of a file that is not there.  Folders are looked at once: a
-/// file to be made is there in no case.
+/// A name with all links resolved, also of a file that is not there.
 fn real_name(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
     let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
-    let (Some(parent), Some(name)) = (parent, path.file_name()) else {
-        return path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    };
-    let real = parent.join(name);
-    match std::fs::symlink_metadata(&real) {
-        Ok(metadata) if metadata.is_symlink() => real.canonicalize().unwrap_or(real),
-        _ => real,
+    match (parent, path.file_name()) {
+        (Some(parent), Some(name)) => parent.join(name),
+        _ => path.to_owned(),
     }
 }

@@ -33,13 +33,19 @@ fn a_daemon_starts_on_a_full_disk_and_takes_readings_once_there_is_room() {
         disk.fill();
         let world = LocalMachine::default();
         let server = start_with(&path, settings(), acknowledge, world.clone());
-        let logged = |text: &str| world.0.lock().expect("log").iter().any(|line| line.contains(text));
+        let logged = |text: &str| {
+            let lines = world.0.lock().expect("log");
+            lines.iter().any(|line| line.contains(text))
+        };
         let mut client = Client::connect(&path);
         assert_eq!(client.ask("UPDATE a.rrd 1600000002:2"), REFUSED, "{acknowledge:?} {begins}");
         assert!(client.ask("STATS EXT").contains("\nReadOnly: 1\n"));
         assert!(logged(REFUSED.trim_start_matches("-1 ").trim_end()));
         // The connection stays, and old readings are seen.
-        let pending = if begins { "1 updates pending\n1600000001:1\n" } else { "0 updates pending\n" };
+        let pending = match begins {
+            true => "1 updates pending\n1600000001:1\n",
+            false => "0 updates pending\n",
+        };
         assert_eq!(client.ask("PENDING a.rrd"), pending);
         assert!(client.ask("FETCH a.rrd LAST 1600000000 1600000003").contains("Success"));
         client.ask("BATCH");

@@ -1,6 +1,7 @@
 //! What tests share: fake kernel trees, a simulated clock, a counting allocator, numbers from a
 //! seed, certificates, a port that refuses, programs to start and processes to end, collectd,
-//! RRDtool's caching daemon, net-snmp's agent, a small disk, waiting, and the one way to skip a test.
+//! RRDtool's caching daemon, net-snmp's agent, a small disk, waiting, and the one way to skip a
+//! test.
 //!
 //! Prints only skips.
 //!
