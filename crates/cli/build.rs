@@ -9,6 +9,8 @@
 //! load.  The same code is in an archive of the compiler, so it is linked into the program where
 //! that archive is installed.
 //!
+//! Functions with the same instructions, which generic code makes many of, are one in a release.
+//!
 //! `src/start.rs` says why `main` is wrapped.
 
 use std::path::{Path, PathBuf};
@@ -19,11 +21,19 @@ const READS_PACKED: (u32, u32) = (2, 36);
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rustc-link-arg-bins=-Wl,--wrap=main");
+    println!("cargo:rustc-link-arg-bin=whit=-Wl,--wrap=main");
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let here = variable("HOST") == variable("TARGET");
     if !here || variable("CARGO_CFG_TARGET_ENV") != "gnu" {
         return;
+    }
+    // A linker that the user has chosen may not know the words.
+    let is_own_linker = variable("CARGO_ENCODED_RUSTFLAGS").contains("link")
+        || std::env::var_os("RUSTC_LINKER").is_some();
+    // Of the linkers that Rust takes by itself, that for this target knows them.
+    let knows = variable("TARGET") == "x86_64-unknown-linux-gnu" && !is_own_linker;
+    if variable("PROFILE") == "release" && knows {
+        println!("cargo:rustc-link-arg-bins=-Wl,--icf=all,--ignore-data-address-equality");
     }
     if c_library() >= Some(READS_PACKED) {
         // Linkers that do not know the word print a warning and continue.

@@ -1,4 +1,4 @@
-//! What a distribution needs: the release binary, man pages, shell completions, the systemd unit,
+//! What a distribution needs: the two programs, man pages, shell completions, the systemd unit,
 //! RRDtool's C library, and a Debian package.
 //!
 //! Writes to `target/dist`.  The package is made by cargo-deb, which is installed from the crate
@@ -25,7 +25,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
     for name in ["whit.service", "whit-log.conf"] {
         std::fs::copy(root().join("dist").join(name), dist.join(name))?;
     }
-    std::fs::copy(&whit, dist.join("whit"))?;
+    for name in ["whit", "whit-bench"] {
+        std::fs::copy(whit.with_file_name(name), dist.join(name))?;
+    }
     library(&dist.join("librrd"))?;
     if !has_cargo_deb() {
         call("cargo", &["install", "--locked", "cargo-deb"])?;

@@ -51,6 +51,8 @@ macro_rules! named {
     };
 }
 
+#[cfg(feature = "arguments")]
+pub mod arguments;
 mod contest;
 mod error;
 mod folder;

@@ -134,6 +134,7 @@ pub fn run(plan: &LogPlan, programs: &Programs, progress: &Progress<'_>) -> Resu
     let mut results = Results::default();
     let settings = RunSettings {
         whit: &programs.whit,
+        bench: &programs.bench,
         rings: rings.path(),
         folder: &folder,
         threads: plan.threads,

@@ -142,7 +142,7 @@ struct CaseSettings<'a> {
 impl Bench<'_> {
     /// collectl's own rows, on this machine with one additional process to filter for.
     fn classic(&mut self) -> Result<Vec<Case<usize, Readings>>> {
-        let _one = sleepers::Sleepers::start(&self.programs.whit, 1, 1)?;
+        let _one = sleepers::Sleepers::start(&self.programs.bench, 1, 1)?;
         let filter = format!("c{}", sleepers::ONE);
         let rows: [(&str, &[&str]); 4] = [
             ("-sZ", &["-sZ"]),
@@ -168,7 +168,7 @@ impl Bench<'_> {
     /// Rows of sleeping processes: all of them, and one that is filtered for.
     fn sleepers(&mut self, processes: usize, threads: usize) -> Result<Vec<Case<usize, Readings>>> {
         self.progress.show(&format!("{processes} processes of {threads} threads: starting them"));
-        let _sleepers = sleepers::Sleepers::start(&self.programs.whit, processes, threads)?;
+        let _sleepers = sleepers::Sleepers::start(&self.programs.bench, processes, threads)?;
         let readings = sleeper_readings(self.plan.sleeper_readings, processes);
         let name = match threads {
             1 => format!("{processes} processes"),

@@ -16,6 +16,8 @@ const SADC_PATHS: &[&str] = &["/usr/lib/sysstat/sadc", "/usr/lib/sa/sadc", "/usr
 #[derive(Debug)]
 pub struct Programs {
     pub(crate) whit: PathBuf,
+    /// This program, which is also the loads.
+    pub(crate) bench: PathBuf,
     pub(crate) collectl: Option<PathBuf>,
     pub(crate) sadc: Option<PathBuf>,
     pub(crate) strace: Option<PathBuf>,
@@ -25,11 +27,13 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Finds the programs that are compared with `whit`, which is measured, in `path`.
-    pub fn find(whit: PathBuf, path: SearchPath) -> Self {
+    /// Finds the programs that are compared with `whit`, which is measured, in `path`; `bench` is
+    /// this program, whose hidden commands are the loads.
+    pub fn find(whit: PathBuf, bench: PathBuf, path: SearchPath) -> Self {
         let perf = path.find("perf");
         Programs {
             whit,
+            bench,
             collectl: path.find("collectl"),
             sadc: SADC_PATHS.iter().map(PathBuf::from).find(|path| path.exists()),
             strace: path.find("strace"),

@@ -221,8 +221,8 @@ impl Bench<'_> {
 
     /// The command that runs a load.
     fn load(&self, what: TraceLoad, size: TraceSize) -> Command {
-        let mut command = Command::new(&self.programs.whit);
-        command.args(["bench", "load", what.name()]);
+        let mut command = Command::new(&self.programs.bench);
+        command.args(["load", what.name()]);
         command.args([size.units.to_string(), size.slices.to_string()]).arg(self.folder);
         command
     }

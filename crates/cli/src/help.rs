@@ -111,28 +111,6 @@ Examples:
 
 Exit codes: 0 the verdict is fine; 1 it is not; 2 an error.";
 
-/// Below the help of `whit bench` and `whit bench record`.
-pub(crate) const BENCH: &str = "\
-Examples:
-  whit bench record --quick              does everything run here?
-  whit bench record                      the tables; takes some minutes
-  whit bench record --save bench/runs    and keep them
-  whit bench processes                   from a hundred to ten thousand processes
-  whit bench processes --sleepers 1000x8
-                                         a thousand of eight threads each
-  whit bench processes --long            five minutes of programs that end at once
-  whit bench proc                        files that grow with the number of CPUs
-  whit bench trace                       what tracing adds to a system call, beside strace
-  whit bench spawn                       what running a job costs, beside parallel and xargs
-  whit bench spawn --load true --jobs 1000 --no-rival
-  whit bench rrd                         databases, beside RRDtool
-  whit bench rrd --case update-files --files 500
-  whit bench rrdcached                   the caching daemon, beside rrdcached
-  whit bench poll                        polling, beside MRTG; takes a quarter of an hour
-  whit bench poll --case targets --no-native
-  whit bench log                         logging: ACS's table, and beside spdlog
-  whit bench log --json --row 3";
-
 /// Below the help of `whit link`.
 pub(crate) const LINK: &str = "\
 Example:
@@ -301,8 +279,8 @@ mod tests {
     #[test]
     fn examples_are_understood() {
         let texts = [super::WHIT.to_owned(), super::record(), super::play()];
-        let others =
-            [super::TOP, super::TRACE, super::DOCTOR, super::BENCH, super::LINK].map(str::to_owned);
+        let others = [super::TOP, super::TRACE, super::DOCTOR, bench::arguments::HELP, super::LINK]
+            .map(str::to_owned);
         let mut count = 0;
         for line in texts.iter().chain(&others).flat_map(|text| text.lines()) {
             let Some(rest) = line.strip_prefix("  whit ") else { continue };

@@ -74,7 +74,7 @@ enum Verb {
     /// What each kernel file costs to read here, and what is missing
     Doctor(commands::doctor::DoctorArguments),
     /// Repeat the classic overhead tables on this machine, beside the incumbents
-    Bench(commands::bench::BenchArguments),
+    Bench(bench::arguments::BenchArguments),
     /// Make links under the incumbents' names, so that their command lines work
     Link(commands::link::LinkArguments),
     /// Write man pages, completions or the reference
@@ -125,7 +125,7 @@ fn run() -> ExitCode {
         Verb::Log(arguments) => commands::log::run(*arguments),
         Verb::Poll(arguments) => commands::poll::run(*arguments),
         Verb::Doctor(arguments) => commands::doctor::run(arguments),
-        Verb::Bench(arguments) => commands::bench::run(arguments),
+        Verb::Bench(_) => commands::bench::run(),
         Verb::Link(arguments) => commands::link::run(&arguments),
         Verb::Generate(arguments) => commands::generate::run(&arguments),
     };
@@ -134,7 +134,7 @@ fn run() -> ExitCode {
 
 /// Says why a verb failed, and gives the exit code.
 fn failed(error: &anyhow::Error, failure: u8) -> u8 {
-    if is_broken_pipe(error) {
+    if stderr::is_broken_pipe(error) {
         return 0;
     }
     stderr::message(usage::in_one_line(&format!("{error:#}")));
@@ -202,13 +202,4 @@ fn refuse(error: &clap::Error, words: &[OsString], failure: u8) -> ExitCode {
         },
     }
     if error.exit_code() == 0 { ExitCode::SUCCESS } else { ExitCode::from(failure) }
-}
-
-/// Whether the reader of our output closed it, which is no error.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
-    })
 }

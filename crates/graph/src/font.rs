@@ -8,8 +8,10 @@
 //! read,
 //! so a picture is the same on every machine.
 
+use std::io::Read as _;
 use std::sync::OnceLock;
 
+use flate2::read::ZlibDecoder;
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 /// A position: x to the right, y down, in pixels.
@@ -160,6 +162,19 @@ fn family(list: &str) -> Family {
     if is_mono.clone().any(|word| first.contains(word)) { Family::Mono } else { Family::Sans }
 }
 
+/// The fonts of crate `dejavu`, without what no picture needs (`build.rs`).  DejaVu Sans, which is
+/// twice as large and seldom asked for, is packed.
+static MONO_FILE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/mono.ttf"));
+static SANS_PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sans.ttf.zlib"));
+
+/// Unpacks a font, for as long as the program runs.
+fn unpack(packed: &[u8]) -> &'static [u8] {
+    let mut bytes = Vec::new();
+    // The bytes are part of the program and are unpacked by every test.
+    ZlibDecoder::new(packed).read_to_end(&mut bytes).expect("build.rs has packed it");
+    bytes.leak()
+}
+
 fn face(family: Family) -> &'static Face<'static> {
     static MONO: OnceLock<Face<'static>> = OnceLock::new();
     static SANS: OnceLock<Face<'static>> = OnceLock::new();
@@ -168,8 +183,8 @@ fn face(family: Family) -> &'static Face<'static> {
         Face::parse(bytes, 0).expect("the font of crate dejavu is sound")
     };
     match family {
-        Family::Mono => MONO.get_or_init(|| parse(dejavu::sans_mono::regular())),
-        Family::Sans => SANS.get_or_init(|| parse(dejavu::sans::regular())),
+        Family::Mono => MONO.get_or_init(|| parse(MONO_FILE)),
+        Family::Sans => SANS.get_or_init(|| parse(unpack(SANS_PACKED))),
     }
 }
 

@@ -24,13 +24,15 @@ pub(super) fn check(tree: &Tree, complaints: &mut Complaints) {
     }
 }
 
-/// Whether a file is code of a library: no test, no example, nothing that only tests use.
+/// Whether a file is code of a library: no test, no example, no build script, nothing that only tests
+/// use.
 pub(super) fn is_below_cli(file: &str) -> bool {
     file.starts_with("crates/")
         && !file.starts_with("crates/cli/")
         && !file.starts_with("crates/testkit/")
         && !file.contains("/tests/")
         && !file.ends_with("/tests.rs")
+        && !file.ends_with("/build.rs")
         && !file.contains("/examples/")
 }
 
@@ -74,6 +76,7 @@ mod tests {
             format!("fn f() {{ {print}!(\"a\") }}\n#[cfg(test)]\nmod tests {{ std::env::x }}\n");
         assert_eq!(complaints_of("crates/x/src/a.rs", &text), 2, "no head, and it prints");
         assert_eq!(complaints_of("crates/cli/src/a.rs", &format!("//! A.\n{text}")), 0);
+        assert_eq!(complaints_of("crates/x/build.rs", &format!("//! A.\n{text}")), 0);
         let mark = ["TO", "DO"].concat();
         assert_eq!(complaints_of("xtask/src/a.rs", &format!("//! A.\n// {mark}: b\n")), 1);
     }

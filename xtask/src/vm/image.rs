@@ -1,4 +1,4 @@
-//! The guest's files: an initramfs of busybox, whit, their libraries and, with `--rivals`, collectl
+//! The guest's files: an initramfs of busybox, whit and its benchmarks, their libraries and, with `--rivals`, collectl
 //! and strace.
 //!
 //! The archive has the format `newc`, which the kernel requires
@@ -30,13 +30,13 @@ pub(super) fn make(whit: &Path, rivals: bool) -> anyhow::Result<PathBuf> {
     let mut archive = Archive::default();
     archive.file("init", 0o755, INIT.as_bytes().to_vec());
     archive.program(&busybox()?, "bin/busybox")?;
-    let stripped = folder.join("whit");
-    finish({
+    for name in ["whit", "whit-bench"] {
+        let stripped = folder.join(name);
         let mut strip = Command::new("strip");
-        strip.arg("-o").arg(&stripped).arg(whit);
-        strip
-    })?;
-    archive.program(&stripped, "usr/bin/whit")?;
+        strip.arg("-o").arg(&stripped).arg(whit.with_file_name(name));
+        finish(strip)?;
+        archive.program(&stripped, &format!("usr/bin/{name}"))?;
+    }
     archive.program(&untouched(&folder)?, "bin/untouched")?;
     if rivals {
         for package in RIVALS {

@@ -212,7 +212,7 @@ impl<'a> Callers<'a> {
                     "rings": rings.path().to_string_lossy(),
                     "file": folder.path().join("output").to_string_lossy(),
                 });
-                run_load(&self.programs.whit, &load)?
+                run_load(&self.programs.bench, &load)?
             }
             Caller::Cpp(program) | Caller::Rival(_, program) => {
                 let is_whit = matches!(caller, Caller::Cpp(_));

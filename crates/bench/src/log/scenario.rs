@@ -46,10 +46,10 @@ impl Server {
     }
 }
 
-/// Runs the hidden verb that logs; returns what it printed.
-pub(super) fn run_load(whit: &Path, load: &Value) -> Result<String> {
-    let mut command = Command::new(whit);
-    command.args(["bench", "log-load"]).arg(load.to_string()).env("TZ", "UTC");
+/// Runs the hidden command that logs; returns what it printed.
+pub(super) fn run_load(bench: &Path, load: &Value) -> Result<String> {
+    let mut command = Command::new(bench);
+    command.arg("log-load").arg(load.to_string()).env("TZ", "UTC");
     Ok(run_heard(&mut command, Stdio::null())?.1)
 }
 
@@ -66,6 +66,7 @@ pub(super) struct Run {
 /// The program, the folders and the size of runs.
 pub(super) struct RunSettings<'a> {
     pub(super) whit: &'a Path,
+    pub(super) bench: &'a Path,
     /// For rings: on a tmpfs.
     pub(super) rings: &'a Path,
     /// For spools, stores and output files.
@@ -126,7 +127,7 @@ impl RunSettings<'_> {
             has_central: row.has_central,
             waits: row.has_central && !row.is_oneway,
         };
-        let printed = run_load(self.whit, &client.to_json())?;
+        let printed = run_load(self.bench, &client.to_json())?;
         let result = ClientResult::parse(&std::fs::read_to_string(&client.result)?)?;
         let sent = u64::from(client.threads) * u64::from(client.calls);
         let tally = match proxy {

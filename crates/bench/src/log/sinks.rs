@@ -88,7 +88,7 @@ pub(super) fn measure(
                 "sink": one.format, "target": one.target.name(), "calls": calls, "turns": turns,
                 "rings": folder.path().to_string_lossy(),
             });
-            let said = run_load(&programs.whit, &words)?;
+            let said = run_load(&programs.bench, &words)?;
             let value: Value = serde_json::from_str(&said).map_err(io::Error::other)?;
             let number = |name: &str| value[name].as_f64().context("what a sink says");
             one.bytes = number("bytes")?;

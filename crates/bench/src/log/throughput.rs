@@ -57,7 +57,7 @@ pub(super) fn run(
     let proxy = Server::start(&mut command, folder, "proxy", "spool")?;
     let before = [proxy.cpu_ns()?, central.cpu_ns()?];
     let writer = run_load(
-        settings.whit,
+        settings.bench,
         &json!({ "flood": records, "rate": rate, "rings": rings.path().to_string_lossy() }),
     )?;
     let writer: Value = serde_json::from_str(&writer).map_err(std::io::Error::other)?;

@@ -29,9 +29,9 @@ impl Sleepers {
     ///
     /// # Errors
     /// If they cannot be started: most likely because of a limit on processes.
-    pub(crate) fn start(whit: &Path, processes: usize, threads: usize) -> Result<Self> {
-        let mut keeper = Command::new(whit)
-            .args(["bench", "sleepers", &processes.to_string(), &threads.to_string()])
+    pub(crate) fn start(bench: &Path, processes: usize, threads: usize) -> Result<Self> {
+        let mut keeper = Command::new(bench)
+            .args(["sleepers", &processes.to_string(), &threads.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

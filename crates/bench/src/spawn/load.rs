@@ -72,6 +72,7 @@ impl JobRunner {
 #[derive(Clone, Debug)]
 pub(crate) struct Tools {
     pub(crate) whit: PathBuf,
+    pub(crate) bench: PathBuf,
     pub(crate) shell: PathBuf,
     pub(crate) parallel: Option<PathBuf>,
     pub(crate) xargs: Option<PathBuf>,
@@ -82,6 +83,7 @@ impl Tools {
         let path = &programs.path;
         Ok(Tools {
             whit: programs.whit.clone(),
+            bench: programs.bench.clone(),
             shell: path.find("sh").context("there is no program `sh` to run jobs with")?,
             parallel: path.find("parallel"),
             xargs: path.find("xargs"),
@@ -122,8 +124,8 @@ impl Tools {
         let at_once = at_once.to_string();
         let mut command = match who {
             JobRunner::Floor | JobRunner::Vfork => {
-                let mut command = Command::new(&self.whit);
-                command.args(["bench", "floor", load.name(), &of.count.to_string(), &at_once]);
+                let mut command = Command::new(&self.bench);
+                command.args(["floor", load.name(), &of.count.to_string(), &at_once]);
                 command.args((who == JobRunner::Vfork).then_some("--wait"));
                 command
             }
@@ -219,16 +221,17 @@ mod tests {
     fn everybody_runs_the_same() {
         let tools = Tools {
             whit: "whit".into(),
+            bench: "whit-bench".into(),
             shell: "/bin/sh".into(),
             parallel: None,
             xargs: Some("/usr/bin/xargs".into()),
         };
         let jobs = Jobs { count: 9, arguments: Path::new("list") };
         let text = |who, load| tools.command(who, load, 5, jobs).map(|one| text_of(&one));
-        assert_eq!(text(JobRunner::Floor, SpawnLoad::Sh).unwrap(), "whit bench floor sh 9 5");
+        assert_eq!(text(JobRunner::Floor, SpawnLoad::Sh).unwrap(), "whit-bench floor sh 9 5");
         assert_eq!(
             text(JobRunner::Vfork, SpawnLoad::Sh).unwrap(),
-            "whit bench floor sh 9 5 --wait"
+            "whit-bench floor sh 9 5 --wait"
         );
         assert_eq!(
             text(JobRunner::Whit, SpawnLoad::Blog).unwrap(),

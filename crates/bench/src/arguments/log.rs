@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use bench::log::{LogCase, LogPlan};
+use crate::log::{LogCase, LogPlan};
 
 use super::{CommonArguments, all_or, one_of};
 
 /// Arguments of `whit bench log`.
 #[derive(clap::Args)]
-#[command(after_help = crate::help::BENCH)]
-pub(crate) struct BenchLogArguments {
+#[command(after_help = super::HELP)]
+pub struct BenchLogArguments {
     /// Only this part (may be repeated); with --json: acs, unless others are named
     #[arg(long, value_name = "NAME", value_parser = one_of(LogCase::ALL, LogCase::name))]
     case: Vec<LogCase>,
@@ -48,12 +48,12 @@ pub(crate) struct BenchLogArguments {
     folder: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(super) common: CommonArguments,
+    pub common: CommonArguments,
 }
 
 impl BenchLogArguments {
     /// The size of the benchmark.
-    pub(super) fn plan(&self) -> LogPlan {
+    pub fn plan(&self) -> LogPlan {
         let parts = if self.common.json { &[LogCase::Acs][..] } else { &LogCase::ALL };
         let common = &self.common;
         LogPlan {

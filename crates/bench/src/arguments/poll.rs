@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use bench::poll::{PollCase, PollPlan};
+use crate::poll::{PollCase, PollPlan};
 
 use super::{CommonArguments, all_or, one_of};
 
 /// Arguments of `whit bench poll`.
 #[derive(clap::Args)]
-#[command(after_help = crate::help::BENCH)]
-pub(super) struct BenchPollArguments {
+#[command(after_help = super::HELP)]
+pub struct BenchPollArguments {
     /// Only this part (may be repeated)
     #[arg(long, value_name = "NAME", value_parser = one_of(PollCase::ALL, PollCase::name))]
     case: Vec<PollCase>,
@@ -57,12 +57,12 @@ pub(super) struct BenchPollArguments {
     folder: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(super) common: CommonArguments,
+    pub common: CommonArguments,
 }
 
 impl BenchPollArguments {
     /// The size of the benchmark.
-    pub(super) fn plan(&self) -> PollPlan {
+    pub fn plan(&self) -> PollPlan {
         let common = &self.common;
         PollPlan {
             rounds: common.rounds(),

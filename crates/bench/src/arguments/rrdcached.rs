@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use bench::rrdcached::{DaemonCase, DaemonPlan};
+use crate::rrdcached::{DaemonCase, DaemonPlan};
 
 use super::{CommonArguments, all_or, one_of};
 
 /// Arguments of `whit bench rrdcached`.
 #[derive(clap::Args)]
-#[command(after_help = crate::help::BENCH)]
-pub(super) struct BenchRrdcachedArguments {
+#[command(after_help = super::HELP)]
+pub struct BenchRrdcachedArguments {
     /// Only this part (may be repeated)
     #[arg(long, value_name = "NAME", value_parser = one_of(DaemonCase::ALL, DaemonCase::name))]
     case: Vec<DaemonCase>,
@@ -44,12 +44,12 @@ pub(super) struct BenchRrdcachedArguments {
     folder: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(super) common: CommonArguments,
+    pub common: CommonArguments,
 }
 
 impl BenchRrdcachedArguments {
     /// The size of the benchmark.
-    pub(super) fn plan(&self) -> DaemonPlan {
+    pub fn plan(&self) -> DaemonPlan {
         let common = &self.common;
         DaemonPlan {
             rounds: common.rounds(),

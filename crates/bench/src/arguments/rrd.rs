@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use bench::rrd::{RrdCase, RrdPlan};
+use crate::rrd::{RrdCase, RrdPlan};
 
 use super::{CommonArguments, all_or, one_of};
 
 /// Arguments of `whit bench rrd`.
 #[derive(clap::Args)]
-#[command(after_help = crate::help::BENCH)]
-pub(super) struct BenchRrdArguments {
+#[command(after_help = super::HELP)]
+pub struct BenchRrdArguments {
     /// Only this part (may be repeated)
     #[arg(long, value_name = "NAME", value_parser = one_of(RrdCase::ALL, RrdCase::name))]
     case: Vec<RrdCase>,
@@ -44,12 +44,12 @@ pub(super) struct BenchRrdArguments {
     folder: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(super) common: CommonArguments,
+    pub common: CommonArguments,
 }
 
 impl BenchRrdArguments {
     /// The size of the benchmark.
-    pub(super) fn plan(&self) -> RrdPlan {
+    pub fn plan(&self) -> RrdPlan {
         let common = &self.common;
         RrdPlan {
             rounds: common.rounds(),

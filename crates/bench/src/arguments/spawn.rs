@@ -1,14 +1,14 @@
 //! `whit bench spawn`: what running a job costs.
 
-use bench::spawn::{SpawnLoad, SpawnPlan};
+use crate::spawn::{SpawnLoad, SpawnPlan};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::{CommonArguments, all_or};
 
 /// Arguments of `whit bench spawn`.
 #[derive(clap::Args)]
-#[command(after_help = crate::help::BENCH)]
-pub(super) struct BenchSpawnArguments {
+#[command(after_help = super::HELP)]
+pub struct BenchSpawnArguments {
     /// Jobs of a round
     #[arg(long, value_name = "N", default_value_t = 10_000, conflicts_with = "quick",
           value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
@@ -34,12 +34,12 @@ pub(super) struct BenchSpawnArguments {
     no_rival: bool,
 
     #[command(flatten)]
-    pub(super) common: CommonArguments,
+    pub common: CommonArguments,
 }
 
 impl BenchSpawnArguments {
     /// The size of the benchmark.
-    pub(super) fn plan(&self) -> SpawnPlan {
+    pub fn plan(&self) -> SpawnPlan {
         let common = &self.common;
         let at_once = self.at_once.iter().map(|number| *number as usize).collect();
         SpawnPlan {

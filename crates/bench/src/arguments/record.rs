@@ -1,13 +1,13 @@
 //! `whit bench record`: what recording costs.
 
-use bench::record::RecordPlan;
+use crate::record::RecordPlan;
 
 use super::{CommonArguments, five_rounds};
 
 /// Arguments of `whit bench record`.
 #[derive(clap::Args)]
-#[command(after_help = crate::help::BENCH, mut_arg("rounds", five_rounds))]
-pub(super) struct BenchRecordArguments {
+#[command(after_help = super::HELP, mut_arg("rounds", five_rounds))]
+pub struct BenchRecordArguments {
     /// Only this line of the recording table, as '-scdnm' (may be repeated)
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     case: Vec<String>,
@@ -28,12 +28,12 @@ pub(super) struct BenchRecordArguments {
     long: u64,
 
     #[command(flatten)]
-    pub(super) common: CommonArguments,
+    pub common: CommonArguments,
 }
 
 impl BenchRecordArguments {
     /// The size of the benchmark.
-    pub(super) fn plan(&self) -> RecordPlan {
+    pub fn plan(&self) -> RecordPlan {
         let common = &self.common;
         RecordPlan {
             cases: self.case.clone(),

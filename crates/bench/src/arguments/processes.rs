@@ -1,14 +1,13 @@
 //! `whit bench processes`: what reading processes costs.
 
-use anyhow::Context as _;
-use bench::processes::ProcessesPlan;
-
 use super::CommonArguments;
+use crate::error::{Context as _, Result};
+use crate::processes::ProcessesPlan;
 
 /// Arguments of `whit bench processes`.
 #[derive(clap::Args)]
-#[command(after_help = crate::help::BENCH)]
-pub(super) struct BenchProcessesArguments {
+#[command(after_help = super::HELP)]
+pub struct BenchProcessesArguments {
     /// Samples of a round in the rows of collectl itself; every sixth reads processes.
     /// Readings of sleeping processes grow and shrink with it
     #[arg(long, value_name = "N", default_value_t = 8640, conflicts_with = "quick",
@@ -30,15 +29,15 @@ pub(super) struct BenchProcessesArguments {
     #[arg(long, value_name = "SECS", num_args = 0..=1, default_missing_value = "300",
           value_parser = clap::value_parser!(u64).range(1..=86_400),
           conflicts_with_all = ["rounds", "samples", "sleepers", "quick"])]
-    pub(super) long: Option<u64>,
+    pub long: Option<u64>,
 
     #[command(flatten)]
-    pub(super) common: CommonArguments,
+    pub common: CommonArguments,
 }
 
 impl BenchProcessesArguments {
     /// The size of the benchmark.
-    pub(super) fn plan(&self) -> anyhow::Result<ProcessesPlan> {
+    pub fn plan(&self) -> Result<ProcessesPlan> {
         let common = &self.common;
         let sleepers = match common.quick {
             true => vec![(20, 1), (5, 3)],
@@ -56,7 +55,7 @@ impl BenchProcessesArguments {
 }
 
 /// The rows of sleeping processes that `--sleepers` asks for: processes, and threads of each.
-fn parse_sleepers(text: &str) -> anyhow::Result<Vec<(usize, usize)>> {
+fn parse_sleepers(text: &str) -> Result<Vec<(usize, usize)>> {
     let number =
         |word: &str| word.parse::<usize>().ok().filter(|number| (1..=100_000).contains(number));
     let row = |word: &str| match word.split_once('x') {

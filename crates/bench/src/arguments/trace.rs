@@ -1,13 +1,13 @@
 //! `whit bench trace`: what a traced system call costs.
 
-use bench::trace::{TraceLoad, TracePlan, TraceSize};
+use crate::trace::{TraceLoad, TracePlan, TraceSize};
 
 use super::{CommonArguments, all_or, one_of};
 
 /// Arguments of `whit bench trace`.
 #[derive(clap::Args)]
-#[command(after_help = crate::help::BENCH)]
-pub(super) struct BenchTraceArguments {
+#[command(after_help = super::HELP)]
+pub struct BenchTraceArguments {
     /// Only this load (may be repeated)
     #[arg(long, value_name = "NAME", value_parser = one_of(TraceLoad::ALL, TraceLoad::name))]
     load: Vec<TraceLoad>,
@@ -18,12 +18,12 @@ pub(super) struct BenchTraceArguments {
     slices: Option<u64>,
 
     #[command(flatten)]
-    pub(super) common: CommonArguments,
+    pub common: CommonArguments,
 }
 
 impl BenchTraceArguments {
     /// The size of the benchmark.
-    pub(super) fn plan(&self) -> TracePlan {
+    pub fn plan(&self) -> TracePlan {
         let slices_max = self.slices.unwrap_or(u64::MAX);
         let size = |units, slices: u64| TraceSize { units, slices: slices.min(slices_max) };
         let programs = (PROGRAMS_STARTED / u64::from(self.common.rounds)).max(1);
