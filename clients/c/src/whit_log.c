@@ -42,7 +42,7 @@ enum {
     INTERN_SLOTS = 1 << 16, SLOTS_MAX = 4096, SHARED_BYTES = 32 << 10, FIRST_BYTES = 16 << 10, IDLE_MAX = 16, OVERWRITE_BYTES = 4096,
     HEAD = 24, REPORT_BYTES = HEAD + 32, SPINS = 1000,
     K_LOG = 1, K_DROPPED = 2, K_SUPPRESSED = 3, K_CALIBRATION = 4, K_NEXT = 5, K_BEGIN = 6, K_END = 7,
-    FLAG_CUT = 0x20, FLAG_ASIDE = 0x40, LEVEL_MASK = 0x0F,
+    FLAG_ATTRIBUTES = 0x10, FLAG_CUT = 0x20, CUT_BYTES = 24, FLAG_ASIDE = 0x40, LEVEL_MASK = 0x0F,
     NAME_MAX_BYTES = 1024
 };
 /* A reader that has not looked for so long is lost. */
@@ -62,7 +62,7 @@ struct slot;
 struct thread_state {
     whit_log_state hot;
     int is_shared, has_dropped;
-    uint64_t room, read, oldest, stalled;
+    uint64_t room, read, oldest, stalled, left_out;
     struct slot *slot;
     struct dropped dropped[16];
     uint32_t of_logger, of_thread, combined;
@@ -451,6 +451,11 @@ static void place(struct thread_state *s, uint8_t kind, uint8_t head, uint32_t s
 {
     unsigned char *to = s->hot.data + (s->hot.write & s->hot.mask), *next = to + HEAD;
     for (unsigned at = 0; at < count; at++) next = whit_log_value_store(next, &values[at]);
+    if (head & FLAG_CUT) {
+        /* An attribute: type, length of the name, name; how many bytes of texts were left out. */
+        memcpy(to + size - CUT_BYTES, "\2\10\0\0CutBytes\0\0\0\0", CUT_BYTES - 8);
+        memcpy(to + size - 8, &s->left_out, 8);
+    }
     uint64_t words[3] = {size >> 3 | (uint64_t)kind << 16 | (uint64_t)head << 24 | s->hot.sequence << 32,
                          whit_log_stamp(s->hot.has_tsc), site | (uint64_t)context << 32};
     memcpy(to, words, sizeof words);
@@ -953,28 +958,43 @@ static int make_room(struct thread_state *s, uint64_t size, uint8_t level, uint3
     return 0;
 }
 
+/* Values whose texts are cut after `text_max` bytes; gives the size of their record. */
+static uint64_t shorten(whit_log_value *shorter, const whit_log_value *values, unsigned count, uint32_t text_max)
+{
+    uint64_t size = HEAD;
+    for (unsigned at = 0; at < count && at < 32; at++) {
+        shorter[at] = values[at];
+        if (shorter[at].length > text_max) shorter[at].length = text_max;
+        size += whit_log_value_bytes(&shorter[at]);
+    }
+    return size;
+}
+
 /* Makes room for a record and stores it; texts are cut if it would be too long. */
 static void write_record(struct thread_state *s, uint8_t head, uint32_t site, uint32_t context,
                          const whit_log_value *values, unsigned count)
 {
     whit_log_value shorter[32];
-    uint64_t size = HEAD;
-    for (unsigned at = 0; at < count && at < 32; at++) size += whit_log_value_bytes(&values[at]);
+    uint64_t size = shorten(shorter, values, count, UINT32_MAX);
     if (size > WHIT_LOG_RECORD_MAX) size = WHIT_LOG_RECORD_MAX;
     if (!s->is_shared && (s->hot.mask + 1) / 2 < size + RESERVE) grow(s, size, head & LEVEL_MASK);
     uint64_t most = (s->hot.mask + 1) / 2 - RESERVE;
-    uint32_t text_max = UINT32_MAX;
+    uint32_t text_max = 0;
     if (most > WHIT_LOG_RECORD_MAX) most = WHIT_LOG_RECORD_MAX;
-    for (;; text_max = text_max == UINT32_MAX ? (uint32_t)most : text_max / 2) {
-        size = HEAD;
-        for (unsigned at = 0; at < count && at < 32; at++) {
-            shorter[at] = values[at];
-            if (shorter[at].length > text_max) shorter[at].length = text_max;
-            size += whit_log_value_bytes(&shorter[at]);
+    /* Halves of what it may be, until a byte more would be too much. */
+    size = shorten(shorter, values, count, UINT32_MAX);
+    if (size > most) {
+        uint32_t too_much = (uint32_t)most;
+        while (text_max + 1 < too_much) {
+            uint32_t middle = text_max + (too_much - text_max) / 2;
+            if (shorten(shorter, values, count, middle) + CUT_BYTES <= most) text_max = middle;
+            else too_much = middle;
         }
-        if (size <= most || text_max == 0) break;
+        size = shorten(shorter, values, count, text_max) + CUT_BYTES;
+        s->left_out = 0;
+        for (unsigned at = 0; at < count && at < 32; at++) s->left_out += values[at].length - shorter[at].length;
+        head |= FLAG_CUT | FLAG_ATTRIBUTES;
     }
-    if (text_max != UINT32_MAX) head |= FLAG_CUT;
     if (make_room(s, size, head & LEVEL_MASK, context)) place(s, K_LOG, head, site, context, shorter, count, size);
 }
 
