@@ -43,7 +43,7 @@ enum {
     INTERN_SLOTS = 1 << 16, SLOTS_MAX = 4096, SHARED_BYTES = 32 << 10, FIRST_BYTES = 16 << 10, IDLE_MAX = 16, OVERWRITE_BYTES = 4096,
     HEAD = 24, REPORT_BYTES = HEAD + 32, SPINS = 1000,
     K_LOG = 1, K_DROPPED = 2, K_SUPPRESSED = 3, K_CALIBRATION = 4, K_NEXT = 5, K_BEGIN = 6, K_END = 7,
-    FLAG_ATTRIBUTES = 0x10, FLAG_CUT = 0x20, FLAG_ASIDE = 0x40, LEVEL_MASK = 0x0F,
+    FLAG_ATTRIBUTES = 0x10, FLAG_CUT = 0x20, CUT_BYTES = 24, FLAG_ASIDE = 0x40, LEVEL_MASK = 0x0F,
     NAME_MAX_BYTES = 1024
 };
 /* A reader that has not looked for so long is lost. */
@@ -63,7 +63,7 @@ struct slot;
 struct thread_state {
     whit_log_state hot;
     int is_shared, has_dropped;
-    uint64_t room, read, oldest, stalled;
+    uint64_t room, read, oldest, stalled, left_out;
     /* Position after which the next record takes the slow way, which counts those of a packet; the number
      * of the packet's first record. */
     uint64_t packet_end, packet_first;
@@ -501,6 +501,11 @@ static void place(struct thread_state *s, const struct record *r, uint64_t size,
         next = whit_log_value_store(next, &value);
     }
     for (unsigned at = 0; at < r->attribute_count; at++) next = store_attribute(next, &r->attributes[at], text_max);
+    if (r->head & FLAG_CUT) {
+        /* An attribute: type, length of the name, name; how many bytes of texts were left out. */
+        memcpy(to + size - CUT_BYTES, "\2\10\0\0CutBytes\0\0\0\0", CUT_BYTES - 8);
+        memcpy(to + size - 8, &s->left_out, 8);
+    }
     uint64_t words[3] = {size >> 3 | (uint64_t)r->kind << 16 | (uint64_t)r->head << 24 | s->hot.sequence << 32,
                          whit_log_stamp(s->hot.has_tsc), r->site | (uint64_t)r->context << 32};
     memcpy(to, words, sizeof words);
@@ -1028,6 +1033,17 @@ static int make_room(struct thread_state *s, uint64_t size, uint8_t level, uint3
     return 0;
 }
 
+/* The bytes of texts that a record lacks if they are cut after so many bytes. */
+static uint64_t bytes_left_out(const struct record *r, uint32_t text_max)
+{
+    uint64_t bytes = 0;
+    for (unsigned at = 0; at < r->count; at++)
+        bytes += r->values[at].length - shortened(&r->values[at], text_max).length;
+    for (unsigned at = 0; at < r->attribute_count; at++)
+        bytes += r->attributes[at].value.length - shortened(&r->attributes[at].value, text_max).length;
+    return bytes;
+}
+
 /* Makes room for a record and stores it; texts are cut if it would be too long. */
 static void write_record(struct thread_state *s, const struct record *given)
 {
@@ -1038,9 +1054,20 @@ static void write_record(struct thread_state *s, const struct record *given)
     uint64_t most = (s->hot.mask + 1) / 2 - RESERVE;
     uint32_t text_max = UINT32_MAX;
     if (most > WHIT_LOG_RECORD_MAX) most = WHIT_LOG_RECORD_MAX;
-    while ((size = record_bytes(&r, text_max)) > most && text_max != 0)
-        text_max = text_max == UINT32_MAX ? (uint32_t)most : text_max / 2;
-    if (text_max != UINT32_MAX) r.head |= FLAG_CUT;
+    /* Halves of what it may be, until a byte more would be too much. */
+    size = record_bytes(&r, UINT32_MAX);
+    if (size > most) {
+        uint32_t too_much = (uint32_t)most;
+        text_max = 0;
+        while (text_max + 1 < too_much) {
+            uint32_t middle = text_max + (too_much - text_max) / 2;
+            if (record_bytes(&r, middle) + CUT_BYTES <= most) text_max = middle;
+            else too_much = middle;
+        }
+        size = record_bytes(&r, text_max) + CUT_BYTES;
+        s->left_out = bytes_left_out(&r, text_max);
+        r.head |= FLAG_CUT | FLAG_ATTRIBUTES;
+    }
     if (make_room(s, size, r.head & LEVEL_MASK, r.context)) place(s, &r, size, text_max);
 }
 

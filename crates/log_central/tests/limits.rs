@@ -403,7 +403,7 @@ fn records_of_every_size_are_carried_and_cut_ones_say_so() {
     pump(&mut proxy, "the writer ends", |_| writer.try_wait().unwrap().is_some());
     drain(&mut proxy, &folders.rings);
     server.stop();
-    let mut found = Vec::new();
+    let (mut found, mut left_out_bytes) = (Vec::new(), 0);
     let mut reader = StoreReader::open(&folders.store).unwrap();
     let flow = reader.visit_all(&|_, _| true, &mut |item| {
         if item.record.kind == kind::LOG && item.process.name == "sizes" {
@@ -424,6 +424,11 @@ fn records_of_every_size_are_carried_and_cut_ones_say_so() {
                 panic!("{:?}", site.types)
             };
             assert!(text.iter().all(|byte| *byte == b'x'));
+            let left_out = record.cut_bytes().unwrap_or(0);
+            left_out_bytes += left_out;
+            assert_eq!(text.len() as u64 + left_out, *size, "{:?}", record.cut_bytes());
+            let said = format!("{left_out} bytes are left out]");
+            assert_eq!(json.contains(&said), record.is_cut());
             found.push((*size as usize, text.len(), item.record.flags & FLAG_CUT != 0));
         }
         ControlFlow::Continue(())
@@ -432,11 +437,11 @@ fn records_of_every_size_are_carried_and_cut_ones_say_so() {
     assert_eq!(found.len(), SIZES.len() * 3);
     for ((size, here, is_cut), expected) in found.into_iter().zip(SIZES.iter().cycle()) {
         assert_eq!((size, is_cut), (*expected, size == 3_000_000));
-        assert!(if is_cut { here > 200_000 } else { here == size }, "{size}: {here}");
+        assert!(if is_cut { here > 524_000 } else { here == size }, "{size}: {here}");
     }
     let audit = Audit::of(&folders.store, true).unwrap();
     assert!(audit.is_whole() && audit.total().dropped == 0, "{audit:?}");
-    assert_eq!(audit.cut, 3, "{audit:?}");
+    assert_eq!((audit.cut, audit.cut_bytes), (3, left_out_bytes), "{audit:?}");
 }
 
 /// Parent and children of `fork` are processes of their own all the way: each record is counted with

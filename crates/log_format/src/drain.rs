@@ -7,7 +7,6 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use logring::abi::kind;
 use logring::{
@@ -416,7 +415,7 @@ impl Drain {
         };
         let processes = self.processes.values().map(ProcessFile::path);
         processes.filter(|path| !left.contains(*path)).for_each(remove);
-        let removed = RingDirectory::remove_unfinished(folder, SystemTime::now());
+        let removed = RingDirectory::remove_unfinished(folder);
         complaints.extend(removed.err().map(|error| error.to_string()));
     }
 }

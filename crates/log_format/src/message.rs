@@ -22,13 +22,20 @@ use crate::spec::{
 type Argument<'a> = (LogValue<'a>, ArgumentType);
 
 /// What stands behind a message of which the writer has cut a text: it did not fit into a record.
-const CUT: &str = " [a text was cut: the record would have been too long]";
+const CUT: &str = " [a text was cut: the record would have been too long";
 
 /// Appends the message of a record, and whether a text of it was cut.
 pub fn write_message(out: &mut Vec<u8>, record: &LogRecord<'_>) {
     write_whole_message(out, record);
     if record.is_cut() {
-        out.extend_from_slice(CUT.as_bytes());
+        match record.cut_bytes() {
+            Some(bytes) => {
+                let _ = write!(out, "{CUT}: {bytes} bytes are left out]");
+            }
+            None => {
+                let _ = write!(out, "{CUT}]");
+            }
+        }
     }
 }
 

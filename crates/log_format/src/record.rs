@@ -136,6 +136,17 @@ impl<'a> LogRecord<'a> {
         self.record.flags & logring::abi::FLAG_CUT != 0
     }
 
+    /// How many bytes of its texts the writer has left out, if it has cut one and says so.
+    #[must_use]
+    pub fn cut_bytes(&self) -> Option<u64> {
+        let is_count = |field: &RecordField<'_>| field.name == logring::abi::CUT_NAME.as_bytes();
+        // An attribute of the program's may have the name too: the writer's own is the last.
+        match self.attributes().filter(|_| self.is_cut()).filter(is_count).last()?.value {
+            LogValue::Unsigned(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
     /// Names and values that the record itself has, behind its arguments.
     #[must_use]
     pub fn has_attributes(&self) -> bool {

@@ -675,8 +675,7 @@ impl Proxy {
         }
         self.tidied = Some(now);
         let folders = self.settings.folders.iter().filter(|folder| folder.exists());
-        let removed =
-            folders.map(|folder| RingDirectory::remove_unfinished(folder, clock::wall()).err());
+        let removed = folders.map(|folder| RingDirectory::remove_unfinished(folder).err());
         self.messages.extend(removed.flatten().map(|error| error.to_string()));
     }
 

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::store::StoreReader;
+use log_format::{LogRecord, RecordOrigin};
 use log_protocol::record::SEQUENCES_MAX;
 use log_protocol::{GapReason, StreamId};
 
@@ -65,6 +66,8 @@ pub struct Audit {
     pub damaged: Vec<(PathBuf, u64, u64)>,
     /// Records that are here with a text that its writer has cut: they would have been too long.
     pub cut: u64,
+    /// Bytes that these texts lack, as far as their writers say; 0 unless every record was read.
+    pub cut_bytes: u64,
     /// Chunks whose numbers are missing: first, one after the last.
     pub missing_chunks: Vec<(u64, u64)>,
 }
@@ -153,12 +156,16 @@ impl Audit {
                 }
             }
             if deep {
-                let streams = &mut audit.streams;
+                let (streams, cut_bytes) = (&mut audit.streams, &mut audit.cut_bytes);
                 let flow = reader.visit_chunk(&chunk, at, &|_, _| true, &mut |item| {
                     let id = StreamId { process: item.process.id, ring: item.stream.ring };
                     if let Some(stream) = streams.get_mut(&id) {
                         stream.see(item.record.sequence);
                     }
+                    let record = item.record;
+                    let record =
+                        LogRecord::new(record, item.dictionary, RecordOrigin::default(), 0);
+                    *cut_bytes = cut_bytes.saturating_add(record.cut_bytes().unwrap_or(0));
                     ControlFlow::Continue(())
                 });
                 let _ = flow?;

@@ -256,6 +256,8 @@ pub const LEVEL_MASK: u8 = 0x0F;
 pub const FLAG_ATTRIBUTES: u8 = 0x10;
 /// A string was cut: the record would have been too long.
 pub const FLAG_CUT: u8 = 0x20;
+/// The attribute of a record of which texts were cut: how many of their bytes are left out.
+pub const CUT_NAME: &str = "CutBytes";
 /// Written by a signal handler that interrupted a log call, or after the end of its thread.
 pub const FLAG_ASIDE: u8 = 0x40;
 /// Below the level for the central store when it was made: for local outputs alone.

@@ -493,8 +493,9 @@ impl RingDirectory {
     ///
     /// # Errors
     /// If the directory cannot be read, or a file of it not removed.
-    pub fn remove_unfinished(path: &Path, now: SystemTime) -> Result<u64, Error> {
+    pub fn remove_unfinished(path: &Path) -> Result<u64, Error> {
         let fail = |path: &Path, error| Error::io(path.display().to_string(), error);
+        let now = Duration::from_nanos(crate::clock::pair(false).realtime_ns);
         let mut count = 0;
         for item in std::fs::read_dir(path).map_err(|error| fail(path, error))?.take(FILES_MAX) {
             let item = item.map_err(|error| fail(path, error))?;
@@ -504,7 +505,8 @@ impl RingDirectory {
             };
             let changed = item.metadata().and_then(|facts| facts.modified());
             let is_old = changed.is_ok_and(|changed| {
-                now.duration_since(changed).is_ok_and(|age| age >= UNFINISHED_AGE)
+                let changed = changed.duration_since(SystemTime::UNIX_EPOCH);
+                changed.is_ok_and(|changed| now.saturating_sub(changed) >= UNFINISHED_AGE)
             });
             if is_old && is_of_gone_process(name) {
                 std::fs::remove_file(item.path()).map_err(|error| fail(&item.path(), error))?;

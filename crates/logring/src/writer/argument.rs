@@ -16,6 +16,11 @@ pub unsafe trait Argument {
     /// Bytes that it needs when texts are cut after `text_max` bytes.
     fn size_bytes(&self, text_max: usize) -> usize;
 
+    /// Bytes of its text, if it is one, that remain when it is cut so.
+    fn text_bytes(&self, _text_max: usize) -> usize {
+        0
+    }
+
     /// Stores it; gives the place behind it.
     ///
     /// # Safety
@@ -110,6 +115,11 @@ macro_rules! texts {
                 padded(4 + $bytes.len().min(text_max))
             }
 
+            fn text_bytes(&self, text_max: usize) -> usize {
+                let $value = self;
+                $bytes.len().min(text_max)
+            }
+
             #[inline(always)]
             unsafe fn store(&self, to: *mut u8, text_max: usize) -> *mut u8 {
                 let $value = self;
@@ -137,6 +147,10 @@ unsafe impl<T: Argument + ?Sized> Argument for &T {
         T::size_bytes(self, text_max)
     }
 
+    fn text_bytes(&self, text_max: usize) -> usize {
+        T::text_bytes(self, text_max)
+    }
+
     #[inline(always)]
     unsafe fn store(&self, to: *mut u8, text_max: usize) -> *mut u8 {
         // SAFETY: as the caller promises.
@@ -152,11 +166,30 @@ pub unsafe trait ErasedArguments {
     /// Bytes of all.
     fn size_bytes(&self, text_max: usize) -> usize;
 
+    /// Bytes of all texts that remain when each is cut so.
+    fn text_bytes(&self, text_max: usize) -> usize;
+
     /// Stores all.
     ///
     /// # Safety
     /// As of [`Argument::store`].
     unsafe fn store(&self, to: *mut u8, text_max: usize);
+}
+
+// SAFETY: as the arguments that it refers to.
+unsafe impl ErasedArguments for &dyn ErasedArguments {
+    fn size_bytes(&self, text_max: usize) -> usize {
+        (**self).size_bytes(text_max)
+    }
+
+    fn text_bytes(&self, text_max: usize) -> usize {
+        (**self).text_bytes(text_max)
+    }
+
+    unsafe fn store(&self, to: *mut u8, text_max: usize) {
+        // SAFETY: as the caller promises.
+        unsafe { (**self).store(to, text_max) }
+    }
 }
 
 /// Arguments in a row, as a tuple.
@@ -184,6 +217,10 @@ macro_rules! lists {
             #[inline(always)]
             fn size_bytes(&self, _text_max: usize) -> usize {
                 0 $(+ self.$at.size_bytes(_text_max))*
+            }
+
+            fn text_bytes(&self, _text_max: usize) -> usize {
+                0 $(+ self.$at.text_bytes(_text_max))*
             }
 
             #[inline(always)]
@@ -251,6 +288,13 @@ unsafe impl<A: ErasedArguments> ErasedArguments for WithAttributes<'_, A> {
             padded(4 + name_of(name).len()) + bytes.unwrap_or(8)
         };
         self.0.size_bytes(text_max) + self.1.iter().map(size).sum::<usize>()
+    }
+
+    fn text_bytes(&self, text_max: usize) -> usize {
+        let bytes = |(_, value): &(&str, LogValue)| {
+            parts(value).2.map_or(0, |bytes| bytes.len().min(text_max))
+        };
+        self.0.text_bytes(text_max) + self.1.iter().map(bytes).sum::<usize>()
     }
 
     unsafe fn store(&self, to: *mut u8, text_max: usize) {

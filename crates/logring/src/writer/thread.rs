@@ -7,18 +7,23 @@
 use std::cell::Cell;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use super::argument::ErasedArguments;
+use super::argument::{ErasedArguments, WithAttributes};
 use super::process::{Process, clear_sleeper, has_sleeper};
 use super::settings::RingSettings;
 use super::state::{Dropped, ThreadState, with_errno_kept};
 use super::throttle::{Admission, SuppressedLevel};
 use crate::abi::{
-    self, FLAG_ASIDE, FLAG_CUT, LEVEL_MASK, RECORD_BYTES_MAX, RECORD_HEAD, kind, ring,
+    self, FLAG_ASIDE, FLAG_ATTRIBUTES, FLAG_CUT, LEVEL_MASK, RECORD_BYTES_MAX, RECORD_HEAD, kind,
+    ring,
 };
 use crate::error::Error;
+use crate::record::LogValue;
 
 /// Records of this level and above leave the hot path for the doorbell, if the settings say so.
 pub(super) const WAKE_LEVEL: u8 = 8;
+
+/// Bytes of the attribute that says how much of texts was cut: a head with its name, and a number.
+const CUT_BYTES: usize = abi::padded(4 + abi::CUT_NAME.len()) + 8;
 
 /// Lets a static be shared that nobody writes to.
 struct Shared(ThreadState);
@@ -232,26 +237,42 @@ fn write_slowly(
     };
     let whole = RECORD_HEAD + payload.size_bytes(usize::MAX);
     process.grow_for(state, whole.min(RECORD_BYTES_MAX), head & LEVEL_MASK);
-    let (size, text_max, cut) = fitted(payload, state.mask.get() + 1);
-    if process.make_room(state, size, head & LEVEL_MASK, of_logger) {
-        let word = abi::word0(size, kind, head | cut);
-        // SAFETY: the state is this thread's, and there is room.
-        unsafe { state.place(word, [site, context], payload, size, text_max) };
-    }
+    put_fitted(payload, state.mask.get() + 1, |size, flags, payload, text_max| {
+        if process.make_room(state, size, head & LEVEL_MASK, of_logger) {
+            let word = abi::word0(size, kind, head | flags);
+            // SAFETY: the state is this thread's, and there is room.
+            unsafe { state.place(word, [site, context], payload, size, text_max) };
+        }
+    });
 }
 
-/// Size of a record in a ring, what texts are cut to for it, and the flag that says so.
-fn fitted(payload: &dyn ErasedArguments, capacity: u64) -> (usize, usize, u8) {
+/// Calls `put` with the size of a record in a ring, the flags that say what was done to it, its arguments,
+/// and what their texts are cut to; if they are, an attribute says how many bytes were left out.
+fn put_fitted(
+    payload: &dyn ErasedArguments,
+    capacity: u64,
+    put: impl FnOnce(usize, u8, &dyn ErasedArguments, usize),
+) {
     let most = usize::try_from(capacity / 2 - ring::RESERVE).unwrap_or(0).min(RECORD_BYTES_MAX);
-    let mut text_max = usize::MAX;
-    loop {
-        let size = RECORD_HEAD + payload.size_bytes(text_max);
-        // Numbers alone always fit: 32 of them need 256 bytes.
-        if size <= most || text_max == 0 {
-            return (size, text_max, if text_max == usize::MAX { 0 } else { FLAG_CUT });
-        }
-        text_max = if text_max == usize::MAX { most } else { text_max / 2 };
+    let whole = RECORD_HEAD + payload.size_bytes(usize::MAX);
+    if whole <= most {
+        return put(whole, 0, payload, usize::MAX);
     }
+    let size = |text_max| RECORD_HEAD + payload.size_bytes(text_max) + CUT_BYTES;
+    // Numbers alone always fit: 32 of them need 256 bytes.
+    let (mut text_max, mut too_much) = (0, most);
+    while text_max + 1 < too_much {
+        let middle = usize::midpoint(text_max, too_much);
+        if size(middle) <= most {
+            text_max = middle;
+        } else {
+            too_much = middle;
+        }
+    }
+    let left_out = payload.text_bytes(usize::MAX) - payload.text_bytes(text_max);
+    let attributes = [(abi::CUT_NAME, LogValue::Unsigned(left_out as u64))];
+    let with_count = WithAttributes(payload, &attributes);
+    put(size(text_max), FLAG_CUT | FLAG_ATTRIBUTES, &with_count, text_max);
 }
 
 /// Writes into ring 0; counts the record as dropped if that is not possible.
@@ -263,12 +284,13 @@ fn write_signal_ring(
     payload: &dyn ErasedArguments,
 ) {
     let written = process.with_signal_ring(|state| {
-        let (size, text_max, cut) = fitted(payload, state.mask.get() + 1);
-        if process.make_room(state, size, head & LEVEL_MASK, context) {
-            let word = abi::word0(size, kind, head | cut | FLAG_ASIDE);
-            // SAFETY: ring 0 is locked, and there is room.
-            unsafe { state.place(word, [site, context], payload, size, text_max) };
-        }
+        put_fitted(payload, state.mask.get() + 1, |size, flags, payload, text_max| {
+            if process.make_room(state, size, head & LEVEL_MASK, context) {
+                let word = abi::word0(size, kind, head | flags | FLAG_ASIDE);
+                // SAFETY: ring 0 is locked, and there is room.
+                unsafe { state.place(word, [site, context], payload, size, text_max) };
+            }
+        });
     });
     if written.is_none() {
         process.count_dropped(head & LEVEL_MASK);

@@ -252,7 +252,11 @@ fn verify_text(audit: &Audit) -> String {
         let _ = writeln!(text, "{} records are in another store", total.elsewhere);
     }
     if audit.cut > 0 {
-        let _ = writeln!(text, "{} records are here with a text that was cut", audit.cut);
+        let _ = write!(text, "{} records are here with a text that was cut", audit.cut);
+        let _ = match audit.cut_bytes {
+            0 => writeln!(text),
+            bytes => writeln!(text, ": {bytes} bytes are left out"),
+        };
     }
     text
 }
@@ -283,7 +287,7 @@ fn verify_json(audit: &Audit) -> String {
     let object = serde_json::json!({
         "streams": audit.streams.len(), "sent": total.next, "received": total.records,
         "lost": total.lost_count(), "duplicates": total.duplicates, "dropped": total.dropped,
-        "left_out": total.left_out, "cut": audit.cut, "elsewhere": total.elsewhere,
+        "left_out": total.left_out, "cut": audit.cut, "cut_bytes": audit.cut_bytes, "elsewhere": total.elsewhere,
         "whole": audit.is_whole(), "gaps": lost, "damaged": damaged,
         "impossible": impossible,
     });
