@@ -10,15 +10,12 @@ use std::sync::atomic::{Ordering, compiler_fence};
 use super::argument::ErasedArguments;
 use super::process::{Process, clear_sleeper, has_sleeper};
 use super::settings::RingSettings;
-use super::state::{Dropped, ThreadState, with_errno_kept};
+use super::state::{Dropped, ThreadState, WAKE_LEVEL, with_errno_kept};
 use super::throttle::{Admission, SuppressedLevel};
 use crate::abi::{
     self, FLAG_ASIDE, FLAG_CUT, LEVEL_MASK, RECORD_BYTES_MAX, RECORD_HEAD, kind, ring,
 };
 use crate::error::Error;
-
-/// Records of this level and above leave the hot path for the doorbell, if the settings say so.
-pub(super) const WAKE_LEVEL: u8 = 8;
 
 /// Lets a static be shared that nobody writes to.
 struct Shared(ThreadState);
