@@ -7,6 +7,9 @@ use super::argument::ErasedArguments;
 use crate::abi::RECORD_HEAD;
 use crate::clock;
 
+/// Records of this level and above leave the hot path for the doorbell, if the settings say so.
+pub(super) const WAKE_LEVEL: u8 = 8;
+
 /// Records of one level that were dropped and not reported yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dropped {

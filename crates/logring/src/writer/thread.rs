@@ -10,7 +10,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 use super::argument::{ErasedArguments, WithAttributes};
 use super::process::{Process, clear_sleeper, has_sleeper};
 use super::settings::RingSettings;
-use super::state::{Dropped, ThreadState, with_errno_kept};
+use super::state::{Dropped, ThreadState, WAKE_LEVEL, with_errno_kept};
 use super::throttle::{Admission, SuppressedLevel};
 use crate::abi::{
     self, FLAG_ASIDE, FLAG_ATTRIBUTES, FLAG_CUT, LEVEL_MASK, RECORD_BYTES_MAX, RECORD_HEAD, kind,
@@ -18,9 +18,6 @@ use crate::abi::{
 };
 use crate::error::Error;
 use crate::record::LogValue;
-
-/// Records of this level and above leave the hot path for the doorbell, if the settings say so.
-pub(super) const WAKE_LEVEL: u8 = 8;
 
 /// Bytes of the attribute that says how much of texts was cut: a head with its name, and a number.
 const CUT_BYTES: usize = abi::padded(4 + abi::CUT_NAME.len()) + 8;

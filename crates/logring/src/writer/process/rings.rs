@@ -8,8 +8,7 @@ use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::super::files::{self, Descriptor};
-use super::super::state::{Dropped, ThreadState};
-use super::super::thread::WAKE_LEVEL;
+use super::super::state::{Dropped, ThreadState, WAKE_LEVEL};
 use super::{Guard, Inner, NO_RING, Name, Process, thread_id};
 use crate::abi::{self, RECORD_HEAD, kind, process, ring};
 use crate::clock;
