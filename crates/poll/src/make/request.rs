@@ -88,9 +88,15 @@ impl DeviceRequest {
         }
     }
 
-    /// An error of this device, which is named without its community.
+    /// The device as written, without its community, for messages.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        without_communities(&self.text)
+    }
+
+    /// An error of this device.
     pub(super) fn silent(&self, reason: String) -> MakeError {
-        MakeError::Silent { device: without_communities(&self.text), reason }
+        MakeError::Silent { device: self.shown(), reason }
     }
 
     /// A part of the SNMP options: 0 for the port, 4 for the version.

@@ -262,7 +262,15 @@ pub(crate) fn run(arguments: &MakeArguments) -> anyhow::Result<ExitCode> {
         let mut agent = SnmpAgent::open(settings, request.has_version_2(), monotonic_ns)
             .context("cannot open a socket")?;
         match facts(&mut agent, &request, &|address| names.of(address)) {
-            Ok(device) => devices.push((request, device)),
+            Ok(device) => {
+                if let Some(lost) = device.lost_text() {
+                    crate::stderr::line(format!(
+                        "WARNING: {}: not answered: {lost}: ask again, or with a longer time-out",
+                        request.shown()
+                    ));
+                }
+                devices.push((request, device));
+            }
             Err(error) => crate::stderr::line(format!("WARNING: skipping {error}")),
         }
     }
