@@ -3,6 +3,7 @@
 //! Pictures come from a [`LogHistory`](crate::log_file::LogHistory): of a `.log` file, or of a
 //! round-robin database (`rrd_history.rs`), for which MRTG itself makes no page.
 
+mod banner;
 mod columns;
 mod comments;
 mod files;
@@ -14,10 +15,12 @@ mod raster;
 mod rrd_history;
 mod scale;
 
+pub use banner::write_banner;
 pub use columns::Summary;
 pub use files::{DeviceFacts, PageError, PageWriter, Redraw};
 pub use page::{PageFacts, page};
 pub use picture::{Drawn, draw, summarize};
+pub(crate) use raster::PIXELS_MAX;
 pub use rrd_history::rrd_history;
 
 use crate::Periods;

@@ -22,6 +22,7 @@ use poll::debug::{DebugTags, ShownAsker};
 use poll::lock::LockFile;
 use poll::round::{RoundReport, Rounds};
 use poll::{Config, LoadEnvironment, Loading};
+use text::byte_text;
 
 pub(crate) use self::arguments::PollArguments;
 use self::messages::Messages;
@@ -55,17 +56,16 @@ impl Polled {
         let report = match debug.snpo {
             true => {
                 let mut asker = ShownAsker(&mut self.asker);
-                self.rounds.round(config, &mut asker, &now_s, &mut say)
+                self.rounds.round(config, &mut asker, &wall_ns, &mut say)
             }
-            false => self.rounds.round(config, &mut self.asker, &now_s, &mut say),
+            false => self.rounds.round(config, &mut self.asker, &wall_ns, &mut say),
         };
         let interfaces = self.asker.interfaces();
         if debug.coca {
             interfaces
                 .text()
                 .lines()
-                // Before the first `@` is the community.
-                .map(|line| line.split_once('@').map_or(line, |(_, rest)| rest))
+                .map(without_community)
                 .for_each(|line| say(format!("--coca: {}", line.replace('\t', " "))));
         }
         if let Err(error) = self.interfaces.keep(interfaces) {
@@ -78,6 +78,12 @@ impl Polled {
         }
         report
     }
+}
+
+/// A line of known interfaces without its community, which may have an `@` too.
+fn without_community(line: &str) -> &str {
+    let device = line.split('\t').next().unwrap_or_default();
+    device.rfind('@').map_or(line, |at| &line[at + 1..])
 }
 
 /// Lets databases stay open between rounds, or until the process ends.
@@ -128,10 +134,10 @@ enum Readers {
 fn write_text(path: Option<&Path>, text: &str, readers: Readers) -> anyhow::Result<()> {
     use std::io::Write as _;
     match path {
-        Some(path) => write_file(path, text.as_bytes(), readers)
+        Some(path) => write_file(path, &byte_text::encode(text), readers)
             .with_context(|| format!("cannot write {}", path.display())),
         None => {
-            let written = std::io::stdout().write_all(text.as_bytes());
+            let written = std::io::stdout().write_all(&byte_text::encode(text));
             written.context("cannot write standard output")
         }
     }
@@ -151,6 +157,11 @@ fn write_file(path: &Path, bytes: &[u8], readers: Readers) -> std::io::Result<()
         file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
     }
     file.write_all(bytes)
+}
+
+/// Nanoseconds since 1970.
+fn wall_ns() -> i64 {
+    i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
 }
 
 /// Seconds since 1970.
