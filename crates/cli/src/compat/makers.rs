@@ -6,6 +6,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use text::byte_text;
+
 /// Options of cfgmaker.
 const MAKE: [&str; 33] = [
     "help",
@@ -111,11 +113,13 @@ pub(super) fn translate_index(arguments: Vec<OsString>) -> Vec<OsString> {
         };
         let name = full(&name, &known);
         if let Some(text_option) = name.strip_suffix("-file") {
-            let path = value.map(OsString::from).or_else(|| arguments.next()).unwrap_or_default();
-            match std::fs::read_to_string(Path::new(&path)) {
+            let path = value.map(OsString::from).or_else(|| arguments.next());
+            match text_of(&name, path) {
                 Ok(text) => words.push(joined(text_option, Some(text))),
-                // The file's name stays, and is refused as an option that does not exist.
-                Err(_) => words.push(joined(&name, Some(path.to_string_lossy().into_owned()))),
+                Err(error) => {
+                    crate::stderr::message(error);
+                    std::process::exit(FAILURE);
+                }
             }
             continue;
         }
@@ -137,6 +141,18 @@ pub(super) fn translate_index(arguments: Vec<OsString>) -> Vec<OsString> {
     }
     words
 }
+
+/// The text of a file that an option names.
+fn text_of(option: &str, path: Option<OsString>) -> Result<String, String> {
+    let path = path.ok_or_else(|| format!("--{option} needs a file: --{option}=FILE"))?;
+    let shown = Path::new(&path).display();
+    let bytes = std::fs::read(&path)
+        .map_err(|error| format!("--{option}: cannot read {shown}: {error}: name another file"))?;
+    Ok(byte_text::decode(bytes))
+}
+
+/// The exit code of a command line that is refused.
+const FAILURE: i32 = 2;
 
 /// The name and the value of an option; `None` for other words.
 fn option(argument: &OsString) -> Option<(String, Option<String>)> {
@@ -205,5 +221,8 @@ mod tests {
         std::fs::write(&path, "<hr>").expect("written");
         let word = format!("--pagetop-file={}", path.display());
         assert_eq!(line(translate_index, &[&word, "x"]), "poll index --pagetop=<hr> x");
+        let missing = text_of("title-file", Some(folder.path().join("no").into()));
+        assert!(missing.is_err_and(|error| error.starts_with("--title-file: cannot read ")));
+        assert!(text_of("title-file", None).is_err_and(|error| error.contains("needs a file")));
     }
 }
