@@ -48,7 +48,7 @@ impl Notices {
             || name.clone(),
             root.to_string(),
             || {
-                let text = crate::round::error_text(error);
+                let text = error_text(error);
                 Some(if of_one { format!("{name}: {text}") } else { text })
             },
         );
@@ -126,6 +126,17 @@ impl<'c> QueryNames<'c> {
             _ => "a program".to_owned(),
         }
     }
+}
+
+/// An error and what caused it.
+pub(crate) fn error_text(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text = format!("{text}: {next}");
+        cause = next.source();
+    }
+    text
 }
 
 #[cfg(test)]

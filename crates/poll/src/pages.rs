@@ -20,7 +20,6 @@ pub use columns::Summary;
 pub use files::{DeviceFacts, PageError, PageWriter, Redraw};
 pub use page::{PageFacts, page};
 pub use picture::{Drawn, draw, summarize};
-pub(crate) use raster::PIXELS_MAX;
 pub use rrd_history::rrd_history;
 
 use crate::Periods;

@@ -83,13 +83,14 @@ pub(crate) struct ProgramOutput {
 }
 
 impl ProgramOutput {
-    fn now(result: Result<Vec<u8>, ProgramError>) -> Self {
+    fn ended(result: Result<Vec<u8>, ProgramError>) -> Self {
         ProgramOutput { result, ended: clock::now() }
     }
 
     /// How long ago the program ended, in ns.
     pub(crate) fn ended_ns_ago(&self) -> i64 {
-        i64::try_from(self.ended.elapsed().as_nanos()).unwrap_or(i64::MAX)
+        i64::try_from(clock::now().saturating_duration_since(self.ended).as_nanos())
+            .unwrap_or(i64::MAX)
     }
 }
 
@@ -99,7 +100,7 @@ pub(crate) fn run_all(
     environment: &[Vec<u8>],
     time_limit: Duration,
 ) -> Vec<ProgramOutput> {
-    let mut results: Vec<_> = calls.iter().map(|_| ProgramOutput::now(Ok(Vec::new()))).collect();
+    let mut results: Vec<_> = calls.iter().map(|_| ProgramOutput::ended(Ok(Vec::new()))).collect();
     if calls.is_empty() {
         return results;
     }
@@ -108,7 +109,7 @@ pub(crate) fn run_all(
         Err(error) => {
             let code = error.raw_os_error().unwrap_or(0);
             let fail = || ProgramError::System(std::io::Error::from_raw_os_error(code));
-            return calls.iter().map(|_| ProgramOutput::now(Err(fail()))).collect();
+            return calls.iter().map(|_| ProgramOutput::ended(Err(fail()))).collect();
         }
     };
     let spawner = Spawner::new(signals.mask());
@@ -119,7 +120,7 @@ pub(crate) fn run_all(
         while next < calls.len() && running.len() < AT_ONCE {
             match start(&calls[next], environment, &spawner, next, time_limit) {
                 Ok(started) => running.push(started),
-                Err(error) => results[next] = ProgramOutput::now(Err(error)),
+                Err(error) => results[next] = ProgramOutput::ended(Err(error)),
             }
             next += 1;
         }
@@ -134,7 +135,7 @@ pub(crate) fn run_all(
             if exited.contains_key(&pid) {
                 one.has_exited = true;
                 if let Some(error) = one.child.take().and_then(|child| child.reclaim().error) {
-                    results[one.place] = ProgramOutput::now(Err(error.into()));
+                    results[one.place] = ProgramOutput::ended(Err(error.into()));
                     one.output = None;
                 }
             }
@@ -143,7 +144,7 @@ pub(crate) fn run_all(
         running.retain_mut(|one| {
             let is_over = one.has_exited && one.output.is_none();
             if is_over && results[one.place].result.is_ok() {
-                results[one.place] = ProgramOutput::now(Ok(std::mem::take(&mut one.text)));
+                results[one.place] = ProgramOutput::ended(Ok(std::mem::take(&mut one.text)));
             }
             !is_over
         });
@@ -163,7 +164,7 @@ fn expire(one: &mut Running, results: &mut [ProgramOutput], limit: Duration) {
     }
     one.is_killed = true;
     one.output = None;
-    results[one.place] = ProgramOutput::now(Err(ProgramError::Timeout(limit)));
+    results[one.place] = ProgramOutput::ended(Err(ProgramError::Timeout(limit)));
     if let Some(pid) = one.child.as_ref().and_then(|child| Pid::from_raw(child.pid)) {
         // It may have ended just now.
         let _ = kill_process_group(pid, Signal::KILL);

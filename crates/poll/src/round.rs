@@ -15,7 +15,7 @@ mod values;
 use std::time::Duration;
 
 use crate::config::{Config, LogFormat};
-use crate::notices::{Notices, QueryNames};
+use crate::notices::{Notices, QueryNames, error_text};
 use crate::path_of;
 use crate::program::{self, ProgramCall};
 use crate::reading::{QueryAnswer, Reading, SECOND_NS};
@@ -299,17 +299,6 @@ impl Rounds {
             }
         }
     }
-}
-
-/// An error and what caused it.
-pub(crate) fn error_text(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        text = format!("{text}: {next}");
-        cause = next.source();
-    }
-    text
 }
 
 fn log_path(config: &Config, target: &crate::PollTarget) -> std::path::PathBuf {

@@ -52,7 +52,8 @@ fn devices_with_faults_are_asked_as_they_accept() {
             }
         }
         // They may rest in the next rounds.
-        let dead: usize = said.iter().filter(|line| line.contains("no answer")).map(|line| devices(line)).sum();
+        let dead: usize =
+            said.iter().filter(|line| line.contains("no answer")).map(|line| devices(line)).sum();
         let expected = if round == 0 { 10..15 } else { 0..15 };
         assert!(expected.contains(&dead), "{said:?}");
         let requests = asker.counts().unwrap().requests - before;

@@ -22,6 +22,7 @@ use poll::debug::{DebugTags, ShownAsker};
 use poll::lock::LockFile;
 use poll::round::{RoundReport, Rounds};
 use poll::{Config, LoadEnvironment, Loading};
+use sample::Clock as _;
 use text::byte_text;
 
 pub(crate) use self::arguments::PollArguments;
@@ -50,6 +51,7 @@ impl Polled {
             false => messages.say(&format!("WARNING: {text}")),
         };
         let (path, config) = (self.path.display(), &self.config);
+        let wall_ns = || procfs::SystemClock.now().realtime_ns;
         if debug.base {
             say(format!("--base: {path}: a round of {} targets", config.targets.len()));
         }
@@ -62,11 +64,7 @@ impl Polled {
         };
         let interfaces = self.asker.interfaces();
         if debug.coca {
-            interfaces
-                .text()
-                .lines()
-                .map(without_community)
-                .for_each(|line| say(format!("--coca: {}", line.replace('\t', " "))));
+            interfaces.shown().iter().for_each(|line| say(format!("--coca: {line}")));
         }
         if let Err(error) = self.interfaces.keep(interfaces) {
             say(format!("cannot write the interfaces of devices: {error}"));
@@ -78,12 +76,6 @@ impl Polled {
         }
         report
     }
-}
-
-/// A line of known interfaces without its community, which may have an `@` too.
-fn without_community(line: &str) -> &str {
-    let device = line.split('\t').next().unwrap_or_default();
-    device.rfind('@').map_or(line, |at| &line[at + 1..])
 }
 
 /// Lets databases stay open between rounds, or until the process ends.
@@ -157,11 +149,6 @@ fn write_file(path: &Path, bytes: &[u8], readers: Readers) -> std::io::Result<()
         file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
     }
     file.write_all(bytes)
-}
-
-/// Nanoseconds since 1970.
-fn wall_ns() -> i64 {
-    i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
 }
 
 /// Seconds since 1970.

@@ -6,8 +6,6 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use text::byte_text;
-
 /// Options of cfgmaker.
 const MAKE: [&str; 33] = [
     "help",
@@ -113,14 +111,12 @@ pub(super) fn translate_index(arguments: Vec<OsString>) -> Vec<OsString> {
         };
         let name = full(&name, &known);
         if let Some(text_option) = name.strip_suffix("-file") {
-            let path = value.map(OsString::from).or_else(|| arguments.next());
-            match text_of(&name, path) {
-                Ok(text) => words.push(joined(text_option, Some(text))),
-                Err(error) => {
-                    crate::stderr::message(error);
-                    std::process::exit(FAILURE);
-                }
-            }
+            let path = value.map(OsString::from).or_else(|| arguments.next()).unwrap_or_default();
+            let text = text_of(&name, Path::new(&path)).unwrap_or_else(|error| {
+                crate::stderr::message(error);
+                std::process::exit(crate::commands::poll::FAILURE.into())
+            });
+            words.push(joined(text_option, Some(text)));
             continue;
         }
         let positive = name.strip_prefix("no").map(|rest| rest.trim_start_matches('-'));
@@ -143,16 +139,11 @@ pub(super) fn translate_index(arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// The text of a file that an option names.
-fn text_of(option: &str, path: Option<OsString>) -> Result<String, String> {
-    let path = path.ok_or_else(|| format!("--{option} needs a file: --{option}=FILE"))?;
-    let shown = Path::new(&path).display();
-    let bytes = std::fs::read(&path)
-        .map_err(|error| format!("--{option}: cannot read {shown}: {error}: name another file"))?;
-    Ok(byte_text::decode(bytes))
+fn text_of(option: &str, path: &Path) -> Result<String, String> {
+    let wrong =
+        |error: std::io::Error| format!("--{option}: cannot read {}: {error}", path.display());
+    std::fs::read(path).map(text::byte_text::decode).map_err(wrong)
 }
-
-/// The exit code of a command line that is refused.
-const FAILURE: i32 = 2;
 
 /// The name and the value of an option; `None` for other words.
 fn option(argument: &OsString) -> Option<(String, Option<String>)> {
@@ -221,8 +212,7 @@ mod tests {
         std::fs::write(&path, "<hr>").expect("written");
         let word = format!("--pagetop-file={}", path.display());
         assert_eq!(line(translate_index, &[&word, "x"]), "poll index --pagetop=<hr> x");
-        let missing = text_of("title-file", Some(folder.path().join("no").into()));
+        let missing = text_of("title-file", &folder.path().join("no"));
         assert!(missing.is_err_and(|error| error.starts_with("--title-file: cannot read ")));
-        assert!(text_of("title-file", None).is_err_and(|error| error.contains("needs a file")));
     }
 }

@@ -10,6 +10,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use text::byte_text;
+use text::escape::file_line;
 
 /// Names of the tables, in the order of `TABLES`.
 const KINDS: [&str; 5] = ["Name", "Descr", "Type", "Ip", "Eth"];
@@ -63,6 +64,16 @@ impl InterfaceCache {
             }
         }
         out
+    }
+
+    /// The lines of the file without communities, which may have an `@` too, for messages.
+    pub fn shown(&self) -> Vec<String> {
+        let shown = |line: &str| {
+            let device = line.split('\t').next().unwrap_or_default();
+            let host = device.rfind('@').map_or(0, |at| at + 1);
+            file_line(&line[host..], 200)
+        };
+        self.text().lines().map(shown).collect()
     }
 
     /// Whether nothing is known.

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use crate::conversion::Conversions;
 use crate::device::{Device, SnmpOptions, SnmpVersion};
-use crate::options::{CloneFolder, LegendColour, RowCounts, StampPosition, TargetOptions};
-use crate::pages::PIXELS_MAX;
+use crate::options::{
+    CloneFolder, LegendColour, PIXELS_MAX, RowCounts, StampPosition, TargetOptions,
+};
 use crate::problem::{ConfigLine, Problems, without_communities, without_secrets};
 use crate::target::grammar::{self, Asked, DeviceText, GrammarRules};
 use crate::target::{

@@ -262,18 +262,12 @@ pub(crate) fn run(arguments: &MakeArguments) -> anyhow::Result<ExitCode> {
         let mut agent = SnmpAgent::open(settings, request.has_version_2(), monotonic_ns)
             .context("cannot open a socket")?;
         match facts(&mut agent, &request, &|address| names.of(address)) {
-            Ok(device) => {
-                if let Some(lost) = device.lost_text() {
-                    crate::stderr::line(format!(
-                        "WARNING: {}: not answered: {lost}: ask again, or with a longer time-out",
-                        request.shown()
-                    ));
-                }
-                devices.push((request, device));
-            }
+            Ok(device) => devices.push((request, device)),
             Err(error) => crate::stderr::line(format!("WARNING: skipping {error}")),
         }
     }
+    let lost = devices.iter().filter_map(|(request, device)| request.lost(device));
+    lost.for_each(crate::stderr::line);
     if devices.is_empty() {
         bail!("no device answers");
     }

@@ -28,7 +28,6 @@ pub(crate) fn run(arguments: &PagesArguments) -> anyhow::Result<ExitCode> {
     let (mut written, mut failed) = (0, 0);
     for path in &arguments.configs {
         let config = super::loaded(path)?;
-        let first_written = written;
         for target in &config.targets {
             if !arguments.target.is_empty() && !arguments.target.contains(&target.name) {
                 continue;
@@ -40,9 +39,6 @@ pub(crate) fn run(arguments: &PagesArguments) -> anyhow::Result<ExitCode> {
                     failed += 1;
                 }
             }
-        }
-        if written > first_written {
-            write_banner(&config.global)?;
         }
     }
     if written + failed == 0 {
@@ -75,5 +71,6 @@ fn write(config: &Config, target: &PollTarget, is_due: bool) -> anyhow::Result<(
         redraw: if is_due { Redraw::Due } else { Redraw::All },
     };
     writer.write(target, history, DeviceFacts::default())?;
+    write_banner(&config.global)?;
     Ok(())
 }
