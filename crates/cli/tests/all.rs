@@ -26,6 +26,7 @@ mod options;
 mod parallel_differences;
 mod poll;
 mod poll_exits;
+mod poll_hostile;
 mod poll_makers;
 mod poll_record;
 mod process_sums;

@@ -116,7 +116,7 @@ fn every_problem_is_printed_with_its_line() {
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(shown.contains("--cfg: target b\n"), "{shown}");
-    assert!(shown.contains("--tarp: query 1: `echo 10; echo 2.5`"), "{shown}");
+    assert!(shown.contains("--tarp: query 1: a program of Target[b]\n"), "{shown}");
     let output = site.whit(&["--debug", "fork"]);
     assert!(said(&output).contains("--debug fork: there are no forks"), "{}", said(&output));
 }

@@ -25,6 +25,7 @@ use snmp::{KernelSocket, NextPoll, SnmpSession};
 
 use crate::config::Config;
 use crate::device::Device;
+use crate::notices::{Notices, QueryNames};
 use crate::reading::QueryAnswer;
 use crate::round::Asker;
 use crate::target::Query;
@@ -96,12 +97,12 @@ impl Asker for MergingAsker {
     fn ask(
         &mut self,
         config: &Config,
-        now_s: &dyn Fn() -> i64,
+        wall_ns: &dyn Fn() -> i64,
         say: &mut dyn FnMut(String),
     ) -> Vec<QueryAnswer> {
-        let empty = QueryAnswer { time_s: now_s(), ..QueryAnswer::default() };
+        let empty = QueryAnswer { time_ns: wall_ns(), ..QueryAnswer::default() };
         let mut answers = vec![empty; config.queries.len()];
-        if let Err(error) = self.try_ask(config, now_s, say, &mut answers) {
+        if let Err(error) = self.try_ask(config, wall_ns, say, &mut answers) {
             say(format!("cannot ask devices: {error}"));
         }
         answers
@@ -112,7 +113,7 @@ impl MergingAsker {
     fn try_ask(
         &mut self,
         config: &Config,
-        now_s: &dyn Fn() -> i64,
+        wall_ns: &dyn Fn() -> i64,
         say: &mut dyn FnMut(String),
         answers: &mut [QueryAnswer],
     ) -> io::Result<()> {
@@ -125,8 +126,9 @@ impl MergingAsker {
         let Some(open) = &mut self.open else { return Ok(()) };
         let has_names = !config.global.is_without_mib2;
         let (begun_ns, interval_s) = ((self.now_ns)(), config.global.interval_s);
+        let begun_wall_ns = wall_ns();
         let devices = open.devices.iter_mut().flatten();
-        devices.for_each(|device| device.begin(begun_ns, &config.global));
+        devices.for_each(|device| device.begin((begun_ns, begun_wall_ns), &config.global));
         for (number, query) in config.queries.iter().enumerate() {
             let (query, has_names) = match query {
                 Query::Snmp(query) => (query, has_names),
@@ -138,10 +140,12 @@ impl MergingAsker {
             }
         }
         let patience_ns = u64::from(interval_s) * 1_000_000_000 / PATIENCE_SHARE;
-        open.run(self.now_ns, begun_ns.saturating_add(patience_ns), now_s, say)?;
+        open.run(self.now_ns, begun_ns.saturating_add(patience_ns), wall_ns)?;
+        let (names, mut notices) = (QueryNames::new(config), Notices::default());
         for device in open.devices.iter_mut().flatten() {
-            device.write_answers(config, now_s(), answers, say);
+            device.write_answers(config, wall_ns(), answers, (&names, &mut notices), say);
         }
+        notices.say(say);
         Ok(())
     }
 }
@@ -159,13 +163,17 @@ impl OpenSession {
         let sockets = HashMap::from([(any, session.add_socket(socket))]);
         let devices = Vec::with_capacity(config.devices.len());
         let mut open = Self { session, sockets, config: config.devices.clone(), devices };
+        let mut notices = Notices::default();
         for device in &config.devices {
-            let mut added = open.add(device).map_err(say_to(say)).ok();
+            let added = open.add(device);
+            let added = added.map_err(|why| notices.add(|| device.text.clone(), why));
+            let mut added = added.ok();
             if let Some(asked) = &mut added {
                 asked.load_interfaces(cache, &device.cache_name());
             }
             open.devices.push(added);
         }
+        notices.say(say);
         Ok(open)
     }
 
@@ -177,7 +185,7 @@ impl OpenSession {
             Some(socket) => *socket,
             None => {
                 let socket = KernelSocket::bind(local, RECEIVE_BYTES)
-                    .map_err(|error| format!("{}: cannot bind {local}: {error}", device.text))?;
+                    .map_err(|error| format!("cannot bind {local}: {error}"))?;
                 let socket = self.session.add_socket(socket);
                 self.sockets.insert(local, socket);
                 socket
@@ -194,14 +202,13 @@ impl OpenSession {
         &mut self,
         now_ns: fn() -> u64,
         patience_ns: u64,
-        now_s: &dyn Fn() -> i64,
-        say: &mut dyn FnMut(String),
+        wall_ns: &dyn Fn() -> i64,
     ) -> io::Result<()> {
         let mut by_handle = HashMap::new();
         for (index, device) in self.devices.iter_mut().enumerate() {
             if let Some(device) = device {
                 by_handle.insert(device.handle(), index);
-                device.advance(&mut self.session, say);
+                device.advance(&mut self.session);
             }
         }
         let away = self.devices.iter().flatten().filter(|one| one.is_only_probed()).count();
@@ -217,14 +224,14 @@ impl OpenSession {
                 if let Some(index) = index
                     && let Some(device) = &mut devices[index]
                 {
-                    device.take(ended.token, ended.result, (now, now_s));
+                    device.take(ended.token, ended.result, (now, wall_ns()));
                     touched.push(index);
                 }
             })?;
             let is_touched = !touched.is_empty();
             for index in touched {
                 if let Some(device) = &mut self.devices[index] {
-                    device.advance(&mut self.session, say);
+                    device.advance(&mut self.session);
                 }
             }
             let wait_ns = match next {
@@ -254,9 +261,4 @@ impl OpenSession {
         let away = self.devices.iter().flatten().filter(|one| one.is_only_probed()).count();
         away == self.session.pending()
     }
-}
-
-/// Says an error.
-fn say_to(say: &mut dyn FnMut(String)) -> impl FnOnce(String) + '_ {
-    move |error| say(error)
 }

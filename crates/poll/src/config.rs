@@ -74,6 +74,10 @@ impl Config {
             let refusal = rules::refusal(finished.key, finished.bracket, &finished.value.text);
             if let Some(refusal) = refusal {
                 problems.error(Some(&finished.value.at), refusal);
+            } else if let Some(doubt) =
+                rules::doubt(finished.key, finished.bracket, &finished.value.text)
+            {
+                problems.warning(Some(&finished.value.at), doubt);
             }
         };
         let raw = assign::assign(text.lines(), &mut problems, &mut check);

@@ -1,10 +1,13 @@
 //! `--debug`: what is shown of a configuration and of its rounds, one line each, that begins with its
 //! tag as MRTG's do.
 
+use text::escape::file_line;
+
 use crate::config::Config;
 use crate::decimal::Decimal;
+use crate::notices::QueryNames;
 use crate::problem::without_communities;
-use crate::reading::{QueryAnswer, Reading};
+use crate::reading::{QueryAnswer, Reading, time_text};
 use crate::round::{Asker, RoundReport};
 use crate::target::Query;
 
@@ -82,8 +85,13 @@ impl DebugTags {
             }
         }
         if self.tarp {
+            let names = QueryNames::new(config);
             for (number, query) in config.queries.iter().enumerate() {
-                line("tarp", &format!("query {number}: {}", query_text(query)));
+                let what = match query {
+                    Query::Program { .. } => format!("a program of {}", names.of(number)),
+                    query => query_text(query),
+                };
+                line("tarp", &format!("query {number}: {what}"));
             }
         }
         text
@@ -106,7 +114,8 @@ impl DebugTags {
                 ));
             }
             if self.log {
-                lines.push(format!("--log: {name} {}:{input}:{output}", reading.time_s));
+                lines
+                    .push(format!("--log: {name} {}:{input}:{output}", time_text(reading.time_ns)));
             }
         }
         lines
@@ -130,8 +139,14 @@ impl DebugTags {
 fn query_text(query: &Query) -> String {
     match query {
         Query::Snmp(query) | Query::Texts(query) => query.text.clone(),
-        Query::Program { command } => format!("`{command}`"),
+        // A command may have passwords in it.
+        Query::Program { .. } => "a program".to_owned(),
     }
+}
+
+/// A text of a device.
+fn shown(text: &str) -> String {
+    file_line(text, 200)
 }
 
 /// An asker that says what was answered, for the tag `snpo`.
@@ -142,19 +157,20 @@ impl<A: Asker> Asker for ShownAsker<'_, A> {
     fn ask(
         &mut self,
         config: &Config,
-        now_s: &dyn Fn() -> i64,
+        wall_ns: &dyn Fn() -> i64,
         say: &mut dyn FnMut(String),
     ) -> Vec<QueryAnswer> {
-        let answers = self.0.ask(config, now_s, say);
+        let answers = self.0.ask(config, wall_ns, say);
         for (query, answer) in config.queries.iter().zip(&answers) {
             if let Query::Snmp(_) = query {
                 let [input, output] = answer.values.each_ref().map(|value| match value {
-                    Some(value) => String::from_utf8_lossy(value).into_owned(),
+                    Some(value) => shown(&String::from_utf8_lossy(value)),
                     None => "U".to_owned(),
                 });
                 let text = query_text(query);
                 let (uptime, name) = (&answer.uptime, &answer.name);
-                let more = [uptime, name].into_iter().flatten().cloned().collect::<Vec<_>>();
+                let more = [uptime, name].into_iter().flatten();
+                let more: Vec<String> = more.map(|text| shown(text)).collect();
                 say(format!("--snpo: {text}: {input} {output} {}", more.join(", "))
                     .trim_end()
                     .to_owned());

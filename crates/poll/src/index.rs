@@ -10,6 +10,7 @@ mod order;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use regex::Regex;
+use text::byte_text;
 use text::escape::html_attribute;
 
 use crate::config::Global;
@@ -202,7 +203,7 @@ pub fn index(request: &IndexRequest, configs: &[(String, Config)]) -> Result<Str
     }
     writer.items(&entries)?;
     writer.end();
-    Ok(writer.out)
+    Ok(byte_text::shown(&writer.out).into_owned())
 }
 
 struct IndexWriter<'a> {

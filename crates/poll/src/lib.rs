@@ -20,6 +20,7 @@ pub mod index;
 pub mod lock;
 pub mod log_file;
 pub mod make;
+mod notices;
 mod options;
 pub mod pages;
 mod problem;
@@ -46,3 +47,11 @@ pub use target::{
     VariableSource,
 };
 pub use thresholds::ThresholdRules;
+
+/// The path of a text of a configuration, with the bytes that it has there.
+#[must_use]
+pub fn path_of(text: &str) -> std::path::PathBuf {
+    use std::os::unix::ffi::OsStringExt as _;
+    let bytes = ::text::byte_text::encode(text).into_owned();
+    std::ffi::OsString::from_vec(bytes).into()
+}

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+/// The most pixels of a picture: far above `XSize` 600 and any scale that is readable.
+pub(crate) const PIXELS_MAX: i64 = 1 << 24;
+
 /// `Options[…]`: one flag a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)]

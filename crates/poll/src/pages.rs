@@ -3,6 +3,7 @@
 //! Pictures come from a [`LogHistory`](crate::log_file::LogHistory): of a `.log` file, or of a
 //! round-robin database (`rrd_history.rs`), for which MRTG itself makes no page.
 
+mod banner;
 mod columns;
 mod comments;
 mod files;
@@ -14,6 +15,7 @@ mod raster;
 mod rrd_history;
 mod scale;
 
+pub use banner::write_banner;
 pub use columns::Summary;
 pub use files::{DeviceFacts, PageError, PageWriter, Redraw};
 pub use page::{PageFacts, page};

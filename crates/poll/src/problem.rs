@@ -80,19 +80,30 @@ impl Problems {
 }
 
 /// A definition, or a word of one, for a message: each `community@` is left out of its
-/// `community@host`.
+/// `community@host`, and what stands in backticks, as commands have communities and passwords too.
 pub(crate) fn without_communities(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     // Where the word begins in `out`, and where its community may begin.
     let (mut word, mut community) = (0, None);
     let mut is_escaped = false;
+    let mut is_command = false;
     for character in text.chars() {
+        if is_command && character != '`' {
+            continue;
+        }
         match character {
             _ if is_escaped => is_escaped = false,
             '\\' => is_escaped = true,
             '@' => {
                 out.truncate(community.unwrap_or(word));
                 continue;
+            }
+            '`' => {
+                is_command = !is_command;
+                if is_command {
+                    out.push_str("`…");
+                    continue;
+                }
             }
             ':' if community.is_none() => community = Some(out.len() + 1),
             c if c.is_whitespace() => (word, community) = (out.len() + 1, None),
@@ -126,7 +137,8 @@ mod tests {
             ("1.3&1.4:a\\ b@host + 2:c@host", "1.3&1.4:host + 2:host"),
             ("public@router", "router"),
             ("1:a@b+2:c@d", "1:d"),
-            ("`echo 1`", "`echo 1`"),
+            ("`snmpget -c a@b h` + 1:c@d", "`…` + 1:d"),
+            ("`snmpget -c a", "`…"),
         ] {
             assert_eq!(without_communities(text), expected);
         }

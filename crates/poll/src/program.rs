@@ -14,10 +14,11 @@ use std::time::{Duration, Instant};
 
 use crate::clock;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, getpid, kill_process, kill_process_group};
 use spawn::{
     Arguments, Child, Environment, Launch, SignalFd, SpawnError, Spawner, push_word, reap,
 };
+use text::byte_text;
 
 /// Programs at once: enough for commands that wait for a network, few enough for a small machine.
 const AT_ONCE: usize = 16;
@@ -74,13 +75,32 @@ struct Running {
     has_exited: bool,
 }
 
+/// What a program printed, or why it gave nothing, and when it ended.
+#[derive(Debug)]
+pub(crate) struct ProgramOutput {
+    pub(crate) result: Result<Vec<u8>, ProgramError>,
+    ended: Instant,
+}
+
+impl ProgramOutput {
+    fn ended(result: Result<Vec<u8>, ProgramError>) -> Self {
+        ProgramOutput { result, ended: clock::now() }
+    }
+
+    /// How long ago the program ended, in ns.
+    pub(crate) fn ended_ns_ago(&self) -> i64 {
+        i64::try_from(clock::now().saturating_duration_since(self.ended).as_nanos())
+            .unwrap_or(i64::MAX)
+    }
+}
+
 /// Runs all, a few at once, and returns their outputs in the same order.
 pub(crate) fn run_all(
     calls: &[ProgramCall],
     environment: &[Vec<u8>],
     time_limit: Duration,
-) -> Vec<Result<Vec<u8>, ProgramError>> {
-    let mut results: Vec<_> = calls.iter().map(|_| Ok(Vec::new())).collect();
+) -> Vec<ProgramOutput> {
+    let mut results: Vec<_> = calls.iter().map(|_| ProgramOutput::ended(Ok(Vec::new()))).collect();
     if calls.is_empty() {
         return results;
     }
@@ -89,22 +109,23 @@ pub(crate) fn run_all(
         Err(error) => {
             let code = error.raw_os_error().unwrap_or(0);
             let fail = || ProgramError::System(std::io::Error::from_raw_os_error(code));
-            return calls.iter().map(|_| Err(fail())).collect();
+            return calls.iter().map(|_| ProgramOutput::ended(Err(fail()))).collect();
         }
     };
     let spawner = Spawner::new(signals.mask());
+    let mut taken: Vec<Signal> = Vec::new();
     let mut running: Vec<Running> = Vec::new();
     let mut next = 0;
     while next < calls.len() || !running.is_empty() {
         while next < calls.len() && running.len() < AT_ONCE {
             match start(&calls[next], environment, &spawner, next, time_limit) {
                 Ok(started) => running.push(started),
-                Err(error) => results[next] = Err(error),
+                Err(error) => results[next] = ProgramOutput::ended(Err(error)),
             }
             next += 1;
         }
         wait(&mut running);
-        signals.read_pending(|_| {});
+        signals.read_pending(|signal| taken.extend(Signal::from_named_raw(signal)));
         let mut exited: HashMap<i32, ()> = HashMap::new();
         while let Some(reaped) = reap(None) {
             exited.insert(reaped.pid, ());
@@ -114,7 +135,7 @@ pub(crate) fn run_all(
             if exited.contains_key(&pid) {
                 one.has_exited = true;
                 if let Some(error) = one.child.take().and_then(|child| child.reclaim().error) {
-                    results[one.place] = Err(error.into());
+                    results[one.place] = ProgramOutput::ended(Err(error.into()));
                     one.output = None;
                 }
             }
@@ -122,23 +143,28 @@ pub(crate) fn run_all(
         }
         running.retain_mut(|one| {
             let is_over = one.has_exited && one.output.is_none();
-            if is_over && results[one.place].is_ok() {
-                results[one.place] = Ok(std::mem::take(&mut one.text));
+            if is_over && results[one.place].result.is_ok() {
+                results[one.place] = ProgramOutput::ended(Ok(std::mem::take(&mut one.text)));
             }
             !is_over
         });
+    }
+    // What was not about programs was meant for the process, perhaps to stop it.
+    drop(signals);
+    for signal in taken.into_iter().filter(|signal| *signal != Signal::CHILD) {
+        let _ = kill_process(getpid(), signal);
     }
     results
 }
 
 /// Kills a program whose time is over.
-fn expire(one: &mut Running, results: &mut [Result<Vec<u8>, ProgramError>], limit: Duration) {
+fn expire(one: &mut Running, results: &mut [ProgramOutput], limit: Duration) {
     if one.is_killed || clock::now() < one.ends {
         return;
     }
     one.is_killed = true;
     one.output = None;
-    results[one.place] = Err(ProgramError::Timeout(limit));
+    results[one.place] = ProgramOutput::ended(Err(ProgramError::Timeout(limit)));
     if let Some(pid) = one.child.as_ref().and_then(|child| Pid::from_raw(child.pid)) {
         // It may have ended just now.
         let _ = kill_process_group(pid, Signal::KILL);
@@ -156,20 +182,21 @@ fn start(
         .map_err(|error| ProgramError::System(error.into()))?;
     let null = File::open("/dev/null")?;
     let program = call.words.first().cloned().unwrap_or_default();
-    let program = CString::new(program).map_err(|_| ProgramError::Nul)?;
+    let program = CString::new(&*byte_text::encode(&program)).map_err(|_| ProgramError::Nul)?;
     let mut arguments = Arguments::default();
     arguments.set(|list| {
         for word in &call.words {
             if word.contains('\0') {
                 return Err(ProgramError::Nul);
             }
-            push_word(list, word.as_bytes());
+            push_word(list, &byte_text::encode(word));
         }
         Ok(())
     })?;
     let names: Vec<String> = call.set_env.iter().map(|(name, _)| name.clone()).collect();
     let mut variables = Environment::new(environment.iter().cloned(), &names);
-    let values: Vec<&[u8]> = call.set_env.iter().map(|(_, value)| value.as_bytes()).collect();
+    let values: Vec<_> = call.set_env.iter().map(|(_, value)| byte_text::encode(value)).collect();
+    let values: Vec<&[u8]> = values.iter().map(|value| &**value).collect();
     variables.set(&values);
     let mut launch = Box::new(Launch::new(Arc::new(program), variables));
     launch.arguments = arguments;
@@ -250,11 +277,12 @@ mod tests {
         let begin = Instant::now();
         let results = run_all(&calls, &[b"PATH=/usr/bin:/bin".to_vec()], Duration::from_secs(3));
         assert!(begin.elapsed() < Duration::from_secs(25));
-        let text = |place: usize| results[place].as_ref().map(|text| String::from_utf8_lossy(text));
+        let result = |place: usize| results[place].result.as_ref();
+        let text = |place: usize| result(place).map(|text| String::from_utf8_lossy(text));
         assert_eq!(text(0).expect("done"), "b c\n2\n");
-        assert!(matches!(results[1], Err(ProgramError::Timeout(_))), "{:?}", results[1]);
+        assert!(matches!(result(1), Err(ProgramError::Timeout(_))), "{:?}", results[1]);
         assert_eq!(text(2).expect("done"), "late\n");
-        assert!(matches!(results[3], Err(ProgramError::Start(_))), "{:?}", results[3]);
+        assert!(matches!(result(3), Err(ProgramError::Start(_))), "{:?}", results[3]);
         assert_eq!(text(4).expect("done"), "");
         assert_eq!(text(5).expect("done").len(), OUTPUT_MAX);
     }

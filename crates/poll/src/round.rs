@@ -15,8 +15,10 @@ mod values;
 use std::time::Duration;
 
 use crate::config::{Config, LogFormat};
+use crate::notices::{Notices, QueryNames, error_text};
+use crate::path_of;
 use crate::program::{self, ProgramCall};
-use crate::reading::{QueryAnswer, Reading};
+use crate::reading::{QueryAnswer, Reading, SECOND_NS};
 use crate::target::Query;
 
 pub use descriptors::keep_databases_open;
@@ -29,7 +31,7 @@ pub trait Asker {
     fn ask(
         &mut self,
         config: &Config,
-        now_s: &dyn Fn() -> i64,
+        wall_ns: &dyn Fn() -> i64,
         say: &mut dyn FnMut(String),
     ) -> Vec<QueryAnswer>;
 }
@@ -80,6 +82,8 @@ pub struct Rounds {
     databases: Databases,
     graphite: graphite::Graphite,
     logs: crate::log_file::LogFiles,
+    /// Whether the pictures at the foot of pages were looked for.
+    has_banner: bool,
 }
 
 impl Rounds {
@@ -90,6 +94,7 @@ impl Rounds {
             databases: Databases::default(),
             graphite: graphite::Graphite::default(),
             logs: crate::log_file::LogFiles::new(),
+            has_banner: false,
         }
     }
 
@@ -102,6 +107,7 @@ impl Rounds {
     /// The configuration has changed: databases are compared with it again.
     pub fn reload(&mut self) {
         self.databases = self.databases.unverified();
+        self.has_banner = false;
     }
 
     /// Ends what waits between rounds: what Graphite has not got yet is sent, or said to be lost.
@@ -109,12 +115,12 @@ impl Rounds {
         self.graphite.finish(say);
     }
 
-    /// Makes a round.  `now_s` gives seconds since 1970, `say` takes warnings.
+    /// Makes a round.  `wall_ns` gives ns since 1970, `say` takes warnings.
     pub fn round(
         &mut self,
         config: &Config,
         asker: &mut dyn Asker,
-        now_s: &dyn Fn() -> i64,
+        wall_ns: &dyn Fn() -> i64,
         say: &mut dyn FnMut(String),
     ) -> RoundReport {
         let limit = Duration::from_secs(u64::from(config.global.interval_s.clamp(1, 300)));
@@ -122,26 +128,38 @@ impl Rounds {
         let (list, places): (Vec<ProgramCall>, Vec<usize>) =
             calls.into_iter().map(|(place, call)| (call, place)).unzip();
         let environment = &self.settings.environment;
+        let begun_ns = wall_ns();
         let (mut answers, outputs) = std::thread::scope(|scope| {
             let programs = scope.spawn(|| program::run_all(&list, environment, limit));
-            let answers = asker.ask(config, now_s, say);
+            let answers = asker.ask(config, wall_ns, say);
             (answers, programs.join().unwrap_or_default())
         });
         answers.resize_with(config.queries.len(), QueryAnswer::default);
-        for ((place, call), output) in places.iter().zip(&list).zip(outputs) {
-            let command = call.words.last().map_or("", String::as_str);
-            let output = output.unwrap_or_else(|error| {
-                say(format!("`{command}`: {error}"));
-                Vec::new()
-            });
-            answers[*place] = values::program_answer(&output, now_s(), command, say);
+        // A command may have passwords in it: it is named by its target.
+        let (names, mut notices) = (QueryNames::new(config), Notices::default());
+        for (place, output) in places.iter().zip(outputs) {
+            // It may have ended long before the devices were through.
+            let time_ns = wall_ns().saturating_sub(output.ended_ns_ago()).max(begun_ns);
+            let target = || names.of(*place);
+            let text = match output.result {
+                Ok(text) => text,
+                Err(error) => {
+                    notices.add(target, format!("its program gives nothing: {error}"));
+                    answers[*place] = QueryAnswer { time_ns, ..QueryAnswer::default() };
+                    continue;
+                }
+            };
+            answers[*place] = values::program_answer(&text, time_ns, &target, &mut notices);
         }
         let numbers: Vec<_> = config
             .queries
             .iter()
             .zip(&mut answers)
-            .map(|(query, answer)| {
-                let numbers = values::numbers(query, answer, &config.conversions, say);
+            .enumerate()
+            .map(|(number, (query, answer))| {
+                let name = || names.of(number);
+                let all = &config.conversions;
+                let numbers = values::numbers(query, answer, all, &name, &mut notices);
                 if matches!(query, Query::Snmp(_)) {
                     // Their texts are not needed any more: the numbers take their memory.
                     answer.values = [None, None];
@@ -149,9 +167,10 @@ impl Rounds {
                 numbers
             })
             .collect();
+        notices.say(say);
         let mut report = RoundReport::default();
         for target in &config.targets {
-            let reading = values::reading(config, target, &numbers, &answers, now_s(), say);
+            let reading = values::reading(config, target, &numbers, &answers, wall_ns(), say);
             match reading.values.iter().all(Option::is_some) {
                 true => report.known_count += 1,
                 false => report.unknown_count += 1,
@@ -159,7 +178,7 @@ impl Rounds {
             report.readings.push(reading);
         }
         self.databases.reset_count = 0;
-        let written = self.write(config, &report, now_s, say);
+        let written = self.write(config, &report, wall_ns, say);
         report.reset_count = written.reset_count + self.databases.reset_count;
         report.failed_count = written.failed_count;
         self.graphite.send(config, &report.readings, say);
@@ -171,39 +190,49 @@ impl Rounds {
         &mut self,
         config: &Config,
         report: &RoundReport,
-        now_s: &dyn Fn() -> i64,
+        wall_ns: &dyn Fn() -> i64,
         say: &mut dyn FnMut(String),
     ) -> Written {
-        let mut written = Written::default();
+        let (mut written, mut notices) = (Written::default(), Notices::default());
+        if !self.has_banner && !self.settings.is_log_only {
+            self.has_banner = true;
+            if let Err(error) = crate::pages::write_banner(&config.global) {
+                say(error_text(&error));
+            }
+        }
+        let now_s = || wall_ns().div_euclid(SECOND_NS);
         for (number, (target, reading)) in config.targets.iter().zip(&report.readings).enumerate() {
             if self.is_too_old(config, target, now_s()) {
-                say(format!("{}: its file is older than MaxAge and is left as it is", target.name));
+                let cause = "its file is older than MaxAge and is left as it is";
+                notices.add(|| target.name.clone(), cause);
                 continue;
             }
             if let Err(error) = make_folders(config, target) {
-                say(format!("{}: {error}", target.name));
+                notices.add(|| target.name.clone(), error.to_string());
                 written.failed_count += 1;
                 continue;
             }
             let row = match config.global.log_format {
                 LogFormat::Rrdtool => self
                     .databases
-                    .add(&config.global, number, target, reading, say)
+                    .add(&config.global, number, target, reading, &mut notices)
                     .map_err(|error| {
                         written.failed_count += usize::from(error.is_of_making());
-                        say(error.to_string());
+                        error.add_to(&mut notices);
                     }),
                 LogFormat::Rateup => {
-                    self.write_log(config, target, reading, now_s(), &mut written.reset_count, say)
+                    let reset_count = &mut written.reset_count;
+                    self.write_log(config, target, reading, now_s(), reset_count, &mut notices)
                 }
             };
             if let Ok(row) = row {
                 thresholds::check(config, target, &row, &self.settings, say);
                 if let Err(error) = clone::copy(&config.global, target) {
-                    say(format!("{}: {}", target.name, error_text(&error)));
+                    notices.add_error(|| target.name.clone(), &error);
                 }
             }
         }
+        notices.say(say);
         for (number, row) in self.databases.finish(&config.global, &config.targets, say) {
             thresholds::check(config, &config.targets[number], &row, &self.settings, say);
         }
@@ -232,19 +261,19 @@ impl Rounds {
         reading: &Reading,
         now_s: i64,
         reset_count: &mut usize,
-        say: &mut dyn FnMut(String),
+        notices: &mut Notices,
     ) -> Result<LatestRow, ()> {
         let path = log_path(config, target);
         let of_log = crate::log_file::LogReading::of(target, reading);
         let updated = match self.logs.update(&path, &of_log) {
             Ok(updated) => updated,
             Err(error) => {
-                say(error_text(&error));
+                notices.add_error(|| target.name.clone(), &error);
                 return Err(());
             }
         };
         if updated.was_reset && !reading.was_reset {
-            say(format!("{}: {}", target.name, database::COUNTERS_RESET));
+            notices.add(|| target.name.clone(), database::COUNTERS_RESET);
         }
         *reset_count += usize::from(updated.was_reset);
         let writer = crate::pages::PageWriter {
@@ -265,26 +294,15 @@ impl Rounds {
         match writer.write(target, updated.history, device) {
             Ok([day, ..]) => Ok(day.map(|day| LatestRow::of(day.current)).unwrap_or_default()),
             Err(error) => {
-                say(error_text(&error));
+                notices.add_error(|| target.name.clone(), &error);
                 Err(())
             }
         }
     }
 }
 
-/// An error and what caused it.
-fn error_text(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        text = format!("{text}: {next}");
-        cause = next.source();
-    }
-    text
-}
-
 fn log_path(config: &Config, target: &crate::PollTarget) -> std::path::PathBuf {
-    format!("{}{}{}.log", config.global.log_dir, target.directory, target.name).into()
+    path_of(&format!("{}{}{}.log", config.global.log_dir, target.directory, target.name))
 }
 
 /// Makes the folders of `Directory`.
@@ -295,7 +313,7 @@ fn make_folders(config: &Config, target: &crate::PollTarget) -> std::io::Result<
     let global = &config.global;
     for folder in [&global.log_dir, &global.html_dir, &global.image_dir] {
         if !folder.is_empty() {
-            std::fs::create_dir_all(format!("{folder}{}", target.directory))?;
+            std::fs::create_dir_all(path_of(&format!("{folder}{}", target.directory)))?;
         }
     }
     Ok(())

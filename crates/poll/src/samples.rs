@@ -15,6 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use sample::{Field, Kind, Moment, Sample, Snapshot, SourceDef, State, Unit};
+use text::byte_text;
 
 use crate::config::{Config, LogFormat};
 use crate::decimal::Decimal;
@@ -107,7 +108,7 @@ impl RoundSources {
                 row.set_some(field, value);
             }
             if is_known {
-                read_at(sample, reading.time_s, began, ended);
+                read_at(sample, reading.time_ns, began, ended);
             }
         }
     }
@@ -171,11 +172,11 @@ fn begin(sample: &mut Sample, began: Moment) {
     sample.table.row(b"");
 }
 
-/// Moves the time of a sample to the second in which a value was read, if that is later: a device
-/// that answers slowly was not read when the round began.
-fn read_at(sample: &mut Sample, time_s: i64, began: Moment, ended: Moment) {
+/// Moves the time of a sample to that at which a value was read, if that is later: a device that
+/// answers slowly was not read when the round began.
+fn read_at(sample: &mut Sample, time_ns: i64, began: Moment, ended: Moment) {
     let latest_ns = ended.realtime_ns.max(began.realtime_ns);
-    let read_ns = time_s.saturating_mul(1_000_000_000).min(latest_ns);
+    let read_ns = time_ns.min(latest_ns);
     if read_ns > sample.realtime_ns {
         let since_ns = read_ns.abs_diff(began.realtime_ns);
         sample.realtime_ns = read_ns;
@@ -227,7 +228,7 @@ fn unique(name: &str, taken: &mut HashSet<String>) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    byte_text::shown(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -315,18 +316,18 @@ mod tests {
         let began = Moment { monotonic_ns: 7_000_000_000, realtime_ns: 100_900_000_000 };
         let ended = Moment { monotonic_ns: 9_000_000_000, realtime_ns: 102_900_000_000 };
         let mut slow = report(&[["1", "2"]]);
-        for (time_s, expected_ns) in [
-            (100, 100_900_000_000),
-            (101, 101_000_000_000),
-            (102, 102_000_000_000),
-            (500, 102_900_000_000),
+        for (time_ns, expected_ns) in [
+            (100_800_000_000, 100_900_000_000),
+            (101_000_000_000, 101_000_000_000),
+            (102_345_678_901, 102_345_678_901),
+            (500_000_000_000, 102_900_000_000),
             (i64::MAX, 102_900_000_000),
         ] {
-            slow.readings[0].time_s = time_s;
+            slow.readings[0].time_ns = time_ns;
             sources.fill(1, &slow, (began, ended), &mut snapshot);
             assert_eq!(snapshot.fresh, [false, true]);
             let sample = &snapshot.samples[1];
-            assert_eq!(sample.realtime_ns, expected_ns, "{time_s}");
+            assert_eq!(sample.realtime_ns, expected_ns, "{time_ns}");
             let passed_ns = sample.monotonic_ns - began.monotonic_ns;
             assert_eq!(passed_ns, sample.realtime_ns.abs_diff(began.realtime_ns));
         }

@@ -234,3 +234,18 @@ pub enum InterfaceSelector {
     /// By `ifType` (`%`).
     Type(String),
 }
+
+impl std::fmt::Display for InterfaceSelector {
+    /// As a configuration writes it, without escapes.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            InterfaceSelector::None => f.write_str("the device"),
+            InterfaceSelector::Number(number) => write!(f, "{number}"),
+            InterfaceSelector::Address(text) => write!(f, "/{text}"),
+            InterfaceSelector::Description(text) => write!(f, "\\{text}"),
+            InterfaceSelector::Name(text) => write!(f, "#{text}"),
+            InterfaceSelector::Ethernet(text) => write!(f, "!{text}"),
+            InterfaceSelector::Type(text) => write!(f, "%{text}"),
+        }
+    }
+}

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 pub use mail::{Mail, MailError, send};
 
 use crate::config::Global;
+use crate::path_of;
 use crate::{PollTarget, ThresholdRules};
 
 /// A check of one target.
@@ -192,7 +193,7 @@ impl ThresholdCheck<'_> {
         let (config, target) = (self.config_name, &self.target.name);
         let (kind, name) = (bound.kind, bound.name());
         let direction = bound.direction().to_ascii_uppercase();
-        Some(folder.join(format!("{config}.{target}.{kind}{name}{direction}")))
+        Some(folder.join(path_of(&format!("{config}.{target}.{kind}{name}{direction}"))))
     }
 
     /// Whether programs and mails follow; keeps the state file.

@@ -2,6 +2,7 @@
 //! them.
 
 use snmp::{AuthenticationProtocol, KeyExtension, PrivacyProtocol, UsmSecret, UsmUser};
+use text::byte_text;
 
 use crate::device::SnmpOptions;
 
@@ -44,13 +45,15 @@ pub(crate) fn hexadecimal(text: &str) -> Option<Vec<u8>> {
 pub(crate) fn user(options: &SnmpOptions) -> Result<UsmUser, String> {
     let name = options.user.as_deref().ok_or("version 3 needs a user name")?;
     let text = |error: snmp::UsmUserError| error.to_string();
-    let mut user = UsmUser::new(name.as_bytes()).map_err(text)?;
+    let mut user = UsmUser::new(&byte_text::encode(name)).map_err(text)?;
     let secret = |key: &Option<String>, password: &Option<String>| match (key, password) {
         (Some(key), _) => {
             let key = hexadecimal(key).ok_or("a key is not of hexadecimal digits")?;
             Ok(Some(UsmSecret::LocalizedKey(key)))
         }
-        (None, Some(password)) => Ok(Some(UsmSecret::Password(password.clone().into_bytes()))),
+        (None, Some(password)) => {
+            Ok(Some(UsmSecret::Password(byte_text::encode(password).into_owned())))
+        }
         (None, None) => Ok::<_, String>(None),
     };
     let name = options.authentication_protocol.as_deref().unwrap_or("md5");
@@ -65,7 +68,8 @@ pub(crate) fn user(options: &SnmpOptions) -> Result<UsmUser, String> {
     if let Some(found) = secret(&options.privacy_key, &options.privacy_password)? {
         user = user.with_privacy(privacy, KeyExtension::Blumenthal, found).map_err(text)?;
     }
-    user.context_name = options.context_name.clone().unwrap_or_default().into_bytes();
+    user.context_name =
+        byte_text::encode(options.context_name.as_deref().unwrap_or_default()).into_owned();
     if let Some(engine_id) = &options.context_engine_id {
         let bytes = hexadecimal(engine_id).ok_or("a context engine id has hexadecimal digits")?;
         user.context_engine_id = Some(bytes);

@@ -350,7 +350,12 @@ fn ours(path: &Path) -> Result<(), String> {
 
 /// Whether an error is one that MRTG does not have when it reads a configuration.
 fn is_stricter(error: &str) -> bool {
-    const ERRORS: [&str; 6] = [
+    const ERRORS: [&str; 11] = [
+        "has no meaning",
+        "is no number above 0",
+        "give no picture",
+        "is no count of rows",
+        "is above 18446744073709551615",
         "cannot be used in a target",
         "is smaller than MaxBytes",
         "is no port",
@@ -449,6 +454,23 @@ fn what_cannot_be_meant_is_an_error_with_its_line() {
             "snmpoptions: the authentication password has less than 8 characters",
         ),
         ("host", "privpassword=>'long enough'", "snmpoptions: privacy needs authentication"),
+        ("host:161:0", "", "host:161:0: `0` is no number above 0"),
+        ("host:161::0", "", "host:161::0: `0` is no number above 0"),
+        ("host:161::1.5", "", "host:161::1.5: `1.5` is no whole number"),
+        ("host:161:::0", "", "host:161:::0: `0` is no number above 0"),
+        ("host:161::::2:9", "", "host:161::::2:9: `9` after the version has no meaning"),
+        ("host:16.1", "", "host:16.1: `16.1` is no port from 1 to 65535"),
+        ("host:161!!0", "", "host:161!!0: `0` is no port from 1 to 65535"),
+        ("host:161!!7!8", "", "host:161!!7!8: `8` after the local port has no meaning"),
+        ("host", "timeout=>0", "snmpoptions: the timeout is no number above 0"),
+        ("host", "timeout=>'nan'", "snmpoptions: the timeout is no number above 0"),
+        ("host", "retries=>'1.5'", "snmpoptions: the retries is no whole number"),
+        ("host", "backoff=>-1", "snmpoptions: the backoff is no number above 0"),
+        (
+            "host",
+            "default_max_repetitions=>100000",
+            "snmpoptions: the default_max_repetitions is above 65535",
+        ),
     ] {
         let options =
             if options.is_empty() { "#".to_owned() } else { format!("SnmpOptions[a]: {options}") };
@@ -470,6 +492,62 @@ fn what_cannot_be_meant_is_an_error_with_its_line() {
     std::fs::write(&path, text.replace("AbsMax[a]: 9", "AbsMax[a]: 8")).expect("written");
     let wanted = format!("{}:5: AbsMax[a]: 8 is smaller than MaxBytes 9", path.display());
     assert_eq!(ours(&path), Err(wanted));
+}
+
+/// Numbers of every keyword that takes one: too large, negative, empty, with a fraction, with more
+/// text.  An error, or a warning that says what counts; none is taken for another without a word.
+#[test]
+fn no_number_is_taken_for_another() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.cfg");
+    let said = |line: &str| {
+        let text = format!("WorkDir: /tmp\nTitle[a]: x\nTarget[a]: 1:public@host\n{line}\n");
+        let more = if line.starts_with("MaxBytes[") { "" } else { "MaxBytes[a]: 9\n" };
+        std::fs::write(&path, text + more).expect("written");
+        let problems = Config::load(&path, &LoadEnvironment::default()).problems;
+        let lines = problems.iter().map(ToString::to_string);
+        lines.map(|line| line.replace(&path.display().to_string(), "")).collect::<Vec<_>>()
+    };
+    for (line, expected) in [
+        ("XSize[a]: x", ":4: xsize[a]: `x` is not between 30 and 600"),
+        ("XSize[a]: 100x", ":4: warning: xsize[a]: of `100x` only 100 counts, as in MRTG"),
+        ("YSize[a]: -30", ":4: ysize[a]: `-30` is below 30"),
+        ("YTics[a]: 1,5", ":4: warning: ytics[a]: of `1,5` only 1 counts, as in MRTG"),
+        ("Factor[a]: e", ":4: factor[a]: `e` is no number"),
+        ("YTicsFactor[a]: -", ":4: yticsfactor[a]: `-` is no number"),
+        ("Refresh: 400s", ":4: warning: refresh: of `400s` only 400 counts, as in MRTG"),
+        ("MaxBytes[a]: 1e9", ":4: maxbytes[a]: `1e9` is no whole number above 0"),
+        ("MaxBytes[a]: -1", ":4: maxbytes[a]: `-1` is no whole number above 0"),
+        (
+            "MaxBytes[a]: 99999999999999999999",
+            ":4: maxbytes[a]: `99999999999999999999` is above 18446744073709551615",
+        ),
+        ("Kilo[a]: 1024.0", ":4: kilo[a]: `1024.0` is no whole number"),
+        ("XScale[a]: 1.5x", ":4: xscale[a]: `1.5x` is no number like 1.5"),
+        (
+            "YScale[a]: 100000000",
+            ":2: ysize[a]: XSize, YSize and their scales give no picture: 400 × 10000000000 pixels",
+        ),
+        (
+            "XScale[a]: 0",
+            ":2: ysize[a]: XSize, YSize and their scales give no picture: 0 × 100 pixels",
+        ),
+        ("RRDRowCount[a]: many", ":4: rrdrowcount[a]: `many` is no count of rows"),
+        (
+            "Timezone[a]: Europe/Belin",
+            ":4: warning: timezone[a]: there is no time zone `Europe/Belin`: the machine's holds",
+        ),
+        (
+            "ThreshMaxI[a]: 10 %x",
+            ":4: warning: threshmaxi[a]: `10 %x` is neither a number nor one with %: 10 counts",
+        ),
+    ] {
+        assert_eq!(said(line), [expected], "{line}");
+    }
+    for line in ["Timezone[a]: EST5EDT", "ThreshMaxI[a]: 10%", "Factor[a]: -1.5e3", "XSize[a]: 600"]
+    {
+        assert_eq!(said(line), [""; 0], "{line}");
+    }
 }
 
 #[test]

@@ -4,9 +4,12 @@
 use std::process::Command;
 use std::time::Instant;
 
-use poll::make::{DeviceRequest, MakeRequest, MakeRules, SnmpAgent, configuration, facts};
+use poll::make::{
+    AgentReader, AgentValue, DeviceRequest, MakeRequest, MakeRules, SnmpAgent, configuration, facts,
+};
 use poll::script::Script;
 use snmp::{DeviceSettings, Security, Version};
+use snmp_simulator::{AgentThread, Mib, MibValue};
 use testkit::Snmpd;
 
 const AGENT: &str = "sysLocation Room <1> & two\nsysContact \"Admin <a@example.org>\"\n\
@@ -163,4 +166,120 @@ fn templates_make_the_lines_of_cfgmaker() {
         (format!("--if-template={}", path("if")), format!("--host-template={}", path("host")));
     let theirs = cfgmaker(&["--noreversedns", &one, &two], &device);
     assert_equal(&made(&agent, &request), &theirs, "templates");
+}
+
+/// A device some of whose columns are never answered.
+struct LossyAgent {
+    agent: SnmpAgent,
+    lost: Vec<&'static [u32]>,
+}
+
+impl LossyAgent {
+    fn is_lost(&self, object: &[u32]) -> bool {
+        self.lost.iter().any(|column| object.starts_with(column))
+    }
+}
+
+impl AgentReader for LossyAgent {
+    fn walk(&mut self, below: &[u32]) -> Result<Vec<(Vec<u32>, AgentValue)>, String> {
+        match self.is_lost(below) {
+            true => Err("no answer to 5 requests".to_owned()),
+            false => self.agent.walk(below),
+        }
+    }
+
+    fn get(&mut self, object: &[u32]) -> Result<Option<AgentValue>, String> {
+        match self.is_lost(object) {
+            true => Err("no answer to 5 requests".to_owned()),
+            false => self.agent.get(object),
+        }
+    }
+}
+
+/// The configuration of a simulated switch with some objects left out or changed, and some columns
+/// never answered.
+fn made_of(agents: &AgentThread, lost: &[&'static [u32]]) -> String {
+    let address = agents.address(0);
+    let device = format!("public@{}:{}::::2", address.ip(), address.port());
+    let mut request = DeviceRequest::new(&device, "public", None, "");
+    request.rules.is_without_names = true;
+    let security = Security::Community { version: Version::V2c, community: b"public".to_vec() };
+    let settings = DeviceSettings::new(address, security);
+    let agent = SnmpAgent::open(settings, true, clock).expect("a socket");
+    let mut reader = LossyAgent { agent, lost: lost.to_vec() };
+    let device = facts(&mut reader, &request, &|_| None).expect("facts");
+    configuration(&MakeRequest::default(), &[(request, device)]).expect("text")
+}
+
+fn targets(text: &str) -> usize {
+    text.lines().filter(|line| line.starts_with("Target[")).count()
+}
+
+#[test]
+fn a_column_that_is_not_answered_is_not_known() {
+    const IF_TYPE: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 3];
+    const IF_SPEED: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 5];
+    const ADMIN_STATUS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 7];
+    const OPER_STATUS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 8];
+    const IN_OCTETS_64: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 6];
+    const ALIAS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1];
+    let agents = crate::common::start(1, 3, |_, _| {});
+    assert_eq!(targets(&made_of(&agents, &[])), 3);
+    for (lost, name) in [
+        (IF_TYPE, "ifType"),
+        (IF_SPEED, "ifSpeed"),
+        (ADMIN_STATUS, "ifAdminStatus"),
+        (OPER_STATUS, "ifOperStatus"),
+    ] {
+        let text = made_of(&agents, &[lost]);
+        assert_eq!(targets(&text), 0, "{text}");
+        let why = format!("### * its {name} is not known: no answer to 5 requests\n");
+        assert_eq!(text.matches(&why).count(), 3, "{text}");
+        let head = format!("# Not answered: {name}: no answer to 5 requests\n");
+        assert!(text.contains(&head), "{text}");
+    }
+    // Counters of 64 bits that are not answered are not missing.
+    let text = made_of(&agents, &[IN_OCTETS_64]);
+    assert_eq!((targets(&text), text.matches("noHC").count()), (0, 0), "{text}");
+    // Another name is found for what is only named by the column.
+    let text = made_of(&agents, &[ALIAS]);
+    assert_eq!(targets(&text), 3, "{text}");
+    assert!(text.contains("# Not answered: ifName: "), "{text}");
+}
+
+#[test]
+fn the_largest_speed_says_that_there_is_another() {
+    const HIGH_SPEED: [u32; 11] = [1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 15];
+    const SPEED: [u32; 10] = [1, 3, 6, 1, 2, 1, 2, 2, 1, 5];
+    let changed = |has_high_speed: bool| {
+        crate::common::start(1, 3, move |_, device| {
+            let objects = Mib::with_interfaces("switch", 3);
+            let numbers = |one: &snmp_simulator::MibObject| -> Vec<u32> {
+                one.oid.as_ref().sub_identifiers().collect()
+            };
+            let objects = objects.objects().iter().cloned();
+            let is_kept = |one: &snmp_simulator::MibObject| {
+                has_high_speed || !numbers(one).starts_with(&HIGH_SPEED)
+            };
+            let objects = objects.filter(is_kept).map(|mut one| {
+                if numbers(&one).starts_with(&SPEED) {
+                    one.value = MibValue::Gauge32(u32::MAX);
+                }
+                one
+            });
+            device.mib = std::sync::Arc::new(Mib::new(objects.collect()));
+        })
+    };
+    let with = made_of(&changed(true), &[]);
+    assert_eq!(with.matches("\nMaxBytes[127.1.0.1_port").count(), 3, "{with}");
+    assert_eq!(with.matches(": 125000000\n").count(), 3, "{with}");
+    let agents = changed(false);
+    let without = made_of(&agents, &[]);
+    assert!(targets(&without) == 0 && !without.contains("536870911"), "{without}");
+    assert_eq!(without.matches("### * has no ifSpeed property").count(), 3, "{without}");
+    if testkit::is_installed("speeds beside cfgmaker", "cfgmaker") {
+        let device = format!("public@127.1.0.1:{}::::2", agents.address(0).port());
+        let theirs = cfgmaker(&["--noreversedns"], &device);
+        assert!(targets(&theirs) == 0 && !theirs.contains("536870911"), "{theirs}");
+    }
 }

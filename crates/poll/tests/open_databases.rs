@@ -77,7 +77,7 @@ fn make_rounds(folder: &Path, way: Way, between: &dyn Fn(&Path, i64)) -> Vec<Str
         fs::write(folder.join("number"), format!("{}\n", round * 10)).unwrap();
         between(folder, round);
         let say = &mut |line: String| said.push(line.replace(&folder.display().to_string(), ""));
-        let report = rounds.round(&config, &mut NoDevices, &|| now.get(), say);
+        let report = rounds.round(&config, &mut NoDevices, &|| now.get() * 1_000_000_000, say);
         assert_eq!(report.known_count, 3);
     }
     said

@@ -214,7 +214,7 @@ fn compare(global: &Global, target: &PollTarget, theirs: &Path, ours: &Path, sai
     let now_s: i64 = log.split(' ').next().and_then(|time| time.parse().ok()).expect("a time");
     let value = |value: u64| Some(Decimal::from(value));
     let values = [value(123_456_789), value(98_765_432)];
-    let reading = Reading { time_s: now_s, values, ..Reading::default() };
+    let reading = Reading { time_ns: now_s * 1_000_000_000, values, ..Reading::default() };
     let mut files = LogFiles::new();
     let path = ours.join(format!("{name}.log"));
     let updated = files.update(&path, &LogReading::of(target, &reading)).expect("updated");

@@ -118,8 +118,8 @@ fn expected(target: &str) -> String {
     }
 }
 
-fn now_s() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64
+fn wall_ns() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64
 }
 
 #[test]
@@ -164,9 +164,9 @@ fn interfaces_are_followed_as_by_mrtg() {
         command.arg("--log-only").arg(&paths[0]).env("LANG", "C").env("LC_ALL", "C");
         command.output().unwrap();
         let mut said = Vec::new();
-        kept.1.round(&configs[0], &mut kept.0, &now_s, &mut |line| said.push(line));
+        kept.1.round(&configs[0], &mut kept.0, &wall_ns, &mut |line| said.push(line));
         let mut asker = MergingAsker::new(number as u64, now_ns);
-        rounds().round(&configs[1], &mut asker, &now_s, &mut |_| {});
+        rounds().round(&configs[1], &mut asker, &wall_ns, &mut |_| {});
         let theirs = counters(folders[0].path(), &configs[0]);
         for (folder, config) in folders[1..].iter().zip(&configs) {
             for (ours, theirs) in counters(folder.path(), config).iter().zip(&theirs) {

@@ -82,7 +82,9 @@ impl Site {
         self.round += 1;
         let now_s = BEGIN_S + self.round * STEP_S as i64;
         let said = &mut self.said;
-        self.rounds.round(&self.config, &mut self.asker, &|| now_s, &mut |line| said.push(line))
+        self.rounds.round(&self.config, &mut self.asker, &|| now_s * 1_000_000_000, &mut |line| {
+            said.push(line)
+        })
     }
 
     /// A restart 100 s before the next round.

@@ -82,7 +82,7 @@ fn pages_say_what_mrtg_says() {
     });
     let mut asker = MergingAsker::new(7, now_ns);
     let mut said = Vec::new();
-    rounds.round(&config, &mut asker, &|| 1_700_000_000, &mut |line| said.push(line));
+    rounds.round(&config, &mut asker, &|| 1_700_000_000_000_000_000, &mut |line| said.push(line));
     // One request to each device for all of it.
     assert!(asker.counts().unwrap().requests <= 3, "{:?}", asker.counts());
     let mut command = Command::new("mrtg");

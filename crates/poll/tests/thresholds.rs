@@ -178,7 +178,7 @@ fn current(target: &PollTarget, theirs: &Path, ours: &Path, values: [u64; 2]) ->
     let log = read(&theirs.join(format!("{}.log", target.name)));
     let time_s = log.split(' ').next().and_then(|time| time.parse().ok()).expect("a time");
     let values = values.map(|value| Some(Decimal::from(value)));
-    let reading = Reading { time_s, values, ..Reading::default() };
+    let reading = Reading { time_ns: time_s * 1_000_000_000, values, ..Reading::default() };
     let mut files = LogFiles::new();
     let path = ours.join(format!("{}.log", target.name));
     let updated = files.update(&path, &LogReading::of(target, &reading)).expect("updated");

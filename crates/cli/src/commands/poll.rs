@@ -22,6 +22,8 @@ use poll::debug::{DebugTags, ShownAsker};
 use poll::lock::LockFile;
 use poll::round::{RoundReport, Rounds};
 use poll::{Config, LoadEnvironment, Loading};
+use sample::Clock as _;
+use text::byte_text;
 
 pub(crate) use self::arguments::PollArguments;
 use self::messages::Messages;
@@ -49,24 +51,20 @@ impl Polled {
             false => messages.say(&format!("WARNING: {text}")),
         };
         let (path, config) = (self.path.display(), &self.config);
+        let wall_ns = || procfs::SystemClock.now().realtime_ns;
         if debug.base {
             say(format!("--base: {path}: a round of {} targets", config.targets.len()));
         }
         let report = match debug.snpo {
             true => {
                 let mut asker = ShownAsker(&mut self.asker);
-                self.rounds.round(config, &mut asker, &now_s, &mut say)
+                self.rounds.round(config, &mut asker, &wall_ns, &mut say)
             }
-            false => self.rounds.round(config, &mut self.asker, &now_s, &mut say),
+            false => self.rounds.round(config, &mut self.asker, &wall_ns, &mut say),
         };
         let interfaces = self.asker.interfaces();
         if debug.coca {
-            interfaces
-                .text()
-                .lines()
-                // Before the first `@` is the community.
-                .map(|line| line.split_once('@').map_or(line, |(_, rest)| rest))
-                .for_each(|line| say(format!("--coca: {}", line.replace('\t', " "))));
+            interfaces.shown().iter().for_each(|line| say(format!("--coca: {line}")));
         }
         if let Err(error) = self.interfaces.keep(interfaces) {
             say(format!("cannot write the interfaces of devices: {error}"));
@@ -128,10 +126,10 @@ enum Readers {
 fn write_text(path: Option<&Path>, text: &str, readers: Readers) -> anyhow::Result<()> {
     use std::io::Write as _;
     match path {
-        Some(path) => write_file(path, text.as_bytes(), readers)
+        Some(path) => write_file(path, &byte_text::encode(text), readers)
             .with_context(|| format!("cannot write {}", path.display())),
         None => {
-            let written = std::io::stdout().write_all(text.as_bytes());
+            let written = std::io::stdout().write_all(&byte_text::encode(text));
             written.context("cannot write standard output")
         }
     }

@@ -112,11 +112,11 @@ pub(super) fn translate_index(arguments: Vec<OsString>) -> Vec<OsString> {
         let name = full(&name, &known);
         if let Some(text_option) = name.strip_suffix("-file") {
             let path = value.map(OsString::from).or_else(|| arguments.next()).unwrap_or_default();
-            match std::fs::read_to_string(Path::new(&path)) {
-                Ok(text) => words.push(joined(text_option, Some(text))),
-                // The file's name stays, and is refused as an option that does not exist.
-                Err(_) => words.push(joined(&name, Some(path.to_string_lossy().into_owned()))),
-            }
+            let text = text_of(&name, Path::new(&path)).unwrap_or_else(|error| {
+                crate::stderr::message(error);
+                std::process::exit(crate::commands::poll::FAILURE.into())
+            });
+            words.push(joined(text_option, Some(text)));
             continue;
         }
         let positive = name.strip_prefix("no").map(|rest| rest.trim_start_matches('-'));
@@ -136,6 +136,13 @@ pub(super) fn translate_index(arguments: Vec<OsString>) -> Vec<OsString> {
         }
     }
     words
+}
+
+/// The text of a file that an option names.
+fn text_of(option: &str, path: &Path) -> Result<String, String> {
+    let wrong =
+        |error: std::io::Error| format!("--{option}: cannot read {}: {error}", path.display());
+    std::fs::read(path).map(text::byte_text::decode).map_err(wrong)
 }
 
 /// The name and the value of an option; `None` for other words.
@@ -205,5 +212,7 @@ mod tests {
         std::fs::write(&path, "<hr>").expect("written");
         let word = format!("--pagetop-file={}", path.display());
         assert_eq!(line(translate_index, &[&word, "x"]), "poll index --pagetop=<hr> x");
+        let missing = text_of("title-file", &folder.path().join("no"));
+        assert!(missing.is_err_and(|error| error.starts_with("--title-file: cannot read ")));
     }
 }

@@ -9,6 +9,8 @@ use std::fs::OpenOptions;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
+use text::byte_text;
+use text::escape::file_line;
 
 /// Names of the tables, in the order of `TABLES`.
 const KINDS: [&str; 5] = ["Name", "Descr", "Type", "Ip", "Eth"];
@@ -64,6 +66,16 @@ impl InterfaceCache {
         out
     }
 
+    /// The lines of the file without communities, which may have an `@` too, for messages.
+    pub fn shown(&self) -> Vec<String> {
+        let shown = |line: &str| {
+            let device = line.split('\t').next().unwrap_or_default();
+            let host = device.rfind('@').map_or(0, |at| at + 1);
+            file_line(&line[host..], 200)
+        };
+        self.text().lines().map(shown).collect()
+    }
+
     /// Whether nothing is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -75,7 +87,7 @@ impl InterfaceCache {
         let entries = self.hosts.get(&host_key(device)).into_iter().flatten();
         entries.filter_map(|((kind, text), number)| {
             let table = KINDS.iter().position(|known| known == kind)?;
-            Some((table, text.clone().into_bytes(), *number))
+            Some((table, byte_text::encode(text).into_owned(), *number))
         })
     }
 
@@ -86,7 +98,7 @@ impl InterfaceCache {
         let mut kinds = [false; KINDS.len()];
         for (table, text, number) in all {
             // A tab or a line break would be read as another entry.
-            let text = String::from_utf8_lossy(&text).replace(|c| c < ' ', " ");
+            let text = byte_text::decode(text).replace(|c| c < ' ', " ");
             entries.insert((KINDS[table], text), number);
             kinds[table] = true;
         }
@@ -116,7 +128,7 @@ impl InterfaceCacheFile {
             // What cannot be read is found again by asking.
             let _ = file.take(FILE_MAX).read_to_end(&mut bytes);
         }
-        let cache = InterfaceCache::parse(&String::from_utf8_lossy(&bytes));
+        let cache = InterfaceCache::parse(&byte_text::decode(bytes));
         (Self { path, text: cache.text() }, cache)
     }
 
@@ -136,7 +148,7 @@ impl InterfaceCacheFile {
         let _ = std::fs::remove_file(&temporary);
         let mut file =
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(&byte_text::encode(&text))?;
         std::fs::rename(&temporary, &self.path)?;
         self.text = text;
         Ok(())

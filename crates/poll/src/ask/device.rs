@@ -64,11 +64,20 @@ struct WantedObject {
     is_checked: Option<bool>,
     /// Whether the object is a counter that was reset since the round before.
     was_reset: bool,
+    /// When its answer came, in µs since the round began.
+    after_us: u32,
 }
 
 impl WantedObject {
     fn new(oid: Oid) -> Self {
-        Self { oid, value: KeptValue::Missing, count: None, is_checked: None, was_reset: false }
+        Self {
+            oid,
+            value: KeptValue::Missing,
+            count: None,
+            is_checked: None,
+            was_reset: false,
+            after_us: 0,
+        }
     }
 }
 
@@ -101,6 +110,8 @@ struct Walk {
     /// Only the object that follows.
     is_next: bool,
     is_over: bool,
+    /// When its latest answer came, in µs since the round began.
+    after_us: u32,
 }
 
 /// A request on its way.
@@ -154,8 +165,8 @@ impl AskedDevice {
     }
 
     /// Forgets the round before, but not what was learned.
-    pub(super) fn begin(&mut self, begun_ns: u64, global: &Global) {
-        self.round = DeviceRound::new(begun_ns, global);
+    pub(super) fn begin(&mut self, (begun_ns, begun_wall_ns): (u64, i64), global: &Global) {
+        self.round = DeviceRound::new(begun_ns, begun_wall_ns, global);
         self.objects.begin(self.reach.is_answering);
         self.restarts.begin();
         self.reach.begin(begun_ns);
@@ -180,11 +191,7 @@ impl AskedDevice {
     }
 
     /// Sends what is next; goes to the next stage when nothing is on its way.
-    pub(super) fn advance(
-        &mut self,
-        session: &mut SnmpSession<KernelSocket>,
-        say: &mut dyn FnMut(String),
-    ) {
+    pub(super) fn advance(&mut self, session: &mut SnmpSession<KernelSocket>) {
         if self.reach.is_resting {
             return;
         }
@@ -193,7 +200,7 @@ impl AskedDevice {
             || !self.reach.unanswered.is_empty()
             || self.reach.contact == Contact::Unknown && self.settings.tries < 2;
         if is_probed && !self.reach.has_probed {
-            self.send_probe(session, if is_asked_once { 0..1 } else { 1..u32::MAX }, say);
+            self.send_probe(session, if is_asked_once { 0..1 } else { 1..u32::MAX });
         }
         if self.reach.contact == Contact::Away || !self.reach.unanswered.is_empty() {
             return;
@@ -204,7 +211,7 @@ impl AskedDevice {
             while self.requests.sent.len() < IN_FLIGHT_MAX
                 && let Some(sent) = self.requests.to_send.pop_front()
             {
-                self.send(session, sent, say);
+                self.send(session, sent);
             }
             if !self.requests.sent.is_empty()
                 || self.round.error.is_some() && !self.reach.is_answering
@@ -260,7 +267,8 @@ impl AskedDevice {
 
     fn add_walk(&mut self, root: Oid, table: Option<usize>, is_next: bool) -> usize {
         let last = root.clone();
-        let walk = Walk { root, last, values: Vec::new(), table, is_next, is_over: false };
+        let walk =
+            Walk { root, last, values: Vec::new(), table, is_next, is_over: false, after_us: 0 };
         self.walks.push(walk);
         self.requests.to_send.push_back(Sent::Walk(self.walks.len() - 1));
         self.walks.len() - 1
@@ -394,12 +402,7 @@ impl AskedDevice {
         }
     }
 
-    fn send(
-        &mut self,
-        session: &mut SnmpSession<KernelSocket>,
-        sent: Sent,
-        say: &mut dyn FnMut(String),
-    ) {
+    fn send(&mut self, session: &mut SnmpSession<KernelSocket>, sent: Sent) {
         self.requests.token += 1;
         let (handle, token, tries) =
             (self.settings.handle, self.requests.token, self.tries_of(&sent));
@@ -428,17 +431,12 @@ impl AskedDevice {
         };
         match result {
             Ok(()) => drop(self.requests.sent.insert(token, sent)),
-            Err(error) => say(format!("{}: {error}", self.settings.text)),
+            Err(error) => drop(self.round.error.get_or_insert_with(|| error.to_string())),
         }
     }
 
     /// Sends a request that every device can answer.
-    fn send_probe(
-        &mut self,
-        session: &mut SnmpSession<KernelSocket>,
-        tries: Range<u32>,
-        say: &mut dyn FnMut(String),
-    ) {
+    fn send_probe(&mut self, session: &mut SnmpSession<KernelSocket>, tries: Range<u32>) {
         self.reach.has_probed = true;
         self.requests.token += 1;
         let system = Oid::new(&[1, 3, 6, 1, 2, 1, 1, 3, 0]).ok();
@@ -452,24 +450,26 @@ impl AskedDevice {
             tries,
         ) {
             Ok(()) => self.reach.probe = Some(self.requests.token),
-            Err(error) => say(format!("{}: {error}", self.settings.text)),
+            Err(error) => drop(self.round.error.get_or_insert_with(|| error.to_string())),
         }
     }
 
-    /// Takes the end of a request.
+    /// Takes the end of a request.  An answer came at `now_ns`, and by the clock on the wall at
+    /// `wall_ns`: each value has the time of its own answer, not that of other requests.
     pub(super) fn take(
         &mut self,
         token: u64,
         result: Result<Pdu<'_>, RequestError>,
-        (now_ns, now_s): (u64, &dyn Fn() -> i64),
+        (now_ns, wall_ns): (u64, i64),
     ) {
+        self.round.set_now(wall_ns);
         if self.reach.probe == Some(token) {
             self.reach.probe = None;
-            return self.take_probe(result.map(|_| ()), now_s);
+            return self.take_probe(result.map(|_| ()));
         }
         let Some(sent) = self.requests.sent.remove(&token) else { return };
         if result.is_ok() {
-            self.reach.note_answer(now_s());
+            self.reach.note_answer(wall_ns);
         }
         match (sent, result) {
             (Sent::Objects(places), Ok(pdu)) => self.take_objects(&places, &pdu, now_ns),
@@ -481,10 +481,10 @@ impl AskedDevice {
     }
 
     /// Takes the end of the small request.
-    fn take_probe(&mut self, result: Result<(), RequestError>, now_s: &dyn Fn() -> i64) {
+    fn take_probe(&mut self, result: Result<(), RequestError>) {
         match result {
             Ok(()) => {
-                self.reach.note_answer(now_s());
+                self.reach.note_answer(self.round.now_wall_ns());
                 for sent in std::mem::take(&mut self.reach.unanswered) {
                     match sent {
                         Sent::Objects(places) if places.len() > 1 => {
@@ -546,10 +546,8 @@ impl AskedDevice {
         self.reach.silent_rounds = self.reach.silent_rounds.saturating_add(1);
         self.reach.rest_ns =
             self.round.begun_ns.saturating_add(rest_s * 1_000_000_000 - REST_SLACK_NS);
-        self.round.error = Some(match rest_s > u64::from(self.round.interval_s) {
-            true => format!("{error}; it is asked again after {rest_s} s"),
-            false => error.to_string(),
-        });
+        self.round.error = Some(error.to_string());
+        self.round.rest_s = Some(rest_s).filter(|rest_s| *rest_s > self.round.interval_s.into());
         self.tables.interfaces.is_walked &=
             self.walks.iter().all(|walk| walk.table.is_none() || walk.is_over);
         self.batching.reset();
@@ -602,6 +600,7 @@ impl AskedDevice {
     fn set(&mut self, place: usize, value: &SnmpValue<'_>, now_ns: u64) {
         let object = &mut self.objects.list[place];
         (object.value, object.count) = KeptValue::of(value);
+        object.after_us = self.round.after_us;
         if let Some(Count::Ticks(ticks)) = object.count
             && self.restarts.uptime_place == Some(place)
         {
@@ -654,6 +653,7 @@ impl AskedDevice {
 
     fn take_walk(&mut self, index: usize, pdu: &Pdu<'_>, now_ns: u64) {
         let walk = &mut self.walks[index];
+        walk.after_us = self.round.after_us;
         walk.is_over = pdu.head.error_status != ErrorStatus::NO_ERROR || pdu.varbinds.len() == 0;
         for one in pdu.varbinds {
             let is_below = walk.is_next || one.oid.is_below(walk.root.as_ref());

@@ -3,6 +3,7 @@
 //! As MRTG does: an interface that two others share a description with is not selected by it.
 
 use std::collections::HashMap;
+use text::byte_text;
 
 use snmp::{Oid, OidRef, SnmpValue};
 
@@ -31,9 +32,9 @@ pub(super) struct Interfaces {
 /// The table that a selector is looked up in, and the text to look for.
 fn key(selector: &InterfaceSelector) -> Option<(usize, Vec<u8>)> {
     Some(match selector {
-        InterfaceSelector::Name(text) => (0, clean(text.as_bytes())),
-        InterfaceSelector::Description(text) => (1, clean(text.as_bytes())),
-        InterfaceSelector::Type(text) => (2, clean(text.as_bytes())),
+        InterfaceSelector::Name(text) => (0, clean(&byte_text::encode(text))),
+        InterfaceSelector::Description(text) => (1, clean(&byte_text::encode(text))),
+        InterfaceSelector::Type(text) => (2, clean(&byte_text::encode(text))),
         InterfaceSelector::Address(text) => (3, text.clone().into_bytes()),
         InterfaceSelector::Ethernet(text) => (4, text.to_ascii_lowercase().into_bytes()),
         InterfaceSelector::None | InterfaceSelector::Number(_) => return None,

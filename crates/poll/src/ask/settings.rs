@@ -1,6 +1,7 @@
 //! From a device of the configuration to one of a session: address, waits, user.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use text::byte_text;
 
 use snmp::{DeviceSettings, Security, Version};
 
@@ -9,20 +10,17 @@ use crate::usm_protocol::user;
 
 /// The address of a device.
 pub(super) fn address(device: &Device) -> Result<SocketAddr, String> {
-    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", device.text);
     let mut all =
-        (device.host.as_str(), device.port).to_socket_addrs().map_err(|error| wrong(&error))?;
+        (device.host.as_str(), device.port).to_socket_addrs().map_err(|error| error.to_string())?;
     let first = all.find(|address| address.is_ipv4() || !device.is_ipv4_only);
-    first.ok_or_else(|| wrong(&"the host has no address"))
+    first.ok_or_else(|| "the host has no address".to_owned())
 }
 
 /// The local address that the device's requests leave from.
 pub(super) fn local_address(device: &Device, is_v6: bool) -> Result<SocketAddr, String> {
     let any = snmp::any_local_address(is_v6);
     let ip: IpAddr = match &device.local_address {
-        Some(text) => {
-            text.parse().map_err(|_| format!("{}: `{text}` is no local address", device.text))?
-        }
+        Some(text) => text.parse().map_err(|_| format!("`{text}` is no local address"))?,
         None => any.ip(),
     };
     Ok(SocketAddr::new(ip, device.local_port.unwrap_or(0)))
@@ -32,12 +30,10 @@ pub(super) fn local_address(device: &Device, is_v6: bool) -> Result<SocketAddr, 
 pub(super) fn settings(device: &Device, address: SocketAddr) -> Result<DeviceSettings, String> {
     let options = &device.options;
     let security = match device.version {
-        SnmpVersion::V3 => {
-            Security::User(user(options).map_err(|what| format!("{}: {what}", device.text))?)
-        }
+        SnmpVersion::V3 => Security::User(user(options)?),
         version => Security::Community {
             version: if version == SnmpVersion::V1 { Version::V1 } else { Version::V2c },
-            community: device.community.clone().into_bytes(),
+            community: byte_text::encode(&device.community).into_owned(),
         },
     };
     let timeout_s = options.timeout_s.unwrap_or(device.timeout_s).clamp(0.001, 600.0);

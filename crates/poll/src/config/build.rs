@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use crate::conversion::Conversions;
 use crate::device::{Device, SnmpOptions, SnmpVersion};
-use crate::options::{CloneFolder, LegendColour, RowCounts, StampPosition, TargetOptions};
+use crate::options::{
+    CloneFolder, LegendColour, PIXELS_MAX, RowCounts, StampPosition, TargetOptions,
+};
 use crate::problem::{ConfigLine, Problems, without_communities, without_secrets};
 use crate::target::grammar::{self, Asked, DeviceText, GrammarRules};
 use crate::target::{
@@ -114,6 +116,8 @@ impl Builder<'_> {
             None => Arc::clone(&self.snmp_options),
         };
         let (flags, count) = self.options(raw);
+        self.check_picture(raw);
+        self.check_rows(raw);
         let max_bytes = self.max_bytes(raw);
         let (expression, only_query) = self.definition(raw, &snmp_options);
         let device = only_query.and_then(|query| self.queries[query].device());
@@ -254,6 +258,37 @@ impl Builder<'_> {
             self.latest_options = Some((written.to_owned(), flags));
         }
         flags
+    }
+
+    /// `XSize`, `YSize` and their scales: a picture that cannot be drawn would be an empty file.
+    fn check_picture(&mut self, raw: &RawTarget<'_>) {
+        let sizes = [("xsize", "xscale", 400), ("ysize", "yscale", 100)];
+        let [width, height] = sizes.map(|(size, scale, usual)| {
+            f64::from(count_or(raw, size, usual)) * number_or(raw, scale, 1.0)
+        });
+        if ["xsize", "ysize"].iter().any(|key| count_or(raw, key, 30) < 30) {
+            // That is said already.
+            return;
+        }
+        // Beside the plot are at most 130 pixels, above and below it 35.
+        let pixels = (width + 130.0) * (height + 35.0);
+        if !(width >= 1.0 && height >= 1.0 && pixels <= PIXELS_MAX as f64) {
+            let what = format!(
+                "ysize[{}]: XSize, YSize and their scales give no picture: {width} × {height} pixels",
+                raw.name
+            );
+            self.error(raw, "ysize", what);
+        }
+    }
+
+    /// `RRDRowCount` and its relatives.
+    fn check_rows(&mut self, raw: &RawTarget<'_>) {
+        for key in ["rrdrowcount", "rrdrowcount30m", "rrdrowcount2h", "rrdrowcount1d"] {
+            let Some(value) = truthy(raw, key) else { continue };
+            if value.parse::<u32>().is_err() {
+                self.error(raw, key, format!("{key}[{}]: `{value}` is no count of rows", raw.name));
+            }
+        }
     }
 
     fn max_bytes(&mut self, raw: &RawTarget<'_>) -> [f64; 2] {
@@ -573,7 +608,11 @@ fn device(
         parts.faults.push(format!("`{address}` is no local address"));
     }
     let local_port = parts.port(ports.next());
-    let [timeout, retries, backoff] = [(); 3].map(|()| parts.number());
+    parts.end(ports.next(), "the local port");
+    let [timeout, retries, backoff] = [false, true, false].map(|is_count| parts.number(is_count));
+    let version = parts.version();
+    let rest = parts.rest.next();
+    parts.end(rest, "the version");
     let device = Device {
         host: text.host.trim_start_matches('[').trim_end_matches(']').to_owned(),
         port: port.unwrap_or(161),
@@ -583,7 +622,7 @@ fn device(
         timeout_s: timeout.or(snmp_options.timeout_s).unwrap_or(2.0),
         retries: retries.map(|count| count as u32).or(snmp_options.retries).unwrap_or(5),
         backoff: backoff.or(snmp_options.backoff).unwrap_or(1.0),
-        version: parts.version(),
+        version,
         is_ipv4_only,
         options: SnmpOptions::clone(snmp_options),
         text: format!("{}{}", text.host, text.options),
@@ -607,13 +646,21 @@ impl DeviceParts<'_> {
         port
     }
 
-    fn number(&mut self) -> Option<f64> {
+    /// A wait, its factor, or a count of requests.
+    fn number(&mut self, is_count: bool) -> Option<f64> {
         let text = self.rest.next().filter(|text| !text.is_empty())?;
-        let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
-        if number.is_none() {
-            self.faults.push(format!("`{text}` is no number"));
+        let number = options::wait(text, is_count);
+        if let Err(fault) = &number {
+            self.faults.push(format!("`{text}` {fault}"));
         }
-        number
+        number.ok()
+    }
+
+    /// What follows the last part has no meaning.
+    fn end(&mut self, rest: Option<&str>, last: &str) {
+        if let Some(rest) = rest {
+            self.faults.push(format!("`{rest}` after {last} has no meaning"));
+        }
     }
 
     fn version(&mut self) -> SnmpVersion {

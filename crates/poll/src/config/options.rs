@@ -10,6 +10,17 @@ use crate::usm_protocol::user;
 /// Options whose value is a number.
 const NUMBERS: [&str; 4] = ["timeout", "retries", "backoff", "default_max_repetitions"];
 
+/// A wait in seconds, its factor, or a count of requests: what is none would be asked another way
+/// than it says, or never.
+pub(super) fn wait(text: &str, is_count: bool) -> Result<f64, &'static str> {
+    let number: f64 = text.trim().parse().map_err(|_| "is no number")?;
+    match is_count {
+        _ if !(number.is_finite() && number > 0.0) => Err("is no number above 0"),
+        true if number.fract() != 0.0 => Err("is no whole number"),
+        _ => Ok(number),
+    }
+}
+
 /// `SnmpOptions` as pairs, typed.
 pub(super) fn snmp(
     text: Option<&str>,
@@ -19,14 +30,19 @@ pub(super) fn snmp(
     let mut options = SnmpOptions::default();
     let Some(Ok(pairs)) = text.map(perl::hash::parse) else { return options };
     for (name, value) in pairs {
-        let is_number = value.trim().parse::<f64>().is_ok();
         let number = perl::leading_number(&value);
         let is_true = !value.is_empty() && value != "0";
         let count = Some(number as u32);
         let lower = || Some(value.to_ascii_lowercase());
         let key = name.trim_start_matches('-').to_ascii_lowercase();
-        if !is_number && NUMBERS.contains(&key.as_str()) {
-            problems.error(at, format!("snmpoptions: the {key} is no number"));
+        let is_count = matches!(key.as_str(), "retries" | "default_max_repetitions");
+        if NUMBERS.contains(&key.as_str())
+            && let Err(fault) = wait(&value, is_count)
+        {
+            problems.error(at, format!("snmpoptions: the {key} {fault}"));
+        }
+        if key == "default_max_repetitions" && number > f64::from(u16::MAX) {
+            problems.error(at, format!("snmpoptions: the {key} is above {}", u16::MAX));
         }
         match key.as_str() {
             "timeout" => options.timeout_s = Some(number),

@@ -2,8 +2,6 @@
 //!
 //! MRTG's checks are Perl's; where a pattern of it may match anywhere in the value, so it does here.
 
-use std::path::Path;
-
 /// What a value must be.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
@@ -224,14 +222,18 @@ fn is_right(rule: Rule, value: &str) -> bool {
     match rule {
         Rule::Anything | Rule::SnmpOptions => true,
         Rule::Something => is_true(value),
-        Rule::NonEmptyFolder | Rule::Folder => Path::new(value).is_dir() && is_true(value),
-        Rule::ExistingFile => is_true(value) && Path::new(value).exists(),
+        Rule::NonEmptyFolder | Rule::Folder => crate::path_of(value).is_dir() && is_true(value),
+        Rule::ExistingFile => is_true(value) && crate::path_of(value).exists(),
         Rule::ReadableFile => std::fs::File::open(value).is_ok(),
         Rule::YesOrNo => ["yes", "no"].iter().any(|word| value.eq_ignore_ascii_case(word)),
-        Rule::WholeNumber => is_whole(value),
-        Rule::PositiveWholeNumber => is_whole(value) && value.bytes().any(|byte| byte != b'0'),
+        Rule::WholeNumber => is_whole(value) && value.parse::<u64>().is_ok(),
+        Rule::PositiveWholeNumber => {
+            is_whole(value) && value.parse::<u64>().is_ok_and(|number| number > 0)
+        }
         Rule::DecimalNumber => is_decimal(value),
-        Rule::NumberLike => value.contains(|c: char| c.is_ascii_digit() || "-+.efg".contains(c)),
+        // MRTG takes a sign, a point or an `e` alone too, for 0.
+        Rule::NumberLike => has_number(value),
+        Rule::AtLeast(_) | Rule::Between(..) if !has_number(value) => false,
         Rule::AtLeast(least) => number() >= least,
         Rule::Between(least, most) => (least..=most).contains(&number()),
         Rule::Interval => interval_s(value).is_some(),
@@ -261,6 +263,9 @@ fn wanted(rule: Rule, value: &str) -> String {
         Rule::ExistingFile => format!("there is no program {value}"),
         Rule::ReadableFile => format!("cannot read the file {value}"),
         Rule::YesOrNo => format!("`{value}` is neither yes nor no"),
+        Rule::WholeNumber | Rule::PositiveWholeNumber if is_whole(value) && is_long(value) => {
+            format!("`{value}` is above {}", u64::MAX)
+        }
         Rule::WholeNumber => format!("`{value}` is no whole number"),
         Rule::PositiveWholeNumber => format!("`{value}` is no whole number above 0"),
         Rule::DecimalNumber => format!("`{value}` is no number like 1.5"),
@@ -292,6 +297,48 @@ fn is_true(value: &str) -> bool {
 
 fn is_whole(value: &str) -> bool {
     !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a whole number has more than 64 bits.
+fn is_long(value: &str) -> bool {
+    value.parse::<u64>().is_err()
+}
+
+/// Whether a value begins with a number.
+fn has_number(value: &str) -> bool {
+    let digits = value.trim_start().trim_start_matches(['-', '+', '.']);
+    digits.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Whether something follows the number at a value's beginning.
+fn has_more(value: &str) -> bool {
+    has_number(value) && value.trim().parse::<f64>().is_err()
+}
+
+/// What is said of a value that MRTG takes, and that may mean something else.
+pub(super) fn doubt(key: &str, bracket: Option<&str>, value: &str) -> Option<String> {
+    let table = if bracket.is_none() { GLOBAL } else { OF_TARGET };
+    let (_, rule) = table.iter().find(|(known, _)| *known == key)?;
+    let is_number = matches!(rule, Rule::NumberLike | Rule::AtLeast(_) | Rule::Between(..));
+    let name = bracket.map_or_else(|| key.to_owned(), |name| format!("{key}[{name}]"));
+    if is_number && has_more(value) {
+        let number = perl::written_number(perl::leading_number(value));
+        return Some(format!("{name}: of `{value}` only {number} counts, as in MRTG"));
+    }
+    if key == "timezone" && !value.is_empty() {
+        let is_known =
+            jiff::tz::TimeZone::get(value).is_ok() || jiff::tz::TimeZone::posix(value).is_ok();
+        return (!is_known)
+            .then(|| format!("{name}: there is no time zone `{value}`: the machine's holds"));
+    }
+    let is_bound = ["thresh", "hwthresh"].iter().any(|kind| {
+        let rest = key.strip_prefix(kind).unwrap_or_default();
+        matches!(rest, "mini" | "mino" | "maxi" | "maxo")
+    });
+    let bound = value.strip_suffix('%').unwrap_or(value).trim();
+    let is_odd = is_bound && !value.is_empty() && bound.parse::<f64>().is_err();
+    let counts = perl::written_number(perl::leading_number(value));
+    is_odd.then(|| format!("{name}: `{value}` is neither a number nor one with %: {counts} counts"))
 }
 
 fn is_decimal(value: &str) -> bool {

@@ -10,6 +10,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use text::byte_text;
+
+use crate::path_of;
 use crate::problem::{ConfigLine, Problems};
 
 /// Files that one configuration may read, so that a file that includes itself ends.
@@ -86,10 +89,9 @@ impl Text {
             return;
         }
         let file = Arc::new(path.to_owned());
-        // Old files are in ISO 8859-1, whose bytes are the first 256 characters.
-        let text = String::from_utf8(bytes).unwrap_or_else(|error| {
-            error.as_bytes().iter().map(|&byte| char::from(byte)).collect()
-        });
+        // Old files are in ISO 8859-1, and some in several encodings: names, commands and
+        // communities keep their bytes.
+        let text = byte_text::decode(bytes);
         let content = self.contents.len();
         self.contents.push(Content { file: Arc::clone(&file), text: String::new() });
         let (mut begin, mut number) = (0, 0);
@@ -144,9 +146,12 @@ fn included(line: &str) -> Option<&str> {
 /// The files of an `Include:`, relative to the working directory or, if there are none, to the
 /// folder of the first file.
 fn files_of(pattern: &str, top: &Path) -> Vec<PathBuf> {
-    let beside = || top.parent().unwrap_or(Path::new("")).join(pattern.trim_start_matches('/'));
+    let beside = || {
+        let folder = top.parent().unwrap_or(Path::new(""));
+        folder.join(path_of(pattern.trim_start_matches('/')))
+    };
     if !pattern.contains('*') {
-        let path = PathBuf::from(pattern);
+        let path = path_of(pattern);
         let is_readable = std::fs::File::open(&path).is_ok();
         return vec![if is_readable { path } else { beside() }];
     }

@@ -1,6 +1,7 @@
 //! One cell of the table: heading and picture of a target.
 
 use regex::RegexBuilder;
+use text::byte_text;
 use text::escape::{html_attribute, html_text};
 
 use super::{Entry, IndexError, IndexRequest, IndexSection, capital};
@@ -54,14 +55,14 @@ impl Cell<'_> {
     fn page(&self) -> String {
         let target = self.entry.target;
         let folder = clean(&format!("{}{}", self.entry.prefix, target.directory));
-        html_attribute(&format!("{folder}{}.{}", target.name, target.extension))
+        address(&format!("{folder}{}.{}", target.name, target.extension))
     }
 
     /// The address of a program that draws a round-robin database.
     fn viewer(&self) -> String {
         let viewer = &self.request.viewer;
         let sign = if viewer.contains('?') { "&amp;" } else { "?" };
-        let [name, file] = [&self.entry.target.name, self.entry.file].map(html_attribute);
+        let [name, file] = [&self.entry.target.name, self.entry.file].map(address);
         format!("{viewer}{sign}log={name}&amp;cfg={file}")
     }
 
@@ -103,10 +104,11 @@ impl Cell<'_> {
         let up = "../".repeat(target.directory.matches('/').count());
         let (prefix, folder, link) =
             (&self.entry.prefix, &target.directory, &self.global.image_link);
-        let image = html_attribute(&clean(&format!("{prefix}{folder}{up}{link}{folder}")));
+        let image = clean(&format!("{prefix}{folder}{up}{link}{folder}"));
+        let image = address(&format!("{image}{}-{period}.png", target.name));
         let mut out = format!(
             "<A HREF=\"{}\"><IMG BORDER={border} ALT=\"{name} Traffic Graph\" \
-             SRC=\"{image}{name}-{period}.png\"",
+             SRC=\"{image}\"",
             self.page()
         );
         for (key, size) in [("WIDTH", request.width), ("HEIGHT", request.height)] {
@@ -121,6 +123,11 @@ impl Cell<'_> {
         out.push_str(&format!("\n<SMALL><!--#flastmod file=\"{}\" --></SMALL>", self.page()));
         out
     }
+}
+
+/// A path as an address in an attribute: a byte that is not UTF-8 is `%NN`.
+fn address(path: &str) -> String {
+    html_attribute(&byte_text::percent_encoded(path))
 }
 
 /// The heading of a target.

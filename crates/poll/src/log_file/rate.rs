@@ -92,7 +92,7 @@ impl LogReading {
             .map(|value| value.map(|value| if value < 0 { value + (1 << 31) } else { value }));
         let rate_max = target.abs_max.unwrap_or(target.max_bytes[0].max(target.max_bytes[1]));
         LogReading {
-            time: reading.time_s,
+            time: reading.time_s(),
             input,
             output,
             rate_max: rate_max as i64,

@@ -5,7 +5,8 @@ use std::net::Ipv4Addr;
 
 use super::MakeError;
 use super::request::DeviceRequest;
-use text::escape::file_line;
+use text::byte_text;
+use text::escape::{REPLACEMENT, file_line};
 
 /// Reads one device.
 pub trait AgentReader {
@@ -44,7 +45,16 @@ const ETHERNET_BYTES_MAX: usize = 32;
 /// A text of a device or of a name server as one line.  All of them that go into a configuration go
 /// through here, as it may have commands in it.
 fn clean(text: &str) -> String {
-    file_line(text, TEXT_CHARACTERS_MAX)
+    clean_part(text, TEXT_CHARACTERS_MAX)
+}
+
+/// The same of a part.  Bytes that are not UTF-8 stay as they are, unless ISO 8859-1 has control
+/// characters there.
+fn clean_part(text: &str, characters_max: usize) -> String {
+    let is_control = |c: char| byte_text::byte_of(c).is_some_and(|byte| byte < 0xa0);
+    let is_plain = !byte_text::has_bytes(text);
+    let line = file_line(text, characters_max);
+    if is_plain { line } else { line.replace(is_control, REPLACEMENT.encode_utf8(&mut [0; 4])) }
 }
 
 /// The lines of a device's text.
@@ -57,7 +67,7 @@ fn clean_lines(text: &str) -> Vec<String> {
         if left == 0 {
             break;
         }
-        let line = file_line(line, left);
+        let line = clean_part(line, left);
         left = left.saturating_sub(line.chars().count());
         out.push(line);
     }
@@ -75,7 +85,7 @@ impl AgentValue {
     #[must_use]
     pub fn text(&self) -> String {
         match self {
-            AgentValue::Bytes(bytes) => clean(&String::from_utf8_lossy(bytes)),
+            AgentValue::Bytes(bytes) => clean(&byte_text::decode(bytes.clone())),
             AgentValue::Number(number) => number.to_string(),
             AgentValue::Identifier(text) => text.clone(),
             AgentValue::Address(address) => address.to_string(),
@@ -145,6 +155,24 @@ pub struct MadeDevice {
     pub interfaces: BTreeMap<u32, MadeInterface>,
     /// Names of ports of Catalyst switches, by `module.port`.
     pub port_names: HashMap<String, String>,
+    /// Columns that were asked for and not answered, and why: what they would say is not known.
+    pub lost_columns: Vec<(&'static str, String)>,
+}
+
+impl MadeDevice {
+    /// The columns that were not answered and the first reason, in a line; `None` if all were.
+    #[must_use]
+    pub fn lost_text(&self) -> Option<String> {
+        let (_, reason) = self.lost_columns.first()?;
+        let names: Vec<&str> = self.lost_columns.iter().map(|(name, _)| *name).collect();
+        Some(format!("{}: {}", names.join(", "), clean(reason)))
+    }
+
+    /// Why a column is not known, if it was not answered.
+    pub(super) fn why_lost(&self, column: &str) -> Option<&str> {
+        let mut lost = self.lost_columns.iter();
+        lost.find(|(name, _)| *name == column).map(|(_, reason)| reason.as_str())
+    }
 }
 
 const SYSTEM: [u32; 7] = [1, 3, 6, 1, 2, 1, 1];
@@ -260,7 +288,7 @@ fn system(agent: &mut dyn AgentReader) -> Result<MadeDevice, String> {
         match (&rest[..], &value) {
             ([5, 0], _) => device.name = clean_name(&device.name),
             ([1, 0], AgentValue::Bytes(bytes)) => {
-                device.description_lines = clean_lines(&String::from_utf8_lossy(bytes));
+                device.description_lines = clean_lines(&byte_text::decode(bytes.clone()));
             }
             _ => {}
         }
@@ -284,13 +312,24 @@ fn column(entry: &[u32], number: u32) -> Vec<u32> {
 }
 
 impl Reader<'_> {
-    /// A column; a device that does not have it is not asked to explain.
-    fn walk(&mut self, below: &[u32]) -> Vec<(Vec<u32>, AgentValue)> {
-        self.agent.walk(below).unwrap_or_default()
+    /// A column.  A device that does not have it answers nothing; one that does not answer is noted,
+    /// and no part of the column is taken.
+    fn walk(&mut self, name: &'static str, below: &[u32]) -> Vec<(Vec<u32>, AgentValue)> {
+        self.agent.walk(below).unwrap_or_else(|reason| {
+            if self.device.why_lost(name).is_none() {
+                self.device.lost_columns.push((name, reason));
+            }
+            Vec::new()
+        })
     }
 
-    fn each(&mut self, below: &[u32], mut set: impl FnMut(&mut MadeInterface, &AgentValue)) {
-        for (rest, value) in self.walk(below) {
+    fn each(
+        &mut self,
+        name: &'static str,
+        below: &[u32],
+        mut set: impl FnMut(&mut MadeInterface, &AgentValue),
+    ) {
+        for (rest, value) in self.walk(name, below) {
             if let [index] = rest[..] {
                 set(self.device.interfaces.entry(index).or_default(), &value);
             }
@@ -300,19 +339,20 @@ impl Reader<'_> {
     /// What names an interface: only texts that no other interface has.
     fn keys(&mut self) {
         type Set = fn(&mut MadeInterface, String);
-        let keys: [(Vec<u32>, Set); 3] = [
-            (column(&IF_X_ENTRY, 1), |one, text| one.name = Some(text)),
-            (column(&IF_ENTRY, 2), |one, text| one.description = Some(text)),
-            (column(&IF_ENTRY, 3), |one, text| one.unique_type = Some(text)),
+        let keys: [(&str, Vec<u32>, Set); 3] = [
+            ("ifName", column(&IF_X_ENTRY, 1), |one, text| one.name = Some(text)),
+            ("ifDescr", column(&IF_ENTRY, 2), |one, text| one.description = Some(text)),
+            ("ifType", column(&IF_ENTRY, 3), |one, text| one.unique_type = Some(text)),
         ];
-        for (below, set) in keys {
-            let texts = self.walk(&below).into_iter().filter_map(|(rest, value)| match rest[..] {
-                [index] => Some((value.text(), index)),
-                _ => None,
-            });
+        for (name, below, set) in keys {
+            let texts =
+                self.walk(name, &below).into_iter().filter_map(|(rest, value)| match rest[..] {
+                    [index] => Some((value.text(), index)),
+                    _ => None,
+                });
             self.set_unique(texts.collect(), set);
         }
-        let addresses = self.walk(&ADDRESS_INDEX);
+        let addresses = self.walk("ipAdEntIfIndex", &ADDRESS_INDEX);
         for (rest, value) in addresses.iter().rev() {
             if let ([a, b, c, d], Ok(index)) = (&rest[..], value.text().parse()) {
                 let [a, b, c, d] = [a, b, c, d].map(|&part| part as u8);
@@ -320,7 +360,7 @@ impl Reader<'_> {
                 interface.address = Some(Ipv4Addr::new(a, b, c, d));
             }
         }
-        let ethernet = self.walk(&column(&IF_ENTRY, 6));
+        let ethernet = self.walk("ifPhysAddress", &column(&IF_ENTRY, 6));
         let texts = ethernet.into_iter().filter_map(|(rest, value)| match (&rest[..], value) {
             (&[index], AgentValue::Bytes(bytes)) if bytes.len() <= ETHERNET_BYTES_MAX => {
                 let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -348,11 +388,17 @@ impl Reader<'_> {
 
     fn columns(&mut self) {
         let number = |value: &AgentValue| value.text().parse().unwrap_or(0);
-        self.each(&column(&IF_ENTRY, 1), |_, _| {});
-        self.each(&column(&IF_ENTRY, 3), |one, value| one.interface_type = number(value));
-        self.each(&column(&IF_ENTRY, 7), |one, value| one.admin_status = number(value));
-        self.each(&column(&IF_ENTRY, 8), |one, value| one.oper_status = number(value));
-        self.each(&column(&IF_ENTRY, 4), |one, value| one.mtu = Some(value.text()));
+        self.each("ifIndex", &column(&IF_ENTRY, 1), |_, _| {});
+        self.each("ifType", &column(&IF_ENTRY, 3), |one, value| {
+            one.interface_type = number(value);
+        });
+        self.each("ifAdminStatus", &column(&IF_ENTRY, 7), |one, value| {
+            one.admin_status = number(value);
+        });
+        self.each("ifOperStatus", &column(&IF_ENTRY, 8), |one, value| {
+            one.oper_status = number(value);
+        });
+        self.each("ifMtu", &column(&IF_ENTRY, 4), |one, value| one.mtu = Some(value.text()));
     }
 
     /// What only some makers have.
@@ -367,7 +413,9 @@ impl Reader<'_> {
             if !(10.0..=11.0).contains(&version) {
                 self.aliases();
             } else {
-                self.each(&CISCO_DESCRIPTION, |one, value| one.cisco_description = value.text());
+                self.each("locIfDescr", &CISCO_DESCRIPTION, |one, value| {
+                    one.cisco_description = value.text();
+                });
             }
         } else if has_alias {
             self.aliases();
@@ -375,36 +423,49 @@ impl Reader<'_> {
         let is_catalyst_system =
             text.contains("Catalyst Operating System") || text.contains("Cisco Systems WS-C2900");
         if version.is_some_and(|version| version > 11.2) || (is_cisco && is_catalyst_system) {
-            self.each(&CISCO_VLAN, |one, value| one.vlan = Some(value.text()));
+            self.each("vmVlan", &CISCO_VLAN, |one, value| one.vlan = Some(value.text()));
         }
         if version.is_some_and(|v| v > 11.3) || (is_cisco && text.contains("Catalyst")) {
-            self.each(&CISCO_TRUNK, |one, value| one.is_trunk = value.text() != "0");
+            self.each("vlanTrunkPortDynamicStatus", &CISCO_TRUNK, |one, value| {
+                one.is_trunk = value.text() != "0";
+            });
         }
         if is_cisco && is_catalyst_system {
-            for (rest, value) in self.walk(&CATALYST_PORT_NAME) {
+            for (rest, value) in self.walk("portName", &CATALYST_PORT_NAME) {
                 let port: Vec<String> = rest.iter().map(u32::to_string).collect();
                 self.device.port_names.insert(port.join("."), value.text());
             }
         }
         if text.contains("Passport-8610") || text.contains("MERS-8610") {
-            self.each(&NORTEL_PORT_NAME, |one, value| one.port_name = Some(value.text()));
+            self.each("rcPortName", &NORTEL_PORT_NAME, |one, value| {
+                one.port_name = Some(value.text());
+            });
         }
     }
 
     fn aliases(&mut self) {
-        self.each(&column(&IF_X_ENTRY, 18), |one, value| one.alias = value.text());
+        self.each("ifAlias", &column(&IF_X_ENTRY, 18), |one, value| one.alias = value.text());
     }
 
     fn speeds(&mut self, has_high_speed: bool) {
         let number = |value: &AgentValue| value.text().parse().unwrap_or(0);
-        self.each(&column(&IF_ENTRY, 5), |one, value| one.speed = number(value));
+        self.each("ifSpeed", &column(&IF_ENTRY, 5), |one, value| one.speed = number(value));
         if has_high_speed {
             let is_nortel = self.device.description.contains("MERS-8610");
-            self.each(&column(&IF_X_ENTRY, 15), |one, value| {
-                if one.speed == u64::from(u32::MAX) || is_nortel {
-                    one.speed = number(value).saturating_mul(1_000_000);
+            let mut high = HashMap::new();
+            for (rest, value) in self.walk("ifHighSpeed", &column(&IF_X_ENTRY, 15)) {
+                if let [index] = rest[..] {
+                    high.insert(index, number(&value).saturating_mul(1_000_000));
                 }
-            });
+            }
+            for (index, one) in &mut self.device.interfaces {
+                // The largest number says that the speed is above it: `ifHighSpeed` has it, or nothing.
+                if one.speed == u64::from(u32::MAX) {
+                    one.speed = high.get(index).copied().unwrap_or(0);
+                } else if is_nortel {
+                    one.speed = high.get(index).copied().unwrap_or(one.speed);
+                }
+            }
         }
         if self.device.maker == "portmaster" {
             for interface in self.device.interfaces.values_mut() {
@@ -426,8 +487,17 @@ impl Reader<'_> {
             let object = |entry: &[u32], number: u32| [entry, &[number, index]].concat();
             let mut is_without = false;
             if has_64_bits {
-                let speed = self.agent.get(&object(&IF_X_ENTRY, 15)).ok().flatten();
-                let counter = self.agent.get(&object(&IF_X_ENTRY, 6)).ok().flatten();
+                let [speed, counter] =
+                    [15, 6].map(|number| self.agent.get(&object(&IF_X_ENTRY, number)));
+                if let Some(reason) =
+                    [&speed, &counter].into_iter().find_map(|one| one.as_ref().err())
+                {
+                    // Whether it has 64-bit counters is not known.
+                    let interface = self.device.interfaces.entry(index).or_default();
+                    interface.broken = Some(reason.clone());
+                    continue;
+                }
+                let [speed, counter] = [speed, counter].map(|one| one.ok().flatten());
                 let has_speed =
                     speed.is_some_and(|speed| !["", "0"].contains(&speed.text().as_str()));
                 if has_speed && counter.is_some_and(|counter| is_counter(&counter)) {

@@ -95,12 +95,14 @@ impl InterfaceWriter<'_> {
             return true;
         }
         let before = problems.len();
+        self.check_lost("ifAdminStatus", problems);
         match self.interface.admin_status {
             2 => problems.push("it is administratively DOWN".to_owned()),
             3 => problems.push("it is in administrative TEST mode".to_owned()),
             _ => {}
         }
         if !rules.ignores_operational_state {
+            self.check_lost("ifOperStatus", problems);
             match self.interface.oper_status {
                 2 => problems.push("it is operationally DOWN".to_owned()),
                 3 => problems.push("it is in operational TEST mode".to_owned()),
@@ -110,7 +112,17 @@ impl InterfaceWriter<'_> {
         problems.len() == before
     }
 
+    /// What was not answered is not known: no state is `up` for it.
+    fn check_lost(&self, column: &str, problems: &mut Vec<String>) -> bool {
+        let why = self.device.why_lost(column);
+        problems.extend(why.map(|why| format!("its {column} is not known: {why}")));
+        why.is_some()
+    }
+
     fn check_type(&self, problems: &mut Vec<String>) -> bool {
+        if self.check_lost("ifType", problems) {
+            return false;
+        }
         let is_cisco = self.device.maker == "cisco";
         let reason = match self.interface.interface_type {
             18 if is_cisco => "it is a DS1 controllers",
@@ -153,7 +165,10 @@ impl InterfaceWriter<'_> {
                 self.interface.vlan = Some(vlan);
             }
             _ => {
-                problems.push("has no ifSpeed property".to_owned());
+                let lost = ["ifSpeed", "ifHighSpeed"].map(|name| self.check_lost(name, problems));
+                if !lost.contains(&true) {
+                    problems.push("has no ifSpeed property".to_owned());
+                }
                 return false;
             }
         }

@@ -1,6 +1,6 @@
 //! What is asked for: devices, and the options that hold for each.
 
-use super::MakeError;
+use super::{MadeDevice, MakeError};
 use crate::problem::without_communities;
 use crate::script::Script;
 
@@ -88,9 +88,23 @@ impl DeviceRequest {
         }
     }
 
-    /// An error of this device, which is named without its community.
+    /// The device as written, without its community, for messages.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        without_communities(&self.text)
+    }
+
+    /// What is said of columns that were not answered.
+    #[must_use]
+    pub fn lost(&self, device: &MadeDevice) -> Option<String> {
+        let advice = "ask again, or with a longer time-out";
+        let lost = device.lost_text()?;
+        Some(format!("WARNING: {}: not answered: {lost}: {advice}", self.shown()))
+    }
+
+    /// An error of this device.
     pub(super) fn silent(&self, reason: String) -> MakeError {
-        MakeError::Silent { device: without_communities(&self.text), reason }
+        MakeError::Silent { device: self.shown(), reason }
     }
 
     /// A part of the SNMP options: 0 for the port, 4 for the version.

@@ -68,9 +68,11 @@ fn write_device(
     let mut scope = scope(asked, device, &folder);
     let line = "######################################################################";
     let description = device.description_lines.join(COMMENT_BREAK);
+    let lost = device.lost_text().map(|text| format!("# Not answered: {text}\n"));
+    let lost = lost.unwrap_or_default();
     let head = format!(
         "\n{line}\n# System: {}\n# Description: {description}\n# Contact: {}\n# Location: {}\n\
-         {line}\n",
+         {lost}{line}\n",
         device.name, device.contact, device.location
     );
     let lines = [head, String::new(), String::new(), "\n\n".to_owned()];

@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::{PageFacts, PagePeriod, Summary, comments, draw, page, summarize};
-use crate::PollTarget;
 use crate::config::Global;
 use crate::log_file::LogHistory;
+use crate::{PollTarget, path_of};
 
 /// Which pictures are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl PageWriter<'_> {
     #[must_use]
     pub fn page_path(&self, target: &PollTarget) -> PathBuf {
         let (folder, name) = (&self.global.html_dir, &target.name);
-        PathBuf::from(format!("{folder}{}{name}.{}", target.directory, target.extension))
+        path_of(&format!("{folder}{}{name}.{}", target.directory, target.extension))
     }
 
     /// Where a picture of a target is.
@@ -68,7 +68,7 @@ impl PageWriter<'_> {
     pub fn picture_path(&self, target: &PollTarget, period: PagePeriod) -> PathBuf {
         let (folder, name) = (&self.global.image_dir, &target.name);
         let period = period.name();
-        PathBuf::from(format!("{folder}{}{name}-{period}.png", target.directory))
+        path_of(&format!("{folder}{}{name}-{period}.png", target.directory))
     }
 
     /// The zone of a target.

@@ -6,6 +6,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use text::byte_text;
 use text::escape::{html_attribute, html_text};
 
 use super::{PagePeriod, Summary, comments, number};
@@ -49,7 +50,7 @@ pub fn page(global: &Global, target: &PollTarget, facts: &PageFacts<'_>) -> Stri
     }
     page.put(target.page_foot.as_deref().unwrap_or_default());
     page.put("\t</body>\n</html>\n\n");
-    page.out
+    byte_text::shown(&page.out).into_owned()
 }
 
 struct Page<'a> {
@@ -200,7 +201,8 @@ impl Page<'_> {
 
     fn graph(&mut self, period: PagePeriod, summary: Option<&Summary>) {
         let heading = self.heading(period);
-        let [path, name] = [&self.image_path(), &self.target.name].map(|text| html_attribute(text));
+        let [path, name] = [&self.image_path(), &self.target.name]
+            .map(|text| html_attribute(&byte_text::percent_encoded(text)));
         let full = period.name();
         let mut text = format!(
             "\n<!-- Begin {heading} interval) -->\n\t\t<div class=\"graph\">\n\

@@ -7,9 +7,7 @@
 use std::io::Write as _;
 
 use super::font;
-
-/// The most pixels of a picture: far above `XSize` 600 and any scale that is readable.
-pub(super) const PIXELS_MAX: i64 = 1 << 24;
+use crate::options::PIXELS_MAX;
 
 /// A picture, one byte a pixel: an index of `palette`.
 pub(super) struct Raster {

@@ -6,11 +6,14 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::config::Global;
 use crate::options::CloneFolder;
+use crate::path_of;
 use crate::target::PollTarget;
+use text::byte_text;
 
 /// A file that was not cloned.
 #[derive(Debug, thiserror::Error)]
@@ -33,14 +36,14 @@ pub(super) fn copy(global: &Global, target: &PollTarget) -> Result<(), CloneErro
     if target.directory == clone.folder {
         return Err(CloneError::SameFolder);
     }
-    let from = PathBuf::from(format!("{}{}", global.log_dir, target.directory));
-    let to = PathBuf::from(format!("{}{}", global.log_dir, clone.folder));
+    let from = path_of(&format!("{}{}", global.log_dir, target.directory));
+    let to = path_of(&format!("{}{}", global.log_dir, clone.folder));
     if !to.is_dir() {
         return Err(CloneError::NoFolder { path: to });
     }
     let entries = fs::read_dir(&from);
     for entry in entries.map_err(|source| failed(&from, source))?.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
+        let name = byte_text::decode(entry.file_name().into_vec());
         let is_of_target = name
             .strip_prefix(target.name.as_str())
             .is_some_and(|rest| rest.starts_with(['.', '-']));
@@ -64,8 +67,9 @@ fn copy_file(
     clone: &CloneFolder,
 ) -> Result<(), CloneError> {
     let rest = &name[target.name.len()..];
-    let new = to.join(format!("{}{rest}", clone.name.as_deref().unwrap_or(&target.name)));
-    let temporary = to.join(format!(".{name}.tmp"));
+    let new = format!("{}{rest}", clone.name.as_deref().unwrap_or(&target.name));
+    let new = to.join(path_of(&new));
+    let temporary = to.join(path_of(&format!(".{name}.tmp")));
     let copied = match name.to_ascii_lowercase().contains(".html") {
         true => {
             fs::read(from).and_then(|page| fs::write(&temporary, page_of(&page, target, clone)))

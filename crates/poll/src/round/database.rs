@@ -16,7 +16,9 @@ use rrd::{Access, File, Locking};
 use rrdclient::{Client, CreateRequest};
 
 use crate::config::Global;
-use crate::reading::Reading;
+use crate::notices::Notices;
+use crate::path_of;
+use crate::reading::{Reading, SECOND_NS, time_text};
 use crate::target::PollTarget;
 use crate::thresholds::ThresholdRules;
 
@@ -43,9 +45,35 @@ pub(super) enum DatabaseError {
 }
 
 impl DatabaseError {
+    /// Adds it to the notices of a round: with its path alone, with others by its cause.
+    pub(super) fn add_to(&self, notices: &mut Notices) {
+        let (path, cause) = match self {
+            DatabaseError::Create { path, error } => {
+                (path, format!("cannot create: {}", root(error)))
+            }
+            DatabaseError::Tune { path, error } => (path, format!("cannot tune: {}", root(error))),
+            DatabaseError::Update { path, error, .. } => {
+                (path, format!("cannot update: {}", root(error)))
+            }
+            DatabaseError::Convert { path, error } => (path, format!("cannot convert: {error}")),
+            DatabaseError::Daemon(error) => {
+                return notices.add(|| "a database".into(), error.to_string());
+            }
+        };
+        notices.add_or(|| path.clone(), cause, || Some(self.to_string()));
+    }
+
     /// Whether there is no database, and none can be made.
     pub(super) fn is_of_making(&self) -> bool {
         matches!(self, DatabaseError::Create { .. } | DatabaseError::Daemon(_))
+    }
+}
+
+/// What is wrong, without the path.
+fn root(error: &rrd::Error) -> String {
+    match error {
+        rrd::Error::File { source, .. } => source.to_string(),
+        error => error.to_string(),
     }
 }
 
@@ -115,33 +143,37 @@ fn argument(reading: &Reading) -> String {
         None => "U".to_owned(),
     };
     let [input, output] = &reading.values;
-    format!("{}:{}:{}", reading.time_s, value(input), value(output))
+    format!("{}:{}:{}", time_text(reading.time_ns), value(input), value(output))
 }
 
 /// The updates for a reading.  If counters were reset, a second before it is unknown: so is what
 /// they grew by, and the next reading has something to be compared with.
-fn arguments(reading: &Reading, was_reset: bool, last_s: i64) -> Vec<String> {
-    let time_s = reading.time_s;
+fn arguments(reading: &Reading, was_reset: bool, last_ns: i64) -> Vec<String> {
+    let time_ns = reading.time_ns;
+    let unknown = |time_ns: i64| format!("{}:U:U", time_text(time_ns));
     match was_reset {
         false => vec![argument(reading)],
-        true if last_s < time_s - 1 => vec![format!("{}:U:U", time_s - 1), argument(reading)],
-        true => vec![format!("{time_s}:U:U")],
+        true if last_ns < time_ns - SECOND_NS => {
+            vec![unknown(time_ns - SECOND_NS), argument(reading)]
+        }
+        true => vec![unknown(time_ns)],
     }
 }
 
-/// When a database was updated, and with what.
+/// When a database was updated, in ns since 1970, and with what.
 fn latest_reading(file: &File) -> (i64, [Option<i128>; 2]) {
     let header = file.header();
     let last = SOURCES.map(|name| {
         let primary = header.primary.get(header.source_index(name)?)?;
         std::str::from_utf8(primary.reading()).ok()?.parse().ok()
     });
-    (header.last_update.seconds, last)
+    let Time { seconds, microseconds } = header.last_update;
+    (seconds.saturating_mul(SECOND_NS).saturating_add(microseconds.saturating_mul(1_000)), last)
 }
 
 /// The file of a target.
 pub(super) fn path(global: &Global, target: &PollTarget) -> PathBuf {
-    PathBuf::from(format!("{}{}{}.rrd", global.log_dir, target.directory, target.name))
+    path_of(&format!("{}{}{}.rrd", global.log_dir, target.directory, target.name))
 }
 
 impl Databases {
@@ -167,24 +199,24 @@ impl Databases {
         number: usize,
         target: &PollTarget,
         reading: &Reading,
-        say: &mut dyn FnMut(String),
+        notices: &mut Notices,
     ) -> Result<LatestRow, DatabaseError> {
         let Some(address) = &global.rrdcached else {
-            return self.update(global, number, target, reading, say);
+            return self.update(global, number, target, reading, notices);
         };
-        let time_s = reading.time_s;
+        let time_s = reading.time_s();
         let file = if address.starts_with("unix:") {
             let path = path(global, target);
             self.verify(global, number, target, &path, time_s)?;
             path.display().to_string()
         } else {
             let name = format!("{}{}.rrd", target.directory, target.name);
-            self.verify_remote(global, number, target, &name, time_s, say)?;
+            self.verify_remote(global, number, target, &name, time_s, notices)?;
             name
         };
-        let last_s = time_s - i64::from(global.interval_s);
+        let last_ns = reading.time_ns - i64::from(global.interval_s) * SECOND_NS;
         self.reset_count += usize::from(reading.was_reset);
-        let arguments = arguments(reading, reading.was_reset, last_s);
+        let arguments = arguments(reading, reading.was_reset, last_ns);
         self.pending.push(PendingUpdate { target: number, file, arguments, time_s });
         Ok(LatestRow::default())
     }
@@ -196,9 +228,9 @@ impl Databases {
         number: usize,
         target: &PollTarget,
         reading: &Reading,
-        say: &mut dyn FnMut(String),
+        notices: &mut Notices,
     ) -> Result<LatestRow, DatabaseError> {
-        let time_s = reading.time_s;
+        let time_s = reading.time_s();
         let failed = |error, argument: &str| DatabaseError::Update {
             path: path(global, target).display().to_string(),
             argument: argument.to_owned(),
@@ -213,18 +245,18 @@ impl Databases {
         }
         // It was locked or put there above.
         let Some(Some(file)) = self.open.get_mut(number) else { return Ok(LatestRow::default()) };
-        let (mut last_s, mut last) = latest_reading(file);
-        let mut was_reset = reading.was_reset_since(last_s, last);
+        let (mut last_ns, mut last) = latest_reading(file);
+        let mut was_reset = reading.was_reset_since(last_ns, last);
         if was_reset && file.refresh().is_ok() {
             // Another program may have updated the file that stayed open.
-            (last_s, last) = latest_reading(file);
-            was_reset = reading.was_reset_since(last_s, last);
+            (last_ns, last) = latest_reading(file);
+            was_reset = reading.was_reset_since(last_ns, last);
         }
         if was_reset && !reading.was_reset {
-            say(format!("{}: {COUNTERS_RESET}", target.name));
+            notices.add(|| target.name.clone(), COUNTERS_RESET);
         }
         self.reset_count += usize::from(was_reset);
-        let arguments = arguments(reading, was_reset, last_s);
+        let arguments = arguments(reading, was_reset, last_ns);
         let texts: Vec<&[u8]> = arguments.iter().map(String::as_bytes).collect();
         let mut written = Vec::new();
         let wants_rows = target.thresholds.has_bounds() || target.hw_thresholds.has_bounds();
@@ -328,7 +360,7 @@ impl Databases {
         target: &PollTarget,
         name: &str,
         time_s: i64,
-        say: &mut dyn FnMut(String),
+        notices: &mut Notices,
     ) -> Result<(), DatabaseError> {
         if self.verified.contains(&number) {
             return Ok(());
@@ -353,9 +385,9 @@ impl Databases {
                         && is_of(&format!("ds[{source}].max"), limit)
                 });
                 if !agrees {
-                    say(format!(
-                        "{name} differs from the configuration and cannot be tuned through a daemon"
-                    ));
+                    let cause =
+                        "differs from the configuration and cannot be tuned through a daemon";
+                    notices.add(|| name.to_owned(), cause);
                 }
             }
             Err(rrdclient::ClientError::Refused { .. }) => {
@@ -416,11 +448,20 @@ impl Databases {
             .collect();
         match client.update_batch(&updates) {
             Ok(refused) => {
+                let mut notices = Notices::default();
                 for one in refused {
                     let PendingUpdate { file, arguments, .. } = &pending[one.index];
-                    let arguments = arguments.join(" ");
-                    say(format!("cannot update {file} with '{arguments}': {}", one.message));
+                    let message = &one.message;
+                    notices.add_or(
+                        || file.clone(),
+                        format!("cannot update: {message}"),
+                        || {
+                            let arguments = arguments.join(" ");
+                            Some(format!("cannot update {file} with '{arguments}': {message}"))
+                        },
+                    );
                 }
+                notices.say(say);
             }
             Err(error) => {
                 say(format!("{} updates are lost: {error}", pending.len()));

@@ -85,7 +85,7 @@ fn lines(config: &Config, readings: &[Reading]) -> String {
             let legend = legend.map_or_else(|| usual.to_owned(), |legend| legend.replace('_', "."));
             // A space or a line break would be another word or line to the server.
             let legend = legend.replace(|c: char| c.is_whitespace() || c.is_control(), ".");
-            let _ = writeln!(text, "m2g.{name}.{legend} {value} {}", reading.time_s);
+            let _ = writeln!(text, "m2g.{name}.{legend} {value} {}", reading.time_s());
         }
     }
     text
@@ -113,10 +113,12 @@ mod tests {
 
     fn readings(time_s: i64) -> [Reading; 2] {
         let number = |text: &str| crate::Decimal::parse(text);
-        [
-            Reading { time_s, values: [number("1.5"), number("2")], ..Reading::default() },
-            Reading { time_s: time_s + 1, values: [None, number("-3")], ..Reading::default() },
-        ]
+        let reading = |time_s: i64, values| Reading {
+            time_ns: time_s * 1_000_000_000,
+            values,
+            ..Reading::default()
+        };
+        [reading(time_s, [number("1.5"), number("2")]), reading(time_s + 1, [None, number("-3")])]
     }
 
     fn received(listener: &std::net::TcpListener) -> String {

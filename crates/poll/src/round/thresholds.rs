@@ -58,8 +58,8 @@ fn run(program: &ThresholdProgram, settings: &RoundSettings, say: &mut dyn FnMut
     let set = program.environment.iter();
     let set = set.filter_map(|(name, value)| Some(((*name).to_owned(), value.clone()?)));
     let call = ProgramCall { words, set_env: set.collect() };
-    for result in program::run_all(&[call], &environment, PROGRAM_LIMIT) {
-        if let Err(error) = result {
+    for output in program::run_all(&[call], &environment, PROGRAM_LIMIT) {
+        if let Err(error) = output.result {
             say(format!("{}: {error}", program.program));
         }
     }

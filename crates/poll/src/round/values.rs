@@ -3,8 +3,10 @@
 use crate::config::{Config, LogFormat};
 use crate::conversion::Conversions;
 use crate::decimal::Decimal;
-use crate::reading::{QueryAnswer, Reading};
+use crate::notices::Notices;
+use crate::reading::{QueryAnswer, Reading, device_text};
 use crate::target::{NoValue, PollTarget, Query};
+use text::escape::file_line;
 
 /// Longest value of a target, in characters.
 const VALUE_MAX: usize = 190;
@@ -14,7 +16,8 @@ pub(super) fn numbers(
     query: &Query,
     answer: &QueryAnswer,
     conversions: &Conversions,
-    say: &mut dyn FnMut(String),
+    name: &dyn Fn() -> String,
+    notices: &mut Notices,
 ) -> [Option<Decimal>; 2] {
     answer.values.each_ref().map(|value| {
         let value = value.as_deref()?;
@@ -36,8 +39,8 @@ pub(super) fn numbers(
                 let text = text.trim_ascii();
                 let number = device_number(text);
                 if number.is_none() {
-                    let shown: String = text.chars().take(60).collect();
-                    say(format!("{}: `{shown}` is no number", query.text));
+                    let about = || format!("{} {}", name(), quoted(text));
+                    notices.add(about, "no number");
                 }
                 number
             }
@@ -61,6 +64,11 @@ fn device_number(text: &str) -> Option<Decimal> {
     let begins = digits.starts_with(|c: char| c.is_ascii_digit()) && text.len() - digits.len() <= 1;
     let ends = text.ends_with(|c: char| c.is_ascii_digit());
     Decimal::parse(text).filter(|_| begins && ends)
+}
+
+/// A stranger's text in a message: cut, and without what a shell or a terminal would act on.
+fn quoted(text: &str) -> String {
+    format!("'{}'", file_line(text, 60).replace('\'', "\u{2019}"))
 }
 
 /// The first number of a line that a program printed.
@@ -87,9 +95,9 @@ fn program_number(line: &[u8]) -> Option<Decimal> {
 /// What a program's output says: in, out, uptime, name.
 pub(super) fn program_answer(
     output: &[u8],
-    time_s: i64,
-    command: &str,
-    say: &mut dyn FnMut(String),
+    time_ns: i64,
+    target: &dyn Fn() -> String,
+    notices: &mut Notices,
 ) -> QueryAnswer {
     let mut lines = output.split(|&byte| byte == b'\n');
     let ended = output.strip_suffix(b"\n").unwrap_or(output).split(|&byte| byte == b'\n').count();
@@ -101,20 +109,20 @@ pub(super) fn program_answer(
     let values = [line(), line()];
     let text = |line: Option<Vec<u8>>| {
         let line = line.unwrap_or_else(|| b"unknown".to_vec());
-        Some(String::from_utf8_lossy(line.trim_ascii_start()).into())
+        Some(device_text(line.trim_ascii_start()))
     };
     let (uptime, name) = (text(line()), text(line()));
     let values = values.map(|value| match value {
         Some(value) if value == b"UNKNOWN" => None,
         Some(value) if program_number(&value).is_some() => Some(value),
         other => {
-            let shown = other.map(|text| String::from_utf8_lossy(&text).chars().take(60).collect());
-            let shown: String = shown.unwrap_or_default();
-            say(format!("`{command}` printed `{shown}` where a number was expected"));
+            let shown = quoted(&String::from_utf8_lossy(&other.unwrap_or_default()));
+            let about = || format!("{} printed {shown}", target());
+            notices.add(about, "its program has to print a number there");
             None
         }
     });
-    QueryAnswer { time_s, values, uptime, name, ..QueryAnswer::default() }
+    QueryAnswer { time_ns, values, uptime, name, ..QueryAnswer::default() }
 }
 
 /// What a round read for a target.
@@ -123,12 +131,17 @@ pub(super) fn reading(
     target: &PollTarget,
     numbers: &[[Option<Decimal>; 2]],
     answers: &[QueryAnswer],
-    now_s: i64,
+    now_ns: i64,
     say: &mut dyn FnMut(String),
 ) -> Reading {
     let only = target.only_query.and_then(|query| answers.get(query));
+    let queries = target.expression.as_ref().map_or_else(Vec::new, |all| match target.only_query {
+        Some(only) => vec![only],
+        None => all.values(),
+    });
+    let latest_ns = queries.iter().filter_map(|&query| answers.get(query)?.time_ns.into()).max();
     let mut reading = Reading {
-        time_s: only.map_or(now_s, |answer| answer.time_s),
+        time_ns: latest_ns.unwrap_or(now_ns),
         values: [None, None],
         uptime: only.and_then(|answer| answer.uptime.clone()),
         device_name: only.and_then(|answer| answer.name.clone()),
@@ -138,7 +151,6 @@ pub(super) fn reading(
     name_device(target, answers, &mut reading);
     let Some(expression) = &target.expression else { return reading };
     if !target.options.gauge && !target.options.absolute {
-        let queries = target.only_query.map_or_else(|| expression.values(), |only| vec![only]);
         let answers = queries.into_iter().filter_map(|query| answers.get(query));
         reading.was_reset = answers.clone().any(|answer| answer.was_reset);
         reading.up_s = answers.filter_map(|answer| answer.up_s).min();
@@ -168,7 +180,7 @@ pub(super) fn reading(
 fn name_device(target: &PollTarget, answers: &[QueryAnswer], reading: &mut Reading) {
     let text = |query: Option<usize>, place: usize| {
         let value = answers.get(query?)?.values[place].as_ref()?;
-        let text = String::from_utf8_lossy(value);
+        let text = device_text(value);
         Some(text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect::<String>().into())
     };
     if let Some(object) = &target.router_uptime {
@@ -216,14 +228,19 @@ mod tests {
     #[test]
     fn a_programs_lines_are_read() {
         let mut said = Vec::new();
-        let mut say = |text: String| said.push(text);
-        let answer = program_answer(b"1\nUNKNOWN\nup 3 days\nhost\n", 5, "x", &mut say);
+        let mut notices = Notices::default();
+        let name = || "Target[x]".to_owned();
+        let text = b"1\nUNKNOWN\nup 3 days\nhost\n";
+        let answer = program_answer(text, 5, &name, &mut notices);
         assert_eq!(answer.values, [Some(b"1".to_vec()), None]);
         assert_eq!(answer.uptime.as_deref(), Some("up 3 days"));
         assert_eq!(answer.name.as_deref(), Some("host"));
-        let answer = program_answer(b"", 5, "x", &mut say);
+        let answer = program_answer(b"`touch x`", 5, &name, &mut notices);
+        notices.say(&mut |text| said.push(text));
         assert_eq!(answer.values, [None, None]);
         assert_eq!(answer.name.as_deref(), Some("unknown"));
-        assert_eq!(said.len(), 2);
+        let expected = "Target[x] printed '\u{fffd}touch x\u{fffd}', Target[x] printed '': its program has to \
+                        print a number there";
+        assert_eq!(said, [expected]);
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
+use text::byte_text;
 
 /// Bytes of a line of a server's answer.
 const ANSWER_SIZE_MAX: u64 = 2_000;
@@ -206,7 +207,7 @@ fn data(message: &str) -> Vec<u8> {
         if line.starts_with('.') {
             out.push(b'.');
         }
-        out.extend_from_slice(line.trim_end_matches('\r').as_bytes());
+        out.extend_from_slice(byte_text::shown(line.trim_end_matches('\r')).as_bytes());
         out.extend_from_slice(b"\r\n");
     }
     out.extend_from_slice(b".\r\n");

@@ -141,7 +141,8 @@ impl Site {
         let config = self.config();
         let (rounds, asker) = self.learned();
         let mut said = Vec::new();
-        let report = rounds.round(&config, asker, &|| time_s, &mut |line| said.push(line));
+        let report =
+            rounds.round(&config, asker, &|| time_s * 1_000_000_000, &mut |line| said.push(line));
         (said, report)
     }
 

@@ -84,7 +84,7 @@ pub(crate) fn start(
 
 pub(crate) fn ask(asker: &mut MergingAsker, config: &Config) -> (Vec<QueryAnswer>, Vec<String>) {
     let mut said = Vec::new();
-    let answers = asker.ask(config, &|| 1_700_000_000, &mut |line| said.push(line));
+    let answers = asker.ask(config, &|| 1_700_000_000_000_000_000, &mut |line| said.push(line));
     (answers, said)
 }
 

@@ -266,6 +266,8 @@ pub(crate) fn run(arguments: &MakeArguments) -> anyhow::Result<ExitCode> {
             Err(error) => crate::stderr::line(format!("WARNING: skipping {error}")),
         }
     }
+    let lost = devices.iter().filter_map(|(request, device)| request.lost(device));
+    lost.for_each(crate::stderr::line);
     if devices.is_empty() {
         bail!("no device answers");
     }

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use poll::log_file::{LogFiles, LogHistory};
-use poll::pages::{DeviceFacts, PageWriter, Redraw, rrd_history};
-use poll::{Config, LogFormat, PollTarget};
+use poll::pages::{DeviceFacts, PageWriter, Redraw, rrd_history, write_banner};
+use poll::{Config, LogFormat, PollTarget, path_of};
 
 /// Options of `whit poll pages`.
 #[derive(clap::Args)]
@@ -52,16 +52,17 @@ fn write(config: &Config, target: &PollTarget, is_due: bool) -> anyhow::Result<(
     let mut files = LogFiles::new();
     let databases;
     let history: &LogHistory = match config.global.log_format {
-        LogFormat::Rateup => files.read(format!("{folder}{}.log", target.name).as_ref())?,
+        LogFormat::Rateup => files.read(&path_of(&format!("{folder}{}.log", target.name)))?,
         LogFormat::Rrdtool => {
-            let path = PathBuf::from(format!("{folder}{}.rrd", target.name));
+            let path = path_of(&format!("{folder}{}.rrd", target.name));
             databases = rrd_history(&path).with_context(|| path.display().to_string())?;
             &databases
         }
     };
     for wanted in [&config.global.html_dir, &config.global.image_dir] {
         let folder = format!("{wanted}{}", target.directory);
-        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {folder}"))?;
+        let made = std::fs::create_dir_all(path_of(&folder));
+        made.with_context(|| format!("cannot make {folder}"))?;
     }
     let writer = PageWriter {
         global: &config.global,
@@ -70,5 +71,6 @@ fn write(config: &Config, target: &PollTarget, is_due: bool) -> anyhow::Result<(
         redraw: if is_due { Redraw::Due } else { Redraw::All },
     };
     writer.write(target, history, DeviceFacts::default())?;
+    write_banner(&config.global)?;
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! What a device's answers are for the queries, and what is said of those that are missing.
 
-use super::{AskedDevice, ValuePlace, WantedObject};
+use super::{AskedDevice, ValuePlace, WantedObject, WantedQuery};
 use crate::ask::counters::Count;
 use crate::config::Config;
-use crate::reading::QueryAnswer;
-use crate::target::{ObjectMethod, Query};
+use crate::notices::{Notices, QueryNames};
+use crate::reading::{QueryAnswer, device_text};
+use crate::target::{ObjectMethod, Query, Variable, VariableSource};
 
 use std::sync::Arc;
 
@@ -53,27 +54,33 @@ impl WantedObject {
 }
 
 impl AskedDevice {
-    /// Writes the answers of the round, and says what is missing.  Their time is that of the device's
-    /// own answer, however long others were waited for; `time_s` without one.
+    /// Writes the answers of the round, and says what is missing.  The time of each is that of the
+    /// answer that had it, however often other requests were repeated; without one that of the
+    /// device's latest answer, or `wall_ns`.
     pub(in crate::ask) fn write_answers(
         &mut self,
         config: &Config,
-        time_s: i64,
+        wall_ns: i64,
         answers: &mut [QueryAnswer],
+        (names, notices): (&QueryNames<'_>, &mut Notices),
         say: &mut dyn FnMut(String),
     ) {
         // A device that rests was said in the round in which it was asked.
         let is_silent = self.round.error.is_some() || !self.reach.is_answering;
         if let Some(error) = &self.round.error {
-            say(format!("{}: {error}", self.settings.text));
+            let text = &self.settings.text;
+            let rests = |rest_s| format!("{text}: {error}; it is asked again after {rest_s} s");
+            notices.add_or(|| text.clone(), error.clone(), || self.round.rest_s.map(rests));
         }
+        let mut missing = Notices::default();
         self.judge_counters(say);
         let changed = self.has_changed();
         // The same for nearly all queries.
         let mut texts: Vec<(usize, Option<Arc<str>>)> = Vec::new();
         for one in &self.queries {
             let Some(answer) = answers.get_mut(one.number) else { continue };
-            answer.time_s = self.reach.answered_s.unwrap_or(time_s);
+            let answered_ns = self.answered_ns(one).or(self.reach.answered_ns);
+            answer.time_ns = answered_ns.unwrap_or(wall_ns);
             let is_other = changed
                 && one
                     .checks
@@ -96,7 +103,9 @@ impl AskedDevice {
                     if let Some(Query::Snmp(query) | Query::Texts(query)) =
                         config.queries.get(one.number)
                     {
-                        say(format!("{}: {why}", query.text));
+                        let about =
+                            || self.shown_object(names, one, place, &query.variables[place]);
+                        missing.add(about, why);
                     }
                 }
             }
@@ -114,12 +123,45 @@ impl AskedDevice {
                     return text.clone();
                 }
                 let text = self.objects.list[at].text();
-                let text = text.map(|text| String::from_utf8_lossy(&text).into());
+                let text = text.map(|text| device_text(&text));
                 texts.push((at, text.clone()));
                 text
             };
             (answer.uptime, answer.name) = (extra(one.extras[0]), extra(one.extras[1]));
         }
+        missing.say(&mut |line| say(format!("{}: {line}", self.settings.text)));
+    }
+
+    /// The target and the object of a query's value, for a message.
+    fn shown_object(
+        &self,
+        names: &QueryNames<'_>,
+        query: &WantedQuery,
+        place: usize,
+        variable: &Variable,
+    ) -> String {
+        let target = names.of(query.number);
+        let name = match &variable.source {
+            VariableSource::Object { name, .. } => name,
+            VariableSource::Constant(_) => "",
+        };
+        match &query.places[place] {
+            ValuePlace::Object(at) => format!("{target} {name} {}", self.objects.list[*at].oid),
+            _ => format!("{target} {name} of {}", variable.interface),
+        }
+    }
+
+    /// When the latest of a query's values came, in ns since 1970.
+    fn answered_ns(&self, query: &WantedQuery) -> Option<i64> {
+        let after_us = query.places.iter().filter_map(|place| match place {
+            ValuePlace::Object(at) => {
+                let object = &self.objects.list[*at];
+                (!object.value.is_none()).then_some(object.after_us)
+            }
+            ValuePlace::Walk { walk, .. } => self.walks.get(*walk).map(|walk| walk.after_us),
+            ValuePlace::Constant(_) | ValuePlace::Missing(_) => None,
+        });
+        after_us.max().map(|after_us| self.round.wall_ns(after_us))
     }
 
     fn walked(&self, walk: usize, method: ObjectMethod) -> Option<Vec<u8>> {

@@ -70,8 +70,8 @@ pub(super) struct Reachability {
     pub(super) silent_count: u32,
     /// Whether anything was answered in this round.
     pub(super) is_answering: bool,
-    /// When the latest answer of this round came, in seconds since 1970.
-    pub(super) answered_s: Option<i64>,
+    /// When the latest answer of this round came, in ns since 1970.
+    pub(super) answered_ns: Option<i64>,
 }
 
 impl Reachability {
@@ -81,15 +81,15 @@ impl Reachability {
         self.is_resting = is_away && self.probe.is_none() && begun_ns < self.rest_ns;
         self.has_probed = self.probe.is_some();
         self.unanswered.clear();
-        (self.silent_count, self.is_answering, self.answered_s) = (0, false, None);
+        (self.silent_count, self.is_answering, self.answered_ns) = (0, false, None);
     }
 
     /// The device has answered something.
-    pub(super) fn note_answer(&mut self, now_s: i64) {
+    pub(super) fn note_answer(&mut self, wall_ns: i64) {
         self.contact = Contact::Known;
         (self.is_answering, self.is_resting) = (true, false);
         (self.silent_count, self.silent_rounds) = (0, 0);
-        self.answered_s = Some(now_s);
+        self.answered_ns = Some(wall_ns);
     }
 }
 
@@ -158,6 +158,10 @@ pub(super) enum Stage {
 pub(super) struct DeviceRound {
     /// When the round began, in ns.
     pub(super) begun_ns: u64,
+    /// When the round began, in ns since 1970.
+    pub(super) begun_wall_ns: i64,
+    /// How long ago that is, in µs, as of the latest answer.
+    pub(super) after_us: u32,
     /// The time between two rounds, in seconds.
     pub(super) interval_s: u32,
     /// Whether each object has a request of its own (`SingleRequest`).
@@ -165,16 +169,35 @@ pub(super) struct DeviceRound {
     pub(super) stage: Stage,
     /// The first error, for a message.
     pub(super) error: Option<String>,
+    /// How long the device rests, in seconds, if that is longer than a round.
+    pub(super) rest_s: Option<u64>,
 }
 
 impl DeviceRound {
-    pub(super) fn new(begun_ns: u64, global: &Global) -> Self {
+    pub(super) fn new(begun_ns: u64, begun_wall_ns: i64, global: &Global) -> Self {
         DeviceRound {
             begun_ns,
+            begun_wall_ns,
             interval_s: global.interval_s,
             is_single: global.is_single_request,
             ..DeviceRound::default()
         }
+    }
+
+    /// Something has come at this time, in ns since 1970.
+    pub(super) fn set_now(&mut self, wall_ns: i64) {
+        let after_us = wall_ns.saturating_sub(self.begun_wall_ns) / 1_000;
+        self.after_us = u32::try_from(after_us.max(0)).unwrap_or(u32::MAX);
+    }
+
+    /// The time so many µs after the round's begin, in ns since 1970.
+    pub(super) fn wall_ns(&self, after_us: u32) -> i64 {
+        self.begun_wall_ns.saturating_add(i64::from(after_us) * 1_000)
+    }
+
+    /// The time of the latest answer, in ns since 1970.
+    pub(super) fn now_wall_ns(&self) -> i64 {
+        self.wall_ns(self.after_us)
     }
 }
 
