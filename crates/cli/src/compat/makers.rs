@@ -114,7 +114,7 @@ pub(super) fn translate_index(arguments: Vec<OsString>) -> Vec<OsString> {
             let path = value.map(OsString::from).or_else(|| arguments.next()).unwrap_or_default();
             let text = text_of(&name, Path::new(&path)).unwrap_or_else(|error| {
                 crate::stderr::message(error);
-                std::process::exit(crate::commands::poll::FAILURE.into())
+                std::process::exit(2)
             });
             words.push(joined(text_option, Some(text)));
             continue;

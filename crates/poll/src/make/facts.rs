@@ -168,6 +168,14 @@ impl MadeDevice {
         Some(format!("{}: {}", names.join(", "), clean(reason)))
     }
 
+    /// The warning about columns that were not answered; `None` if all were.
+    #[must_use]
+    pub fn lost_warning(&self, request: &DeviceRequest) -> Option<String> {
+        let advice = "ask again, or with a longer time-out";
+        let lost = self.lost_text()?;
+        Some(format!("WARNING: {}: not answered: {lost}: {advice}", request.shown()))
+    }
+
     /// Why a column is not known, if it was not answered.
     pub(super) fn why_lost(&self, column: &str) -> Option<&str> {
         let mut lost = self.lost_columns.iter();

@@ -1,6 +1,6 @@
 //! What is asked for: devices, and the options that hold for each.
 
-use super::{MadeDevice, MakeError};
+use super::MakeError;
 use crate::problem::without_communities;
 use crate::script::Script;
 
@@ -92,14 +92,6 @@ impl DeviceRequest {
     #[must_use]
     pub fn shown(&self) -> String {
         without_communities(&self.text)
-    }
-
-    /// What is said of columns that were not answered.
-    #[must_use]
-    pub fn lost(&self, device: &MadeDevice) -> Option<String> {
-        let advice = "ask again, or with a longer time-out";
-        let lost = device.lost_text()?;
-        Some(format!("WARNING: {}: not answered: {lost}: {advice}", self.shown()))
     }
 
     /// An error of this device.

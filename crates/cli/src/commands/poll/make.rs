@@ -266,7 +266,7 @@ pub(crate) fn run(arguments: &MakeArguments) -> anyhow::Result<ExitCode> {
             Err(error) => crate::stderr::line(format!("WARNING: skipping {error}")),
         }
     }
-    let lost = devices.iter().filter_map(|(request, device)| request.lost(device));
+    let lost = devices.iter().filter_map(|(request, device)| device.lost_warning(request));
     lost.for_each(crate::stderr::line);
     if devices.is_empty() {
         bail!("no device answers");
