@@ -32,6 +32,9 @@ pub(crate) fn run(artifacts: &[Value]) -> anyhow::Result<()> {
         let manifest = Path::new(text(&package["manifest_path"]));
         rustdoc.env("CARGO_PKG_VERSION", text(&package["version"]));
         rustdoc.env("CARGO_MANIFEST_DIR", manifest.parent().context("a manifest is in a folder")?);
+        if let Some(folder) = script_output(artifacts, text(&artifact["package_id"])) {
+            rustdoc.env("OUT_DIR", folder);
+        }
         rustdoc.args(["-Zunstable-options", "--check", "--document-private-items"]);
         // Private items are documented too, so links to them lead somewhere.
         rustdoc.args(["-Dwarnings", "-Arustdoc::private_intra_doc_links"]);
@@ -99,6 +102,12 @@ fn libraries(artifacts: &[Value]) -> BTreeMap<&str, &str> {
         }
     }
     found
+}
+
+/// The folder that a package's build script has written into.
+fn script_output<'a>(artifacts: &'a [Value], id: &str) -> Option<&'a str> {
+    let is_its_script = |one: &&Value| one["out_dir"].is_string() && one["package_id"] == id;
+    artifacts.iter().find(is_its_script).map(|one| text(&one["out_dir"]))
 }
 
 /// The package with this id.

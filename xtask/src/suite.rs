@@ -54,7 +54,7 @@ pub(crate) struct Built {
     pub(crate) whit: PathBuf,
     /// Complaints of the compiler and of clippy.
     pub(crate) warnings: usize,
-    /// What cargo says of each library and program.
+    /// What cargo says of each library and program, and of each build script.
     pub(crate) artifacts: Vec<Value>,
     programs: Vec<TestProgram>,
 }
@@ -114,7 +114,9 @@ pub(crate) fn build() -> anyhow::Result<Built> {
     let mut warnings = 0;
     for line in messages.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{")) {
         let message: Value = serde_json::from_slice(line)?;
-        if message["reason"] == "compiler-artifact" && message["profile"]["test"] == false {
+        let is_script = message["reason"] == "build-script-executed";
+        let is_artifact = message["reason"] == "compiler-artifact";
+        if is_script || is_artifact && message["profile"]["test"] == false {
             artifacts.push(message.clone());
         }
         if let Some(text) = message["message"]["rendered"].as_str() {

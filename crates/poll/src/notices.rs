@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use crate::config::Config;
-use crate::target::Query;
+use crate::target::{Arithmetic, Query};
 
 /// Things that a line names; the others are counted.
 const NAMED_MAX: usize = 4;
@@ -111,7 +111,7 @@ impl<'c> QueryNames<'c> {
         let first = self.first.get_or_init(|| {
             let mut first = vec![None; self.config.queries.len()];
             for (number, target) in self.config.targets.iter().enumerate() {
-                for query in target.expression.iter().flat_map(|all| all.values()) {
+                for query in target.expression.iter().flat_map(Arithmetic::values) {
                     if let Some(place) = first.get_mut(query) {
                         place.get_or_insert(number);
                     }

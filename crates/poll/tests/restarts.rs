@@ -83,7 +83,7 @@ impl Site {
         let now_s = BEGIN_S + self.round * STEP_S as i64;
         let said = &mut self.said;
         self.rounds.round(&self.config, &mut self.asker, &|| now_s * 1_000_000_000, &mut |line| {
-            said.push(line)
+            said.push(line);
         })
     }
 
