@@ -40,6 +40,7 @@ const NOT_SHOWN: &[(&str, &str, Level, &str)] = &[
     ("interrupt", "lexpr", Level::Summary, NO_METRICS),
     ("interrupt", "lexpr", Level::Detail, NO_METRICS),
     ("nfs", "lexpr", Level::Detail, NO_METRICS),
+    ("slab", "brief", Level::Summary, "collectl has a table of several columns for it"),
     ("slab", "lexpr", Level::Summary, NO_METRICS),
     ("slab", "lexpr", Level::Detail, NO_METRICS),
     ("tcp", "verbose", Level::Detail, "collectl has them in plot format only"),

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::os::unix::net::UnixListener;
-use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -15,22 +14,31 @@ use log_proxy::{Proxy, Spool};
 use log_store::audit::Audit;
 use logring::LogLevel;
 
+use rustix::process::Signal;
+use testkit::Running;
+
 use crate::common::{central, drain, folders, held_of_damaged, proxy, pump, settings, start};
+
+/// Pumps until more than 1000 records are stored and the writer, which is stopped, has no others.
+fn store_so_far(reading: &mut Proxy, writer: &mut Running) {
+    pump(reading, "records come", |proxy| proxy.counters().records > 1000);
+    writer.signal(Signal::STOP.as_raw());
+    pump(reading, "records are stored", Proxy::is_all_committed);
+}
 
 #[test]
 fn a_store_that_is_new_gets_the_definitions_of_what_is_sent_to_it() {
     let folders = folders();
     let first = central(&folders.store, &folders.socket);
     let mut reading = proxy(&folders.rings, &folders.spool, &folders.socket);
-    let writer = start(&format!("write|{}|2|0", folders.rings.display()));
-    pump(&mut reading, "records are stored", |proxy| {
-        proxy.counters().records > 1000 && proxy.is_all_committed()
-    });
+    let mut writer = start(&format!("write|{}|2|0", folders.rings.display()));
+    store_so_far(&mut reading, &mut writer);
     first.stop();
     // As if the store had been emptied.
     let old = folders.all.path().join("old");
     std::fs::rename(&folders.store, &old).unwrap();
     let second = central(&folders.store, &folders.socket);
+    writer.signal(Signal::CONT.as_raw());
     let before = reading.counters();
     pump(&mut reading, "the proxy connects again and sends", |proxy| {
         let now = proxy.counters();
@@ -48,16 +56,14 @@ fn a_store_that_is_new_gets_the_definitions_of_what_is_sent_to_it() {
         assert!(!numbers.is_empty() && all.iter().copied().eq(0..all.len() as u64), "{who:?}");
     }
     assert_eq!(other.numbers.len(), 2);
-    // What the first one has is not lost, and the second one knows that.
-    assert_elsewhere(&folders.store, one.records);
-}
-
-/// That a store names so many records as held by another one, and none as lost.
-fn assert_elsewhere(store: &Path, records: u64) {
-    let audit = Audit::of(store, true).unwrap();
-    let total = audit.total();
-    assert!(audit.is_whole() && total.dropped == 0, "{audit:?}");
-    assert_eq!(total.elsewhere, records, "{audit:?}");
+    // What the first one has is not lost, and the second one knows that of each ring that it is sent.
+    let audit = Audit::of(&folders.store, true).unwrap();
+    assert!(audit.is_whole() && audit.total().dropped == 0, "{audit:?}");
+    for (stream, of_stream) in &audit.streams {
+        let elsewhere = one.sequences.get(stream).map_or(0, Vec::len);
+        assert_eq!(of_stream.elsewhere, elsewhere as u64, "{stream}");
+    }
+    assert!(audit.total().elsewhere > 0);
 }
 
 /// The same if the proxy was not running when the store changed: what it knows is in its spool's folder
@@ -67,15 +73,14 @@ fn a_proxy_that_starts_with_a_new_store_says_what_the_old_one_has() {
     let folders = folders();
     let first = central(&folders.store, &folders.socket);
     let mut reading = proxy(&folders.rings, &folders.spool, &folders.socket);
-    let writer = start(&format!("write|{}|2|0", folders.rings.display()));
-    pump(&mut reading, "records are stored", |proxy| {
-        proxy.counters().records > 1000 && proxy.is_all_committed()
-    });
+    let mut writer = start(&format!("write|{}|2|0", folders.rings.display()));
+    store_so_far(&mut reading, &mut writer);
     drop(reading);
     first.stop();
     let old = folders.all.path().join("old");
     std::fs::rename(&folders.store, &old).unwrap();
     let second = central(&folders.store, &folders.socket);
+    writer.signal(Signal::CONT.as_raw());
     let mut reading = proxy(&folders.rings, &folders.spool, &folders.socket);
     pump(&mut reading, "the second proxy sends", |proxy| proxy.counters().records > 1000);
     writer.kill();

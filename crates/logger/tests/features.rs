@@ -132,9 +132,13 @@ fn line(record: &Read) -> String {
     let attributes: Vec<_> =
         record.attributes.iter().map(|(name, value)| (short(name), short(value))).collect();
     let is_span = matches!(role, SiteRole::Exit | SiteRole::StopWatch);
-    // How long it took is another number in each run.
-    let number = |c: char| if is_span && c.is_ascii_digit() { None } else { Some(c) };
-    let message: String = record.message.chars().filter_map(number).collect();
+    // How long it took is another number in each run, and on a slow machine of another unit.
+    let plain = |word: &str| match word.trim_end_matches(':') {
+        number if is_span && number.parse::<f64>().is_ok() => String::new(),
+        unit if is_span && ["us", "ms", "s"].contains(&unit) => word.replace(unit, "ns"),
+        _ => word.to_owned(),
+    };
+    let message = record.message.split(' ').map(plain).collect::<Vec<_>>().join(" ");
     let flags = flags & !logring::abi::LEVEL_MASK;
     format!("{level:?} {logger} {pairs:?} {attributes:?} {role:?} {flags:#x} {message}")
 }

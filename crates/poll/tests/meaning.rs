@@ -90,9 +90,15 @@ fn difference(path: &Path, theirs: &str) -> Option<String> {
 
 /// Whether an error is about a part of a device's text that MRTG takes for another one.
 fn is_refused_by_ours_alone(error: &str) -> bool {
-    ["is no port", "is no local address", "is no number", "there is no version"]
-        .iter()
-        .any(|part| error.contains(part))
+    const PARTS: [&str; 6] = [
+        "is no port",
+        "is no local address",
+        "is no number",
+        "is no whole number",
+        "there is no version",
+        "has no meaning",
+    ];
+    PARTS.iter().any(|part| error.contains(part))
 }
 
 /// Compares so many configurations; `odd` of them may differ.

@@ -611,7 +611,8 @@ fn device(
     parts.end(ports.next(), "the local port");
     let [timeout, retries, backoff] = [false, true, false].map(|is_count| parts.number(is_count));
     let version = parts.version();
-    let rest = parts.rest.next();
+    // `v4only`, which follows the version, was taken away before.
+    let rest = parts.rest.find(|part| !part.is_empty());
     parts.end(rest, "the version");
     let device = Device {
         host: text.host.trim_start_matches('[').trim_end_matches(']').to_owned(),

@@ -25,24 +25,24 @@ pub(super) fn line(
     Some(line)
 }
 
-/// What a selection leaves out, by name and letter; sources of the same letters are named once.
+/// What a selection leaves out, by name and letter; sources of the same letters stand together.
 fn missing(recorded: &Selection) -> Vec<String> {
-    let mut letters = Vec::new();
-    let mut missing = Vec::new();
+    let mut missing: Vec<(&str, String)> = Vec::new();
     for entry in source::ALL.iter().filter(|entry| !entry.asked_by(recorded)) {
         if entry.name == source::OWN_SOURCE {
             continue;
         }
-        match entry.letters {
-            "" => missing.push(entry.name.to_owned()),
-            of_entry if letters.contains(&of_entry) => {}
-            of_entry => {
-                letters.push(of_entry);
-                missing.push(format!("{} ({of_entry})", entry.name));
-            }
+        let mut same = missing.iter_mut().filter(|(letters, _)| !letters.is_empty());
+        match same.find(|(letters, _)| *letters == entry.letters) {
+            Some((_, names)) => names.push_str(&format!("/{}", entry.name)),
+            None => missing.push((entry.letters, entry.name.to_owned())),
         }
     }
-    missing
+    let shown = |(letters, names): (&str, String)| match letters {
+        "" => names,
+        letters => format!("{names} ({letters})"),
+    };
+    missing.into_iter().map(shown).collect()
 }
 
 #[cfg(test)]
@@ -53,7 +53,10 @@ mod tests {
     fn what_is_left_out_is_named_once() {
         let missing = missing(&"cdn".into());
         let has = |text: &str| missing.iter().filter(|one| one.contains(text)).count();
-        assert_eq!((has("process (Z)"), has("(Z)"), has("slab (yY)"), has("log")), (1, 1, 1, 1));
+        assert_eq!(
+            (has("exit/process/process_total (Z)"), has("(Z)"), has("slab (yY)"), has("log")),
+            (1, 1, 1, 1)
+        );
         assert_eq!((has("disk"), has("network"), has("whit")), (0, 0, 0), "{missing:?}");
     }
 }
