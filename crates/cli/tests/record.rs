@@ -347,15 +347,17 @@ fn little_memory_is_enough_for_processes() {
 fn a_full_disk_is_told_once_survived_and_counted() {
     let Some(disk) = testkit::SmallDisk::mount(1024) else { return };
     let place = disk.path().to_str().unwrap();
-    let mut child = Running::start(
-        whit(&["-scdnmw", "-i0.001", "--quiet", "-f", place]).stderr(Stdio::piped()),
-    );
+    let mut child =
+        Running::start(whit(&["-scdnmw", "-i0.001", "-f", place]).stderr(Stdio::piped()));
     testkit::wait_until("there is a file", || !recordings(disk.path()).is_empty());
     let recording = recordings(disk.path()).remove(0);
     wait_until_grown(&recording, 20);
     disk.fill();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    assert!(line.contains("recording -s cdnmw to "), "{line}");
+    line.clear();
     stderr.read_line(&mut line).unwrap();
     assert!(line.contains("no space left"), "{line}");
     disk.free();
