@@ -1,9 +1,9 @@
 //! The documentation of the workspace: links that lead nowhere and other faults that rustdoc finds.
 //!
 //! `cargo doc` first checks every package once more, because it does not use what a build made.  Here
-//! rustdoc gets the libraries of the build that the tests made, and only checks (`--check`, which is
-//! unstable: `RUSTC_BOOTSTRAP` permits it): a tenth of the processor time.  `cargo doc` writes the
-//! pages.
+//! rustdoc gets the libraries that the build of the tests made, and only checks (`--check`, which is
+//! unstable: `RUSTC_BOOTSTRAP` permits it): less than half of the processor time.  `cargo doc` writes
+//! the pages.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
 use crate::tidy::packages;
-use crate::{cpu, root, target};
+use crate::{cpu, root, target, tool};
 
 /// Checks every library and program of the workspace.
 ///
@@ -65,13 +65,6 @@ pub(crate) fn run(artifacts: &[Value]) -> anyhow::Result<()> {
     }
     println!("doc: {count} crates");
     Ok(())
-}
-
-/// A tool of the toolchain that cargo belongs to.
-pub(crate) fn tool(name: &str) -> std::path::PathBuf {
-    let cargo = std::env::var_os("CARGO").unwrap_or_default();
-    let beside = Path::new(&cargo).with_file_name(name);
-    if beside.exists() { beside } else { name.into() }
 }
 
 fn text(value: &Value) -> &str {

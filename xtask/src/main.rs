@@ -238,6 +238,13 @@ fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
+/// A tool of the toolchain that cargo belongs to.
+fn tool(name: &str) -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_default();
+    let beside = Path::new(&cargo).with_file_name(name);
+    if beside.exists() { beside } else { name.into() }
+}
+
 fn run(program: &str, arguments: &[&str]) -> anyhow::Result<()> {
     if program == "cargo" {
         return finish(cargo(arguments));

@@ -93,7 +93,7 @@ struct Outcome {
 /// Lets cargo compile the workspace by clippy's compiler: rustc, and the lints.  So the build that the
 /// tests need is also the check of clippy, which otherwise compiles everything once more.
 pub(crate) fn by_clippy(cargo: &mut Command) {
-    cargo.env("RUSTC_WORKSPACE_WRAPPER", crate::doc::tool("clippy-driver"));
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", crate::tool("clippy-driver"));
 }
 
 /// Builds every test program, and the programs and examples that tests start; shows what the compiler
