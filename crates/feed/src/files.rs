@@ -12,6 +12,7 @@ use jiff::{Timestamp, Zoned};
 use recording::Reader;
 use sample::{Meta, SourceDef};
 use source::Entry;
+use text::error_text::with_causes;
 
 use crate::{
     FeedError, Origin, TimeError, TimeRange, TimeSelection, meta_of, origin_of, pattern, period,
@@ -208,24 +209,13 @@ pub fn find(
         match RecordedFile::open(path, now.time_zone()) {
             Ok(recording) => opened.push(recording),
             Err(error) if is_named => return Err(error),
-            Err(error) => complaints.push(format!("{}; left out", with_cause(&error))),
+            Err(error) => complaints.push(format!("{}; left out", with_causes(&error))),
         }
     }
     if opened.is_empty() {
         return Err(FeedError::NoneUsable(complaints.join("; ")));
     }
     Ok((in_order(opened), complaints))
-}
-
-/// An error and its causes in one line.
-fn with_cause(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }
 
 fn recordings_in(folder: &Path) -> Result<Vec<PathBuf>, FeedError> {

@@ -4,6 +4,8 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use text::error_text::with_causes;
+
 use crate::config::Config;
 use crate::target::{Arithmetic, Query};
 
@@ -48,7 +50,7 @@ impl Notices {
             || name.clone(),
             root.to_string(),
             || {
-                let text = error_text(error);
+                let text = with_causes(error);
                 Some(if of_one { format!("{name}: {text}") } else { text })
             },
         );
@@ -126,17 +128,6 @@ impl<'c> QueryNames<'c> {
             _ => "a program".to_owned(),
         }
     }
-}
-
-/// An error and what caused it.
-pub(crate) fn error_text(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        text = format!("{text}: {next}");
-        cause = next.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -14,8 +14,10 @@ mod values;
 
 use std::time::Duration;
 
+use text::error_text::with_causes;
+
 use crate::config::{Config, LogFormat};
-use crate::notices::{Notices, QueryNames, error_text};
+use crate::notices::{Notices, QueryNames};
 use crate::path_of;
 use crate::program::{self, ProgramCall};
 use crate::reading::{QueryAnswer, Reading, SECOND_NS};
@@ -197,7 +199,7 @@ impl Rounds {
         if !self.has_banner && !self.settings.is_log_only {
             self.has_banner = true;
             if let Err(error) = crate::pages::write_banner(&config.global) {
-                say(error_text(&error));
+                say(with_causes(&error));
             }
         }
         let now_s = || wall_ns().div_euclid(SECOND_NS);

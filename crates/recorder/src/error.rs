@@ -1,6 +1,5 @@
 //! Why a recorder cannot start or continue.
 
-use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
@@ -74,16 +73,4 @@ pub enum RecorderError {
     /// The reader of the live text is gone.
     #[error("cannot send the lines")]
     Send(#[source] io::Error),
-}
-
-/// An error and its causes, in one line.
-pub(crate) fn in_one_line(error: &dyn Error) -> String {
-    let mut line = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        line.push_str(": ");
-        line.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    line
 }

@@ -12,9 +12,9 @@ use jiff::tz::TimeZone;
 use procfs::Host;
 use sample::{Cadence, Meta, Moment, Snapshot, SourceDef, State};
 use source::{RecorderCounters, SourceContext};
+use text::error_text::with_causes;
 
 use crate::RecorderError;
-use crate::error::in_one_line;
 use crate::first_sample::FirstSampleCheck;
 use crate::live::{LiveText, ViewInput};
 use crate::messages::{MessageLog, Severity, local};
@@ -199,7 +199,7 @@ impl Outputs {
         if let (Some(plots), Some(input)) = (&mut self.plots, &self.view_input)
             && let Err(error) = plots.roll(local(now, &self.zone), input)
         {
-            self.messages.log(now, Severity::Error, &in_one_line(&error));
+            self.messages.log(now, Severity::Error, &with_causes(&error));
         }
         self.messages.log(now, Severity::Information, "Logs rolled");
         if let Some(rotation) = &mut self.rotation {

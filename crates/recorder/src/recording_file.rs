@@ -10,9 +10,9 @@ use procfs::Host;
 use recording::{Error, Interference, Reader, Writer, WriterOptions};
 use sample::{Meta, Moment, Snapshot, SourceDef};
 use source::RecorderCounters;
+use text::error_text::with_causes;
 
 use crate::RecorderError;
-use crate::error::in_one_line;
 use crate::messages::{MessageLog, Severity, local};
 use crate::names::FileNames;
 use crate::plot_output::ensure_directory;
@@ -158,7 +158,7 @@ impl RecordingFile {
         self.counters.samples_unwritten.add(1);
         self.lost += 1;
         if self.lost == 1 {
-            messages.log(now, Severity::Error, &in_one_line(error));
+            messages.log(now, Severity::Error, &with_causes(error));
         }
     }
 
@@ -220,7 +220,7 @@ impl RecordingFile {
         self.synced_ns = now.monotonic_ns;
         self.counters.calls.add(1);
         if let Err(error) = self.writer.flush() {
-            messages.log(now, Severity::Error, &in_one_line(&error));
+            messages.log(now, Severity::Error, &with_causes(&error));
         }
     }
 
@@ -233,7 +233,7 @@ impl RecordingFile {
                 let interference = old.interference(true);
                 if let Some(interference) = interference {
                     let error = interfered(&old, interference);
-                    messages.log(now, Severity::Error, &in_one_line(&error));
+                    messages.log(now, Severity::Error, &with_causes(&error));
                 } else {
                     close(old, now, messages);
                 }
@@ -241,7 +241,7 @@ impl RecordingFile {
                 self.checked_samples = 0;
             }
             Err(error) => {
-                let error = in_one_line(&error);
+                let error = with_causes(&error);
                 let text = format!("cannot begin a new recording, the old one continues: {error}");
                 messages.log(now, Severity::Error, &text);
             }
@@ -339,6 +339,6 @@ fn interfered(writer: &Writer, interference: Interference) -> RecorderError {
 
 fn close(writer: Writer, now: Moment, messages: &dyn MessageLog) {
     if let Err(error) = writer.close() {
-        messages.log(now, Severity::Error, &in_one_line(&error));
+        messages.log(now, Severity::Error, &with_causes(&error));
     }
 }

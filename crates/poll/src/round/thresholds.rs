@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use text::error_text::with_causes;
+
 use crate::PollTarget;
 use crate::config::Config;
 use crate::program::{self, ProgramCall};
@@ -34,13 +36,13 @@ pub(super) fn check(
         failures: row.failures,
     };
     let (actions, errors) = check.run();
-    errors.iter().for_each(|error| say(super::error_text(error)));
+    errors.iter().for_each(|error| say(with_causes(error)));
     for action in actions {
         match action {
             ThresholdAction::Program(program) => run(&program, settings, say),
             ThresholdAction::Mail(mail) => {
                 if let Err(error) = send(&mail, &settings.own_name, MAIL_STEP) {
-                    say(super::error_text(&error));
+                    say(with_causes(&error));
                 }
             }
         }
