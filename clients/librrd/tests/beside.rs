@@ -337,7 +337,7 @@ fn collectd_records_the_same_files() {
 /// Random arguments, and null where something must be: no crash, no internal error.
 #[test]
 fn hostile_arguments_are_errors() {
-    /// Calls of a long run; a short one has a fifth of them.
+    /// Calls of a long run; a short one has a tenth of them.
     const CALLS: usize = 4000;
     if !is_here(PYTHON, &["-c", "import ctypes"]) {
         testkit::skip("python3", "it is not installed");

@@ -9,6 +9,9 @@ use std::process::{Command, Stdio};
 
 use crate::whit;
 
+/// A machine with few files: to examine this one would take seconds for each fault.
+const TREE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/proc/guest-5.10");
+
 /// What is wrong with a descriptor.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
@@ -72,7 +75,8 @@ fn check(line: &str, descriptor: i32, fault: Fault, folder: &Path, recording: &P
     command.env("TERM", "xterm");
     for word in line.split(' ') {
         let word = word.replace("{}", folder.to_str().unwrap());
-        command.arg(word.replace("FILE", recording.to_str().unwrap()));
+        let word = word.replace("FILE", recording.to_str().unwrap());
+        command.arg(word.replace("TREE", TREE));
     }
     let (code, signal, text) = run_with(command, descriptor, fault);
     let case = format!("whit {line}, descriptor {descriptor} {fault:?}: {code:?} {signal} {text}");
@@ -107,8 +111,8 @@ fn recording_playing_and_top() {
 #[test]
 fn doctor_generate_bench_link_and_help() {
     none_panics(&[
-        "doctor -n1",
-        "doctor -n1 --json",
+        "doctor -n1 --root TREE",
+        "doctor -n1 --root TREE --json",
         "doctor --root /nonexistent",
         "generate reference --to {}/g",
         "generate man --to {}/g",

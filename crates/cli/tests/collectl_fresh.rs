@@ -2,7 +2,7 @@
 //! now: the kept recordings cannot know the kernels and devices to come.
 //!
 //! Records five intervals with some traffic on a disk and the loopback interface, then compares
-//! every subsystem in brief, verbose and plot format; a short run compares a fifth of them.  Under
+//! every subsystem in brief, verbose and plot format; a short run compares a tenth of them.  Under
 //! `--exact` all must be equal but what `collectl_differences.txt` lists as different even so;
 //! without it, but what is listed at all. Both programs read the same file, so it does not matter
 //! how busy the machine is.

@@ -6,7 +6,7 @@
 //! the test says so and passes.
 //!
 //! Cost: collectl needs a quarter of a second for each case.  A long run takes every subsystem in
-//! every format, a short one a fifth of that; `WHIT_COLLECTL=all` adds every switch;
+//! every format, a short one a tenth of that; `WHIT_COLLECTL=all` adds every switch;
 //! `WHIT_COLLECTL=dn` takes all cases that show nothing but these letters.  A table of what is
 //! equal is printed (`cargo test -p cli --test all -- collectl_play --nocapture`).
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the table is the purpose")]

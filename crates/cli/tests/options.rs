@@ -1,15 +1,17 @@
 //! What each option changes: a command without it, the same with it, and what tells the outputs
 //! apart.  The cases stand in the text files here, `cases.rs` has their form.
 //!
-//! A short run tries a fifth of the cases of `whit bench`, which take long, and all others.
+//! A short run tries a tenth of the cases of `whit bench`, which take long, and all others.
 //!
 //! `src/every_option.rs` holds that each option of each verb has a case, or a test of its own that
 //! `elsewhere.txt` names.
 #![allow(clippy::unwrap_used, reason = "a test that cannot run must fail")]
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use regex::RegexBuilder;
 
@@ -74,11 +76,15 @@ fn printed(line: &str) -> String {
     String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned()
 }
 
+/// What each command line without an option printed: many cases share one, which runs once.
+type Printed = HashMap<&'static str, OnceLock<String>>;
+
 /// What is wrong with a case, if the outputs do not differ as it says.
-fn failure(case: &cases::Case) -> Option<String> {
+fn failure(case: &cases::Case, known: &Printed) -> Option<String> {
     let pattern = RegexBuilder::new(case.pattern).multi_line(true).build().unwrap();
-    let (without, with) = (printed(case.without), printed(case.with));
-    let has = (pattern.is_match(&without), pattern.is_match(&with));
+    let without = known[case.without].get_or_init(|| printed(case.without));
+    let with = printed(case.with);
+    let has = (pattern.is_match(without), pattern.is_match(&with));
     let (first, second) = (case.without, case.with);
     (has != (!case.adds, case.adds))
         .then(|| format!("{pattern}\n- {first}\n{without}\n+ {second}\n{with}"))
@@ -86,16 +92,10 @@ fn failure(case: &cases::Case) -> Option<String> {
 
 /// Holds of each case that the outputs differ as it says.  Many cases sleep: four at once.
 fn outputs_differ(cases: &[cases::Case]) {
-    let wrong = testkit::side_by_side(cases, 4, failure);
+    let known: Printed = cases.iter().map(|case| (case.without, OnceLock::new())).collect();
+    let wrong = testkit::side_by_side(cases, 4, |case| failure(case, &known));
     let wrong: Vec<String> = wrong.into_iter().flatten().collect();
-    assert!(
-        wrong.is_empty(),
-        "{}",
-        wrong.join(
-            "
-"
-        )
-    );
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 fn all(text: &'static str) -> Vec<cases::Case> {

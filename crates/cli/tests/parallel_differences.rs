@@ -25,7 +25,7 @@ mod generate;
 
 use generate::{Case, FILES};
 
-/// Command lines of a long run that asks for no number, of which a short one takes a fifth, and
+/// Command lines of a long run that asks for no number, of which a short one takes a tenth, and
 /// their seed: always the same ones, so that whoever changes something else is not told of an old
 /// difference.
 const FEW: usize = 60;

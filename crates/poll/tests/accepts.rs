@@ -11,7 +11,7 @@ use poll::{Config, LoadEnvironment};
 use testkit::{Random, is_installed, share, skip};
 
 const SEED: u64 = 14;
-/// In a long run; a short one has a fifth of them.
+/// In a long run; a short one has a tenth of them.
 const CASES: usize = 1_500;
 
 /// Reads each file as `mrtg --check` does; a line for each.

@@ -8,7 +8,7 @@ use poll::target::Arithmetic;
 use testkit::{Random, share, skip};
 
 const SEED: u64 = 40;
-/// In a long run; a short one has a fifth of them.
+/// In a long run; a short one has a tenth of them.
 const CASES: usize = 3_000;
 
 /// An expression in Perl over BigFloats, and in a target's language.

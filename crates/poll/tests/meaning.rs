@@ -19,7 +19,7 @@ use testkit::{Random, is_long, share, skip};
 use write::Writer;
 
 const SEED: u64 = 15;
-/// In a long run; a short one has a fifth of them.
+/// In a long run; a short one has a tenth of them.
 const CASES: usize = 400;
 
 /// What is printed of each file by MRTG's library.

@@ -25,7 +25,7 @@ use crate::recording::support::{
 /// Says to the test that it is to be the recorder, and where.
 const FOLDER: &str = "WHIT_TEST_KILLED_IN";
 
-/// Kills of a long run, enough to hit every step now and then; a short one has a fifth.
+/// Kills of a long run, enough to hit every step now and then; a short one has a tenth.
 const KILLS: usize = 100;
 
 fn recorder(folder: &Path) {

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const LONG: &str = "WHIT_LONG";
 
 /// A short run tries one case in so many.
-const SHORT_PART: usize = 5;
+const SHORT_PART: usize = 10;
 
-/// The number of cases to try: all in a long run, otherwise a fifth of them.
+/// The number of cases to try: all in a long run, otherwise a tenth of them.
 #[must_use]
 pub fn share(all: usize) -> usize {
     if is_long() { all } else { all.div_ceil(SHORT_PART) }
@@ -43,7 +43,7 @@ pub fn seed(usual: u64) -> u64 {
     seed
 }
 
-/// The cases of a short run: every fifth or so of them, or all of them in a long run.
+/// The cases of a short run: every tenth or so of them, or all of them in a long run.
 pub fn share_of<T>(all: Vec<T>) -> impl Iterator<Item = T> {
     let step = all.len().div_ceil(share(all.len()).max(1)).max(1);
     all.into_iter().step_by(step)
