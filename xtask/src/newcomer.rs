@@ -73,8 +73,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     copy(&tree)?;
     link_dependencies()?;
     let test = |targets: &[&str], tests: &[&str]| {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        command.args(["test", "-q"]).args(PACKAGES).args(targets).arg("--").args(tests);
+        let mut command = crate::cargo(&["test", "-q"]);
+        command.args(PACKAGES).args(targets).arg("--").args(tests);
         command.current_dir(&tree);
         // As the build whose libraries are linked.
         suite::by_clippy(&mut command);
