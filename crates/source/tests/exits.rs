@@ -107,8 +107,8 @@ fn run(program: &str, arguments: &[&str]) -> (u32, Told) {
     (child.id(), told)
 }
 
-/// 200 short processes: codes and faults are the parent's to the number, CPU time within
-/// `tolerance` hundredths of the sum.
+/// 200 short processes: each is seen or counted as lost; codes and faults are the parent's to the
+/// number, CPU time within `tolerance` hundredths of the sum.
 fn short_lives(excluded: ExcludedExitMethods, tolerance: u64) {
     let Some(mut watch) = Watch::open(&["exit"], excluded) else { return };
     watch.tick();
@@ -116,7 +116,9 @@ fn short_lives(excluded: ExcludedExitMethods, tolerance: u64) {
     for number in 0..200 {
         let end = if number % 10 == 9 { "kill -9 $$".into() } else { format!("exit {number}") };
         let script = format!("i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; {end}");
-        children.extend([run("/bin/sh", &["-c", &script])]);
+        let (pid, told) = run("/bin/sh", &["-c", &script]);
+        // Of two with one id, when ids have wrapped, nobody says which is which.
+        children.entry(pid).and_modify(|one| *one = None).or_insert(Some(told));
     }
     // The CPU time is final when the kernel frees a process.
     std::thread::sleep(Duration::from_millis(300));
@@ -130,11 +132,15 @@ fn short_lives(excluded: ExcludedExitMethods, tolerance: u64) {
         let name = String::from_utf8(table.name(row).to_vec()).expect("digits");
         let pid: u32 = name.split('\x1f').next().expect("a number").parse().expect("a number");
         let Some(told) = children.get(&pid) else { continue };
+        // An id may have been another's before or after.
+        if get(row, "parent") != Some(u64::from(std::process::id())) {
+            continue;
+        }
         seen += 1;
+        let Some(told) = told else { continue };
         assert_eq!(get(row, "exit_code"), (told.signal == 0).then_some(told.code));
         assert_eq!(get(row, "signal"), (told.signal != 0).then_some(told.signal));
         assert_eq!(get(row, "minor_faults"), Some(told.minor_faults));
-        assert_eq!(get(row, "parent"), Some(u64::from(std::process::id())));
         assert_eq!(get(row, "uid"), Some(rustix::process::getuid().as_raw().into()));
         assert_eq!(table.text(row, field("exit", "command")), Some(&b"sh"[..]));
         assert!(get(row, "peak_resident") > Some(100) && get(row, "lifetime") > Some(0));
@@ -152,7 +158,8 @@ fn short_lives(excluded: ExcludedExitMethods, tolerance: u64) {
     }
     let counters = &watch.context.shared.processes;
     let lost = counters.exits_lost.get();
-    assert_eq!(seen + lost, 200);
+    // On a busy machine some of the lost are of others.
+    assert!(seen <= 200 && seen + lost >= 200, "{seen} {lost}");
     eprintln!(
         "{excluded:?}: CPU {ours} ns, shown {shown} ns, the parent says {theirs} ns, {lost} lost"
     );
