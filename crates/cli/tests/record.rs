@@ -302,14 +302,13 @@ fn the_start_line_says_what_is_recorded_and_what_is_not() {
 
 #[test]
 fn one_live_reading_of_what_needs_two_is_said() {
-    let output = run(&["-sZ", "-i0.05:60", "-c2"]);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert_eq!(text(&output.stdout), "");
-    assert!(
-        text(&output.stderr)
-            .contains("there was one reading of process, process_total, and a change needs two"),
-        "{output:?}"
-    );
+    for (view, headings) in [("--verbose", 0), ("-P", 1)] {
+        let output = run(&["-sZ", "-i0.05:60", "-c2", view]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(text(&output.stdout).lines().count(), headings, "{output:?}");
+        let said = "nothing to show: there was one reading of process, process_total, and a change";
+        assert!(text(&output.stderr).contains(said), "{output:?}");
+    }
 }
 
 /// A command with a limit of its process.
