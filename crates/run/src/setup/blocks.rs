@@ -153,7 +153,6 @@ fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
         (packing.xargs, "--xargs"),
         (packing.chars.is_some(), "-s"),
         (packing.exact, "-x"),
-        (jobs.tty, "--tty"),
         (output.retry_failed, "--retry-failed"),
     ];
     for (is_given, name) in given {
