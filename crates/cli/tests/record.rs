@@ -343,6 +343,32 @@ fn little_memory_is_enough_for_processes() {
 }
 
 #[test]
+fn little_memory_for_programs_of_the_kernel_is_told_without_other_advice() {
+    let output = limited(Resource::Data, 32 << 20, &["-sk", "-i0.05", "-c1"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(said.contains("-s kK: syscall: "), "{said}");
+    assert!(said.ends_with("nothing that was asked for can be read here\n"), "{said}");
+}
+
+#[test]
+fn what_can_read_nothing_leaves_no_file() {
+    let (machine, place) = (folder(), folder());
+    std::fs::create_dir(machine.path().join("proc")).unwrap();
+    let (root, prefix) = (machine.path().to_str().unwrap(), place.path().join("x"));
+    for letters in ["-scd", "-s+m"] {
+        let words = ["--root", root, letters, "-i0.01", "-c2", "-f", prefix.to_str().unwrap()];
+        let output = run(&words);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(
+            text(&output.stderr).contains("nothing that was asked for can be read"),
+            "{output:?}"
+        );
+        assert_eq!(recordings(place.path()), Vec::<PathBuf>::new(), "{letters}");
+    }
+}
+
+#[test]
 fn a_full_disk_is_told_once_survived_and_counted() {
     let Some(disk) = testkit::SmallDisk::mount(1024) else { return };
     let place = disk.path().to_str().unwrap();

@@ -228,11 +228,13 @@ impl Consumer for Outputs {
         if let Some(first_sample) = self.first_sample.take() {
             // What ends from now on is in the first interval.
             self.messages.log(now, Severity::Information, "Starting");
-            for text in first_sample.sentences(snapshot) {
-                self.messages.log(now, Severity::Warning, &text);
+            let sentences = first_sample.sentences(snapshot);
+            for text in &sentences {
+                self.messages.log(now, Severity::Warning, text);
             }
             if first_sample.has_nothing(snapshot) {
-                return Err(RecorderError::NothingReadable);
+                self.recording.take().map_or(Ok(()), RecordingFile::discard)?;
+                return Err(RecorderError::NothingReadable { is_told: !sentences.is_empty() });
             }
         }
         if let Some(rotation) = &self.rotation
