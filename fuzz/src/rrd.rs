@@ -96,7 +96,12 @@ pub fn rrd_file(bytes: &[u8]) {
 
 /// The bytes are a damaged file: what is mended is sound.
 pub fn rrd_repair(bytes: &[u8]) {
-    let options = repair::Options { now: NOW, step_seconds: Some(10), bytes_max: 1 << 22 };
+    let options = repair::Options {
+        now: NOW,
+        step_seconds: Some(10),
+        bytes_max: 1 << 22,
+        locking: rrd::Locking::None,
+    };
     let Ok(repaired) = repair_bytes(bytes.to_vec(), NOW - 5, &options) else { return };
     let file = Scratch::new(&repaired.image.to_bytes());
     let findings = check::check(&file.0, NOW).unwrap();

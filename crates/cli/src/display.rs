@@ -201,6 +201,11 @@ impl DisplayArguments {
         self.formats.view.is_some_and(|entry| entry.shows_states)
     }
 
+    /// Whether the format is of values for programs, which knows no layouts.
+    pub(crate) fn shows_values(&self) -> bool {
+        self.formats.view.is_some_and(|entry| entry.class == ViewClass::Values)
+    }
+
     /// Opens the view that the switches ask for; `None` when that was an export's help.
     pub(crate) fn open_view(
         &self,

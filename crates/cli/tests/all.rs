@@ -36,6 +36,7 @@ mod record_then_play;
 mod recordings_meet;
 mod rrd_classes;
 mod rrd_daemon;
+mod rrd_locks;
 mod rrdcached;
 mod rrdcached_clients;
 mod rrdcached_tls;

@@ -222,13 +222,19 @@ fn what_was_not_recorded_is_zero_as_in_collectl_or_not_shown() {
     assert!(!whit(&gamma, "--all").contains("Log"), "collectl knows no such source");
     assert!(!whit(&gamma, "--all --exact").contains("Log"));
     assert!(!whit(&gamma, "-scm --verbose").contains("MEMORY"));
+    // Memory that was not recorded does not hide what was.
+    let zeta = recording("zeta-20261121-131413.raw.gz");
+    assert!(whit(&zeta, "-smZ -P").lines().count() > 1);
     if !has_collectl() {
         return;
     }
     let unrecorded = ["b", "f", "i", "m", "s", "t"];
     let verbose = unrecorded.map(|letter| format!("-sc{letter} --verbose"));
     let plot = unrecorded.map(|letter| format!("-sc{letter} -P"));
-    let others = ["--all", "-scF", "-scy", "--export vmstat"].map(str::to_owned);
+    // What no machine of the recording has makes lines of several columns, and record lines; slabs
+    // that were not recorded are not asked for.
+    let others = ["--all", "-scF", "-scy", "-scX", "-scY", "-scx --verbose", "--export vmstat"];
+    let others = others.map(str::to_owned);
     for switches in verbose.iter().chain(&plot).chain(&others) {
         let exact = whit(&gamma, &format!("{switches} --exact"));
         assert_eq!(exact, collectl(&gamma, switches), "{switches}");

@@ -302,14 +302,13 @@ fn the_start_line_says_what_is_recorded_and_what_is_not() {
 
 #[test]
 fn one_live_reading_of_what_needs_two_is_said() {
-    let output = run(&["-sZ", "-i0.05:60", "-c2"]);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert_eq!(text(&output.stdout), "");
-    assert!(
-        text(&output.stderr)
-            .contains("there was one reading of process, process_total, and a change needs two"),
-        "{output:?}"
-    );
+    for (view, headings) in [("--verbose", 0), ("-P", 1)] {
+        let output = run(&["-sZ", "-i0.05:60", "-c2", view]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(text(&output.stdout).lines().count(), headings, "{output:?}");
+        let said = "nothing to show: there was one reading of process, process_total, and a change";
+        assert!(text(&output.stderr).contains(said), "{output:?}");
+    }
 }
 
 /// A command with a limit of its process.
@@ -341,6 +340,32 @@ fn little_memory_is_enough_for_processes() {
     // Who may load no programs hears of that.
     let said = text(&output.stderr);
     assert!(said.contains("processes are read from /proc"), "{said}");
+}
+
+#[test]
+fn little_memory_for_programs_of_the_kernel_is_told_without_other_advice() {
+    let output = limited(Resource::Data, 32 << 20, &["-sk", "-i0.05", "-c1"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(said.contains("-s kK: syscall: "), "{said}");
+    assert!(said.ends_with("nothing that was asked for can be read here\n"), "{said}");
+}
+
+#[test]
+fn what_can_read_nothing_leaves_no_file() {
+    let (machine, place) = (folder(), folder());
+    std::fs::create_dir(machine.path().join("proc")).unwrap();
+    let (root, prefix) = (machine.path().to_str().unwrap(), place.path().join("x"));
+    for letters in ["-scd", "-s+m"] {
+        let words = ["--root", root, letters, "-i0.01", "-c2", "-f", prefix.to_str().unwrap()];
+        let output = run(&words);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(
+            text(&output.stderr).contains("nothing that was asked for can be read"),
+            "{output:?}"
+        );
+        assert_eq!(recordings(place.path()), Vec::<PathBuf>::new(), "{letters}");
+    }
 }
 
 #[test]

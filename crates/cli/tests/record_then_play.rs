@@ -27,8 +27,10 @@ fn play(recording: &Path, switches: &str) -> String {
         whit().arg("play").arg(recording).args(switches.split_whitespace()).output().unwrap();
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "play {switches}: {} {complaint}", output.status);
-    // What this machine has not is told, and nothing else.
-    let is_absence = |line: &str| line.contains("the recorded machine had no ");
+    // What this machine has not is told, and what was read once, and nothing else.
+    let is_absence = |line: &str| {
+        line.contains("the recorded machine had no ") || line.contains("has one reading of ")
+    };
     assert!(complaint.lines().all(is_absence), "play {switches}: {complaint}");
     String::from_utf8(output.stdout).expect("views write UTF-8")
 }
@@ -180,27 +182,74 @@ fn a_live_recording_is_followed_to_its_end() {
     assert_eq!(seen, all);
 }
 
-/// What `record -sZ` with these intervals gives to `play`.
-fn processes_played(intervals: &str) -> Output {
+/// A folder with what `record` makes of these subsystems and intervals, as one recording.
+fn recorded(subsystems: &str, intervals: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let mut record = whit();
-    record.args(["record", "-sZ", "-c2", "--quiet", "-i", intervals, "-f"]).arg(folder.path());
+    record.args(["record", subsystems, "-c2", "--quiet", "-i", intervals, "-f"]).arg(folder.path());
     assert!(record.status().unwrap().success());
-    whit().args(["play", "-sZ"]).args(recordings_in(folder.path())).output().unwrap()
+    let recording = recording_in(folder.path()).unwrap();
+    (folder, recording)
+}
+
+/// What `play` says and how it ends.
+fn played(recording: &Path, switches: &[&str]) -> Output {
+    whit().arg("play").arg(recording).args(switches).output().unwrap()
 }
 
 #[test]
 fn one_interval_is_that_of_processes_if_nothing_else_is_recorded() {
-    let played = processes_played("0.1");
+    let (_folder, recording) = recorded("-sZ", "0.1");
+    let played = played(&recording, &["-sZ"]);
     assert!(played.status.success(), "{played:?}");
     assert!(String::from_utf8_lossy(&played.stdout).contains("PROCESS SUMMARY"), "{played:?}");
 }
 
-#[test]
-fn one_reading_of_what_needs_two_is_said() {
-    let played = processes_played("0.1:60");
-    assert_eq!(played.status.code(), Some(1), "{played:?}");
-    assert!(played.stdout.is_empty(), "{played:?}");
+/// What a play of one reading says on stderr; none of its lines has a value.
+fn one_reading(played: &Output, sources: &str) {
     let said = String::from_utf8_lossy(&played.stderr);
-    assert!(said.contains("the recording has one reading of process"), "{said}");
+    let expected = format!("nothing to show: the recording has one reading of {sources}");
+    assert!(said.contains(&expected), "{played:?}");
+    assert_eq!(played.status.code(), Some(1), "{played:?}");
+}
+
+#[test]
+fn one_reading_of_what_needs_two_is_said_by_every_view() {
+    let views: [&[&str]; 6] = [
+        &[],
+        &["-P"],
+        &["--verbose"],
+        &["--export", "lexpr"],
+        &["--export", "graphite,x:1"],
+        &["--export", "proctree"],
+    ];
+    let (_folder, processes) = recorded("-sZ", "0.1:60");
+    for view in views {
+        one_reading(&played(&processes, view), "process");
+    }
+    let (folder, slabs) = recorded("-sY", "0.1:60");
+    let plots = folder.path().join("plots").display().to_string();
+    std::fs::create_dir(&plots).unwrap();
+    let all: [&[&str]; 4] = [&["--csv"], &["--json"], &["--openmetrics"], &["-P", "-f", &plots]];
+    for view in views.into_iter().filter(|view| !view.contains(&"proctree")).chain(all) {
+        one_reading(&played(&slabs, view), "slab");
+    }
+}
+
+#[test]
+fn one_reading_beside_what_is_shown_is_said_without_an_error() {
+    let (_folder, recording) = recorded("-scZ", "0.1:60");
+    for view in ["-P", "--csv", "--json", "--verbose"] {
+        let played = played(&recording, &[view]);
+        let said = String::from_utf8_lossy(&played.stderr);
+        assert!(said.starts_with("whit: the recording has one reading of process"), "{played:?}");
+        assert!(played.status.success() && played.stdout.contains(&b'\n'), "{played:?}");
+    }
+}
+
+#[test]
+fn headings_need_no_reading() {
+    let (_folder, recording) = recorded("-sZ", "0.1:0.1");
+    let played = played(&recording, &["-P", "--showcolheaders"]);
+    assert!(played.status.success() && played.stderr.is_empty(), "{played:?}");
 }

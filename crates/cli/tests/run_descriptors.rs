@@ -43,7 +43,7 @@ fn few_descriptors_are_fewer_jobs_at_once() {
             assert_eq!(output.status.code(), Some(0), "{script}: {errors}");
             assert_eq!(lines, all, "{script}");
             assert_eq!(errors.lines().count(), 1, "{script}: {errors}");
-            assert!(errors.contains(&format!("not for {jobs}: fewer run at once")), "{errors}");
+            assert!(errors.contains(&format!("of {jobs} jobs at once: fewer run")), "{errors}");
         }
     }
     // As many as there is room for, and nothing waits for a descriptor.

@@ -314,6 +314,41 @@ fn a_terminal_is_for_one_job_at_a_time() {
 }
 
 #[test]
+fn blocks_are_for_one_job_at_a_time_on_a_terminal() {
+    if !has_parallel() {
+        return;
+    }
+    for options in [&["-N3"][..], &["-k"], &["--tag", "-N4"], &["-j1", "--group", "-N2"]] {
+        let words = [&["--tty", "--pipe"], options, &["echo {#}; cat"]].concat();
+        same(&words, folder().path(), &lines(6));
+    }
+}
+
+#[test]
+fn a_column_with_an_empty_name_is_the_value_without_a_name() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    let tables = ["a,,c\n1.x,2/y.z,3\n", ",b\n1/p.q,2\n", "a,\n1,2\n"];
+    let commands = [
+        "echo {} {a}",
+        "echo {.} {/} {//} {/.}",
+        "echo {1} {2/} {}",
+        "echo",
+        "echo {#} {= s/1/9/ =}",
+    ];
+    for table in tables {
+        for command in commands {
+            let words = ["-k", "--header", ":", "--colsep", ",", command];
+            same(&words, folder.path(), table.as_bytes());
+        }
+    }
+    // A source without columns has no column without a name.
+    same(&["-k", "--header", ":", "echo {}", ":::", "", "3", ":::", "b", "5"], folder.path(), b"");
+}
+
+#[test]
 fn jobs_have_the_terminal_when_values_come_through_a_pipe() {
     if !testkit::is_installed("script", "script") {
         return;

@@ -59,6 +59,16 @@ fn files_are_cut_as_parallel_cuts_them() {
     }
 }
 
+/// parallel gives one block here: it looks for the last record in 128 KiB.
+#[test]
+fn files_are_cut_after_the_first_record_that_matches() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), lines(100)).unwrap();
+    let cut = ["-k", "--pipe-part", "--regexp", "--recend", "[05]\n", "--block", "100"];
+    let output = ours(&[&cut[..], &["-a", "file", "wc -c"]].concat(), folder.path(), b"");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "111\n105\n76\n", "{output:?}");
+}
+
 #[test]
 fn the_joblog_has_what_parallel_says_was_sent() {
     if !has_parallel() {

@@ -26,6 +26,16 @@ pub struct RecordingSet<'a> {
     pub selection: Selection,
 }
 
+impl RecordingSet<'_> {
+    /// Whether what is left out counts beside the rest: lines of several subsystems have no common
+    /// columns, as in collectl also if one is of an adapter that the machine has not.
+    #[must_use]
+    pub fn asks_for_adapters_beside(&self) -> bool {
+        let has = |selection: &Selection| selection.has_any(&['x', 'X']);
+        has(&self.asked) && !has(&self.selection)
+    }
+}
+
 /// Groups recordings into sets; `choose` selects the sources to show of each, given the recorded
 /// ones.
 ///
@@ -67,11 +77,11 @@ pub(crate) fn entries_for(selection: &Selection) -> Vec<&'static Entry> {
     source::ALL.iter().copied().filter(|entry| entry.asked_by(selection)).collect()
 }
 
-/// Removes selected letters that collectl ignores: `y` if no slabs were recorded, and `x` and `X`
-/// for machines without an adapter.
+/// Removes selected letters that collectl ignores: `y` and `Y` if no slabs were recorded, and `x`
+/// and `X` for machines without an adapter.
 fn leave_out_as_collectl(selection: &mut Selection, recording: &RecordedFile) {
     if !recording.meta.subsystems().contains(['y', 'Y']) {
-        selection.retain_letters(|letter| letter != 'y');
+        selection.retain_letters(|letter| !matches!(letter, 'y' | 'Y'));
     }
     let adapters = recording.meta.get("infiniband_adapters");
     if recording.origin == Origin::Collectl && adapters.is_none_or(|count| count == "0") {

@@ -57,6 +57,9 @@ pub struct Options {
     pub layouts: LayoutLookup,
     /// `-s`: the sources to show.
     pub subsystems: Selection,
+    /// Whether more was asked for, which the machine cannot have: what is shown is then never one
+    /// table alone.
+    pub asked_beside: bool,
     /// `-o`: `d D T U m g G x X n a c u 1 2 z i A`.
     pub letters: String,
     /// `--verbose`, or detail letters that imply it.

@@ -25,8 +25,14 @@ pub enum RecorderError {
         error: io::Error,
     },
     /// No source that was asked for can be read at the first sample.
-    #[error("nothing that was asked for can be read here; is /proc mounted?")]
-    NothingReadable,
+    #[error(
+        "nothing that was asked for can be read here{}",
+        if *is_told { "" } else { "; is /proc mounted?" }
+    )]
+    NothingReadable {
+        /// Whether the reasons were in messages of their own.
+        is_told: bool,
+    },
     /// Another recorder writes recordings of the same names there.
     #[error(
         "{}: {} is already recording there; choose another folder or prefix with -f", path.display(),

@@ -10,11 +10,13 @@ use layout::Options;
 use sample::{History, Meta, Snapshot, SourceDef};
 use sink::{Message, Sink};
 use source::{InstanceNames, RecorderCounters};
-use view::View;
+use view::{Shown, View};
 
 /// A view and the sink of its text.
 pub struct LiveText {
     view: Box<dyn View>,
+    /// What the view had to show.
+    pub(crate) shown: Shown,
     sink: Box<dyn Sink>,
     /// The host name, in each message.
     host: String,
@@ -27,12 +29,13 @@ pub struct LiveText {
 }
 
 impl LiveText {
-    /// Opens the view and sends its text before the first interval.
+    /// Opens the view and sends its text before the first interval; `shown` is empty.
     ///
     /// # Errors
     /// If the view cannot be made, or the text cannot be sent.
     pub fn open(
         mut view: Box<dyn View>,
+        shown: Shown,
         sink: Box<dyn Sink>,
         counters: Arc<RecorderCounters>,
         input: &ViewInput,
@@ -40,7 +43,7 @@ impl LiveText {
         let mut text = Vec::new();
         view.begin(&input.meta, &input.defs, &input.options, &mut text)?;
         let host = input.meta.host().to_owned();
-        let mut live = LiveText { view, sink, host, sequence: 0, text, counters, calls: 0 };
+        let mut live = LiveText { view, shown, sink, host, sequence: 0, text, counters, calls: 0 };
         live.send()?;
         Ok(live)
     }
@@ -53,6 +56,7 @@ impl LiveText {
         self.sink.tend()?;
         self.text.clear();
         let frame = Frame::new(&input.history, &input.meta, &input.options);
+        self.shown.note(&frame);
         self.view.frame(&frame, &mut self.text)?;
         self.send()?;
         let calls = self.sink.counts().calls;

@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use procfs::Host;
-use sample::{Cadence, Meta, Moment, Snapshot, SourceDef, State};
+use sample::{Meta, Moment, Snapshot, SourceDef};
 use source::{RecorderCounters, SourceContext};
 use text::error_text::with_causes;
+use view::TooEarly;
 
 use crate::RecorderError;
 use crate::first_sample::FirstSampleCheck;
@@ -123,28 +124,14 @@ impl Outputs {
         }
     }
 
-    /// Why live text showed nothing, if each of its sources that are not read at every tick was read
-    /// once only.
+    /// The sources of which live text showed nothing, because they were read once; with it, whether
+    /// it showed nothing at all.
     #[must_use]
-    pub fn too_early(&self) -> Option<String> {
-        let (live, input) = (self.live.as_ref()?, self.view_input.as_ref()?);
-        let options = &input.options;
-        let tracks = input.history.tracks().iter();
-        let once = tracks.filter(|track| {
-            options.subsystems.asks_for(&track.def)
-                && track.def.cadence != Cadence::First
-                && track.current.state == State::Ok
-                && track.previous.state != State::Ok
-        });
-        let mut names: Vec<&str> = once.map(|track| &*track.def.name).collect();
-        names.dedup();
-        (!live.has_sent() && !names.is_empty()).then(|| {
-            format!(
-                "nothing to show: there was one reading of {}, and a change needs two (-i says how \
-                 often which sources are read)",
-                names.join(", ")
-            )
-        })
+    pub fn too_early(&self) -> Option<(TooEarly, bool)> {
+        let live = self.live.as_ref()?;
+        let early = live.shown.too_early()?;
+        let is_nothing = early.is_all || !live.has_sent();
+        Some((early, is_nothing))
     }
 
     /// Ends all outputs.
@@ -241,11 +228,13 @@ impl Consumer for Outputs {
         if let Some(first_sample) = self.first_sample.take() {
             // What ends from now on is in the first interval.
             self.messages.log(now, Severity::Information, "Starting");
-            for text in first_sample.sentences(snapshot) {
-                self.messages.log(now, Severity::Warning, &text);
+            let sentences = first_sample.sentences(snapshot);
+            for text in &sentences {
+                self.messages.log(now, Severity::Warning, text);
             }
             if first_sample.has_nothing(snapshot) {
-                return Err(RecorderError::NothingReadable);
+                self.recording.take().map_or(Ok(()), RecordingFile::discard)?;
+                return Err(RecorderError::NothingReadable { is_told: !sentences.is_empty() });
             }
         }
         if let Some(rotation) = &self.rotation

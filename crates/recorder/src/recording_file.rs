@@ -260,6 +260,15 @@ impl RecordingFile {
         Ok(self.writer.close()?)
     }
 
+    /// Removes the file, of which nothing is wanted: it has a head and no sample.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub(crate) fn discard(self) -> Result<(), RecorderError> {
+        let path = self.path();
+        std::fs::remove_file(&path).map_err(|error| RecorderError::WriteDirectory { path, error })
+    }
+
     /// The file being written.
     #[must_use]
     pub fn path(&self) -> PathBuf {

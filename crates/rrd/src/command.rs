@@ -366,7 +366,8 @@ impl Run<'_> {
             }
             None => None,
         };
-        Ok(convert::convert(source, target, &convert::Options { step_seconds, words })?)
+        let locking = self.environment.locking();
+        Ok(convert::convert(source, target, &convert::Options { step_seconds, words, locking })?)
     }
 
     fn repair(&mut self) -> Done {
@@ -384,7 +385,9 @@ impl Run<'_> {
             None => None,
         };
         let now = self.environment.now().seconds;
-        let options = repair::Options { now, step_seconds, bytes_max: repair::BYTES_MAX };
+        let locking = self.environment.locking();
+        let bytes_max = repair::BYTES_MAX;
+        let options = repair::Options { now, step_seconds, bytes_max, locking };
         let name = source.display();
         let repaired =
             repair::repair_to(source, target, &options).map_err(|error| error.of(source))?;

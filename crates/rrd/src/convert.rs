@@ -28,6 +28,8 @@ pub struct Options<'a> {
     pub step_seconds: Option<u64>,
     /// Changes of sources and archives, in the words of `tune`.
     pub words: &'a [String],
+    /// What to do about a lock of the file, if it is converted in its place.
+    pub locking: Locking,
 }
 
 /// Converts a file.  `target` may be the file itself: the old one stays until the new one is whole
@@ -42,7 +44,7 @@ pub fn convert(path: &Path, target: &Path, options: &Options<'_>) -> Result<()> 
     if path == target && file.layout() == X86_64 {
         // Closing a file gives the lock back, so this comes first.
         drop(file);
-        file = File::open(path, Access::Write(Locking::Try))?;
+        file = File::open(path, Access::Write(options.locking))?;
     }
     let image = image(Image::of(&file)?, options, target)?;
     write_durably(target, &image.to_bytes())

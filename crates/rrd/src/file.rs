@@ -98,10 +98,10 @@ impl File {
     pub fn open(path: &Path, access: Access) -> Result<Self> {
         let opened = |error| Error::file("opening", path, error);
         let writes = access != Access::Read;
-        let file = open_system(path, writes).map_err(opened)?;
-        if let Access::Write(locking) = access {
-            lock(&file, locking)?;
-        }
+        let file = match access {
+            Access::Write(locking) => open_locked(path, locking)?,
+            Access::Read => open_system(path, false).map_err(opened)?,
+        };
         let stat = rustix::fs::fstat(&file).map_err(|error| Error::file("fstat", path, error))?;
         if FileType::from_raw_mode(stat.st_mode).is_dir() {
             return Err(opened(io::Error::from_raw_os_error(libc::EISDIR)));
@@ -483,7 +483,7 @@ fn write_in_turn(file: &SystemFile, ranges: &[Range], bytes: &[u8]) -> io::Resul
     Ok(())
 }
 
-pub(crate) fn lock(file: &SystemFile, locking: Locking) -> Result<()> {
+fn lock(file: &SystemFile, locking: Locking) -> Result<()> {
     let operation = match locking {
         Locking::Try => FlockOperation::NonBlockingLockExclusive,
         Locking::Block => FlockOperation::LockExclusive,
@@ -494,6 +494,28 @@ pub(crate) fn lock(file: &SystemFile, locking: Locking) -> Result<()> {
             Ok(()) => return Ok(()),
             Err(rustix::io::Errno::INTR) => {}
             Err(_) => return Err(Error::Locked),
+        }
+    }
+}
+
+/// Opens a file to change it, and locks it.  Who waited for the lock gets the file that has the name
+/// then: the one before may have been replaced, and would be changed for nobody.
+pub(crate) fn open_locked(path: &Path, locking: Locking) -> Result<SystemFile> {
+    loop {
+        let file = open_system(path, true).map_err(|error| Error::file("opening", path, error))?;
+        if locking != Locking::Block {
+            lock(&file, locking)?;
+            return Ok(file);
+        }
+        if lock(&file, Locking::Try).is_ok() {
+            return Ok(file);
+        }
+        lock(&file, Locking::Block)?;
+        let stats = (rustix::fs::stat(path), rustix::fs::fstat(&file));
+        if let (Ok(named), Ok(open)) = stats
+            && (named.st_dev, named.st_ino) == (open.st_dev, open.st_ino)
+        {
+            return Ok(file);
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::check;
 use crate::codec::{self, Shape};
 use crate::compute;
 use crate::error::{Error, Result, refuse};
-use crate::file::{Locking, lock};
+use crate::file::{Locking, open_locked};
 use crate::header::{
     ConsolidationFunction, FAILURES_WINDOW_MAX, RrdHeader, SourceKind, StoredDataSource, Time,
     archive_value, consolidation_value, primary_value, source_value,
@@ -44,6 +44,8 @@ pub struct Options {
     pub step_seconds: Option<u64>,
     /// Most bytes of the mended file.
     pub bytes_max: u64,
+    /// What to do about a lock of the file, if it is mended in its place.
+    pub locking: Locking,
 }
 
 /// Most bytes of a file that is mended, usually: it is held in memory several times.
@@ -76,11 +78,10 @@ pub fn repair(path: &Path, options: &Options) -> Result<Repaired> {
 /// cannot be written.
 pub fn repair_to(path: &Path, target: &Path, options: &Options) -> Result<Repaired> {
     let is_same = path == target;
-    let file = SystemFile::options().read(true).write(is_same).open(path);
-    let file = file.map_err(|error| Error::file("opening", path, error))?;
-    if is_same {
-        lock(&file, Locking::Try)?;
-    }
+    let file = match is_same {
+        true => open_locked(path, options.locking)?,
+        false => SystemFile::open(path).map_err(|error| Error::file("opening", path, error))?,
+    };
     let repaired = repair_file(&file, path, options)?;
     if !is_same || !repaired.changes.is_empty() {
         write_durably(target, &repaired.image.to_bytes())?;

@@ -36,7 +36,7 @@ impl Moments for Unknown {
 }
 
 fn options() -> repair::Options {
-    repair::Options { now: NOW, step_seconds: None, bytes_max: 1 << 24 }
+    repair::Options { now: NOW, step_seconds: None, bytes_max: 1 << 24, locking: rrd::Locking::Try }
 }
 
 /// A file with readings in all of its rows.

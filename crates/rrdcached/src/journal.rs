@@ -85,7 +85,7 @@ impl Name {
 pub(crate) struct Segment {
     number: u64,
     path: PathBuf,
-    /// Without one nothing is appended: at the start the disk was full.
+    /// Without one nothing is appended: the disk is full.
     file: Result<SharedFile, NoRoom>,
     /// Chunks that are open: what they hold may still be appended.
     users: AtomicUsize,
@@ -368,6 +368,9 @@ impl Journal {
         let length = chunk.block.len() as u64;
         chunk.block.truncate(record::BLOCK_HEAD_BYTES);
         let names = std::mem::take(&mut chunk.names);
+        if let Err(error) = &done {
+            self.stop_if_full(chunk.segment.number, error);
+        }
         chunk.end = done?;
         for name in &names {
             name.defined_in.store(chunk.segment.number, Ordering::Release);
@@ -393,7 +396,8 @@ impl Journal {
         let done = file.wait_for_disk(chunk.end);
         if done.is_err() {
             // What comes next may fare better in another file.
-            let _ = self.rotate_from(chunk.segment.number);
+            let number = chunk.segment.number;
+            let _ = self.rotate_from(number).inspect_err(|error| self.stop_if_full(number, error));
         }
         done
     }
@@ -411,15 +415,28 @@ impl Journal {
         if current.number != number {
             return Ok(());
         }
-        let next = Arc::new(Segment::create(&self.folder, number + 1)?);
-        let last = std::mem::replace(&mut *current, next);
+        let next = Segment::create(&self.folder, number + 1)?;
+        self.replace(&mut current, next);
+        self.rotations.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn replace(&self, current: &mut Arc<Segment>, next: Segment) {
+        self.number.store(next.number, Ordering::Release);
+        let last = std::mem::replace(current, Arc::new(next));
         if last.file.is_ok() {
             let path = last.path.clone();
             lock(&self.old).push(OldFile { number: last.number, path, segment: Some(last) });
         }
-        self.number.store(number + 1, Ordering::Release);
-        self.rotations.fetch_add(1, Ordering::Relaxed);
-        Ok(())
+    }
+
+    /// If the disk is full, nothing is appended until [`Journal::reopen`] finds room: what comes next
+    /// is refused before it is taken.
+    fn stop_if_full(&self, number: u64, error: &io::Error) {
+        let mut current = lock(&self.current);
+        if let Some(why) = NoRoom::of(error).filter(|_| current.number == number) {
+            self.replace(&mut current, Segment::absent(&self.folder, number + 1, why));
+        }
     }
 
     /// Numbers of old files that nobody appends to any more.  Asked before the files are asked what

@@ -18,7 +18,7 @@ use crate::cache::{Alias, Entry, FileStamp, State};
 use crate::daemon::CachingDaemon;
 use crate::heads::Heads;
 use crate::help;
-use crate::journal::{Acknowledge, Chunk};
+use crate::journal::{Acknowledge, Chunk, NoRoom};
 use crate::locks::lock;
 use crate::paths;
 use crate::protocol::{Command, Fields, Permissions};
@@ -59,6 +59,12 @@ const GO_AHEAD: &str = "Go ahead.  End with dot '.' on its own line.";
 /// Most bytes of errors that a batch may gather; a client with more sends something else.
 const BATCH_ERRORS_MAX: usize = 8 << 20;
 
+/// Whether answers say of anything that it was done.
+fn promises(out: &[u8]) -> bool {
+    let begun = out.strip_prefix(b"0 ").and_then(|out| out.strip_suffix(b"\n"));
+    !out.is_empty() && begun != Some(GO_AHEAD.as_bytes())
+}
+
 /// Answers that are longer are sent at once.
 const OUT_BYTES_MAX: usize = 256 << 10;
 
@@ -76,6 +82,8 @@ pub struct ClientSession {
     names: NameOrder,
     /// Not yet added to the daemon's counters.
     counts: Counts,
+    /// Lines since the answers were last sent.
+    lines: u64,
     closes: bool,
     now: i64,
 }
@@ -118,6 +126,7 @@ impl ClientSession {
             updater: Updater::default(),
             names: NameOrder::default(),
             counts: Counts::default(),
+            lines: 0,
             closes: false,
             now: 0,
         }
@@ -134,6 +143,7 @@ impl ClientSession {
     /// Runs a line, without its end.
     pub fn line(&mut self, line: &[u8]) -> NextStep {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
+        self.lines += 1;
         if let Some(batch) = &mut self.batch {
             batch.commands += 1;
         }
@@ -202,22 +212,48 @@ impl ClientSession {
         let (Some(journal), Some(chunk)) = (&self.daemon.journal, &mut self.chunk) else {
             return true;
         };
+        let (promises, lines) = (promises(&self.out), std::mem::take(&mut self.lines));
         let mut done = journal.append(chunk);
         // The end of the batch waits for all of it.
-        let promises = self.out.strip_prefix(b"0 ").and_then(|out| out.strip_suffix(b"\n"))
-            != Some(GO_AHEAD.as_bytes());
-        let waits = self.acknowledge == Acknowledge::Disk && promises && !self.out.is_empty();
+        let waits = self.acknowledge == Acknowledge::Disk && promises;
         if done.is_ok() && waits {
             done = journal.wait_for_disk(chunk);
         }
         let Err(error) = done else { return true };
-        // What the answers say is not true.
-        self.daemon.counters.journal_errors.add(1);
-        self.daemon.error(&format!("cannot write the journal: {error}"));
+        let text = self.journal_failed(&error);
+        if self.batch.is_some() && !promises {
+            self.refuse(&text);
+            return true;
+        }
+        // What the answers say is not true.  One can be replaced; of several a client would not know
+        // which is for which command.
         self.out.clear();
-        let _ = writeln!(self.out, "-1 cannot write the journal: {}", rrd::reason(&error));
-        self.closes = true;
-        false
+        let _ = writeln!(self.out, "-1 {text}");
+        self.closes = lines != 1 || self.acknowledge == Acknowledge::None;
+        !self.closes
+    }
+
+    /// Counts and logs that the journal was not written; what to answer.
+    fn journal_failed(&self, error: &io::Error) -> String {
+        self.daemon.counters.journal_errors.add(1);
+        let text = match NoRoom::of(error) {
+            Some(why) => why.to_string(),
+            None => format!("cannot write the journal: {}", rrd::reason(error)),
+        };
+        self.daemon.error(&text);
+        text
+    }
+
+    /// Appends what a batch brought before its end is answered, which says then what failed.
+    fn append_batch(&mut self) {
+        if promises(&self.out) {
+            return;
+        }
+        let (Some(journal), Some(chunk)) = (&self.daemon.journal, &mut self.chunk) else { return };
+        if let Err(error) = journal.append(chunk) {
+            let text = self.journal_failed(&error);
+            self.refuse(&text);
+        }
     }
 
     fn command(&mut self, fields: &mut Fields<'_>) -> Answer {
@@ -261,6 +297,7 @@ impl ClientSession {
                 Ok(())
             }
             Command::Dot => {
+                self.append_batch();
                 let Batch { error_count, errors, .. } = self.batch.take().unwrap_or_default();
                 let _ = writeln!(self.out, "{error_count} errors");
                 self.out.extend_from_slice(&errors);

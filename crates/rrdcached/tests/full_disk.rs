@@ -1,5 +1,5 @@
-//! A disk that is full when the daemon starts: it answers, refuses readings with the reason, and
-//! takes them once there is room.
+//! A disk that is full when the daemon starts, or becomes full later: it answers, refuses readings
+//! with the reason, and takes them once there is room.
 
 use testkit::{SmallDisk, wait_until};
 
@@ -68,6 +68,63 @@ fn a_daemon_starts_on_a_full_disk_and_takes_readings_once_there_is_room() {
         let written = rows(&file);
         assert_eq!(written.last(), expected.last());
         assert_eq!(written.contains(&expected[0]), begins);
+        server.stop(true);
+    }
+}
+
+#[test]
+fn a_daemon_whose_disk_becomes_full_answers_and_takes_readings_once_there_is_room() {
+    for acknowledge in [Acknowledge::Os, Acknowledge::Disk] {
+        let Some(disk) = SmallDisk::mount(4096) else { return };
+        let (_held, path) = folder();
+        let file = path.join("base/a.rrd");
+        make(&file, GAUGE);
+        let settings = || {
+            let mut settings = settings(&path);
+            settings.journal = Some(disk.path().join("journal"));
+            settings
+        };
+        let world = LocalMachine::default();
+        let server = start_with(&path, settings(), acknowledge, world.clone());
+        let mut client = Client::connect(&path);
+        let mut time = 1_600_000_000;
+        // Of many readings, so that what the journal has reserved is full soon.
+        let mut update = |client: &mut Client| {
+            let readings = (time + 1..=time + 100).map(|time| format!(" {time}:1"));
+            let readings: String = readings.collect();
+            time += 100;
+            (client.ask(&format!("UPDATE a.rrd{readings}")), time)
+        };
+        let (answer, mut taken) = update(&mut client);
+        assert_eq!(answer, "0 errors, enqueued 100 value(s).\n");
+        disk.fill();
+        loop {
+            let (answer, until) = update(&mut client);
+            if answer == REFUSED {
+                break;
+            }
+            assert_eq!(answer, "0 errors, enqueued 100 value(s).\n", "{acknowledge:?}");
+            taken = until;
+        }
+        // The connection stays, and so does the daemon.
+        assert_eq!(update(&mut client).0, REFUSED);
+        assert!(client.ask("STATS EXT").contains("\nReadOnly: 1\n"));
+        client.send(b"BATCH\nUPDATE a.rrd 1700000001:1\n.\n");
+        assert!(client.answer().starts_with(b"0 Go ahead"));
+        assert!(client.answer().starts_with(b"1 errors\n1 the journal cannot be written"));
+        disk.free();
+        wait_until("readings are taken", || {
+            let (answer, until) = update(&mut client);
+            taken = taken.max(if answer.starts_with("0 ") { until } else { 0 });
+            answer.starts_with("0 ")
+        });
+        assert!(client.ask("STATS EXT").contains("\nReadOnly: 0\n"));
+        let lines = world.0.lock().expect("log").join("\n");
+        assert_eq!(lines.matches("the journal is written again").count(), 1, "{lines}");
+        server.stop(false);
+        let server = start(&path, settings(), acknowledge);
+        assert!(Client::connect(&path).ask("FLUSH a.rrd").starts_with("0 Successfully"));
+        assert_eq!(rows(&file).last(), Some(&(taken, 1.0)), "{acknowledge:?}");
         server.stop(true);
     }
 }

@@ -50,6 +50,9 @@ pub struct Syntax {
     /// Names of the columns (`--header`): `{name}` stands for the first source if it is the first
     /// name, and so on.
     pub names: Vec<Vec<u8>>,
+    /// The position of a column whose name is empty: `{}`, `{.}`, `{/}`, `{//}`, `{/.}` and
+    /// expressions without a position stand for it.
+    pub unnamed: Option<i32>,
     /// Other names for the built-in strings.
     pub renames: Renames,
     /// `-q`: quote the words of the command.

@@ -76,6 +76,9 @@ struct Reader<'a> {
     pieces: Vec<Piece>,
 }
 
+/// The strings that take the name of a column, with an empty one.
+const OF_UNNAMED: [&[u8]; 5] = [b"{}", b"{.}", b"{/}", b"{//}", b"{/.}"];
+
 /// A replacement string in the text: its length, and its meaning if it has one.
 type Found = Option<(usize, Option<Replacement>)>;
 
@@ -101,7 +104,9 @@ impl Reader<'_> {
             return Ok(Some((1 + name + length, replacement(what, Some(position)))));
         }
         if let Some((length, what)) = self.strings.at_start(text)? {
-            return Ok(Some((length, replacement(what, None))));
+            let is_of_unnamed = OF_UNNAMED.contains(&&text[..length]);
+            let position = self.syntax.unnamed.filter(|_| is_of_unnamed);
+            return Ok(Some((length, replacement(what, position))));
         }
         let Some((digits, position)) = text.strip_prefix(b"{").and_then(number) else {
             return Ok(None);
@@ -148,7 +153,7 @@ impl Reader<'_> {
             .map(|(index, name)| (name.len(), index as i32 + 1));
         let (skipped, position) = match name.or_else(|| number(body)) {
             Some((skipped, position)) => (skipped, Some(position)),
-            None => (0, None),
+            None => (0, self.syntax.unnamed),
         };
         let code = &body[skipped..];
         if code.iter().all(u8::is_ascii_whitespace) {

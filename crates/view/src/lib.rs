@@ -29,6 +29,7 @@ mod openmetrics;
 mod parts;
 mod plot;
 mod screen;
+mod shown;
 mod tally;
 pub mod time;
 mod verbose;
@@ -42,6 +43,7 @@ pub use groups::Groups;
 pub use json::Json;
 pub use openmetrics::{Backfill, PageStream, ScrapePage};
 pub use plot::{PlotFiles, WritePlot};
+pub use shown::{Shown, TooEarly};
 pub use verbose::TopList;
 
 /// A way to show samples, opened for one feed.

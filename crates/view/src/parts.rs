@@ -4,7 +4,7 @@
 use layout::number::{pad_left, pad_right, push_fixed, push_perl, push_scaled};
 use layout::text::escape_into;
 use layout::{DisplayOrder, Frame, Layout, Options, Row};
-use sample::{Cadence, Field, Kind, Level, Meta, SourceDef, Track, Unit};
+use sample::{Cadence, Field, Kind, Level, Meta, SourceDef, State, Track, Unit};
 use std::sync::Arc;
 
 /// Most fields that a derived brief block shows.
@@ -52,7 +52,7 @@ impl Part {
         };
         frame.options.exact
             && frame.single_clock
-            && track.current.state == sample::State::NotRecorded
+            && track.current.state == State::NotRecorded
             && self.layout.is_some()
             && self.letter().is_some()
             && !frame.tracks.iter().any(is_slow)
@@ -61,18 +61,20 @@ impl Part {
     /// Whether there is nothing to show yet, because a change needs two readings.
     pub(crate) fn is_too_early(&self, track: &Track) -> bool {
         self.layout.is_some_and(|layout| layout.from_second_reading)
-            && track.previous.state != sample::State::Ok
+            && track.previous.state != State::Ok
     }
 }
 
-/// Whether a frame lies between two ticks, as a recorder's last reading does: no source
-/// that is due at every tick was read.
+/// Whether a frame lies between two ticks, as a recorder's last reading does: no source that is due
+/// at every tick was read, of those that were recorded.
 pub(crate) fn is_between_ticks<'a>(
     parts: impl Iterator<Item = &'a Part>,
     frame: &Frame<'_>,
 ) -> bool {
     let steady = parts.filter(|part| part.def.cadence == Cadence::First);
-    let mut tracks = steady.filter_map(|part| part.track(frame)).peekable();
+    let is_recorded = |track: &&Track| track.current.state != State::NotRecorded;
+    let tracks = steady.filter_map(|part| part.track(frame)).filter(is_recorded);
+    let mut tracks = tracks.peekable();
     tracks.peek().is_some() && tracks.all(|track| !track.fresh)
 }
 

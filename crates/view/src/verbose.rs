@@ -141,6 +141,9 @@ impl Headers {
 /// the others in its own table.
 fn is_one_table(options: &Options, parts: &[Part]) -> bool {
     let asked = &options.subsystems;
+    if options.asked_beside {
+        return false;
+    }
     if asked.len() == 1 {
         return true;
     }

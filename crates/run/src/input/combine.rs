@@ -17,10 +17,18 @@ use template::Record;
 /// again.
 pub struct Input {
     names: Vec<Vec<u8>>,
+    /// The first column whose name is empty.
+    unnamed: Option<usize>,
     reading: Reading,
     how: How,
     mixing: Option<Mixing>,
     warned_of_nul: bool,
+}
+
+/// The first column without a name before one that has a name.
+fn unnamed_column(header: &[Vec<u8>]) -> Option<usize> {
+    let last = header.iter().rposition(|name| !name.is_empty())?;
+    header[..last].iter().position(Vec::is_empty)
 }
 
 enum How {
@@ -52,13 +60,16 @@ impl Input {
         {
             first.skip_line(&mut reading)?;
         }
-        let mut names = Vec::new();
+        let (mut names, mut unnamed) = (Vec::new(), None);
         match options.header {
             ValueNames::None => {}
             ValueNames::FileNames => names = file_names,
             ValueNames::First => {
                 for (values, _) in &mut values {
-                    names.extend(values.header(&mut reading)?);
+                    let header = values.header(&mut reading)?;
+                    let unnamed_here = unnamed_column(&header).map(|at| names.len() + at);
+                    unnamed = unnamed.or(unnamed_here);
+                    names.extend(header);
                 }
             }
         }
@@ -68,13 +79,18 @@ impl Input {
             _ => How::Product(Product::new(values, &reading)),
         };
         let mixing = options.shuffle.map(|seed| Mixing::Reading { seed, records: Vec::new() });
-        Ok(Input { names, reading, how, mixing, warned_of_nul: false })
+        Ok(Input { names, unnamed, reading, how, mixing, warned_of_nul: false })
     }
 
     /// The names of the values, by position (`--header`); empty without a header, and an empty name
     /// is no name.
     pub fn names(&self) -> &[Vec<u8>] {
         &self.names
+    }
+
+    /// The position, from 1, of a column whose name in the header is empty.
+    pub fn unnamed(&self) -> Option<i32> {
+        self.unnamed.and_then(|at| i32::try_from(at + 1).ok())
     }
 
     /// The warnings since the last call, each text once.

@@ -134,7 +134,7 @@ fn without_pipe(pipe: &PipeSettings) -> Option<&'static str> {
 
 /// Rejects options that have no meaning for blocks.
 fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
-    let RunSettings { pipe, input, packing, jobs, schedule, output, hosts, strings, .. } = settings;
+    let RunSettings { pipe, input, packing, schedule, output, hosts, strings, .. } = settings;
     if pipe.pipe && pipe.pipe_part {
         usage!("--pipe splits standard input and --pipe-part files: give only one of them");
     }
@@ -153,7 +153,6 @@ fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
         (packing.xargs, "--xargs"),
         (packing.chars.is_some(), "-s"),
         (packing.exact, "-x"),
-        (jobs.tty, "--tty"),
         (output.retry_failed, "--retry-failed"),
     ];
     for (is_given, name) in given {

@@ -84,7 +84,9 @@ impl Command {
             _ => settings.user.shell.clone(),
         };
         let dialect = Shell::of_program(shell.as_os_str().as_bytes());
-        let mut syntax = syntax(strings, given.values.names(), dialect)?;
+        let mut syntax = syntax(strings, dialect)?;
+        syntax.names = given.values.names().to_vec();
+        syntax.unnamed = given.values.unnamed();
         if jobs.dry_run {
             syntax.shell_quote = 0;
         }
@@ -159,8 +161,8 @@ impl Command {
     }
 }
 
-/// The replacement strings that the options define; `names` are those of columns.
-fn syntax(strings: &StringSettings, names: &[Vec<u8>], shell: Shell) -> Result<Syntax, SetupError> {
+/// The replacement strings that the options define.
+fn syntax(strings: &StringSettings, shell: Shell) -> Result<Syntax, SetupError> {
     let bytes = |text: &Option<OsString>| text.as_ref().map(|text| text.as_bytes().to_vec());
     let rpl = strings
         .rpl
@@ -188,7 +190,8 @@ fn syntax(strings: &StringSettings, names: &[Vec<u8>], shell: Shell) -> Result<S
         plus: strings.plus,
         parens,
         rpl,
-        names: names.to_vec(),
+        names: Vec::new(),
+        unnamed: None,
         renames: template::Renames {
             value: bytes(&strings.replace).or_else(|| bytes(&strings.replace_default)),
             without_extension: bytes(&strings.without_extension),

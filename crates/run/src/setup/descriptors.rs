@@ -56,7 +56,7 @@ pub(super) fn allow(settings: &RunSettings, jobs: u32, may_be_more: bool) -> All
     let held = left.saturating_sub(of_jobs.min(left)).min(HELD_FILES_MAX as u64);
     let shortage = (jobs_max < jobs).then(|| {
         format!(
-            "descriptors for {jobs_max} jobs at once, not for {jobs}: fewer run at once; a higher \
+            "descriptors for {jobs_max} of {jobs} jobs at once: fewer run at once; a higher \
              ulimit -n than {limit} allows more"
         )
     });

@@ -111,6 +111,7 @@ impl PlayArguments {
         let mut options = self.display.options(selection)?;
         // As in collectl, what is asked for makes lines of several columns even if it is not there.
         options.verbose |= self.display.forces_verbose(&set.asked);
+        options.asked_beside = set.asks_for_adapters_beside();
         ensure!(
             !self.stats || !options.verbose,
             "--stats is for brief mode: leave out what makes lines of several columns"

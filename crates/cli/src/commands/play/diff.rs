@@ -44,6 +44,7 @@ pub(crate) fn diff(
         ensure!(part.frames > 0, "--diff {text}: no samples in this period");
         outcome.frames += part.frames;
         outcome.failed |= part.failed;
+        outcome.too_early = outcome.too_early.or(part.too_early);
         outcome.notes.extend(part.notes);
         gathered.push(gatherer.period);
     }

@@ -8,6 +8,7 @@ use feed::{Origin, PlaySettings, Playback, RecordedFile, RecordingSet, Step, Tim
 use jiff::tz::TimeZone;
 use layout::{Frame, Options, Selection};
 use sample::{Meta, SourceDef};
+use view::{Shown, TooEarly};
 
 use super::arguments::PlayArguments;
 use super::notes::{EndsLost, Presence};
@@ -18,8 +19,8 @@ use crate::{display, stderr};
 pub(crate) struct Outcome {
     /// Frames shown.
     pub(crate) frames: u64,
-    /// Why nothing was shown, if no view wrote anything because each source was read once.
-    pub(crate) too_early: Option<String>,
+    /// The sources of which nothing was shown because they were read once.
+    pub(crate) too_early: Option<TooEarly>,
     /// Messages for stderr.
     pub(crate) notes: Vec<String>,
     /// Whether any of them is an error.
@@ -114,15 +115,19 @@ pub(crate) fn play(
     out: &mut dyn Write,
 ) -> anyhow::Result<Outcome> {
     let (playback, presence, ends_lost) = Default::default();
+    let shown = Shown::new(arguments.display.shows_values());
     let outcome = Outcome::default();
     let sources = sources_played(sets, arguments)?;
-    let mut player = Player { arguments, period, sources, playback, presence, ends_lost, outcome };
+    let mut player =
+        Player { arguments, period, sources, playback, presence, shown, ends_lost, outcome };
+    let mut is_whole = true;
     for set in sets.iter().filter(|set| !set.selection.is_empty()) {
-        if !player.play(set, consumer, out)? {
+        is_whole = player.play(set, consumer, out)?;
+        if !is_whole {
             break;
         }
     }
-    let Player { playback, presence, ends_lost, mut outcome, .. } = player;
+    let Player { playback, presence, shown, ends_lost, mut outcome, .. } = player;
     for complaint in playback.complaints() {
         outcome.failed |= complaint.is_error;
         outcome.notes.push(complaint.text.clone());
@@ -133,7 +138,7 @@ pub(crate) fn play(
         outcome.notes.extend(sentence);
         outcome.failed |= nothing;
     }
-    outcome.too_early = presence.too_early();
+    outcome.too_early = shown.too_early().filter(|_| is_whole);
     outcome.notes.extend(consumer.end(out)?);
     Ok(outcome)
 }
@@ -166,6 +171,7 @@ struct Player<'a> {
     sources: Vec<Arc<SourceDef>>,
     playback: Playback<'a>,
     presence: Presence,
+    shown: Shown,
     ends_lost: EndsLost,
     outcome: Outcome,
 }
@@ -201,6 +207,7 @@ impl<'a> Player<'a> {
                     let Some(frame) = self.playback.frame(&options) else { continue };
                     self.outcome.frames += 1;
                     self.presence.note(&frame);
+                    self.shown.note(&frame);
                     self.ends_lost.note(&frame);
                     if !consumer.frame(&frame, out)? {
                         return Ok(false);

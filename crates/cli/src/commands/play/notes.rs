@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use layout::Frame;
-use sample::{Cadence, SourceDef, State};
+use sample::{SourceDef, State};
 
-/// What is known of the readings of the shown sources.
+/// Whether the recorded machines had the sources that are shown.
 #[derive(Default)]
 pub(super) struct Presence(Vec<PresentSource>);
 
@@ -14,8 +14,6 @@ struct PresentSource {
     def: Arc<SourceDef>,
     /// Whether any reading is not [`State::Absent`]: whether a recorded machine had it.
     is_present: bool,
-    /// Whether two readings in a row were good: whether there is a change to show.
-    is_read_twice: bool,
 }
 
 /// Exit events that were lost.
@@ -63,36 +61,11 @@ impl Presence {
                 _ => self.0.iter_mut().find(is_it),
             };
             let is_present = state != State::Absent;
-            let is_read_twice = state == State::Ok && track.previous.state == State::Ok;
             match found {
-                Some(known) => {
-                    known.is_present |= is_present;
-                    known.is_read_twice |= is_read_twice;
-                }
-                None => {
-                    let def = track.def.clone();
-                    self.0.push(PresentSource { def, is_present, is_read_twice });
-                }
+                Some(known) => known.is_present |= is_present,
+                None => self.0.push(PresentSource { def: track.def.clone(), is_present }),
             }
         }
-    }
-
-    /// Why nothing was shown, if some sources that are not read at each tick were read once only.
-    pub(super) fn too_early(&self) -> Option<String> {
-        let is_once = |known: &&PresentSource| {
-            known.is_present && !known.is_read_twice && known.def.cadence != Cadence::First
-        };
-        let once = self.0.iter().filter(is_once);
-        let mut names: Vec<&str> = once.map(|known| &*known.def.name).collect();
-        if names.is_empty() {
-            return None;
-        }
-        names.dedup();
-        Some(format!(
-            "nothing to show: the recording has one reading of {}, and a change needs two (-i of \
-             whit record says how often which sources are read)",
-            names.join(", ")
-        ))
     }
 
     /// A message about adapters and sensors that no machine had, and whether nothing else was

@@ -163,9 +163,12 @@ fn finish(
         }
         return ExitCode::from(1);
     }
-    if let Some(why) = outcome.too_early.as_ref().filter(|_| is_silent) {
-        stderr::message(why);
-        return ExitCode::from(1);
+    if let Some(early) = &outcome.too_early {
+        let is_nothing = is_silent || early.is_all;
+        stderr::message(early.sentence("the recording has", is_nothing));
+        if is_nothing {
+            return ExitCode::from(1);
+        }
     }
     ExitCode::SUCCESS
 }

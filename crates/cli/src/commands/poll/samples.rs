@@ -147,11 +147,12 @@ impl Samples {
             };
             let view = self.display.open_view(&input.options, &setup, &setting)?;
             let Some(view) = view else { std::process::exit(0) };
+            let shown = view::Shown::new(self.display.shows_values());
             let sink: Box<dyn Sink> = match &self.address {
                 Some(address) => address.open()?,
                 None => Box::new(DescriptorSink::new(rustix::stdio::stdout())),
             };
-            outputs.live = Some(LiveText::open(view, sink, counters.clone(), &input)?);
+            outputs.live = Some(LiveText::open(view, shown, sink, counters.clone(), &input)?);
             outputs.view_input = Some(input);
         }
         if let Some(files) = self.files.clone() {

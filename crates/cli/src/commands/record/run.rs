@@ -102,9 +102,9 @@ fn record(
     let closed = outputs.close(clock.now());
     recorded.and(closed)?;
     Ok(match too_early {
-        Some(why) => {
-            stderr::message(why);
-            ExitCode::from(1)
+        Some((early, is_nothing)) => {
+            stderr::message(early.sentence("there was", is_nothing));
+            ExitCode::from(u8::from(is_nothing))
         }
         None => ExitCode::SUCCESS,
     })
@@ -383,6 +383,7 @@ impl RecordSettings {
             view::Setup { command_line: words.join(" "), ..view::Setup::of(self.zone.clone()) };
         let view = arguments.display.open_view(&input.options, &setup, &setting)?;
         let Some(view) = view else { std::process::exit(0) };
+        let shown = view::Shown::new(arguments.display.shows_values());
         let sink: Box<dyn Sink> = match &self.address {
             Some(address) => address.open()?,
             None => Box::new(DescriptorSink::new(rustix::stdio::stdout())),
@@ -390,7 +391,7 @@ impl RecordSettings {
         if self.address.is_none() && !arguments.quiet && self.intervals.first_ns > 0 {
             announce(self.intervals);
         }
-        Ok(LiveText::open(view, sink, counters.clone(), input)?)
+        Ok(LiveText::open(view, shown, sink, counters.clone(), input)?)
     }
 
     /// The recording, and the retention of all files.
