@@ -23,6 +23,7 @@ mod random_kills;
 mod remote;
 mod status;
 mod tls;
+mod unreadable;
 
 /// Not a test: what this program does when it is started again in a role.
 #[test]
@@ -34,6 +35,7 @@ fn role() {
         common::talk::play_client,
         accounts::play,
         acs_losses::play,
+        descriptors::play,
         limits::play,
         outputs::play,
         random_kills::play,

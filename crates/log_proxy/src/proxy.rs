@@ -14,6 +14,7 @@ mod reading;
 mod report;
 mod syncing;
 mod tally;
+mod unreadable;
 mod waking;
 
 use std::collections::HashMap;
@@ -37,6 +38,7 @@ use log_protocol::{DICTIONARY, ProcessId, StreamId};
 use reading::{Gap, Taken};
 use report::{Standing, Undelivered};
 use syncing::{Synced, Syncing};
+use unreadable::Unreadable;
 pub use waking::ProxyWaker;
 use waking::Waking;
 
@@ -141,6 +143,8 @@ pub struct Proxy {
     said: Vec<Undelivered>,
     /// What is missing, and not spooled yet.
     gaps: Vec<Gap>,
+    /// Rings of gaps that are not read.
+    unreadable: Vec<Unreadable>,
     /// Broken dictionaries that were said.
     broken_said: usize,
     /// Streams whose marks are to be asked for.
@@ -206,6 +210,7 @@ impl Proxy {
             undelivered,
             said: Vec::new(),
             gaps: Vec::new(),
+            unreadable: Vec::new(),
             broken_said: 0,
             to_ask: Vec::new(),
             ended: Vec::new(),
@@ -381,6 +386,7 @@ impl Proxy {
             for folder in &self.settings.folders {
                 self.messages.extend(self.host.scan(folder, wall));
             }
+            self.look_at_unreadable();
             self.look_at_new_rings();
         }
         if self.kept.is_none_or(|last| now - last >= HOUSEKEEPING) {

@@ -36,7 +36,9 @@ pub use level::{LEVEL_OFF, LogLevel};
 pub use process_file::{
     ConsumerCost, ConsumerState, LoggerEntry, ProcessFile, ProcessHeader, UndeliverableRange,
 };
-pub use reader::{Batch, Doorbell, RingDirectory, RingHeader, RingMark, RingReader, Tier};
+pub use reader::{
+    Batch, Doorbell, RingDirectory, RingHeader, RingMark, RingReader, Tier, process_and_number,
+};
 pub use record::{
     ArgumentType, ArgumentValues, AttributeValues, LogValue, RecordIterator, RingNotice, RingRecord,
 };
