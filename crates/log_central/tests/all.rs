@@ -13,6 +13,7 @@ mod end_to_end;
 mod faults;
 mod footprint;
 mod hostile;
+mod kept_levels;
 mod kills;
 mod limits;
 mod long_faults;
@@ -36,6 +37,7 @@ fn role() {
         accounts::play,
         acs_losses::play,
         descriptors::play,
+        kept_levels::play,
         limits::play,
         outputs::play,
         random_kills::play,

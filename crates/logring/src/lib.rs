@@ -20,6 +20,7 @@ mod dictionary;
 mod error;
 pub mod folder;
 mod held_file;
+mod kept_levels;
 mod level;
 mod process_file;
 mod reader;
@@ -32,6 +33,7 @@ pub use dictionary::{
     Dictionary, DictionaryEntry, FormatKind, LogContext, Site, SiteRole, encode_entry,
 };
 pub use error::{Error, Fault};
+pub use kept_levels::{KeptLevel, KeptLevels};
 pub use level::{LEVEL_OFF, LogLevel};
 pub use process_file::{
     ConsumerCost, ConsumerState, LoggerEntry, ProcessFile, ProcessHeader, UndeliverableRange,
