@@ -244,6 +244,11 @@ fn servers_and_their_options() {
     let aged = start(here, &format!("{settings} --keep-for 0s"));
     end(aged);
     assert_eq!(segments(), 1, "--keep-for");
+    for idle in ["0", "1001ms"] {
+        let refused = whit(here, &format!("proxy --directory rings --spool spool --idle {idle}"));
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && said.contains("1ms to 1s"), "{said}");
+    }
     write(&here.join("rings"));
     let mut full = command(here, "proxy --directory rings --spool small --quota 100");
     let mut full = Running::start(full.stderr(Stdio::piped()));
