@@ -1614,12 +1614,16 @@ static void read_boot_id(void)
     }
 }
 
+static void apply_kept(const whit_log_logger *logger, const char *name);
+
 int whit_log_start(const whit_log_settings *given)
 {
     static int begun;
     whit_log_settings s;
     whit_log_defaults(&s);
-    if (given && given->size != sizeof s) {
+    int is_known = !given || (given->size == sizeof s && given->named_count <= WHIT_LOG_NAMED_MAX);
+    for (int level = 0; is_known && given && level < 16; level++) is_known = given->policies[level] <= WHIT_LOG_OVERWRITE;
+    if (!is_known) {
         errno = EINVAL;
         return -1;
     }
@@ -1667,12 +1671,13 @@ int whit_log_start(const whit_log_settings *given)
     __atomic_store_n(&is_started, 1, __ATOMIC_RELEASE);
     if (P.is_private)
         say(P.directory, why ? why : strerror(directory_error), "log records stay in this process: ");
-    for (uint32_t at = 0; at < s.named_count && at < WHIT_LOG_NAMED_MAX; at++) {
+    for (uint32_t at = 0; at < s.named_count; at++) {
         const whit_log_named *named = &s.named[at];
         whit_log_logger logger;
         if (whit_log_logger_make(&logger, named->name, NULL, 0) != 0) return -1;
         whit_log_set_levels(&logger, named->central == WHIT_LOG_LEVEL_UNSET ? s.level_central : named->central,
                             named->local == WHIT_LOG_LEVEL_UNSET ? s.level_local : named->local);
+        apply_kept(&logger, named->name);
     }
     return P.is_private;
 }
@@ -1694,6 +1699,81 @@ void whit_log_end(void)
     }
     store32(P.base + P_ENDED, 1);
     errno = error;
+}
+
+/* ---- Levels that last: as crates/logring/src/kept_levels.rs ---- */
+
+/* Whether a name fits a pattern, in which `*` stands for any text; an empty pattern fits all. */
+static int fits_pattern(const char *pattern, size_t length, const char *name)
+{
+    const char *end = pattern + length, *star = NULL, *taken = NULL;
+    if (length == 0) return 1;
+    while (*name) {
+        if (pattern < end && *pattern == '*') {
+            star = ++pattern;
+            taken = name;
+        } else if (pattern < end && *pattern == *name) {
+            pattern++;
+            name++;
+        } else if (star) {
+            pattern = star;
+            name = ++taken;
+        } else {
+            return 0;
+        }
+    }
+    while (pattern < end && *pattern == '*') pattern++;
+    return pattern == end;
+}
+
+/* Takes one line: five fields with tabs between them. */
+static void apply_line(const char *line, const char *end, const char *name, uint8_t levels[2])
+{
+    const char *fields[6], *names[3] = {name, P.host, P.process};
+    uint64_t numbers[2];
+    int count = 0;
+    fields[count++] = line;
+    for (const char *at = line; at < end && count < 6; at++)
+        if (*at == '\t') fields[count++] = at + 1;
+    if (count != 5) return;
+    for (int at = 0; at < 3; at++)
+        if (!fits_pattern(fields[at], (size_t)(fields[at + 1] - fields[at] - 1), names[at])) return;
+    for (int at = 0; at < 2; at++) {
+        char digits[4] = "";
+        size_t length = (size_t)((at ? end : fields[4] - 1) - fields[3 + at]);
+        if (length < sizeof digits) memcpy(digits, fields[3 + at], length);
+        numbers[at] = WHIT_LOG_LEVEL_UNSET;
+        if (length == 1 && *digits == '-') continue;
+        if (!parse_number(digits, WHIT_LOG_LEVEL_OFF, &numbers[at])) return;
+        if (numbers[at] > WHIT_LOG_LEVEL_EMERGENCY && numbers[at] != WHIT_LOG_LEVEL_OFF) return;
+    }
+    for (int at = 0; at < 2; at++)
+        if (numbers[at] != WHIT_LOG_LEVEL_UNSET) levels[at] = (uint8_t)numbers[at];
+}
+
+/* Gives a logger the levels that were set at run time and are to last. */
+static void apply_kept(const whit_log_logger *logger, const char *name)
+{
+    enum { KEPT_BYTES = 256 << 10, KEPT_LINES = 256 };
+    char path[NAME_MAX_BYTES];
+    snprintf(path, sizeof path, "%s/levels", P.directory);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    char *text = file < 0 ? NULL : malloc(KEPT_BYTES);
+    size_t length = 0;
+    for (ssize_t count = 1; text && count > 0 && length < KEPT_BYTES; length += count > 0 ? (size_t)count : 0)
+        count = read(file, text + length, KEPT_BYTES - length);
+    if (file >= 0) close(file);
+    if (!text) return;
+    uint8_t levels[2] = {logger->level[1], logger->level[2]};
+    const char *at = text, *behind = text + length;
+    for (int line = 0; at < behind && line < KEPT_LINES; line++) {
+        const char *end = memchr(at, '\n', (size_t)(behind - at));
+        if (!end) end = behind;
+        apply_line(at, end, name, levels);
+        at = end + 1;
+    }
+    whit_log_set_levels(logger, levels[0], levels[1]);
+    free(text);
 }
 
 static int find_logger(const char *name, size_t length)
@@ -1733,7 +1813,9 @@ int whit_log_logger_make(whit_log_logger *logger, const char *name, const whit_l
         errno = EDEADLK;
         return -1;
     }
+    uint32_t before = P.loggers;
     int index = find_logger(name, length);
+    int is_new = P.loggers > before;
     uint32_t context = index < 0 ? 0 : add_context((uint32_t)index, pairs, count);
     unlock_process();
     if (index < 0) return -1;
@@ -1744,6 +1826,7 @@ int whit_log_logger_make(whit_log_logger *logger, const char *name, const whit_l
     logger->level = P.base + LOGGERS + (size_t)index * LOGGER_BYTES;
     logger->context = context;
     logger->index = (uint32_t)index;
+    if (is_new) apply_kept(logger, name);
     return 0;
 }
 

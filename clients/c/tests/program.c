@@ -31,6 +31,8 @@ static void begin(int policy, uint64_t ring_bytes)
     settings.block_timeout_ns = 200000000;
     settings.logs_per_second_max = logs_per_second_max;
     if (ring_bytes < 1 << 16) settings.ring_bytes_max = 1 << 16;
+    memset(settings.policies, WHIT_LOG_OVERWRITE + 1, sizeof settings.policies);
+    if (whit_log_start(&settings) != -1 || errno != EINVAL) exit(2);
     memset(settings.policies, policy, sizeof settings.policies);
     is_private = whit_log_start(&settings);
     if (is_private < 0 || whit_log_logger_make(&logger, "CONTROL/PM01", NULL, 0) != 0) {

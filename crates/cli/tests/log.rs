@@ -220,6 +220,12 @@ fn servers_and_their_options() {
         assert!(!set.starts_with('0'), "{set}");
         assert!(!ask("level * DEBUG --local").starts_with('0'));
         assert_eq!(ask("level * DEBUG --host other"), "0 loggers set, by 1 proxies\n");
+        // Exit code 0, since it is for loggers to come.
+        assert_eq!(ask("level kept INFO --keep --host other"), "0 loggers set, by 1 proxies\n");
+        let kept = || std::fs::read_to_string(here.join("rings/levels")).unwrap_or_default();
+        wait_until("it is kept", || kept() == "kept\tother\t\t4\t-\n");
+        assert_eq!(ask("level kept INFO --forget --host other"), "0 loggers set, by 1 proxies\n");
+        wait_until("it is forgotten", || kept().is_empty());
         drop(writer);
         drop(running);
         let refused = start(here, &format!("{proxy} --secret-file wrong"));
@@ -228,7 +234,8 @@ fn servers_and_their_options() {
         drop(refused);
         end(central);
     }
-    let segments = || here.join("store").read_dir().unwrap().count() - 1;
+    // Beside the lock and the levels that last.
+    let segments = || here.join("store").read_dir().unwrap().count() - 2;
     assert!(segments() > 1, "--segment");
     end(start(here, &format!("{settings} --keep-for 90d --keep 1G")));
     assert!(segments() > 1);
@@ -237,6 +244,11 @@ fn servers_and_their_options() {
     let aged = start(here, &format!("{settings} --keep-for 0s"));
     end(aged);
     assert_eq!(segments(), 1, "--keep-for");
+    for idle in ["0", "1001ms"] {
+        let refused = whit(here, &format!("proxy --directory rings --spool spool --idle {idle}"));
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && said.contains("1ms to 1s"), "{said}");
+    }
     write(&here.join("rings"));
     let mut full = command(here, "proxy --directory rings --spool small --quota 100");
     let mut full = Running::start(full.stderr(Stdio::piped()));

@@ -10,6 +10,7 @@ mod committer;
 mod complaints;
 mod counters;
 mod fuzzing;
+mod kept;
 mod limits;
 mod marks;
 mod newcomers;

@@ -13,6 +13,7 @@ mod end_to_end;
 mod faults;
 mod footprint;
 mod hostile;
+mod kept_levels;
 mod kills;
 mod limits;
 mod long_faults;
@@ -23,6 +24,7 @@ mod random_kills;
 mod remote;
 mod status;
 mod tls;
+mod unreadable;
 
 /// Not a test: what this program does when it is started again in a role.
 #[test]
@@ -34,6 +36,8 @@ fn role() {
         common::talk::play_client,
         accounts::play,
         acs_losses::play,
+        descriptors::play,
+        kept_levels::play,
         limits::play,
         outputs::play,
         random_kills::play,

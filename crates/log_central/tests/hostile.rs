@@ -409,10 +409,8 @@ fn levels_are_not_set_over_a_network_without_a_secret() {
         let (mut reader, mut writer) = greet_server(address, PATIENCE, None, None, &hello).unwrap();
         let order = log_protocol::levels::LevelOrder {
             logger: "*".to_owned(),
-            host: String::new(),
-            process: String::new(),
             central: Some(99),
-            local: None,
+            ..Default::default()
         };
         writer.write_all(&framed(Head::plain(FrameKind::SetLevel), &order.encode())).unwrap();
         let mut body = Vec::new();

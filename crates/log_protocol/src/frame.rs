@@ -61,6 +61,8 @@ pub enum FrameKind {
     Found = 19,
     /// There is nothing more of what the store held.
     End = 20,
+    /// Server to proxy: the levels that last, all of them.
+    KeptLevels = 21,
 }
 
 impl FrameKind {
@@ -68,12 +70,12 @@ impl FrameKind {
     #[must_use]
     pub fn of(byte: u8) -> Option<Self> {
         use FrameKind::{
-            Ack, Ask, Challenge, Dictionary, End, Found, Held, Hello, LevelSet, Lost, Marks,
-            Process, Query, Records, Refused, SetLevel, Status, StatusText, Stream, Welcome,
+            Ack, Ask, Challenge, Dictionary, End, Found, Held, Hello, KeptLevels, LevelSet, Lost,
+            Marks, Process, Query, Records, Refused, SetLevel, Status, StatusText, Stream, Welcome,
         };
         let all = [
             Hello, Challenge, Welcome, Refused, Ask, Marks, Process, Stream, Dictionary, Records,
-            Lost, Held, Ack, SetLevel, LevelSet, Status, StatusText, Query, Found, End,
+            Lost, Held, Ack, SetLevel, LevelSet, Status, StatusText, Query, Found, End, KeptLevels,
         ];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }

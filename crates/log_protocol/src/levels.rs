@@ -1,11 +1,35 @@
 //! Setting levels of loggers at run time: an order goes from the central server to every proxy,
 //! which writes it into the files of processes; they follow at their next call.
 
-use logring::ProcessFile;
+use logring::{KeptLevel, ProcessFile};
 use text::wildcard::Wildcards;
 
 use crate::bytes::{ByteCursor, put_short};
 use crate::identity::ProcessInfo;
+
+/// Whether levels last beyond the processes that are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lasting {
+    /// They are those of running processes.
+    #[default]
+    No,
+    /// Loggers get them also when they are made.
+    Keep,
+    /// Levels that were kept for the same names are kept no longer.
+    Forget,
+}
+
+impl Lasting {
+    /// Whether one of both is wanted.
+    #[must_use]
+    pub fn of(keep: bool, forget: bool) -> Self {
+        match (keep, forget) {
+            (true, _) => Lasting::Keep,
+            (_, true) => Lasting::Forget,
+            _ => Lasting::No,
+        }
+    }
+}
 
 /// Which loggers get which levels.  Empty patterns fit everything; `*` stands for any text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,6 +44,8 @@ pub struct LevelOrder {
     pub central: Option<u8>,
     /// Level for local outputs; `None`: as it is.
     pub local: Option<u8>,
+    /// Whether it lasts.
+    pub lasting: Lasting,
 }
 
 impl LevelOrder {
@@ -33,6 +59,7 @@ impl LevelOrder {
         for level in [self.central, self.local] {
             out.extend_from_slice(&[u8::from(level.is_some()), level.unwrap_or(0)]);
         }
+        out.push(self.lasting as u8);
         out
     }
 
@@ -45,7 +72,26 @@ impl LevelOrder {
         let (central, local) = (level()?, level()?);
         let central = central.0.then_some(central.1);
         let local = local.0.then_some(local.1);
-        Some(LevelOrder { logger, host, process, central, local })
+        let lasting = match from.u8() {
+            None | Some(0) => Lasting::No,
+            Some(1) => Lasting::Keep,
+            Some(2) => Lasting::Forget,
+            Some(_) => return None,
+        };
+        Some(LevelOrder { logger, host, process, central, local, lasting })
+    }
+
+    /// Whether it changes what lasts.
+    #[must_use]
+    pub fn is_to_last(&self) -> bool {
+        self.lasting != Lasting::No
+    }
+
+    /// The same as what is kept of it.
+    #[must_use]
+    pub fn to_kept(&self) -> KeptLevel {
+        let LevelOrder { logger, host, process, central, local, .. } = self.clone();
+        KeptLevel { logger, host, process, central, local }
     }
 
     /// Sets the levels of a process's loggers that it names; gives how many.

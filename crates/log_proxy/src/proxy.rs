@@ -7,6 +7,7 @@
 
 mod fuzzing;
 mod host;
+mod kept;
 mod link;
 mod local;
 mod local_levels;
@@ -14,6 +15,7 @@ mod reading;
 mod report;
 mod syncing;
 mod tally;
+mod unreadable;
 mod waking;
 
 use std::collections::HashMap;
@@ -21,7 +23,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use connection::ClientTls;
-use logring::{Batch as RingBatch, ConsumerCost, ConsumerState, RingDirectory, Tier};
+use logring::{Batch as RingBatch, ConsumerCost, ConsumerState, KeptLevels, RingDirectory, Tier};
 
 use crate::spool::{Place, Spool};
 use connection::Address;
@@ -37,6 +39,7 @@ use log_protocol::{DICTIONARY, ProcessId, StreamId};
 use reading::{Gap, Taken};
 use report::{Standing, Undelivered};
 use syncing::{Synced, Syncing};
+use unreadable::Unreadable;
 pub use waking::ProxyWaker;
 use waking::Waking;
 
@@ -141,6 +144,8 @@ pub struct Proxy {
     said: Vec<Undelivered>,
     /// What is missing, and not spooled yet.
     gaps: Vec<Gap>,
+    /// Rings of gaps that are not read.
+    unreadable: Vec<Unreadable>,
     /// Broken dictionaries that were said.
     broken_said: usize,
     /// Streams whose marks are to be asked for.
@@ -149,6 +154,9 @@ pub struct Proxy {
     ended: Vec<ProcessId>,
     /// Processes that have ended, of which the spool may still have frames.
     done: Vec<ProcessId>,
+    /// The levels that last, as the central server has them, and the folders that do not have them yet.
+    lasting: KeptLevels,
+    lasting_due: Vec<PathBuf>,
     /// What went wrong, for whoever runs the proxy: taken by [`Proxy::take_messages`].
     messages: Vec<String>,
 }
@@ -206,10 +214,13 @@ impl Proxy {
             undelivered,
             said: Vec::new(),
             gaps: Vec::new(),
+            unreadable: Vec::new(),
             broken_said: 0,
             to_ask: Vec::new(),
             ended: Vec::new(),
             done: Vec::new(),
+            lasting: KeptLevels::default(),
+            lasting_due: Vec::new(),
             messages,
         }
     }
@@ -381,6 +392,7 @@ impl Proxy {
             for folder in &self.settings.folders {
                 self.messages.extend(self.host.scan(folder, wall));
             }
+            self.look_at_unreadable();
             self.look_at_new_rings();
         }
         if self.kept.is_none_or(|last| now - last >= HOUSEKEEPING) {
@@ -445,6 +457,8 @@ impl Proxy {
     fn move_link(&mut self) -> bool {
         if self.link.step() {
             self.begin_sending();
+            // What came right behind the welcome was read with it.
+            self.waking.is_readable = true;
         }
         // A wait has asked the system already.
         let any = self.waking.is_readable && self.receive();
@@ -455,7 +469,7 @@ impl Proxy {
     fn receive(&mut self) -> bool {
         let Some(open) = self.link.open() else { return false };
         let (mut marks, mut levels, mut answers) = (Vec::new(), Vec::new(), 0_usize);
-        let mut is_acknowledged = false;
+        let (mut is_acknowledged, mut kept) = (false, None);
         let received = open.receive(|head, body| match head.kind {
             FrameKind::Ack => {
                 is_acknowledged = true;
@@ -466,6 +480,7 @@ impl Proxy {
                 marks.extend(frame::marks(body));
             }
             FrameKind::SetLevel => levels.push((head.first, body.to_vec())),
+            FrameKind::KeptLevels => kept = Some(body.to_vec()),
             _ => {}
         });
         let any = matches!(received, Ok(true));
@@ -486,6 +501,9 @@ impl Proxy {
         self.take_marks(&marks);
         if has_marks {
             self.look_at_inherited(&marks);
+        }
+        if let Some(body) = kept {
+            self.take_kept(&body);
         }
         for (asker, body) in levels {
             self.set_level(asker, &body);
@@ -691,6 +709,7 @@ impl Proxy {
         if !self.waking.is_complete() {
             self.waking.watch();
         }
+        self.write_kept();
         let cost = self.cost();
         for source in self.host.sources.values_mut() {
             source.tally.write(&source.file);

@@ -47,7 +47,8 @@ pub fn start(config: LogConfig) -> Result<Logging, Error> {
     }
     for levels in loggers {
         let log = Logger::new(&levels.name)?;
-        log.set_levels(levels.central.unwrap_or(central), levels.local.unwrap_or(local));
+        let (central, local) = (levels.central.unwrap_or(central), levels.local.unwrap_or(local));
+        writer::set_configured_levels(log.index(), &levels.name, central, local);
     }
     Ok(Logging { private_because })
 }

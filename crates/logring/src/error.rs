@@ -56,6 +56,12 @@ impl Error {
         matches!(self, Error::Io { .. })
     }
 
+    /// Whether the file holds what no writer writes: nobody can ever read it.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Error::Magic { .. } | Error::Field { .. })
+    }
+
     /// An error of the system.
     pub(crate) fn io(what: impl Into<String>, source: std::io::Error) -> Self {
         Error::Io { what: what.into(), source }

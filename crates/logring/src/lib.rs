@@ -20,6 +20,7 @@ mod dictionary;
 mod error;
 pub mod folder;
 mod held_file;
+mod kept_levels;
 mod level;
 mod process_file;
 mod reader;
@@ -32,11 +33,14 @@ pub use dictionary::{
     Dictionary, DictionaryEntry, FormatKind, LogContext, Site, SiteRole, encode_entry,
 };
 pub use error::{Error, Fault};
+pub use kept_levels::{KeptLevel, KeptLevels};
 pub use level::{LEVEL_OFF, LogLevel};
 pub use process_file::{
     ConsumerCost, ConsumerState, LoggerEntry, ProcessFile, ProcessHeader, UndeliverableRange,
 };
-pub use reader::{Batch, Doorbell, RingDirectory, RingHeader, RingMark, RingReader, Tier};
+pub use reader::{
+    Batch, Doorbell, RingDirectory, RingHeader, RingMark, RingReader, Tier, process_and_number,
+};
 pub use record::{
     ArgumentType, ArgumentValues, AttributeValues, LogValue, RecordIterator, RingNotice, RingRecord,
 };

@@ -297,6 +297,15 @@ impl RingReader {
         Ok((tier as usize).checked_sub(1).and_then(|tier| mark_of(&head, tier)))
     }
 
+    /// The mark up to which a ring was read that is not sound, as far as that is left; otherwise its
+    /// beginning.
+    #[must_use]
+    pub fn mark_of_damaged(path: &Path) -> RingMark {
+        let mut head = vec![0; PAGE];
+        let read = open_regular(path).ok().map(|file| file.read_exact_at(&mut head, 0));
+        read.and_then(Result::ok).and_then(|()| mark_of(&head, 0)).unwrap_or_default()
+    }
+
     /// Records of each level that found no room, ever.
     ///
     /// # Errors
@@ -520,12 +529,16 @@ impl RingDirectory {
     /// file nobody can read a ring.
     #[must_use]
     pub fn processes_with_rings(&self) -> HashSet<PathBuf> {
-        let process_of = |ring: &PathBuf| {
-            let (stem, _) = ring.file_stem()?.to_str()?.rsplit_once('-')?;
-            Some(ring.with_file_name(format!("{stem}.process")))
-        };
+        let process_of = |ring: &PathBuf| Some(process_and_number(ring)?.0);
         self.rings.iter().filter_map(process_of).collect()
     }
+}
+
+/// The path of the process's file and the number that the name of a ring's file says.
+#[must_use]
+pub fn process_and_number(ring: &Path) -> Option<(PathBuf, u32)> {
+    let (stem, number) = ring.file_stem()?.to_str()?.rsplit_once('-')?;
+    Some((ring.with_file_name(format!("{stem}.process")), number.parse().ok()?))
 }
 
 /// So old is a file that is not finished and may be removed: finishing it takes some microseconds, and

@@ -32,7 +32,7 @@ pub use flush::{
 pub use local_wake::{local_wakes, wait_for_local_wake, wake_local};
 pub use process::{
     SiteDescription, combined_context, context_id, count_dropped, is_started, level_bytes,
-    local_files, logger_id, set_levels, site_id, stamp_of_boottime, text_id,
+    local_files, logger_id, set_configured_levels, set_levels, site_id, stamp_of_boottime, text_id,
 };
 pub use settings::{FullPolicy, RingSettings};
 pub use thread::{

@@ -11,6 +11,7 @@ use log_protocol::bytes::ByteCursor;
 use log_protocol::clock;
 use log_protocol::frame::{self, FrameKind, Head, StreamMark};
 use log_protocol::handshake::{self, FrameReader, HandshakeError, PeerRole};
+use log_protocol::levels::LevelOrder;
 use log_protocol::{GapReason, ProcessId, ProcessInfo, StreamInfo};
 use log_store::remote::RemoteQuery;
 
@@ -43,6 +44,9 @@ pub(super) fn run(shared: &Shared, arrival: Arrival) {
         Err(error) => shared.complain(&format!("connection of {from}: {error}")),
         Ok((mut reader, writer, role)) => {
             let number = shared.lock().writers.add(writer, role == PeerRole::Proxy);
+            if role == PeerRole::Proxy {
+                shared.kept.tell(|levels| shared.tell_levels(number, levels));
+            }
             let who = PeerPowers { number, role, sets_levels: is_known };
             let why = match serve(shared, &mut reader, who) {
                 Ok(Served::Refused(why)) => Some(why),
@@ -190,7 +194,14 @@ fn reply(
                 "levels are set over a network only with a secret or a certificate of the client";
             return Ok(Served::Refused(why.to_owned()));
         }
-        FrameKind::SetLevel => shared.spread_level(peer, body),
+        FrameKind::SetLevel => {
+            if let Some(order) = LevelOrder::decode(body).filter(LevelOrder::is_to_last)
+                && let Err(why) = shared.kept.note(&order, |levels| shared.spread_levels(levels))
+            {
+                return Ok(Served::Refused(why));
+            }
+            shared.spread_level(peer, body);
+        }
         FrameKind::Query => {
             let query = match RemoteQuery::decode(body) {
                 Ok(query) => query,
@@ -243,6 +254,18 @@ impl Shared {
         let Some(writer) = writer else { return Ok(()) };
         let sent = handshake::send(&mut *writer.lock(), head, body);
         sent.inspect_err(|_| writer.shut_down())
+    }
+
+    /// Tells a proxy all levels that last.
+    fn tell_levels(&self, proxy: u64, levels: &str) {
+        // A proxy that is gone is told when it comes back.
+        let _ = self.write_to(proxy, Head::plain(FrameKind::KeptLevels), levels.as_bytes());
+    }
+
+    /// Tells all proxies all levels that last.
+    fn spread_levels(&self, levels: &str) {
+        let proxies: Vec<u64> = self.lock().writers.proxies();
+        proxies.into_iter().for_each(|proxy| self.tell_levels(proxy, levels));
     }
 
     /// Passes a level on to all proxies; how many they are is the answer.

@@ -16,6 +16,7 @@ use log_store::{CommitBatch, OwnLog, Recovery, Store, StoreError};
 use super::CentralSettings;
 use super::complaints::Complaints;
 use super::counters::CentralCounters;
+use super::kept::Kept;
 use super::marks::KnownStreams;
 use super::writers::PeerWriters;
 
@@ -69,6 +70,7 @@ pub(crate) struct Shared {
     pub(super) store: [u8; 16],
     /// Folder of the store.
     pub(super) folder: PathBuf,
+    pub(super) kept: Kept,
 }
 
 /// Buffers of bodies that are kept.
@@ -106,6 +108,7 @@ impl Shared {
             settings,
             written: Condvar::new(),
             folder: store.folder().to_owned(),
+            kept: Kept::open(store.folder()),
             store: store.id(),
         }
     }

@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use logring::{Error, ProcessFile, RingDirectory, RingMark, RingReader, Tier};
+use logring::{Error, ProcessFile, RingDirectory, RingMark, RingReader, Tier, process_and_number};
 
 use crate::proxy::local_levels::LocalLevels;
 use crate::proxy::tally::Tally;
+use crate::proxy::unreadable::Unreadable;
 use crate::stamps::StampLine;
 use log_protocol::GapReason;
 use log_protocol::record::SEQUENCES_MAX;
@@ -94,6 +95,8 @@ pub(super) struct Host {
     known: HashSet<PathBuf>,
     /// What could not be opened, and was said: it is tried again at each look.
     refused: HashSet<PathBuf>,
+    /// Rings that nobody can ever read, which the last looks found.
+    pub(super) unreadable: Vec<Unreadable>,
     /// All that the last look found was taken.
     pub(super) is_all_taken: bool,
     /// When each folder had changed last as it was looked into, and whether all in it was taken.
@@ -151,6 +154,14 @@ impl Host {
                 continue;
             }
             match RingReader::open(&path) {
+                Ok(reader) if let Some(why) = self.process_fault(&reader) => {
+                    let name = path.display();
+                    complaints.push(format!(
+                        "{name}: the file of its process {why}: its records cannot be sent"
+                    ));
+                    self.unreadable.push(Unreadable::without_process(&reader));
+                    self.known.insert(path);
+                }
                 Ok(mut reader) => {
                     if left == 0 {
                         reader.close();
@@ -159,10 +170,44 @@ impl Host {
                     left = left.saturating_sub(usize::from(is_taken));
                     *is_all &= is_taken;
                 }
-                Err(error) => *is_all &= self.refuse(path, &error, &mut complaints),
+                Err(error) => {
+                    if !self.note_damaged(&path, &error) {
+                        *is_all = false;
+                        continue;
+                    }
+                    *is_all &= self.refuse(path, &error, &mut complaints);
+                }
             }
         }
         complaints
+    }
+
+    /// Notes a ring that could not be opened, if it never can be; `false`: its process may come with a
+    /// later look, and then it is known whose it is.
+    fn note_damaged(&mut self, ring: &Path, error: &Error) -> bool {
+        let Some((path, number)) = process_and_number(ring).filter(|_| error.is_damage()) else {
+            return true;
+        };
+        let Some(source) = self.sources.values().find(|source| source.path == path) else {
+            return self.known.contains(&path) || !path.exists();
+        };
+        self.unreadable.push(Unreadable::damaged(source.info.clone(), number, ring));
+        true
+    }
+
+    /// Why nobody can read a ring that is sound, if the fault is its process's file's.
+    fn process_fault(&self, ring: &RingReader) -> Option<&'static str> {
+        if self.sources.contains_key(&ProcessId(ring.header().process_id)) {
+            return None;
+        }
+        let (path, _) = process_and_number(ring.path())?;
+        if self.known.contains(&path) {
+            // One of a later version is for a later proxy.
+            let is_damaged = ProcessFile::open(&path).is_err_and(|error| error.is_damage());
+            return is_damaged.then_some("cannot be read");
+        }
+        // The ring goes before the process's file does.
+        (!path.exists() && ring.path().exists()).then_some("is missing")
     }
 
     /// Notes that a file could not be opened; whether it never will be.

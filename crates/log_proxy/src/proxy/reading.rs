@@ -154,8 +154,21 @@ impl Proxy {
             let ring = rings.iter_mut().find(|ring| ring.stream == gap.stream);
             if let Some(ring) = ring {
                 self.describe(ring, false);
+            } else if let Some(one) = self.unreadable.iter().find(|one| one.stream() == gap.stream)
+            {
+                self.heads.extend(one.describe_to(&mut self.frames));
             }
             self.add_lost(gap);
+        }
+    }
+
+    /// Makes gaps of rings that were found to be unreadable.
+    pub(super) fn look_at_unreadable(&mut self) {
+        for one in self.host.unreadable.drain(..) {
+            let (stream, first, reason) = (one.stream(), one.lost(), GapReason::Ring);
+            self.counters.lost += 1;
+            self.gaps.push(Gap { stream, first, next: first + 1, reason });
+            self.unreadable.push(one);
         }
     }
 
@@ -189,6 +202,8 @@ impl Proxy {
     pub(super) fn describe_all(&mut self) {
         let mut rings = std::mem::take(&mut self.host.rings);
         rings.iter_mut().for_each(|ring| self.describe(ring, false));
+        // What is spooled is taken for all that was to be.
+        self.add_gaps(&mut rings);
         if !self.frames.is_empty() {
             self.spool_frames(&mut rings);
         }
@@ -267,6 +282,7 @@ impl Proxy {
                 }
                 self.counters.bytes += self.frames.len() as u64;
                 self.undelivered.extend(self.gaps.drain(..).map(|gap| gap.undelivered()));
+                self.unreadable.clear();
                 self.undelivered.append(&mut self.said);
             }
             Err(error) => {

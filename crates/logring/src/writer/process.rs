@@ -24,6 +24,7 @@ use super::state::{ThreadState, with_errno_kept};
 use super::throttle::{Admission, SuppressedLevel, Throttle};
 use crate::abi::{LEVEL_MASK, doorbell, process, ring};
 use crate::error::Error;
+use crate::kept_levels::KeptLevels;
 use crate::process_file::ProcessFile;
 use crate::reader::RingReader;
 
@@ -443,7 +444,32 @@ pub fn logger_id(name: &str) -> Result<u32, Error> {
     }
     let busy = || Error::io(what(), io::Error::from(io::ErrorKind::WouldBlock));
     let mut guard = process.lock().ok_or_else(busy)?;
-    guard.add_logger(name).map_err(|error| Error::io(what(), error))
+    let count = guard.inner.logger_count;
+    let number = guard.add_logger(name).map_err(|error| Error::io(what(), error))?;
+    drop(guard);
+    if number == count {
+        apply_kept(process, number, name);
+    }
+    Ok(number)
+}
+
+/// Gives a logger the levels that were set at run time and are to last.
+fn apply_kept(process: &Process, logger: u32, name: &str) {
+    let Ok(kept) = KeptLevels::read(process.directory.as_str().as_ref()) else { return };
+    let RingSettings { host_name, process_name, .. } = &process.settings;
+    let (central, local) = kept.of(host_name, process_name, name);
+    let Some(bytes) = level_bytes(logger) else { return };
+    let now = |at: usize| bytes[at].load(Ordering::Relaxed);
+    set_levels(logger, central.unwrap_or(now(1)), local.unwrap_or(now(2)));
+}
+
+/// Sets the levels of a logger as it is configured; those that were set at run time and are to last come
+/// before that.
+pub fn set_configured_levels(logger: u32, name: &str, central: u8, local: u8) {
+    set_levels(logger, central, local);
+    if let Some(process) = Process::get() {
+        apply_kept(process, logger, name);
+    }
 }
 
 /// The levels of a logger: records below the first are not made; the others are those for the

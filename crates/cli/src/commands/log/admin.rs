@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use log_protocol::frame::{FrameKind, Head};
 use log_protocol::handshake::send;
-use log_protocol::levels::LevelOrder;
+use log_protocol::levels::{Lasting, LevelOrder};
 use log_store::StoreReader;
 use log_store::audit::Audit;
 use logring::{LEVEL_OFF, LogLevel};
@@ -53,6 +53,13 @@ pub(crate) struct LevelArguments {
     /// Set the level of local outputs instead of that of the central store
     #[arg(long)]
     local: bool,
+    /// Keep it: loggers of these names get the level also when they are made later, and after restarts of
+    /// programs, proxies and the central server
+    #[arg(long, conflicts_with = "forget")]
+    keep: bool,
+    /// Set the level, and keep none for these names any longer
+    #[arg(long)]
+    forget: bool,
     /// The central server: the path of a socket, HOST:PORT or tls:HOST:PORT
     #[arg(short = 'c', long, value_name = "ADDRESS", default_value = DEFAULT_CENTRAL)]
     central: String,
@@ -167,6 +174,7 @@ pub(crate) fn level(arguments: &LevelArguments) -> anyhow::Result<ExitCode> {
         process: arguments.process.clone(),
         central: if arguments.local { None } else { level },
         local: if arguments.local { level } else { None },
+        lasting: Lasting::of(arguments.keep, arguments.forget),
     };
     send(&mut writer, Head::plain(FrameKind::SetLevel), &order.encode())?;
     let (mut body, mut proxies, mut answers, mut loggers) = (Vec::new(), None, 0, 0);
@@ -186,7 +194,8 @@ pub(crate) fn level(arguments: &LevelArguments) -> anyhow::Result<ExitCode> {
         }
     }
     crate::stderr::print(&format!("{loggers} loggers set, by {answers} proxies\n"))?;
-    Ok(if loggers > 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    let is_done = loggers > 0 || order.is_to_last();
+    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 /// Runs `whit log verify`.

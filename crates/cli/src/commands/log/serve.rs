@@ -24,6 +24,8 @@ use crate::server_tls::ServerTlsArguments;
 
 /// Where the spool is, unless told otherwise.
 const DEFAULT_SPOOL: &str = "/var/spool/whit/log";
+/// The first pause of a proxy between two looks at the rings.
+const FIRST_PAUSE: Duration = Duration::from_micros(200);
 
 /// Options of `whit log proxy`.
 #[derive(clap::Args)]
@@ -58,8 +60,8 @@ pub(crate) struct ProxyArguments {
     #[command(flatten)]
     reach: ReachArguments,
     /// Longest pause between two looks at the rings.  After 100 ms without a record a pause may last a
-    /// second: the next record ends it, as errors and a flush always do
-    #[arg(long, value_name = "SPAN", default_value = "10ms", value_parser = log_format::parse_span)]
+    /// second: the next record ends it, as errors and a flush always do.  1ms to 1s
+    #[arg(long, value_name = "SPAN", default_value = "10ms", value_parser = parse_idle)]
     idle: Duration,
     /// Wait until the disk has what has been unacknowledged for this long; 0: never
     #[arg(long, value_name = "SPAN", default_value = "50ms", value_parser = log_format::parse_span)]
@@ -186,11 +188,21 @@ pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
         if arguments.once && proxy.is_all_committed() {
             break;
         }
-        pause = (pause * 2).clamp(Duration::from_micros(200), arguments.idle);
+        pause = (pause * 2).clamp(FIRST_PAUSE, arguments.idle);
         proxy.wait(pause);
     }
     proxy.end();
     Ok(ExitCode::SUCCESS)
+}
+
+/// A pause of the proxy: programs take one that is silent for some seconds for dead.
+fn parse_idle(text: &str) -> Result<Duration, String> {
+    let idle = log_format::parse_span(text)?;
+    if (FIRST_PAUSE..=Duration::from_secs(1)).contains(&idle) {
+        return Ok(idle);
+    }
+    Err("give a span from 1ms to 1s: programs are told every second that the proxy works"
+        .to_owned())
 }
 
 /// Whether other machines reach an address; so it is taken to be if its name cannot be resolved.
