@@ -235,6 +235,14 @@ fn build_whit(release: bool) -> anyhow::Result<PathBuf> {
 fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
     command.args(arguments).current_dir(root());
+    // `cargo run` says these of xtask. Build scripts that look at them, as that of `ring`, would run
+    // again each time a build by hand follows one by xtask, and half of the workspace with them.
+    for (name, _) in std::env::vars_os() {
+        let is_of_xtask = |prefix: &str| name.to_string_lossy().starts_with(prefix);
+        if is_of_xtask("CARGO_PKG_") || is_of_xtask("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
     command
 }
 

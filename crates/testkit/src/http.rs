@@ -51,11 +51,11 @@ pub fn http(
     // The answer of version 1.0 is not in chunks.
     let request = match method {
         "POST" => format!(
-            "POST {path} HTTP/1.0\r\nHost: test\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+            "POST {path} HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n\
              Content-Length: {}\r\n\r\n{form}",
             form.len()
         ),
-        _ => format!("{method} {path}?{form} HTTP/1.0\r\nHost: test\r\n\r\n"),
+        _ => format!("{method} {path}?{form} HTTP/1.0\r\nHost: localhost\r\n\r\n"),
     };
     http_raw(address, request.as_bytes()).expect("an answer")
 }

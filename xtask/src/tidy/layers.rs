@@ -31,7 +31,7 @@ const LAYERS: &[&[&str]] = &[
         "trace",
         "snmp_simulator",
     ],
-    &["poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central"],
+    &["poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central", "serve"],
     &["cli", "librrd"],
 ];
 
