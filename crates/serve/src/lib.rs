@@ -7,15 +7,21 @@
 //!
 //! Only addresses of the loopback are served: there is no token and no TLS yet.
 //!
-//! Uses `promql`; hyper and tokio, which start with the server and not with the program.  Begin with
+//! [`RecordingStorage`] is a storage: folders of recordings, decoded for each question.
+//!
+//! Uses `promql`, `feed` and `view`; hyper and tokio, which start with the server and not with the program.  Begin with
 //! `server.rs` (connections), then `interface.rs` (paths) and `parameters.rs` (what is asked).
 #![forbid(unsafe_code)]
 
 mod clock;
 mod interface;
+mod names;
 mod parameters;
+mod recordings;
 mod server;
 mod settings;
 
+pub use names::prometheus_names;
+pub use recordings::RecordingStorage;
 pub use server::{QueryServer, ServeError};
 pub use settings::ServeSettings;

@@ -5,3 +5,4 @@
 mod common;
 mod grafana;
 mod hostile;
+mod recordings;
