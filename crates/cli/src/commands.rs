@@ -11,5 +11,6 @@ pub(crate) mod record;
 pub(crate) mod rrd;
 pub(crate) mod rrdcached;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod top;
 pub(crate) mod trace;

@@ -116,6 +116,15 @@ pub(crate) const LINK: &str = "\
 Example:
   whit link ~/bin        # ~/bin/collectl and ~/bin/strace now run whit";
 
+/// Below the help of `whit serve`.
+pub(crate) const SERVE: &str = "\
+Example:
+  whit serve /var/log/whit
+  curl 'http://127.0.0.1:9797/api/v1/query?query=rate(node_intr_total[1m])'
+
+In Grafana the address is that of a data source of the type Prometheus.  Names of metrics:
+docs/reference/prometheus.md.  Each question decodes the recordings of its period.";
+
 /// Below the help of `whit rrd`.
 pub(crate) const RRD: &str = "\
 Commands:
@@ -279,8 +288,15 @@ mod tests {
     #[test]
     fn examples_are_understood() {
         let texts = [super::WHIT.to_owned(), super::record(), super::play()];
-        let others = [super::TOP, super::TRACE, super::DOCTOR, bench::arguments::HELP, super::LINK]
-            .map(str::to_owned);
+        let others = [
+            super::TOP,
+            super::TRACE,
+            super::DOCTOR,
+            bench::arguments::HELP,
+            super::LINK,
+            super::SERVE,
+        ]
+        .map(str::to_owned);
         let mut count = 0;
         for line in texts.iter().chain(&others).flat_map(|text| text.lines()) {
             let Some(rest) = line.strip_prefix("  whit ") else { continue };

@@ -71,6 +71,8 @@ enum Verb {
     Rrdcached(Box<commands::rrdcached::RrdcachedArguments>),
     /// Carry log records to a central store without loss, and look at them there
     Log(Box<commands::log::LogArguments>),
+    /// Answer queries over recordings by HTTP, as Prometheus does: for Grafana and others
+    Serve(commands::serve::ServeArguments),
     /// What each kernel file costs to read here, and what is missing
     Doctor(commands::doctor::DoctorArguments),
     /// Repeat the classic overhead tables on this machine, beside the incumbents
@@ -124,6 +126,7 @@ fn run() -> ExitCode {
         Verb::Rrdcached(arguments) => commands::rrdcached::run(*arguments),
         Verb::Log(arguments) => commands::log::run(*arguments),
         Verb::Poll(arguments) => commands::poll::run(*arguments),
+        Verb::Serve(arguments) => commands::serve::run(arguments),
         Verb::Doctor(arguments) => commands::doctor::run(arguments),
         Verb::Bench(_) => commands::bench::run(),
         Verb::Link(arguments) => commands::link::run(&arguments),

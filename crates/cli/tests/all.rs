@@ -54,6 +54,7 @@ mod run_sem;
 mod run_stats;
 mod run_tee;
 mod schedule;
+mod serve;
 mod syscalls;
 mod test_command_line;
 mod test_link_command;

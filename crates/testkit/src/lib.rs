@@ -1,6 +1,6 @@
 //! What tests share: fake kernel trees, a simulated clock, a counting allocator, numbers from a
 //! seed, certificates, a port that refuses, programs to start and processes to end, collectd,
-//! RRDtool's caching daemon, net-snmp's agent, a small disk, waiting, and the one way to skip a
+//! RRDtool's caching daemon, net-snmp's agent, Prometheus, a client for HTTP, a small disk, waiting, and the one way to skip a
 //! test.
 //!
 //! Prints only skips.
@@ -16,8 +16,10 @@ mod closed_port;
 mod collectd;
 pub mod fake;
 mod html;
+mod http;
 mod parallel;
 mod program;
+mod prometheus;
 mod random;
 mod rrdcached;
 mod running;
@@ -35,8 +37,10 @@ pub use closed_port::ClosedPort;
 pub use collectd::collectd;
 pub use fake::{FakeHost, as_nobody};
 pub use html::assert_plain_html;
+pub use http::{HttpAnswer, http, http_raw};
 pub use parallel::{has_parallel, parallel};
 pub use program::write_program;
+pub use prometheus::Prometheus;
 pub use random::Random;
 pub use rrdcached::Rrdcached;
 pub use running::{Running, own_test, run_on};

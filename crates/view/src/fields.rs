@@ -229,7 +229,7 @@ pub(crate) fn instance_text(name: &[u8]) -> String {
 }
 
 /// The parts of an instance's name, one for each label of its source, escaped.
-pub(crate) fn instance_parts(name: &[u8]) -> impl Iterator<Item = String> {
+pub fn instance_parts(name: &[u8]) -> impl Iterator<Item = String> {
     name.split(|&byte| byte == SourceDef::INSTANCE_SEPARATOR).map(text::escape)
 }
 

@@ -88,6 +88,28 @@ impl Head {
     }
 }
 
+/// A field as a metric: what other servers of the same values call it too.
+pub struct FieldMetric {
+    /// Its name: that of the family, with `_total` or `_info`.
+    pub name: String,
+    /// How its value behaves; a text is a label of a metric that is always 1.
+    pub kind: Kind,
+    /// Its unit, or nothing.
+    pub unit: String,
+    /// What it means.
+    pub help: String,
+}
+
+impl FieldMetric {
+    /// The metric of a field of a source.
+    #[must_use]
+    pub fn of(def: &SourceDef, field: &Field) -> Self {
+        let head = Head::of(def, field);
+        let name = format!("{}{}", head.name, head.suffix());
+        FieldMetric { name, kind: head.kind, unit: head.unit, help: head.help }
+    }
+}
+
 /// Adds an open brace and the labels that name a row; the caller closes the brace.
 fn push_labels(labels: &mut String, host: &str, row: &Row<'_>) {
     let start = labels.len();

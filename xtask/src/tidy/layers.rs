@@ -7,7 +7,18 @@ use super::Complaints;
 /// The layers, lowest first.  Some of these crates do not exist yet.
 const LAYERS: &[&[&str]] = &[
     &["sample", "text", "calendar", "connection", "segments", "perl"],
-    &["procfs", "layout", "template", "spawn", "bpf", "rpn", "time_words", "rrdclient", "logring"],
+    &[
+        "procfs",
+        "layout",
+        "template",
+        "spawn",
+        "bpf",
+        "rpn",
+        "time_words",
+        "rrdclient",
+        "logring",
+        "promql",
+    ],
     &["source", "recording", "rrd", "view", "sink", "snmp", "log_format", "log_protocol"],
     &[
         "recorder",
@@ -20,7 +31,7 @@ const LAYERS: &[&[&str]] = &[
         "trace",
         "snmp_simulator",
     ],
-    &["poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central"],
+    &["poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central", "serve"],
     &["cli", "librrd"],
 ];
 

@@ -1,0 +1,289 @@
+//! Evaluates a plan, step by step.
+//!
+//! The samples of all selectors are loaded first.  A subquery is evaluated over its whole period when
+//! it is first needed, and kept.
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use promql_parser::label::Matcher;
+
+use crate::error::failed;
+use crate::plan::{LOOKBACK_MS, Node, Place, Plan, Window};
+use crate::storage::within;
+use crate::{
+    Labels, QueryBudget, QueryError, QueryLimits, QuerySteps, Series, SeriesPoint, SeriesStorage,
+    is_stale,
+};
+
+/// The bytes of an element of a vector.
+const ELEMENT_BYTES: usize = 64;
+
+/// One series at one step.
+#[derive(Clone)]
+pub(crate) struct Element {
+    pub(crate) labels: Arc<Labels>,
+    pub(crate) value: f64,
+    /// When the value was read; of a result the time of the step.
+    pub(crate) time_ms: i64,
+}
+
+/// A part of a query at one step.
+pub(crate) enum Value {
+    Scalar(f64),
+    Text(String),
+    Vector(Vec<Element>),
+}
+
+/// A series that was loaded.
+pub(crate) struct Loaded {
+    pub(crate) labels: Arc<Labels>,
+    /// Without the name of the metric, as functions give them.
+    pub(crate) nameless: Arc<Labels>,
+    samples: Vec<SeriesPoint>,
+}
+
+impl Loaded {
+    fn all(series: Vec<Series>) -> Vec<Self> {
+        let one = |series: Series| Loaded {
+            nameless: without_name(&series.labels),
+            labels: series.labels,
+            samples: series.samples,
+        };
+        series.into_iter().map(one).collect()
+    }
+}
+
+/// A query that is being evaluated.
+pub(crate) struct Evaluation<'a> {
+    plan: &'a Plan,
+    selected: Vec<Vec<Loaded>>,
+    subqueries: Vec<OnceCell<Vec<Loaded>>>,
+    pub(crate) budget: &'a QueryBudget<'a>,
+}
+
+impl<'a> Evaluation<'a> {
+    /// Loads what the selectors of a plan need.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        storage: &dyn SeriesStorage,
+        budget: &'a QueryBudget<'a>,
+    ) -> Result<Self, QueryError> {
+        let mut selected = Vec::new();
+        for one in &plan.selections {
+            budget.look()?;
+            let mut series = storage.select(&one.matchers, one.from_ms, one.to_ms, budget)?;
+            // Of equal values the first are chosen, so the order must not depend on the storage.
+            series.sort_by(|one, other| one.labels.cmp(&other.labels));
+            if one.is_window {
+                for series in &mut series {
+                    series.samples.retain(|sample| !is_stale(sample.value));
+                }
+            }
+            selected.push(Loaded::all(series));
+        }
+        let subqueries = (0..plan.subqueries).map(|_| OnceCell::new()).collect();
+        Ok(Evaluation { plan, selected, subqueries, budget })
+    }
+
+    /// The values at all steps of a period.
+    pub(crate) fn over(&self, node: &Node, period: QuerySteps) -> Result<Vec<Series>, QueryError> {
+        if period.steps() > self.budget.limits().samples_max {
+            return failed("a subquery has too many steps: choose a longer step");
+        }
+        let mut series: Vec<Series> = Vec::new();
+        let mut by_labels: HashMap<Arc<Labels>, usize> = HashMap::new();
+        let mut time_ms = period.start_ms;
+        while time_ms <= period.end_ms {
+            self.budget.turn()?;
+            let at_begin = self.budget.begin_step();
+            let elements = match self.value(node, time_ms)? {
+                Value::Vector(elements) => elements,
+                Value::Scalar(value) => vec![Element { labels: Arc::default(), value, time_ms }],
+                Value::Text(_) => return failed("a text has no series"),
+            };
+            for (position, element) in elements.into_iter().enumerate() {
+                self.budget.take_samples(1)?;
+                // Most steps have the same series in the same order.
+                let same = series.get(position).is_some_and(|one| one.labels == element.labels);
+                let place = if same { Some(&position) } else { by_labels.get(&element.labels) };
+                let sample = SeriesPoint { time_ms, value: element.value };
+                if let Some(&place) = place {
+                    series[place].samples.push(sample);
+                    continue;
+                }
+                let QueryLimits { series_max, .. } = self.budget.limits();
+                if series.len() == *series_max {
+                    return failed(format!("the answer has more than {series_max} series"));
+                }
+                by_labels.insert(element.labels.clone(), series.len());
+                series.push(Series { labels: element.labels, samples: vec![sample] });
+            }
+            self.budget.end_step(at_begin);
+            time_ms += period.step_ms;
+        }
+        Ok(series)
+    }
+
+    /// The value of a part at one step.
+    pub(crate) fn value(&self, node: &Node, time_ms: i64) -> Result<Value, QueryError> {
+        self.budget.turn()?;
+        match node {
+            Node::Number(number) => Ok(Value::Scalar(*number)),
+            Node::Text(text) => Ok(Value::Text(text.clone())),
+            Node::Latest(place) => self.latest(place, time_ms).map(Value::Vector),
+            Node::Window(_) => failed("a range vector stands where an instant vector must"),
+            Node::Negate(inner) => match self.value(inner, time_ms)? {
+                Value::Scalar(value) => Ok(Value::Scalar(-value)),
+                Value::Vector(elements) => self.each(elements, |value| -value).map(Value::Vector),
+                Value::Text(_) => failed("a text has no sign"),
+            },
+            Node::Binary(binary) => self.binary(binary, time_ms),
+            Node::Aggregate(aggregate) => self.aggregate(aggregate, time_ms).map(Value::Vector),
+            Node::Call(function, arguments) => self.call(*function, arguments, time_ms),
+        }
+    }
+
+    /// A part that is a vector.
+    pub(crate) fn vector(&self, node: &Node, time_ms: i64) -> Result<Vec<Element>, QueryError> {
+        match self.value(node, time_ms)? {
+            Value::Vector(elements) => Ok(elements),
+            _ => failed("an instant vector is expected"),
+        }
+    }
+
+    /// A part that is a number.
+    pub(crate) fn scalar(&self, node: &Node, time_ms: i64) -> Result<f64, QueryError> {
+        match self.value(node, time_ms)? {
+            Value::Scalar(value) => Ok(value),
+            _ => failed("a scalar is expected"),
+        }
+    }
+
+    /// A part that is a text.
+    pub(crate) fn text<'n>(&self, node: &'n Node) -> Result<&'n str, QueryError> {
+        match node {
+            Node::Text(text) => Ok(text),
+            _ => failed("a text is expected"),
+        }
+    }
+
+    /// The latest sample of each series of a selector.
+    fn latest(&self, place: &Place, step_ms: i64) -> Result<Vec<Element>, QueryError> {
+        let time_ms = place.time_ms(step_ms);
+        let mut found = Vec::new();
+        for series in &self.selected[place.index] {
+            self.budget.turn()?;
+            let until = series.samples.partition_point(|sample| sample.time_ms <= time_ms);
+            let latest = until.checked_sub(1).map(|index| series.samples[index]);
+            let latest = latest.filter(|sample| sample.time_ms >= time_ms - LOOKBACK_MS);
+            if let Some(SeriesPoint { time_ms, value }) = latest.filter(|one| !is_stale(one.value))
+            {
+                self.budget.take_bytes(ELEMENT_BYTES)?;
+                found.push(Element { labels: series.labels.clone(), value, time_ms });
+            }
+        }
+        Ok(found)
+    }
+
+    /// What the selector of a place asked for.
+    pub(crate) fn matchers_of(&self, place: &Place) -> &[Matcher] {
+        &self.plan.selections[place.index].matchers
+    }
+
+    /// The samples of each series in a window; series without any are left out.
+    pub(crate) fn windows(
+        &self,
+        window: &Window,
+        step_ms: i64,
+    ) -> Result<Vec<(&Loaded, &[SeriesPoint])>, QueryError> {
+        let (from_ms, to_ms) = window.bounds(step_ms);
+        let mut found = Vec::new();
+        for series in self.series_of(window)? {
+            self.budget.turn()?;
+            let samples = within(&series.samples, from_ms, to_ms);
+            if !samples.is_empty() {
+                self.budget.take_bytes(ELEMENT_BYTES)?;
+                found.push((series, samples));
+            }
+        }
+        Ok(found)
+    }
+
+    fn series_of(&self, window: &Window) -> Result<&[Loaded], QueryError> {
+        let index = window.place.index;
+        let Some((node, period)) = &window.subquery else { return Ok(&self.selected[index]) };
+        let cell = &self.subqueries[index];
+        if cell.get().is_none() {
+            let series = Loaded::all(self.over(node, *period)?);
+            // It was empty, and nothing within the subquery has its number.
+            let _ = cell.set(series);
+        }
+        Ok(cell.get().map_or(&[], Vec::as_slice))
+    }
+
+    /// Changes each value; the name of the metric is no longer right.
+    pub(crate) fn each(
+        &self,
+        elements: Vec<Element>,
+        change: impl Fn(f64) -> f64,
+    ) -> Result<Vec<Element>, QueryError> {
+        let mut changed = Vec::with_capacity(elements.len());
+        for element in elements {
+            let labels = self.nameless(&element.labels)?;
+            changed.push(Element { labels, value: change(element.value), ..element });
+        }
+        self.distinct(changed)
+    }
+
+    /// Labels without the name of the metric.
+    pub(crate) fn nameless(&self, labels: &Arc<Labels>) -> Result<Arc<Labels>, QueryError> {
+        let nameless = without_name(labels);
+        if !Arc::ptr_eq(&nameless, labels) {
+            self.budget.take_bytes(nameless.size_bytes())?;
+        }
+        self.budget.turn()?;
+        Ok(nameless)
+    }
+
+    /// Refuses a vector in which two elements have the same labels.
+    pub(crate) fn distinct(&self, elements: Vec<Element>) -> Result<Vec<Element>, QueryError> {
+        if elements.len() > 1 {
+            let mut seen = HashSet::with_capacity(elements.len());
+            for element in &elements {
+                self.budget.turn()?;
+                if !seen.insert(&element.labels) {
+                    return failed("vector cannot contain metrics with the same labelset");
+                }
+            }
+        }
+        Ok(elements)
+    }
+
+    /// Takes memory for a new element; its labels are new too.
+    pub(crate) fn element(
+        &self,
+        labels: Labels,
+        value: f64,
+        time_ms: i64,
+    ) -> Result<Element, QueryError> {
+        self.budget.take_bytes(ELEMENT_BYTES + labels.size_bytes())?;
+        Ok(Element { labels: Arc::new(labels), value, time_ms })
+    }
+}
+
+impl Window {
+    /// Its first and last time, at a step.
+    pub(crate) fn bounds(&self, step_ms: i64) -> (i64, i64) {
+        let to_ms = self.place.time_ms(step_ms);
+        (to_ms - self.length_ms, to_ms)
+    }
+}
+
+fn without_name(labels: &Arc<Labels>) -> Arc<Labels> {
+    match labels.get(crate::NAME) {
+        "" => labels.clone(),
+        _ => Arc::new(labels.without(&[])),
+    }
+}

@@ -1,0 +1,172 @@
+//! The functions, operators and aggregations, by their names; what is not here is refused.
+
+use calendar::CivilTime;
+
+use crate::QueryError;
+use crate::error::refused;
+use crate::windows::{self, Growth, OverWindow};
+
+/// What a function does; in groups, so that each group stands once.
+#[derive(Clone, Copy)]
+pub(crate) enum Function {
+    /// Changes each value of a vector.
+    Each(fn(f64) -> f64),
+    /// A part of the date of each value, or of the step.
+    Date(fn(&CivilTime) -> i64),
+    Over(OverWindow),
+    Growth(Growth),
+    LastOverTime,
+    QuantileOverTime,
+    AbsentOverTime,
+    Clamp,
+    ClampMin,
+    ClampMax,
+    Round,
+    LabelReplace,
+    LabelJoin,
+    Time,
+    Timestamp,
+    Vector,
+    Scalar,
+    Absent,
+    Sort,
+    SortDescending,
+}
+
+/// The function of a name.
+pub(crate) fn function(name: &str) -> Result<Function, QueryError> {
+    let growth = |is_counter, is_rate| Function::Growth(Growth { is_counter, is_rate });
+    Ok(match name {
+        "abs" => Function::Each(f64::abs),
+        "ceil" => Function::Each(f64::ceil),
+        "floor" => Function::Each(f64::floor),
+        "exp" => Function::Each(f64::exp),
+        "ln" => Function::Each(f64::ln),
+        "log2" => Function::Each(f64::log2),
+        "log10" => Function::Each(f64::log10),
+        "sqrt" => Function::Each(f64::sqrt),
+        "sgn" => Function::Each(|value| match value {
+            _ if value < 0.0 => -1.0,
+            _ if value > 0.0 => 1.0,
+            _ => value,
+        }),
+        "minute" => Function::Date(|date| date.minute),
+        "hour" => Function::Date(|date| date.hour),
+        "day_of_week" => Function::Date(|date| date.weekday),
+        "day_of_month" => Function::Date(|date| date.day),
+        "day_of_year" => Function::Date(|date| date.day_of_year() + 1),
+        "days_in_month" => Function::Date(days_in_month),
+        "month" => Function::Date(|date| date.month),
+        "year" => Function::Date(|date| date.year),
+        "rate" => growth(true, true),
+        "increase" => growth(true, false),
+        "delta" => growth(false, false),
+        "irate" => Function::Over(windows::irate),
+        "idelta" => Function::Over(windows::idelta),
+        "deriv" => Function::Over(windows::deriv),
+        "changes" => Function::Over(windows::changes),
+        "resets" => Function::Over(windows::resets),
+        "avg_over_time" => Function::Over(windows::average),
+        "min_over_time" => Function::Over(windows::min),
+        "max_over_time" => Function::Over(windows::max),
+        "sum_over_time" => Function::Over(windows::sum),
+        "count_over_time" => Function::Over(windows::count),
+        "stddev_over_time" => Function::Over(windows::deviation),
+        "stdvar_over_time" => Function::Over(windows::variance),
+        "present_over_time" => Function::Over(windows::present),
+        "last_over_time" => Function::LastOverTime,
+        "quantile_over_time" => Function::QuantileOverTime,
+        "absent_over_time" => Function::AbsentOverTime,
+        "clamp" => Function::Clamp,
+        "clamp_min" => Function::ClampMin,
+        "clamp_max" => Function::ClampMax,
+        "round" => Function::Round,
+        "label_replace" => Function::LabelReplace,
+        "label_join" => Function::LabelJoin,
+        "time" => Function::Time,
+        "timestamp" => Function::Timestamp,
+        "vector" => Function::Vector,
+        "scalar" => Function::Scalar,
+        "absent" => Function::Absent,
+        "sort" => Function::Sort,
+        "sort_desc" => Function::SortDescending,
+        _ => return refused(format!("the function {name} is not supported")),
+    })
+}
+
+fn days_in_month(date: &CivilTime) -> i64 {
+    let (year, month) =
+        if date.month == 12 { (date.year + 1, 1) } else { (date.year, date.month + 1) };
+    calendar::days_of_date(year, month, 1) - calendar::days_of_date(date.year, date.month, 1)
+}
+
+/// What stands between two parts.
+#[derive(Clone, Copy)]
+pub(crate) enum Operator {
+    Arithmetic(fn(f64, f64) -> f64),
+    Comparison(fn(&f64, &f64) -> bool),
+    And,
+    Or,
+    Unless,
+}
+
+impl Operator {
+    pub(crate) fn of(sign: &str) -> Result<Self, QueryError> {
+        Ok(match sign {
+            "+" => Operator::Arithmetic(|one, other| one + other),
+            "-" => Operator::Arithmetic(|one, other| one - other),
+            "*" => Operator::Arithmetic(|one, other| one * other),
+            "/" => Operator::Arithmetic(|one, other| one / other),
+            "%" => Operator::Arithmetic(|one, other| one % other),
+            "^" => Operator::Arithmetic(f64::powf),
+            "atan2" => Operator::Arithmetic(f64::atan2),
+            "==" => Operator::Comparison(PartialEq::eq),
+            "!=" => Operator::Comparison(PartialEq::ne),
+            "<" => Operator::Comparison(PartialOrd::lt),
+            "<=" => Operator::Comparison(PartialOrd::le),
+            ">" => Operator::Comparison(PartialOrd::gt),
+            ">=" => Operator::Comparison(PartialOrd::ge),
+            "and" => Operator::And,
+            "or" => Operator::Or,
+            "unless" => Operator::Unless,
+            _ => return refused(format!("the operator {sign} is not supported")),
+        })
+    }
+}
+
+/// What an aggregation does with the values of a group.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Sum,
+    Average,
+    Min,
+    Max,
+    Count,
+    Group,
+    Deviation,
+    Variance,
+    Top,
+    Bottom,
+    Quantile,
+    CountValues,
+}
+
+impl Operation {
+    pub(crate) fn of(name: &str) -> Result<Self, QueryError> {
+        Ok(match name {
+            "sum" => Operation::Sum,
+            "avg" => Operation::Average,
+            "min" => Operation::Min,
+            "max" => Operation::Max,
+            "count" => Operation::Count,
+            "group" => Operation::Group,
+            "stddev" => Operation::Deviation,
+            "stdvar" => Operation::Variance,
+            "topk" => Operation::Top,
+            "bottomk" => Operation::Bottom,
+            "quantile" => Operation::Quantile,
+            "count_values" => Operation::CountValues,
+            _ => return refused(format!("the aggregation {name} is not supported")),
+        })
+    }
+}

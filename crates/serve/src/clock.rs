@@ -1,0 +1,25 @@
+//! The clock of requests: the default time of a query, and when a query has taken too long.
+
+use std::time::{Duration, Instant, SystemTime};
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A time until which a query may take.
+#[derive(Clone, Copy)]
+pub(crate) struct Deadline(Option<Instant>);
+
+impl Deadline {
+    /// So long from now; far away is never.
+    pub(crate) fn after(time: Duration) -> Self {
+        Deadline(Instant::now().checked_add(time))
+    }
+
+    /// Whether it has passed.
+    pub(crate) fn has_passed(self) -> bool {
+        self.0.is_some_and(|end| Instant::now() > end)
+    }
+}

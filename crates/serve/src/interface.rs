@@ -1,0 +1,367 @@
+//! The paths of Prometheus's interface, and their answers.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ALLOW, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use promql::{
+    Labels, QueryBudget, QueryContext, QueryError, QuerySteps, Stop, push_labels, push_text,
+    write_answer,
+};
+
+use crate::clock::{Deadline, now_ms};
+use crate::parameters::{Parameters, invalid};
+use crate::settings::Shared;
+
+/// Bytes of a form.
+const FORM_BYTES_MAX: usize = 64 << 10;
+
+/// The version of the language and the interface, which Grafana asks for.
+const PROMETHEUS_VERSION: &str = "2.42.0";
+
+/// No sample is earlier or later; milliseconds since 1970.
+const ALL_TIMES_MS: (i64, i64) = (-(1 << 50), 1 << 50);
+
+/// What is asked, by its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Asked {
+    Query,
+    QueryRange,
+    Labels,
+    LabelValues(String),
+    Series,
+    Metadata,
+    BuildInfo,
+    Exemplars,
+    Health,
+}
+
+impl Asked {
+    fn of(path: &str) -> Option<Self> {
+        Some(match path {
+            "/-/healthy" | "/-/ready" => Asked::Health,
+            _ => match path.strip_prefix("/api/v1/")? {
+                "query" => Asked::Query,
+                "query_range" => Asked::QueryRange,
+                "labels" => Asked::Labels,
+                "series" => Asked::Series,
+                "metadata" => Asked::Metadata,
+                "status/buildinfo" => Asked::BuildInfo,
+                "query_exemplars" => Asked::Exemplars,
+                other => {
+                    let name = other.strip_prefix("label/")?.strip_suffix("/values")?;
+                    Asked::LabelValues(name.to_owned())
+                }
+            },
+        })
+    }
+
+    fn takes_forms(&self) -> bool {
+        matches!(
+            self,
+            Asked::Query | Asked::QueryRange | Asked::Labels | Asked::Series | Asked::Exemplars
+        )
+    }
+}
+
+/// The answer to a request.
+pub(crate) async fn answer(
+    shared: &Arc<Shared>,
+    request: Request<Incoming>,
+) -> Response<Full<Bytes>> {
+    if !is_of_this_machine(&request) {
+        return text(
+            StatusCode::FORBIDDEN,
+            "the name of the host in the request is not an address or localhost: another page could \
+             have sent the browser here\n",
+        );
+    }
+    let Some(asked) = Asked::of(request.uri().path()) else {
+        return text(StatusCode::NOT_FOUND, "404 page not found\n");
+    };
+    let is_form = *request.method() == Method::POST && asked.takes_forms();
+    if *request.method() != Method::GET && !is_form {
+        let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");
+        let allowed = if asked.takes_forms() { "GET, POST" } else { "GET" };
+        refusal.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+        return refusal;
+    }
+    if asked == Asked::Health {
+        return text(StatusCode::OK, "whit is healthy.\n");
+    }
+    match parameters(shared, request, is_form).await {
+        Ok(parameters) => data(evaluated(shared, asked, parameters).await),
+        Err(error) => data(Err(error)),
+    }
+}
+
+/// Whether the request names no host, an address or `localhost`.  A name of another page may lead to
+/// the loopback too (DNS rebinding), and its scripts could then read the answers.
+fn is_of_this_machine(request: &Request<Incoming>) -> bool {
+    let Some(host) = request.headers().get(HOST) else { return true };
+    let Ok(host) = host.to_str() else { return false };
+    let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let name =
+        host.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(host, |(name, _)| name);
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    name.eq_ignore_ascii_case("localhost") || name.parse::<std::net::IpAddr>().is_ok()
+}
+
+async fn parameters(
+    shared: &Shared,
+    request: Request<Incoming>,
+    is_form: bool,
+) -> Result<Parameters, QueryError> {
+    let mut parameters = Parameters::default();
+    let of_address = request.uri().query().unwrap_or_default().to_owned();
+    if is_form {
+        let body = Limited::new(request.into_body(), FORM_BYTES_MAX).collect();
+        let body = tokio::time::timeout(shared.settings.client_time_max, body).await;
+        let Ok(Ok(body)) = body else {
+            let why = format!("the form came too slowly, or has more than {FORM_BYTES_MAX} bytes");
+            return Err(QueryError::BadData(why));
+        };
+        parameters.add(&body.to_bytes())?;
+    }
+    parameters.add(of_address.as_bytes())?;
+    Ok(parameters)
+}
+
+/// Says that nobody waits any more, when the connection is dropped with its request.
+struct Waits(Arc<AtomicBool>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The data of an answer, made in a thread for queries.
+async fn evaluated(
+    shared: &Arc<Shared>,
+    asked: Asked,
+    parameters: Parameters,
+) -> Result<String, QueryError> {
+    let is_gone = Arc::new(AtomicBool::new(false));
+    let waits = Waits(is_gone.clone());
+    let longest = shared.settings.query_time_max;
+    let longest = match parameters.get("timeout") {
+        "" => longest,
+        _ => parameters.duration("timeout")?.min(longest),
+    };
+    let deadline = Deadline::after(longest);
+    let turn = tokio::time::timeout(longest, shared.queries.acquire()).await;
+    let Ok(Ok(turn)) = turn else { return Err(QueryError::TimedOut) };
+    let own = shared.clone();
+    let evaluate = move || {
+        let stop = || match () {
+            () if is_gone.load(Ordering::Relaxed) => Some(Stop::Cancelled),
+            () if own.ends.load(Ordering::Relaxed) => Some(Stop::Cancelled),
+            () if deadline.has_passed() => Some(Stop::TimedOut),
+            () => None,
+        };
+        let request = Evaluated { shared: &own, parameters: &parameters, stop: &stop };
+        request.data(&asked)
+    };
+    // Only a panic ends it without a result; the thread and the server go on.
+    let result = tokio::task::spawn_blocking(evaluate).await;
+    drop((turn, waits));
+    result.unwrap_or_else(|_| Err(QueryError::Execution("the query failed".to_owned())))
+}
+
+/// A request in a thread for queries.
+struct Evaluated<'a> {
+    shared: &'a Shared,
+    parameters: &'a Parameters,
+    stop: &'a dyn Fn() -> Option<Stop>,
+}
+
+impl Evaluated<'_> {
+    fn data(&self, asked: &Asked) -> Result<String, QueryError> {
+        let mut out = String::new();
+        match asked {
+            Asked::Query => {
+                let time_ms = self.parameters.time_ms("time", Some(now_ms()))?;
+                let query = self.parameters.get("query");
+                let answer = promql::instant(query, time_ms, &self.context());
+                write_answer(&answer.map_err(of_query)?, &mut out);
+            }
+            Asked::QueryRange => {
+                let steps = self.steps()?;
+                let query = self.parameters.get("query");
+                let answer = promql::range(query, steps, &self.context());
+                write_answer(&answer.map_err(of_query)?, &mut out);
+            }
+            Asked::Labels => {
+                let series = self.series()?;
+                let names = series.iter().flat_map(|labels| labels.iter().map(|(name, _)| name));
+                self.push_texts(&names.collect(), &mut out)?;
+            }
+            Asked::LabelValues(name) => {
+                let series = self.series()?;
+                let values = series.iter().map(|labels| labels.get(name));
+                self.push_texts(&values.filter(|value| !value.is_empty()).collect(), &mut out)?;
+            }
+            Asked::Series => {
+                if self.parameters.all("match[]").next().is_none() {
+                    let why = "no match[] parameter provided".to_owned();
+                    return Err(QueryError::BadData(why));
+                }
+                let series = self.series()?;
+                let most = self.most()?;
+                push_list(series.iter().take(most), &mut out, |labels, out| {
+                    push_labels(labels, out);
+                });
+            }
+            Asked::Metadata => self.push_metadata(&mut out)?,
+            Asked::Exemplars => out.push_str("[]"),
+            Asked::BuildInfo => push_build_info(&mut out),
+            Asked::Health => {}
+        }
+        let most = self.shared.settings.answer_bytes_max;
+        if out.len() > most {
+            let why =
+                format!("the answer has more than {most} bytes: ask for less, or a longer step");
+            return Err(QueryError::Execution(why));
+        }
+        Ok(out)
+    }
+
+    fn context(&self) -> QueryContext<'_> {
+        let limits = self.shared.settings.limits;
+        QueryContext { storage: &*self.shared.storage, limits, stop: self.stop }
+    }
+
+    fn steps(&self) -> Result<QuerySteps, QueryError> {
+        let start_ms = self.parameters.time_ms("start", None)?;
+        let end_ms = self.parameters.time_ms("end", None)?;
+        if end_ms < start_ms {
+            return Err(invalid("end", "end timestamp must not be before start time"));
+        }
+        let step = self.parameters.duration("step")?;
+        let step_ms = i64::try_from(step.as_millis()).unwrap_or(i64::MAX);
+        if step_ms == 0 {
+            let why = "zero or negative query resolution step widths are not accepted. Try a \
+                       positive integer";
+            return Err(invalid("step", why));
+        }
+        Ok(QuerySteps { start_ms, end_ms, step_ms })
+    }
+
+    /// The series that match any of the selectors, or all, in a period.
+    fn series(&self) -> Result<BTreeSet<Arc<Labels>>, QueryError> {
+        let from_ms = self.parameters.time_ms("start", Some(ALL_TIMES_MS.0))?;
+        let to_ms = self.parameters.time_ms("end", Some(ALL_TIMES_MS.1))?;
+        let budget = QueryBudget::new(self.shared.settings.limits, self.stop);
+        let mut found = BTreeSet::new();
+        let mut any = false;
+        for text in self.parameters.all("match[]") {
+            any = true;
+            let matchers = promql::selector(text).map_err(|error| match error {
+                QueryError::BadData(why) => invalid("match[]", &why),
+                other => other,
+            })?;
+            found.extend(self.shared.storage.series(&matchers, from_ms, to_ms, &budget)?);
+        }
+        if !any {
+            found.extend(self.shared.storage.series(&[], from_ms, to_ms, &budget)?);
+        }
+        Ok(found)
+    }
+
+    /// How many entries of a list to show.
+    fn most(&self) -> Result<usize, QueryError> {
+        Ok(self.parameters.count("limit")?.unwrap_or(usize::MAX))
+    }
+
+    fn push_texts(&self, texts: &BTreeSet<&str>, out: &mut String) -> Result<(), QueryError> {
+        let most = self.most()?;
+        push_list(texts.iter().take(most), out, |text, out| push_text(text, out));
+        Ok(())
+    }
+
+    fn push_metadata(&self, out: &mut String) -> Result<(), QueryError> {
+        let metadata = self.shared.storage.metadata();
+        let only = self.parameters.get("metric");
+        let chosen = metadata.iter().filter(|one| only.is_empty() || one.name == only);
+        let most = self.most()?;
+        out.push('{');
+        for (index, one) in chosen.take(most).enumerate() {
+            if index > 0 {
+                out.push(',');
+            }
+            push_text(&one.name, out);
+            let _ = write!(out, ":[{{\"type\":\"{}\",\"help\":", one.kind);
+            push_text(&one.help, out);
+            out.push_str(",\"unit\":");
+            push_text(&one.unit, out);
+            out.push_str("}]");
+        }
+        out.push('}');
+        Ok(())
+    }
+}
+
+/// A query that is not valid is a parameter that is not.
+fn of_query(error: QueryError) -> QueryError {
+    match error {
+        QueryError::BadData(why) if why.starts_with("parse error") => invalid("query", &why),
+        other => other,
+    }
+}
+
+fn push_build_info(out: &mut String) {
+    let version = env!("CARGO_PKG_VERSION");
+    let _ = write!(
+        out,
+        "{{\"version\":\"{PROMETHEUS_VERSION}\",\"revision\":\"whit {version}\",\"branch\":\"\",\
+         \"buildUser\":\"\",\"buildDate\":\"\",\"goVersion\":\"\"}}"
+    );
+}
+
+fn push_list<T>(items: impl Iterator<Item = T>, out: &mut String, push: impl Fn(T, &mut String)) {
+    out.push('[');
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        push(item, out);
+    }
+    out.push(']');
+}
+
+/// An answer of the interface: its data, or an error.
+fn data(result: Result<String, QueryError>) -> Response<Full<Bytes>> {
+    let (status, body) = match result {
+        Ok(data) => (StatusCode::OK, format!("{{\"status\":\"success\",\"data\":{data}}}")),
+        Err(error) => {
+            let status = match error {
+                QueryError::BadData(_) => StatusCode::BAD_REQUEST,
+                QueryError::Execution(_) => StatusCode::UNPROCESSABLE_ENTITY,
+                QueryError::TimedOut | QueryError::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
+            };
+            let mut body =
+                format!("{{\"status\":\"error\",\"errorType\":\"{}\",\"error\":", error.kind());
+            push_text(&error.to_string(), &mut body);
+            body.push('}');
+            (status, body)
+        }
+    };
+    response(status, "application/json", body)
+}
+
+fn text(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
+    response(status, "text/plain; charset=utf-8", text.to_owned())
+}
+
+fn response(status: StatusCode, kind: &'static str, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}

@@ -1,0 +1,227 @@
+//! The fields that are metrics of node_exporter, and their names there.
+
+use std::fmt::Write as _;
+
+/// A source of which fields are metrics of node_exporter.
+pub(crate) struct KnownSource {
+    pub(crate) source: &'static str,
+    /// The label of its instances, if it has any.
+    pub(crate) instance: &'static str,
+    /// Texts that are labels there: the field and the label.
+    pub(crate) texts: &'static [(&'static str, &'static str)],
+    /// A label whose values are those of the metrics below.
+    pub(crate) label: &'static str,
+    /// Field, metric, value of the label.
+    pub(crate) metrics: &'static [(&'static str, &'static str, &'static str)],
+}
+
+const EMPTY: KnownSource =
+    KnownSource { source: "", instance: "", texts: &[], label: "", metrics: &[] };
+
+/// All that are known.
+const KNOWN: &[KnownSource] = &[
+    KnownSource {
+        source: "cpu",
+        metrics: &[
+            ("interrupts", "node_intr_total", ""),
+            ("context_switches", "node_context_switches_total", ""),
+            ("forks", "node_forks_total", ""),
+            ("running", "node_procs_running", ""),
+            ("blocked", "node_procs_blocked", ""),
+            ("load_1m", "node_load1", ""),
+            ("load_5m", "node_load5", ""),
+            ("load_15m", "node_load15", ""),
+        ],
+        ..EMPTY
+    },
+    KnownSource {
+        source: "cpu_core",
+        instance: "cpu",
+        label: "mode",
+        metrics: &[
+            ("user", "node_cpu_seconds_total", "user"),
+            ("nice", "node_cpu_seconds_total", "nice"),
+            ("system", "node_cpu_seconds_total", "system"),
+            ("idle", "node_cpu_seconds_total", "idle"),
+            ("iowait", "node_cpu_seconds_total", "iowait"),
+            ("irq", "node_cpu_seconds_total", "irq"),
+            ("softirq", "node_cpu_seconds_total", "softirq"),
+            ("steal", "node_cpu_seconds_total", "steal"),
+            ("guest", "node_cpu_guest_seconds_total", "user"),
+            ("guest_nice", "node_cpu_guest_seconds_total", "nice"),
+        ],
+        ..EMPTY
+    },
+    KnownSource {
+        source: "memory",
+        metrics: &[
+            ("total", "node_memory_MemTotal_bytes", ""),
+            ("free", "node_memory_MemFree_bytes", ""),
+            ("available", "node_memory_MemAvailable_bytes", ""),
+            ("buffers", "node_memory_Buffers_bytes", ""),
+            ("cached", "node_memory_Cached_bytes", ""),
+            ("swap_cached", "node_memory_SwapCached_bytes", ""),
+            ("active", "node_memory_Active_bytes", ""),
+            ("inactive", "node_memory_Inactive_bytes", ""),
+            ("active_anon", "node_memory_Active_anon_bytes", ""),
+            ("inactive_anon", "node_memory_Inactive_anon_bytes", ""),
+            ("active_file", "node_memory_Active_file_bytes", ""),
+            ("inactive_file", "node_memory_Inactive_file_bytes", ""),
+            ("unevictable", "node_memory_Unevictable_bytes", ""),
+            ("locked", "node_memory_Mlocked_bytes", ""),
+            ("swap_total", "node_memory_SwapTotal_bytes", ""),
+            ("swap_free", "node_memory_SwapFree_bytes", ""),
+            ("dirty", "node_memory_Dirty_bytes", ""),
+            ("writeback", "node_memory_Writeback_bytes", ""),
+            ("anonymous", "node_memory_AnonPages_bytes", ""),
+            ("mapped", "node_memory_Mapped_bytes", ""),
+            ("shared", "node_memory_Shmem_bytes", ""),
+            ("kernel_reclaimable", "node_memory_KReclaimable_bytes", ""),
+            ("slab", "node_memory_Slab_bytes", ""),
+            ("slab_reclaimable", "node_memory_SReclaimable_bytes", ""),
+            ("slab_unreclaimable", "node_memory_SUnreclaim_bytes", ""),
+            ("kernel_stack", "node_memory_KernelStack_bytes", ""),
+            ("page_tables", "node_memory_PageTables_bytes", ""),
+            ("nfs_unstable", "node_memory_NFS_Unstable_bytes", ""),
+            ("bounce", "node_memory_Bounce_bytes", ""),
+            ("commit_limit", "node_memory_CommitLimit_bytes", ""),
+            ("committed", "node_memory_Committed_AS_bytes", ""),
+            ("vmalloc_used", "node_memory_VmallocUsed_bytes", ""),
+            ("per_cpu", "node_memory_Percpu_bytes", ""),
+            ("hardware_corrupted", "node_memory_HardwareCorrupted_bytes", ""),
+            ("anonymous_huge", "node_memory_AnonHugePages_bytes", ""),
+            ("shared_huge", "node_memory_ShmemHugePages_bytes", ""),
+            ("huge_total", "node_memory_HugePages_Total", ""),
+            ("huge_free", "node_memory_HugePages_Free", ""),
+            ("huge_reserved", "node_memory_HugePages_Rsvd", ""),
+            ("huge_surplus", "node_memory_HugePages_Surp", ""),
+        ],
+        ..EMPTY
+    },
+    KnownSource {
+        source: "disk",
+        instance: "device",
+        metrics: &[
+            ("reads", "node_disk_reads_completed_total", ""),
+            ("reads_merged", "node_disk_reads_merged_total", ""),
+            ("read_sectors", "node_disk_read_bytes_total", ""),
+            ("read_ms", "node_disk_read_time_seconds_total", ""),
+            ("writes", "node_disk_writes_completed_total", ""),
+            ("writes_merged", "node_disk_writes_merged_total", ""),
+            ("write_sectors", "node_disk_written_bytes_total", ""),
+            ("write_ms", "node_disk_write_time_seconds_total", ""),
+            ("in_flight", "node_disk_io_now", ""),
+            ("busy_ms", "node_disk_io_time_seconds_total", ""),
+            ("weighted_ms", "node_disk_io_time_weighted_seconds_total", ""),
+            ("discards", "node_disk_discards_completed_total", ""),
+            ("discards_merged", "node_disk_discards_merged_total", ""),
+            ("discard_ms", "node_disk_discard_time_seconds_total", ""),
+            ("flushes", "node_disk_flush_requests_total", ""),
+            ("flush_ms", "node_disk_flush_requests_time_seconds_total", ""),
+        ],
+        ..EMPTY
+    },
+    KnownSource {
+        source: "network",
+        instance: "device",
+        metrics: &[
+            ("rx_bytes", "node_network_receive_bytes_total", ""),
+            ("rx_packets", "node_network_receive_packets_total", ""),
+            ("rx_errors", "node_network_receive_errs_total", ""),
+            ("rx_dropped", "node_network_receive_drop_total", ""),
+            ("rx_fifo", "node_network_receive_fifo_total", ""),
+            ("rx_frame", "node_network_receive_frame_total", ""),
+            ("rx_compressed", "node_network_receive_compressed_total", ""),
+            ("rx_multicast", "node_network_receive_multicast_total", ""),
+            ("tx_bytes", "node_network_transmit_bytes_total", ""),
+            ("tx_packets", "node_network_transmit_packets_total", ""),
+            ("tx_errors", "node_network_transmit_errs_total", ""),
+            ("tx_dropped", "node_network_transmit_drop_total", ""),
+            ("tx_fifo", "node_network_transmit_fifo_total", ""),
+            ("tx_collisions", "node_network_transmit_colls_total", ""),
+            ("tx_carrier", "node_network_transmit_carrier_total", ""),
+            ("tx_compressed", "node_network_transmit_compressed_total", ""),
+        ],
+        ..EMPTY
+    },
+    KnownSource {
+        source: "filesystem",
+        instance: "mountpoint",
+        texts: &[("device", "device"), ("kind", "fstype")],
+        metrics: &[
+            ("size", "node_filesystem_size_bytes", ""),
+            ("free", "node_filesystem_free_bytes", ""),
+            ("available", "node_filesystem_avail_bytes", ""),
+            ("inodes", "node_filesystem_files", ""),
+            ("inodes_free", "node_filesystem_files_free", ""),
+            ("read_only", "node_filesystem_readonly", ""),
+        ],
+        ..EMPTY
+    },
+];
+
+/// The source and the metric of a field, if it is one of node_exporter's: its name and the value of
+/// the source's label.
+pub(crate) fn known(
+    source: &str,
+    field: &str,
+) -> Option<(&'static KnownSource, &'static str, &'static str)> {
+    let known = KNOWN.iter().find(|known| known.source == source)?;
+    let (_, name, value) = known.metrics.iter().find(|(own, _, _)| *own == field)?;
+    Some((known, name, value))
+}
+
+/// The page that lists the fields which have node_exporter's names, in Markdown.
+#[must_use]
+pub fn prometheus_names() -> String {
+    let mut page = "# Names of metrics\n\n\
+        Generated by `cargo xtask gen` from the table of `whit serve`.\n\n\
+        `whit serve` gives these fields the names that node_exporter gives them. Every other number is \
+        `whit_SOURCE_FIELD_UNIT`, a counter with `_total`, as `--openmetrics` writes it; the texts \
+        of a row are labels of `whit_SOURCE_info`.\n\n\
+        All series have `instance`, the host, and `job=\"whit\"`. A row that is no longer there ends at once. \
+        Values are in base units; counters are counters: ask for their `rate`.\n\n\
+        | field | metric | labels |\n|---|---|---|\n"
+        .to_owned();
+    for known in KNOWN {
+        for (field, name, value) in known.metrics {
+            let mut labels = vec![];
+            if !known.instance.is_empty() {
+                labels.push(format!("`{}`", known.instance));
+            }
+            labels.extend(known.texts.iter().map(|(_, label)| format!("`{label}`")));
+            if !value.is_empty() {
+                labels.push(format!("`{}=\"{value}\"`", known.label));
+            }
+            let source = known.source;
+            let _ = writeln!(page, "| `{source}.{field}` | `{name}` | {} |", labels.join(", "));
+        }
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_exists_and_has_the_unit_of_its_metric() {
+        let defs = source::definitions();
+        for known in KNOWN {
+            let def = defs.iter().find(|def| def.name == known.source).expect(known.source);
+            assert_eq!(def.instance.len(), usize::from(!known.instance.is_empty()), "{}", def.name);
+            for (text, _) in known.texts {
+                assert_eq!(def.fields[def.field(text).expect(text)].kind, sample::Kind::Text);
+            }
+            for (name, metric, _) in known.metrics {
+                let field = &def.fields[def.field(name).expect(name)];
+                let is_counter = field.kind == sample::Kind::Counter;
+                assert_eq!(metric.ends_with("_total"), is_counter, "{metric}");
+                let base = field.unit.base_name();
+                for unit in ["bytes", "seconds"] {
+                    assert_eq!(metric.contains(unit), base == unit, "{metric} {base}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Recordings of every version as series: equal to what is written beside them as text.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use promql::{QueryBudget, QueryLimits, SeriesStorage as _, is_stale, selector};
+use serve::RecordingStorage;
+
+fn recordings() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings")
+}
+
+/// The first word of a name: the others of one row are written in another way.
+fn first_word(name: &str) -> String {
+    name.split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// For each row of a source its times and stored integers of a column, by the text.
+fn written(text: &str, source: &str, column: usize) -> BTreeMap<String, Vec<(i64, i64)>> {
+    let (mut rows, mut time_ms) = (BTreeMap::<_, Vec<_>>::new(), None);
+    for line in text.lines().skip_while(|line| !line.starts_with("tick")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let Some(row) = line.strip_prefix("    \"") {
+            let (Some(time_ms), Some((name, cells))) = (time_ms, row.split_once("\": ")) else {
+                continue;
+            };
+            // Texts in quotes have one blank in this text.
+            let cells = cells.replace("\"Model X\"", "-");
+            let cell = cells.split_whitespace().nth(column).unwrap();
+            if let Ok(value) = cell.parse::<u64>() {
+                rows.entry(first_word(name)).or_default().push((time_ms, value.cast_signed()));
+            }
+        } else if line.starts_with("  ") {
+            let is_read = words[0] == source && words[1] == "Ok";
+            time_ms = is_read.then(|| words[3].parse::<i64>().unwrap().div_euclid(1_000_000));
+        }
+    }
+    rows
+}
+
+#[test]
+fn every_value_of_every_version_is_a_sample() {
+    let mut compared = 0;
+    for name in ["version-1-closed", "version-1-killed", "version-2-closed", "version-2-killed"] {
+        let path = recordings().join(name).with_extension("whit");
+        let text = std::fs::read_to_string(path.with_extension("txt")).unwrap();
+        let (storage, left_out) = RecordingStorage::open(vec![path]).unwrap();
+        assert!(left_out.is_empty(), "{left_out:?}");
+        for (metric, source, column, scale) in [
+            ("whit_single_level", "single", 2, 1.0),
+            ("whit_single_bytes_total", "single", 1, 1.0),
+            ("whit_many_reads_total", "many", 0, 1.0),
+            ("whit_many_temperature_celsius", "many", 2, 1000.0),
+            ("whit_wide_wide_3", "wide", 3, 1.0),
+        ] {
+            let budget = QueryBudget::new(QueryLimits::default(), &|| None);
+            let matchers = selector(metric).unwrap();
+            let found = storage.select(&matchers, -(1 << 50), 1 << 50, &budget).unwrap();
+            let mut ours = BTreeMap::new();
+            for series in found {
+                assert_eq!(series.labels.get("instance"), "testhost");
+                assert_eq!(series.labels.get("job"), "whit");
+                let row = ["device", "name"].map(|label| series.labels.get(label)).concat();
+                let points = series.samples.iter().filter(|sample| !is_stale(sample.value));
+                let points: Vec<(i64, f64)> =
+                    points.map(|sample| (sample.time_ms, sample.value)).collect();
+                assert!(series.samples.windows(2).all(|pair| pair[0].time_ms < pair[1].time_ms));
+                ours.insert(first_word(&row), points);
+            }
+            let theirs = written(&text, source, column);
+            let theirs: BTreeMap<String, Vec<(i64, f64)>> = theirs
+                .into_iter()
+                .map(|(row, points)| {
+                    (
+                        row,
+                        points.into_iter().map(|(time, raw)| (time, raw as f64 / scale)).collect(),
+                    )
+                })
+                .collect();
+            compared += theirs.values().map(Vec::len).sum::<usize>();
+            assert_eq!(ours, theirs, "{name} {metric}");
+        }
+    }
+    assert!(compared > 1000, "{compared}");
+}
+
+#[test]
+fn a_row_that_goes_ends_and_a_text_that_changes_begins_a_series() {
+    let path = recordings().join("version-2-closed.whit");
+    let (storage, _) = RecordingStorage::open(vec![path]).unwrap();
+    let budget = QueryBudget::new(QueryLimits::default(), &|| None);
+    let matchers = selector("whit_many_info{device=\"sd0\"}").unwrap();
+    let found = storage.select(&matchers, -(1 << 50), 1 << 50, &budget).unwrap();
+    let states: Vec<&str> = found.iter().map(|series| series.labels.get("state")).collect();
+    assert_eq!(states[..2], ["down", "up"]);
+    // A value and its end, at the time of the first value of the other.
+    assert!(is_stale(found[0].samples[1].value));
+    assert_eq!(found[0].samples[1].time_ms, found[1].samples[0].time_ms);
+    // The labels alone.
+    let of_end = |from_ms| storage.series(&matchers, from_ms, 1 << 50, &budget).unwrap().len();
+    assert_eq!(of_end(-(1 << 50)), found.len());
+    assert_eq!(of_end(1 << 49), 0);
+}
+
+#[test]
+fn recordings_of_others_are_left_out_aloud() {
+    let (_, left_out) = RecordingStorage::open(vec![recordings()]).unwrap();
+    assert!(left_out.iter().any(|text| text.contains("recording of collectl")), "{left_out:?}");
+    let only = recordings().join("gamma-20260101-100000.raw");
+    let error = RecordingStorage::open(vec![only]).err().unwrap();
+    assert!(error.to_string().contains("collectl"), "{error}");
+    let nothing = tempfile::tempdir().unwrap();
+    assert!(RecordingStorage::open(vec![nothing.path().to_owned()]).is_err());
+}
