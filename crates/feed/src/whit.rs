@@ -36,6 +36,19 @@ impl WhitFeed {
         Ok(WhitFeed { reader, ahead: None, latest: (0, 0), follow })
     }
 
+    /// From now on gives of one source these fields, and of the others nothing; an unknown name is
+    /// passed over.  Columns that are not wanted are not decoded.  Call it before the first sample
+    /// is read.
+    #[must_use]
+    pub fn focused(mut self, source: &str, fields: &[&str]) -> Self {
+        let defs = self.reader.defs();
+        let wanted = defs.iter().position(|def| def.name == source).map(|index| {
+            (index, fields.iter().filter_map(|field| defs[index].field(field)).collect())
+        });
+        self.reader.focus(wanted.as_slice());
+        self
+    }
+
     fn read(&mut self, snapshot: &mut Snapshot) -> Result<bool, FeedError> {
         loop {
             match self.reader.next(snapshot)? {

@@ -14,6 +14,7 @@ mod columns;
 mod compression;
 mod error;
 mod extract;
+mod focus;
 mod format;
 mod frame;
 #[doc(hidden)]

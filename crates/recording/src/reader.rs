@@ -13,6 +13,7 @@ use zstd::bulk::Decompressor;
 
 use crate::columns::BlockReplay;
 use crate::error::Error;
+use crate::focus::Focus;
 use crate::format::{BlockHeader, BlockKind, Prelude, crc};
 use crate::frame::{BlockState, Walker};
 use crate::lock;
@@ -81,6 +82,8 @@ pub struct Reader {
     meta: Meta,
     schemas: Vec<Arc<SourceDef>>,
     mappings: Vec<Mapping>,
+    /// What is decoded of each source.
+    focus: Vec<Focus>,
     map: BlockMap,
     cursor: Cursor,
     state: BlockState,
@@ -145,6 +148,7 @@ impl Reader {
             prelude: head.prelude,
             meta: head.meta,
             mappings: head.schemas.iter().map(|schema| Mapping::new(schema, known)).collect(),
+            focus: vec![Focus::default(); head.schemas.len()],
             schemas: head.schemas,
             map,
             cursor: Cursor::Before(0),
@@ -220,6 +224,23 @@ impl Reader {
         self.state.texts.fresh()
     }
 
+    /// From now on decodes of the sources at these indices of [`defs`](Self::defs) these fields, and
+    /// nothing of the others: their samples are as if they had not been read.  The other fields of a
+    /// row are missing.  Call it before the first sample is read, or before [`seek`](Self::seek).
+    pub fn focus(&mut self, wanted: &[(usize, Vec<usize>)]) {
+        for (index, (focus, mapping)) in self.focus.iter_mut().zip(&self.mappings).enumerate() {
+            let Some((_, places)) = wanted.iter().find(|(source, _)| *source == index) else {
+                *focus = Focus::Nothing;
+                continue;
+            };
+            let count = self.schemas[index].fields.len();
+            let place = |field: usize| mapping.fields.get(field).copied().unwrap_or(Some(field));
+            let is_wanted =
+                |&field: &usize| place(field).is_some_and(|place| places.contains(&place));
+            *focus = Focus::Fields((0..count).filter(is_wanted).collect());
+        }
+    }
+
     /// Goes to the first sample, in the order of the file, at or after a time.
     pub fn seek(&mut self, realtime_ns: i64) {
         let before = |block: &BlockLocation| block.latest_realtime_ns < realtime_ns;
@@ -269,11 +290,12 @@ impl Reader {
         let sources = self.state.sources.iter().zip(&self.mappings).enumerate();
         for (index, (source, mapping)) in sources {
             let sample = &mut snapshot.samples[index];
+            snapshot.fresh[index] &= self.focus[index] != Focus::Nothing;
             if !snapshot.fresh[index] {
                 continue;
             }
             if sample.state == State::Ok {
-                source.fill(mapping, &mut sample.table);
+                source.fill(mapping, &self.focus[index], &mut sample.table);
             } else {
                 sample.table.begin();
             }
@@ -358,7 +380,10 @@ impl Reader {
             let store = self.store.as_ref();
             let sound = scan::read_body_into(store, block.at, &header, &mut self.body)?
                 && crc(&[&self.body]) == header.body_crc
-                && self.replay.begin(&self.body, &mut self.decompressor, &mut self.state).is_ok()
+                && self
+                    .replay
+                    .begin(&self.body, &mut self.decompressor, &self.focus, &mut self.state)
+                    .is_ok()
                 && self.replay.samples() == header.samples;
             if sound {
                 self.cursor = Cursor::Columns { index };
