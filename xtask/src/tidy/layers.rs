@@ -20,7 +20,7 @@ const LAYERS: &[&[&str]] = &[
         "trace",
         "snmp_simulator",
     ],
-    &["poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central"],
+    &["archive", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central"],
     &["cli", "librrd"],
 ];
 

@@ -1,0 +1,7 @@
+//! The tests of `archive`, in one program: it is linked once.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod decoded;
+mod machine;
+mod ranges;
