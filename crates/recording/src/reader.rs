@@ -202,6 +202,49 @@ impl Reader {
         }
     }
 
+    /// The number that tells this recording from others.
+    pub(crate) fn file_id(&self) -> u64 {
+        self.prelude.file_id
+    }
+
+    /// Whether the recording was closed.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.map.is_closed
+    }
+
+    /// The number of the block of the sample read last.
+    pub(crate) fn block_number(&self) -> u32 {
+        match self.cursor {
+            Cursor::Columns { index } | Cursor::Frames { index, .. } => {
+                self.map.blocks.get(index).map_or(0, |block| block.number)
+            }
+            Cursor::Before(_) => 0,
+        }
+    }
+
+    /// Whether the block of the sample read last was not closed.
+    pub(crate) fn is_open_block(&self) -> bool {
+        matches!(self.cursor, Cursor::Frames { header, .. } if header.kind == BlockKind::Open)
+    }
+
+    /// Whether a closed block has that number.
+    pub(crate) fn has_closed(&self, number: u32) -> bool {
+        let found = self.map.blocks.binary_search_by_key(&number, |block| block.number);
+        found.is_ok_and(|index| self.map.blocks[index].latest_realtime_ns != i64::MAX)
+    }
+
+    /// How many closed blocks have a larger number.
+    pub(crate) fn closed_blocks_after(&self, number: u32) -> usize {
+        let closed = self.map.blocks.iter().filter(|block| block.latest_realtime_ns != i64::MAX);
+        closed.filter(|block| block.number > number).count()
+    }
+
+    /// Goes to the first block with a larger number.
+    pub fn seek_after_block(&mut self, number: u32) {
+        let index = self.map.blocks.partition_point(|block| block.number <= number);
+        self.go_to(index, i64::MIN);
+    }
+
     /// Whether a recorder has locked the file.
     pub fn is_being_written(&self) -> bool {
         self.file.as_ref().is_some_and(lock::is_held)
@@ -245,6 +288,11 @@ impl Reader {
     pub fn seek(&mut self, realtime_ns: i64) {
         let before = |block: &BlockLocation| block.latest_realtime_ns < realtime_ns;
         let index = self.map.blocks.partition_point(before);
+        self.go_to(index, realtime_ns);
+    }
+
+    /// Goes to the first sample of a block at or after a time.
+    fn go_to(&mut self, index: usize, realtime_ns: i64) {
         self.cursor = Cursor::Before(index);
         self.from_realtime_ns = realtime_ns;
         self.lost = 0;
