@@ -113,10 +113,7 @@ impl Recordings {
     /// # Errors
     /// There is no such machine, or its recordings have no such source.
     pub fn source(&self, host: &str, name: &str) -> Result<Arc<SourceDef>, Error> {
-        if self.of_host(host).next().is_none() {
-            let known = Error::list(self.hosts().into_iter());
-            return Err(Error::UnknownHost { asked: host.to_owned(), known });
-        }
+        self.check_host(host)?;
         let sources = self.sources(host);
         let found = sources.iter().find(|def| def.name == name).cloned();
         found.ok_or_else(|| Error::UnknownSource {
@@ -124,6 +121,25 @@ impl Recordings {
             asked: name.to_owned(),
             known: Error::list(sources.iter().map(|def| &*def.name)),
         })
+    }
+
+    /// Checks that there are recordings of a machine.
+    pub(crate) fn check_host(&self, host: &str) -> Result<(), Error> {
+        if self.of_host(host).next().is_some() {
+            return Ok(());
+        }
+        let known = Error::list(self.hosts().into_iter());
+        Err(Error::UnknownHost { asked: host.to_owned(), known })
+    }
+
+    /// Makes or adds to the side file of each recording of whit that has closed blocks which are not
+    /// in it: a range then reads the columns that it wants, and no others.  Returns what could not
+    /// be written; answers do not depend on it.  Costs about as much as playing what is added; call
+    /// it in the background.
+    pub fn write_side_files(&self) -> Vec<String> {
+        let whit = self.files.iter().filter(|file| file.file.origin == Origin::Whit);
+        let written = whit.map(|file| recording::write_side_file(&file.file.path));
+        written.filter_map(|written| Some(written.err()?.to_string())).collect()
     }
 
     /// The path of the recording with that index, as answers name it.

@@ -36,6 +36,9 @@ pub enum Error {
         /// Its fields.
         known: String,
     },
+    /// A side file whose checksums are right, and which makes no sense.
+    #[error("{}: it is damaged: delete it, it will be made again", .0.display())]
+    SideFile(std::path::PathBuf),
     /// The field is a text, which has no mean.
     #[error("{source_name}.{field} is a text: ask for a moment to see it")]
     Text {

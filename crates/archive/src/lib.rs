@@ -13,14 +13,20 @@
 #![forbid(unsafe_code)]
 
 mod archive;
+mod compare;
 mod error;
+mod heaviest;
+mod moment;
 mod range;
 mod reading;
 mod scan;
 mod tracker;
 
 pub use archive::{RecordedSpan, Recordings};
+pub use compare::Compared;
 pub use error::Error;
+pub use heaviest::{HeaviestQuery, Heavy};
+pub use moment::RecordedMoment;
 pub use range::{RangeAnswer, RangeQuery, Series, StepValue};
 pub use reading::{Select, SourceReading};
 pub use tracker::{FieldValue, ReadValue, Tracker};

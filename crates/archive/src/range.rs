@@ -1,5 +1,7 @@
 //! A range: fields and instances of a source in steps of equal length.
 
+use std::ops::Range;
+
 use sample::{Kind, SourceDef};
 
 use crate::archive::Recordings;
@@ -131,6 +133,14 @@ impl StepValue {
 }
 
 impl RangeQuery {
+    /// The number and the time of the step that has a time of the period.
+    fn step_at(&self, realtime_ns: i64) -> (u32, Range<i64>) {
+        let step = realtime_ns.saturating_sub(self.from_ns) / self.step_ns;
+        let begin_ns = self.from_ns.saturating_add(step.saturating_mul(self.step_ns));
+        let end_ns = begin_ns.saturating_add(self.step_ns);
+        (u32::try_from(step).unwrap_or(u32::MAX), begin_ns..end_ns)
+    }
+
     /// The number of steps.
     fn steps(&self) -> Result<usize, Error> {
         let period_ns = self.thru_ns.checked_sub(self.from_ns).filter(|&period| period > 0);
@@ -162,11 +172,12 @@ impl Recordings {
             from_ns: query.from_ns,
             thru_ns: query.thru_ns,
         };
-        let mut sums = Sums { query, width: fields.len(), values: Vec::new(), count: 0 };
+        let (width, step) = (fields.len(), (0, 0..0));
+        let mut sums = Sums { query, width, values: Vec::new(), count: 0, step };
         let mut wanted: Vec<bool> = Vec::new();
         let tracker = self.values(&select, &mut |read| {
-            while wanted.len() < read.tracker.instances() {
-                let name = read.tracker.name(wanted.len());
+            while wanted.len() < read.names.len() {
+                let name = read.names.get(wanted.len()).unwrap_or_default();
                 let is_named = query.instances.iter().any(|named| named == name);
                 wanted.push(query.instances.is_empty() || is_named);
             }
@@ -201,6 +212,8 @@ struct Sums<'a> {
     /// Instances by fields.
     values: Vec<Vec<StepValue>>,
     count: usize,
+    /// The step of the latest value, and its time: mostly that of the next one, too.
+    step: (u32, Range<i64>),
 }
 
 impl Sums<'_> {
@@ -209,9 +222,11 @@ impl Sums<'_> {
         if at >= self.values.len() {
             self.values.resize_with(at + 1, Vec::new);
         }
-        let since_ns = read.reading.realtime_ns.saturating_sub(self.query.from_ns);
-        let step = u32::try_from(since_ns / self.query.step_ns).unwrap_or(u32::MAX);
-        let file = u32::try_from(read.reading.file).unwrap_or(u32::MAX);
+        if !self.step.1.contains(&read.realtime_ns) {
+            self.step = self.query.step_at(read.realtime_ns);
+        }
+        let step = self.step.0;
+        let file = u32::try_from(read.file).unwrap_or(u32::MAX);
         let steps = &mut self.values[at];
         // The wall clock may have been set back: an earlier step goes on.
         let index = match steps.last() {

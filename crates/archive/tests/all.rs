@@ -4,4 +4,5 @@
 
 mod decoded;
 mod machine;
+mod questions;
 mod ranges;

@@ -191,11 +191,11 @@ fn coding(number: u64) -> (WriterOptions, u64) {
         2 => Compression::None,
         _ => Compression::FramesOnly,
     };
-    (WriterOptions { compression, block_samples: 61, ..WriterOptions::default() }, rate)
+    (WriterOptions { compression, block_samples: 19, ..WriterOptions::default() }, rate)
 }
 
 /// A folder of recordings of two machines, some of them not closed, one still being written.
-pub(crate) fn folder(seed: u64) -> (tempfile::TempDir, Machine, Writer) {
+pub(crate) fn folder(seed: u64) -> (tempfile::TempDir, Machine, Writer, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     for (host, seed) in [("alpha", seed), ("beta", seed + 1)] {
         let mut machine = Machine::new(host, seed);
@@ -220,7 +220,7 @@ pub(crate) fn folder(seed: u64) -> (tempfile::TempDir, Machine, Writer) {
     }
     let mut machine = Machine::new("gamma", seed + 2);
     let (options, rate) = coding(0);
-    let (mut writer, _) = machine.begin(folder.path(), options, rate);
+    let (mut writer, path) = machine.begin(folder.path(), options, rate);
     machine.record(&mut writer, 100);
-    (folder, machine, writer)
+    (folder, machine, writer, path)
 }

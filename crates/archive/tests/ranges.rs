@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use archive::{RangeQuery, Recordings, StepValue};
+use recording::{Reader, SideFile, side_path};
 use sample::Kind;
 use testkit::Random;
 
@@ -117,7 +118,11 @@ fn ranges_of_made_up_machines_are_what_every_sample_gives() {
     let folders = 10;
     for seed in 0..folders {
         let (folder, ..) = machine::folder(seed);
-        compare_all(folder.path(), testkit::share(CASES) / folders as usize, &mut random);
+        let cases = testkit::share(CASES) / folders as usize / 2;
+        compare_all(folder.path(), cases, &mut random);
+        let complaints = open(folder.path()).write_side_files();
+        assert!(complaints.is_empty(), "{complaints:?}");
+        compare_all(folder.path(), cases, &mut random);
     }
 }
 
@@ -133,17 +138,19 @@ fn ranges_of_every_version_and_of_collectl_are_what_every_sample_gives() {
         // Each alone, since all versions are of the same machine and time.
         let folder = tempfile::tempdir().unwrap();
         std::fs::copy(path, folder.path().join(path.file_name().unwrap())).unwrap();
-        compare_all(folder.path(), testkit::share(CASES / 20), &mut random);
+        compare_all(folder.path(), testkit::share(CASES / 40), &mut random);
+        assert!(open(folder.path()).write_side_files().is_empty());
+        compare_all(folder.path(), testkit::share(CASES / 40), &mut random);
     }
 }
 
 #[test]
 fn a_recording_that_grows_is_read_as_far_as_it_is_written() {
-    let (folder, mut machine, mut writer) = machine::folder(70);
+    let (folder, mut machine, mut writer, path) = machine::folder(70);
     let recordings = open(folder.path());
     let mut random = Random::from_seed(testkit::seed(25));
     let mut counts = Vec::new();
-    for _ in 0..8 {
+    for round in 0..8 {
         machine.record(&mut writer, 37);
         let sources = everything(folder.path());
         let whole = sources.iter().find(|source| source.host == "gamma").unwrap();
@@ -157,6 +164,46 @@ fn a_recording_that_grows_is_read_as_far_as_it_is_written() {
             ..query(whole, &mut random)
         };
         counts.push(compare(&recordings, whole, &RangeQuery { instances: Vec::new(), ..query }));
+        if round % 3 == 1 {
+            assert!(recordings.write_side_files().is_empty());
+        }
     }
+    // Of a recording that grows it has whole segments only.
+    let reader = Reader::open(&path, &[]).unwrap();
+    let side = SideFile::open(&path, &reader).unwrap();
+    assert_eq!(side.segments().len(), 2, "{:?}", side.segments());
     assert!(counts.is_sorted_by(|before, after| before < after), "{counts:?}");
+}
+
+#[test]
+fn a_side_file_that_is_damaged_or_of_another_recording_changes_no_answer() {
+    let (folder, ..) = machine::folder(80);
+    let mut random = Random::from_seed(testkit::seed(26));
+    let recordings = open(folder.path());
+    assert!(recordings.write_side_files().is_empty());
+    let sides: Vec<PathBuf> =
+        recordings.spans("alpha").iter().map(|s| side_path(&s.path)).collect();
+    let whole: Vec<Vec<u8>> = sides
+        .iter()
+        .filter_map(|side| std::fs::read(side).ok())
+        .filter(|b| b.len() > 100)
+        .collect();
+    assert!(whole.len() > 1, "{sides:?}");
+    let sources = everything(folder.path());
+    for case in 0..testkit::share(300) {
+        let side = &sides[random.below(sides.len() as u64) as usize];
+        let mut bytes = whole[random.below(whole.len() as u64) as usize].clone();
+        let at = random.below(bytes.len() as u64) as usize;
+        match random.below(3) {
+            0 => bytes[at] ^= 1 << random.below(8),
+            1 => bytes.truncate(at),
+            _ => bytes.splice(at..at, [1, 2, 3]).for_each(drop),
+        }
+        std::fs::write(side, bytes).unwrap();
+        let source = &sources[random.below(3) as usize];
+        compare(&recordings, source, &query(source, &mut random));
+        if case % 20 == 0 {
+            assert!(recordings.write_side_files().is_empty());
+        }
+    }
 }
