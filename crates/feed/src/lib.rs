@@ -38,7 +38,7 @@ pub use origin::{Origin, meta_of, origin_of};
 pub use period::{TimeError, TimeRange, TimeSelection, zone_of};
 pub use playback::{PlaySettings, Playback, Step};
 pub use recorded::{
-    COLLECTL_LETTERS, RECORDED_BESIDE, RecordingSet, check_recorded, recordable, sets,
+    COLLECTL_LETTERS, RECORDED_BESIDE, RecordingSet, check_recorded, has_text_for, recordable, sets,
 };
 pub use search::{TimeColumn, search};
 pub use whit::WhitFeed;

@@ -91,7 +91,8 @@ fn leave_out_as_collectl(selection: &mut Selection, recording: &RecordedFile) {
 
 /// Whether a recording of collectl with these letters has the text that a source reads.  Summary and
 /// detail use the same text, except memory and its NUMA nodes.
-pub(crate) fn has_text_for(def: &SourceDef, subsystems: &str) -> bool {
+#[must_use]
+pub fn has_text_for(def: &SourceDef, subsystems: &str) -> bool {
     def.letters.chars().any(|letter| {
         let other = match letter {
             'm' | 'M' => letter,

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use recording::{ReadOutcome, Reader};
-use sample::{Snapshot, SourceDef};
+use recording::{ReadOutcome, Reader, SideFile, SideSegment};
+use sample::{Kind, Snapshot, SourceDef};
 
 use crate::{Complaint, Feed, FeedError, Position};
 
@@ -34,6 +34,43 @@ impl WhitFeed {
             reader.seek(base_ns);
         }
         Ok(WhitFeed { reader, ahead: None, latest: (0, 0), follow })
+    }
+
+    /// From now on gives of one source these fields, and of the others nothing; an unknown name is
+    /// passed over.  Columns that are not wanted are not decoded.  Call it before the first sample
+    /// is read.
+    #[must_use]
+    pub fn focused(mut self, source: &str, fields: &[&str]) -> Self {
+        let defs = self.reader.defs();
+        let wanted = defs.iter().position(|def| def.name == source).map(|index| {
+            (index, fields.iter().filter_map(|field| defs[index].field(field)).collect())
+        });
+        self.reader.focus(wanted.as_slice());
+        self
+    }
+
+    /// The side file of the recording, if it has one.
+    #[must_use]
+    pub fn side(&self) -> Option<SideFile> {
+        SideFile::open(self.reader.path(), &self.reader)
+    }
+
+    /// The index of a field in the recording, for [`SideFile::columns`]; `None` if the recording
+    /// does not have it.
+    #[must_use]
+    pub fn recorded_field(&self, source: usize, field: &str) -> Option<usize> {
+        let (schema, def) = (self.reader.schemas().get(source)?, self.reader.defs());
+        let place = schema.field(field)?;
+        let kind = def[source].fields[def[source].field(field)?].kind;
+        let same = (schema.fields[place].kind == Kind::Text) == (kind == Kind::Text);
+        same.then_some(place)
+    }
+
+    /// Goes on after a segment of the side file, as if its samples had been read.
+    pub fn pass_over(&mut self, segment: &SideSegment) {
+        self.ahead = None;
+        self.latest = (segment.end_realtime_ns, segment.end_monotonic_ns);
+        self.reader.seek_after_block(segment.last_block);
     }
 
     fn read(&mut self, snapshot: &mut Snapshot) -> Result<bool, FeedError> {

@@ -142,7 +142,7 @@ impl<'a> Row<'a> {
     pub fn delta(&self, field: usize) -> Option<f64> {
         if !self.exact() {
             let previous = self.track.previous.table.get(self.previous_index()?, field)?;
-            return self.raw(field)?.checked_sub(previous).map(|delta| delta as f64);
+            return sample::increase(previous, self.raw(field)?).map(|delta| delta as f64);
         }
         let current = self.raw(field).unwrap_or(0);
         // An instance that was not there before has no increase yet.

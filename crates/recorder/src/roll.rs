@@ -238,6 +238,8 @@ pub(crate) fn purge(
     }
     let remove = |path: PathBuf| {
         let done = std::fs::remove_file(&path);
+        // What a reader made of a recording goes with it; most have nothing.
+        drop(std::fs::remove_file(recording::side_path(&path)));
         (path, done)
     };
     gone.into_iter().map(remove).collect()
@@ -348,6 +350,11 @@ mod tests {
         for name in names {
             std::fs::write(directory.path().join(name), vec![0; 600 << 10]).unwrap();
         }
+        let sides = ["h-20261101-000000.whit", "h-20261120-000000.whit"]
+            .map(|name| recording::side_path(&directory.path().join(name)));
+        for side in &sides {
+            std::fs::write(side, "columns").unwrap();
+        }
         let now: Zoned = "2026-11-21T12:00:00[UTC]".parse().unwrap();
         let current = vec![directory.path().join("h-20261121-000000.whit")];
         let roll = Roll::parse("00:00,7").unwrap();
@@ -360,6 +367,7 @@ mod tests {
         let first =
             gone(purge(&file_names, Some(&roll), None, &["tab".to_owned()], &now, &current));
         assert_eq!(first, ["h-20261101-000000.whit", "h-20261101.tab", "h-whit-202501.log"]);
+        assert_eq!(sides.each_ref().map(|side| side.exists()), [false, true]);
         let keep = Some(Keep::Bytes(1 << 20));
         let second = gone(purge(&file_names, None, keep, &["tab".to_owned()], &now, &current));
         assert_eq!(second, ["h-20261120-000000.whit"]);

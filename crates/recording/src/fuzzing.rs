@@ -80,7 +80,7 @@ fn frames(bytes: &[u8], file: &mut Vec<u8>) {
     }
 }
 
-/// Reads everything, first from the start and then from a time on; returns the number of samples.
+/// Reads everything, first from the start and then a field from a time on; returns the number of samples.
 pub fn read_through(file: Vec<u8>) -> u64 {
     let Ok(mut reader) = Reader::with_store(Box::new(file), Path::new("fuzz"), &[]) else {
         return 0;
@@ -96,6 +96,7 @@ pub fn read_through(file: Vec<u8>) -> u64 {
         }
         assert!(reader.texts().all(|(path, text)| path.len() <= 1 << 30 && text.len() <= 1 << 30));
     }
+    reader.focus(&[(1, vec![0])]);
     reader.seek(times);
     while matches!(reader.next(&mut snapshot), Ok(ReadOutcome::Sample)) {}
     std::hint::black_box(reader.damage());

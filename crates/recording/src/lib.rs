@@ -14,6 +14,7 @@ mod columns;
 mod compression;
 mod error;
 mod extract;
+mod focus;
 mod format;
 mod frame;
 #[doc(hidden)]
@@ -25,6 +26,7 @@ mod reader;
 mod rows;
 mod scan;
 mod schema;
+mod side;
 mod state;
 mod storage;
 mod varint;
@@ -35,5 +37,8 @@ pub use error::{Error, WriteError};
 pub use extract::{ExtractSummary, extract};
 pub use format::VERSION;
 pub use reader::{Damage, ReadOutcome, Reader};
+pub use side::{
+    SideColumns, SideFile, SideReading, SideSegment, SideWritten, side_path, write_side_file,
+};
 pub use storage::{Bytestore, Interference, Storage};
 pub use writer::{Resumed, Writer, WriterOptions, Written, repair};

@@ -13,6 +13,7 @@ use zstd::bulk::Decompressor;
 
 use crate::columns::BlockReplay;
 use crate::error::Error;
+use crate::focus::Focus;
 use crate::format::{BlockHeader, BlockKind, Prelude, crc};
 use crate::frame::{BlockState, Walker};
 use crate::lock;
@@ -81,6 +82,8 @@ pub struct Reader {
     meta: Meta,
     schemas: Vec<Arc<SourceDef>>,
     mappings: Vec<Mapping>,
+    /// What is decoded of each source.
+    focus: Vec<Focus>,
     map: BlockMap,
     cursor: Cursor,
     state: BlockState,
@@ -145,6 +148,7 @@ impl Reader {
             prelude: head.prelude,
             meta: head.meta,
             mappings: head.schemas.iter().map(|schema| Mapping::new(schema, known)).collect(),
+            focus: vec![Focus::default(); head.schemas.len()],
             schemas: head.schemas,
             map,
             cursor: Cursor::Before(0),
@@ -198,6 +202,49 @@ impl Reader {
         }
     }
 
+    /// The number that tells this recording from others.
+    pub(crate) fn file_id(&self) -> u64 {
+        self.prelude.file_id
+    }
+
+    /// Whether the recording was closed.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.map.is_closed
+    }
+
+    /// The number of the block of the sample read last.
+    pub(crate) fn block_number(&self) -> u32 {
+        match self.cursor {
+            Cursor::Columns { index } | Cursor::Frames { index, .. } => {
+                self.map.blocks.get(index).map_or(0, |block| block.number)
+            }
+            Cursor::Before(_) => 0,
+        }
+    }
+
+    /// Whether the block of the sample read last was not closed.
+    pub(crate) fn is_open_block(&self) -> bool {
+        matches!(self.cursor, Cursor::Frames { header, .. } if header.kind == BlockKind::Open)
+    }
+
+    /// Whether a closed block has that number.
+    pub(crate) fn has_closed(&self, number: u32) -> bool {
+        let found = self.map.blocks.binary_search_by_key(&number, |block| block.number);
+        found.is_ok_and(|index| self.map.blocks[index].latest_realtime_ns != i64::MAX)
+    }
+
+    /// How many closed blocks have a larger number.
+    pub(crate) fn closed_blocks_after(&self, number: u32) -> usize {
+        let closed = self.map.blocks.iter().filter(|block| block.latest_realtime_ns != i64::MAX);
+        closed.filter(|block| block.number > number).count()
+    }
+
+    /// Goes to the first block with a larger number.
+    pub fn seek_after_block(&mut self, number: u32) {
+        let index = self.map.blocks.partition_point(|block| block.number <= number);
+        self.go_to(index, i64::MIN);
+    }
+
     /// Whether a recorder has locked the file.
     pub fn is_being_written(&self) -> bool {
         self.file.as_ref().is_some_and(lock::is_held)
@@ -220,10 +267,32 @@ impl Reader {
         self.state.texts.fresh()
     }
 
+    /// From now on decodes of the sources at these indices of [`defs`](Self::defs) these fields, and
+    /// nothing of the others: their samples are as if they had not been read.  The other fields of a
+    /// row are missing.  Call it before the first sample is read, or before [`seek`](Self::seek).
+    pub fn focus(&mut self, wanted: &[(usize, Vec<usize>)]) {
+        for (index, (focus, mapping)) in self.focus.iter_mut().zip(&self.mappings).enumerate() {
+            let Some((_, places)) = wanted.iter().find(|(source, _)| *source == index) else {
+                *focus = Focus::Nothing;
+                continue;
+            };
+            let count = self.schemas[index].fields.len();
+            let place = |field: usize| mapping.fields.get(field).copied().unwrap_or(Some(field));
+            let is_wanted =
+                |&field: &usize| place(field).is_some_and(|place| places.contains(&place));
+            *focus = Focus::Fields((0..count).filter(is_wanted).collect());
+        }
+    }
+
     /// Goes to the first sample, in the order of the file, at or after a time.
     pub fn seek(&mut self, realtime_ns: i64) {
         let before = |block: &BlockLocation| block.latest_realtime_ns < realtime_ns;
         let index = self.map.blocks.partition_point(before);
+        self.go_to(index, realtime_ns);
+    }
+
+    /// Goes to the first sample of a block at or after a time.
+    fn go_to(&mut self, index: usize, realtime_ns: i64) {
         self.cursor = Cursor::Before(index);
         self.from_realtime_ns = realtime_ns;
         self.lost = 0;
@@ -269,11 +338,12 @@ impl Reader {
         let sources = self.state.sources.iter().zip(&self.mappings).enumerate();
         for (index, (source, mapping)) in sources {
             let sample = &mut snapshot.samples[index];
+            snapshot.fresh[index] &= self.focus[index] != Focus::Nothing;
             if !snapshot.fresh[index] {
                 continue;
             }
             if sample.state == State::Ok {
-                source.fill(mapping, &mut sample.table);
+                source.fill(mapping, &self.focus[index], &mut sample.table);
             } else {
                 sample.table.begin();
             }
@@ -358,7 +428,10 @@ impl Reader {
             let store = self.store.as_ref();
             let sound = scan::read_body_into(store, block.at, &header, &mut self.body)?
                 && crc(&[&self.body]) == header.body_crc
-                && self.replay.begin(&self.body, &mut self.decompressor, &mut self.state).is_ok()
+                && self
+                    .replay
+                    .begin(&self.body, &mut self.decompressor, &self.focus, &mut self.state)
+                    .is_ok()
                 && self.replay.samples() == header.samples;
             if sound {
                 self.cursor = Cursor::Columns { index };

@@ -8,6 +8,7 @@
 use sample::SourceDef;
 use sample::{Gap, Interner, Sample, Snapshot, State, Table};
 
+use crate::focus::Focus;
 use crate::schema::Mapping;
 
 /// One source of the block.
@@ -74,11 +75,12 @@ impl SourceState {
         slot
     }
 
-    /// Makes `table` the latest reading.
-    pub(crate) fn fill(&self, mapping: &Mapping, table: &mut Table) {
+    /// Makes `table` the latest reading, of which it sets the fields that `focus` has.
+    pub(crate) fn fill(&self, mapping: &Mapping, focus: &Focus, table: &mut Table) {
         table.begin();
         let columns = self.columns();
-        let plain = self.text_fields.is_empty() && mapping.fields.is_empty();
+        let plain =
+            self.text_fields.is_empty() && mapping.fields.is_empty() && *focus == Focus::Whole;
         for &slot in &self.rows {
             let slot = slot as usize;
             let name = self.names.get(slot).unwrap_or_default();
@@ -91,12 +93,13 @@ impl SourceState {
                 row.fill(values, present);
                 continue;
             }
-            for (field, &value) in values.iter().enumerate() {
+            let mut set = |field: usize| {
                 let place = mapping.fields.get(field).copied().unwrap_or(Some(field));
-                let Some(place) = place else { continue };
+                let Some(place) = place else { return };
                 if present[field / 64] >> (field % 64) & 1 == 0 {
-                    continue;
+                    return;
                 }
+                let value = values[field];
                 if !self.text_fields.contains(&field) {
                     row.set(place, value);
                 } else if let Some(text) =
@@ -104,6 +107,11 @@ impl SourceState {
                 {
                     row.set_text(place, text);
                 }
+            };
+            match focus {
+                Focus::Whole => (0..values.len()).for_each(&mut set),
+                Focus::Fields(fields) => fields.iter().copied().for_each(&mut set),
+                Focus::Nothing => {}
             }
         }
     }

@@ -91,13 +91,22 @@ impl Track {
 /// Seconds between two moments (monotonic, realtime).  For a feed with a single clock (collectl's
 /// recordings) this computes as collectl does, in floating-point seconds since the epoch: the last
 /// bit decides whether 5.0 is printed as 5 or as 4.
-fn seconds_between(single_clock: bool, then: (u64, i64), now: (u64, i64)) -> f64 {
+#[must_use]
+pub fn seconds_between(single_clock: bool, then: (u64, i64), now: (u64, i64)) -> f64 {
     if single_clock {
         let floating = |realtime_ns: i64| (realtime_ns / 1_000) as f64 / 1e6;
         floating(now.1) - floating(then.1)
     } else {
         now.0.saturating_sub(then.0) as f64 / 1e9
     }
+}
+
+/// How much a counter grew between two readings; `None` if it became smaller: it was reset, and that
+/// interval has no rate.
+#[must_use]
+#[inline]
+pub fn increase(then: u64, now: u64) -> Option<u64> {
+    now.checked_sub(then)
 }
 
 /// The latest two readings of every source of a feed.

@@ -30,7 +30,7 @@ pub use def::{Cadence, Level, SourceDef};
 pub use field::{Field, Kind, Unit};
 #[doc(hidden)]
 pub use field::{ascii_text, lower_case};
-pub use history::{History, Track};
+pub use history::{History, Track, increase, seconds_between};
 pub use interner::Interner;
 pub use meta::Meta;
 pub use reading::{Gap, Sample, Snapshot, State};

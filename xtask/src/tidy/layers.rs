@@ -31,7 +31,7 @@ const LAYERS: &[&[&str]] = &[
         "trace",
         "snmp_simulator",
     ],
-    &["poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central", "serve"],
+    &["archive", "serve", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central"],
     &["cli", "librrd"],
 ];
 

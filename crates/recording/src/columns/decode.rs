@@ -8,6 +8,7 @@ use super::dense::DenseReplay;
 use super::table::{Cells, TableReplay, change_rows, read_table};
 use super::{PART_COLUMNS, PART_PLAN, PART_STREAM, PART_TEXTS};
 use crate::compression;
+use crate::focus::Focus;
 use crate::format::{BLOCK_SAMPLES_MAX, BODY_BYTES_MAX, CELLS_MAX};
 use crate::frame::BlockState;
 use crate::varint::{Bytes, Corrupt};
@@ -39,11 +40,14 @@ struct TextReplay {
 }
 
 impl BlockReplay {
-    /// Begins to replay a body into `state`, which is cleared.
+    /// Begins to replay a body into `state`, which is cleared.  Of a body of columns it decodes the
+    /// columns that each source's `focus` has; of a dense one all, since there each value depends on
+    /// those before it.
     pub(crate) fn begin(
         &mut self,
         body: &[u8],
         decompressor: &mut Decompressor<'static>,
+        focus: &[Focus],
         state: &mut BlockState,
     ) -> Result<(), Corrupt> {
         state.clear();
@@ -78,7 +82,7 @@ impl BlockReplay {
         if self.is_dense {
             self.samples = self.dense.begin(&self.plain, &self.stream, state)?;
         } else {
-            self.columns(state)?;
+            self.columns(focus, state)?;
         }
         if !self.texts_plain.is_empty() {
             self.texts(state)?;
@@ -91,14 +95,19 @@ impl BlockReplay {
         self.samples
     }
 
-    fn columns(&mut self, state: &mut BlockState) -> Result<(), Corrupt> {
+    fn columns(&mut self, focus: &[Focus], state: &mut BlockState) -> Result<(), Corrupt> {
         let plain = std::mem::take(&mut self.plain);
-        let read = self.read_tables(&plain, state);
+        let read = self.read_tables(&plain, focus, state);
         self.plain = plain;
         read
     }
 
-    fn read_tables(&mut self, plain: &[u8], state: &mut BlockState) -> Result<(), Corrupt> {
+    fn read_tables(
+        &mut self,
+        plain: &[u8],
+        focus: &[Focus],
+        state: &mut BlockState,
+    ) -> Result<(), Corrupt> {
         let mut bytes = Bytes::new(plain);
         let samples = bytes.varint()?;
         if samples > u64::from(BLOCK_SAMPLES_MAX) {
@@ -109,22 +118,25 @@ impl BlockReplay {
         let mut cells = Cells { words: 0, width: state.tick.values.len(), left: CELLS_MAX };
         let ticks = &mut state.tick.values;
         let width = cells.width;
-        read_table(&mut bytes, &mut tick[0], &mut cells, ticks, |_| {}, |_| {})?;
+        read_table(&mut bytes, &mut tick[0], &mut cells, &Focus::Whole, ticks, |_| {}, |_| {})?;
         let one_row = tick[0].begun.len() == 1 && ticks.len() == width;
         if tick[0].readings != self.samples || !one_row {
             ticks.resize(width, 0);
             return Err(Corrupt("its ticks are not its samples"));
         }
-        for (table, source) in sources.iter_mut().zip(&mut state.sources) {
+        for ((table, source), focus) in sources.iter_mut().zip(&mut state.sources).zip(focus) {
             (cells.words, cells.width) = (source.words, source.width);
             let (names, texts) = (&mut source.names, &mut source.texts);
+            let is_read = *focus != Focus::Nothing;
+            table.is_skipped = !is_read;
             let add_name = |name: &[u8]| {
-                names.push(name);
+                is_read.then(|| names.push(name));
             };
             let add_text = |text: &[u8]| {
-                texts.push(text);
+                is_read.then(|| texts.push(text));
             };
-            read_table(&mut bytes, table, &mut cells, &mut source.values, add_name, add_text)?;
+            let values = &mut source.values;
+            read_table(&mut bytes, table, &mut cells, focus, values, add_name, add_text)?;
         }
         if bytes.left() == 0 { Ok(()) } else { Err(Corrupt("it is too long")) }
     }
@@ -149,7 +161,7 @@ impl BlockReplay {
         let (tick, sources) = self.tables.split_at_mut(1);
         tick[0].advance(plain, 0, &mut state.tick.values)?;
         for (index, (table, source)) in sources.iter_mut().zip(&mut state.sources).enumerate() {
-            if !state.tick.has_table(index) {
+            if table.is_skipped || !state.tick.has_table(index) {
                 continue;
             }
             if table.done == table.readings {

@@ -1,6 +1,7 @@
 //! One table of a block while it is decoded: its rows, and each column's position in its stream.
 
 use super::{CONSTANT, DIFFERENCES, FROM_FIRST, SECOND_DIFFERENCES, SPARSE};
+use crate::focus::Focus;
 use crate::format::{BLOCK_SAMPLES_MAX, CELLS_MAX};
 use crate::frame::ROWS_MAX;
 use crate::varint::{Bytes, Corrupt, unzigzag};
@@ -67,6 +68,8 @@ pub(super) struct TableReplay {
     /// For each slot whether its first value was decoded.
     pub(super) begun: Vec<bool>,
     pub(super) readings: u32,
+    /// Whether nothing of it is decoded.
+    pub(super) is_skipped: bool,
     /// Readings replayed.
     pub(super) done: u32,
     /// The position of the next change of rows, the number of changes left, and its reading.
@@ -81,7 +84,7 @@ impl TableReplay {
         self.starts.clear();
         self.listed.clear();
         self.begun.clear();
-        (self.readings, self.done) = (0, 0);
+        (self.readings, self.is_skipped, self.done) = (0, false, 0);
         (self.change_at, self.changes_left, self.change_reading) = (0, 0, 0);
     }
 
@@ -111,11 +114,13 @@ pub(super) struct Cells {
     pub(super) left: usize,
 }
 
-/// Reads a table, except its streams, whose positions it keeps.  The first values go to `values`.
+/// Reads a table, except its streams: it keeps the positions of those that are decoded.  The first
+/// values go to `values`, unless nothing of the table is decoded.
 pub(super) fn read_table(
     bytes: &mut Bytes<'_>,
     table: &mut TableReplay,
     cells: &mut Cells,
+    focus: &Focus,
     values: &mut Vec<u64>,
     mut add_name: impl FnMut(&[u8]),
     mut add_text: impl FnMut(&[u8]),
@@ -143,10 +148,14 @@ pub(super) fn read_table(
     table.begun.resize(slots, false);
     read_changes(bytes, table, columns)?;
     values.clear();
-    for cell in 0..count {
-        let first = bytes.varint()?;
-        let is_presence = cell % columns < cells.words;
-        values.push(if is_presence { first } else { unzigzag(first) });
+    if *focus == Focus::Nothing {
+        bytes.skip_varints(count)?;
+    } else {
+        for cell in 0..count {
+            let first = bytes.varint()?;
+            let is_presence = cell % columns < cells.words;
+            values.push(if is_presence { first } else { unzigzag(first) });
+        }
     }
     let codings = bytes.next_bytes(count)?;
     for slot in 0..slots {
@@ -155,8 +164,11 @@ pub(super) fn read_table(
             if coding != CONSTANT {
                 let cell = slot * columns + column;
                 let is_presence = column < cells.words;
-                let stream = read_stream(bytes, coding, table.listed[slot], values[cell])?;
-                table.streams.push(Stream { cell, is_presence, ..stream });
+                let stream = read_stream(bytes, coding, table.listed[slot])?;
+                if focus.has_column(column, cells.words) {
+                    let base = if coding == FROM_FIRST { values[cell] } else { 0 };
+                    table.streams.push(Stream { cell, is_presence, base, ..stream });
+                }
             }
         }
     }
@@ -215,18 +227,13 @@ fn read_changes(
 }
 
 /// Keeps the position of a stream and skips it.
-fn read_stream(
-    bytes: &mut Bytes<'_>,
-    coding: u8,
-    listed: u32,
-    first: u64,
-) -> Result<Stream, Corrupt> {
+fn read_stream(bytes: &mut Bytes<'_>, coding: u8, listed: u32) -> Result<Stream, Corrupt> {
     let mut stream = Stream {
         cell: 0,
         coding,
         is_presence: false,
         at: bytes.position(),
-        base: if coding == FROM_FIRST { first } else { 0 },
+        base: 0,
         left: 0,
         zeros: 0,
     };

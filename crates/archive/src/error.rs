@@ -1,0 +1,78 @@
+//! Why a question has no answer.
+
+use feed::FeedError;
+
+/// Why a question to an archive has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A recording cannot be read.
+    #[error(transparent)]
+    Feed(#[from] FeedError),
+    /// No recording is of that machine.
+    #[error("no recording is of host {asked}: there are {known}")]
+    UnknownHost {
+        /// The name asked for.
+        asked: String,
+        /// The hosts of the archive.
+        known: String,
+    },
+    /// No recording of the machine has that source.
+    #[error("no recording of {host} has the source {asked}: there are {known}")]
+    UnknownSource {
+        /// The machine.
+        host: String,
+        /// The name asked for.
+        asked: String,
+        /// The sources of its recordings.
+        known: String,
+    },
+    /// The source has no such field.
+    #[error("the source {source_name} has no field {asked}: there are {known}")]
+    UnknownField {
+        /// The source.
+        source_name: String,
+        /// The name asked for.
+        asked: String,
+        /// Its fields.
+        known: String,
+    },
+    /// A side file whose checksums are right, and which makes no sense.
+    #[error("{}: it is damaged: delete it, it will be made again", .0.display())]
+    SideFile(std::path::PathBuf),
+    /// The field is a text, which has no mean.
+    #[error("{source_name}.{field} is a text: ask for a moment to see it")]
+    Text {
+        /// The source.
+        source_name: String,
+        /// The field.
+        field: String,
+    },
+    /// The period ends before it begins, or its step is not above 0.
+    #[error("the period from {from_ns} to {thru_ns} ns with a step of {step_ns} ns has no steps")]
+    NoSteps {
+        /// The start of the period.
+        from_ns: i64,
+        /// Its end.
+        thru_ns: i64,
+        /// The step.
+        step_ns: i64,
+    },
+    /// The answer would be too large.
+    #[error(
+        "the answer has more than {limit} {what}: ask for a shorter period, a longer step or fewer instances"
+    )]
+    TooMuch {
+        /// What there is too much of.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+impl Error {
+    /// A list of names in an error.
+    pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+        let names: Vec<&str> = names.collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    }
+}

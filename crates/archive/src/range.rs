@@ -1,0 +1,260 @@
+//! A range: fields and instances of a source in steps of equal length.
+
+use std::ops::Range;
+
+use sample::{Kind, SourceDef};
+
+use crate::archive::Recordings;
+use crate::{Error, FieldValue, ReadValue, Select};
+
+/// The most values (instances by fields by steps) of an answer: 20 MiB of them.
+const VALUES_MAX: usize = 256 << 10;
+
+/// The most steps: a year of minutes.
+const STEPS_MAX: i64 = 1 << 20;
+
+/// What a range is asked of.
+#[derive(Clone, Debug, Default)]
+pub struct RangeQuery {
+    /// The machine.
+    pub host: String,
+    /// The name of the source.
+    pub source: String,
+    /// The names of the fields.
+    pub fields: Vec<String>,
+    /// The instances; all if there are none.
+    pub instances: Vec<Vec<u8>>,
+    /// The start of the first step, in nanoseconds since the epoch.
+    pub from_ns: i64,
+    /// The end of the period: a sample at this time is not in it.
+    pub thru_ns: i64,
+    /// The length of a step.  The last one may end before its length.
+    pub step_ns: i64,
+}
+
+/// A range.
+#[derive(Clone, Debug)]
+pub struct RangeAnswer {
+    /// How many steps the period has: step *i* begins at `from_ns + i * step_ns`.
+    pub steps: usize,
+    /// The definition of the source, for units and kinds.
+    pub def: std::sync::Arc<SourceDef>,
+    /// The instances that have any value, by name, each field of one after the other.
+    pub series: Vec<Series>,
+}
+
+/// One field of one instance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// The instance; empty for a source with a single row.
+    pub instance: Vec<u8>,
+    /// The index of the field among those of the query.
+    pub field: usize,
+    /// The steps that have a value, in rising order.  A step without readings is not there.
+    pub values: Vec<StepValue>,
+}
+
+/// A step of a field of an instance: levels of a gauge, rates a second of a counter, in the unit of
+/// the field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepValue {
+    /// The number of the step, from 0.
+    pub step: u32,
+    /// How many readings it stands on: of a counter those that have a rate.
+    pub readings: u32,
+    /// The recordings of the first and the last of them ([`Recordings::path`]).
+    pub files: (u32, u32),
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+    /// The latest.
+    pub last: f64,
+    /// The sum of a gauge's levels, or how much a counter grew.
+    sum: i128,
+    /// The time in which a counter grew; 0 for a gauge.
+    took_ns: u64,
+}
+
+impl StepValue {
+    fn begin(step: u32, file: u32, value: FieldValue) -> Self {
+        let number = value.number();
+        let mut begun = StepValue {
+            step,
+            readings: 0,
+            files: (file, file),
+            min: number,
+            max: number,
+            last: number,
+            sum: 0,
+            took_ns: 0,
+        };
+        begun.add(file, value);
+        begun
+    }
+
+    fn add(&mut self, file: u32, value: FieldValue) {
+        let number = value.number();
+        self.readings = self.readings.saturating_add(1);
+        self.files.1 = file;
+        self.min = self.min.min(number);
+        self.max = self.max.max(number);
+        self.last = number;
+        match value {
+            FieldValue::Level(level) => self.sum += i128::from(level),
+            FieldValue::Growth { increase, took_ns, .. } => {
+                self.sum += i128::from(increase);
+                self.took_ns = self.took_ns.saturating_add(took_ns);
+            }
+        }
+    }
+
+    /// The mean: of a gauge over its readings, of a counter over the time.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        match self.took_ns {
+            0 => self.sum as f64 / f64::from(self.readings),
+            took_ns => self.sum as f64 / (took_ns as f64 / 1e9),
+        }
+    }
+
+    /// How much a counter grew in the readings of the step; `None` for a gauge.
+    #[must_use]
+    pub fn growth(&self) -> Option<f64> {
+        (self.took_ns > 0).then_some(self.sum as f64)
+    }
+
+    /// The time that the readings of a counter cover, which is shorter than the step if some are
+    /// missing; 0 for a gauge.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.took_ns as f64 / 1e9
+    }
+}
+
+impl RangeQuery {
+    /// The number and the time of the step that has a time of the period.
+    fn step_at(&self, realtime_ns: i64) -> (u32, Range<i64>) {
+        let step = realtime_ns.saturating_sub(self.from_ns) / self.step_ns;
+        let begin_ns = self.from_ns.saturating_add(step.saturating_mul(self.step_ns));
+        let end_ns = begin_ns.saturating_add(self.step_ns);
+        (u32::try_from(step).unwrap_or(u32::MAX), begin_ns..end_ns)
+    }
+
+    /// The number of steps.
+    fn steps(&self) -> Result<usize, Error> {
+        let period_ns = self.thru_ns.checked_sub(self.from_ns).filter(|&period| period > 0);
+        let (from_ns, thru_ns, step_ns) = (self.from_ns, self.thru_ns, self.step_ns);
+        let Some(period_ns) = period_ns.filter(|_| step_ns > 0) else {
+            return Err(Error::NoSteps { from_ns, thru_ns, step_ns });
+        };
+        let steps = (period_ns - 1) / step_ns + 1;
+        let steps = usize::try_from(steps).ok().filter(|_| steps <= STEPS_MAX);
+        steps.ok_or(Error::TooMuch { what: "steps", limit: STEPS_MAX as usize })
+    }
+}
+
+impl Recordings {
+    /// A range of fields in steps.
+    ///
+    /// # Errors
+    /// An unknown host, source or field; a field that is a text; a period without steps; an answer
+    /// that is too large; a recording that cannot be read.
+    pub fn range(&self, query: &RangeQuery) -> Result<RangeAnswer, Error> {
+        let steps = query.steps()?;
+        let def = self.source(&query.host, &query.source)?;
+        let fields: Vec<&str> = query.fields.iter().map(String::as_str).collect();
+        check_fields(&def, &fields)?;
+        let select = Select {
+            host: &query.host,
+            source: &query.source,
+            fields: &fields,
+            from_ns: query.from_ns,
+            thru_ns: query.thru_ns,
+        };
+        let (width, step) = (fields.len(), (0, 0..0));
+        let mut sums = Sums { query, width, values: Vec::new(), count: 0, step };
+        let mut wanted: Vec<bool> = Vec::new();
+        let tracker = self.values(&select, &mut |read| {
+            while wanted.len() < read.names.len() {
+                let name = read.names.get(wanted.len()).unwrap_or_default();
+                let is_named = query.instances.iter().any(|named| named == name);
+                wanted.push(query.instances.is_empty() || is_named);
+            }
+            if wanted[read.instance] { sums.add(read) } else { Ok(()) }
+        })?;
+        let mut series = sums.series(|instance| tracker.name(instance).to_vec());
+        series
+            .sort_by(|one, other| (&one.instance, one.field).cmp(&(&other.instance, other.field)));
+        Ok(RangeAnswer { steps, def, series })
+    }
+}
+
+/// Checks that a source has these fields, and that they are numbers.
+pub(crate) fn check_fields(def: &SourceDef, fields: &[&str]) -> Result<(), Error> {
+    for &field in fields {
+        let source_name = def.name.to_string();
+        let Some(place) = def.field(field) else {
+            let known = Error::list(def.fields.iter().map(|field| &*field.name));
+            return Err(Error::UnknownField { source_name, asked: field.to_owned(), known });
+        };
+        if def.fields[place].kind == Kind::Text {
+            return Err(Error::Text { source_name, field: field.to_owned() });
+        }
+    }
+    Ok(())
+}
+
+/// The steps of a range while its readings come.
+struct Sums<'a> {
+    query: &'a RangeQuery,
+    width: usize,
+    /// Instances by fields.
+    values: Vec<Vec<StepValue>>,
+    count: usize,
+    /// The step of the latest value, and its time: mostly that of the next one, too.
+    step: (u32, Range<i64>),
+}
+
+impl Sums<'_> {
+    fn add(&mut self, read: &ReadValue<'_>) -> Result<(), Error> {
+        let at = read.instance * self.width + read.field;
+        if at >= self.values.len() {
+            self.values.resize_with(at + 1, Vec::new);
+        }
+        if !self.step.1.contains(&read.realtime_ns) {
+            self.step = self.query.step_at(read.realtime_ns);
+        }
+        let step = self.step.0;
+        let file = u32::try_from(read.file).unwrap_or(u32::MAX);
+        let steps = &mut self.values[at];
+        // The wall clock may have been set back: an earlier step goes on.
+        let index = match steps.last() {
+            Some(last) if last.step < step => Err(steps.len()),
+            Some(last) if last.step == step => Ok(steps.len() - 1),
+            _ => steps.binary_search_by_key(&step, |value| value.step),
+        };
+        match index {
+            Ok(index) => steps[index].add(file, read.value),
+            Err(index) => {
+                self.count += 1;
+                if self.count > VALUES_MAX {
+                    return Err(Error::TooMuch { what: "values", limit: VALUES_MAX });
+                }
+                steps.insert(index, StepValue::begin(step, file, read.value));
+            }
+        }
+        Ok(())
+    }
+
+    fn series(self, name: impl Fn(usize) -> Vec<u8>) -> Vec<Series> {
+        let width = self.width;
+        let values = self.values.into_iter().enumerate().filter(|(_, values)| !values.is_empty());
+        let series = |(at, values): (usize, Vec<StepValue>)| Series {
+            instance: name(at / width),
+            field: at % width,
+            values,
+        };
+        values.map(series).collect()
+    }
+}

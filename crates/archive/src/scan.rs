@@ -1,0 +1,390 @@
+//! The readings of one source of one machine in a period, file after file.
+//!
+//! A recording that continues the one before, by the rule of the player, gives rates across both.
+//! Where two recorders ran at the same time, the one that began first is read.  What a side file has
+//! is taken from there.
+
+use std::sync::Arc;
+
+use feed::{CollectlFeed, CollectlSettings, Feed, Origin, Position, WhitFeed};
+use sample::{Cadence, Sample, Snapshot, SourceDef};
+
+use crate::archive::{ArchivedFile, Recordings};
+use crate::reading::{Select, SourceReading};
+use crate::tracker::{Each, FileColumns};
+use crate::{Error, ReadValue, Tracker};
+
+/// The third of collectl's intervals, which recordings do not tell.
+const THIRD_INTERVAL_NS: i64 = 120_000_000_000;
+
+/// How much earlier the next attempt begins, if the first reading of a period had none before it.
+const REACH_GROWTH: i64 = 16;
+
+/// Whether the readings began early enough.
+#[derive(PartialEq, Eq)]
+enum Base {
+    Found,
+    /// The first reading of the period has none before it, and there may be one.
+    TooLate,
+}
+
+/// What takes the readings.
+trait Visit {
+    fn reading(&mut self, reading: &SourceReading<'_>) -> Result<(), Error>;
+
+    /// Takes the readings of a segment up to the end of the period; false if they are damaged.
+    fn columns(&mut self, columns: &FileColumns<'_>) -> Result<bool, Error>;
+
+    /// Whether it takes columns.
+    fn takes_columns(&self) -> bool;
+}
+
+/// One by one.
+struct EachReading<'a>(&'a mut dyn FnMut(&SourceReading<'_>) -> Result<(), Error>);
+
+impl Visit for EachReading<'_> {
+    fn reading(&mut self, reading: &SourceReading<'_>) -> Result<(), Error> {
+        (self.0)(reading)
+    }
+
+    fn columns(&mut self, _: &FileColumns<'_>) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    fn takes_columns(&self) -> bool {
+        false
+    }
+}
+
+/// Value by value.
+struct EachValue<'a> {
+    tracker: &'a mut Tracker,
+    period_ns: (i64, i64),
+    each: &'a mut Each<'a>,
+}
+
+impl Visit for EachValue<'_> {
+    fn reading(&mut self, reading: &SourceReading<'_>) -> Result<(), Error> {
+        self.tracker.take(reading, self.period_ns.0, self.each)
+    }
+
+    fn columns(&mut self, columns: &FileColumns<'_>) -> Result<bool, Error> {
+        self.tracker.take_columns(columns, self.period_ns, self.each)
+    }
+
+    fn takes_columns(&self) -> bool {
+        true
+    }
+}
+
+impl Recordings {
+    /// Gives each reading of a source in a period to `visit`, after the one before the period, if
+    /// there is one: rates need it.
+    ///
+    /// # Errors
+    /// An unknown host or source, a recording that cannot be read, and those of `visit`.
+    pub fn scan(
+        &self,
+        select: &Select<'_>,
+        visit: &mut dyn FnMut(&SourceReading<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.visit(select, &mut EachReading(visit))
+    }
+
+    /// Gives each value of a source in a period to `each`; counters are rates.  The tracker has the
+    /// names of the instances, and the latest texts.
+    ///
+    /// # Errors
+    /// As [`scan`](Self::scan), and more instances than a tracker keeps.
+    pub fn values(
+        &self,
+        select: &Select<'_>,
+        each: &mut dyn FnMut(&ReadValue<'_>) -> Result<(), Error>,
+    ) -> Result<Tracker, Error> {
+        let mut tracker = Tracker::new(select.fields);
+        let period_ns = (select.from_ns, select.thru_ns);
+        self.visit(select, &mut EachValue { tracker: &mut tracker, period_ns, each })?;
+        Ok(tracker)
+    }
+
+    fn visit(&self, select: &Select<'_>, visit: &mut dyn Visit) -> Result<(), Error> {
+        let def = self.source(select.host, select.source)?;
+        let files: Vec<(usize, &ArchivedFile)> = self
+            .of_host(select.host)
+            .filter(|(_, file)| file.source(select.source).is_some())
+            .collect();
+        let first_ns = files.iter().map(|(_, file)| file.file.started_ns).min().unwrap_or(0);
+        let mut reach_ns = files.iter().map(|(_, file)| interval_ns(file, &def)).max().unwrap_or(0);
+        loop {
+            let base_ns = select.from_ns.saturating_sub(reach_ns);
+            let base_ns = if base_ns <= first_ns { i64::MIN } else { base_ns };
+            let mut scan = Scan { select, visit, base_ns, last: None, end: None, restart: true };
+            if scan.files(&files)? == Base::Found {
+                return Ok(());
+            }
+            reach_ns = reach_ns.saturating_mul(REACH_GROWTH);
+        }
+    }
+}
+
+/// How long before a time a reading of the source is expected.
+fn interval_ns(file: &ArchivedFile, def: &SourceDef) -> i64 {
+    let meta = &file.file.meta;
+    let signed = |interval_ns: u64| i64::try_from(interval_ns).unwrap_or(i64::MAX);
+    let interval_ns = match def.cadence {
+        Cadence::First => signed(meta.interval_ns()),
+        Cadence::Second => signed(meta.interval2_ns()),
+        Cadence::Third => signed(meta.interval2_ns()).max(THIRD_INTERVAL_NS),
+    };
+    (interval_ns / 4).saturating_mul(9).max(1)
+}
+
+/// A scan that begins at one time.
+struct Scan<'a, 'b> {
+    select: &'a Select<'b>,
+    visit: &'a mut dyn Visit,
+    /// Samples before this time are not read.
+    base_ns: i64,
+    /// The reading before the period, kept until the period begins.
+    last: Option<Kept>,
+    /// Where the recording before ended.
+    end: Option<Position>,
+    /// Whether the next reading cannot be compared with the one before.
+    restart: bool,
+}
+
+/// A reading before the period.
+struct Kept {
+    realtime_ns: i64,
+    sample: Sample,
+    def: Arc<SourceDef>,
+    file: usize,
+    single_clock: bool,
+}
+
+/// A recording being read.
+struct Open<'a> {
+    index: usize,
+    file: &'a ArchivedFile,
+    feed: OpenFeed,
+    /// The index of the source.
+    source: usize,
+    def: Arc<SourceDef>,
+    single_clock: bool,
+    /// Samples up to here are of another recorder, too, which was read.
+    skipped_thru: Option<Position>,
+}
+
+/// The feed of a recording.
+enum OpenFeed {
+    Whit(Box<WhitFeed>),
+    Collectl(Box<CollectlFeed>),
+}
+
+impl OpenFeed {
+    fn feed(&mut self) -> &mut dyn Feed {
+        match self {
+            OpenFeed::Whit(feed) => feed.as_mut(),
+            OpenFeed::Collectl(feed) => feed.as_mut(),
+        }
+    }
+}
+
+impl Scan<'_, '_> {
+    fn files(&mut self, files: &[(usize, &ArchivedFile)]) -> Result<Base, Error> {
+        for &(index, file) in files {
+            if file.ended_ns < self.base_ns {
+                continue;
+            }
+            // None of the next ones has a part in the period, either.
+            if file.file.started_ns >= self.select.thru_ns {
+                break;
+            }
+            if self.file(index, file)? == Base::TooLate {
+                return Ok(Base::TooLate);
+            }
+        }
+        Ok(Base::Found)
+    }
+
+    fn file(&mut self, index: usize, file: &ArchivedFile) -> Result<Base, Error> {
+        let mut feed = self.open(file)?;
+        let defs = feed.feed().defs();
+        let Some(source) = defs.iter().position(|def| def.name == self.select.source) else {
+            return Ok(Base::Found);
+        };
+        let (mut skipped_thru, mut continues) = (None, false);
+        if let Some(end) = &self.end {
+            skipped_thru = feed.feed().overlaps(end)?.then(|| end.clone());
+            continues = skipped_thru.is_some() || feed.feed().continues(end)?;
+        }
+        self.restart |= !continues;
+        let single_clock = file.file.meta.has_single_clock();
+        let def = defs[source].clone();
+        let mut open = Open { index, file, feed, source, def, single_clock, skipped_thru };
+        if open.skipped_thru.is_none() && self.visit.takes_columns() {
+            match self.side(&mut open)? {
+                Some(Base::TooLate) => return Ok(Base::TooLate),
+                Some(Base::Found) => {
+                    self.end = Some(open.feed.feed().position());
+                    return Ok(Base::Found);
+                }
+                None => {}
+            }
+        }
+        let base = self.readings(&mut open, Snapshot::new(&defs))?;
+        let end = open.feed.feed().position();
+        let is_within = |thru: &Position| {
+            (end.monotonic_ns, end.realtime_ns) <= (thru.monotonic_ns, thru.realtime_ns)
+        };
+        if !open.skipped_thru.as_ref().is_some_and(is_within) {
+            self.end = Some(end);
+        }
+        Ok(base)
+    }
+
+    fn open(&self, file: &ArchivedFile) -> Result<OpenFeed, Error> {
+        let path = &file.file.path;
+        Ok(match file.file.origin {
+            Origin::Collectl => {
+                let entries = ArchivedFile::entries(self.select.source);
+                let feed = CollectlFeed::open(path, &entries, &CollectlSettings::default())?;
+                OpenFeed::Collectl(Box::new(feed))
+            }
+            Origin::Whit => {
+                let feed = WhitFeed::open(path, self.base_ns, false)?;
+                let feed = feed.focused(self.select.source, self.select.fields);
+                OpenFeed::Whit(Box::new(feed))
+            }
+        })
+    }
+
+    /// Takes what the side file has of the period, and goes on after it.  `None` if the recording may
+    /// have more of it.
+    fn side(&mut self, open: &mut Open<'_>) -> Result<Option<Base>, Error> {
+        let OpenFeed::Whit(feed) = &mut open.feed else { return Ok(None) };
+        let Some(side) = feed.side() else { return Ok(None) };
+        let places: Vec<Option<usize>> = self
+            .select
+            .fields
+            .iter()
+            .map(|field| feed.recorded_field(open.source, field))
+            .collect();
+        let wanted: Vec<usize> = places.iter().copied().flatten().collect();
+        let mut numbers = 0..wanted.len();
+        let fields: Vec<Option<usize>> =
+            places.iter().map(|place| place.and_then(|_| numbers.next())).collect();
+        for segment in side.segments() {
+            if segment.latest_realtime_ns < self.base_ns {
+                continue;
+            }
+            if segment.first_realtime_ns >= self.select.thru_ns {
+                return Ok(Some(Base::Found));
+            }
+            // What is damaged is read from the recording, as is all after it.
+            let Some(columns) = side.columns(segment, open.source, &wanted) else {
+                return Ok(None);
+            };
+            let is_late = columns.readings.first().is_some_and(|reading| {
+                reading.realtime_ns >= self.select.from_ns
+                    && self.last.is_none()
+                    && self.base_ns != i64::MIN
+            });
+            if is_late {
+                return Ok(Some(Base::TooLate));
+            }
+            if !columns.readings.is_empty() {
+                self.give_last()?;
+                let taken = FileColumns {
+                    columns: &columns,
+                    fields: &fields,
+                    def: &open.def,
+                    file: open.index,
+                    single_clock: open.single_clock,
+                    restart: std::mem::take(&mut self.restart),
+                };
+                if !self.visit.columns(&taken)? {
+                    let path = recording::side_path(&open.file.file.path);
+                    return Err(Error::SideFile(path));
+                }
+                self.base_ns = i64::MIN;
+            }
+            self.restart |= columns.restart_after;
+            feed.pass_over(segment);
+            if segment.latest_realtime_ns >= self.select.thru_ns {
+                return Ok(Some(Base::Found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn readings(&mut self, open: &mut Open<'_>, mut snapshot: Snapshot) -> Result<Base, Error> {
+        while open.feed.feed().next(&mut snapshot)? {
+            if snapshot.realtime_ns < self.base_ns {
+                continue;
+            }
+            let is_skipped = |thru: &Position| match thru.monotonic_ns {
+                0 => snapshot.realtime_ns <= thru.realtime_ns,
+                thru_ns => snapshot.monotonic_ns <= thru_ns,
+            };
+            if open.skipped_thru.as_ref().is_some_and(is_skipped) {
+                continue;
+            }
+            if snapshot.realtime_ns >= self.select.thru_ns {
+                break;
+            }
+            self.restart |= snapshot.restart;
+            if !snapshot.fresh[open.source] {
+                continue;
+            }
+            let sample = &mut snapshot.samples[open.source];
+            if snapshot.realtime_ns < self.select.from_ns {
+                self.keep(open, snapshot.realtime_ns, sample);
+                continue;
+            }
+            if !self.give_last()? && self.base_ns != i64::MIN {
+                return Ok(Base::TooLate);
+            }
+            self.base_ns = i64::MIN;
+            self.visit.reading(&SourceReading {
+                realtime_ns: snapshot.realtime_ns,
+                sample,
+                def: &open.def,
+                file: open.index,
+                restart: std::mem::take(&mut self.restart),
+                single_clock: open.single_clock,
+            })?;
+        }
+        Ok(Base::Found)
+    }
+
+    /// Keeps a reading before the period, and gives its memory to the next one.
+    fn keep(&mut self, open: &Open<'_>, realtime_ns: i64, sample: &mut Sample) {
+        let fits = self.last.take().filter(|kept| kept.file == open.index);
+        let mut kept = fits.unwrap_or_else(|| Kept {
+            realtime_ns,
+            sample: Sample::new(&open.def),
+            def: open.def.clone(),
+            file: open.index,
+            single_clock: open.single_clock,
+        });
+        std::mem::swap(&mut kept.sample, sample);
+        kept.realtime_ns = realtime_ns;
+        self.restart = false;
+        self.last = Some(kept);
+    }
+
+    /// Gives the reading before the period, if there is one.
+    fn give_last(&mut self) -> Result<bool, Error> {
+        let Some(kept) = self.last.take() else { return Ok(false) };
+        self.visit.reading(&SourceReading {
+            realtime_ns: kept.realtime_ns,
+            sample: &kept.sample,
+            def: &kept.def,
+            file: kept.file,
+            restart: true,
+            single_clock: kept.single_clock,
+        })?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,382 @@
+//! Values from readings: gauges as they are, counters as rates over the true time since the reading
+//! before.  The rule is that of [`sample::History`] and `layout`, for fields that were chosen.
+//!
+//! Readings come one by one, or as the columns of a side file: many at once, instance by instance.
+
+use recording::{SideColumns, SideReading};
+use sample::{Interner, Kind, SourceDef, State, increase, seconds_between};
+
+use crate::Error;
+use crate::reading::SourceReading;
+
+/// How many rows of the reading before may have gone before the search by name is used again.
+const ROWS_AHEAD: usize = 64;
+
+/// The most instances of a scan: the processes of a busy machine's day.
+const INSTANCES_MAX: usize = 1 << 18;
+
+/// A value of a field at one reading.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FieldValue {
+    /// A gauge.
+    Level(i64),
+    /// A counter.
+    Growth {
+        /// How much it grew since the reading before.
+        increase: u64,
+        /// The time between the two readings.
+        seconds: f64,
+        /// The same by the clock of the recording.
+        took_ns: u64,
+    },
+}
+
+impl FieldValue {
+    /// The level, or the rate in units a second.
+    #[must_use]
+    #[inline]
+    pub fn number(&self) -> f64 {
+        match *self {
+            FieldValue::Level(level) => level as f64,
+            FieldValue::Growth { increase, seconds, .. } => increase as f64 / seconds,
+        }
+    }
+}
+
+/// A value that was read.  Values of one instance and field come in the order of the readings;
+/// instances and fields in any.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadValue<'a> {
+    /// When the tick of the reading began, since the epoch.
+    pub realtime_ns: i64,
+    /// The index of its recording ([`Recordings::path`](crate::Recordings::path)).
+    pub file: usize,
+    /// The instances' names.
+    pub names: &'a Interner,
+    /// The number of the instance, from 0.
+    pub instance: usize,
+    /// The index of the field among those asked for.
+    pub field: usize,
+    /// The value.
+    pub value: FieldValue,
+}
+
+/// What takes the values.
+pub(crate) type Each<'a> = dyn FnMut(&ReadValue<'_>) -> Result<(), Error> + 'a;
+
+/// The columns of a segment, and where they are from.
+pub(crate) struct FileColumns<'a> {
+    pub(crate) columns: &'a SideColumns,
+    /// For each field asked for its index in the columns.
+    pub(crate) fields: &'a [Option<usize>],
+    pub(crate) def: &'a SourceDef,
+    pub(crate) file: usize,
+    pub(crate) single_clock: bool,
+    /// Whether its first reading cannot be compared with the one before.
+    pub(crate) restart: bool,
+}
+
+/// The instances of a source, and their latest values of some fields.
+#[derive(Debug)]
+pub struct Tracker {
+    fields: Vec<String>,
+    names: Interner,
+    texts: Interner,
+    /// For each instance the number of the latest reading that has it.
+    seen: Vec<u64>,
+    /// Instances by fields: the latest raw values, of texts their numbers.
+    raw: Vec<Option<u64>>,
+    /// The instances of the latest reading's rows, and those of the reading before.
+    rows: Vec<usize>,
+    rows_before: Vec<usize>,
+    /// Number of the latest reading, and its two clocks if it was read.
+    reading: u64,
+    before: Option<(u64, i64)>,
+    /// For each field its place in the definition of the latest reading, and its kind.
+    places: Vec<Option<(usize, Kind)>>,
+    file: Option<usize>,
+    /// Readings in the period, and the time that they cover.
+    readings: u64,
+    covered_ns: u64,
+}
+
+impl Tracker {
+    pub(crate) fn new(fields: &[&str]) -> Self {
+        Tracker {
+            fields: fields.iter().map(|&field| field.to_owned()).collect(),
+            names: Interner::default(),
+            texts: Interner::default(),
+            seen: Vec::new(),
+            raw: Vec::new(),
+            rows: Vec::new(),
+            rows_before: Vec::new(),
+            reading: 0,
+            before: None,
+            places: vec![None; fields.len()],
+            file: None,
+            readings: 0,
+            covered_ns: 0,
+        }
+    }
+
+    /// Readings of the source in the period, of those that were read.
+    #[must_use]
+    pub fn readings(&self) -> u64 {
+        self.readings
+    }
+
+    /// The time between readings of the period that can be compared.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.covered_ns as f64 / 1e9
+    }
+
+    fn count(&mut self, took: Option<(f64, u64)>) {
+        self.readings += 1;
+        self.covered_ns = self.covered_ns.saturating_add(took.map_or(0, |took| took.1));
+    }
+
+    /// The name of an instance.
+    #[must_use]
+    pub fn name(&self, instance: usize) -> &[u8] {
+        self.names.get(instance).unwrap_or_default()
+    }
+
+    /// The latest value of a field of an instance that is a text.
+    #[must_use]
+    pub fn text(&self, instance: usize, field: usize) -> Option<&[u8]> {
+        let number = *self.raw.get(instance * self.places.len() + field)?;
+        self.texts.get(usize::try_from(number?).ok()?)
+    }
+
+    fn begin_file(&mut self, file: usize, def: &SourceDef) {
+        if self.file != Some(file) {
+            self.file = Some(file);
+            let place = |field: &String| {
+                let place = def.field(field)?;
+                Some((place, def.fields[place].kind))
+            };
+            self.places = self.fields.iter().map(place).collect();
+        }
+    }
+
+    fn text_number(&mut self, text: &[u8]) -> u64 {
+        let known = self.texts.find(text, |_| true);
+        known.unwrap_or_else(|| self.texts.push(text)) as u64
+    }
+
+    /// Takes the next reading, and gives its values to `each` unless it is before the period.
+    pub(crate) fn take(
+        &mut self,
+        reading: &SourceReading<'_>,
+        from_ns: i64,
+        each: &mut Each<'_>,
+    ) -> Result<(), Error> {
+        self.begin_file(reading.file, reading.def);
+        let sample = reading.sample;
+        let then = self.before.take().filter(|_| !reading.restart);
+        if sample.state != State::Ok {
+            return Ok(());
+        }
+        let now = (sample.monotonic_ns, sample.realtime_ns);
+        self.before = Some(now);
+        self.reading += 1;
+        let took = took(reading.single_clock, then, now);
+        let gives = reading.realtime_ns >= from_ns;
+        if gives {
+            self.count(took);
+        }
+        let width = self.places.len();
+        std::mem::swap(&mut self.rows, &mut self.rows_before);
+        self.rows.clear();
+        let mut expected = 0;
+        for row in 0..sample.table.rows() {
+            let instance = self.row(&mut expected, sample.table.name(row))?;
+            // Of two rows with one name the first counts.
+            if self.seen[instance] == self.reading {
+                continue;
+            }
+            let had = self.seen[instance] + 1 == self.reading;
+            self.seen[instance] = self.reading;
+            for field in 0..width {
+                let Some((place, kind)) = self.places[field] else { continue };
+                let raw = match kind {
+                    Kind::Text => sample.table.text(row, place).map(|text| self.text_number(text)),
+                    _ => sample.table.get(row, place),
+                };
+                let before = std::mem::replace(&mut self.raw[instance * width + field], raw);
+                let value = value_of(kind, before.filter(|_| had), raw, took);
+                if let Some(value) = value.filter(|_| gives) {
+                    let (realtime_ns, file) = (reading.realtime_ns, reading.file);
+                    let names = &self.names;
+                    each(&ReadValue { realtime_ns, file, names, instance, field, value })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the readings of a segment up to `thru_ns`, and gives the values of those that are not
+    /// before `from_ns` to `each`.  False if the columns are damaged.
+    pub(crate) fn take_columns(
+        &mut self,
+        from: &FileColumns<'_>,
+        (from_ns, thru_ns): (i64, i64),
+        each: &mut Each<'_>,
+    ) -> Result<bool, Error> {
+        self.begin_file(from.file, from.def);
+        let readings = &from.columns.readings;
+        let first = readings.iter().position(|reading| reading.realtime_ns >= from_ns);
+        let first = first.unwrap_or(readings.len());
+        let in_period = readings[first..].iter();
+        let end = first + in_period.take_while(|reading| reading.realtime_ns < thru_ns).count();
+        // One reading before the period is the base of the first rates.
+        let begin = first.saturating_sub(1);
+        if begin == end {
+            return Ok(true);
+        }
+        let took = self.took_each(from, begin, end);
+        for (index, &took) in (begin..end).zip(&took) {
+            if index >= first && readings[index].is_ok {
+                self.count(took);
+            }
+        }
+        // Instances of the reading before the first one of this segment.
+        let goes_on = begin == 0;
+        let number_before = self.reading;
+        self.reading += (end - begin) as u64;
+        let width = self.places.len();
+        let mut texts: Vec<Option<u64>> = Vec::new();
+        for slot in 0..from.columns.instances() {
+            let instance = self.instance(from.columns.name(slot))?;
+            let had = goes_on && number_before > 0 && self.seen[instance] == number_before;
+            for field in 0..width {
+                let at = instance * width + field;
+                let (Some((_, kind)), Some(column)) = (self.places[field], from.fields[field])
+                else {
+                    self.raw[at] = None;
+                    continue;
+                };
+                let mut last = (had.then_some(begin), self.raw[at]);
+                let (mut is_there, mut failed) = (false, None);
+                let names = &self.names;
+                let is_whole = from.columns.values(slot, column, |index, raw| {
+                    if index < begin || index >= end || failed.is_some() {
+                        return;
+                    }
+                    let before = last.1.filter(|_| last.0 == Some(index));
+                    (last, is_there) = ((Some(index + 1), raw), true);
+                    let value = value_of(kind, before, raw, took[index - begin]);
+                    if let Some(value) = value.filter(|_| index >= first) {
+                        let realtime_ns = readings[index].realtime_ns;
+                        let file = from.file;
+                        let read = ReadValue { realtime_ns, file, names, instance, field, value };
+                        failed = each(&read).err();
+                    }
+                });
+                if let Some(error) = failed {
+                    return Err(error);
+                }
+                if !is_whole {
+                    return Ok(false);
+                }
+                // What an instance had before the segment stays its latest.
+                if !is_there {
+                    continue;
+                }
+                if last.0 == Some(end) {
+                    self.seen[instance] = self.reading;
+                }
+                self.raw[at] = match kind {
+                    Kind::Text => last.1.and_then(|text| {
+                        let index = usize::try_from(text).ok()?;
+                        texts.resize(from.columns.texts(), None);
+                        let known = *texts.get(index)?;
+                        let number = known
+                            .or_else(|| from.columns.text(text).map(|text| self.text_number(text)));
+                        texts[index] = number;
+                        number
+                    }),
+                    _ => last.1,
+                };
+            }
+        }
+        let last = readings[end - 1];
+        self.before = last.is_ok.then_some(last.clocks);
+        Ok(true)
+    }
+
+    /// For each reading of a segment the time since the one before, if they can be compared.
+    fn took_each(
+        &self,
+        from: &FileColumns<'_>,
+        begin: usize,
+        end: usize,
+    ) -> Vec<Option<(f64, u64)>> {
+        let mut then = self.before.filter(|_| begin == 0 && !from.restart);
+        let took_of = |reading: &SideReading| {
+            let before = then.filter(|_| !reading.restart);
+            then = reading.is_ok.then_some(reading.clocks);
+            took(from.single_clock, before, then?)
+        };
+        from.columns.readings[begin..end].iter().map(took_of).collect()
+    }
+
+    /// The number of the instance of the next row.  Rows of two readings mostly have the same order.
+    fn row(&mut self, expected: &mut usize, name: &[u8]) -> Result<usize, Error> {
+        let before = self.rows_before.get(*expected).copied();
+        let instance = match before.filter(|&instance| self.name(instance) == name) {
+            Some(instance) => {
+                *expected += 1;
+                instance
+            }
+            None => {
+                let instance = self.instance(name)?;
+                let rows = self.rows_before.get(*expected..).unwrap_or_default();
+                let ahead = rows.iter().take(ROWS_AHEAD).position(|&row| row == instance);
+                *expected += ahead.map_or(0, |ahead| ahead + 1);
+                instance
+            }
+        };
+        self.rows.push(instance);
+        Ok(instance)
+    }
+
+    /// The number of an instance.
+    fn instance(&mut self, name: &[u8]) -> Result<usize, Error> {
+        if let Some(instance) = self.names.find(name, |_| true) {
+            return Ok(instance);
+        }
+        if self.names.len() == INSTANCES_MAX {
+            return Err(Error::TooMuch { what: "instances", limit: INSTANCES_MAX });
+        }
+        self.seen.push(0);
+        self.raw.resize(self.raw.len() + self.places.len(), None);
+        Ok(self.names.push(name))
+    }
+}
+
+/// The time between two readings: in seconds, and by the clock of the recording.
+fn took(single_clock: bool, then: Option<(u64, i64)>, now: (u64, i64)) -> Option<(f64, u64)> {
+    let seconds = seconds_between(single_clock, then?, now);
+    (seconds > 0.0).then(|| (seconds, now.0.saturating_sub(then.map_or(0, |then| then.0))))
+}
+
+/// The value of a field of one kind, from its raw value and the one before.
+#[inline]
+fn value_of(
+    kind: Kind,
+    before: Option<u64>,
+    raw: Option<u64>,
+    took: Option<(f64, u64)>,
+) -> Option<FieldValue> {
+    match kind {
+        Kind::Gauge => Some(FieldValue::Level(raw?.cast_signed())),
+        Kind::Counter => {
+            let (seconds, took_ns) = took?;
+            let increase = increase(before?, raw?)?;
+            Some(FieldValue::Growth { increase, seconds, took_ns })
+        }
+        Kind::Text => None,
+    }
+}

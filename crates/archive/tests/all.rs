@@ -1,0 +1,8 @@
+//! The tests of `archive`, in one program: it is linked once.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod decoded;
+mod machine;
+mod questions;
+mod ranges;
