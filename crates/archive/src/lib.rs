@@ -27,6 +27,6 @@ pub use compare::Compared;
 pub use error::Error;
 pub use heaviest::{HeaviestQuery, Heavy};
 pub use moment::RecordedMoment;
-pub use range::{RangeAnswer, RangeQuery, Series, StepValue};
+pub use range::{RangeAnswer, RangeQuery, RangeSeries, StepValue};
 pub use reading::{Select, SourceReading};
 pub use tracker::{FieldValue, ReadValue, Tracker};

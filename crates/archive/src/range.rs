@@ -40,12 +40,12 @@ pub struct RangeAnswer {
     /// The definition of the source, for units and kinds.
     pub def: std::sync::Arc<SourceDef>,
     /// The instances that have any value, by name, each field of one after the other.
-    pub series: Vec<Series>,
+    pub series: Vec<RangeSeries>,
 }
 
 /// One field of one instance.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
+pub struct RangeSeries {
     /// The instance; empty for a source with a single row.
     pub instance: Vec<u8>,
     /// The index of the field among those of the query.
@@ -247,10 +247,10 @@ impl Sums<'_> {
         Ok(())
     }
 
-    fn series(self, name: impl Fn(usize) -> Vec<u8>) -> Vec<Series> {
+    fn series(self, name: impl Fn(usize) -> Vec<u8>) -> Vec<RangeSeries> {
         let width = self.width;
         let values = self.values.into_iter().enumerate().filter(|(_, values)| !values.is_empty());
-        let series = |(at, values): (usize, Vec<StepValue>)| Series {
+        let series = |(at, values): (usize, Vec<StepValue>)| RangeSeries {
             instance: name(at / width),
             field: at % width,
             values,
