@@ -138,9 +138,9 @@ fn ranges_of_every_version_and_of_collectl_are_what_every_sample_gives() {
         // Each alone, since all versions are of the same machine and time.
         let folder = tempfile::tempdir().unwrap();
         std::fs::copy(path, folder.path().join(path.file_name().unwrap())).unwrap();
-        compare_all(folder.path(), testkit::share(CASES / 40), &mut random);
+        compare_all(folder.path(), testkit::share(CASES / 20), &mut random);
         assert!(open(folder.path()).write_side_files().is_empty());
-        compare_all(folder.path(), testkit::share(CASES / 40), &mut random);
+        compare_all(folder.path(), testkit::share(CASES / 20), &mut random);
     }
 }
 
