@@ -113,6 +113,8 @@ pub struct Proxy {
     marks_to_come: usize,
     /// What another store has of the rings that are read, and the central server's store has not.
     elsewhere: Vec<Gap>,
+    /// That of it which was sent and is not acknowledged yet.
+    elsewhere_sent: Vec<Gap>,
     /// Processes of whose dictionaries the central server lacks a part, from these bytes on: it gets
     /// that before anything else.
     undefined: Vec<(ProcessId, u64)>,
@@ -194,6 +196,7 @@ impl Proxy {
             link,
             marks_to_come: 0,
             elsewhere: Vec::new(),
+            elsewhere_sent: Vec::new(),
             undefined: Vec::new(),
             frames: Vec::new(),
             heads: Vec::new(),
@@ -444,7 +447,8 @@ impl Proxy {
         };
         for ring in self.host.rings.iter_mut().filter(|ring| ring.spooled_before.is_some()) {
             let Some(mark) = marks.iter().find(|mark| mark.stream == ring.stream) else { continue };
-            let elsewhere = self.elsewhere.iter().find(|gap| gap.stream == ring.stream);
+            let mut elsewhere = self.elsewhere.iter().chain(&self.elsewhere_sent);
+            let elsewhere = elsewhere.find(|gap| gap.stream == ring.stream);
             let held = mark.next.max(elsewhere.map_or(0, |gap| gap.next));
             let (first, next) = (ring.spooled_before.take().max(Some(held)), ring.inherited);
             let Some(first) = first.filter(|first| *first < next) else { continue };
@@ -494,7 +498,10 @@ impl Proxy {
             self.find_undefined(&marks);
             self.find_elsewhere(&marks);
         }
-        if is_acknowledged && self.marks_to_come == 0 && self.elsewhere.is_empty() {
+        self.elsewhere_sent.retain(|gap| {
+            !marks.iter().any(|mark| mark.stream == gap.stream && mark.next >= gap.next)
+        });
+        if is_acknowledged && self.marks_to_come == 0 && self.is_elsewhere_known() {
             let known = self.spool.set_store(self.link.store);
             self.messages.extend(known.err().map(|error| error.to_string()));
         }
@@ -516,6 +523,7 @@ impl Proxy {
         self.place = self.spool.restart();
         self.undefined.clear();
         self.elsewhere.clear();
+        self.elsewhere_sent.clear();
         let mut open = self.spool.open_streams();
         // The server may be another one, or its store emptied: what definitions has it?
         let dictionary = |process: &ProcessId| StreamId { process: *process, ring: DICTIONARY };
@@ -589,7 +597,14 @@ impl Proxy {
                 ring.describe_to(&mut open.out);
             }
             gap.put(&mut open.out);
+            self.elsewhere_sent.push(gap);
         }
+    }
+
+    /// Whether the central server's store knows all that another store has.  Only then may the spool
+    /// note that store: a server that is killed before would not be told again.
+    fn is_elsewhere_known(&self) -> bool {
+        self.host.is_all_taken && self.elsewhere.is_empty() && self.elsewhere_sent.is_empty()
     }
 
     fn send(&mut self) -> bool {
