@@ -7,9 +7,9 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use connection::SocketStream;
-use log_protocol::frame::{self, FrameKind, Head};
+use log_protocol::frame::{self, FrameKind, Head, StreamMark};
 use log_protocol::handshake::{self, FrameReader};
-use log_protocol::{ProcessId, StreamId, own_record};
+use log_protocol::{GapReason, ProcessId, StreamId, own_record};
 use log_proxy::{Proxy, Spool};
 use log_store::audit::Audit;
 use logring::LogLevel;
@@ -99,6 +99,73 @@ fn a_proxy_that_starts_with_a_new_store_says_what_the_old_one_has() {
         assert_eq!(audit.streams[stream].elsewhere, first, "{stream}");
     }
     assert_eq!(other.numbers.len(), 2);
+}
+
+/// A new store whose server is killed when it knows of one ring alone what another store has is told of
+/// the other ring when it is there again.
+#[test]
+fn a_store_is_told_again_what_it_did_not_acknowledge() {
+    let folders = folders();
+    let first = central(&folders.store, &folders.socket);
+    let mut reading = proxy(&folders.rings, &folders.spool, &folders.socket);
+    let mut writer = start(&format!("write|{}|2|0", folders.rings.display()));
+    store_so_far(&mut reading, &mut writer);
+    first.stop();
+    let _ = std::fs::remove_file(&folders.socket);
+    let listener = UnixListener::bind(&folders.socket).unwrap();
+    let (tell, told) = channel();
+    let server = std::thread::spawn(move || {
+        for connection in 0..2 {
+            let mut writer = SocketStream::unix(listener.accept().unwrap().0);
+            let mut reader = FrameReader::new(writer.clone());
+            handshake::serve(&mut reader, &mut writer, None, [4; 16]).unwrap();
+            let mut body = Vec::new();
+            while let Ok(Some(head)) = reader.read(&mut body) {
+                tell.send((connection, head, body.clone(), writer.clone())).unwrap();
+            }
+        }
+    });
+    let mut acknowledged: Option<StreamMark> = None;
+    let mut told_again = None;
+    pump(&mut reading, "the other ring's gap comes with the second connection", |reading| {
+        for (connection, head, body, mut writer) in told.try_iter() {
+            if head.kind == FrameKind::Ask {
+                let mut answer = Vec::new();
+                for mark in frame::marks(&body) {
+                    let known = acknowledged.filter(|known| known.stream == mark.stream);
+                    frame::put_mark(&mut answer, known.unwrap_or(mark));
+                }
+                handshake::send(&mut writer, Head::plain(FrameKind::Marks), &answer).unwrap();
+            }
+            if head.kind != FrameKind::Lost {
+                continue;
+            }
+            assert_eq!(body, (GapReason::AnotherStore as u32).to_le_bytes());
+            let Some(known) = acknowledged else {
+                let mark = StreamMark { stream: head.stream, next: head.next };
+                let mut body = Vec::new();
+                frame::put_mark(&mut body, mark);
+                handshake::send(&mut writer, Head::plain(FrameKind::Ack), &body).unwrap();
+                acknowledged = Some(mark);
+                // It has come before the connection ends.
+                for _ in 0..50 {
+                    reading.round();
+                    reading.wait(Duration::from_millis(1));
+                }
+                writer.shut_down();
+                continue;
+            };
+            if connection == 1 {
+                assert_ne!(head.stream, known.stream);
+                told_again = Some(head.stream);
+            }
+        }
+        told_again.is_some()
+    });
+    drop(reading);
+    writer.kill();
+    drop(told);
+    server.join().unwrap_or_default();
 }
 
 /// A question about more marks than a frame holds has several answers: nothing goes before the last.
