@@ -603,8 +603,10 @@ impl Proxy {
 
     /// Whether the central server's store knows all that another store has.  Only then may the spool
     /// note that store: a server that is killed before would not be told again.
+    /// The first store is noted at once: no other one has anything.
     fn is_elsewhere_known(&self) -> bool {
-        self.host.is_all_taken && self.elsewhere.is_empty() && self.elsewhere_sent.is_empty()
+        let is_told = self.elsewhere.is_empty() && self.elsewhere_sent.is_empty();
+        self.spool.store().is_none() || self.host.is_all_taken && is_told
     }
 
     fn send(&mut self) -> bool {
