@@ -1,6 +1,7 @@
 //! Why a question has no answer.
 
 use feed::FeedError;
+use sample::SourceDef;
 
 /// Why a question to an archive has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +71,19 @@ pub enum Error {
 }
 
 impl Error {
+    /// A source has no such field; these are the ones that may be asked for.
+    pub(crate) fn unknown_field<'a>(
+        def: &SourceDef,
+        asked: &str,
+        known: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        Error::UnknownField {
+            source_name: def.name.to_string(),
+            asked: asked.to_owned(),
+            known: Error::list(known),
+        }
+    }
+
     /// A list of names in an error.
     pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
         let names: Vec<&str> = names.collect();

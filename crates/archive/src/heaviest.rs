@@ -59,8 +59,7 @@ impl Recordings {
             let is_text = |field: &&sample::Field| field.kind == Kind::Text;
             if !def.fields.iter().filter(is_text).any(|field| field.name == by.as_str()) {
                 let texts = def.fields.iter().filter(is_text).map(|field| &*field.name);
-                let (source_name, asked) = (def.name.to_string(), by.clone());
-                return Err(Error::UnknownField { source_name, asked, known: Error::list(texts) });
+                return Err(Error::unknown_field(&def, by, texts));
             }
             fields.push(by);
         }

@@ -193,12 +193,12 @@ impl Recordings {
 /// Checks that a source has these fields, and that they are numbers.
 pub(crate) fn check_fields(def: &SourceDef, fields: &[&str]) -> Result<(), Error> {
     for &field in fields {
-        let source_name = def.name.to_string();
         let Some(place) = def.field(field) else {
-            let known = Error::list(def.fields.iter().map(|field| &*field.name));
-            return Err(Error::UnknownField { source_name, asked: field.to_owned(), known });
+            let known = def.fields.iter().map(|field| &*field.name);
+            return Err(Error::unknown_field(def, field, known));
         };
         if def.fields[place].kind == Kind::Text {
+            let source_name = def.name.to_string();
             return Err(Error::Text { source_name, field: field.to_owned() });
         }
     }

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::os::unix::net::UnixListener;
-use std::sync::mpsc::channel;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use connection::SocketStream;
@@ -18,6 +20,35 @@ use rustix::process::Signal;
 use testkit::Running;
 
 use crate::common::{central, drain, folders, held_of_damaged, proxy, pump, settings, start};
+
+/// A frame that a proxy sent to a [`scripted_server`], and the way back.
+#[derive(Clone)]
+struct ReceivedFrame {
+    connection: usize,
+    head: Head,
+    body: Vec<u8>,
+    writer: SocketStream,
+}
+
+/// A server of another store that takes so many connections, one after the other: it says the welcome,
+/// hands out what comes, and answers nothing by itself.
+fn scripted_server(socket: &Path, connections: usize) -> (JoinHandle<()>, Receiver<ReceivedFrame>) {
+    let listener = UnixListener::bind(socket).unwrap();
+    let (tell, told) = channel();
+    let server = std::thread::spawn(move || {
+        for connection in 0..connections {
+            let mut writer = SocketStream::unix(listener.accept().unwrap().0);
+            let mut reader = FrameReader::new(writer.clone());
+            handshake::serve(&mut reader, &mut writer, None, [4; 16]).unwrap();
+            let mut body = Vec::new();
+            while let Ok(Some(head)) = reader.read(&mut body) {
+                let (body, writer) = (body.clone(), writer.clone());
+                tell.send(ReceivedFrame { connection, head, body, writer }).unwrap();
+            }
+        }
+    });
+    (server, told)
+}
 
 /// Pumps until more than 1000 records are stored and the writer, which is stopped, has no others.
 fn store_so_far(reading: &mut Proxy, writer: &mut Running) {
@@ -112,23 +143,11 @@ fn a_store_is_told_again_what_it_did_not_acknowledge() {
     store_so_far(&mut reading, &mut writer);
     first.stop();
     let _ = std::fs::remove_file(&folders.socket);
-    let listener = UnixListener::bind(&folders.socket).unwrap();
-    let (tell, told) = channel();
-    let server = std::thread::spawn(move || {
-        for connection in 0..2 {
-            let mut writer = SocketStream::unix(listener.accept().unwrap().0);
-            let mut reader = FrameReader::new(writer.clone());
-            handshake::serve(&mut reader, &mut writer, None, [4; 16]).unwrap();
-            let mut body = Vec::new();
-            while let Ok(Some(head)) = reader.read(&mut body) {
-                tell.send((connection, head, body.clone(), writer.clone())).unwrap();
-            }
-        }
-    });
+    let (server, told) = scripted_server(&folders.socket, 2);
     let mut acknowledged: Option<StreamMark> = None;
     let mut told_again = None;
     pump(&mut reading, "the other ring's gap comes with the second connection", |reading| {
-        for (connection, head, body, mut writer) in told.try_iter() {
+        for ReceivedFrame { connection, head, body, mut writer } in told.try_iter() {
             if head.kind == FrameKind::Ask {
                 let mut answer = Vec::new();
                 for mark in frame::marks(&body) {
@@ -181,26 +200,16 @@ fn nothing_is_sent_before_all_marks_have_come() {
         heads.push(frame::put(&mut bytes, head, &body));
     }
     spool.append(&bytes, &heads).unwrap();
-    let listener = UnixListener::bind(&folders.socket).unwrap();
-    let (tell, told) = channel();
-    let server = std::thread::spawn(move || {
-        let mut writer = SocketStream::unix(listener.accept().unwrap().0);
-        let mut reader = FrameReader::new(writer.clone());
-        handshake::serve(&mut reader, &mut writer, None, [4; 16]).unwrap();
-        let mut body = Vec::new();
-        while let Ok(Some(head)) = reader.read(&mut body) {
-            tell.send((head.kind, body.clone(), writer.clone())).unwrap();
-        }
-    });
+    let (server, told) = scripted_server(&folders.socket, 1);
     let mut reading = Proxy::new(settings(&folders.rings, &folders.socket), spool);
     let mut asked = Vec::new();
     pump(&mut reading, "it asks twice", |_| {
         asked.extend(told.try_iter());
         asked.len() == 2
     });
-    assert!(asked.iter().all(|(kind, ..)| *kind == FrameKind::Ask));
+    assert!(asked.iter().all(|one| one.head.kind == FrameKind::Ask));
     let answer = |number: usize| {
-        let (_, marks, mut writer) = asked[number].clone();
+        let ReceivedFrame { body: marks, mut writer, .. } = asked[number].clone();
         // The proxy takes it piece by piece.
         let send = move || handshake::send(&mut writer, Head::plain(FrameKind::Marks), &marks);
         std::thread::spawn(send)
@@ -214,7 +223,7 @@ fn nothing_is_sent_before_all_marks_have_come() {
     let second = answer(1);
     let mut records = 0;
     pump(&mut reading, "it sends everything", |_| {
-        records += told.try_iter().filter(|(kind, ..)| *kind == FrameKind::Records).count();
+        records += told.try_iter().filter(|one| one.head.kind == FrameKind::Records).count();
         records == 40_000
     });
     drop((reading, asked));

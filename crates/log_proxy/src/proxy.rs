@@ -501,7 +501,7 @@ impl Proxy {
         self.elsewhere_sent.retain(|gap| {
             !marks.iter().any(|mark| mark.stream == gap.stream && mark.next >= gap.next)
         });
-        if is_acknowledged && self.marks_to_come == 0 && self.is_elsewhere_known() {
+        if is_acknowledged && self.marks_to_come == 0 && self.may_note_store() {
             let known = self.spool.set_store(self.link.store);
             self.messages.extend(known.err().map(|error| error.to_string()));
         }
@@ -601,10 +601,10 @@ impl Proxy {
         }
     }
 
-    /// Whether the central server's store knows all that another store has.  Only then may the spool
-    /// note that store: a server that is killed before would not be told again.
-    /// The first store is noted at once: no other one has anything.
-    fn is_elsewhere_known(&self) -> bool {
+    /// Whether the spool may note the central server's store as the one that acknowledges: the first
+    /// store at once, another one when it has acknowledged what the store before it has.  A server
+    /// that is killed earlier must be told again.
+    fn may_note_store(&self) -> bool {
         let is_told = self.elsewhere.is_empty() && self.elsewhere_sent.is_empty();
         self.spool.store().is_none() || self.host.is_all_taken && is_told
     }
