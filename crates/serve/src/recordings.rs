@@ -17,7 +17,7 @@ use promql::{
     stale_mark,
 };
 use sample::{Kind, Meta, Sample, Snapshot, SourceDef, State, Table};
-use view::{FieldMetric, instance_parts, to_base};
+use view::{FieldMetric, instance_parts, raw_in_base};
 
 use crate::names::known;
 
@@ -286,7 +286,10 @@ impl Reading<'_> {
             for one in &mut known.series {
                 let value = match one.field {
                     None => Some(1.0),
-                    Some(index) => base_value(&plan.def, table, row, index, meta),
+                    Some(index) => {
+                        let field = &plan.def.fields[index];
+                        table.get(row, index).map(|raw| raw_in_base(field, raw, meta))
+                    }
                 };
                 // A value that is missing now ends the series until there is one again.
                 let point = value.or(one.is_there.then(stale_mark));
@@ -397,17 +400,4 @@ fn own_label(label: &str) -> String {
 fn texts(def: &SourceDef, table: &Table, row: usize) -> Vec<Option<Vec<u8>>> {
     let fields = def.fields.iter().enumerate().filter(|(_, field)| field.kind == Kind::Text);
     fields.map(|(index, _)| table.text(row, index).map(<[u8]>::to_vec)).collect()
-}
-
-fn base_value(
-    def: &SourceDef,
-    table: &Table,
-    row: usize,
-    index: usize,
-    meta: &Meta,
-) -> Option<f64> {
-    let raw = table.get(row, index)?;
-    let field = &def.fields[index];
-    let value = if field.kind == Kind::Gauge { raw.cast_signed() as f64 } else { raw as f64 };
-    Some(to_base(field.unit, value, meta))
 }

@@ -252,6 +252,12 @@ pub fn to_base(unit: Unit, value: f64, meta: &Meta) -> f64 {
     }
 }
 
+/// The raw value of a counter or gauge in base units: a counter's sum, not its rate.
+pub fn raw_in_base(field: &Field, raw: u64, meta: &Meta) -> f64 {
+    let value = if field.kind == Kind::Gauge { raw.cast_signed() as f64 } else { raw as f64 };
+    to_base(field.unit, value, meta)
+}
+
 /// What CSV and JSON print for a cell that is not text: a level, or a rate per second, in base
 /// units.
 pub fn number(row: &Row<'_>, field: usize) -> Option<f64> {

@@ -38,7 +38,9 @@ pub use compare::{Period, write_comparison};
 pub use csv::Csv;
 pub use digest::{Digests, WriteFile};
 pub use entry::{HeadingLines, TableForm, ViewClass, ViewEntry};
-pub use fields::{check_fields, instance_parts, keeps as is_shown, number as base_number, to_base};
+pub use fields::{
+    check_fields, instance_parts, keeps as is_shown, number as base_number, raw_in_base, to_base,
+};
 pub use groups::Groups;
 pub use json::Json;
 pub use openmetrics::{Backfill, FieldMetric, PageStream, ScrapePage};

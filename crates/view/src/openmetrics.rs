@@ -13,9 +13,9 @@
 use std::io::{self, Write};
 
 use layout::{Row, text};
-use sample::{Field, Kind, Meta, SourceDef};
+use sample::{Field, Kind, SourceDef};
 
-use crate::fields::{instance_parts, to_base};
+use crate::fields::instance_parts;
 use crate::{View, ViewEntry};
 
 mod backfill;
@@ -131,13 +131,6 @@ fn push_label(labels: &mut String, start: usize, name: &str, value: &str) {
     labels.push_str("=\"");
     labels.push_str(&escaped(value));
     labels.push('"');
-}
-
-/// The value of a counter or gauge in base units.
-fn base_value(row: &Row<'_>, index: usize, field: &Field, meta: &Meta) -> Option<f64> {
-    let raw = row.raw(index)?;
-    let raw = if field.kind == Kind::Gauge { raw.cast_signed() as f64 } else { raw as f64 };
-    Some(to_base(field.unit, raw, meta))
 }
 
 /// `whit_SOURCE_FIELD_UNIT`: the unit only once, and without `_total`, which is in the suffix.

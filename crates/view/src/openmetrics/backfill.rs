@@ -10,9 +10,9 @@ use std::sync::Arc;
 use layout::{Frame, Options, Row, text};
 use sample::{Kind, Meta, SourceDef, State};
 
-use super::{Head, base_value, push_label, push_labels};
+use super::{Head, push_label, push_labels};
 use crate::View;
-use crate::fields::{Selection, epoch_text, instance_text, keeps};
+use crate::fields::{Selection, epoch_text, instance_text, keeps, raw_in_base};
 
 /// Most points in memory: 1.5 GiB.  Beyond it the view fails with advice, because the format cannot
 /// be written in pieces.
@@ -137,7 +137,8 @@ impl Backfill {
                 }
                 continue;
             }
-            let Some(value) = base_value(row, chosen.field, of, row.frame.meta) else { continue };
+            let Some(raw) = row.raw(chosen.field) else { continue };
+            let value = raw_in_base(of, raw, row.frame.meta);
             self.families[chosen.family].push(&labels, tick, value);
             self.points += 1;
         }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use layout::{Frame, Options, Row, text};
 use sample::{Field, Kind, Meta, SourceDef, State, Track};
 
-use super::{Head, base_value, push_label, push_labels};
+use super::{Head, push_label, push_labels};
 use crate::View;
-use crate::fields::{Selection, epoch_text, instance_text, keeps};
+use crate::fields::{Selection, epoch_text, instance_text, keeps, raw_in_base};
 
 /// A page with the latest values of a feed, as a scraper requests it.
 pub struct ScrapePage {
@@ -166,7 +166,7 @@ impl Family {
         let mut shown = self.fields.iter().filter(|chosen| chosen.shows(instance));
         if self.head.kind != Kind::Text {
             let chosen = shown.next()?;
-            let value = base_value(row, chosen.index, field(chosen), row.frame.meta)?;
+            let value = raw_in_base(field(chosen), row.raw(chosen.index)?, row.frame.meta);
             return Some((value, String::new()));
         }
         let mut texts = String::new();
