@@ -83,8 +83,8 @@ fn main() -> ExitCode {
 }
 
 /// Every check.  Formatting, layout and the build must be right before anything else; of the rest
-/// each step runs, so that one run tells all that is wrong.  One build serves all steps; while the
-/// tests run, the steps that start other programs of cargo run beside them.
+/// each step runs, so that one run tells all that is wrong.  One build serves all steps; the tests,
+/// the emulator, and the steps that start other programs of cargo run side by side.
 fn ci(strict: bool, long: bool) -> anyhow::Result<()> {
     let ledger = Ledger::begin()?;
     let steps = Steps::default();
@@ -99,6 +99,7 @@ fn ci(strict: bool, long: bool) -> anyhow::Result<()> {
             }
             steps.may("test", || suite::run(&built, &environment));
         });
+        scope.spawn(|| steps.may("vm", || vm::run_in_ci(&built.whit)));
         steps.may("lints", || {
             ensure!(built.warnings == 0, "{} complaints, shown above", built.warnings);
             Ok(())
@@ -106,7 +107,6 @@ fn ci(strict: bool, long: bool) -> anyhow::Result<()> {
         steps.may("doc", || doc::run(&built.artifacts));
         steps.may("gen --check", || generate::run(&built.whit, true));
         steps.may("newcomer", newcomer::run);
-        steps.may("vm", || vm::run_in_ci(&built.whit));
         steps.may("packages", packages);
     });
     // Benchmarks by themselves: beside other work they would wait for it.
