@@ -3,7 +3,7 @@
 //!
 //! Readings come one by one, or as the columns of a side file: many at once, instance by instance.
 
-use recording::{SideColumns, SideReading};
+use recording::{SideColumns, SideReading, SideValues};
 use sample::{Interner, Kind, SourceDef, State, increase, seconds_between};
 
 use crate::Error;
@@ -76,6 +76,37 @@ pub(crate) struct FileColumns<'a> {
     pub(crate) restart: bool,
 }
 
+/// The time since the reading before, if it can be compared: in seconds, and by the clock of the
+/// recording.
+type Took = Option<(f64, u64)>;
+
+/// The readings of a segment that are taken.
+struct Taken {
+    begin: usize,
+    end: usize,
+    /// Those before this time are bases only: the first one, and others where the wall clock was set
+    /// back.
+    from_ns: i64,
+    /// For each of them.
+    took: Vec<Took>,
+}
+
+impl Taken {
+    /// The time since the reading before, of all readings from one on.
+    fn took(&self, reading: usize) -> &[Took] {
+        self.took.get(reading - self.begin..).unwrap_or_default()
+    }
+}
+
+/// A field of an instance of a segment.
+struct Cell {
+    slot: usize,
+    instance: usize,
+    field: usize,
+    /// Whether the reading before the first one has the instance.
+    had: bool,
+}
+
 /// The instances of a source, and their latest values of some fields.
 #[derive(Debug)]
 pub struct Tracker {
@@ -94,6 +125,8 @@ pub struct Tracker {
     before: Option<(u64, i64)>,
     /// For each field its place in the definition of the latest reading, and its kind.
     places: Vec<Option<(usize, Kind)>>,
+    /// The column that was read last.
+    column: SideValues,
     file: Option<usize>,
     /// Readings in the period, and the time that they cover.
     readings: u64,
@@ -113,6 +146,7 @@ impl Tracker {
             reading: 0,
             before: None,
             places: vec![None; fields.len()],
+            column: SideValues::default(),
             file: None,
             readings: 0,
             covered_ns: 0,
@@ -131,7 +165,7 @@ impl Tracker {
         self.covered_ns as f64 / 1e9
     }
 
-    fn count(&mut self, took: Option<(f64, u64)>) {
+    fn count(&mut self, took: Took) {
         self.readings += 1;
         self.covered_ns = self.covered_ns.saturating_add(took.map_or(0, |took| took.1));
     }
@@ -232,87 +266,118 @@ impl Tracker {
         let end = first + in_period.take_while(|reading| reading.realtime_ns < thru_ns).count();
         // One reading before the period is the base of the first rates.
         let begin = first.saturating_sub(1);
-        if begin == end {
-            return Ok(true);
-        }
-        let took = self.took_each(from, begin, end);
-        for (index, &took) in (begin..end).zip(&took) {
-            if index >= first && readings[index].is_ok {
+        let Some(last) = readings[begin..end].last() else { return Ok(true) };
+        let taken = Taken { begin, end, from_ns, took: self.took_each(from, begin, end) };
+        for (reading, &took) in readings[begin..end].iter().zip(&taken.took) {
+            if reading.is_ok && reading.realtime_ns >= from_ns {
                 self.count(took);
             }
         }
-        // Instances of the reading before the first one of this segment.
-        let goes_on = begin == 0;
-        let number_before = self.reading;
+        // Instances of the reading before the first one of this segment go on.
+        let before = Some(self.reading).filter(|&number| begin == 0 && number > 0);
         self.reading += (end - begin) as u64;
-        let width = self.places.len();
-        let mut texts: Vec<Option<u64>> = Vec::new();
+        let mut texts = Vec::new();
         for slot in 0..from.columns.instances() {
             let instance = self.instance(from.columns.name(slot))?;
-            let had = goes_on && number_before > 0 && self.seen[instance] == number_before;
-            for field in 0..width {
-                let at = instance * width + field;
-                let (Some((_, kind)), Some(column)) = (self.places[field], from.fields[field])
-                else {
-                    self.raw[at] = None;
-                    continue;
-                };
-                let mut last = (had.then_some(begin), self.raw[at]);
-                let (mut is_there, mut failed) = (false, None);
-                let names = &self.names;
-                let is_whole = from.columns.values(slot, column, |index, raw| {
-                    if index < begin || index >= end || failed.is_some() {
-                        return;
-                    }
-                    let before = last.1.filter(|_| last.0 == Some(index));
-                    (last, is_there) = ((Some(index + 1), raw), true);
-                    let value = value_of(kind, before, raw, took[index - begin]);
-                    if let Some(value) = value.filter(|_| index >= first) {
-                        let realtime_ns = readings[index].realtime_ns;
-                        let file = from.file;
-                        let read = ReadValue { realtime_ns, file, names, instance, field, value };
-                        failed = each(&read).err();
-                    }
-                });
-                if let Some(error) = failed {
-                    return Err(error);
-                }
-                if !is_whole {
+            let had = before == Some(self.seen[instance]);
+            for field in 0..self.places.len() {
+                let cell = Cell { slot, instance, field, had };
+                if !self.take_column(from, &taken, &cell, &mut texts, each)? {
                     return Ok(false);
                 }
-                // What an instance had before the segment stays its latest.
-                if !is_there {
-                    continue;
-                }
-                if last.0 == Some(end) {
-                    self.seen[instance] = self.reading;
-                }
-                self.raw[at] = match kind {
-                    Kind::Text => last.1.and_then(|text| {
-                        let index = usize::try_from(text).ok()?;
-                        texts.resize(from.columns.texts(), None);
-                        let known = *texts.get(index)?;
-                        let number = known
-                            .or_else(|| from.columns.text(text).map(|text| self.text_number(text)));
-                        texts[index] = number;
-                        number
-                    }),
-                    _ => last.1,
-                };
+            }
+            if from.columns.last_reading(slot, end) == Some(end - 1) {
+                self.seen[instance] = self.reading;
             }
         }
-        let last = readings[end - 1];
         self.before = last.is_ok.then_some(last.clocks);
         Ok(true)
     }
 
-    /// For each reading of a segment the time since the one before, if they can be compared.
-    fn took_each(
-        &self,
+    /// Takes the readings of one field of one instance; false if the column is damaged.
+    fn take_column(
+        &mut self,
         from: &FileColumns<'_>,
-        begin: usize,
-        end: usize,
-    ) -> Vec<Option<(f64, u64)>> {
+        taken: &Taken,
+        &Cell { slot, instance, field, had }: &Cell,
+        texts: &mut Vec<Option<u64>>,
+        each: &mut Each<'_>,
+    ) -> Result<bool, Error> {
+        let at = instance * self.places.len() + field;
+        let (Some((_, kind)), Some(column)) = (self.places[field], from.fields[field]) else {
+            self.raw[at] = None;
+            return Ok(true);
+        };
+        // What an instance had before the segment stays its latest.
+        let last = from.columns.last_reading(slot, taken.end).filter(|&last| last >= taken.begin);
+        let Some(last) = last else { return Ok(true) };
+        if !from.columns.read_column(slot, column, &mut self.column) {
+            return Ok(false);
+        }
+        let mut latest = (taken.begin, self.raw[at].filter(|_| had));
+        for (run, values) in self.column.runs() {
+            let (begun, ended) = (run.max(taken.begin), taken.end.min(run + values.len()));
+            if begun >= ended {
+                continue;
+            }
+            let values = &values[begun - run..ended - run];
+            let mut before = latest.1.filter(|_| latest.0 == begun);
+            let names = &self.names;
+            let mut give = |reading: &SideReading, value| {
+                let (realtime_ns, file) = (reading.realtime_ns, from.file);
+                each(&ReadValue { realtime_ns, file, names, instance, field, value })
+            };
+            let readings = from.columns.readings[begun..ended].iter().zip(values);
+            match kind {
+                Kind::Text => {}
+                Kind::Gauge => {
+                    for (reading, &raw) in readings {
+                        if reading.realtime_ns >= taken.from_ns {
+                            give(reading, FieldValue::Level(raw.cast_signed()))?;
+                        }
+                    }
+                }
+                Kind::Counter => {
+                    for ((reading, &raw), &took) in readings.zip(taken.took(begun)) {
+                        let value = rate(before.replace(raw), raw, took);
+                        if let Some(value) = value.filter(|_| reading.realtime_ns >= taken.from_ns)
+                        {
+                            give(reading, value)?;
+                        }
+                    }
+                }
+            }
+            if let Some(&value) = values.last() {
+                latest = (ended, Some(value));
+            }
+        }
+        let raw = latest.1.filter(|_| latest.0 == last + 1);
+        self.raw[at] = match kind {
+            Kind::Text => raw.and_then(|text| self.text_of(from.columns, text, texts)),
+            _ => raw,
+        };
+        Ok(true)
+    }
+
+    /// The number of a text of a segment; `known` are those of the segment's that were asked for.
+    fn text_of(
+        &mut self,
+        columns: &SideColumns,
+        text: u64,
+        known: &mut Vec<Option<u64>>,
+    ) -> Option<u64> {
+        let index = usize::try_from(text).ok()?;
+        known.resize(columns.texts(), None);
+        let number = match *known.get(index)? {
+            Some(number) => number,
+            None => self.text_number(columns.text(text)?),
+        };
+        known[index] = Some(number);
+        Some(number)
+    }
+
+    /// For each reading of a segment the time since the one before, if they can be compared.
+    fn took_each(&self, from: &FileColumns<'_>, begin: usize, end: usize) -> Vec<Took> {
         let mut then = self.before.filter(|_| begin == 0 && !from.restart);
         let took_of = |reading: &SideReading| {
             let before = then.filter(|_| !reading.restart);
@@ -356,27 +421,26 @@ impl Tracker {
     }
 }
 
-/// The time between two readings: in seconds, and by the clock of the recording.
-fn took(single_clock: bool, then: Option<(u64, i64)>, now: (u64, i64)) -> Option<(f64, u64)> {
+/// The time between two readings.
+fn took(single_clock: bool, then: Option<(u64, i64)>, now: (u64, i64)) -> Took {
     let seconds = seconds_between(single_clock, then?, now);
     (seconds > 0.0).then(|| (seconds, now.0.saturating_sub(then.map_or(0, |then| then.0))))
 }
 
 /// The value of a field of one kind, from its raw value and the one before.
 #[inline]
-fn value_of(
-    kind: Kind,
-    before: Option<u64>,
-    raw: Option<u64>,
-    took: Option<(f64, u64)>,
-) -> Option<FieldValue> {
+fn value_of(kind: Kind, before: Option<u64>, raw: Option<u64>, took: Took) -> Option<FieldValue> {
     match kind {
         Kind::Gauge => Some(FieldValue::Level(raw?.cast_signed())),
-        Kind::Counter => {
-            let (seconds, took_ns) = took?;
-            let increase = increase(before?, raw?)?;
-            Some(FieldValue::Growth { increase, seconds, took_ns })
-        }
+        Kind::Counter => rate(before, raw?, took),
         Kind::Text => None,
     }
+}
+
+/// The value of a counter.
+#[inline]
+fn rate(before: Option<u64>, raw: u64, took: Took) -> Option<FieldValue> {
+    let (seconds, took_ns) = took?;
+    let increase = increase(before?, raw)?;
+    Some(FieldValue::Growth { increase, seconds, took_ns })
 }

@@ -81,7 +81,7 @@ fn check(found: &StepValue, values: &[&Decoded], when: &str) {
     assert_eq!(found.files, files, "{when}");
 }
 
-fn compare(recordings: &Recordings, source: &Source, query: &RangeQuery) -> usize {
+pub(crate) fn compare(recordings: &Recordings, source: &Source, query: &RangeQuery) -> usize {
     let answer = recordings.range(query).unwrap();
     let mut steps = expected(source, query);
     let mut count = 0;

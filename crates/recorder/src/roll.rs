@@ -156,7 +156,7 @@ pub enum RollError {
 pub enum Keep {
     /// Files that were last modified longer ago are deleted.
     AgeNs(u64),
-    /// The oldest files are deleted while the sum of sizes is larger.
+    /// The oldest files are deleted while the sum of sizes is larger, with what readers made of them.
     Bytes(u64),
 }
 
@@ -223,9 +223,13 @@ pub(crate) fn purge(
         if let Some(day) = names.day_of(&name, plots) {
             let old = oldest_day.as_deref().is_some_and(|oldest| day < oldest);
             if old { gone.push(path) } else { ours.push((name, path)) }
-        } else if let Some(month) = names.month_of(&name)
-            && oldest_month.as_deref().is_some_and(|oldest| month < oldest)
-        {
+        } else if let Some(month) = names.month_of(&name) {
+            let old = oldest_month.as_deref().is_some_and(|oldest| month < oldest);
+            gone.extend(old.then_some(path));
+        } else if recording::side_of(&name).is_some_and(|recording| {
+            names.day_of(recording, &[]).is_some() && !names.directory.join(recording).exists()
+        }) {
+            // A reader made it while its recording was deleted.
             gone.push(path);
         }
     }
@@ -238,8 +242,10 @@ pub(crate) fn purge(
     }
     let remove = |path: PathBuf| {
         let done = std::fs::remove_file(&path);
-        // What a reader made of a recording goes with it; most have nothing.
-        drop(std::fs::remove_file(recording::side_path(&path)));
+        // What readers made of a recording goes with it; most have nothing.
+        for side in recording::side_paths(&path) {
+            drop(std::fs::remove_file(side));
+        }
         (path, done)
     };
     gone.into_iter().map(remove).collect()
@@ -259,7 +265,11 @@ fn older_than(files: &[(String, PathBuf)], age_ns: u64, now: &Zoned) -> Vec<Path
 }
 
 fn beyond(files: &[(String, PathBuf)], bytes: u64, current: &[PathBuf]) -> Vec<PathBuf> {
-    let size = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
+    let length = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
+    let size = |path: &Path| {
+        let sides = recording::side_paths(path);
+        length(path) + sides.iter().map(|side| length(side)).sum::<u64>()
+    };
     let mut total: u64 = files.iter().map(|(_, path)| size(path)).sum();
     total += current.iter().map(|path| size(path)).sum::<u64>();
     let mut gone = Vec::new();
@@ -373,5 +383,34 @@ mod tests {
         assert_eq!(second, ["h-20261120-000000.whit"]);
         let third = gone(purge(&file_names, None, Some(Keep::Bytes(1 << 20)), &[], &now, &current));
         assert!(third.is_empty(), "the file being written stays");
+    }
+
+    #[test]
+    fn what_readers_made_counts_and_goes_with_its_recording() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let file_names = FileNames::new(directory.path(), "h");
+        let recordings = ["h-20261118-000000.whit", "h-20261119-000000.whit"];
+        let current = vec![at("h-20261121-000000.whit")];
+        let now: Zoned = "2026-11-21T12:00:00[UTC]".parse().unwrap();
+        let write = |path: &Path, kib: usize| std::fs::write(path, vec![0; kib << 10]).unwrap();
+        for path in recordings.map(at).iter().chain(&current) {
+            write(path, 100);
+            recording::side_paths(path).iter().for_each(|side| write(side, 100));
+        }
+        // Of no recording; of another program; of another host.
+        write(&at("h-20261101-000000.whit.columns"), 1);
+        write(&at("h-20261101-000000.whit.notes"), 1);
+        write(&at("other-20261101-000000.whit.columns"), 1);
+        // Recordings alone are 300 KiB, with all that readers made of them 1,200.
+        let keep = Some(Keep::Bytes(1 << 20));
+        let gone = purge(&file_names, None, keep, &[], &now, &current);
+        let gone: Vec<PathBuf> = gone.into_iter().map(|(path, _)| path).collect();
+        assert_eq!(gone, [at("h-20261101-000000.whit.columns"), at(recordings[0])]);
+        let exist = |path: PathBuf| recording::side_paths(&path).map(|side| side.exists());
+        assert_eq!(exist(at(recordings[0])), [false; 3]);
+        assert_eq!((exist(at(recordings[1])), exist(current[0].clone())), ([true; 3], [true; 3]));
+        assert!(at("h-20261101-000000.whit.notes").exists());
+        assert!(at("other-20261101-000000.whit.columns").exists());
     }
 }

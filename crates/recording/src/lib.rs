@@ -38,7 +38,8 @@ pub use extract::{ExtractSummary, extract};
 pub use format::VERSION;
 pub use reader::{Damage, ReadOutcome, Reader};
 pub use side::{
-    SideColumns, SideFile, SideReading, SideSegment, SideWritten, side_path, write_side_file,
+    SideColumns, SideFile, SideReading, SideSegment, SideValues, SideWritten, side_of, side_path,
+    side_paths, write_side_file,
 };
 pub use storage::{Bytestore, Interference, Storage};
 pub use writer::{Resumed, Writer, WriterOptions, Written, repair};

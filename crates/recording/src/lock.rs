@@ -56,6 +56,11 @@ fn lock(file: &File) -> io::Result<Locking> {
     }
 }
 
+/// Takes the lock, without waiting, until `file` is closed; false if another writer holds it.
+pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
+    Ok(lock(file)? == Locking::Done)
+}
+
 /// Whether a writer holds the lock.
 pub(crate) fn is_held(file: &File) -> bool {
     let mut asked = whole_file();

@@ -13,47 +13,77 @@
 //! header    = "WSEG", first and last block number (4 each), length of the directory (4), length of
 //!             directory and parts (8), first and latest realtime_ns of its ticks (8 each), the last
 //!             tick's monotonic_ns (8) and realtime_ns (8), CRC of the directory (4), CRC (4)
-//! directory = varint sources, for each: varint length of its head, varint fields, for each: varint
-//!             length of its part
-//! head      = varint readings, columns of the readings, varint texts, for each: string,
-//!             varint instances, for each: string name, varint runs, for each: varint readings
-//!             between, varint readings that have the instance
-//! part      = for each instance: column
-//! column    = varint length, tokens
+//! directory = varint length of the ticks, varint sources, for each: varint length of its head,
+//!             varint fields, for each: varint length of its part
+//! ticks     = varint ticks, column of their realtime_ns
+//! head      = runs of ticks that have a reading of the source, columns of the readings, byte whether
+//!             a restart follows, varint texts, for each: string, varint instances, for each: string
+//!             name, runs of readings that have the instance
+//! part      = for each instance: column (`column.rs`)
+//! runs      = varint runs, for each: varint without, varint with
 //! ```
 //!
-//! Heads and parts end with their CRC.  The columns of the readings: the tick's realtime_ns, the
-//! source's monotonic_ns, its realtime_ns less that, flags (1: it was read, 2: it cannot be compared
-//! with the one before), of which the first two are coded by their second differences; then a byte:
-//! whether a restart follows the last reading.  A token is a varint, by its lowest two bits: 0 a
-//! step, zigzagged; 1 so many times the step before (second differences) or no step; 2 so many
-//! missing; 3 a value as a varint follows.
+//! Ticks, heads and parts are packed: varint plain length, byte compression (0 none, 1 zstd), varint
+//! stored length, stored bytes, the bits of all columns, a CRC.  The columns of the readings: the
+//! source's monotonic_ns less the tick's realtime_ns, its realtime_ns less its monotonic_ns, and
+//! flags: 1 it was read, 2 it cannot be compared with the one before.
+//!
+//! One writer at a time writes `NAME.whit.columns.new`, which it has locked, and renames it; what a
+//! killed writer left is written anew by the next one.
 
 mod column;
+mod gathered;
+mod part;
 mod read;
 mod write;
 
-pub use read::{SideColumns, SideFile, SideReading, SideSegment};
+pub use read::{SideColumns, SideFile, SideReading, SideSegment, SideValues};
 pub use write::{SideWritten, write_side_file};
 
 use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 8] = *b"WHITSIDE";
 const SEGMENT_MAGIC: [u8; 4] = *b"WSEG";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const PRELUDE_BYTES: usize = 28;
 const SEGMENT_BYTES: usize = 64;
 
 /// Blocks of a segment: an hour or so at a sample a second.
 const SEGMENT_BLOCKS: u32 = 8;
 
-/// Limit of a head or part, and of a directory.
-const PART_BYTES_MAX: u64 = 256 << 20;
+/// Limit of a head or part, compressed or not, and of a directory: 16,000 processes that change in
+/// every reading of a segment.
+const PART_BYTES_MAX: u64 = 64 << 20;
+
+/// Flags of a reading.
+const IS_OK: u64 = 1;
+const IS_RESTART: u64 = 2;
+
+/// What readers make of a recording, by what follows its name: columns, these while they are
+/// written, and summaries.
+const SIDE_SUFFIXES: [&str; 3] = [".columns", ".columns.new", ".summary"];
+
+/// The paths of all that readers may have made of a recording, whether they exist or not.  They
+/// are of no use without it.
+#[must_use]
+pub fn side_paths(recording: &Path) -> [PathBuf; 3] {
+    SIDE_SUFFIXES.map(|suffix| with_suffix(recording, suffix))
+}
+
+/// The recording that a side file is of, by the name of the side file.
+#[must_use]
+pub fn side_of(name: &str) -> Option<&str> {
+    SIDE_SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix))
+}
 
 /// The path of the side file of a recording: `NAME.whit.columns`.
 #[must_use]
 pub fn side_path(recording: &Path) -> PathBuf {
-    let mut name = recording.as_os_str().to_owned();
-    name.push(".columns");
+    with_suffix(recording, ".columns")
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
     PathBuf::from(name)
 }

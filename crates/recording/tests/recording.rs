@@ -9,4 +9,5 @@ mod damage;
 mod files;
 mod many_rows;
 mod roundtrip;
+mod side;
 mod versions;

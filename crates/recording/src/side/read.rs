@@ -4,10 +4,13 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use super::column::ColumnValues;
+use zstd::bulk::Decompressor;
+
+use super::column::{Column, Plain};
+use super::part::is_sound;
 use super::{
-    MAGIC, PART_BYTES_MAX, PRELUDE_BYTES, SEGMENT_BLOCKS, SEGMENT_BYTES, SEGMENT_MAGIC, VERSION,
-    side_path,
+    IS_OK, IS_RESTART, MAGIC, PART_BYTES_MAX, PRELUDE_BYTES, SEGMENT_BLOCKS, SEGMENT_BYTES,
+    SEGMENT_MAGIC, VERSION, side_path,
 };
 use crate::format::{BLOCK_SAMPLES_MAX, crc};
 use crate::index::u64_of;
@@ -46,6 +49,13 @@ pub struct SideSegment {
     at: u64,
     directory_bytes: u32,
     directory_crc: u32,
+}
+
+impl SideSegment {
+    /// Where its first part is.
+    fn parts_at(&self) -> u64 {
+        self.at + u64::from(self.directory_bytes)
+    }
 }
 
 impl SideFile {
@@ -105,6 +115,14 @@ impl SideFile {
         Some((segment, segment.at.checked_add(number(16, 24))?))
     }
 
+    /// Leaves out all segments but the first ones.
+    pub(super) fn truncate(&mut self, segments: usize) {
+        if let Some(segment) = self.segments.get(segments) {
+            self.end = segment.at - SEGMENT_BYTES as u64;
+            self.segments.truncate(segments);
+        }
+    }
+
     /// The segments, in the order of the recording, from its first block on.
     #[must_use]
     pub fn segments(&self) -> &[SideSegment] {
@@ -131,22 +149,41 @@ impl SideFile {
         source: usize,
         fields: &[usize],
     ) -> Option<SideColumns> {
-        let directory = self.bytes(segment.at, u64::from(segment.directory_bytes))?;
-        if crc(&[&directory]) != segment.directory_crc {
-            return None;
-        }
-        let first = segment.at + u64::from(segment.directory_bytes);
-        let (head, parts) = places(&directory, source, fields, first).ok()?;
-        let head = self.part(head)?;
-        let mut columns = SideColumns::read(&head).ok()?;
-        for place in parts {
-            let part = if place.1 == 0 { Vec::new() } else { self.part(place)? };
-            columns.add_part(part).ok()?;
+        let directory = self.directory(segment)?;
+        let places = Places::find(&directory, source, fields, segment.parts_at()).ok()?;
+        let mut decompressor = Decompressor::new().ok()?;
+        let mut part = |place: Place| {
+            let part = self.bytes(place)?;
+            super::part::open(&part, &mut decompressor).ok()
+        };
+        let ticks = ticks(&part(places.ticks)?).ok()?;
+        let mut columns = SideColumns::read(&part(places.head)?, &ticks).ok()?;
+        for place in places.parts {
+            columns.add_part(part(place)?).ok()?;
         }
         Some(columns)
     }
 
-    fn bytes(&self, at: u64, length: u64) -> Option<Vec<u8>> {
+    fn directory(&self, segment: &SideSegment) -> Option<Vec<u8>> {
+        let directory = self.bytes((segment.at, u64::from(segment.directory_bytes)))?;
+        (crc(&[&directory]) == segment.directory_crc).then_some(directory)
+    }
+
+    /// How many segments, from the first on, have no damage.
+    pub(super) fn sound(&self) -> usize {
+        let is_sound = |segment: &&SideSegment| {
+            let is_sound = self.directory(segment).and_then(|directory| {
+                let mut each = Vec::new();
+                each_place(&directory, segment.parts_at(), |_, place| each.push(place)).ok()?;
+                let mut parts = each.into_iter().filter(|place| place.1 > 0);
+                Some(parts.all(|place| self.bytes(place).is_some_and(|part| is_sound(&part))))
+            });
+            is_sound == Some(true)
+        };
+        self.segments.iter().take_while(is_sound).count()
+    }
+
+    fn bytes(&self, (at, length): Place) -> Option<Vec<u8>> {
         // Allocate memory only for bytes that the file has.
         if length > PART_BYTES_MAX || at.checked_add(length)? > self.end {
             return None;
@@ -155,49 +192,98 @@ impl SideFile {
         self.file.read_exact_at(&mut bytes, at).ok()?;
         Some(bytes)
     }
-
-    /// A head or part at an offset, of a length, without its CRC.
-    fn part(&self, (at, length): (u64, u64)) -> Option<Vec<u8>> {
-        let mut bytes = self.bytes(at, length)?;
-        let own_crc = bytes.split_off(bytes.len().checked_sub(4)?);
-        (u64_of(&own_crc) == u64::from(crc(&[&bytes]))).then_some(bytes)
-    }
 }
 
 /// Offset and length.
 type Place = (u64, u64);
 
-/// Where head and parts of a source are, the first part of all at `first`.
-fn places(
+/// What a length in the directory is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listed {
+    Ticks,
+    /// The head of a source.
+    Head(usize),
+    /// A source and its field.
+    Field(usize, usize),
+}
+
+/// Calls `each` with everything that the directory lists, the first of it at `at`.
+fn each_place(
     directory: &[u8],
-    source: usize,
-    fields: &[usize],
-    first: u64,
-) -> Result<(Place, Vec<Place>), Corrupt> {
+    mut at: u64,
+    mut each: impl FnMut(Listed, Place),
+) -> Result<(), Corrupt> {
     let mut bytes = Bytes::new(directory);
-    let mut at = first;
-    let mut place = |length: u64| {
-        let place = (at, length);
+    let mut give = |listed: Listed, length: u64| {
+        each(listed, (at, length));
         at = at.saturating_add(length);
-        place
     };
-    for index in 0..bytes.count()? {
-        let head = place(bytes.varint()?);
-        let count = bytes.count()?;
-        let mut parts = Vec::with_capacity(if index == source { count } else { 0 });
-        for _ in 0..count {
-            let part = place(bytes.varint()?);
-            if index == source {
-                parts.push(part);
-            }
-        }
-        if index == source {
-            let wanted = fields.iter().map(|&field| parts.get(field).copied());
-            let wanted: Option<Vec<Place>> = wanted.collect();
-            return Ok((head, wanted.ok_or(Corrupt("it has too few fields"))?));
+    give(Listed::Ticks, bytes.varint()?);
+    for source in 0..bytes.count()? {
+        give(Listed::Head(source), bytes.varint()?);
+        for field in 0..bytes.count()? {
+            give(Listed::Field(source, field), bytes.varint()?);
         }
     }
-    Err(Corrupt("it has too few sources"))
+    Ok(())
+}
+
+/// Where the ticks, the head of a source and the parts of some fields are.
+struct Places {
+    ticks: Place,
+    head: Place,
+    parts: Vec<Place>,
+}
+
+impl Places {
+    fn find(
+        directory: &[u8],
+        source: usize,
+        fields: &[usize],
+        first: u64,
+    ) -> Result<Places, Corrupt> {
+        let (mut ticks, mut head, mut all) = (None, None, Vec::new());
+        each_place(directory, first, |listed, place| match listed {
+            Listed::Ticks => ticks = Some(place),
+            Listed::Head(of) if of == source => head = Some(place),
+            Listed::Field(of, _) if of == source => all.push(place),
+            _ => {}
+        })?;
+        let parts: Option<Vec<Place>> =
+            fields.iter().map(|&field| all.get(field).copied()).collect();
+        let missing = Corrupt("it has too few sources or fields");
+        let (Some(ticks), Some(head), Some(parts)) = (ticks, head, parts) else {
+            return Err(missing);
+        };
+        Ok(Places { ticks, head, parts })
+    }
+}
+
+/// The times of the ticks of a segment.
+fn ticks(part: &Plain) -> Result<Vec<u64>, Corrupt> {
+    let mut bytes = Bytes::new(&part.bytes);
+    let count = bytes.varint()?;
+    if count > READINGS_MAX {
+        return Err(Corrupt("it has too many ticks"));
+    }
+    column(&mut bytes, &mut 0, count as usize, &part.bits)
+}
+
+/// The next column, which has a value for each of `count` readings.
+fn column(
+    bytes: &mut Bytes<'_>,
+    bits_at: &mut usize,
+    count: usize,
+    bits: &[u8],
+) -> Result<Vec<u64>, Corrupt> {
+    let (column, mut values) = (Column::parse(bytes, bits_at)?, Vec::new());
+    let (mut missing, mut there) = (0, 0);
+    column.runs(count, |without, with| (missing, there) = (missing + without, there + with))?;
+    if missing > 0 || there != count {
+        return Err(Corrupt("a reading has no time"));
+    }
+    column.values(count, bits, &mut values)?;
+    Ok(values)
 }
 
 /// A reading of the source.
@@ -226,10 +312,10 @@ pub struct SideColumns {
     parts: Vec<FieldPart>,
 }
 
-/// One field: the part, and where each instance's column is in it.
+/// One field: the part, and where each instance's column and its bits are in it.
 #[derive(Debug)]
 struct FieldPart {
-    bytes: Vec<u8>,
+    plain: Plain,
     places: Vec<(usize, usize)>,
 }
 
@@ -241,62 +327,81 @@ struct SideInstance {
     runs: Vec<(usize, usize)>,
 }
 
+/// The values of a field of an instance.  The memory is used again for the next one.
+#[derive(Clone, Debug, Default)]
+pub struct SideValues {
+    values: Vec<u64>,
+    /// The first reading and the number of readings that have a value, for each run.
+    runs: Vec<(usize, usize)>,
+}
+
+impl SideValues {
+    /// For each run of readings that have a value: the index of the first of them, and the values.
+    pub fn runs(&self) -> impl Iterator<Item = (usize, &[u64])> {
+        let mut left = self.values.as_slice();
+        self.runs.iter().map_while(move |&(begun, length)| {
+            let (run, after) = left.split_at_checked(length)?;
+            left = after;
+            Some((begun, run))
+        })
+    }
+}
+
 impl SideColumns {
-    fn read(head: &[u8]) -> Result<SideColumns, Corrupt> {
-        let mut bytes = Bytes::new(head);
-        let count = bytes.varint()?;
-        if count > READINGS_MAX {
-            return Err(Corrupt("it has too many readings"));
-        }
-        let mut times = Vec::with_capacity(4);
-        for second in [true, true, false, false] {
-            times.push(ColumnValues::new(bytes.prefixed()?, second));
-        }
+    /// The readings of a source, from its head and the times of all ticks.
+    fn read(head: &Plain, ticks: &[u64]) -> Result<SideColumns, Corrupt> {
+        let mut bytes = Bytes::new(&head.bytes);
         let mut columns = SideColumns::default();
-        for _ in 0..count {
-            let mut values = [0; 4];
-            for (value, column) in values.iter_mut().zip(&mut times) {
-                *value = column.next()?.ok_or(Corrupt("a reading has no time"))?;
-            }
-            let [realtime, monotonic, clock, flags] = values;
-            columns.readings.push(SideReading {
-                realtime_ns: realtime.cast_signed(),
-                clocks: (monotonic, monotonic.wrapping_add(clock).cast_signed()),
-                is_ok: flags & 1 != 0,
-                restart: flags & 2 != 0,
-            });
-        }
+        let mut left = LISTED_MAX;
+        let runs = read_runs(&mut bytes, ticks.len(), &mut left)?;
+        let ticks: Vec<&[u64]> = runs.iter().map(|&(at, length)| &ticks[at..at + length]).collect();
+        columns.add_readings(&ticks.concat(), &mut bytes, &head.bits)?;
         columns.restart_after = bytes.byte()? != 0;
         for _ in 0..bytes.count()? {
             columns.texts.push(bytes.prefixed()?.to_vec());
         }
-        let mut left = LISTED_MAX;
         for _ in 0..bytes.count()? {
             let name = bytes.prefixed()?.to_vec();
-            let (mut runs, mut at) = (Vec::new(), 0_u64);
-            for _ in 0..bytes.count()? {
-                let begun = at.saturating_add(bytes.varint()?);
-                let length = bytes.varint()?;
-                at = begun.saturating_add(length);
-                left = left.saturating_sub(length);
-                if at > count || left == 0 {
-                    return Err(Corrupt("its instances have too many readings"));
-                }
-                runs.push((begun as usize, length as usize));
-            }
+            let runs = read_runs(&mut bytes, columns.readings.len(), &mut left)?;
             columns.instances.push(SideInstance { name, runs });
         }
         Ok(columns)
     }
 
-    fn add_part(&mut self, part: Vec<u8>) -> Result<(), Corrupt> {
-        let mut bytes = Bytes::new(&part);
+    /// The readings at the times of these ticks.
+    fn add_readings(
+        &mut self,
+        ticks: &[u64],
+        bytes: &mut Bytes<'_>,
+        bits: &[u8],
+    ) -> Result<(), Corrupt> {
+        let (count, mut bits_at) = (ticks.len(), 0);
+        let monotonic = column(bytes, &mut bits_at, count, bits)?;
+        let clocks = column(bytes, &mut bits_at, count, bits)?;
+        let flags = column(bytes, &mut bits_at, count, bits)?;
+        self.readings.reserve_exact(count);
+        for (((&tick, monotonic), clock), flags) in
+            ticks.iter().zip(monotonic).zip(clocks).zip(flags)
+        {
+            let monotonic_ns = tick.wrapping_add(monotonic);
+            self.readings.push(SideReading {
+                realtime_ns: tick.cast_signed(),
+                clocks: (monotonic_ns, monotonic_ns.wrapping_add(clock).cast_signed()),
+                is_ok: flags & IS_OK != 0,
+                restart: flags & IS_RESTART != 0,
+            });
+        }
+        Ok(())
+    }
+
+    fn add_part(&mut self, plain: Plain) -> Result<(), Corrupt> {
+        let (mut bytes, mut bits_at) = (Bytes::new(&plain.bytes), 0);
         let mut places = Vec::with_capacity(self.instances.len());
         for _ in &self.instances {
-            let column = bytes.prefixed()?;
-            places.push((bytes.position() - column.len(), bytes.position()));
+            places.push((bytes.position(), bits_at));
+            Column::parse(&mut bytes, &mut bits_at)?;
         }
-        self.parts.push(FieldPart { bytes: part, places });
+        self.parts.push(FieldPart { plain, places });
         Ok(())
     }
 
@@ -324,34 +429,87 @@ impl SideColumns {
         self.texts.get(usize::try_from(value).ok()?).map(Vec::as_slice)
     }
 
-    /// Calls `each` with every reading that has the instance, by its index, and the value of a
-    /// field, by its index among those asked for.  False if the column is damaged: `each` may have
-    /// had some of it.
+    /// The last one of the first `end` readings that has the instance.
     #[must_use]
-    pub fn values(
-        &self,
-        instance: usize,
-        field: usize,
-        mut each: impl FnMut(usize, Option<u64>),
-    ) -> bool {
+    pub fn last_reading(&self, instance: usize, end: usize) -> Option<usize> {
+        let runs = self.instances.get(instance)?.runs.iter().rev();
+        let before = runs.filter(|&&(begun, length)| begun < end && length > 0);
+        before.map(|&(begun, length)| end.min(begun + length) - 1).next()
+    }
+
+    /// Reads the values of an instance and a field, by its index among those asked for.  False if the
+    /// column is damaged.
+    #[must_use]
+    pub fn read_column(&self, instance: usize, field: usize, out: &mut SideValues) -> bool {
         let place = self.parts.get(field).and_then(|part| {
-            let &(from, to) = part.places.get(instance)?;
-            part.bytes.get(from..to)
+            let &(at, bits_at) = part.places.get(instance)?;
+            Some((&part.plain, at, bits_at))
         });
-        let (Some(column), Some(instance)) = (place, self.instances.get(instance)) else {
+        let (Some((plain, at, mut bits_at)), Some(instance)) =
+            (place, self.instances.get(instance))
+        else {
             return false;
         };
-        let mut values = ColumnValues::new(column, false);
-        for &(begun, length) in &instance.runs {
-            for reading in begun..begun + length {
-                match values.next() {
-                    Ok(value) => each(reading, value),
-                    Err(_) => return false,
+        let mut bytes = Bytes::at(&plain.bytes, at);
+        let read = Column::parse(&mut bytes, &mut bits_at).and_then(|column| {
+            let count = place_runs(&column, &instance.runs, &mut out.runs)?;
+            column.values(count, &plain.bits, &mut out.values)
+        });
+        read.is_ok()
+    }
+}
+
+/// Reads runs of readings, of which there are `count`; `left` is what all lists may have together.
+fn read_runs(
+    bytes: &mut Bytes<'_>,
+    count: usize,
+    left: &mut u64,
+) -> Result<Vec<(usize, usize)>, Corrupt> {
+    let (mut runs, mut at) = (Vec::new(), 0_u64);
+    for _ in 0..bytes.count()? {
+        let begun = at.saturating_add(bytes.varint()?);
+        let length = bytes.varint()?;
+        at = begun.saturating_add(length);
+        *left = left.saturating_sub(length);
+        if at > count as u64 || *left == 0 {
+            return Err(Corrupt("its instances have too many readings"));
+        }
+        runs.push((begun as usize, length as usize));
+    }
+    Ok(runs)
+}
+
+/// The readings that have a value of a column of an instance, as runs; returns how many there are.
+fn place_runs(
+    column: &Column<'_>,
+    instance: &[(usize, usize)],
+    out: &mut Vec<(usize, usize)>,
+) -> Result<usize, Corrupt> {
+    out.clear();
+    let listed = instance.iter().map(|run| run.1).sum();
+    let (mut count, mut of_instance) = (0, instance.iter().copied());
+    let (mut at, mut left) = (0, 0);
+    column.runs(listed, |missing, with| {
+        count += with;
+        for (mut part, is_there) in [(missing, false), (with, true)] {
+            while part > 0 {
+                while left == 0
+                    && let Some(next) = of_instance.next()
+                {
+                    (at, left) = next;
                 }
+                let taken = part.min(left);
+                if taken == 0 {
+                    return;
+                }
+                if is_there {
+                    out.push((at, taken));
+                }
+                (at, left, part) = (at + taken, left - taken, part - taken);
             }
         }
-        true
-    }
+    })?;
+    Ok(count)
 }
 
 #[cfg(test)]
@@ -365,15 +523,17 @@ mod tests {
             head in proptest::collection::vec(prop_oneof![3 => 0_u8..4, 1 => any::<u8>()], 0..60),
             part in proptest::collection::vec(prop_oneof![3 => 0_u8..4, 1 => any::<u8>()], 0..60),
         ) {
-            let Ok(mut columns) = SideColumns::read(&head) else { return Ok(()) };
+            let plain = |bytes: Vec<u8>| Plain { bytes, bits: vec![7; 40] };
+            let Ok(mut columns) = SideColumns::read(&plain(head), &[5; 3]) else { return Ok(()) };
             let count = columns.readings.len();
-            if columns.add_part(part).is_ok() {
+            let mut values = SideValues::default();
+            if columns.add_part(plain(part)).is_ok() {
                 for instance in 0..columns.instances() {
-                    let mut outside = 0;
-                    let _ = columns.values(instance, 0, |reading, _| {
-                        outside += usize::from(reading >= count);
-                    });
-                    prop_assert_eq!(outside, 0);
+                    if columns.read_column(instance, 0, &mut values) {
+                        let ends = values.runs().map(|(begun, run)| begun + run.len());
+                        prop_assert!(ends.max().unwrap_or(0) <= count);
+                    }
+                    prop_assert!(columns.last_reading(instance, 2).unwrap_or(0) < 2);
                 }
             }
         }

@@ -2,19 +2,27 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use sample::{Interner, Kind, Snapshot, SourceDef, State};
 
-use super::column::ColumnTokens;
+use super::column::{ColumnEncoder, Plain};
+use super::gathered::Gathered;
 use super::{
-    MAGIC, PRELUDE_BYTES, SEGMENT_BLOCKS, SEGMENT_BYTES, SEGMENT_MAGIC, SideFile, VERSION,
-    side_path,
+    IS_OK, IS_RESTART, MAGIC, PRELUDE_BYTES, SEGMENT_BLOCKS, SEGMENT_BYTES, SEGMENT_MAGIC,
+    SideFile, VERSION, part, side_path, with_suffix,
 };
+use crate::compression::{Compression, Packer};
 use crate::error::Error;
 use crate::format::crc;
+use crate::lock;
 use crate::reader::{ReadOutcome, Reader};
 use crate::varint::{put, put_bytes};
+
+/// The level of compression, and a typical length of what is compressed.
+const LEVEL: i32 = 9;
+const TYPICAL_BYTES: usize = 16 << 10;
 
 /// Cells (instances by fields) of a segment's sources after which it ends with the next block: 16 MiB
 /// of them.
@@ -31,7 +39,8 @@ pub struct SideWritten {
 
 /// Writes the closed blocks of a recording that its side file has not yet.  Of a recording that may
 /// still grow, those that fill a segment.  The file is replaced at once, so that a reader sees the
-/// one before or the whole new one; nothing is written if there is nothing to add.
+/// one before or the whole new one; nothing is written if there is nothing to add, or if another
+/// writer is at it.  Damaged segments, and those after them, are written anew.
 ///
 /// # Errors
 /// The recording cannot be read, or the side file not written.
@@ -39,51 +48,90 @@ pub fn write_side_file(recording: &Path) -> Result<SideWritten, Error> {
     let mut reader = Reader::open(recording, &[])?;
     let path = side_path(recording);
     let known = SideFile::open(recording, &reader);
-    let (mut covered, old_bytes) =
-        known.as_ref().map_or((0, 0), |known| (known.covered(), known.end()));
-    let mut written = SideWritten { segments: 0, bytes: old_bytes };
+    let covered = known.as_ref().map_or(0, SideFile::covered);
+    let unchanged = SideWritten { segments: 0, bytes: known.as_ref().map_or(0, SideFile::end) };
     let count = reader.closed_blocks_after(covered);
     if count == 0 || count < SEGMENT_BLOCKS as usize && !reader.is_complete() {
-        return Ok(written);
+        return Ok(unchanged);
     }
     let io = |error| Error::io(&path, "write", error);
-    let temporary = path.with_extension(format!("columns.{}", std::process::id()));
-    // Left by a process that was killed.
-    drop(fs::remove_file(&temporary));
-    let mut out = File::create_new(&temporary).map_err(io)?;
-    let result = (|| -> Result<bool, Error> {
-        match known {
-            Some(known) => known.copy(&mut out).map_err(io)?,
-            None => out.write_all(&prelude(reader.file_id())).map_err(io)?,
+    let temporary = with_suffix(&path, ".new");
+    let Some(out) = locked(&temporary).map_err(io)? else { return Ok(unchanged) };
+    // Another writer may have ended since.
+    let known = SideFile::open(recording, &reader);
+    match add(&mut reader, known, (&out, &path)) {
+        Ok(Some(written)) => fs::rename(&temporary, &path).map(|()| written).map_err(io),
+        other => {
+            drop(fs::remove_file(&temporary));
+            other.map(|_| unchanged)
         }
-        written.bytes = written.bytes.max(PRELUDE_BYTES as u64);
-        reader.seek_after_block(covered);
-        let mut snapshot = Snapshot::new(&reader.defs());
-        let mut segment = Segment::new(reader.schemas());
-        loop {
-            let is_sample = reader.next(&mut snapshot)? == ReadOutcome::Sample;
-            let number = if is_sample { reader.block_number() } else { 0 };
-            let ends = !is_sample || reader.is_open_block() || segment.is_full(number);
-            let is_whole = segment.is_full(u32::MAX) || reader.is_complete();
-            if ends && segment.last_block > 0 && is_whole {
-                covered = segment.last_block;
-                let bytes = segment.encode(covered);
-                out.write_all(&bytes).map_err(io)?;
-                written.bytes += bytes.len() as u64;
-                written.segments += 1;
-                segment = Segment::new(reader.schemas());
-            }
-            if !is_sample || reader.is_open_block() {
-                return Ok(written.segments > 0);
-            }
-            segment.add(number, &snapshot);
-        }
-    })();
-    match result {
-        Ok(true) => fs::rename(&temporary, &path).map_err(io)?,
-        _ => drop(fs::remove_file(&temporary)),
     }
-    result.map(|_| written)
+}
+
+/// Opens a file to write it anew, under a lock that ends with the process; `None` if another writer
+/// has it.
+fn locked(path: &Path) -> io::Result<Option<File>> {
+    // Others may have put a link or a pipe there.
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let mut options = File::options();
+    options.write(true).create(true).truncate(false).custom_flags(flags);
+    loop {
+        let file = options.open(path)?;
+        if !lock::try_lock(&file)? {
+            return Ok(None);
+        }
+        let own = file.metadata()?;
+        if !own.is_file() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        // A writer before may have renamed or removed it since it was opened.
+        let named = fs::symlink_metadata(path).ok().map(|named| (named.dev(), named.ino()));
+        if named == Some((own.dev(), own.ino())) {
+            file.set_len(0)?;
+            return Ok(Some(file));
+        }
+    }
+}
+
+/// Writes what is known and has no damage, and what the recording has more.  `None` if that is
+/// nothing.
+fn add(
+    reader: &mut Reader,
+    known: Option<SideFile>,
+    (mut out, path): (&File, &Path),
+) -> Result<Option<SideWritten>, Error> {
+    let io = |error| Error::io(path, "write", error);
+    let mut covered = 0;
+    let mut written = SideWritten { segments: 0, bytes: PRELUDE_BYTES as u64 };
+    match known {
+        Some(mut known) => {
+            known.truncate(known.sound());
+            (covered, written.bytes) = (known.covered(), known.end());
+            known.copy(out).map_err(io)?;
+        }
+        None => out.write_all(&prelude(reader.file_id())).map_err(io)?,
+    }
+    reader.seek_after_block(covered);
+    let mut snapshot = Snapshot::new(&reader.defs());
+    let mut packer = Packer::new(Compression::Zstd(LEVEL), TYPICAL_BYTES).map_err(io)?;
+    let mut segment = Segment::new(reader.schemas());
+    loop {
+        let is_sample = reader.next(&mut snapshot)? == ReadOutcome::Sample;
+        let number = if is_sample { reader.block_number() } else { 0 };
+        let ends = !is_sample || reader.is_open_block();
+        let is_whole = segment.is_full(u32::MAX) || reader.is_complete();
+        if (ends || segment.is_full(number)) && segment.last_block > 0 && is_whole {
+            let bytes = segment.encode(&mut packer);
+            out.write_all(&bytes).map_err(io)?;
+            written.bytes += bytes.len() as u64;
+            written.segments += 1;
+            segment = Segment::new(reader.schemas());
+        }
+        if ends {
+            return Ok((written.segments > 0).then_some(written));
+        }
+        segment.add(number, &snapshot);
+    }
 }
 
 fn prelude(file_id: u64) -> Vec<u8> {
@@ -97,11 +145,11 @@ fn prelude(file_id: u64) -> Vec<u8> {
 }
 
 impl SideFile {
-    fn copy(&self, out: &mut File) -> io::Result<()> {
+    fn copy(&self, mut out: &File) -> io::Result<()> {
         use io::{Read as _, Seek as _};
         let mut file = &self.file;
         file.seek(io::SeekFrom::Start(0))?;
-        let copied = io::copy(&mut file.take(self.end()), out)?;
+        let copied = io::copy(&mut file.take(self.end()), &mut out)?;
         if copied == self.end() { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 }
@@ -114,6 +162,8 @@ struct Segment {
     first_realtime_ns: i64,
     latest_realtime_ns: i64,
     end: (u64, i64),
+    /// The times of its ticks.
+    ticks: Vec<u64>,
     sources: Vec<SourceColumns>,
 }
 
@@ -126,6 +176,7 @@ impl Segment {
             first_realtime_ns: 0,
             latest_realtime_ns: i64::MIN,
             end: (0, 0),
+            ticks: Vec::new(),
             sources: schemas.iter().map(|schema| SourceColumns::new(schema)).collect(),
         }
     }
@@ -149,20 +200,28 @@ impl Segment {
         for (index, source) in self.sources.iter_mut().enumerate() {
             source.restart |= snapshot.restart;
             if snapshot.fresh[index] {
-                source.add(snapshot.realtime_ns, &snapshot.samples[index]);
+                source
+                    .add((self.ticks.len() as u64, snapshot.realtime_ns), &snapshot.samples[index]);
             }
         }
+        self.ticks.push(snapshot.realtime_ns.cast_unsigned());
     }
 
-    fn encode(&mut self, covered: u32) -> Vec<u8> {
-        let (mut directory, mut parts) = (Vec::new(), Vec::new());
-        put(&mut directory, self.sources.len() as u64);
+    fn encode(&mut self, packer: &mut Packer) -> Vec<u8> {
+        let mut out = Parts { packer, directory: Vec::new(), parts: Vec::new() };
+        let mut encoder = ColumnEncoder::default();
+        let mut ticks = Plain::default();
+        put(&mut ticks.bytes, self.ticks.len() as u64);
+        encoder.write_whole(&self.ticks, &mut ticks);
+        out.append(&ticks);
+        put(&mut out.directory, self.sources.len() as u64);
         for source in &mut self.sources {
-            source.write(&mut directory, &mut parts);
+            source.write(&mut encoder, &mut out);
         }
+        let Parts { mut directory, mut parts, .. } = out;
         let mut out = SEGMENT_MAGIC.to_vec();
         out.extend_from_slice(&self.first_block.to_le_bytes());
-        out.extend_from_slice(&covered.to_le_bytes());
+        out.extend_from_slice(&self.last_block.to_le_bytes());
         out.extend_from_slice(&(directory.len() as u32).to_le_bytes());
         out.extend_from_slice(&((directory.len() + parts.len()) as u64).to_le_bytes());
         out.extend_from_slice(&self.first_realtime_ns.to_le_bytes());
@@ -182,19 +241,22 @@ impl Segment {
 /// The columns of a source.
 struct SourceColumns {
     is_text: Vec<bool>,
+    /// Which ticks have a reading.
+    ticks: Runs,
     readings: u64,
-    times: [ColumnTokens; 4],
+    /// For each reading its clocks and flags.
+    times: [Vec<u64>; 3],
     restart: bool,
     texts: Interner,
     names: Interner,
-    /// For each instance its runs of readings: where the next one begins at the earliest, the length
-    /// of the open run, and the runs as they are written.
+    /// For each instance its readings.
     runs: Vec<Runs>,
     /// Instances by fields.
-    cells: Vec<ColumnTokens>,
+    cells: Vec<Gathered>,
     rows: Vec<usize>,
 }
 
+/// Runs of readings, as they are written.
 #[derive(Default)]
 struct Runs {
     count: u64,
@@ -220,6 +282,12 @@ impl Runs {
         true
     }
 
+    fn write(&mut self, out: &mut Vec<u8>) {
+        self.end();
+        put(out, self.count);
+        out.extend_from_slice(&self.out);
+    }
+
     fn end(&mut self) {
         if self.until > 0 {
             put(&mut self.out, self.begun - self.ended);
@@ -234,13 +302,9 @@ impl SourceColumns {
     fn new(schema: &SourceDef) -> Self {
         SourceColumns {
             is_text: schema.fields.iter().map(|field| field.kind == Kind::Text).collect(),
+            ticks: Runs::default(),
             readings: 0,
-            times: [
-                ColumnTokens::second(),
-                ColumnTokens::second(),
-                ColumnTokens::default(),
-                ColumnTokens::default(),
-            ],
+            times: Default::default(),
             restart: false,
             texts: Interner::default(),
             names: Interner::default(),
@@ -250,14 +314,17 @@ impl SourceColumns {
         }
     }
 
-    fn add(&mut self, realtime_ns: i64, sample: &sample::Sample) {
+    /// Adds a reading of a tick, which has a number and a time.
+    fn add(&mut self, (tick, tick_ns): (u64, i64), sample: &sample::Sample) {
         let is_ok = sample.state == State::Ok;
+        let monotonic = sample.monotonic_ns.wrapping_sub(tick_ns.cast_unsigned());
         let clock = sample.realtime_ns.cast_unsigned().wrapping_sub(sample.monotonic_ns);
-        let flags = u64::from(is_ok) | u64::from(std::mem::take(&mut self.restart)) << 1;
-        let times = [realtime_ns.cast_unsigned(), sample.monotonic_ns, clock, flags];
-        for (column, value) in self.times.iter_mut().zip(times) {
-            column.add(Some(value));
+        let restart = if std::mem::take(&mut self.restart) { IS_RESTART } else { 0 };
+        let flags = restart | if is_ok { IS_OK } else { 0 };
+        for (column, value) in self.times.iter_mut().zip([monotonic, clock, flags]) {
+            column.push(value);
         }
+        self.ticks.add(tick);
         let width = self.is_text.len();
         for row in 0..if is_ok { sample.table.rows() } else { 0 } {
             let name = sample.table.name(row);
@@ -267,7 +334,7 @@ impl SourceColumns {
                 .or_else(|| self.names.find(name, |_| true));
             let slot = found.unwrap_or_else(|| {
                 self.runs.push(Runs::default());
-                self.cells.resize_with(self.cells.len() + width, ColumnTokens::default);
+                self.cells.resize_with(self.cells.len() + width, Gathered::default);
                 self.names.push(name)
             });
             match self.rows.get_mut(row) {
@@ -293,45 +360,69 @@ impl SourceColumns {
         self.readings += 1;
     }
 
-    /// Appends head and parts, and their lengths to the directory.
-    fn write(&mut self, directory: &mut Vec<u8>, parts: &mut Vec<u8>) {
-        let mut head = Vec::new();
-        put(&mut head, self.readings);
-        for column in &mut self.times {
-            column.write(&mut head);
-        }
-        head.push(u8::from(self.restart));
-        put(&mut head, self.texts.len() as u64);
-        for text in 0..self.texts.len() {
-            put_bytes(&mut head, self.texts.get(text).unwrap_or_default());
-        }
-        put(&mut head, self.names.len() as u64);
-        for (slot, runs) in self.runs.iter_mut().enumerate() {
-            put_bytes(&mut head, self.names.get(slot).unwrap_or_default());
-            runs.end();
-            put(&mut head, runs.count);
-            head.extend_from_slice(&runs.out);
-        }
-        append(&head, directory, parts);
+    /// Appends head and parts.
+    fn write(&mut self, encoder: &mut ColumnEncoder, out: &mut Parts<'_>) {
+        out.append(&self.head(encoder));
         let width = self.is_text.len();
-        put(directory, width as u64);
+        put(&mut out.directory, width as u64);
+        let (mut values, mut runs) = (Vec::new(), Vec::new());
         for field in 0..width {
-            let mut part = Vec::new();
+            let mut part = Plain::default();
             for cell in self.cells.iter_mut().skip(field).step_by(width) {
-                cell.write(&mut part);
+                cell.give(&mut values, &mut runs);
+                encoder.write(&values, &runs, &mut part);
             }
-            append(&part, directory, parts);
+            out.append(&part);
         }
+    }
+
+    fn head(&mut self, encoder: &mut ColumnEncoder) -> Plain {
+        let mut head = Plain::default();
+        self.ticks.write(&mut head.bytes);
+        for column in &self.times {
+            encoder.write_whole(column, &mut head);
+        }
+        head.bytes.push(u8::from(self.restart));
+        put(&mut head.bytes, self.texts.len() as u64);
+        for text in 0..self.texts.len() {
+            put_bytes(&mut head.bytes, self.texts.get(text).unwrap_or_default());
+        }
+        put(&mut head.bytes, self.names.len() as u64);
+        for (slot, runs) in self.runs.iter_mut().enumerate() {
+            put_bytes(&mut head.bytes, self.names.get(slot).unwrap_or_default());
+            runs.write(&mut head.bytes);
+        }
+        head
     }
 }
 
-/// Appends a head or part with its CRC, and its length to the directory; nothing if it is empty.
-fn append(part: &[u8], directory: &mut Vec<u8>, parts: &mut Vec<u8>) {
-    if part.is_empty() {
-        put(directory, 0);
-        return;
+/// The parts of a segment, and the directory of their lengths.
+struct Parts<'a> {
+    packer: &'a mut Packer,
+    directory: Vec<u8>,
+    parts: Vec<u8>,
+}
+
+impl Parts<'_> {
+    fn append(&mut self, plain: &Plain) {
+        part::append(plain, self.packer, &mut self.directory, &mut self.parts);
     }
-    put(directory, part.len() as u64 + 4);
-    parts.extend_from_slice(part);
-    parts.extend_from_slice(&crc(&[part]).to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_writer_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("name.whit.columns.new");
+        let mut first = locked(&path).unwrap().unwrap();
+        first.write_all(b"half").unwrap();
+        assert!(locked(&path).unwrap().is_none());
+        assert_eq!(fs::read(&path).unwrap(), b"half");
+        drop(first);
+        assert!(locked(&path).unwrap().is_some());
+        assert_eq!(fs::read(&path).unwrap(), b"");
+    }
 }
