@@ -10,15 +10,17 @@
 //! does not depend on the added lines: packages of others, and the crates below.  Every call of cargo
 //! selects the same packages and targets, so that nothing is built twice with other features.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, bail, ensure};
+use serde_json::Value;
 
 use crate::tidy::packages;
-use crate::{finish, root, suite, target};
+use crate::{cpu, finish, root, suite, target};
 
 /// The added files: the name in `xtask/newcomer/`, and the path in the copy.
 const FILES: &[(&str, &str)] = &[
@@ -58,10 +60,17 @@ const SHOWN: &[(&str, &[&str], &str)] = &[
     ("influx", &["--influx"], "softnet,host="),
 ];
 
-/// What is built: the crates in which sources and views are, and the program.  Each call selects the
-/// same packages, so that all share one build.
-const PACKAGES: [&str; 10] =
-    ["-p", "procfs", "-p", "source", "-p", "layout", "-p", "view", "-p", "cli"];
+/// What is built: the crates in which sources and views are, and the program; and three crates whose
+/// tests need more features of packages of others, which would be built anew without these.  Each call
+/// selects the same packages, so that all share one build.
+const PACKAGES: [&str; 8] =
+    ["procfs", "source", "layout", "view", "cli", "bench", "logger", "log_central"];
+
+/// The tests of files, and an example that has the last of these features.
+const TESTS: [&str; 4] = ["--test", "all", "--example", "tracing_appender"];
+
+/// Changed crates that a build for tests optimises: here compiling costs more than it saves.
+const UNOPTIMISED: [&str; 3] = ["procfs", "recording", "source"];
 
 /// The files of tests that look at every source, view and option, apart from `golden`, which is blessed.
 const FILES_OF_TESTS: [&str; 6] =
@@ -71,26 +80,36 @@ const FILES_OF_TESTS: [&str; 6] =
 pub(crate) fn run() -> anyhow::Result<()> {
     let tree = folder("tree");
     copy(&tree)?;
-    link_dependencies()?;
-    let test = |targets: &[&str], tests: &[&str]| {
+    let changed = changed_crates()?;
+    link_dependencies(&changed)?;
+    let build = |targets: &[&str]| {
         let mut command = crate::cargo(&["test", "-q"]);
-        command.args(PACKAGES).args(targets).arg("--").args(tests);
+        for package in UNOPTIMISED {
+            command.arg("--config").arg(format!("profile.dev.package.{package}.opt-level=0"));
+        }
+        command.args(PACKAGES.iter().flat_map(|package| ["-p", *package])).args(targets);
         command.current_dir(&tree);
         // As the build whose libraries are linked.
         suite::by_clippy(&mut command);
         command.env("CARGO_TARGET_DIR", folder("target"));
         command
     };
+    let test = |targets: &[&str], tests: &[&str]| {
+        let mut command = build(targets);
+        command.arg("--").args(tests);
+        command
+    };
+    builds_only(build(&[&TESTS[..], &["--no-run", "--message-format=json"]].concat()), &changed)?;
     // The two steps of the pages after the files are there: bless the goldens (the same call holds that
     // each view is the same from a recording), write the reference.
-    let mut bless = test(&["--test", "all"], &["golden::every_view_over_every_tree"]);
+    let mut bless = test(&TESTS, &["golden::every_view_over_every_tree"]);
     bless.env("WHIT_BLESS", "1");
     finish(bless)?;
     let whit = folder("target").join("debug/whit");
     let reference = tree.join("docs/reference");
     output_of(&whit, &["generate", "reference", "--to", &reference.to_string_lossy()])?;
     // Of the cases of options only those that are made from the registries.
-    finish(test(&["--test", "all"], &[&FILES_OF_TESTS[..], &["--skip", "options_of_"]].concat()))?;
+    finish(test(&TESTS, &[&FILES_OF_TESTS[..], &["--skip", "options_of_"]].concat()))?;
     finish(test(&["--lib", "--bins"], &[]))?;
     check_outputs(&whit)?;
     for (page, word) in [("sources.md", "softnet"), ("commands.md", "--influx")] {
@@ -146,20 +165,50 @@ fn changed_crates() -> anyhow::Result<HashSet<String>> {
             }
         }
         if changed.len() == before {
-            // The name of the program, beside that of its package.
-            changed.insert("whit".to_owned());
+            // The names of the programs, beside those of their packages.
+            changed.extend(["whit", "whit-bench"].map(str::to_owned));
             return Ok(changed);
         }
     }
 }
 
+/// Runs a build, which must compile nothing but the changed crates: what is linked serves if it has the
+/// features that `PACKAGES` and the whole workspace ask for alike.
+fn builds_only(mut cargo: Command, changed: &HashSet<String>) -> anyhow::Result<()> {
+    let mut cargo = cargo.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let mut messages = String::new();
+    cargo.stdout.take().context("cargo has an output")?.read_to_string(&mut messages)?;
+    let (status, cpu_seconds) = cpu::wait(&mut cargo)?;
+    cpu::add(cpu_seconds);
+    ensure!(status.success(), "the build of the copy: {status}");
+    let mut anew = BTreeSet::new();
+    for line in messages.lines().filter(|line| line.starts_with('{')) {
+        let message: Value = serde_json::from_str(line)?;
+        let name = message["target"]["name"].as_str().unwrap_or_default();
+        let is_library = message["reason"] == "compiler-artifact"
+            && message["profile"]["test"] == false
+            && message["fresh"] == false
+            && message["target"]["kind"].as_array().is_some_and(|kinds| {
+                kinds.iter().all(|kind| !matches!(kind.as_str(), Some("example" | "custom-build")))
+            });
+        if is_library && !changed.contains(name) {
+            anew.insert(name.to_owned());
+        }
+    }
+    let anew = Vec::from_iter(anew).join(" ");
+    ensure!(
+        anew.is_empty(),
+        "built a second time, with other features than the workspace's: {anew}"
+    );
+    Ok(())
+}
+
 /// Links what is built already into the copy's build directory, on its first run.
-fn link_dependencies() -> anyhow::Result<()> {
+fn link_dependencies(changed: &HashSet<String>) -> anyhow::Result<()> {
     let (from, to) = (target().join("debug"), folder("target").join("debug"));
     if to.exists() {
         return Ok(());
     }
-    let changed = changed_crates()?;
     for folder in ["deps", "build", ".fingerprint"] {
         let Ok(entries) = std::fs::read_dir(from.join(folder)) else { continue };
         for entry in entries {
