@@ -1,7 +1,8 @@
 //! An archive: questions to a folder of recordings, of several hosts, rolled or growing, whit's and
 //! collectl's.
 //!
-//! [`Recordings`] knows which hosts, sources and times there are.  It answers with a range in steps
+//! [`Recordings`] knows which hosts, sources and times there are, and with which gaps; it sees what is
+//! new at little cost ([`Recordings::refresh`]).  It answers with a range in steps
 //! ([`Recordings::range`]), one snapshot ([`Recordings::moment`]), the instances with most of a field
 //! ([`Recordings::heaviest`]) and two periods compared ([`Recordings::compare`]).
 //!
@@ -15,6 +16,8 @@
 mod archive;
 mod compare;
 mod error;
+mod folders;
+mod gaps;
 mod heaviest;
 mod moment;
 mod range;
@@ -25,6 +28,7 @@ mod tracker;
 pub use archive::{RecordedSpan, Recordings};
 pub use compare::Compared;
 pub use error::Error;
+pub use gaps::RecordedGap;
 pub use heaviest::{HeaviestQuery, Heavy};
 pub use moment::RecordedMoment;
 pub use range::{RangeAnswer, RangeQuery, RangeSeries, StepValue};

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod decoded;
+mod folders;
 mod machine;
 mod questions;
 mod ranges;
