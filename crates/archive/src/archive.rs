@@ -10,7 +10,7 @@ use sample::{Meta, SourceDef};
 use source::Entry;
 
 use crate::Error;
-use crate::folders::{Named, Stamp};
+use crate::named::{Named, Stamp};
 
 /// The recordings of a folder, or of several, and what they are of.  A copy shares what is known of
 /// each of them.
@@ -50,6 +50,14 @@ impl ArchivedFile {
     /// The index of a source.
     pub(crate) fn source(&self, name: &str) -> Option<usize> {
         self.defs.iter().position(|def| def.name == name)
+    }
+
+    fn span(&self) -> RecordedSpan {
+        RecordedSpan {
+            path: self.file.path.clone(),
+            from_ns: self.file.started_ns,
+            thru_ns: Some(self.ended_ns).filter(|&ended_ns| ended_ns != i64::MAX),
+        }
     }
 
     /// The sources of this program that read a recording of collectl for a source.
@@ -104,12 +112,7 @@ impl Recordings {
     /// The recordings of a machine, by time.
     #[must_use]
     pub fn spans(&self, host: &str) -> Vec<RecordedSpan> {
-        let span = |file: &ArchivedFile| RecordedSpan {
-            path: file.file.path.clone(),
-            from_ns: file.file.started_ns,
-            thru_ns: Some(file.ended_ns).filter(|&ended_ns| ended_ns != i64::MAX),
-        };
-        self.of_host(host).map(|(_, file)| span(file)).collect()
+        self.of_host(host).map(|(_, file)| file.span()).collect()
     }
 
     /// The sources of a machine's recordings, each as the latest recording that has it defines it.
@@ -149,6 +152,19 @@ impl Recordings {
         }
         let known = Error::list(self.hosts().into_iter());
         Err(Error::UnknownHost { asked: host.to_owned(), known })
+    }
+
+    /// Each recording alone, and its time.
+    pub fn singles(&self) -> impl Iterator<Item = (RecordedSpan, Recordings)> {
+        self.files.iter().map(|file| {
+            let alone = Recordings { files: vec![file.clone()], ..self.without_files() };
+            (file.span(), alone)
+        })
+    }
+
+    fn without_files(&self) -> Recordings {
+        let known = self.known.clone();
+        Recordings { named: Vec::new(), files: Vec::new(), refused: Vec::new(), known }
     }
 
     /// Makes or adds to the side file of each recording of whit that has closed blocks which are not

@@ -17,7 +17,7 @@ const FASTEST_NS: u64 = 1_000_000_000;
 pub struct RecordedGap {
     /// The last sample before it, in nanoseconds since the epoch.
     pub after_ns: i64,
-    /// The first one after it.
+    /// The first one after it, or the start of the recording that has it.
     pub until_ns: i64,
 }
 

@@ -6,6 +6,8 @@
 //! ([`Recordings::range`]), one snapshot ([`Recordings::moment`]), the instances with most of a field
 //! ([`Recordings::heaviest`]) and two periods compared ([`Recordings::compare`]).
 //!
+//! For others who reckon by themselves, it gives what is stored ([`Recordings::stored`]).
+//!
 //! Counters are rates over the true time between two readings of their source, gauges are themselves.
 //! What is missing is missing: never 0, never interpolated; a reset has no rate.
 //!
@@ -20,9 +22,11 @@ mod folders;
 mod gaps;
 mod heaviest;
 mod moment;
+mod named;
 mod range;
 mod reading;
 mod scan;
+mod stored;
 mod tracker;
 
 pub use archive::{RecordedSpan, Recordings};
@@ -33,4 +37,5 @@ pub use heaviest::{HeaviestQuery, Heavy};
 pub use moment::RecordedMoment;
 pub use range::{RangeAnswer, RangeQuery, RangeSeries, StepValue};
 pub use reading::{Select, SourceReading};
+pub use stored::{StoredRow, StoredValue, VisitStored};
 pub use tracker::{FieldValue, ReadValue, Tracker};
