@@ -1,35 +1,63 @@
 //! The recordings of a folder: hosts, sources and times.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use feed::{Origin, RecordedFile, has_text_for};
+use feed::{Origin, RecordedFile};
 use jiff::Zoned;
-use recording::Reader;
-use sample::SourceDef;
+use recording::Pause;
+use sample::{Meta, SourceDef};
 use source::Entry;
 
 use crate::Error;
+use crate::named::{Named, Stamp};
 
-/// The recordings of a folder, or of several, and what they are of.
+/// The recordings of a folder, or of several, and what they are of.  A copy shares what is known of
+/// each of them.
+#[derive(Clone)]
 pub struct Recordings {
+    pub(crate) named: Vec<Named>,
     /// Host by host, each host's by time.
-    files: Vec<ArchivedFile>,
-    complaints: Vec<String>,
+    pub(crate) files: Vec<ArchivedFile>,
+    /// What cannot be used.
+    pub(crate) refused: Vec<Refused>,
+    /// The definitions of this program.
+    pub(crate) known: Arc<[Arc<SourceDef>]>,
 }
 
 /// A recording of the archive.
+#[derive(Clone)]
 pub(crate) struct ArchivedFile {
-    pub(crate) file: RecordedFile,
-    pub(crate) defs: Vec<Arc<SourceDef>>,
+    pub(crate) file: Arc<RecordedFile>,
+    pub(crate) defs: Arc<[Arc<SourceDef>]>,
     /// A time at or after its last sample; `i64::MAX` if it may still grow.
     pub(crate) ended_ns: i64,
+    /// The file when it was read.
+    pub(crate) stamp: Stamp,
+    /// Its pauses and its last time, once they were asked for.
+    pub(crate) pauses: Arc<OnceLock<(Vec<Pause>, i64)>>,
+}
+
+/// A file that cannot be used.
+#[derive(Clone)]
+pub(crate) struct Refused {
+    pub(crate) path: PathBuf,
+    pub(crate) stamp: Stamp,
+    pub(crate) complaint: String,
 }
 
 impl ArchivedFile {
     /// The index of a source.
     pub(crate) fn source(&self, name: &str) -> Option<usize> {
         self.defs.iter().position(|def| def.name == name)
+    }
+
+    fn span(&self) -> RecordedSpan {
+        RecordedSpan {
+            path: self.file.path.clone(),
+            from_ns: self.file.started_ns,
+            thru_ns: Some(self.ended_ns).filter(|&ended_ns| ended_ns != i64::MAX),
+        }
     }
 
     /// The sources of this program that read a recording of collectl for a source.
@@ -45,7 +73,8 @@ pub struct RecordedSpan {
     pub path: PathBuf,
     /// When it was started, in nanoseconds since the epoch.
     pub from_ns: i64,
-    /// A time at or after its last sample; `None` if it was not closed, so that it may still grow.
+    /// A time at or after its last sample; `None` if it may still grow: a recorder writes to it, or
+    /// it is the last one of collectl.
     pub thru_ns: Option<i64>,
 }
 
@@ -56,22 +85,20 @@ impl Recordings {
     /// # Errors
     /// A file that is named cannot be read or is no recording, or there is none.
     pub fn open(named: &[PathBuf], now: &Zoned) -> Result<Recordings, Error> {
-        let (found, mut complaints) = feed::find(named, None, now)?;
-        let mut files: Vec<ArchivedFile> = Vec::with_capacity(found.len());
-        for file in found {
-            match facts(&file) {
-                Ok((defs, ended_ns)) => files.push(ArchivedFile { file, defs, ended_ns }),
-                Err(error) => complaints.push(format!("{error}; left out")),
-            }
-        }
-        end_where_the_next_begins(&mut files);
-        Ok(Recordings { files, complaints })
+        let mut recordings = Recordings {
+            named: named.iter().cloned().map(Named::new).collect(),
+            files: Vec::new(),
+            refused: Vec::new(),
+            known: source::definitions().into(),
+        };
+        recordings.find(now)?;
+        Ok(recordings)
     }
 
     /// The files of the folders that could not be used, each with the reason.
     #[must_use]
-    pub fn complaints(&self) -> &[String] {
-        &self.complaints
+    pub fn complaints(&self) -> Vec<&str> {
+        self.refused.iter().map(|refused| refused.complaint.as_str()).collect()
     }
 
     /// The machines, in the order of the files.
@@ -85,12 +112,7 @@ impl Recordings {
     /// The recordings of a machine, by time.
     #[must_use]
     pub fn spans(&self, host: &str) -> Vec<RecordedSpan> {
-        let span = |file: &ArchivedFile| RecordedSpan {
-            path: file.file.path.clone(),
-            from_ns: file.file.started_ns,
-            thru_ns: Some(file.ended_ns).filter(|&ended_ns| ended_ns != i64::MAX),
-        };
-        self.of_host(host).map(|(_, file)| span(file)).collect()
+        self.of_host(host).map(|(_, file)| file.span()).collect()
     }
 
     /// The sources of a machine's recordings, each as the latest recording that has it defines it.
@@ -98,7 +120,7 @@ impl Recordings {
     pub fn sources(&self, host: &str) -> Vec<Arc<SourceDef>> {
         let mut sources: Vec<Arc<SourceDef>> = Vec::new();
         for (_, file) in self.of_host(host) {
-            for def in &file.defs {
+            for def in file.defs.iter() {
                 match sources.iter_mut().find(|known| known.name == def.name) {
                     Some(known) => *known = def.clone(),
                     None => sources.push(def.clone()),
@@ -132,6 +154,19 @@ impl Recordings {
         Err(Error::UnknownHost { asked: host.to_owned(), known })
     }
 
+    /// Each recording alone, and its time.
+    pub fn singles(&self) -> impl Iterator<Item = (RecordedSpan, Recordings)> {
+        self.files.iter().map(|file| {
+            let alone = Recordings { files: vec![file.clone()], ..self.without_files() };
+            (file.span(), alone)
+        })
+    }
+
+    fn without_files(&self) -> Recordings {
+        let known = self.known.clone();
+        Recordings { named: Vec::new(), files: Vec::new(), refused: Vec::new(), known }
+    }
+
     /// Makes or adds to the side file of each recording of whit that has closed blocks which are not
     /// in it: a range then reads the columns that it wants, and no others.  Returns what could not
     /// be written; answers do not depend on it.  Costs about as much as playing what is added; call
@@ -148,52 +183,15 @@ impl Recordings {
         self.files.get(file).map(|file| file.file.path.as_path())
     }
 
+    /// The facts of the recording with that index.
+    #[must_use]
+    pub fn meta(&self, file: usize) -> Option<&Meta> {
+        self.files.get(file).map(|file| &file.file.meta)
+    }
+
     /// The recordings of a machine, each with its index.
     pub(crate) fn of_host(&self, host: &str) -> impl Iterator<Item = (usize, &ArchivedFile)> {
         let files = self.files.iter().enumerate();
         files.filter(move |(_, file)| file.file.meta.host() == host)
-    }
-}
-
-/// The sources of a recording, and a time at or after its last sample.
-fn facts(file: &RecordedFile) -> Result<(Vec<Arc<SourceDef>>, i64), feed::FeedError> {
-    match file.origin {
-        Origin::Collectl => {
-            let recorded = file.meta.subsystems();
-            let entries = source::ALL.iter().copied();
-            let held: Vec<_> =
-                entries.filter(|entry| has_text_for(&entry.def(), recorded)).collect();
-            Ok((file.sources(&held)?, i64::MAX))
-        }
-        Origin::Whit => {
-            let reader = Reader::open(&file.path, &source::definitions())?;
-            let closed_ns = reader.latest_closed_realtime_ns().unwrap_or(i64::MIN);
-            let ended_ns = if reader.damage().not_closed { i64::MAX } else { closed_ns };
-            Ok((reader.defs(), ended_ns))
-        }
-    }
-}
-
-/// collectl begins a file when it ends one: only the text itself tells the last time of a file, at the
-/// cost of reading all of it.
-fn end_where_the_next_begins(files: &mut [ArchivedFile]) {
-    for index in 1..files.len() {
-        let (before, next) = files.split_at_mut(index);
-        let next = &next[0].file;
-        if next.origin != Origin::Collectl {
-            continue;
-        }
-        let ends = |file: &&mut ArchivedFile| {
-            file.file.origin == Origin::Collectl
-                && file.ended_ns == i64::MAX
-                && file.file.started_ns < next.started_ns
-                && file.file.meta.host() == next.meta.host()
-                && file.file.path.parent() == next.path.parent()
-        };
-        for file in before.iter_mut().filter(ends) {
-            // Its last interval ends with the first marker of the next file.
-            let interval_ns = i64::try_from(file.file.meta.interval_ns()).unwrap_or(i64::MAX);
-            file.ended_ns = next.started_ns.saturating_add(interval_ns);
-        }
     }
 }

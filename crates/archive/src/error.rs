@@ -58,6 +58,9 @@ pub enum Error {
         /// The step.
         step_ns: i64,
     },
+    /// Who asked wants no more.
+    #[error("it was ended")]
+    Ended,
     /// The answer would be too large.
     #[error(
         "the answer has more than {limit} {what}: ask for a shorter period, a longer step or fewer instances"

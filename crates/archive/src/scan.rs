@@ -29,7 +29,7 @@ enum Base {
 }
 
 /// What takes the readings.
-trait Visit {
+pub(crate) trait Visit {
     fn reading(&mut self, reading: &SourceReading<'_>) -> Result<(), Error>;
 
     /// Takes the readings of a segment up to the end of the period; false if they are damaged.
@@ -107,7 +107,7 @@ impl Recordings {
         Ok(tracker)
     }
 
-    fn visit(&self, select: &Select<'_>, visit: &mut dyn Visit) -> Result<(), Error> {
+    pub(crate) fn visit(&self, select: &Select<'_>, visit: &mut dyn Visit) -> Result<(), Error> {
         let def = self.source(select.host, select.source)?;
         let files: Vec<(usize, &ArchivedFile)> = self
             .of_host(select.host)

@@ -13,7 +13,7 @@ use crate::reading::SourceReading;
 const ROWS_AHEAD: usize = 64;
 
 /// The most instances of a scan: the processes of a busy machine's day.
-const INSTANCES_MAX: usize = 1 << 18;
+pub(crate) const INSTANCES_MAX: usize = 1 << 18;
 
 /// A value of a field at one reading.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,6 +4,7 @@
 
 mod columns;
 mod decoded;
+mod folders;
 mod machine;
 mod questions;
 mod ranges;

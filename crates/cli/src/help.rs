@@ -123,7 +123,7 @@ Example:
   curl 'http://127.0.0.1:9797/api/v1/query?query=rate(node_intr_total[1m])'
 
 In Grafana the address is that of a data source of the type Prometheus.  Names of metrics:
-docs/reference/prometheus.md.  Each question decodes the recordings of its period.";
+docs/reference/prometheus.md.";
 
 /// Below the help of `whit rrd`.
 pub(crate) const RRD: &str = "\

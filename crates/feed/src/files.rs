@@ -1,6 +1,7 @@
 //! Finds the files to play, and sorts them: hosts in the order in which they were named, each
 //! host's recordings by time.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
@@ -35,7 +36,11 @@ pub struct RecordedFile {
 }
 
 impl RecordedFile {
-    fn open(path: PathBuf, local: &TimeZone) -> Result<Self, FeedError> {
+    /// Reads the facts of a recording; `local` is the zone of this machine.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no recording.
+    pub fn open(path: PathBuf, local: &TimeZone) -> Result<Self, FeedError> {
         let origin = origin_of(&path)?;
         let mut meta = meta_of(&path, origin)?;
         let started_ns = meta.get("started_ns").and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -183,7 +188,11 @@ pub fn find(
     let mut paths: Vec<(PathBuf, bool)> = Vec::new();
     for path in named {
         if path.is_dir() {
-            paths.extend(recordings_in(path)?.into_iter().map(|path| (path, false)));
+            let found = recordings_in(path)?;
+            if found.is_empty() {
+                return Err(FeedError::NoRecordings(path.clone()));
+            }
+            paths.extend(found.into_iter().map(|path| (path, false)));
         } else {
             paths.push((path.clone(), true));
         }
@@ -209,24 +218,31 @@ pub fn find(
         match RecordedFile::open(path, now.time_zone()) {
             Ok(recording) => opened.push(recording),
             Err(error) if is_named => return Err(error),
-            Err(error) => complaints.push(format!("{}; left out", with_causes(&error))),
+            Err(error) => complaints.push(left_out(&error)),
         }
     }
     if opened.is_empty() {
         return Err(FeedError::NoneUsable(complaints.join("; ")));
     }
-    Ok((in_order(opened), complaints))
+    Ok((in_order(opened, |recording| recording), complaints))
 }
 
-fn recordings_in(folder: &Path) -> Result<Vec<PathBuf>, FeedError> {
+/// Says that a file of a folder is left out, and why.
+#[must_use]
+pub fn left_out(error: &FeedError) -> String {
+    format!("{}; left out", with_causes(error))
+}
+
+/// The files of a folder that have names of recordings, by name.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn recordings_in(folder: &Path) -> Result<Vec<PathBuf>, FeedError> {
     let failed = |source| FeedError::Io { path: folder.to_owned(), what: None, source };
     let entries = std::fs::read_dir(folder).map_err(failed)?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| has_known_name(path));
     paths.sort();
-    if paths.is_empty() {
-        return Err(FeedError::NoRecordings(folder.to_owned()));
-    }
     Ok(paths)
 }
 
@@ -235,17 +251,19 @@ fn has_known_name(path: &Path) -> bool {
         || path.extension().is_some_and(|extension| extension == "whit")
 }
 
-/// Hosts in the order they were named, each host's recordings by time.
-fn in_order(recordings: Vec<RecordedFile>) -> Vec<RecordedFile> {
-    let mut hosts: Vec<String> = Vec::new();
+/// Sorts what has recordings: hosts in the order they were named, each host's recordings by time.
+pub fn in_order<T>(recordings: Vec<T>, file: impl Fn(&T) -> &RecordedFile) -> Vec<T> {
+    let mut hosts: HashMap<String, usize> = HashMap::new();
     for recording in &recordings {
-        if !hosts.iter().any(|host| host == recording.meta.host()) {
-            hosts.push(recording.meta.host().to_owned());
+        let (host, next) = (file(recording).meta.host(), hosts.len());
+        if !hosts.contains_key(host) {
+            hosts.insert(host.to_owned(), next);
         }
     }
     let mut ordered = recordings;
     ordered.sort_by_key(|recording| {
-        let host = hosts.iter().position(|host| host == recording.meta.host());
+        let recording = file(recording);
+        let host = hosts.get(recording.meta.host()).copied();
         (host, recording.started_ns, recording.is_rawp())
     });
     ordered

@@ -1,11 +1,10 @@
 //! The same samples and the same queries to Prometheus: the same answers.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use promql::{MemoryStorage, QueryError, QuerySteps, QueryValue};
 use serde_json::Value;
-use testkit::{Prometheus, http};
+use testkit::{Prometheus, compare_answers, http};
 
 use crate::common::{END_MS, START_MS, instant, open_metrics, range, storage};
 
@@ -48,7 +47,7 @@ fn the_same_queries_have_the_same_answers() {
             let theirs = form.theirs(prometheus.address(), query);
             let ours = form.ours(&storage, query);
             equal_bytes += usize::from(theirs == ours);
-            if let Err(difference) = compare(&theirs, &ours) {
+            if let Err(difference) = compare_answers(&theirs, &ours) {
                 differences.push(format!("{query}: {form:?}: {difference}"));
             }
         }
@@ -141,69 +140,6 @@ fn kind_of(body: &str) -> String {
         Some(kind) => kind.to_owned(),
         None => "an answer".to_owned(),
     }
-}
-
-/// Whether two answers are equal, numbers to nine digits.
-fn compare(theirs: &str, ours: &str) -> Result<(), String> {
-    let [theirs, ours] = [theirs, ours].map(|text| serde_json::from_str::<Value>(text).unwrap());
-    if theirs["status"] == "error" {
-        let same = theirs["errorType"] == ours["errorType"];
-        return if same { Ok(()) } else { Err(format!("{theirs}, ours {ours}")) };
-    }
-    if theirs["data"]["resultType"] != ours["data"]["resultType"] {
-        return Err(format!("{}, ours {}", cut(&theirs), cut(&ours)));
-    }
-    let [theirs, ours] = [&theirs, &ours].map(|answer| series(&answer["data"]["result"]));
-    if theirs.keys().ne(ours.keys()) {
-        let only = |one: &Points, other: &Points| {
-            one.keys().filter(|key| !other.contains_key(*key)).cloned().collect::<Vec<_>>()
-        };
-        let (theirs, ours) = (only(&theirs, &ours), only(&ours, &theirs));
-        return Err(format!("only theirs: {theirs:?}, only ours: {ours:?}"));
-    }
-    for (labels, points) in &theirs {
-        let others = &ours[labels];
-        if points.len() != others.len() {
-            return Err(format!("{labels}: {} points, ours {}", points.len(), others.len()));
-        }
-        for ((time, value), (other_time, other)) in points.iter().zip(others) {
-            if time != other_time || !is_near(value, other) {
-                return Err(format!("{labels}: {time} {value}, ours {other_time} {other}"));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn cut(value: &Value) -> String {
-    value.to_string().chars().take(200).collect()
-}
-
-fn is_near(one: &str, other: &str) -> bool {
-    if one == other {
-        return true;
-    }
-    let [one, other] = [one, other].map(|text| text.parse::<f64>().unwrap_or(f64::NAN));
-    (one - other).abs() <= 1e-9 * one.abs().max(other.abs())
-}
-
-/// For each set of labels its times and values.
-type Points = BTreeMap<String, Vec<(String, String)>>;
-
-fn series(result: &Value) -> Points {
-    let point = |pair: &Value| (pair[0].to_string(), pair[1].as_str().unwrap_or("").to_owned());
-    let list = result.as_array().unwrap();
-    if list.first().is_some_and(|first| !first.is_object()) {
-        return BTreeMap::from([(String::new(), vec![point(result)])]);
-    }
-    let entry = |one: &Value| {
-        let points = match one["values"].as_array() {
-            Some(values) => values.iter().map(point).collect(),
-            None => vec![point(&one["value"])],
-        };
-        (one["metric"].to_string(), points)
-    };
-    list.iter().map(entry).collect()
 }
 
 /// All queries: those by hand, and each function, operator and aggregation in turn.

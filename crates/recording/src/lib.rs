@@ -22,6 +22,7 @@ pub mod fuzzing;
 mod index;
 mod lock;
 mod map;
+mod pauses;
 mod reader;
 mod rows;
 mod scan;
@@ -36,6 +37,8 @@ pub use compression::Compression;
 pub use error::{Error, WriteError};
 pub use extract::{ExtractSummary, extract};
 pub use format::VERSION;
+pub use lock::is_being_written;
+pub use pauses::Pause;
 pub use reader::{Damage, ReadOutcome, Reader};
 pub use side::{
     SideColumns, SideFile, SideReading, SideSegment, SideValues, SideWritten, side_of, side_path,

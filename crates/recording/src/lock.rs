@@ -70,6 +70,16 @@ pub(crate) fn is_held(file: &File) -> bool {
     done == 0 && asked.l_type != libc::F_UNLCK as libc::c_short
 }
 
+/// Whether a recorder writes to a recording now.  False for a recorder on another machine, if the
+/// filesystem does not tell.
+///
+/// # Errors
+/// The file cannot be opened.
+pub fn is_being_written(recording: &Path) -> Result<bool, Error> {
+    let file = File::open(recording).map_err(|error| Error::io(recording, "open", error))?;
+    Ok(is_held(&file))
+}
+
 /// Locks a recording; the error names the process that holds the lock.
 pub(crate) fn lock_or_refuse(file: &File, path: &Path) -> Result<(), Error> {
     for _ in 0..TRIES {

@@ -15,6 +15,8 @@ use crate::storage::Bytestore;
 pub(crate) struct BlockLocation {
     pub(crate) at: u64,
     pub(crate) first_sequence: u64,
+    /// The first sample's `realtime_ns`; 0 while it is open.
+    pub(crate) first_realtime_ns: i64,
     /// Latest `realtime_ns` in this and all earlier blocks; `i64::MAX` while it is open.
     pub(crate) latest_realtime_ns: i64,
     pub(crate) samples: u32,
@@ -57,6 +59,7 @@ impl BlockMap {
         self.blocks.push(BlockLocation {
             at,
             first_sequence: header.first_sequence,
+            first_realtime_ns: header.first_realtime_ns,
             latest_realtime_ns: latest,
             samples: header.samples,
             number: header.number,
@@ -213,6 +216,7 @@ impl BlockMap {
                 && entry.at.is_multiple_of(HEADER_BYTES as u64);
             let mut header =
                 BlockHeader::new(BlockKind::Columns, entry.number, entry.first_sequence);
+            header.first_realtime_ns = entry.first_realtime_ns;
             header.latest_realtime_ns = entry.latest_realtime_ns;
             header.samples = entry.samples;
             self.add(entry.at, &header);

@@ -84,7 +84,7 @@ pub struct Reader {
     mappings: Vec<Mapping>,
     /// What is decoded of each source.
     focus: Vec<Focus>,
-    map: BlockMap,
+    pub(crate) map: BlockMap,
     cursor: Cursor,
     state: BlockState,
     replay: BlockReplay,

@@ -2,13 +2,21 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
 /// Milliseconds since 1970.
 pub(crate) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// A time until which a query may take.
+/// Now, for what does not depend on the zone.
+pub(crate) fn now() -> Zoned {
+    Timestamp::now().to_zoned(TimeZone::UTC)
+}
+
+/// A time until which something holds: how long a query may take.
 #[derive(Clone, Copy)]
 pub(crate) struct Deadline(Option<Instant>);
 

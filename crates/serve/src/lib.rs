@@ -7,9 +7,10 @@
 //!
 //! Only addresses of the loopback are served: there is no token and no TLS yet.
 //!
-//! [`RecordingStorage`] is a storage: folders of recordings, decoded for each question.
+//! [`RecordingStorage`] is a storage: folders of recordings, of which a question reads the fields that it
+//! wants.  [`SideFileMaker`] makes the files that make this fast.
 //!
-//! Uses `promql`, `feed` and `view`; hyper and tokio, which start with the server and not with the program.  Begin with
+//! Uses `promql`, `archive` and `view`; hyper and tokio, which start with the server and not with the program.  Begin with
 //! `server.rs` (connections), then `interface.rs` (paths) and `parameters.rs` (what is asked).
 #![forbid(unsafe_code)]
 
@@ -17,11 +18,14 @@ mod clock;
 mod interface;
 mod names;
 mod parameters;
+mod plan;
 mod recordings;
 mod server;
 mod settings;
+mod side_files;
 
 pub use names::prometheus_names;
 pub use recordings::RecordingStorage;
 pub use server::{QueryServer, ServeError};
 pub use settings::ServeSettings;
+pub use side_files::SideFileMaker;

@@ -95,6 +95,14 @@ const KNOWN: &[KnownSource] = &[
             ("huge_free", "node_memory_HugePages_Free", ""),
             ("huge_reserved", "node_memory_HugePages_Rsvd", ""),
             ("huge_surplus", "node_memory_HugePages_Surp", ""),
+            ("huge_size", "node_memory_Hugepagesize_bytes", ""),
+            ("hugetlb", "node_memory_Hugetlb_bytes", ""),
+            ("file_huge", "node_memory_FileHugePages_bytes", ""),
+            ("zswap", "node_memory_Zswap_bytes", ""),
+            ("zswapped", "node_memory_Zswapped_bytes", ""),
+            ("faults", "node_vmstat_pgfault", ""),
+            ("major_faults", "node_vmstat_pgmajfault", ""),
+            ("oom_kills", "node_vmstat_oom_kill", ""),
         ],
         ..EMPTY
     },
@@ -158,6 +166,121 @@ const KNOWN: &[KnownSource] = &[
         ],
         ..EMPTY
     },
+    KnownSource {
+        source: "inode",
+        metrics: &[
+            ("files_open", "node_filefd_allocated", ""),
+            ("files_max", "node_filefd_maximum", ""),
+        ],
+        ..EMPTY
+    },
+    KnownSource {
+        source: "socket",
+        metrics: &[
+            ("used", "node_sockstat_sockets_used", ""),
+            ("tcp_inuse", "node_sockstat_TCP_inuse", ""),
+            ("tcp_orphan", "node_sockstat_TCP_orphan", ""),
+            ("tcp_time_wait", "node_sockstat_TCP_tw", ""),
+            ("tcp_allocated", "node_sockstat_TCP_alloc", ""),
+            ("tcp_memory", "node_sockstat_TCP_mem_bytes", ""),
+            ("udp_inuse", "node_sockstat_UDP_inuse", ""),
+            ("udp_memory", "node_sockstat_UDP_mem_bytes", ""),
+            ("udplite_inuse", "node_sockstat_UDPLITE_inuse", ""),
+            ("raw_inuse", "node_sockstat_RAW_inuse", ""),
+            ("fragments", "node_sockstat_FRAG_inuse", ""),
+            ("fragment_bytes", "node_sockstat_FRAG_memory", ""),
+            ("tcp6_inuse", "node_sockstat_TCP6_inuse", ""),
+            ("udp6_inuse", "node_sockstat_UDP6_inuse", ""),
+            ("udplite6_inuse", "node_sockstat_UDPLITE6_inuse", ""),
+            ("raw6_inuse", "node_sockstat_RAW6_inuse", ""),
+            ("fragments6", "node_sockstat_FRAG6_inuse", ""),
+            ("fragment6_bytes", "node_sockstat_FRAG6_memory", ""),
+        ],
+        ..EMPTY
+    },
+    KnownSource {
+        source: "tcp",
+        metrics: &[
+            ("ip_forwarding", "node_netstat_Ip_Forwarding", ""),
+            ("ipext_in_octets", "node_netstat_IpExt_InOctets", ""),
+            ("ipext_out_octets", "node_netstat_IpExt_OutOctets", ""),
+            ("icmp_in_msgs", "node_netstat_Icmp_InMsgs", ""),
+            ("icmp_out_msgs", "node_netstat_Icmp_OutMsgs", ""),
+            ("icmp_in_errors", "node_netstat_Icmp_InErrors", ""),
+            ("udp_in_datagrams", "node_netstat_Udp_InDatagrams", ""),
+            ("udp_out_datagrams", "node_netstat_Udp_OutDatagrams", ""),
+            ("udp_in_errors", "node_netstat_Udp_InErrors", ""),
+            ("udp_no_ports", "node_netstat_Udp_NoPorts", ""),
+            ("udp_rcvbuf_errors", "node_netstat_Udp_RcvbufErrors", ""),
+            ("udp_sndbuf_errors", "node_netstat_Udp_SndbufErrors", ""),
+            ("tcp_max_conn", "node_netstat_Tcp_MaxConn", ""),
+            ("tcp_active_opens", "node_netstat_Tcp_ActiveOpens", ""),
+            ("tcp_passive_opens", "node_netstat_Tcp_PassiveOpens", ""),
+            ("tcp_curr_estab", "node_netstat_Tcp_CurrEstab", ""),
+            ("tcp_in_segs", "node_netstat_Tcp_InSegs", ""),
+            ("tcp_out_segs", "node_netstat_Tcp_OutSegs", ""),
+            ("tcp_retrans_segs", "node_netstat_Tcp_RetransSegs", ""),
+            ("tcp_in_errs", "node_netstat_Tcp_InErrs", ""),
+            ("tcp_out_rsts", "node_netstat_Tcp_OutRsts", ""),
+            ("tcpext_listen_overflows", "node_netstat_TcpExt_ListenOverflows", ""),
+            ("tcpext_listen_drops", "node_netstat_TcpExt_ListenDrops", ""),
+            ("tcpext_syncookies_sent", "node_netstat_TcpExt_SyncookiesSent", ""),
+            ("tcpext_syncookies_recv", "node_netstat_TcpExt_SyncookiesRecv", ""),
+            ("tcpext_syncookies_failed", "node_netstat_TcpExt_SyncookiesFailed", ""),
+            ("tcpext_syn_retrans", "node_netstat_TcpExt_TCPSynRetrans", ""),
+            ("tcpext_timeouts", "node_netstat_TcpExt_TCPTimeouts", ""),
+            ("tcpext_ofo_queue", "node_netstat_TcpExt_TCPOFOQueue", ""),
+            ("tcpext_rcvq_drop", "node_netstat_TcpExt_TCPRcvQDrop", ""),
+        ],
+        ..EMPTY
+    },
+    KnownSource {
+        source: "schedstat",
+        instance: "cpu",
+        metrics: &[
+            ("run", "node_schedstat_running_seconds_total", ""),
+            ("wait", "node_schedstat_waiting_seconds_total", ""),
+            ("timeslices", "node_schedstat_timeslices_total", ""),
+        ],
+        ..EMPTY
+    },
+    KnownSource {
+        source: "softirq",
+        instance: "cpu",
+        label: "type",
+        metrics: &[
+            ("hi", "node_softirqs_functions_total", "HI"),
+            ("timer", "node_softirqs_functions_total", "TIMER"),
+            ("net_tx", "node_softirqs_functions_total", "NET_TX"),
+            ("net_rx", "node_softirqs_functions_total", "NET_RX"),
+            ("block", "node_softirqs_functions_total", "BLOCK"),
+            ("irq_poll", "node_softirqs_functions_total", "IRQ_POLL"),
+            ("tasklet", "node_softirqs_functions_total", "TASKLET"),
+            ("sched", "node_softirqs_functions_total", "SCHED"),
+            ("hrtimer", "node_softirqs_functions_total", "HRTIMER"),
+            ("rcu", "node_softirqs_functions_total", "RCU"),
+        ],
+        ..EMPTY
+    },
+    KnownSource {
+        source: "slab",
+        instance: "slab",
+        metrics: &[
+            ("objects_active", "node_slabinfo_active_objects", ""),
+            ("objects", "node_slabinfo_objects", ""),
+            ("object_size", "node_slabinfo_object_size_bytes", ""),
+            ("objects_per_slab", "node_slabinfo_objects_per_slab", ""),
+        ],
+        ..EMPTY
+    },
+    KnownSource {
+        source: "process_total",
+        metrics: &[
+            ("processes", "node_processes_pids", ""),
+            ("threads", "node_processes_threads", ""),
+        ],
+        ..EMPTY
+    },
 ];
 
 /// The source and the metric of a field, if it is one of node_exporter's: its name and the value of
@@ -216,8 +339,16 @@ mod tests {
             for (name, metric, _) in known.metrics {
                 let field = &def.fields[def.field(name).expect(name)];
                 let is_counter = field.kind == sample::Kind::Counter;
-                assert_eq!(metric.ends_with("_total"), is_counter, "{metric}");
                 let base = field.unit.base_name();
+                // These have the kernel's names, and node_exporter does not say what they are.
+                let is_of_kernel = ["node_netstat_", "node_vmstat_", "node_sockstat_"];
+                if is_of_kernel.iter().any(|start| metric.starts_with(start)) {
+                    let is_bytes =
+                        ["Octets", "bytes", "memory"].iter().any(|end| metric.ends_with(end));
+                    assert_eq!(is_bytes, base == "bytes", "{metric} {base}");
+                    continue;
+                }
+                assert_eq!(metric.ends_with("_total"), is_counter, "{metric}");
                 for unit in ["bytes", "seconds"] {
                     assert_eq!(metric.contains(unit), base == unit, "{metric} {base}");
                 }

@@ -1,32 +1,44 @@
 //! Folders of recordings as a storage of series.
 //!
-//! For each question the recordings of its period are decoded: as much as the period is long, and
-//! nothing is kept.  A field is a metric of node_exporter (`names.rs`), or `whit_SOURCE_FIELD_UNIT`
-//! as in OpenMetrics; counters are counters and not rates.  A row that is no longer there ends with a
-//! stale mark.  Only recordings of whit are read, not collectl's.
+//! For each question the wanted fields of its period are read, and nothing is kept; columns of side
+//! files where there are some.  A field is a metric of node_exporter (`names.rs`), or
+//! `whit_SOURCE_FIELD_UNIT` as in OpenMetrics; counters are counters and not rates.  A row that is no
+//! longer there ends with a stale mark.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::UNIX_EPOCH;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use feed::{Feed as _, FeedError, Origin, RecordedFile, WhitFeed};
-use jiff::tz::TimeZone;
+use archive::{Recordings, Select, StoredRow, StoredValue, VisitStored};
 use promql::{
-    Labels, Matcher, Metadata, NAME, QueryBudget, QueryError, Series, SeriesPoint, SeriesStorage,
+    Labels, Matcher, Metadata, QueryBudget, QueryError, Series, SeriesPoint, SeriesStorage,
     stale_mark,
 };
-use sample::{Kind, Meta, Sample, Snapshot, SourceDef, State, Table};
-use view::{FieldMetric, instance_parts, raw_in_base};
+use sample::{Field, Kind};
+use view::{FieldMetric, raw_in_base};
 
+use crate::clock::{Deadline, now};
 use crate::names::known;
+use crate::plan::{MetricNames, SourcePlan, is_host_asked};
 
-/// The label `job` of all series.
-const JOB: &str = "whit";
+/// A recorder may add recordings at any time; they are looked for so often at most.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Recordings, found anew for each question: a recorder may add some at any time.
+/// Between the beginning of a tick and the reading of a source in it, at most: the clock of a series
+/// is that of the reading.
+const TICK_MAX_NS: i64 = 10_000_000_000;
+
+/// Recordings of several machines.
 pub struct RecordingStorage {
-    paths: Vec<PathBuf>,
+    latest: Mutex<Latest>,
+}
+
+/// The recordings as they were found last.
+struct Latest {
+    recordings: Arc<Recordings>,
+    /// When they are looked for again.
+    until: Deadline,
 }
 
 impl RecordingStorage {
@@ -34,25 +46,25 @@ impl RecordingStorage {
     /// out.
     ///
     /// # Errors
-    /// If there is no recording of whit.
-    pub fn open(paths: Vec<PathBuf>) -> Result<(Self, Vec<String>), FeedError> {
-        let storage = RecordingStorage { paths };
-        let (found, mut left_out) = storage.find()?;
-        let (of_whit, others): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|one| one.origin == Origin::Whit);
-        left_out.extend(others.iter().map(|one| {
-            format!("{}: a recording of collectl is not served yet; left out", one.path.display())
-        }));
-        if of_whit.is_empty() {
-            return Err(FeedError::NoneUsable(left_out.join("; ")));
-        }
-        Ok((storage, left_out))
+    /// If there is none.
+    pub fn open(paths: &[PathBuf]) -> Result<(Self, Vec<String>), archive::Error> {
+        let recordings = Arc::new(Recordings::open(paths, &now())?);
+        let left_out = recordings.complaints().into_iter().map(str::to_owned).collect();
+        let latest = Mutex::new(Latest { recordings, until: Deadline::after(LOOK_EVERY) });
+        Ok((RecordingStorage { latest }, left_out))
     }
 
-    fn find(&self) -> Result<(Vec<RecordedFile>, Vec<String>), FeedError> {
-        // No name of a file and no period depends on the time or the zone.
-        let now = jiff::Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
-        feed::find(&self.paths, None, &now)
+    /// The recordings as they are now.
+    ///
+    /// # Errors
+    /// If a folder cannot be read.
+    pub fn recordings(&self) -> Result<Arc<Recordings>, archive::Error> {
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        if latest.until.has_passed() {
+            Arc::make_mut(&mut latest.recordings).refresh(&now())?;
+            latest.until = Deadline::after(LOOK_EVERY);
+        }
+        Ok(latest.recordings.clone())
     }
 
     /// The series that match in a period; without their samples if only labels are wanted.
@@ -63,8 +75,8 @@ impl RecordingStorage {
         with_samples: bool,
         budget: &QueryBudget<'_>,
     ) -> Result<Vec<Series>, QueryError> {
-        let (found, _) = self.find().map_err(|error| unreadable(&error))?;
-        let mut reading = Reading {
+        let recordings = self.recordings().map_err(|error| unreadable(&error))?;
+        let mut found = Found {
             matchers,
             from_ms,
             to_ms,
@@ -73,21 +85,20 @@ impl RecordingStorage {
             series: Vec::new(),
             places: HashMap::new(),
         };
-        for recording in found.iter().filter(|one| one.origin == Origin::Whit) {
-            budget.look()?;
-            let written =
-                recording.modified().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-            let ended_ms = written.map_or(i64::MAX, |time| time.as_millis() as i64);
-            // A file that was last written before the period has nothing of it.
-            if recording.started_ns / 1_000_000 <= to_ms && ended_ms.saturating_add(1000) >= from_ms
-            {
-                reading.add(recording)?;
+        for host in recordings.hosts().into_iter().filter(|host| is_host_asked(matchers, host)) {
+            let mut names = MetricNames::new();
+            for def in recordings.sources(host) {
+                budget.look()?;
+                let plan = SourcePlan::new(&def, matchers, &mut names);
+                if !plan.metrics.is_empty() {
+                    found.read(&recordings, host, &plan)?;
+                }
             }
         }
-        let mut series = reading.series;
+        let mut series = found.series;
         series.retain(|one| !one.samples.is_empty());
         for one in &mut series {
-            // Two recorders may have written at the same time.
+            // The clock may have been set back.
             if !one.samples.is_sorted_by(|before, after| before.time_ms < after.time_ms) {
                 one.samples.sort_by_key(|sample| sample.time_ms);
                 one.samples.dedup_by_key(|sample| sample.time_ms);
@@ -139,12 +150,12 @@ impl SeriesStorage for RecordingStorage {
     }
 }
 
-fn unreadable(error: &FeedError) -> QueryError {
+fn unreadable(error: &archive::Error) -> QueryError {
     QueryError::Execution(format!("the recordings cannot be read: {error}"))
 }
 
 /// The series that were found so far.
-struct Reading<'a> {
+struct Found<'a> {
     matchers: &'a [Matcher],
     from_ms: i64,
     to_ms: i64,
@@ -154,164 +165,29 @@ struct Reading<'a> {
     places: HashMap<Arc<Labels>, usize>,
 }
 
-/// The fields of a source that are asked for.
-struct SourcePlan {
-    def: Arc<SourceDef>,
-    /// The metric of each field.
-    fields: Vec<FieldPlan>,
-    /// The name of the metric that has the texts as labels, if it is asked for.
-    info: Option<String>,
-    /// For each row its series, and the reading at which it was there last.
-    rows: HashMap<Vec<u8>, KnownRow>,
-    reading: u64,
-    time_ns: i64,
-}
-
-struct FieldPlan {
-    index: usize,
-    name: String,
-    /// The label that tells this field from others of the metric.
-    label: Option<(&'static str, &'static str)>,
-    /// The label of its instances, and texts that are labels, by node_exporter's table.
-    instance: Option<&'static str>,
-    texts: &'static [(&'static str, &'static str)],
-}
-
-struct KnownRow {
-    series: Vec<RowSeries>,
-    reading: u64,
-    /// The texts when its series were found: they are labels.
-    texts: Vec<Option<Vec<u8>>>,
-}
-
-struct RowSeries {
-    /// The field, or `None` for the texts.
-    field: Option<usize>,
-    place: usize,
-    /// Whether the latest reading had a value.
-    is_there: bool,
-}
-
-impl Reading<'_> {
-    /// Adds what a recording has of the period.
-    fn add(&mut self, recording: &RecordedFile) -> Result<(), QueryError> {
-        let base_ns = self.from_ms.saturating_mul(1_000_000);
-        let feed = WhitFeed::open(&recording.path, base_ns, false);
-        let mut feed = feed.map_err(|error| unreadable(&error))?;
-        let defs = feed.defs();
-        let mut plans = self.plans(&defs);
-        if plans.iter().all(|plan| plan.fields.is_empty() && plan.info.is_none()) {
-            return Ok(());
-        }
-        let mut snapshot = Snapshot::new(&defs);
-        while feed.next(&mut snapshot).map_err(|error| unreadable(&error))? {
-            self.budget.look()?;
-            if snapshot.realtime_ns.div_euclid(1_000_000) > self.to_ms {
-                break;
-            }
-            for (plan, sample) in plans.iter_mut().zip(&snapshot.samples) {
-                self.add_sample(plan, sample, &recording.meta)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// What is asked of each source, by the names of metrics alone.
-    fn plans(&self, defs: &[Arc<SourceDef>]) -> Vec<SourcePlan> {
-        let mut names = HashSet::new();
-        let is_asked = |name: &str| {
-            let mut of_name = self.matchers.iter().filter(|matcher| matcher.name == NAME);
-            of_name.all(|matcher| matcher.is_match(name))
-        };
-        let plan = |def: &Arc<SourceDef>| {
-            let (mut fields, mut info) = (Vec::new(), None);
-            for (index, field) in def.fields.iter().enumerate() {
-                let metric = FieldMetric::of(def, field);
-                if metric.kind == Kind::Text {
-                    info = Some(metric.name).filter(|name| is_asked(name));
-                    continue;
-                }
-                let found = known(&def.name, &field.name);
-                let label = found.filter(|(_, _, value)| !value.is_empty());
-                let plan = FieldPlan {
-                    index,
-                    name: found.map_or(metric.name, |(_, name, _)| name.to_owned()),
-                    label: label.map(|(known, _, value)| (known.label, value)),
-                    instance: found.map(|(known, ..)| known.instance),
-                    texts: found.map_or(&[], |(known, ..)| known.texts),
-                };
-                // Two fields of one name would be one series with two values.
-                if names.insert((plan.name.clone(), plan.label)) && is_asked(&plan.name) {
-                    fields.push(plan);
-                }
-            }
-            let def = def.clone();
-            SourcePlan { def, fields, info, rows: HashMap::new(), reading: 0, time_ns: 0 }
-        };
-        defs.iter().map(plan).collect()
-    }
-
-    fn add_sample(
+impl Found<'_> {
+    /// Adds what the recordings have of a source.
+    fn read(
         &mut self,
-        plan: &mut SourcePlan,
-        sample: &Sample,
-        meta: &Meta,
+        recordings: &Recordings,
+        host: &str,
+        plan: &SourcePlan,
     ) -> Result<(), QueryError> {
-        let is_asked = !plan.fields.is_empty() || plan.info.is_some();
-        // Some sources are read at every third tick only; the reading between is an old one.
-        if !is_asked || sample.state != State::Ok || sample.realtime_ns == plan.time_ns {
-            return Ok(());
+        let fields: Vec<&str> = plan.fields.iter().map(String::as_str).collect();
+        let begin_ns = self.from_ms.saturating_mul(1_000_000);
+        let select = Select {
+            host,
+            source: &plan.def.name,
+            fields: &fields,
+            from_ns: begin_ns.saturating_sub(TICK_MAX_NS),
+            thru_ns: self.to_ms.saturating_add(1).saturating_mul(1_000_000),
+        };
+        let (rows, units, failed) = (Vec::new(), (usize::MAX, Vec::new()), None);
+        let mut series = SourceSeries { found: self, recordings, host, plan, rows, units, failed };
+        match recordings.stored(&select, &mut series) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(series.failed.unwrap_or_else(|| unreadable(&error))),
         }
-        plan.time_ns = sample.realtime_ns;
-        plan.reading += 1;
-        let time_ms = sample.realtime_ns.div_euclid(1_000_000);
-        if time_ms < self.from_ms || time_ms > self.to_ms {
-            return Ok(());
-        }
-        let table = &sample.table;
-        for row in 0..table.rows() {
-            let texts = texts(&plan.def, table, row);
-            let name = table.name(row);
-            if plan.rows.get(name).is_none_or(|known| known.texts != texts) {
-                let series = self.series_of(plan, table, row, meta)?;
-                let known = KnownRow { series, reading: 0, texts };
-                if let Some(mut before) = plan.rows.insert(name.to_vec(), known) {
-                    let now = plan.rows.get(name).map_or(&[][..], |known| &known.series);
-                    before.series.retain(|old| now.iter().all(|one| one.place != old.place));
-                    self.end(&before, time_ms)?;
-                }
-            }
-            let Some(known) = plan.rows.get_mut(name) else { continue };
-            known.reading = plan.reading;
-            for one in &mut known.series {
-                let value = match one.field {
-                    None => Some(1.0),
-                    Some(index) => {
-                        let field = &plan.def.fields[index];
-                        table.get(row, index).map(|raw| raw_in_base(field, raw, meta))
-                    }
-                };
-                // A value that is missing now ends the series until there is one again.
-                let point = value.or(one.is_there.then(stale_mark));
-                one.is_there = value.is_some();
-                if let Some(value) = point {
-                    self.push(one.place, time_ms, value)?;
-                }
-            }
-        }
-        let reading = plan.reading;
-        for (_, gone) in plan.rows.extract_if(|_, row| row.reading != reading) {
-            self.end(&gone, time_ms)?;
-        }
-        Ok(())
-    }
-
-    /// Marks the end of a row.
-    fn end(&mut self, row: &KnownRow, time_ms: i64) -> Result<(), QueryError> {
-        for one in row.series.iter().filter(|one| one.is_there) {
-            self.push(one.place, time_ms, stale_mark())?;
-        }
-        Ok(())
     }
 
     fn push(&mut self, series: usize, time_ms: i64, value: f64) -> Result<(), QueryError> {
@@ -324,41 +200,17 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The series of a row, those that match.
-    fn series_of(
+    /// Marks the end of series.
+    fn end<'s>(
         &mut self,
-        plan: &SourcePlan,
-        table: &Table,
-        row: usize,
-        meta: &Meta,
-    ) -> Result<Vec<RowSeries>, QueryError> {
-        let mut found = Vec::new();
-        let text = |field: &str| {
-            let value = plan.def.field(field).and_then(|index| table.text(row, index));
-            value.map(layout::text::escape).unwrap_or_default()
-        };
-        for field in &plan.fields {
-            let mut labels = labels_of_row(&plan.def, table.name(row), field.instance, meta);
-            labels.set(NAME, field.name.clone());
-            for (source, label) in field.texts {
-                labels.set(label, text(source));
-            }
-            if let Some((label, value)) = field.label {
-                labels.set(label, value.to_owned());
-            }
-            let of_field = |place| RowSeries { field: Some(field.index), place, is_there: false };
-            found.extend(self.place(labels)?.map(of_field));
+        series: impl Iterator<Item = &'s mut RowSeries>,
+        time_ms: i64,
+    ) -> Result<(), QueryError> {
+        for one in series.filter(|one| one.is_there) {
+            one.is_there = false;
+            self.push(one.place, time_ms, stale_mark())?;
         }
-        if let Some(name) = &plan.info {
-            let mut labels = labels_of_row(&plan.def, table.name(row), None, meta);
-            labels.set(NAME, name.clone());
-            for field in plan.def.fields.iter().filter(|field| field.kind == Kind::Text) {
-                labels.set(&own_label(&field.name), text(&field.name));
-            }
-            let of_texts = |place| RowSeries { field: None, place, is_there: false };
-            found.extend(self.place(labels)?.map(of_texts));
-        }
-        Ok(found)
+        Ok(())
     }
 
     /// The place of a series, if it matches.
@@ -377,27 +229,127 @@ impl Reading<'_> {
     }
 }
 
-/// The host, and what names the row.
-fn labels_of_row(def: &SourceDef, name: &[u8], instance: Option<&str>, meta: &Meta) -> Labels {
-    let mut labels = Labels::default();
-    for (label, part) in def.instance.iter().zip(instance_parts(name)) {
-        let label = instance.map_or_else(|| own_label(label), str::to_owned);
-        labels.set(&label, part);
-    }
-    labels.set("instance", meta.host().to_owned());
-    labels.set("job", JOB.to_owned());
-    labels
+/// The series of a source of a host, while its rows come.
+struct SourceSeries<'a, 'b> {
+    found: &'a mut Found<'b>,
+    recordings: &'a Recordings,
+    host: &'a str,
+    plan: &'a SourcePlan,
+    /// By the number of the instance.
+    rows: Vec<Option<KnownRow>>,
+    /// A recording, and the fields as it has them.
+    units: (usize, Vec<Option<Field>>),
+    /// Why it was ended.
+    failed: Option<QueryError>,
 }
 
-/// A label of ours that has the name of one that Prometheus sets: renamed as it does.
-fn own_label(label: &str) -> String {
-    match label {
-        "instance" | "job" => format!("exported_{label}"),
-        _ => label.to_owned(),
+struct KnownRow {
+    series: Vec<RowSeries>,
+    /// The texts when its series were found: they are labels.
+    texts: Vec<Option<Vec<u8>>>,
+}
+
+impl KnownRow {
+    fn has_texts(&self, plan: &SourcePlan, values: &[StoredValue<'_>]) -> bool {
+        let now = plan.texts.iter().map(|&place| text(values[place]));
+        self.texts.iter().map(Option::as_deref).eq(now)
     }
 }
 
-fn texts(def: &SourceDef, table: &Table, row: usize) -> Vec<Option<Vec<u8>>> {
-    let fields = def.fields.iter().enumerate().filter(|(_, field)| field.kind == Kind::Text);
-    fields.map(|(index, _)| table.text(row, index).map(<[u8]>::to_vec)).collect()
+struct RowSeries {
+    /// The index of the field among those read, or `None` for the texts.
+    field: Option<usize>,
+    place: usize,
+    /// Whether the latest reading had a value.
+    is_there: bool,
+}
+
+impl VisitStored for SourceSeries<'_, '_> {
+    fn wants(&mut self, name: &[u8]) -> bool {
+        self.plan.may_match(self.found.matchers, self.host, name)
+    }
+
+    fn row(&mut self, row: &StoredRow<'_>) -> Result<(), archive::Error> {
+        self.take(row).map_err(|error| {
+            self.failed = Some(error);
+            archive::Error::Ended
+        })
+    }
+}
+
+impl SourceSeries<'_, '_> {
+    fn take(&mut self, row: &StoredRow<'_>) -> Result<(), QueryError> {
+        self.found.budget.turn()?;
+        let time_ms = row.realtime_ns.div_euclid(1_000_000);
+        if time_ms < self.found.from_ms || time_ms > self.found.to_ms {
+            return Ok(());
+        }
+        if self.rows.len() <= row.instance {
+            self.rows.resize_with(row.instance + 1, || None);
+        }
+        let Some(values) = row.values else {
+            let known = self.rows[row.instance].iter_mut();
+            return self.found.end(known.flat_map(|known| &mut known.series), time_ms);
+        };
+        let mut known = self.rows[row.instance].take();
+        let plan = self.plan;
+        if !known.as_ref().is_some_and(|known| known.has_texts(plan, values)) {
+            let mut before = known.map_or(Vec::new(), |known| known.series);
+            let series = self.series_of(row, values)?;
+            before.retain(|old| series.iter().all(|one| one.place != old.place));
+            self.found.end(before.iter_mut(), time_ms)?;
+            let texts = plan.texts.iter().map(|&place| text(values[place]).map(<[u8]>::to_vec));
+            let texts = texts.collect();
+            known = Some(KnownRow { series, texts });
+        }
+        for one in known.iter_mut().flat_map(|known| &mut known.series) {
+            let value = match one.field {
+                None => Some(1.0),
+                Some(field) => self.number(row, field, values[field]),
+            };
+            // A value that is missing now ends the series until there is one again.
+            let point = value.or(one.is_there.then(stale_mark));
+            one.is_there = value.is_some();
+            if let Some(value) = point {
+                self.found.push(one.place, time_ms, value)?;
+            }
+        }
+        self.rows[row.instance] = known;
+        Ok(())
+    }
+
+    /// The series of a row, those that match.
+    fn series_of(
+        &mut self,
+        row: &StoredRow<'_>,
+        values: &[StoredValue<'_>],
+    ) -> Result<Vec<RowSeries>, QueryError> {
+        let mut found = Vec::new();
+        let text = |field: usize| text(values[field]).map(layout::text::escape).unwrap_or_default();
+        for metric in &self.plan.metrics {
+            let labels = metric.labels(&self.plan.def, self.host, row.name, text);
+            let field = metric.field;
+            let series = |place| RowSeries { field, place, is_there: false };
+            found.extend(self.found.place(labels)?.map(series));
+        }
+        Ok(found)
+    }
+
+    /// A value in base units.
+    fn number(&mut self, row: &StoredRow<'_>, field: usize, value: StoredValue<'_>) -> Option<f64> {
+        let StoredValue::Number(raw) = value else { return None };
+        if self.units.0 != row.file {
+            let field = |name: &String| Some(row.def.fields[row.def.field(name)?].clone());
+            self.units = (row.file, self.plan.fields.iter().map(field).collect());
+        }
+        let meta = self.recordings.meta(row.file)?;
+        Some(raw_in_base(self.units.1[field].as_ref()?, raw, meta))
+    }
+}
+
+fn text(value: StoredValue<'_>) -> Option<&[u8]> {
+    match value {
+        StoredValue::Text(text) => Some(text),
+        StoredValue::Missing | StoredValue::Number(_) => None,
+    }
 }

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod beside_prometheus;
 mod common;
+mod dashboard;
 mod grafana;
 mod hostile;
+mod recorded;
 mod recordings;

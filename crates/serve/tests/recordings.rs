@@ -44,7 +44,7 @@ fn every_value_of_every_version_is_a_sample() {
     for name in ["version-1-closed", "version-1-killed", "version-2-closed", "version-2-killed"] {
         let path = recordings().join(name).with_extension("whit");
         let text = std::fs::read_to_string(path.with_extension("txt")).unwrap();
-        let (storage, left_out) = RecordingStorage::open(vec![path]).unwrap();
+        let (storage, left_out) = RecordingStorage::open(&[path]).unwrap();
         assert!(left_out.is_empty(), "{left_out:?}");
         for (metric, source, column, scale) in [
             ("whit_single_level", "single", 2, 1.0),
@@ -87,7 +87,7 @@ fn every_value_of_every_version_is_a_sample() {
 #[test]
 fn a_row_that_goes_ends_and_a_text_that_changes_begins_a_series() {
     let path = recordings().join("version-2-closed.whit");
-    let (storage, _) = RecordingStorage::open(vec![path]).unwrap();
+    let (storage, _) = RecordingStorage::open(&[path]).unwrap();
     let budget = QueryBudget::new(QueryLimits::default(), &|| None);
     let matchers = selector("whit_many_info{device=\"sd0\"}").unwrap();
     let found = storage.select(&matchers, -(1 << 50), 1 << 50, &budget).unwrap();
@@ -102,13 +102,72 @@ fn a_row_that_goes_ends_and_a_text_that_changes_begins_a_series() {
     assert_eq!(of_end(1 << 49), 0);
 }
 
+/// All series of a storage, by their labels.
+fn all(storage: &RecordingStorage, selector_text: &str) -> BTreeMap<String, Vec<(i64, u64)>> {
+    let budget = QueryBudget::new(QueryLimits::default(), &|| None);
+    let matchers = selector(selector_text).unwrap();
+    let found = storage.select(&matchers, -(1 << 50), 1 << 50, &budget).unwrap();
+    let points = |series: &promql::Series| {
+        series.samples.iter().map(|point| (point.time_ms, point.value.to_bits())).collect()
+    };
+    found.iter().map(|series| (format!("{:?}", series.labels), points(series))).collect()
+}
+
 #[test]
-fn recordings_of_others_are_left_out_aloud() {
-    let (_, left_out) = RecordingStorage::open(vec![recordings()]).unwrap();
-    assert!(left_out.iter().any(|text| text.contains("recording of collectl")), "{left_out:?}");
-    let only = recordings().join("gamma-20260101-100000.raw");
-    let error = RecordingStorage::open(vec![only]).err().unwrap();
-    assert!(error.to_string().contains("collectl"), "{error}");
-    let nothing = tempfile::tempdir().unwrap();
-    assert!(RecordingStorage::open(vec![nothing.path().to_owned()]).is_err());
+fn side_files_change_no_series() {
+    let (mut series, mut samples) = (0, 0);
+    for name in ["version-1-closed", "version-1-killed", "version-2-closed", "version-2-killed"] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = format!("{name}.whit");
+        std::fs::copy(recordings().join(&file), folder.path().join(&file)).unwrap();
+        let (storage, _) = RecordingStorage::open(&[folder.path().to_owned()]).unwrap();
+        for selector_text in
+            ["{__name__=~\".+\"}", "{device=\"sd0\"}", "whit_many_info{state=\"up\"}"]
+        {
+            std::fs::remove_file(folder.path().join(format!("{file}.columns"))).unwrap_or_default();
+            let before = all(&storage, selector_text);
+            assert!(storage.recordings().unwrap().write_side_files().is_empty());
+            assert_eq!(all(&storage, selector_text), before, "{name} {selector_text}");
+            series += before.len();
+            samples += before.values().map(Vec::len).sum::<usize>();
+        }
+    }
+    assert!(series > 100 && samples > 10_000, "{series} {samples}");
+}
+
+#[test]
+fn recordings_of_collectl_are_served() {
+    let path = recordings().join("gamma-20260101-100000.raw");
+    let (storage, left_out) = RecordingStorage::open(std::slice::from_ref(&path)).unwrap();
+    assert!(left_out.is_empty(), "{left_out:?}");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let markers = text.lines().filter(|line| line.starts_with(">>>")).count();
+    let switches: Vec<f64> =
+        text.lines().filter_map(|line| line.strip_prefix("ctxt ")?.trim().parse().ok()).collect();
+    assert!(!switches.is_empty() && switches.len() <= markers, "{markers}");
+    let found = all(&storage, "node_context_switches_total");
+    let values: Vec<f64> =
+        found.values().flatten().map(|(_, bits)| f64::from_bits(*bits)).collect();
+    assert_eq!(values, switches);
+    assert!(found.keys().all(|labels| labels.contains("gamma")), "{found:?}");
+}
+
+#[test]
+fn a_recording_that_comes_later_is_served_and_none_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(RecordingStorage::open(&[folder.path().to_owned()]).is_err());
+    let copy = |name: &str| {
+        let (from, to) = (recordings().join(name), folder.path().join(name));
+        std::fs::copy(from, to).unwrap();
+    };
+    copy("version-2-closed.whit");
+    let (storage, _) = RecordingStorage::open(&[folder.path().to_owned()]).unwrap();
+    let hosts = || -> Vec<String> {
+        let recordings = storage.recordings().unwrap();
+        recordings.hosts().into_iter().map(str::to_owned).collect()
+    };
+    assert_eq!(hosts(), ["testhost"]);
+    copy("gamma-20260101-100000.raw");
+    testkit::wait_until("the new recording", || hosts() == ["gamma", "testhost"]);
+    assert!(!all(&storage, "node_context_switches_total{instance=\"gamma\"}").is_empty());
 }

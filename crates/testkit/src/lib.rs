@@ -9,6 +9,7 @@
 //! Begin with `fake.rs`, the tree that tests write kernel files into, and `skip.rs`.
 
 pub mod alloc;
+mod answers;
 mod cases;
 mod certificates;
 pub mod clock;
@@ -30,6 +31,7 @@ pub mod trees;
 mod wait;
 
 pub use alloc::{Allocations, CountingAllocator, allocations_of, live_bytes};
+pub use answers::compare_answers;
 pub use cases::{is_long, seed, setting, share, share_of, side_by_side};
 pub use certificates::{Authority, CertificateFiles};
 pub use clock::{Event, SimClock};

@@ -31,7 +31,8 @@ const LAYERS: &[&[&str]] = &[
         "trace",
         "snmp_simulator",
     ],
-    &["archive", "serve", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central"],
+    &["archive"],
+    &["serve", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central"],
     &["cli", "librrd"],
 ];
 

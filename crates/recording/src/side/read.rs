@@ -417,6 +417,12 @@ impl SideColumns {
         self.instances.get(instance).map_or(&[], |instance| &instance.name)
     }
 
+    /// The readings that have an instance: first reading and number of readings of each run.
+    #[must_use]
+    pub fn runs(&self, instance: usize) -> &[(usize, usize)] {
+        self.instances.get(instance).map_or(&[], |instance| &instance.runs)
+    }
+
     /// How many texts there are: the values of text fields are below this.
     #[must_use]
     pub fn texts(&self) -> usize {

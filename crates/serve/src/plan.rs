@@ -1,0 +1,151 @@
+//! What a selector asks of a source: the metrics by their names, and the fields that they need.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use promql::{Labels, Matcher, NAME};
+use sample::{Kind, SourceDef};
+use view::{FieldMetric, instance_parts};
+
+use crate::names::known;
+
+/// The label `job` of all series.
+const JOB: &str = "whit";
+
+/// What tells the metrics of a host apart: the name, and the label of the field if it has one.
+pub(crate) type MetricNames = HashSet<(String, Option<(&'static str, &'static str)>)>;
+
+/// What is asked of a source.
+pub(crate) struct SourcePlan {
+    pub(crate) def: Arc<SourceDef>,
+    pub(crate) metrics: Vec<MetricPlan>,
+    /// The fields to read: those of the metrics, and texts that are labels.
+    pub(crate) fields: Vec<String>,
+    /// Which of them are texts.
+    pub(crate) texts: Vec<usize>,
+}
+
+/// A field that is asked for, or the texts of a source.
+pub(crate) struct MetricPlan {
+    name: String,
+    /// Its index among the fields to read; `None` for the texts.
+    pub(crate) field: Option<usize>,
+    /// The label that tells this field from others of the metric.
+    label: Option<(&'static str, &'static str)>,
+    /// The label of its instances, by node_exporter's table.
+    instance: Option<&'static str>,
+    /// Texts that are labels: the index among the fields to read, and the label.
+    texts: Vec<(usize, String)>,
+}
+
+impl SourcePlan {
+    /// What is asked, by the names of metrics alone.  Two fields of one name would be one series with
+    /// two values: `names` has those of the sources before.
+    pub(crate) fn new(def: &Arc<SourceDef>, matchers: &[Matcher], names: &mut MetricNames) -> Self {
+        let mut plan =
+            SourcePlan { def: def.clone(), metrics: vec![], fields: vec![], texts: vec![] };
+        let mut info = None;
+        for field in def.fields.iter() {
+            let metric = FieldMetric::of(def, field);
+            if metric.kind == Kind::Text {
+                info = Some(metric.name);
+                continue;
+            }
+            let found = known(&def.name, &field.name);
+            let label = found.filter(|(_, _, value)| !value.is_empty());
+            let label = label.map(|(known, _, value)| (known.label, value));
+            let name = found.map_or(metric.name, |(_, name, _)| name.to_owned());
+            if names.insert((name.clone(), label)) && is_asked(matchers, NAME, &name) {
+                let texts = found.map_or(&[][..], |(known, ..)| known.texts);
+                let texts =
+                    texts.iter().map(|(text, label)| (plan.text(text), (*label).to_owned()));
+                let texts = texts.collect();
+                let field = Some(plan.place(&field.name));
+                let instance = found.map(|(known, ..)| known.instance);
+                plan.metrics.push(MetricPlan { name, field, label, instance, texts });
+            }
+        }
+        if let Some(name) = info.filter(|name| is_asked(matchers, NAME, name)) {
+            let of_text = def.fields.iter().filter(|field| field.kind == Kind::Text);
+            let texts = of_text.map(|text| (plan.text(&text.name), own_label(&text.name)));
+            let texts = texts.collect();
+            let metric = MetricPlan { name, field: None, label: None, instance: None, texts };
+            plan.metrics.push(metric);
+        }
+        plan
+    }
+
+    /// The index of a field among those to read.
+    fn place(&mut self, field: &str) -> usize {
+        let known = self.fields.iter().position(|known| known == field);
+        known.unwrap_or_else(|| {
+            self.fields.push(field.to_owned());
+            self.fields.len() - 1
+        })
+    }
+
+    fn text(&mut self, field: &str) -> usize {
+        let place = self.place(field);
+        if !self.texts.contains(&place) {
+            self.texts.push(place);
+        }
+        place
+    }
+
+    /// Whether a series of an instance may match, whatever its texts are.
+    pub(crate) fn may_match(&self, matchers: &[Matcher], host: &str, name: &[u8]) -> bool {
+        self.metrics.iter().any(|metric| {
+            let labels = metric.labels(&self.def, host, name, |_| String::new());
+            let is_text =
+                |matcher: &&Matcher| metric.texts.iter().any(|(_, label)| *label == matcher.name);
+            let mut known = matchers.iter().filter(|matcher| !is_text(matcher));
+            known.all(|matcher| matcher.is_match(labels.get(&matcher.name)))
+        })
+    }
+}
+
+impl MetricPlan {
+    /// The labels of an instance: the host, what names the instance, and texts.
+    pub(crate) fn labels(
+        &self,
+        def: &SourceDef,
+        host: &str,
+        name: &[u8],
+        text: impl Fn(usize) -> String,
+    ) -> Labels {
+        let mut labels = Labels::default();
+        for (label, part) in def.instance.iter().zip(instance_parts(name)) {
+            let label = self.instance.map_or_else(|| own_label(label), str::to_owned);
+            labels.set(&label, part);
+        }
+        labels.set("instance", host.to_owned());
+        labels.set("job", JOB.to_owned());
+        labels.set(NAME, self.name.clone());
+        for (field, label) in &self.texts {
+            labels.set(label, text(*field));
+        }
+        if let Some((label, value)) = self.label {
+            labels.set(label, value.to_owned());
+        }
+        labels
+    }
+}
+
+/// Whether the matchers of a label take a value.
+pub(crate) fn is_asked(matchers: &[Matcher], label: &str, value: &str) -> bool {
+    let mut of_label = matchers.iter().filter(|matcher| matcher.name == label);
+    of_label.all(|matcher| matcher.is_match(value))
+}
+
+/// Whether any series of a host may match.
+pub(crate) fn is_host_asked(matchers: &[Matcher], host: &str) -> bool {
+    is_asked(matchers, "instance", host) && is_asked(matchers, "job", JOB)
+}
+
+/// A label of ours that has the name of one that Prometheus sets: renamed as it does.
+fn own_label(label: &str) -> String {
+    match label {
+        "instance" | "job" => format!("exported_{label}"),
+        _ => label.to_owned(),
+    }
+}
