@@ -61,6 +61,27 @@ pub enum Error {
     /// Who asked wants no more.
     #[error("it was ended")]
     Ended,
+    /// Nothing of that name can be ranked.
+    #[error("{asked}: give one of {known}, or SOURCE.FIELD")]
+    UnknownAmount {
+        /// The name asked for.
+        asked: String,
+        /// The amounts of processes.
+        known: String,
+    },
+    /// Processes are not gathered by that.
+    #[error(
+        "processes are not gathered by {asked}, but by {known}, or each is for itself: process"
+    )]
+    UnknownGrouping {
+        /// The name asked for.
+        asked: String,
+        /// What they are gathered by.
+        known: String,
+    },
+    /// Steps that do not begin at the same times of each day.
+    #[error("a step of {} s: give seconds that divide a day (1 s to 12 h), or days", *.0 as f64 / 1e9)]
+    StepLength(u64),
     /// The answer would be too large.
     #[error(
         "the answer has more than {limit} {what}: ask for a shorter period, a longer step or fewer instances"

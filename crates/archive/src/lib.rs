@@ -5,13 +5,15 @@
 //! new at little cost ([`Recordings::refresh`]).  It answers with a range in steps
 //! ([`Recordings::range`]), one snapshot ([`Recordings::moment`]), the instances with most of a field
 //! ([`Recordings::heaviest`]) and two periods compared ([`Recordings::compare`]).
+//! [`Recordings::steps`] makes readings of a range, for what shows readings; [`Recordings::ranking`]
+//! makes a table of the heaviest.
 //!
 //! For others who reckon by themselves, it gives what is stored ([`Recordings::stored`]).
 //!
 //! Counters are rates over the true time between two readings of their source, gauges are themselves.
 //! What is missing is missing: never 0, never interpolated; a reset has no rate.
 //!
-//! May use `sample`, `source`, `recording`, `feed`; prints nothing, reads no environment.
+//! May use `sample`, `layout`, `source`, `recording`, `feed`; prints nothing, reads no environment.
 //! Begin reading with `archive.rs`, then `scan.rs` and `range.rs`.
 #![forbid(unsafe_code)]
 
@@ -23,11 +25,15 @@ mod gaps;
 mod heaviest;
 mod moment;
 mod named;
+mod periods;
 mod range;
+mod ranking;
 mod reading;
 mod scan;
+mod steps;
 mod stored;
 mod tracker;
+mod wall_steps;
 
 pub use archive::{RecordedSpan, Recordings};
 pub use compare::Compared;
@@ -36,6 +42,9 @@ pub use gaps::RecordedGap;
 pub use heaviest::{HeaviestQuery, Heavy};
 pub use moment::RecordedMoment;
 pub use range::{RangeAnswer, RangeQuery, RangeSeries, StepValue};
+pub use ranking::{Ranked, Ranking, RankingQuery};
 pub use reading::{Select, SourceReading};
+pub use steps::{StepReadings, StepsQuery, step_source};
 pub use stored::{StoredRow, StoredValue, VisitStored};
 pub use tracker::{FieldValue, ReadValue, Tracker};
+pub use wall_steps::WallSteps;

@@ -8,3 +8,4 @@ mod folders;
 mod machine;
 mod questions;
 mod ranges;
+mod steps;

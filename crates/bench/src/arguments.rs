@@ -1,6 +1,7 @@
 //! The command line of the benchmarks, with the feature `arguments`: `whit` shows its help and
 //! rejects its errors, and the program `whit-bench` runs what it asks for.
 
+mod archive;
 mod log;
 mod poll;
 mod proc;
@@ -37,6 +38,7 @@ Examples:
   whit bench rrdcached                   the caching daemon, beside rrdcached
   whit bench poll                        polling, beside MRTG; takes a quarter of an hour
   whit bench poll --case targets --no-native
+  whit bench archive                     ranges and moments of recordings, beside Prometheus
   whit bench log                         logging: ACS's table, and beside spdlog
   whit bench log --json --row 3";
 
@@ -68,6 +70,8 @@ pub enum Benchmark {
     Rrdcached(rrdcached::BenchRrdcachedArguments),
     /// What polling devices costs, beside MRTG, and with thousands of devices
     Poll(poll::BenchPollArguments),
+    /// What questions to recordings cost: steps, a moment, the heaviest, beside Prometheus
+    Archive(archive::BenchArchiveArguments),
     /// What a log call costs: ACS's table, and beside spdlog and tracing-appender
     Log(log::BenchLogArguments),
     /// The bare loop of `spawn`: started by it, not by people

@@ -8,6 +8,7 @@
 //! - [`rrd`]: round-robin databases: create, update, fetch and graph, beside RRDtool;
 //! - [`rrdcached`]: the caching daemon: updates over a socket, an hour of MRTG, start with a journal;
 //! - [`poll`]: devices asked by SNMP: MRTG's experiment, and thousands of devices;
+//! - [`archive`]: questions to recordings: ranges in steps, a moment, the heaviest, beside Prometheus;
 //! - [`log`]: what a log call costs: ACS's table, and beside spdlog and `tracing-appender`.
 //!
 //! Whit is the program that the caller names, started as a user would start it, so all numbers
@@ -51,6 +52,7 @@ macro_rules! named {
     };
 }
 
+pub mod archive;
 #[cfg(feature = "arguments")]
 pub mod arguments;
 mod contest;

@@ -11,7 +11,7 @@ use layout::{Layout, LayoutLookup, Options, Selection};
 use sample::Level;
 use source::Entry;
 use view::export::ExportSubsystems;
-use view::{Groups, Setup, TableForm, TopList, View, ViewClass, ViewEntry};
+use view::{Groups, Setup, SpreadTable, TableForm, TopList, View, ViewClass, ViewEntry};
 
 pub(crate) use formats::{FormatArguments, switches};
 #[cfg(test)]
@@ -221,6 +221,9 @@ impl DisplayArguments {
         }
         if let Some((name, parts)) = self.formats.export() {
             return crate::export::open(name, &parts, setup, setting);
+        }
+        if options.spread && self.formats.view.is_none() {
+            return Ok(Some(Box::new(SpreadTable::new(setup.zone.clone()))));
         }
         let entry = self.view(options.verbose)?;
         let lines = matches!(entry.class, ViewClass::Lines | ViewClass::Blocks);

@@ -65,6 +65,10 @@ Examples:
   whit play x.whit --export rrd,db/      round-robin databases, for whit rrd graph
   whit play x.whit --stats               totals at the end
   whit play x.whit --diff 10:00-11:00 14:00-15:00
+  whit play /var/log/whit/ -scdnm --step 1h -oD
+                                         means of each hour
+  whit play x.whit --heaviest cpu,10 --from 10:00-10:15
+                                         the commands that used most CPU time
                                          what is different in the afternoon
   whit play x.whit --extract y.whit --from 10:00-11:00
                                          an hour in a file of its own

@@ -24,6 +24,7 @@ mod log_common;
 mod log_remote;
 mod options;
 mod parallel_differences;
+mod play_archive;
 mod poll;
 mod poll_exits;
 mod poll_hostile;

@@ -26,6 +26,30 @@ pub struct Frame<'a> {
     /// Whether all sources of a tick share one wall-clock time stamp ([`Meta::has_single_clock`],
     /// kept here because that searches the meta).
     pub single_clock: bool,
+    /// What is known of the readings, one for each source, if the frame stands for those of a longer
+    /// step: its levels and rates are their means.
+    pub steps: Option<&'a [SourceStep]>,
+}
+
+/// The readings of a source in a step.
+#[derive(Clone, Debug, Default)]
+pub struct SourceStep {
+    /// How many there are.
+    pub readings: u32,
+    /// One for each cell of the table, row by row.
+    pub cells: Vec<StepCell>,
+}
+
+/// The values of a cell in the readings of a step: levels, or rates a second, in the unit of the
+/// field.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StepCell {
+    /// How many there are: of a counter those that have a rate.
+    pub readings: u32,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
 }
 
 impl<'a> Frame<'a> {
@@ -40,6 +64,7 @@ impl<'a> Frame<'a> {
             meta,
             options,
             single_clock,
+            steps: None,
         }
     }
 
@@ -125,7 +150,8 @@ impl<'a> Row<'a> {
 
     /// A level, unchanged; under `--exact` 0 if it is missing.
     pub fn gauge(&self, field: usize) -> Option<f64> {
-        let value = self.raw(field).map(|raw| raw.cast_signed() as f64);
+        let fraction = self.track.current.table.fraction(self.index, field);
+        let value = self.raw(field).map(|raw| raw.cast_signed() as f64 + fraction);
         if self.exact() { Some(value.unwrap_or(0.0)) } else { value }
     }
 
@@ -142,7 +168,8 @@ impl<'a> Row<'a> {
     pub fn delta(&self, field: usize) -> Option<f64> {
         if !self.exact() {
             let previous = self.track.previous.table.get(self.previous_index()?, field)?;
-            return sample::increase(previous, self.raw(field)?).map(|delta| delta as f64);
+            let delta = sample::increase(previous, self.raw(field)?)?;
+            return Some(delta as f64 + self.track.current.table.fraction(self.index, field));
         }
         let current = self.raw(field).unwrap_or(0);
         // An instance that was not there before has no increase yet.
@@ -167,6 +194,18 @@ impl<'a> Row<'a> {
         let previous = self.previous_index();
         let previous = previous.and_then(|index| self.track.previous.table.get(index, field));
         matches!((self.raw(field), previous), (Some(now), Some(then)) if now < then)
+    }
+
+    /// What is known of the readings of its source, if the frame stands for those of a step.
+    pub fn step(&self) -> Option<&'a SourceStep> {
+        let place = self.frame.tracks.iter().position(|track| std::ptr::eq(track, self.track))?;
+        self.frame.steps?.get(place)
+    }
+
+    /// What is known of the readings of a cell that has a value in a step.
+    pub fn step_cell(&self, field: usize) -> Option<StepCell> {
+        let cell = self.step()?.cells.get(self.index * self.track.def.fields.len() + field)?;
+        Some(*cell).filter(|cell| cell.readings > 0)
     }
 
     /// The seconds by which rates are divided: the time between the two readings of this source; 1

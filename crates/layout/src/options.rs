@@ -97,6 +97,8 @@ pub struct Options {
     pub list: Option<List>,
     /// `--by`: the criterion by which instances are grouped.
     pub by: String,
+    /// Whether the smallest and the largest value of each step are shown (`--spread`).
+    pub spread: bool,
     /// The values of options that sources declare.
     pub of_sources: SourceValues,
     /// Local time, for layouts that show a date.

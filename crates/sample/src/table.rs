@@ -26,6 +26,8 @@ pub struct Table {
     names: Vec<Vec<u8>>,
     values: Vec<u64>,
     present: Vec<u64>,
+    /// What is stored beside the integers; empty in readings.
+    fractions: Vec<f64>,
     texts: Interner,
     texts_refused: u64,
     mark: Option<NonZeroU64>,
@@ -51,6 +53,7 @@ impl Table {
     pub fn begin(&mut self) {
         self.rows = 0;
         self.mark = None;
+        self.fractions.clear();
         if self.texts.len() > TEXTS_KEPT_MAX {
             self.texts.clear();
         }
@@ -155,6 +158,24 @@ impl Table {
         here.then(|| self.values[row * self.width + field])
     }
 
+    /// Stores a number that is not whole, as means over several readings are: the nearest integer,
+    /// and the rest beside it ([`fraction`](Self::fraction)).  `base` is added to the integer.
+    ///
+    /// # Panics
+    /// When there is no such row or field.
+    pub fn set_mean(&mut self, row: usize, field: usize, base: u64, mean: f64) {
+        let whole = mean.round();
+        self.row_mut(row).set(field, base.wrapping_add_signed(whole as i64));
+        self.fractions.resize(self.values.len(), 0.0);
+        self.fractions[row * self.width + field] = mean - whole;
+    }
+
+    /// What is to be added to a stored integer; 0 in readings.
+    #[inline]
+    pub fn fraction(&self, row: usize, field: usize) -> f64 {
+        self.fractions.get(row * self.width + field).copied().unwrap_or(0.0)
+    }
+
     /// The text of a text cell; `None` when it is missing.
     pub fn text(&self, row: usize, field: usize) -> Option<&[u8]> {
         let index = usize::try_from(self.get(row, field)?).ok()?;
@@ -193,6 +214,7 @@ impl Table {
         let (cells, words) = (other.rows * other.width, other.rows * other.words);
         self.values[..cells].copy_from_slice(&other.values[..cells]);
         self.present[..words].copy_from_slice(&other.present[..words]);
+        self.fractions.clone_from(&other.fractions);
         self.texts.clone_from(&other.texts);
         self.texts_refused = other.texts_refused;
         self.mark = other.mark;
@@ -304,6 +326,23 @@ mod tests {
         assert_eq!(table.texts.len(), 1);
         assert_eq!(table.find(b"b", 9), Some(0));
         assert_eq!(table.find(b"a", 0), None);
+    }
+
+    #[test]
+    fn means_are_kept_beside_their_integers() {
+        let mut table = Table::new(2);
+        table.begin();
+        table.row(b"a");
+        table.row(b"b");
+        table.set_mean(1, 0, 100, 2.75);
+        table.set_mean(0, 1, 0, -1.25);
+        assert_eq!((table.get(1, 0), table.fraction(1, 0)), (Some(103), -0.25));
+        let level = table.get(0, 1).unwrap().cast_signed();
+        assert_eq!((level, table.fraction(0, 1)), (-1, -0.25));
+        assert_eq!((table.get(0, 0), table.fraction(0, 0)), (None, 0.0));
+        table.begin();
+        table.row(b"b").set(0, 3);
+        assert_eq!(table.fraction(0, 0), 0.0, "a reading has none");
     }
 
     #[test]

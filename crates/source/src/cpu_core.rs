@@ -246,6 +246,7 @@ pub(crate) static ENTRY: Entry = Entry {
         metrics: METRICS,
         ..Layout::EMPTY
     }],
+    beside: &["interrupt"],
     options: &[&CPU_OPTIONS],
     open: |host, context| {
         let stat = host.file("/proc/stat", ReadMode::Whole);

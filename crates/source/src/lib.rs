@@ -156,6 +156,8 @@ pub struct Entry {
     pub cadence: Cadence,
     /// How views show it at each level; without a layout, they show all fields in columns.
     pub layouts: &'static [Layout],
+    /// Other sources that its layouts read, if the feed has them.
+    pub beside: &'static [&'static str],
     /// The options of the source on the command line.
     pub options: &'static [&'static SourceOption],
     /// Whether it is opened only if it is selected by name or letter: a source that slows every
@@ -179,6 +181,7 @@ impl Entry {
         fields: &[],
         cadence: Cadence::First,
         layouts: &[],
+        beside: &[],
         options: &[],
         by_name_only: false,
         hardware: None,

@@ -177,10 +177,17 @@ fn lines(a: &Period, b: &Period) -> Vec<Line> {
     let line = |((source, instance, field), [a, b]): (Key, [Option<Course>; 2])| {
         let source = &seen[source];
         let (field, unit) = &source.fields[field];
-        let instance = if instance.is_empty() { instance } else { format!("[{instance}]") };
-        Line { name: format!("{}{instance}.{field}", source.name), unit: unit.base_name(), a, b }
+        Line { name: field_name(&source.name, &instance, field), unit: unit.base_name(), a, b }
     };
     courses.into_iter().map(line).collect()
+}
+
+/// `disk[vda].reads`, or `cpu.user` for a source with a single row.
+pub(crate) fn field_name(source: &str, instance: &str, field: &str) -> String {
+    match instance {
+        "" => format!("{source}.{field}"),
+        instance => format!("{source}[{instance}].{field}"),
+    }
 }
 
 /// Writes two periods side by side; what only one of them has stands alone in its line.  The table
@@ -237,7 +244,7 @@ fn write_table(a: &Period, b: &Period, lines: &[Line], out: &mut dyn Write) -> i
 }
 
 /// Four significant digits, with a metric suffix from ten thousand on.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     let size = value.abs();
     let (scaled, suffix) = match size {
         _ if size >= 1e13 => (value / 1e12, "T"),

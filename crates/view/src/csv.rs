@@ -9,6 +9,10 @@
 //! instances named in `--fields`, and of others that exist then.  [`View::notes`] names the later
 //! ones; the long form has all.
 //!
+//! A frame that stands for a step has more columns: in the long form `readings`, how many readings the
+//! value stands on, and with `spread` before it `min` and `max`; in the wide form `.min` and `.max` of
+//! each column, and at the end `readings` of the source that has most.
+//!
 //! Times are UTC with milliseconds; with `--utc`, seconds since the epoch.  Numbers follow
 //! `fields`: base units, counters as rates per second.
 
@@ -19,8 +23,9 @@ use std::sync::Arc;
 use layout::{Frame, Options, Row, text};
 use sample::{Meta, SourceDef};
 
+use crate::compare::field_name;
 use crate::fields::{
-    Plan, Selection, Value, epoch_text, for_each_value, rows_shown, time_text, value,
+    Plan, Selection, Value, epoch_text, for_each_value, rows_shown, spread, time_text, value,
 };
 use crate::{HeadingLines, TableForm, View, ViewEntry};
 
@@ -110,8 +115,11 @@ impl View for Csv {
 
 impl Csv {
     fn header(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let (is_step, has_spread) = (frame.steps.is_some(), frame.options.spread);
         if !self.wide {
-            return out.write_all(b"time,host,source,instance,field,value\n");
+            out.write_all(b"time,host,source,instance,field,value")?;
+            out.write_all(if has_spread { b",min,max" } else { b"" })?;
+            return out.write_all(if is_step { b",readings\n" } else { b"\n" });
         }
         // Sources and fields that only later recordings have get their columns now.
         let played = frame.options.sources_played.iter().map(|def| (def, true));
@@ -150,20 +158,20 @@ impl Csv {
         self.line.clear();
         self.line.extend_from_slice(b"time,host");
         for Column { source, instance, field } in &self.columns {
-            let name = match instance.as_str() {
-                "" => format!("{source}.{field}"),
-                instance => format!("{source}[{instance}].{field}"),
-            };
-            self.line.push(b',');
-            text::push_csv_field(&mut self.line, name.as_bytes());
+            let name = field_name(source, instance, field);
+            for part in if has_spread { &["", ".min", ".max"][..] } else { &[""] } {
+                self.line.push(b',');
+                text::push_csv_field(&mut self.line, format!("{name}{part}").as_bytes());
+            }
         }
-        self.line.push(b'\n');
+        self.line.extend_from_slice(if is_step { b",readings\n" } else { b"\n" });
         out.write_all(&self.line)
     }
 
     fn long(&mut self, frame: &Frame<'_>, time: &str, out: &mut dyn Write) -> io::Result<()> {
         let (line, host) = (&mut self.line, &self.host);
-        for_each_value(frame, &self.plans, |row, instance, field, value| {
+        for_each_value(frame, &self.plans, |row, instance, at, value| {
+            let field = &row.track.def.fields[at];
             line.clear();
             line.extend_from_slice(time.as_bytes());
             line.push(b',');
@@ -174,6 +182,13 @@ impl Csv {
             }
             line.push(b',');
             push_value(line, value);
+            if frame.options.spread {
+                push_spread(line, spread(row, at));
+            }
+            if let Some(steps) = row.step() {
+                let readings = row.step_cell(at).map_or(steps.readings, |cell| cell.readings);
+                write!(line, ",{readings}")?;
+            }
             line.push(b'\n');
             out.write_all(line)
         })
@@ -192,12 +207,21 @@ impl Csv {
         for column in &self.columns {
             self.line.push(b',');
             let place = frame.tracks.iter().position(|track| track.def.name == column.source);
-            let Some(place) = place else { continue };
-            let Some(field) = frame.tracks[place].def.field(&column.field) else { continue };
-            let row = rows[place].iter().find(|(_, instance)| *instance == column.instance);
-            if let Some(value) = row.and_then(|(row, _)| value(row, field)) {
+            let cell = place.and_then(|place| {
+                let field = frame.tracks[place].def.field(&column.field)?;
+                let mut rows = rows[place].iter();
+                Some((rows.find(|(_, instance)| *instance == column.instance)?.0, field))
+            });
+            if let Some(value) = cell.and_then(|(row, field)| value(&row, field)) {
                 push_value(&mut self.line, value);
             }
+            if frame.options.spread {
+                push_spread(&mut self.line, cell.and_then(|(row, field)| spread(&row, field)));
+            }
+        }
+        if let Some(steps) = frame.steps {
+            let readings = steps.iter().map(|step| step.readings).max().unwrap_or(0);
+            write!(self.line, ",{readings}")?;
         }
         self.line.push(b'\n');
         self.remember_late(frame, &rows);
@@ -222,6 +246,16 @@ impl Csv {
                     self.late.push(name);
                 }
             }
+        }
+    }
+}
+
+/// Appends the smallest and the largest value of a cell, empty where missing.
+fn push_spread(line: &mut Vec<u8>, spread: Option<[f64; 2]>) {
+    for at in [0, 1] {
+        line.push(b',');
+        if let Some(spread) = spread {
+            push_value(line, Value::Number(spread[at]));
         }
     }
 }

@@ -162,7 +162,7 @@ pub(crate) fn value<'a>(row: &Row<'a>, field: usize) -> Option<Value<'a>> {
 }
 
 /// Calls `write` for each chosen value of a tick, with its row, the name of the row's instance
-/// (empty for a source with a single row) and its field.  The plans are those of
+/// (empty for a source with a single row) and the index of its field.  The plans are those of
 /// [`Selection::plans`], in the order of the feed's sources.
 ///
 /// # Errors
@@ -170,14 +170,14 @@ pub(crate) fn value<'a>(row: &Row<'a>, field: usize) -> Option<Value<'a>> {
 pub(crate) fn for_each_value(
     frame: &Frame<'_>,
     plans: &[Plan],
-    mut write: impl FnMut(&Row<'_>, &str, &Field, Value<'_>) -> io::Result<()>,
+    mut write: impl FnMut(&Row<'_>, &str, usize, Value<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     for (track, plan) in frame.tracks.iter().zip(plans).filter(|(_, plan)| !plan.fields.is_empty())
     {
         for (row, instance) in rows_shown(frame, track) {
             for field in plan.of(&instance) {
                 if let Some(value) = value(&row, field) {
-                    write(&row, &instance, &track.def.fields[field], value)?;
+                    write(&row, &instance, field, value)?;
                 }
             }
         }
@@ -193,6 +193,15 @@ pub(crate) fn rows_shown<'a>(
     let is_read = track.fresh && track.current.state == State::Ok;
     let rows = frame.whole(track).rows().filter(move |row| is_read && keeps(row));
     rows.map(|row| (row, instance_text(row.name())))
+}
+
+/// Which sources of a feed `--fields` chooses from, or `-s` when there is none.
+///
+/// # Errors
+/// As [`check_fields`].
+pub fn chosen_sources(options: &Options, defs: &[Arc<SourceDef>]) -> io::Result<Vec<bool>> {
+    let plans = Selection::of(options, defs)?.plans(defs);
+    Ok(plans.iter().map(|plan| !plan.fields.is_empty()).collect())
 }
 
 /// Checks `--fields` against the sources of a feed, before anything is opened.
@@ -262,16 +271,23 @@ pub fn raw_in_base(field: &Field, raw: u64, meta: &Meta) -> f64 {
 /// units.
 pub fn number(row: &Row<'_>, field: usize) -> Option<f64> {
     let Field { unit, kind, .. } = row.track.def.fields[field];
-    let raw = row.raw(field)?;
+    row.raw(field)?;
     let value = match kind {
         Kind::Counter => row.rate(field)?,
-        Kind::Gauge => raw.cast_signed() as f64,
+        Kind::Gauge => row.gauge(field)?,
         Kind::Text => return None,
     };
     Some(to_base(unit, value, row.frame.meta)).filter(|value| value.is_finite())
 }
 
-/// `2026-11-21T04:35:02.001Z`.
+/// The smallest and the largest number of a cell among the readings of a step, as [`number`] has its
+/// mean.
+pub(crate) fn spread(row: &Row<'_>, field: usize) -> Option<[f64; 2]> {
+    let (cell, unit) = (row.step_cell(field)?, row.track.def.fields[field].unit);
+    Some([cell.min, cell.max].map(|value| to_base(unit, value, row.frame.meta)))
+}
+
+/// A time since the epoch as CSV and JSON print it: `2026-11-21T04:35:02.001Z`.
 pub(crate) fn time_text(realtime_ns: i64) -> String {
     let time = jiff::Timestamp::from_nanosecond(i128::from(realtime_ns)).unwrap_or_default();
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()

@@ -13,6 +13,9 @@
 //! this tick is in neither.  `seconds` is the time since the previous tick.  Numbers follow
 //! `fields`: base units, counters as rates per second (the counters themselves are in OpenMetrics).
 //!
+//! A frame that stands for a step also has `readings`, how many each source has in it, and with
+//! `spread` `min` and `max`, which have the form of `sources`.
+//!
 //! To the kernel, names and texts are bytes, not necessarily UTF-8.  They are escaped as on the
 //! screen (a control character or a byte outside UTF-8 is `\xNN`, a backslash `\\`), then quoted as
 //! JSON strings.  So every line is valid JSON, terminals interpret nothing in it, and different
@@ -25,7 +28,7 @@ use layout::{Frame, Options, Row, text};
 use sample::{Meta, SourceDef, State};
 
 use crate::fields::{
-    Plan, Selection, Value, instance_parts, instance_text, keeps, time_text, value,
+    Plan, Selection, Value, instance_parts, instance_text, keeps, spread, time_text, value,
 };
 use crate::{TableForm, View, ViewEntry};
 
@@ -68,18 +71,26 @@ impl View for Json {
         line.clear();
         write!(line, "{{\"time\":\"{}\",\"host\":", time_text(frame.realtime_ns))?;
         push_text(line, self.host.as_bytes());
-        write!(line, ",\"seconds\":{},\"sources\":{{", frame.seconds)?;
-        let mut comma = false;
-        for (track, plan) in frame.tracks.iter().zip(&self.plans) {
-            let here = track.fresh && track.current.state == State::Ok;
-            if !here || plan.fields.is_empty() {
-                continue;
+        write!(line, ",\"seconds\":{},\"sources\":", frame.seconds)?;
+        push_sources(line, frame, &self.plans, &|row, field| value(row, field));
+        if let Some(steps) = frame.steps {
+            line.extend_from_slice(b",\"readings\":{");
+            let mut comma = false;
+            let sources = frame.tracks.iter().zip(&self.plans).zip(steps);
+            for ((track, _), step) in sources.filter(|((_, plan), _)| !plan.fields.is_empty()) {
+                separate(line, &mut comma);
+                write!(line, "\"{}\":{}", track.def.name, step.readings)?;
             }
-            separate(line, &mut comma);
-            write!(line, "\"{}\":", track.def.name)?;
-            push_source(line, &frame.whole(track), plan);
+            line.push(b'}');
         }
-        line.push(b'}');
+        if frame.options.spread {
+            for (at, name) in ["min", "max"].into_iter().enumerate() {
+                write!(line, ",\"{name}\":")?;
+                push_sources(line, frame, &self.plans, &|row, field| {
+                    Some(Value::Number(spread(row, field)?[at]))
+                });
+            }
+        }
         push_states(line, frame, &self.plans)?;
         line.extend_from_slice(b"}\n");
         out.write_all(line)
@@ -90,10 +101,30 @@ impl View for Json {
     }
 }
 
-fn push_source(line: &mut Vec<u8>, whole: &Row<'_>, plan: &Plan) {
+/// What is written of a cell; `None` if it is missing.
+type ValueOf<'a> = &'a dyn for<'b> Fn(&Row<'b>, usize) -> Option<Value<'b>>;
+
+/// The sources that were read at this tick, as an object.
+fn push_sources(line: &mut Vec<u8>, frame: &Frame<'_>, plans: &[Plan], of: ValueOf<'_>) {
+    line.push(b'{');
+    let mut comma = false;
+    for (track, plan) in frame.tracks.iter().zip(plans) {
+        let here = track.fresh && track.current.state == State::Ok;
+        if !here || plan.fields.is_empty() {
+            continue;
+        }
+        separate(line, &mut comma);
+        push_quoted(line, &track.def.name);
+        line.push(b':');
+        push_source(line, &frame.whole(track), plan, of);
+    }
+    line.push(b'}');
+}
+
+fn push_source(line: &mut Vec<u8>, whole: &Row<'_>, plan: &Plan, of: ValueOf<'_>) {
     if whole.track.def.instance.is_empty() {
         line.push(b'{');
-        push_fields(line, whole, plan.of(""), false);
+        push_fields(line, whole, plan.of(""), false, of);
         return line.push(b'}');
     }
     line.push(b'[');
@@ -113,7 +144,7 @@ fn push_source(line: &mut Vec<u8>, whole: &Row<'_>, plan: &Plan) {
             line.push(b':');
             push_quoted(line, &part);
         }
-        push_fields(line, &row, fields, inner_comma);
+        push_fields(line, &row, fields, inner_comma, of);
         line.push(b'}');
     }
     line.push(b']');
@@ -124,9 +155,10 @@ fn push_fields(
     row: &Row<'_>,
     fields: impl Iterator<Item = usize>,
     mut comma: bool,
+    of: ValueOf<'_>,
 ) {
     for field in fields {
-        let Some(value) = value(row, field) else { continue };
+        let Some(value) = of(row, field) else { continue };
         separate(line, &mut comma);
         push_quoted(line, &row.track.def.fields[field].name);
         line.push(b':');

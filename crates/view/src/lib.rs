@@ -28,8 +28,10 @@ mod json;
 mod openmetrics;
 mod parts;
 mod plot;
+mod ranking;
 mod screen;
 mod shown;
+mod spread;
 mod tally;
 pub mod time;
 mod verbose;
@@ -39,13 +41,16 @@ pub use csv::Csv;
 pub use digest::{Digests, WriteFile};
 pub use entry::{HeadingLines, TableForm, ViewClass, ViewEntry};
 pub use fields::{
-    check_fields, instance_parts, keeps as is_shown, number as base_number, raw_in_base, to_base,
+    check_fields, chosen_sources, instance_parts, keeps as is_shown, number as base_number,
+    raw_in_base, to_base,
 };
 pub use groups::Groups;
 pub use json::Json;
 pub use openmetrics::{Backfill, FieldMetric, PageStream, ScrapePage};
 pub use plot::{PlotFiles, WritePlot};
+pub use ranking::{RankingLine, RankingTable, write_ranking};
 pub use shown::{Shown, TooEarly};
+pub use spread::SpreadTable;
 pub use verbose::TopList;
 
 /// A way to show samples, opened for one feed.

@@ -73,6 +73,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Benchmark::Rrd(arguments) => measure!(rrd, arguments),
         Benchmark::Rrdcached(arguments) => measure!(rrdcached, arguments),
         Benchmark::Poll(arguments) => measure!(poll, arguments),
+        Benchmark::Archive(arguments) => measure!(archive, arguments),
         Benchmark::Log(arguments) => measure!(log, arguments),
         Benchmark::Processes(arguments) => match arguments.long {
             Some(seconds) => show(&find(path), &arguments.common, |programs, progress| {

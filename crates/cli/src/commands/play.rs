@@ -7,9 +7,11 @@ mod arguments;
 mod diff;
 mod digests;
 mod frames;
+mod heaviest;
 mod notes;
 mod plot_files;
 mod run;
+mod steps;
 mod views;
 
 pub(crate) use self::run::run;

@@ -93,6 +93,40 @@ pub(crate) struct PlayArguments {
           conflicts_with_all = ["from", "thru", "extract", "grep", "stats"])]
     pub(crate) diff: Option<Vec<String>>,
 
+    /// A row for each step of this length on the wall clock (10s, 5m, 1h, 1d, 1w): means, rates over
+    /// the true time, and on how many readings they stand
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        value_parser = recorder::parse_duration,
+        conflicts_with_all = [
+            "follow", "extract", "grep", "stats", "diff", "procanalyze", "slabanalyze", "filename",
+            "envrules", "showheader",
+        ]
+    )]
+    pub(crate) step: Option<u64>,
+
+    /// With --step: the smallest and the largest value of each field, too
+    #[arg(long, requires = "step")]
+    pub(crate) spread: bool,
+
+    /// With --step: rows of steps without readings, too
+    #[arg(long, requires = "step")]
+    pub(crate) empty_steps: bool,
+
+    /// The heaviest processes of the period by cpu, mem, io, read, write, faults, switches or delay,
+    /// the first N [10], gathered by command or --by user, cgroup or process; SOURCE.FIELD ranks the
+    /// instances of any source
+    #[arg(
+        long,
+        value_name = "WHAT,N",
+        conflicts_with_all = [
+            "follow", "extract", "grep", "stats", "diff", "procanalyze", "slabanalyze", "filename",
+            "envrules", "showheader", "showcolheaders", "step",
+        ]
+    )]
+    pub(crate) heaviest: Option<String>,
+
     /// `offsettime` in nanoseconds.
     #[arg(skip)]
     pub(crate) offset_ns: i64,

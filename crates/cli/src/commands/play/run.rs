@@ -12,7 +12,9 @@ use super::PlayArguments;
 use super::diff;
 use super::digests::DigestFiles;
 use super::frames::{self, Outcome};
+use super::heaviest;
 use super::plot_files::PlotFileSets;
+use super::steps;
 use super::views::{Headings, OneView};
 use crate::stderr;
 
@@ -23,6 +25,8 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     arguments.check()?;
+    steps::check(&arguments)?;
+    heaviest::check(&arguments)?;
     let nanoseconds = arguments.offsettime.checked_mul(1_000_000_000);
     arguments.offset_ns = nanoseconds.context("--offsettime: out of range")?;
     // Digests are files of the kind that plot files are: -oz and --sep mean the same.
@@ -95,6 +99,11 @@ fn show(
             recording.path.display()
         );
     }
+    if let Some(asked) = &arguments.heaviest {
+        let outcome = heaviest::play(recordings, period, arguments, asked, &mut out)?;
+        out.flush()?;
+        return Ok(finish(&outcome, recordings, period, false));
+    }
     let sets = frames::sets(recordings, arguments)?;
     feed::check_recorded(&sets)?;
     let mut shown = Selection::default();
@@ -112,6 +121,9 @@ fn show(
     };
     let outcome = match &arguments.diff {
         Some(periods) => diff::diff(&sets, periods, arguments, &mut out)?,
+        None if arguments.step.is_some() => {
+            steps::play(&sets, recordings, period, arguments, consumer.as_mut(), &mut out)?
+        }
         None => frames::play(&sets, period, arguments, consumer.as_mut(), &mut out)?,
     };
     out.flush()?;

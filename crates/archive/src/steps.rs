@@ -1,0 +1,423 @@
+//! Sources in steps, as readings: two for each step, between which counters grow and levels stand as
+//! they did in the mean, so that what shows two readings of a source shows a step.
+
+use std::sync::Arc;
+
+use layout::{SourceStep, StepCell};
+use sample::{Cadence, Field, Kind, Sample, Snapshot, SourceDef, State, Table, Unit};
+
+use crate::archive::Recordings;
+use crate::wall_steps::WallSteps;
+use crate::{Error, RangeQuery, StepValue};
+
+/// How many steps are asked for at once, unless the answer is too large.
+const CHUNK_STEPS: usize = 1_024;
+
+/// The most moments that are looked at for the order and the texts of instances.
+const MOMENTS_MAX: usize = 8;
+
+/// The name of the source that says how many readings a step stands on.
+const STEP: &str = "step";
+
+/// The clock of the first of the two readings.
+const BASE_NS: u64 = 1;
+
+/// The source that says how many readings a step stands on ([`StepsQuery::sources`]).
+#[must_use]
+pub fn step_source() -> Arc<SourceDef> {
+    let readings = Field::gauge("readings", Unit::Count, "Readings that the step stands on");
+    Arc::new(SourceDef {
+        name: STEP.into(),
+        about: "The readings of a step".into(),
+        fields: vec![readings].into(),
+        cadence: Cadence::First,
+        ..SourceDef::EMPTY
+    })
+}
+
+/// Sources of a machine, and a period in steps.
+#[derive(Clone, Debug)]
+pub struct StepsQuery<'a> {
+    /// The machine.
+    pub host: &'a str,
+    /// The sources, as [`Recordings::sources`] has them; [`step_source`] may be among them.
+    pub sources: &'a [Arc<SourceDef>],
+    /// The start of the period, in nanoseconds since the epoch.
+    pub from_ns: i64,
+    /// Its end: a sample at this time is not in it.
+    pub thru_ns: i64,
+    /// The steps.
+    pub steps: &'a WallSteps,
+    /// Whether steps without readings come, too.
+    pub with_empty: bool,
+}
+
+/// A step.
+#[derive(Debug)]
+pub struct StepReadings {
+    /// When it begins, in nanoseconds since the epoch.
+    pub begin_ns: i64,
+    /// When it ends.
+    pub end_ns: i64,
+    /// The reading before it; its counters are those of some moment.
+    pub base: Snapshot,
+    /// The reading of the step, to be compared with that before.
+    pub current: Snapshot,
+    /// What the values stand on, for each source.
+    pub sources: Vec<SourceStep>,
+}
+
+impl Recordings {
+    /// Gives each step of a period to `each`, until that returns false.
+    ///
+    /// # Errors
+    /// As [`range`](Self::range), and those of `each`.
+    pub fn steps<E: From<Error>>(
+        &self,
+        query: &StepsQuery<'_>,
+        each: &mut dyn FnMut(&mut StepReadings) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        self.check_host(query.host)?;
+        let mut readings = StepReadings {
+            begin_ns: 0,
+            end_ns: 0,
+            base: Snapshot::new(query.sources),
+            current: Snapshot::new(query.sources),
+            sources: vec![SourceStep::default(); query.sources.len()],
+        };
+        let mut chunk_steps = CHUNK_STEPS;
+        let mut at_ns = query.from_ns;
+        while at_ns < query.thru_ns {
+            if !query.with_empty {
+                let Some(next_ns) = self.next_recorded(query.host, at_ns) else { break };
+                at_ns = at_ns.max(next_ns);
+                if at_ns >= query.thru_ns {
+                    break;
+                }
+            }
+            let chunk = Chunk::at(query, at_ns, chunk_steps);
+            let mut columns = match self.columns_of(query, &chunk) {
+                Err(Error::TooMuch { .. }) if chunk.steps > 1 => {
+                    chunk_steps = chunk.steps / 2;
+                    continue;
+                }
+                answered => answered?,
+            };
+            for step in 0..chunk.steps {
+                let is_read = readings.fill(&chunk, step, &mut columns);
+                if (is_read || query.with_empty) && !each(&mut readings)? {
+                    return Ok(());
+                }
+            }
+            at_ns = chunk.thru_ns;
+        }
+        Ok(())
+    }
+
+    /// The first time at or after `at_ns` at which there is a recording.
+    fn next_recorded(&self, host: &str, at_ns: i64) -> Option<i64> {
+        let after = self.of_host(host).filter(|(_, file)| file.ended_ns >= at_ns);
+        after.map(|(_, file)| file.file.started_ns.max(at_ns)).min()
+    }
+
+    fn columns_of(
+        &self,
+        query: &StepsQuery<'_>,
+        chunk: &Chunk,
+    ) -> Result<Vec<SourceColumns>, Error> {
+        let mut examples = vec![None; query.sources.len()];
+        self.find_examples(query, chunk, &mut examples)?;
+        let columns = query.sources.iter().zip(examples).map(|(def, example)| {
+            let mut columns = SourceColumns::new(def.clone(), example);
+            if columns.numbers.is_empty() || def.name == STEP {
+                return Ok(columns);
+            }
+            let answer = self.range(&RangeQuery {
+                host: query.host.to_owned(),
+                source: def.name.to_string(),
+                fields: columns.numbers.iter().map(|&at| def.fields[at].name.to_string()).collect(),
+                instances: Vec::new(),
+                from_ns: chunk.from_ns,
+                thru_ns: chunk.thru_ns,
+                step_ns: chunk.step_ns,
+            })?;
+            for series in answer.series {
+                columns.add(&series.instance, series.field, series.values);
+            }
+            columns.sort();
+            Ok(columns)
+        });
+        columns.collect()
+    }
+
+    /// Finds a reading of each source at the end of a chunk, or before.
+    fn find_examples(
+        &self,
+        query: &StepsQuery<'_>,
+        chunk: &Chunk,
+        examples: &mut [Option<Example>],
+    ) -> Result<(), Error> {
+        let mut ends_ns: Vec<i64> = self
+            .of_host(query.host)
+            .filter(|(_, file)| {
+                file.file.started_ns < chunk.thru_ns && file.ended_ns >= chunk.from_ns
+            })
+            .map(|(_, file)| file.ended_ns.min(chunk.thru_ns - 1))
+            .collect();
+        ends_ns.sort_unstable();
+        ends_ns.dedup();
+        for &end_ns in ends_ns.iter().rev().take(MOMENTS_MAX) {
+            for moment in self.moment(query.host, end_ns)? {
+                for track in moment.history.tracks() {
+                    let place = query.sources.iter().position(|def| def.name == track.def.name);
+                    let Some(place) = place.filter(|_| track.current.state == State::Ok) else {
+                        continue;
+                    };
+                    examples[place].get_or_insert_with(|| Example {
+                        def: track.def.clone(),
+                        table: track.current.table.clone(),
+                    });
+                }
+            }
+            let is_known = |(def, example): (&Arc<SourceDef>, &Option<Example>)| {
+                example.is_some() || def.name == STEP
+            };
+            if query.sources.iter().zip(examples.iter()).all(is_known) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Some steps of equal length, one after the other.
+struct Chunk {
+    /// The start of the first step, which may be before the period.
+    begin_ns: i64,
+    /// What is asked for.
+    from_ns: i64,
+    thru_ns: i64,
+    step_ns: i64,
+    steps: usize,
+}
+
+impl Chunk {
+    /// At most so many steps from a time on.  A step that begins before the period is alone.
+    fn at(query: &StepsQuery<'_>, at_ns: i64, most: usize) -> Self {
+        let begin_ns = query.steps.begin(at_ns);
+        let mut end_ns = query.steps.end(at_ns);
+        let step_ns = end_ns.saturating_sub(begin_ns).max(1);
+        let is_cut = begin_ns < query.from_ns;
+        let from_ns = begin_ns.max(query.from_ns);
+        let mut steps = 1;
+        while !is_cut && steps < most && end_ns < query.thru_ns {
+            let next_ns = query.steps.end(end_ns);
+            if next_ns - end_ns != step_ns {
+                break;
+            }
+            end_ns = next_ns;
+            steps += 1;
+        }
+        Chunk { begin_ns, from_ns, thru_ns: end_ns.min(query.thru_ns), step_ns, steps }
+    }
+}
+
+/// A reading of a source: the order of its instances, and what ranges do not have.
+#[derive(Clone)]
+struct Example {
+    def: Arc<SourceDef>,
+    table: Table,
+}
+
+/// The steps of a source in a chunk.
+struct SourceColumns {
+    def: Arc<SourceDef>,
+    /// The fields that are numbers.
+    numbers: Vec<usize>,
+    example: Option<Example>,
+    rows: Vec<RowColumns>,
+}
+
+/// The steps of an instance.
+struct RowColumns {
+    name: Vec<u8>,
+    /// Its row in the example.
+    example: Option<usize>,
+    /// For each field its steps, and how many of them are over.
+    fields: Vec<(Vec<StepValue>, usize)>,
+    /// For each field its latest mean.
+    latest: Vec<Option<f64>>,
+}
+
+impl RowColumns {
+    /// The value of a field in a step; steps are asked for in rising order.
+    fn value(&mut self, field: usize, step: usize) -> Option<StepValue> {
+        let (values, passed) = &mut self.fields[field];
+        while values.get(*passed).is_some_and(|value| (value.step as usize) < step) {
+            *passed += 1;
+        }
+        values.get(*passed).copied().filter(|value| value.step as usize == step)
+    }
+}
+
+impl SourceColumns {
+    fn new(def: Arc<SourceDef>, example: Option<Example>) -> Self {
+        let fields = def.fields.iter().enumerate();
+        let numbers = fields.filter(|(_, field)| field.kind != Kind::Text).map(|(at, _)| at);
+        SourceColumns { numbers: numbers.collect(), def, example, rows: Vec::new() }
+    }
+
+    /// Adds the steps of a number of an instance; instances come one after the other.
+    fn add(&mut self, instance: &[u8], number: usize, values: Vec<StepValue>) {
+        if self.rows.last().is_none_or(|row| row.name != instance) {
+            let width = self.def.fields.len();
+            self.rows.push(RowColumns {
+                name: instance.to_vec(),
+                example: self.example.as_ref().and_then(|one| one.table.find(instance, 0)),
+                fields: vec![(Vec::new(), 0); width],
+                latest: vec![None; width],
+            });
+        }
+        if let Some(row) = self.rows.last_mut() {
+            row.fields[self.numbers[number]] = (values, 0);
+        }
+    }
+
+    /// Instances as the machine lists them, then those that went: shorter names first, so that 2
+    /// comes before 10.
+    fn sort(&mut self) {
+        let place = |row: &RowColumns| row.example.unwrap_or(usize::MAX);
+        self.rows.sort_by(|one, other| {
+            let by_name = || (one.name.len(), &one.name).cmp(&(other.name.len(), &other.name));
+            place(one).cmp(&place(other)).then_with(by_name)
+        });
+    }
+
+    /// Fills the two readings of a step; false if it has none.
+    fn fill(
+        &mut self,
+        step: usize,
+        length_ns: i64,
+        (base, current): (&mut Sample, &mut Sample),
+        known: &mut SourceStep,
+    ) -> bool {
+        known.readings = 0;
+        known.cells.clear();
+        base.table.begin();
+        current.table.begin();
+        let width = self.def.fields.len();
+        let mut covered_s: f64 = 0.0;
+        for row in &mut self.rows {
+            for &field in &self.numbers {
+                if let Some(value) = row.value(field, step) {
+                    known.readings = known.readings.max(value.readings);
+                    covered_s = covered_s.max(value.seconds());
+                }
+            }
+        }
+        let covered_ns = match covered_s > 0.0 {
+            true => (covered_s * 1e9).round() as u64,
+            false => length_ns.unsigned_abs(),
+        };
+        for row in &mut self.rows {
+            let at = current.table.rows();
+            let has_value = self.numbers.iter().any(|&field| row.value(field, step).is_some());
+            if !has_value {
+                continue;
+            }
+            base.table.row(&row.name);
+            current.table.row(&row.name);
+            for field in 0..width {
+                let cell = fill_cell(
+                    (&self.def, self.example.as_ref()),
+                    (row, at, field),
+                    (step, covered_ns as f64 / 1e9),
+                    (&mut base.table, &mut current.table),
+                );
+                known.cells.push(cell);
+            }
+        }
+        (base.monotonic_ns, current.monotonic_ns) = (BASE_NS, BASE_NS + covered_ns);
+        known.readings > 0
+    }
+}
+
+/// Fills a cell of both readings.
+fn fill_cell(
+    (def, example): (&SourceDef, Option<&Example>),
+    (row, at, field): (&mut RowColumns, usize, usize),
+    (step, covered_s): (usize, f64),
+    (base, current): (&mut Table, &mut Table),
+) -> StepCell {
+    let known = example.zip(row.example).and_then(|(example, known)| {
+        Some((&example.table, known, example.def.field(&def.fields[field].name)?))
+    });
+    if def.fields[field].kind == Kind::Text {
+        if let Some(text) = known.and_then(|(table, row, field)| table.text(row, field)) {
+            base.row_mut(at).set_text(field, text);
+            current.row_mut(at).set_text(field, text);
+        }
+        return StepCell::default();
+    }
+    let Some(value) = row.value(field, step) else {
+        row.latest[field] = None;
+        return StepCell::default();
+    };
+    if def.fields[field].kind == Kind::Counter {
+        // The machine's counter: layouts may leave out what it never counted.
+        let counted = known.and_then(|(table, row, field)| table.get(row, field));
+        let counted = counted.unwrap_or(1).min(u64::MAX / 2);
+        base.row_mut(at).set(field, counted);
+        let is_whole = value.seconds() == covered_s;
+        let growth = value.growth().filter(|_| is_whole);
+        current.set_mean(at, field, counted, growth.unwrap_or(value.mean() * covered_s));
+    } else {
+        if let Some(mean) = row.latest[field] {
+            base.set_mean(at, field, 0, mean);
+        }
+        current.set_mean(at, field, 0, value.mean());
+        row.latest[field] = Some(value.mean());
+    }
+    StepCell { readings: value.readings, min: value.min, max: value.max }
+}
+
+impl StepReadings {
+    /// Fills a step of a chunk; false if it has no readings.
+    fn fill(&mut self, chunk: &Chunk, step: usize, columns: &mut [SourceColumns]) -> bool {
+        let number = i64::try_from(step).unwrap_or(i64::MAX);
+        self.begin_ns = chunk.begin_ns.saturating_add(number.saturating_mul(chunk.step_ns));
+        self.end_ns = self.begin_ns.saturating_add(chunk.step_ns);
+        let before_ns = self.begin_ns.saturating_sub(chunk.step_ns);
+        let length_ns = chunk.step_ns.unsigned_abs();
+        let clocks = [(BASE_NS, before_ns, true), (BASE_NS + length_ns, self.begin_ns, false)];
+        for (snapshot, clock) in [&mut self.base, &mut self.current].into_iter().zip(clocks) {
+            (snapshot.monotonic_ns, snapshot.realtime_ns, snapshot.restart) = clock;
+        }
+        let mut most = 0;
+        for (at, columns) in columns.iter_mut().enumerate() {
+            let (base, current) = (&mut self.base.samples[at], &mut self.current.samples[at]);
+            let known = &mut self.sources[at];
+            let is_read = columns.fill(step, chunk.step_ns, (base, current), known);
+            most = most.max(known.readings);
+            let covered_ns = current.monotonic_ns.saturating_sub(base.monotonic_ns);
+            base.realtime_ns = self.begin_ns;
+            current.realtime_ns = self.begin_ns.saturating_add_unsigned(covered_ns);
+            for (snapshot, sample) in
+                [(&mut self.base.fresh, base), (&mut self.current.fresh, current)]
+            {
+                snapshot[at] = is_read;
+                sample.state = if is_read { State::Ok } else { State::NotRecorded };
+            }
+        }
+        let own = columns.iter().position(|columns| columns.def.name == STEP);
+        if let Some(at) = own {
+            for snapshot in [&mut self.base, &mut self.current] {
+                snapshot.fresh[at] = true;
+                let sample = &mut snapshot.samples[at];
+                sample.state = State::Ok;
+                sample.table.row(b"").set(0, u64::from(most));
+            }
+        }
+        most > 0
+    }
+}

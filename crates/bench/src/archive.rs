@@ -1,0 +1,288 @@
+//! The benchmark of questions to recordings: ranges in steps, a moment, the heaviest, beside
+//! Prometheus on the same values.
+//!
+//! A machine of 16 CPUs whose times are drawn at random is recorded for a day, some of its values for
+//! some days, and its processes for a while; Prometheus imports the day.  Whit answers as `whit
+//! play`, a process each, its start included; Prometheus by its query interface.  *Cold*: whit's files
+//! are not in the page cache, and of Prometheus the first query after its start.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Progress;
+use crate::contest::{Case, Contest, Measurement};
+use crate::error::{Context, Result};
+use crate::measure::measure;
+use crate::programs::{Programs, run_quietly, version_of};
+use crate::report::{Report, add_version};
+
+mod machine;
+mod report;
+mod rival;
+
+use machine::{CPUS, CpuMachine, MODES, STARTED_S, record_processes};
+use rival::Prometheus;
+
+/// The length of a step of a day in about a thousand, in seconds: it divides a day.
+const STEP_S: u64 = 90;
+
+/// The size of the benchmark.
+#[derive(Clone, Debug)]
+pub struct ArchivePlan {
+    /// Turns of each contestant.
+    pub rounds: usize,
+    /// Seconds of the recording that is called a day.
+    pub seconds: u64,
+    /// Days of the long recording of one CPU.
+    pub days: u64,
+    /// Processes of the recording of processes.
+    pub processes: u32,
+    /// Seconds of that recording.
+    pub process_seconds: u64,
+    /// Whether Prometheus takes part: it takes minutes to import a day.
+    pub has_rival: bool,
+    /// Where to make the files; the temporary folder without it.
+    pub folder: Option<PathBuf>,
+}
+
+/// What a store takes.
+struct Stored {
+    name: &'static str,
+    values: u64,
+    samples: u64,
+    bytes: u64,
+    cost: Measurement,
+}
+
+/// The results.
+#[derive(Default)]
+struct Results {
+    stored: Vec<Stored>,
+    queries: Vec<Case>,
+    notes: Vec<String>,
+}
+
+/// What all parts need.
+struct Bench<'a> {
+    plan: &'a ArchivePlan,
+    whit: &'a Path,
+    folder: &'a Path,
+    progress: &'a Progress<'a>,
+}
+
+/// Runs the benchmark.
+///
+/// # Errors
+/// If a program that takes part or a file fails.
+pub fn run(plan: &ArchivePlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
+    let mut machine = crate::report::machine(programs);
+    let folder = crate::folder::temporary(plan.folder.as_deref())?;
+    let folder = folder.path();
+    let bench = Bench { plan, whit: &programs.whit, folder, progress };
+    let prometheus = programs.path.find("prometheus").zip(programs.path.find("promtool"));
+    let version = version_of(prometheus.as_ref().map(|both| both.0.as_path()), "--version");
+    add_version(&mut machine, "prometheus", &version);
+    let mut results = Results::default();
+    let day = bench.record("day.whit", CPUS, plan.seconds, &mut results)?;
+    let days = bench.record("days.whit", 1, plan.days * plan.seconds, &mut results)?;
+    progress.show("recording processes");
+    let processes = folder.join("processes.whit");
+    let ticks = plan.process_seconds;
+    let (written, cost) = measure(|| record_processes(&processes, plan.processes, ticks));
+    let values = written?;
+    bench.stored("processes", values, ticks, &processes, cost, &mut results)?;
+    bench.queries([&day, &days, &processes], &mut results)?;
+    match prometheus.filter(|_| plan.has_rival) {
+        Some((server, tool)) => bench.rival(&server, &tool, &mut results)?,
+        None if plan.has_rival => {
+            results.notes.push("prometheus is not installed: its lines are missing".to_owned());
+        }
+        None => {}
+    }
+    progress.done();
+    Ok(report::report(plan, &results, machine))
+}
+
+impl Bench<'_> {
+    /// Records so many CPUs, and writes the side file.
+    fn record(
+        &self,
+        name: &'static str,
+        cpus: usize,
+        seconds: u64,
+        results: &mut Results,
+    ) -> Result<PathBuf> {
+        self.progress.show(&format!("recording {name}"));
+        let path = self.folder.join(name);
+        let (written, cost) = measure(|| CpuMachine::new(cpus).record(&path, seconds));
+        written?;
+        let values = seconds * (cpus * MODES.len()) as u64;
+        self.stored(name, values, seconds, &path, cost, results)?;
+        Ok(path)
+    }
+
+    fn stored(
+        &self,
+        name: &'static str,
+        values: u64,
+        samples: u64,
+        path: &Path,
+        cost: Measurement,
+        results: &mut Results,
+    ) -> Result<()> {
+        let bytes = std::fs::metadata(path)?.len();
+        results.stored.push(Stored { name, values, samples, bytes, cost });
+        Ok(())
+    }
+
+    /// The questions to whit, each without and with side files, warm and cold.
+    fn queries(&self, [day, days, processes]: [&Path; 3], results: &mut Results) -> Result<()> {
+        let step = format!("{STEP_S}s");
+        let all: Vec<String> = MODES.iter().map(|mode| format!("cpu_core.{mode}")).collect();
+        let at = machine::clock(self.plan.process_seconds / 2);
+        let (one, all) = ("cpu_core[0].user", all.join(","));
+        let long = format!("{}s", STEP_S * 10);
+        let questions: [(&str, &Path, Vec<&str>); 5] = [
+            (ONE_FIELD, day, vec!["--csv", "--fields", one, "--step", &step]),
+            (ALL_FIELDS, day, vec!["--csv", "--fields", &all, "--step", &step]),
+            (ALL_DAYS, days, vec!["--csv", "--fields", one, "--step", &long]),
+            (
+                "a moment of the processes",
+                processes,
+                vec!["-sZ", "--csv", "--from", &at, "--thru", &at],
+            ),
+            ("the heaviest 10 commands", processes, vec!["--heaviest", "cpu,10", "--csv"]),
+        ];
+        for (name, path, words) in &questions {
+            let names = ["whit", "whit, cold", "whit, side file", "whit, side file, cold"];
+            let mut case: Case = Case { name: (*name).to_owned(), ..Case::default() };
+            case.contests = names.map(|name| Contest::new(name, ())).to_vec();
+            for place in 0..case.contests.len() {
+                let side = recording::side_path(path);
+                if place < 2 && side.exists() {
+                    std::fs::remove_file(&side)?;
+                } else if place >= 2 && !side.exists() {
+                    recording::write_side_file(path)?;
+                }
+                for round in 0..self.plan.rounds {
+                    let contest = &mut case.contests[place];
+                    self.progress.show(&format!("{name}: {}, round {}", contest.name, round + 1));
+                    let mut command = Command::new(self.whit);
+                    command.arg("play").arg(path).args(words).env("TZ", "UTC");
+                    if place % 2 == 1 {
+                        forget(path)?;
+                        side.exists().then(|| forget(&side)).transpose()?;
+                    } else if round == 0 {
+                        run_quietly(&mut command)?;
+                    }
+                    contest.turns.push(run_quietly(&mut command)?);
+                }
+            }
+            results.queries.push(case);
+        }
+        for (name, path) in [("day.whit, side file", day), ("processes, side file", processes)] {
+            let side = recording::side_path(path);
+            std::fs::remove_file(&side)?;
+            let (written, cost) = measure(|| recording::write_side_file(path));
+            written?;
+            let of = results.stored.iter().find(|one| name.starts_with(one.name));
+            let (values, samples) = of.map_or((0, 0), |one| (one.values, one.samples));
+            self.stored(name, values, samples, &side, cost, results)?;
+        }
+        Ok(())
+    }
+
+    /// The same values and questions of Prometheus.
+    fn rival(&self, server: &Path, tool: &Path, results: &mut Results) -> Result<()> {
+        self.progress.show("Prometheus imports the day");
+        let text = self.folder.join("day.txt");
+        CpuMachine::new(CPUS).write_text(&text, self.plan.seconds)?;
+        let data = self.folder.join("prometheus");
+        let mut import = Command::new(tool);
+        import.args(["tsdb", "create-blocks-from", "openmetrics"]).args([&text, &data]);
+        let cost = run_quietly(&mut import).context("promtool")?;
+        let (values, samples) =
+            (self.plan.seconds * (CPUS * MODES.len()) as u64, self.plan.seconds);
+        let bytes = rival::bytes_below(&data)?;
+        results.stored.push(Stored { name: "prometheus", values, samples, bytes, cost });
+        for (name, selector) in [(ONE_FIELD, "{cpu=\"0\",mode=\"user\"}"), (ALL_FIELDS, "")] {
+            let mut server = Prometheus::start(server, &data, self.folder)?;
+            let query = format!("rate(cpu_seconds_total{selector}[{STEP_S}s])");
+            let range = [STARTED_S + STEP_S, STARTED_S + self.plan.seconds, STEP_S];
+            let first = Contest {
+                turns: vec![server.query(&query, range)?],
+                ..Contest::new("prometheus, first query", ())
+            };
+            let mut warm = Contest::new("prometheus", ());
+            for _ in 0..self.plan.rounds {
+                warm.turns.push(server.query(&query, range)?);
+            }
+            let case = results.queries.iter_mut().find(|case| case.name == name);
+            case.with_context(|| name.to_owned())?.contests.extend([first, warm]);
+            server.stop()?;
+        }
+        Ok(())
+    }
+}
+
+const ONE_FIELD: &str = "a day, 1 field";
+const ALL_FIELDS: &str = "a day, 8 fields of 16 CPUs";
+const ALL_DAYS: &str = "all days, 1 field";
+
+/// Lets the kernel forget the pages of a file.
+fn forget(path: &Path) -> Result<()> {
+    let file = std::fs::File::open(path)?;
+    file.sync_all()?;
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_runs_at_its_smallest_and_stores_the_same_values() {
+        let mut machine = CpuMachine::new(2);
+        let folder = tempfile::tempdir().unwrap();
+        let [path, text] = ["a.whit", "a.txt"].map(|name| folder.path().join(name));
+        machine.record(&path, 5).unwrap();
+        CpuMachine::new(2).write_text(&text, 5).unwrap();
+        let text = std::fs::read_to_string(&text).unwrap();
+        assert_eq!(text.lines().count(), 2 + 5 * 2 * MODES.len(), "{text}");
+        let mut reader = recording::Reader::open(&path, &[]).unwrap();
+        let mut snapshot = sample::Snapshot::new(&reader.defs());
+        let mut last = None;
+        while reader.next(&mut snapshot).unwrap() == recording::ReadOutcome::Sample {
+            last = snapshot.samples[0].table.get(1, 0);
+        }
+        let line = text.lines().rfind(|line| line.contains("cpu=\"1\",mode=\"user\"")).unwrap();
+        let value: f64 = line.split(' ').nth(1).unwrap().parse().unwrap();
+        assert_eq!(last.unwrap() as f64 / 100.0, value);
+        forget(&path).unwrap();
+        let count = record_processes(&folder.path().join("p.whit"), 3, 4).unwrap();
+        assert_eq!(count, 4 * 3 * 2);
+    }
+
+    #[test]
+    fn reports_have_every_question() {
+        let plan = ArchivePlan {
+            rounds: 1,
+            seconds: 10,
+            days: 2,
+            processes: 3,
+            process_seconds: 4,
+            has_rival: false,
+            folder: None,
+        };
+        let turn = Measurement { wall_us: 1_500, user_us: 900, ..Measurement::default() };
+        let contest = Contest { turns: vec![turn], ..Contest::new("whit", ()) };
+        let case = Case { name: ONE_FIELD.to_owned(), facts: (), contests: vec![contest] };
+        let stored = Stored { name: "day.whit", values: 80, samples: 10, bytes: 40, cost: turn };
+        let results = Results { stored: vec![stored], queries: vec![case], notes: Vec::new() };
+        let report = report::report(&plan, &results, serde_json::json!({}));
+        assert_eq!(report.json["stored"][0]["bytes_a_value"], 0.5);
+        assert_eq!(report.json["queries"][0]["contestants"][0]["wall_ms"], 1.5);
+        assert!(report.summary.contains(ONE_FIELD), "{}", report.summary);
+    }
+}

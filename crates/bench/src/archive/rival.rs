@@ -1,0 +1,97 @@
+//! Prometheus, asked over HTTP.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::contest::Measurement;
+use crate::error::{Context, Result, ensure};
+use crate::process::{Running, microseconds, spent};
+
+/// How long it may take to start.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A running server.
+pub(super) struct Prometheus {
+    running: Running,
+    address: SocketAddr,
+}
+
+impl Prometheus {
+    /// Starts a server on data that was imported, and waits until it answers.
+    pub(super) fn start(program: &Path, data: &Path, folder: &Path) -> Result<Self> {
+        let config = folder.join("prometheus.yml");
+        std::fs::write(&config, "global: {}\n")?;
+        // A port that is free now.
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let mut command = Command::new(program);
+        command.arg(format!("--web.listen-address={address}"));
+        command.arg(format!("--config.file={}", config.display()));
+        command.arg(format!("--storage.tsdb.path={}", data.display()));
+        command.arg("--storage.tsdb.retention.time=100y");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut running = Running::start(&mut command)?;
+        running.wait_until(PATIENCE, || {
+            get(address, "/-/ready").is_ok_and(|answer| answer.contains(" 200 "))
+        })?;
+        Ok(Prometheus { running, address })
+    }
+
+    /// Asks for a range: from, to and step in seconds.
+    pub(super) fn query(&mut self, query: &str, [from, to, step]: [u64; 3]) -> Result<Measurement> {
+        let path = format!(
+            "/api/v1/query_range?query={}&start={from}&end={to}&step={step}",
+            percent(query)
+        );
+        let before = spent(self.running.id()).unwrap_or_default();
+        let start = Instant::now();
+        let answer = get(self.address, &path)?;
+        let wall_us = microseconds(start.elapsed());
+        ensure!(
+            answer.contains("\"status\":\"success\"") && answer.contains("\"values\""),
+            "prometheus has no answer to {query}: {}",
+            answer.lines().last().unwrap_or_default()
+        );
+        let after = spent(self.running.id()).context("prometheus ended")?;
+        Ok(Measurement { wall_us, ..after.since(&before, 1) })
+    }
+
+    pub(super) fn stop(self) -> Result<()> {
+        self.running.stop().map(|_| ())
+    }
+}
+
+/// The answer to a GET, with its head.
+fn get(address: SocketAddr, path: &str) -> io::Result<String> {
+    let mut connection = TcpStream::connect(address)?;
+    write!(connection, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n")?;
+    let mut answer = Vec::new();
+    connection.read_to_end(&mut answer)?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+/// A text as it stands in an address.
+fn percent(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        byte if byte.is_ascii_alphanumeric() || b"_.-".contains(&byte) => {
+            char::from(byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+/// The size of all files below a folder.
+pub(super) fn bytes_below(folder: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        bytes += match entry.file_type()?.is_dir() {
+            true => bytes_below(&entry.path())?,
+            false => entry.metadata()?.len(),
+        };
+    }
+    Ok(bytes)
+}
