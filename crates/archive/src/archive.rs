@@ -1,5 +1,6 @@
 //! The recordings of a folder: hosts, sources and times.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use sample::SourceDef;
 use source::Entry;
 
 use crate::Error;
+use crate::summary::{self, Identity};
 
 /// The recordings of a folder, or of several, and what they are of.
 pub struct Recordings {
@@ -24,6 +26,8 @@ pub(crate) struct ArchivedFile {
     pub(crate) defs: Vec<Arc<SourceDef>>,
     /// A time at or after its last sample; `i64::MAX` if it may still grow.
     pub(crate) ended_ns: i64,
+    /// What its summary must be of.
+    pub(crate) identity: Identity,
 }
 
 impl ArchivedFile {
@@ -60,7 +64,11 @@ impl Recordings {
         let mut files: Vec<ArchivedFile> = Vec::with_capacity(found.len());
         for file in found {
             match facts(&file) {
-                Ok((defs, ended_ns)) => files.push(ArchivedFile { file, defs, ended_ns }),
+                Ok((defs, ended_ns, recording)) => {
+                    let fingerprint = summary::fingerprint(&defs);
+                    let identity = Identity { recording, fingerprint };
+                    files.push(ArchivedFile { file, defs, ended_ns, identity });
+                }
                 Err(error) => complaints.push(format!("{error}; left out")),
             }
         }
@@ -132,14 +140,18 @@ impl Recordings {
         Err(Error::UnknownHost { asked: host.to_owned(), known })
     }
 
-    /// Makes or adds to the side file of each recording of whit that has closed blocks which are not
-    /// in it: a range then reads the columns that it wants, and no others.  Returns what could not
+    /// Makes or adds to the side files of each recording: the columns of closed blocks of whit's, so
+    /// that a range reads those that it wants and no others, and the summary of every recording, so
+    /// that a long period is answered without its samples.  Returns what could not
     /// be written; answers do not depend on it.  Costs about as much as playing what is added; call
     /// it in the background.
     pub fn write_side_files(&self) -> Vec<String> {
         let whit = self.files.iter().filter(|file| file.file.origin == Origin::Whit);
         let written = whit.map(|file| recording::write_side_file(&file.file.path));
-        written.filter_map(|written| Some(written.err()?.to_string())).collect()
+        let columns = written.filter_map(|written| Some(written.err()?.to_string()));
+        let summaries =
+            self.files.iter().filter_map(|file| Some(summary::write(file).err()?.to_string()));
+        columns.chain(summaries).collect()
     }
 
     /// The path of the recording with that index, as answers name it.
@@ -155,21 +167,29 @@ impl Recordings {
     }
 }
 
-/// The sources of a recording, and a time at or after its last sample.
-fn facts(file: &RecordedFile) -> Result<(Vec<Arc<SourceDef>>, i64), feed::FeedError> {
+/// What [`facts`] finds.
+type Facts = (Vec<Arc<SourceDef>>, i64, [u64; 3]);
+
+/// The sources of a recording, a time at or after its last sample, and what it is known by.
+fn facts(file: &RecordedFile) -> Result<Facts, feed::FeedError> {
     match file.origin {
         Origin::Collectl => {
             let recorded = file.meta.subsystems();
             let entries = source::ALL.iter().copied();
             let held: Vec<_> =
                 entries.filter(|entry| has_text_for(&entry.def(), recorded)).collect();
-            Ok((file.sources(&held)?, i64::MAX))
+            let failed =
+                |source| feed::FeedError::Io { path: file.path.clone(), what: None, source };
+            let facts = std::fs::metadata(&file.path).map_err(failed)?;
+            let changed_ns = facts.mtime().cast_unsigned().wrapping_mul(1_000_000_000);
+            let changed_ns = changed_ns.wrapping_add(facts.mtime_nsec().cast_unsigned());
+            Ok((file.sources(&held)?, i64::MAX, [0, facts.len(), changed_ns]))
         }
         Origin::Whit => {
             let reader = Reader::open(&file.path, &source::definitions())?;
             let closed_ns = reader.latest_closed_realtime_ns().unwrap_or(i64::MIN);
             let ended_ns = if reader.damage().not_closed { i64::MAX } else { closed_ns };
-            Ok((reader.defs(), ended_ns))
+            Ok((reader.defs(), ended_ns, [reader.file_id(), 0, 0]))
         }
     }
 }

@@ -20,6 +20,7 @@ mod moment;
 mod range;
 mod reading;
 mod scan;
+mod summary;
 mod tracker;
 
 pub use archive::{RecordedSpan, Recordings};
@@ -29,4 +30,5 @@ pub use heaviest::{HeaviestQuery, Heavy};
 pub use moment::RecordedMoment;
 pub use range::{RangeAnswer, RangeQuery, RangeSeries, StepValue};
 pub use reading::{Select, SourceReading};
+pub use summary::Cost;
 pub use tracker::{FieldValue, ReadValue, Tracker};

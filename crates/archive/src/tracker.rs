@@ -13,7 +13,7 @@ use crate::reading::SourceReading;
 const ROWS_AHEAD: usize = 64;
 
 /// The most instances of a scan: the processes of a busy machine's day.
-const INSTANCES_MAX: usize = 1 << 18;
+pub(crate) const INSTANCES_MAX: usize = 1 << 18;
 
 /// A value of a field at one reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,6 +129,21 @@ impl Tracker {
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.covered_ns as f64 / 1e9
+    }
+
+    /// The time that [`seconds`](Self::seconds) tells, by the clock of the recording.
+    pub(crate) fn covered_ns(&self) -> u64 {
+        self.covered_ns
+    }
+
+    /// The instances of the latest reading, in the order of its rows.
+    pub(crate) fn latest_rows(&self) -> &[usize] {
+        &self.rows
+    }
+
+    /// The latest raw value of a field of an instance.
+    pub(crate) fn raw(&self, instance: usize, field: usize) -> Option<u64> {
+        *self.raw.get(instance * self.places.len() + field)?
     }
 
     fn count(&mut self, took: Option<(f64, u64)>) {
@@ -357,7 +372,11 @@ impl Tracker {
 }
 
 /// The time between two readings: in seconds, and by the clock of the recording.
-fn took(single_clock: bool, then: Option<(u64, i64)>, now: (u64, i64)) -> Option<(f64, u64)> {
+pub(crate) fn took(
+    single_clock: bool,
+    then: Option<(u64, i64)>,
+    now: (u64, i64),
+) -> Option<(f64, u64)> {
     let seconds = seconds_between(single_clock, then?, now);
     (seconds > 0.0).then(|| (seconds, now.0.saturating_sub(then.map_or(0, |then| then.0))))
 }

@@ -6,3 +6,4 @@ mod decoded;
 mod machine;
 mod questions;
 mod ranges;
+mod summaries;

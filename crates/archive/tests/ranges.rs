@@ -14,12 +14,12 @@ use crate::machine;
 /// Cases in a long run.
 const CASES: usize = 2_000;
 
-fn open(folder: &Path) -> Recordings {
+pub(crate) fn open(folder: &Path) -> Recordings {
     Recordings::open(&[folder.to_owned()], &jiff::Zoned::now()).unwrap()
 }
 
 /// A range that has something of the source, mostly.
-fn query(source: &Source, random: &mut Random) -> RangeQuery {
+pub(crate) fn query(source: &Source, random: &mut Random) -> RangeQuery {
     let (first, end) = source.period_ns;
     let length_ns = end.abs_diff(first).max(1);
     let from_ns =
@@ -81,7 +81,7 @@ fn check(found: &StepValue, values: &[&Decoded], when: &str) {
     assert_eq!(found.files, files, "{when}");
 }
 
-fn compare(recordings: &Recordings, source: &Source, query: &RangeQuery) -> usize {
+pub(crate) fn compare(recordings: &Recordings, source: &Source, query: &RangeQuery) -> usize {
     let answer = recordings.range(query).unwrap();
     let mut steps = expected(source, query);
     let mut count = 0;

@@ -41,4 +41,5 @@ pub use side::{
     SideColumns, SideFile, SideReading, SideSegment, SideWritten, side_path, write_side_file,
 };
 pub use storage::{Bytestore, Interference, Storage};
+pub use varint::{Bytes, Corrupt, put, put_bytes, unzigzag, zigzag};
 pub use writer::{Resumed, Writer, WriterOptions, Written, repair};
