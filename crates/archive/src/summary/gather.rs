@@ -189,17 +189,28 @@ impl<'a> Plan<'a> {
             planner.file(index, file, source, select.from_ns, spans);
         }
         planner.bad.extend(damaged.iter().map(|bad| bad.1.clone()));
+        let mut cuts: Vec<i64> = Vec::new();
         if spans.steps <= UNALIGNED_STEPS_MAX {
-            // No window is in two steps.
             let steps = 1..i64::try_from(spans.steps).unwrap_or(0);
             let begin = |step| select.from_ns.saturating_add(spans.step_ns.saturating_mul(step));
-            planner.bad.extend(steps.map(begin).map(|at_ns| at_ns..at_ns));
+            cuts.extend(steps.map(begin));
         }
+        // No window is in two steps, and no hour.
+        planner.bad.extend(cuts.iter().map(|&at_ns| at_ns..at_ns));
+        let period = select.from_ns..select.thru_ns;
         let window_ns = planner.known.iter().map(|known| known.summary.window_ns).max();
-        let pieces = match window_ns {
-            Some(window_ns) => pieces(select.from_ns..select.thru_ns, window_ns, planner.bad),
-            None => vec![(select.from_ns..select.thru_ns, false)],
+        let mut pieces = match window_ns {
+            Some(window_ns) => pieces(period, window_ns, planner.bad),
+            None => vec![(period, false)],
         };
+        for at_ns in cuts {
+            let is_cut = |piece: &&mut (Range<i64>, bool)| piece.1 && piece.0.contains(&at_ns);
+            if let Some((piece, _)) = pieces.iter_mut().find(is_cut) {
+                let later = at_ns..std::mem::replace(&mut piece.end, at_ns);
+                pieces.push((later, true));
+            }
+        }
+        pieces.sort_by_key(|piece| piece.0.start);
         Plan { select, known: planner.known, pieces }
     }
 
@@ -424,9 +435,8 @@ impl<'a> Planner<'a> {
             monotonic_ns: last.latest.0,
         };
         if let Some(thru_ns) = self.unknown_thru.take() {
-            let after_ns = thru_ns.max(beginning.realtime_ns);
-            self.bad.push(beginning.realtime_ns..thru_ns);
-            self.bad.extend(known.first_readings(floor(after_ns, window_ns)));
+            let begun_ns = floor(beginning.realtime_ns, window_ns);
+            self.overlap(&known, begun_ns, thru_ns);
         } else if let Some((end, before)) = self.end.take() {
             if beginning.overlaps(meta, &end) {
                 let is_within = (position.monotonic_ns, position.realtime_ns)
@@ -435,10 +445,7 @@ impl<'a> Planner<'a> {
                     self.end = Some((end, before));
                     return;
                 }
-                // Ticks of two recorders are apart by less than this.
-                let after_ns = ceil(end.realtime_ns.saturating_add(SECOND_NS), window_ns);
-                self.bad.push(beginning.realtime_ns..after_ns);
-                self.bad.extend(known.first_readings(after_ns));
+                self.overlap(&known, floor(beginning.realtime_ns, window_ns), end.realtime_ns);
             } else if beginning.continues(meta, &end) {
                 let edges = self.known[before].last_reading().zip(known.first_reading());
                 match edges {
@@ -456,6 +463,16 @@ impl<'a> Planner<'a> {
             self.unknown(last.thru_ns(), i64::MAX);
         }
         self.known.push(known);
+    }
+
+    /// The windows of a recording do not tell what it has until another one ended, nor what its first
+    /// reading after that has.
+    fn overlap(&mut self, known: &Known<'_>, begun_ns: i64, ended_ns: i64) {
+        // Ticks of two recorders are apart by less than a second.
+        let ended_ns = ended_ns.saturating_add(SECOND_NS);
+        let after_ns = begun_ns.max(ceil(ended_ns, known.summary.window_ns));
+        self.bad.push(begun_ns..after_ns);
+        self.bad.extend(known.first_readings(after_ns));
     }
 
     /// A recording whose windows are not known in this time.

@@ -207,7 +207,7 @@ impl Hours<'_> {
             };
             match kind {
                 Kind::Text => {
-                    part.texts(index, |slot, window, text| add(slot, window, None, text))?
+                    part.texts(index, |slot, window, text| add(slot, window, None, text))?;
                 }
                 _ => part.cells(index, kind, single_clock, |slot, window, _, cell| {
                     add(slot, window, cell, None)

@@ -50,22 +50,36 @@ pub(crate) fn write(file: &ArchivedFile) -> Result<(), Error> {
         return Ok(());
     }
     let mut out = Out::open(out, file, length).map_err(failed)?;
+    match add(&mut out, file) {
+        // What hours are made of is damaged: the whole summary is made again.
+        Err(Error::Summary { source, .. }) if source.kind() == io::ErrorKind::InvalidData => {
+            out.begin(file, 0).map_err(failed)?;
+            add(&mut out, file)
+        }
+        added => added,
+    }
+}
+
+fn add(out: &mut Out, file: &ArchivedFile) -> Result<(), Error> {
     if out.summary.clock_set_back {
         return Ok(());
     }
     if out.summary.tier(0).any(Segment::ends) {
-        return tiers::write_hours(&mut out, file, true);
+        return tiers::write_hours(out, file, true);
     }
     let mut reach_ns = REACH_NS.max(i64::try_from(file.file.meta.interval2_ns()).unwrap_or(0) * 3);
     let passed = loop {
-        match Pass::run(&mut out, file, reach_ns)? {
+        match Pass::run(out, file, reach_ns)? {
             Some(passed) => break passed,
             None => reach_ns = reach_ns.saturating_mul(REACH_GROWTH),
         }
     };
     match passed {
-        Passed::ClockSetBack => out.give_up(file).map_err(failed),
-        Passed::Thru(is_whole) => tiers::write_hours(&mut out, file, is_whole),
+        Passed::ClockSetBack => out.begin(file, FLAG_CLOCK_SET_BACK).map_err(|source| {
+            let path = super::path(&file.file.path);
+            Error::Summary { path, source }
+        }),
+        Passed::Thru(is_whole) => tiers::write_hours(out, file, is_whole),
     }
 }
 
@@ -114,12 +128,15 @@ impl Out {
         Ok(Out { summary, length, compressor: Compressor::new(LEVEL)? })
     }
 
-    /// Leaves a summary that says that there is none.
-    fn give_up(&mut self, file: &ArchivedFile) -> io::Result<()> {
+    /// Begins the summary again.
+    fn begin(&mut self, file: &ArchivedFile, flags: u32) -> io::Result<()> {
         let summary = &mut self.summary;
         summary.file.set_len(0)?;
-        let prelude = prelude(&file.identity, FLAG_CLOCK_SET_BACK, summary.window_ns);
-        summary.file.write_all_at(&prelude, 0)
+        let prelude = prelude(&file.identity, flags, summary.window_ns);
+        summary.file.write_all_at(&prelude, 0)?;
+        summary.segments.clear();
+        summary.end = prelude.len() as u64;
+        Ok(())
     }
 
     /// Appends a segment.
