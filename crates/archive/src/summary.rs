@@ -27,7 +27,7 @@
 //! ```
 //!
 //! Windows begin at multiples of their length since the epoch: the shortest of [`LENGTHS_NS`] with
-//! about sixty readings (tier 0), and an hour (tier 1).  A window belongs to the tick of its
+//! about 120 readings (tier 0), and an hour (tier 1).  A window belongs to the tick of its
 //! readings; a rate to the later of its two readings, also if the earlier one is in another segment.
 //! The first rate of a recording that continues another one comes from the edges of both.
 
@@ -65,8 +65,9 @@ const LENGTHS_NS: [(i64, i64); 7] = [
     (HOUR_NS, DAY_NS),
 ];
 
-/// Readings of a window.
-const READINGS: i64 = 60;
+/// Readings of a window.  A window costs about as much as fifteen readings cost in a recording of
+/// `-scdnm`: the smallest and the largest rate of a column have a time each.
+const READINGS: i64 = 120;
 
 const MAGIC: [u8; 8] = *b"WHITSUMM";
 const VERSION: u32 = 1;

@@ -182,7 +182,14 @@ impl<'a> Plan<'a> {
             .collect();
         // The one before the period has the base of the first rates.
         let first = of_source.iter().position(|(_, file, _)| file.ended_ns >= select.from_ns);
-        let first = first.unwrap_or(of_source.len()).saturating_sub(1);
+        let mut first = first.unwrap_or(of_source.len()).saturating_sub(1);
+        // Of two recorders the one that began first counts.
+        let is_within = |files: &[(usize, &ArchivedFile, usize)]| {
+            files.len() > 1 && files[0].1.ended_ns >= files[1].1.file.started_ns
+        };
+        while first > 0 && is_within(&of_source[first - 1..]) {
+            first -= 1;
+        }
         let mut planner =
             Planner { known: Vec::new(), bad: Vec::new(), end: None, unknown_thru: None };
         for &(index, file, source) in &of_source[first..] {

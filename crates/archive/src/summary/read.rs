@@ -125,12 +125,15 @@ impl Summary {
             monotonic_ns: u64_at(&header, 48),
             missed: u64_at(&header, 56),
         };
-        is_valid.then(|| Segment {
+        let window_ns = if header[4] == 0 { self.window_ns } else { HOUR_NS };
+        // What is far from every time would make sums overflow.
+        let (from_ns, is_near) = (signed(8), signed(8).unsigned_abs() < 1 << 62);
+        (is_valid && is_near && from_ns % window_ns == 0).then(|| Segment {
             tier: header[4],
             flags: header[5],
-            from_ns: signed(8),
+            from_ns,
             windows: u32_at(&header, 16),
-            window_ns: if header[4] == 0 { self.window_ns } else { HOUR_NS },
+            window_ns,
             directory_bytes: u32_at(&header, 20),
             body_bytes: u64_at(&header, 24),
             recording_bytes: u64_at(&header, 32),
