@@ -30,5 +30,5 @@ pub use heaviest::{HeaviestQuery, Heavy};
 pub use moment::RecordedMoment;
 pub use range::{RangeAnswer, RangeQuery, RangeSeries, StepValue};
 pub use reading::{Select, SourceReading};
-pub use summary::Cost;
+pub use summary::RangeCost;
 pub use tracker::{FieldValue, ReadValue, Tracker};

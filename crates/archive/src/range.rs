@@ -5,7 +5,7 @@ use std::ops::Range;
 use sample::{Kind, SourceDef};
 
 use crate::archive::Recordings;
-use crate::summary::{Cell, Cost, Gathered, SECOND_NS, Spans, What};
+use crate::summary::{Cell, Gathered, RangeCost, SECOND_NS, Spans, What};
 use crate::{Error, Select};
 
 /// The most values (instances by fields by steps) of an answer: 20 MiB of them.
@@ -43,7 +43,7 @@ pub struct RangeAnswer {
     /// The instances that have any value, by name, each field of one after the other.
     pub series: Vec<RangeSeries>,
     /// What was read for it.
-    pub cost: Cost,
+    pub cost: RangeCost,
 }
 
 /// One field of one instance.

@@ -40,7 +40,7 @@ mod tiers;
 mod write;
 
 pub(crate) use cell::Cell;
-pub use gather::Cost;
+pub use gather::RangeCost;
 pub(crate) use gather::{Gathered, Spans, What};
 pub(crate) use write::write;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use archive::{Cost, RangeQuery, Recordings};
+use archive::{RangeCost, RangeQuery, Recordings};
 use recording::WriterOptions;
 use testkit::Random;
 
@@ -39,11 +39,11 @@ fn aligned(source: &Source, random: &mut Random) -> RangeQuery {
 }
 
 /// Compares so many ranges, and returns what was read for them.
-fn compare_all(folder: &Path, cases: usize, random: &mut Random) -> Cost {
+fn compare_all(folder: &Path, cases: usize, random: &mut Random) -> RangeCost {
     let recordings = open(folder);
     let mut sources = everything(folder);
     sources.retain(|source| !source.values.is_empty());
-    let mut cost = Cost::default();
+    let mut cost = RangeCost::default();
     for _ in 0..cases {
         let source = &sources[random.below(sources.len() as u64) as usize];
         let query = aligned(source, random);
@@ -58,7 +58,7 @@ fn compare_all(folder: &Path, cases: usize, random: &mut Random) -> Cost {
 #[test]
 fn windows_of_made_up_machines_are_what_every_sample_gives() {
     let mut random = Random::from_seed(testkit::seed(61));
-    let (mut before, mut after) = (Cost::default(), Cost::default());
+    let (mut before, mut after) = (RangeCost::default(), RangeCost::default());
     for (seed, tick_ns) in (0..8).zip(TICKS_NS.into_iter().cycle()) {
         let (folder, ..) = machine::slow_folder(200 + seed, tick_ns);
         let cases = testkit::share(CASES) / 16;

@@ -56,7 +56,7 @@ pub(crate) enum What<'a> {
 /// What was read for an answer: it does not grow with the length of the period if there are
 /// summaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
+pub struct RangeCost {
     /// Readings that were read one by one, or as columns.
     pub readings: u64,
     /// Windows of summaries.
@@ -72,7 +72,7 @@ pub(crate) struct Totals {
     /// Readings of the source, and the time that they cover.
     pub(crate) readings: u64,
     pub(crate) covered_ns: u64,
-    pub(crate) cost: Cost,
+    pub(crate) cost: RangeCost,
 }
 
 impl Totals {
