@@ -1,15 +1,13 @@
 //! The recordings of a folder: hosts, sources and times.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use feed::{Origin, RecordedFile};
 use jiff::Zoned;
-use recording::Pause;
 use sample::{Meta, SourceDef};
-use source::Entry;
 
 use crate::Error;
+use crate::archived_file::{ArchivedFile, RecordedSpan};
 use crate::named::{Named, Stamp};
 
 /// The recordings of a folder, or of several, and what they are of.  A copy shares what is known of
@@ -25,57 +23,12 @@ pub struct Recordings {
     pub(crate) known: Arc<[Arc<SourceDef>]>,
 }
 
-/// A recording of the archive.
-#[derive(Clone)]
-pub(crate) struct ArchivedFile {
-    pub(crate) file: Arc<RecordedFile>,
-    pub(crate) defs: Arc<[Arc<SourceDef>]>,
-    /// A time at or after its last sample; `i64::MAX` if it may still grow.
-    pub(crate) ended_ns: i64,
-    /// The file when it was read.
-    pub(crate) stamp: Stamp,
-    /// Its pauses and its last time, once they were asked for.
-    pub(crate) pauses: Arc<OnceLock<(Vec<Pause>, i64)>>,
-}
-
 /// A file that cannot be used.
 #[derive(Clone)]
 pub(crate) struct Refused {
     pub(crate) path: PathBuf,
     pub(crate) stamp: Stamp,
     pub(crate) complaint: String,
-}
-
-impl ArchivedFile {
-    /// The index of a source.
-    pub(crate) fn source(&self, name: &str) -> Option<usize> {
-        self.defs.iter().position(|def| def.name == name)
-    }
-
-    fn span(&self) -> RecordedSpan {
-        RecordedSpan {
-            path: self.file.path.clone(),
-            from_ns: self.file.started_ns,
-            thru_ns: Some(self.ended_ns).filter(|&ended_ns| ended_ns != i64::MAX),
-        }
-    }
-
-    /// The sources of this program that read a recording of collectl for a source.
-    pub(crate) fn entries(source: &str) -> Vec<&'static Entry> {
-        source::find(source).into_iter().collect()
-    }
-}
-
-/// The time of one recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordedSpan {
-    /// The recording.
-    pub path: PathBuf,
-    /// When it was started, in nanoseconds since the epoch.
-    pub from_ns: i64,
-    /// A time at or after its last sample; `None` if it may still grow: a recorder writes to it, or
-    /// it is the last one of collectl.
-    pub thru_ns: Option<i64>,
 }
 
 impl Recordings {
@@ -165,16 +118,6 @@ impl Recordings {
     fn without_files(&self) -> Recordings {
         let known = self.known.clone();
         Recordings { named: Vec::new(), files: Vec::new(), refused: Vec::new(), known }
-    }
-
-    /// Makes or adds to the side file of each recording of whit that has closed blocks which are not
-    /// in it: a range then reads the columns that it wants, and no others.  Returns what could not
-    /// be written; answers do not depend on it.  Costs about as much as playing what is added; call
-    /// it in the background.
-    pub fn write_side_files(&self) -> Vec<String> {
-        let whit = self.files.iter().filter(|file| file.file.origin == Origin::Whit);
-        let written = whit.map(|file| recording::write_side_file(&file.file.path));
-        written.filter_map(|written| Some(written.err()?.to_string())).collect()
     }
 
     /// The path of the recording with that index, as answers name it.

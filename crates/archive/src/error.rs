@@ -40,6 +40,15 @@ pub enum Error {
     /// A side file whose checksums are right, and which makes no sense.
     #[error("{}: it is damaged: delete it, it will be made again", .0.display())]
     SideFile(std::path::PathBuf),
+    /// The summary of a recording cannot be written.
+    #[error("cannot write {}: ranges of long periods are slower without it", .path.display())]
+    Summary {
+        /// The summary.
+        path: std::path::PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
     /// The field is a text, which has no mean.
     #[error("{source_name}.{field} is a text: ask for a moment to see it")]
     Text {

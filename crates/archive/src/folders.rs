@@ -14,7 +14,8 @@ use recording::{Reader, is_being_written};
 use sample::SourceDef;
 
 use crate::Error;
-use crate::archive::{ArchivedFile, Recordings, Refused};
+use crate::archive::{Recordings, Refused};
+use crate::archived_file::{ArchivedFile, Identity, fingerprint};
 use crate::named::{Named, Stamp};
 
 impl Recordings {
@@ -130,7 +131,16 @@ fn unchanged(known: &ArchivedFile, stamp: Stamp) -> Option<ArchivedFile> {
         Origin::Collectl => known.stamp.is_same_file(&stamp) && known.stamp.bytes <= stamp.bytes,
     };
     let pauses = if known.stamp == stamp { known.pauses.clone() } else { Arc::default() };
-    is_same.then(|| ArchivedFile { stamp, pauses, ..known.clone() })
+    let mut identity = known.identity;
+    if known.file.origin == Origin::Collectl {
+        identity.recording = of_collectl(stamp);
+    }
+    is_same.then(|| ArchivedFile { stamp, pauses, identity, ..known.clone() })
+}
+
+/// What a recording of collectl is known by: it has no number of its own.
+fn of_collectl(stamp: Stamp) -> [u64; 3] {
+    [0, stamp.bytes, stamp.modified_ns as u64]
 }
 
 /// The facts of a recording.
@@ -141,13 +151,13 @@ fn read(
     known: &[Arc<SourceDef>],
 ) -> Result<ArchivedFile, FeedError> {
     let file = RecordedFile::open(path.to_owned(), now.time_zone())?;
-    let (defs, ended_ns) = match file.origin {
+    let (defs, ended_ns, recording) = match file.origin {
         Origin::Collectl => {
             let recorded = file.meta.subsystems();
             let entries = source::ALL.iter().copied();
             let held: Vec<_> =
                 entries.filter(|entry| has_text_for(&entry.def(), recorded)).collect();
-            (file.sources(&held)?, i64::MAX)
+            (file.sources(&held)?, i64::MAX, of_collectl(stamp))
         }
         Origin::Whit => {
             let mut reader = Reader::open(path, known)?;
@@ -157,11 +167,12 @@ fn read(
                 true if reader.is_being_written() => Some(i64::MAX),
                 true => reader.last_realtime_ns()?,
             };
-            (defs, ended_ns.unwrap_or(i64::MIN))
+            (defs, ended_ns.unwrap_or(i64::MIN), [reader.file_id(), 0, 0])
         }
     };
+    let identity = Identity { recording, fingerprint: fingerprint(&defs) };
     let (file, defs) = (Arc::new(file), defs.into());
-    Ok(ArchivedFile { file, defs, ended_ns, stamp, pauses: Arc::default() })
+    Ok(ArchivedFile { file, defs, ended_ns, identity, stamp, pauses: Arc::default() })
 }
 
 /// collectl begins a file when it ends one: only the text itself tells the last time of a file, at the

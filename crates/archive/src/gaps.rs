@@ -4,7 +4,8 @@ use feed::Origin;
 use recording::{Pause, Reader};
 
 use crate::Error;
-use crate::archive::{ArchivedFile, Recordings};
+use crate::archive::Recordings;
+use crate::archived_file::ArchivedFile;
 
 /// A pause that is longer than so many intervals is a gap.
 const GAP_INTERVALS: u64 = 3;

@@ -8,6 +8,7 @@ use sample::Kind;
 use crate::archive::Recordings;
 use crate::range::check_fields;
 use crate::reading::Select;
+use crate::summary::{Cell, Gathered, Spans, What};
 use crate::{Error, FieldValue};
 
 /// What is asked for.
@@ -46,6 +47,44 @@ pub struct Heavy {
     pub peak: f64,
 }
 
+/// The sums of the instances.
+#[derive(Default)]
+struct Sums {
+    instances: Vec<Sum>,
+    is_counter: bool,
+}
+
+#[derive(Clone)]
+struct Sum {
+    total: i128,
+    peak: f64,
+    text: Option<Vec<u8>>,
+}
+
+impl Sums {
+    fn add(&mut self, read: &Gathered<'_>) -> Result<(), Error> {
+        if self.instances.len() <= read.instance {
+            let none = Sum { total: 0, peak: f64::NEG_INFINITY, text: None };
+            self.instances.resize(read.instance + 1, none);
+        }
+        let sum = &mut self.instances[read.instance];
+        let values = match read.what {
+            What::Value(value) => &Cell::of(value),
+            What::Window(cell) => cell,
+            What::Text(text) => {
+                if read.field == 1 && sum.text.as_deref() != text {
+                    sum.text = text.map(<[u8]>::to_vec);
+                }
+                return Ok(());
+            }
+        };
+        self.is_counter |= matches!(values.last, FieldValue::Growth { .. });
+        sum.total += values.sum;
+        sum.peak = sum.peak.max(values.max.number());
+        Ok(())
+    }
+}
+
 impl Recordings {
     /// The heaviest in a period, the heaviest first; equals by name.
     ///
@@ -70,35 +109,23 @@ impl Recordings {
             from_ns: query.from_ns,
             thru_ns: query.thru_ns,
         };
-        let mut sums: Vec<(i128, f64)> = Vec::new();
-        let mut is_counter = false;
-        let tracker = self.values(&select, &mut |read| {
-            if sums.len() <= read.instance {
-                sums.resize(read.instance + 1, (0, f64::NEG_INFINITY));
-            }
-            let (total, peak) = &mut sums[read.instance];
-            *total += match read.value {
-                FieldValue::Level(level) => i128::from(level),
-                FieldValue::Growth { increase, .. } => {
-                    is_counter = true;
-                    i128::from(increase)
-                }
-            };
-            *peak = peak.max(read.value.number());
-            Ok(())
-        })?;
-        let over = if is_counter { tracker.seconds() } else { tracker.readings() as f64 };
+        let spans = Spans { step_ns: query.thru_ns.saturating_sub(query.from_ns), steps: 1 };
+        let (sums, totals) = self.gather(&select, spans, Sums::default, Sums::add)?;
+        let over = match sums.is_counter {
+            true => totals.covered_ns as f64 / 1e9,
+            false => totals.readings as f64,
+        };
         let mut groups: HashMap<Option<Vec<u8>>, (usize, i128, f64)> = HashMap::new();
-        for (instance, &(total, peak)) in sums.iter().enumerate() {
-            if peak == f64::NEG_INFINITY {
+        for (instance, sum) in sums.instances.into_iter().enumerate() {
+            if sum.peak == f64::NEG_INFINITY {
                 continue;
             }
             let name = match query.by {
-                Some(_) => tracker.text(instance, 1),
-                None => Some(tracker.name(instance)),
+                Some(_) => sum.text,
+                None => totals.names.get(instance).map(<[u8]>::to_vec),
             };
-            let group = groups.entry(name.map(<[u8]>::to_vec)).or_insert((0, 0, peak));
-            *group = (group.0 + 1, group.1 + total, group.2.max(peak));
+            let group = groups.entry(name).or_insert((0, 0, sum.peak));
+            *group = (group.0 + 1, group.1 + sum.total, group.2.max(sum.peak));
         }
         let mut ranked: Vec<_> = groups.into_iter().collect();
         ranked.sort_by(|one, other| other.1.1.cmp(&one.1.1).then_with(|| one.0.cmp(&other.0)));

@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod archive;
+mod archived_file;
 mod compare;
 mod error;
 mod folders;
@@ -30,12 +31,15 @@ mod range;
 mod ranking;
 mod reading;
 mod scan;
+mod side_files;
 mod steps;
 mod stored;
+mod summary;
 mod tracker;
 mod wall_steps;
 
-pub use archive::{RecordedSpan, Recordings};
+pub use archive::Recordings;
+pub use archived_file::RecordedSpan;
 pub use compare::Compared;
 pub use error::Error;
 pub use gaps::RecordedGap;
@@ -46,5 +50,6 @@ pub use ranking::{Ranked, Ranking, RankingQuery};
 pub use reading::{Select, SourceReading};
 pub use steps::{StepReadings, StepsQuery, step_source};
 pub use stored::{StoredRow, StoredValue, VisitStored};
+pub use summary::RangeCost;
 pub use tracker::{FieldValue, ReadValue, Tracker};
 pub use wall_steps::WallSteps;

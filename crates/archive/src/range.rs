@@ -5,7 +5,8 @@ use std::ops::Range;
 use sample::{Kind, SourceDef};
 
 use crate::archive::Recordings;
-use crate::{Error, FieldValue, ReadValue, Select};
+use crate::summary::{Cell, Gathered, RangeCost, SECOND_NS, Spans, What};
+use crate::{Error, Select};
 
 /// The most values (instances by fields by steps) of an answer: 20 MiB of them.
 const VALUES_MAX: usize = 256 << 10;
@@ -41,6 +42,8 @@ pub struct RangeAnswer {
     pub def: std::sync::Arc<SourceDef>,
     /// The instances that have any value, by name, each field of one after the other.
     pub series: Vec<RangeSeries>,
+    /// What was read for it.
+    pub cost: RangeCost,
 }
 
 /// One field of one instance.
@@ -77,36 +80,29 @@ pub struct StepValue {
 }
 
 impl StepValue {
-    fn begin(step: u32, file: u32, value: FieldValue) -> Self {
-        let number = value.number();
+    fn begin(step: u32, file: u32, values: &Cell) -> Self {
         let mut begun = StepValue {
             step,
             readings: 0,
             files: (file, file),
-            min: number,
-            max: number,
-            last: number,
+            min: values.min.number(),
+            max: values.max.number(),
+            last: values.last.number(),
             sum: 0,
             took_ns: 0,
         };
-        begun.add(file, value);
+        begun.add(file, values);
         begun
     }
 
-    fn add(&mut self, file: u32, value: FieldValue) {
-        let number = value.number();
-        self.readings = self.readings.saturating_add(1);
+    fn add(&mut self, file: u32, values: &Cell) {
+        self.readings = self.readings.saturating_add(values.count);
         self.files.1 = file;
-        self.min = self.min.min(number);
-        self.max = self.max.max(number);
-        self.last = number;
-        match value {
-            FieldValue::Level(level) => self.sum += i128::from(level),
-            FieldValue::Growth { increase, took_ns, .. } => {
-                self.sum += i128::from(increase);
-                self.took_ns = self.took_ns.saturating_add(took_ns);
-            }
-        }
+        self.min = self.min.min(values.min.number());
+        self.max = self.max.max(values.max.number());
+        self.last = values.last.number();
+        self.sum = self.sum.saturating_add(values.sum);
+        self.took_ns = self.took_ns.saturating_add(values.took_ns);
     }
 
     /// The mean: of a gauge over its readings, of a counter over the time.
@@ -154,7 +150,35 @@ impl RangeQuery {
     }
 }
 
+/// Steps that people read easily, in seconds: each is a part of the next full minute, hour or day.
+const NICE_STEPS: [i64; 20] = [
+    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200,
+    86_400, 172_800, 604_800,
+];
+
 impl Recordings {
+    /// The shortest step that people read easily (1, 2, 5, 10, 15, 30 seconds or minutes; 1, 2, 3, 6,
+    /// 12 hours; 1, 2 days; weeks) with which a period has at most so many steps.
+    ///
+    /// A range costs least, whatever the length of its period, if each of its steps begins at a
+    /// multiple of the step: let it begin at `from_ns - from_ns.rem_euclid(step_ns)`.  The number of
+    /// steps is counted from there.
+    #[must_use]
+    pub fn aligned_step(from_ns: i64, thru_ns: i64, points_max: usize) -> i64 {
+        let points_max = i64::try_from(points_max).unwrap_or(i64::MAX).max(1);
+        let fits = |step_ns: &i64| {
+            let begins_ns = i128::from(from_ns) - i128::from(from_ns.rem_euclid(*step_ns));
+            let length_ns = i128::from(thru_ns) - begins_ns;
+            length_ns <= i128::from(*step_ns) * i128::from(points_max)
+        };
+        let mut nice = NICE_STEPS.iter().map(|seconds| seconds * SECOND_NS);
+        nice.find(fits).unwrap_or_else(|| {
+            let week_ns = NICE_STEPS[NICE_STEPS.len() - 1] * SECOND_NS;
+            let mut weeks = (1..i64::MAX / week_ns).map(|weeks| weeks * week_ns);
+            weeks.find(fits).unwrap_or(i64::MAX)
+        })
+    }
+
     /// A range of fields in steps.
     ///
     /// # Errors
@@ -172,21 +196,22 @@ impl Recordings {
             from_ns: query.from_ns,
             thru_ns: query.thru_ns,
         };
-        let (width, step) = (fields.len(), (0, 0..0));
-        let mut sums = Sums { query, width, values: Vec::new(), count: 0, step };
-        let mut wanted: Vec<bool> = Vec::new();
-        let tracker = self.values(&select, &mut |read| {
-            while wanted.len() < read.names.len() {
-                let name = read.names.get(wanted.len()).unwrap_or_default();
-                let is_named = query.instances.iter().any(|named| named == name);
-                wanted.push(query.instances.is_empty() || is_named);
-            }
-            if wanted[read.instance] { sums.add(read) } else { Ok(()) }
-        })?;
-        let mut series = sums.series(|instance| tracker.name(instance).to_vec());
+        let width = fields.len();
+        let begin = || Sums {
+            query,
+            width,
+            wanted: Vec::new(),
+            values: Vec::new(),
+            count: 0,
+            step: (0, 0..0),
+        };
+        let spans = Spans { step_ns: query.step_ns, steps };
+        let (sums, totals) = self.gather(&select, spans, begin, Sums::add)?;
+        let name = |instance| totals.names.get(instance).unwrap_or_default().to_vec();
+        let mut series = sums.series(name);
         series
             .sort_by(|one, other| (&one.instance, one.field).cmp(&(&other.instance, other.field)));
-        Ok(RangeAnswer { steps, def, series })
+        Ok(RangeAnswer { steps, def, series, cost: totals.cost })
     }
 }
 
@@ -209,6 +234,8 @@ pub(crate) fn check_fields(def: &SourceDef, fields: &[&str]) -> Result<(), Error
 struct Sums<'a> {
     query: &'a RangeQuery,
     width: usize,
+    /// For each instance whether it is asked for, if that is known.
+    wanted: Vec<Option<bool>>,
     /// Instances by fields.
     values: Vec<Vec<StepValue>>,
     count: usize,
@@ -217,7 +244,25 @@ struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    fn add(&mut self, read: &ReadValue<'_>) -> Result<(), Error> {
+    /// Whether an instance is asked for.
+    fn is_wanted(&mut self, instance: usize, name: &[u8]) -> bool {
+        let asked = &self.query.instances;
+        if self.wanted.len() <= instance {
+            self.wanted.resize(instance + 1, None);
+        }
+        let is_named = || asked.is_empty() || asked.iter().any(|named| named == name);
+        *self.wanted[instance].get_or_insert_with(is_named)
+    }
+
+    fn add(&mut self, read: &Gathered<'_>) -> Result<(), Error> {
+        if !self.is_wanted(read.instance, read.name) {
+            return Ok(());
+        }
+        let values = match read.what {
+            What::Value(value) => &Cell::of(value),
+            What::Window(cell) => cell,
+            What::Text(_) => return Ok(()),
+        };
         let at = read.instance * self.width + read.field;
         if at >= self.values.len() {
             self.values.resize_with(at + 1, Vec::new);
@@ -235,13 +280,13 @@ impl Sums<'_> {
             _ => steps.binary_search_by_key(&step, |value| value.step),
         };
         match index {
-            Ok(index) => steps[index].add(file, read.value),
+            Ok(index) => steps[index].add(file, values),
             Err(index) => {
                 self.count += 1;
                 if self.count > VALUES_MAX {
                     return Err(Error::TooMuch { what: "values", limit: VALUES_MAX });
                 }
-                steps.insert(index, StepValue::begin(step, file, read.value));
+                steps.insert(index, StepValue::begin(step, file, values));
             }
         }
         Ok(())

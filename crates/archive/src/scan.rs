@@ -9,7 +9,8 @@ use std::sync::Arc;
 use feed::{CollectlFeed, CollectlSettings, Feed, Origin, Position, WhitFeed};
 use sample::{Cadence, Sample, Snapshot, SourceDef};
 
-use crate::archive::{ArchivedFile, Recordings};
+use crate::archive::Recordings;
+use crate::archived_file::ArchivedFile;
 use crate::reading::{Select, SourceReading};
 use crate::tracker::{Each, FileColumns};
 use crate::{Error, ReadValue, Tracker};

@@ -78,7 +78,7 @@ pub(crate) struct FileColumns<'a> {
 
 /// The time since the reading before, if it can be compared: in seconds, and by the clock of the
 /// recording.
-type Took = Option<(f64, u64)>;
+pub(crate) type Took = Option<(f64, u64)>;
 
 /// The readings of a segment that are taken.
 struct Taken {
@@ -163,6 +163,21 @@ impl Tracker {
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.covered_ns as f64 / 1e9
+    }
+
+    /// The time that [`seconds`](Self::seconds) tells, by the clock of the recording.
+    pub(crate) fn covered_ns(&self) -> u64 {
+        self.covered_ns
+    }
+
+    /// The instances of the latest reading, in the order of its rows.
+    pub(crate) fn latest_rows(&self) -> &[usize] {
+        &self.rows
+    }
+
+    /// The latest raw value of a field of an instance.
+    pub(crate) fn raw(&self, instance: usize, field: usize) -> Option<u64> {
+        *self.raw.get(instance * self.places.len() + field)?
     }
 
     fn count(&mut self, took: Took) {
@@ -422,7 +437,7 @@ impl Tracker {
 }
 
 /// The time between two readings.
-fn took(single_clock: bool, then: Option<(u64, i64)>, now: (u64, i64)) -> Took {
+pub(crate) fn took(single_clock: bool, then: Option<(u64, i64)>, now: (u64, i64)) -> Took {
     let seconds = seconds_between(single_clock, then?, now);
     (seconds > 0.0).then(|| (seconds, now.0.saturating_sub(then.map_or(0, |then| then.0))))
 }

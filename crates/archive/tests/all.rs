@@ -9,3 +9,4 @@ mod machine;
 mod questions;
 mod ranges;
 mod steps;
+mod summaries;

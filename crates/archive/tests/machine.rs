@@ -71,14 +71,14 @@ impl Machine {
         }
     }
 
-    /// Begins a recording with so many ticks a second.
+    /// Begins a recording with ticks so far apart.
     pub(crate) fn begin(
         &mut self,
         folder: &Path,
         options: WriterOptions,
-        rate: u64,
+        tick_ns: u64,
     ) -> (Writer, PathBuf) {
-        self.tick_ns = SECOND_NS / rate;
+        self.tick_ns = tick_ns;
         let path = folder.join(format!("{}-{:06}.whit", self.host, self.now_ns / 1_000_000));
         let mut meta = Meta::new();
         meta.set("host", self.host);
@@ -183,30 +183,38 @@ impl Machine {
     }
 }
 
-/// Every way to store a block, and the samples a second: those that come fast are not coded densely.
-fn coding(number: u64) -> (WriterOptions, u64) {
-    let rate = if matches!(number % 4, 1 | 2) { 50 } else { 1 };
+/// Every way to store a block, and the time between ticks: those that come fast are not coded densely.
+fn coding(number: u64, tick_ns: u64) -> (WriterOptions, u64) {
+    let tick_ns = if matches!(number % 4, 1 | 2) { tick_ns / 50 } else { tick_ns };
     let compression = match number % 4 {
         0 | 1 => Compression::Zstd(1),
         2 => Compression::None,
         _ => Compression::FramesOnly,
     };
-    (WriterOptions { compression, block_samples: 19, ..WriterOptions::default() }, rate)
+    (WriterOptions { compression, block_samples: 19, ..WriterOptions::default() }, tick_ns)
 }
 
 /// A folder of recordings of two machines, some of them not closed, one still being written.
 pub(crate) fn folder(seed: u64) -> (tempfile::TempDir, Machine, Writer, PathBuf) {
+    slow_folder(seed, SECOND_NS)
+}
+
+/// The same, with ticks that are so far apart.
+pub(crate) fn slow_folder(
+    seed: u64,
+    tick_ns: u64,
+) -> (tempfile::TempDir, Machine, Writer, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     for (host, seed) in [("alpha", seed), ("beta", seed + 1)] {
         let mut machine = Machine::new(host, seed);
         for number in 0..5 {
-            let (options, rate) = coding(number + seed);
-            let (mut writer, _) = machine.begin(folder.path(), options, rate);
+            let (options, tick_ns) = coding(number + seed, tick_ns);
+            let (mut writer, _) = machine.begin(folder.path(), options, tick_ns);
             if number == 3 {
                 // Another recorder, which begins later and ends later.
                 let mut other = machine.clone();
                 other.pass(40);
-                let (mut writer, _) = other.begin(folder.path(), options, rate);
+                let (mut writer, _) = other.begin(folder.path(), options, tick_ns);
                 other.record(&mut writer, 250);
                 writer.close().unwrap();
             }
@@ -219,8 +227,8 @@ pub(crate) fn folder(seed: u64) -> (tempfile::TempDir, Machine, Writer, PathBuf)
         }
     }
     let mut machine = Machine::new("gamma", seed + 2);
-    let (options, rate) = coding(0);
-    let (mut writer, path) = machine.begin(folder.path(), options, rate);
+    let (options, tick_ns) = coding(0, tick_ns);
+    let (mut writer, path) = machine.begin(folder.path(), options, tick_ns);
     machine.record(&mut writer, 100);
     (folder, machine, writer, path)
 }

@@ -14,12 +14,12 @@ use crate::machine;
 /// Cases in a long run.
 const CASES: usize = 2_000;
 
-fn open(folder: &Path) -> Recordings {
+pub(crate) fn open(folder: &Path) -> Recordings {
     Recordings::open(&[folder.to_owned()], &jiff::Zoned::now()).unwrap()
 }
 
 /// A range that has something of the source, mostly.
-fn query(source: &Source, random: &mut Random) -> RangeQuery {
+pub(crate) fn query(source: &Source, random: &mut Random) -> RangeQuery {
     let (first, end) = source.period_ns;
     let length_ns = end.abs_diff(first).max(1);
     let from_ns =

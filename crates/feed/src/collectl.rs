@@ -12,7 +12,7 @@ use source::{Entry, ProcessOptions, Sampler, SensorRules, SourceContext};
 
 use crate::open_files::FileWriter;
 use crate::recorded::has_text_for;
-use crate::{Complaint, Feed, FeedError, Position};
+use crate::{Beginning, Complaint, Feed, FeedError, Position};
 
 /// A collectl recording.
 pub struct CollectlFeed {
@@ -124,6 +124,12 @@ impl CollectlFeed {
         }
     }
 
+    /// The first marker.
+    fn beginning(&mut self) -> Result<Option<Beginning>, FeedError> {
+        let first = self.reader.first_marker_ns()?;
+        Ok(first.map(|realtime_ns| Beginning { realtime_ns, ..Beginning::default() }))
+    }
+
     fn end_ns(&self) -> i64 {
         self.reader.last_marker_ns().unwrap_or_default()
     }
@@ -163,14 +169,13 @@ impl Feed for CollectlFeed {
     }
 
     fn continues(&mut self, end: &Position) -> Result<bool, FeedError> {
-        let first = self.reader.first_marker_ns()?;
-        Ok(end.host == self.reader.meta().host() && first == Some(end.realtime_ns))
+        let beginning = self.beginning()?;
+        Ok(beginning.is_some_and(|beginning| beginning.continues(self.reader.meta(), end)))
     }
 
     fn overlaps(&mut self, end: &Position) -> Result<bool, FeedError> {
-        let first = self.reader.first_marker_ns()?;
-        let is_before = first.is_some_and(|first| first < end.realtime_ns);
-        Ok(end.host == self.reader.meta().host() && is_before)
+        let beginning = self.beginning()?;
+        Ok(beginning.is_some_and(|beginning| beginning.overlaps(self.reader.meta(), end)))
     }
 
     fn position(&self) -> Position {

@@ -10,7 +10,7 @@
 //! reads no environment.  Begin reading with the trait below, then [`Playback`].
 #![forbid(unsafe_code)]
 
-use sample::{Snapshot, SourceDef};
+use sample::{Meta, Snapshot, SourceDef};
 use std::sync::Arc;
 
 mod collectl;
@@ -94,6 +94,63 @@ pub struct Position {
     pub realtime_ns: i64,
     /// The same on the monotonic clock; 0 for collectl.
     pub monotonic_ns: u64,
+}
+
+/// The first sample of a recording, for the question whether it continues another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beginning {
+    /// The time of the sample.
+    pub realtime_ns: i64,
+    /// The same on the monotonic clock; 0 for collectl.
+    pub monotonic_ns: u64,
+    /// Ticks before it of which there is no sample, though the recorder ran.
+    pub missed: u64,
+}
+
+impl Beginning {
+    /// The beginning of a recording, from its first sample.
+    #[must_use]
+    pub fn of(origin: Origin, first: &Snapshot) -> Self {
+        let monotonic_ns = match origin {
+            Origin::Whit => first.monotonic_ns,
+            Origin::Collectl => 0,
+        };
+        let missed = first.gap.ticks_missed.saturating_add(first.gap.samples_unwritten);
+        Beginning { realtime_ns: first.realtime_ns, monotonic_ns, missed }
+    }
+
+    /// Whether a recording with these facts that begins here continues the one that ended at `end`.
+    #[must_use]
+    pub fn continues(&self, meta: &Meta, end: &Position) -> bool {
+        if self.monotonic_ns == 0 {
+            return end.host == meta.host() && self.realtime_ns == end.realtime_ns;
+        }
+        // One and a half intervals: the next tick after the last one of the previous file.  Ticks
+        // that the recorder missed in between do not interrupt the recording.
+        let interval_ns = meta.interval_ns();
+        let reach_ns = (interval_ns.saturating_mul(3) / 2)
+            .saturating_add(interval_ns.saturating_mul(self.missed));
+        end.is_of_boot(meta)
+            && self.monotonic_ns > end.monotonic_ns
+            && self.monotonic_ns - end.monotonic_ns <= reach_ns
+    }
+
+    /// Whether a recording with these facts that begins here began before the one that ended at
+    /// `end` had ended.
+    #[must_use]
+    pub fn overlaps(&self, meta: &Meta, end: &Position) -> bool {
+        match self.monotonic_ns {
+            0 => end.host == meta.host() && self.realtime_ns < end.realtime_ns,
+            begins_ns => end.is_of_boot(meta) && begins_ns <= end.monotonic_ns,
+        }
+    }
+}
+
+impl Position {
+    /// Whether a recording with these facts is of the same machine since the same boot.
+    fn is_of_boot(&self, meta: &Meta) -> bool {
+        self.host == meta.host() && self.boot_id == meta.boot_id() && !self.boot_id.is_empty()
+    }
 }
 
 /// A problem of a recording.

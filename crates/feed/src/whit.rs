@@ -7,7 +7,7 @@ use std::time::Duration;
 use recording::{ReadOutcome, Reader, SideFile, SideSegment};
 use sample::{Kind, Snapshot, SourceDef};
 
-use crate::{Complaint, Feed, FeedError, Position};
+use crate::{Beginning, Complaint, Feed, FeedError, Origin, Position};
 
 /// A recording of whit.
 pub struct WhitFeed {
@@ -86,19 +86,19 @@ impl WhitFeed {
         }
     }
 
-    /// When the first sample was taken, on the monotonic clock; it is read ahead.
-    fn begins_ns(&mut self) -> Result<Option<u64>, FeedError> {
+    /// Whether a recorder writes the recording.
+    #[must_use]
+    pub fn is_being_written(&self) -> bool {
+        self.reader.is_being_written()
+    }
+
+    /// The first sample, which is read ahead.
+    fn beginning(&mut self) -> Result<Option<Beginning>, FeedError> {
         if self.ahead.is_none() {
             let mut first = Snapshot::new(&self.reader.defs());
             self.ahead = self.read(&mut first)?.then_some(first);
         }
-        Ok(self.ahead.as_ref().map(|first| first.monotonic_ns))
-    }
-
-    /// Whether this is a recording of that machine since the same boot.
-    fn is_of_boot(&self, end: &Position) -> bool {
-        let meta = self.reader.meta();
-        end.host == meta.host() && end.boot_id == meta.boot_id() && !end.boot_id.is_empty()
+        Ok(self.ahead.as_ref().map(|first| Beginning::of(Origin::Whit, first)))
     }
 }
 
@@ -118,28 +118,20 @@ impl Feed for WhitFeed {
     }
 
     fn continues(&mut self, end: &Position) -> Result<bool, FeedError> {
-        if !self.is_of_boot(end) {
+        if !end.is_of_boot(self.reader.meta()) {
             return Ok(false);
         }
-        let Some(begins_ns) = self.begins_ns()? else {
+        let Some(beginning) = self.beginning()? else {
             // Two new files within one interval: the next one continues the previous one.
             self.latest = (end.realtime_ns, end.monotonic_ns);
             return Ok(true);
         };
-        // Ticks that the recorder missed in between do not interrupt the recording.
-        let missed =
-            |first: &Snapshot| first.gap.ticks_missed.saturating_add(first.gap.samples_unwritten);
-        let missed = self.ahead.as_ref().map_or(0, missed);
-        // One and a half intervals: the next tick after the last one of the previous file.
-        let interval_ns = self.reader.meta().interval_ns();
-        let reach_ns =
-            (interval_ns.saturating_mul(3) / 2).saturating_add(interval_ns.saturating_mul(missed));
-        Ok(begins_ns > end.monotonic_ns && begins_ns - end.monotonic_ns <= reach_ns)
+        Ok(beginning.continues(self.reader.meta(), end))
     }
 
     fn overlaps(&mut self, end: &Position) -> Result<bool, FeedError> {
-        let is_of_boot = self.is_of_boot(end);
-        Ok(is_of_boot && self.begins_ns()?.is_some_and(|begins_ns| begins_ns <= end.monotonic_ns))
+        let beginning = self.beginning()?;
+        Ok(beginning.is_some_and(|beginning| beginning.overlaps(self.reader.meta(), end)))
     }
 
     fn position(&self) -> Position {

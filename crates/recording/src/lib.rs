@@ -42,7 +42,8 @@ pub use pauses::Pause;
 pub use reader::{Damage, ReadOutcome, Reader};
 pub use side::{
     SideColumns, SideFile, SideReading, SideSegment, SideValues, SideWritten, side_of, side_path,
-    side_paths, write_side_file,
+    side_paths, summary_path, write_side_file,
 };
 pub use storage::{Bytestore, Interference, Storage};
+pub use varint::{Bytes, Corrupt, put, put_bytes, unzigzag, zigzag};
 pub use writer::{Resumed, Writer, WriterOptions, Written, repair};

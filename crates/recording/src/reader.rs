@@ -203,7 +203,7 @@ impl Reader {
     }
 
     /// The number that tells this recording from others.
-    pub(crate) fn file_id(&self) -> u64 {
+    pub fn file_id(&self) -> u64 {
         self.prelude.file_id
     }
 

@@ -82,6 +82,12 @@ pub fn side_path(recording: &Path) -> PathBuf {
     with_suffix(recording, ".columns")
 }
 
+/// The path of the summary of a recording, which the archive makes: `NAME.whit.summary`.
+#[must_use]
+pub fn summary_path(recording: &Path) -> PathBuf {
+    with_suffix(recording, ".summary")
+}
+
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

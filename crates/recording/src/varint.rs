@@ -9,9 +9,9 @@
 
 /// Invalid bytes: the error of every decoder of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Corrupt(
+pub struct Corrupt(
     /// What is wrong.
-    pub(crate) &'static str,
+    pub &'static str,
 );
 
 /// The longest varint: ten times seven bits hold 64.
@@ -25,14 +25,14 @@ const GROUP_BYTES_MAX: usize = 1 + 8 + GROUP * VARINT_BYTES_MAX;
 
 /// A signed difference as an unsigned integer: small either way.
 #[inline]
-pub(crate) const fn zigzag(value: u64) -> u64 {
+pub const fn zigzag(value: u64) -> u64 {
     // A logical shift and a subtraction: SSE2 has no arithmetic shift of 64 bits.
     (value << 1) ^ (value >> 63).wrapping_neg()
 }
 
 /// The inverse of [`zigzag`].
 #[inline]
-pub(crate) const fn unzigzag(value: u64) -> u64 {
+pub const fn unzigzag(value: u64) -> u64 {
     (value >> 1) ^ (value & 1).wrapping_neg()
 }
 
@@ -49,14 +49,14 @@ pub(crate) fn put_at(out: &mut [u8], mut at: usize, mut value: u64) -> usize {
 }
 
 /// Appends a varint.
-pub(crate) fn put(out: &mut Vec<u8>, value: u64) {
+pub fn put(out: &mut Vec<u8>, value: u64) {
     let mut bytes = [0; VARINT_BYTES_MAX];
     let end = put_at(&mut bytes, 0, value);
     out.extend_from_slice(&bytes[..end]);
 }
 
 /// Appends a length and the bytes.
-pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
@@ -107,14 +107,14 @@ pub(crate) fn pack_each(out: &mut Vec<u8>, mut values: impl Iterator<Item = u64>
 
 /// Reads bytes from front to back.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bytes<'a> {
+pub struct Bytes<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Bytes<'a> {
     /// From the first byte on.
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    pub fn new(bytes: &'a [u8]) -> Self {
         Bytes { bytes, at: 0 }
     }
 
@@ -129,13 +129,13 @@ impl<'a> Bytes<'a> {
     }
 
     /// How many are left.
-    pub(crate) fn left(&self) -> usize {
+    pub fn left(&self) -> usize {
         self.bytes.len().saturating_sub(self.at)
     }
 
     /// One byte.
     #[inline]
-    pub(crate) fn byte(&mut self) -> Result<u8, Corrupt> {
+    pub fn byte(&mut self) -> Result<u8, Corrupt> {
         let byte = *self.bytes.get(self.at).ok_or(Corrupt("it ends early"))?;
         self.at += 1;
         Ok(byte)
@@ -143,7 +143,7 @@ impl<'a> Bytes<'a> {
 
     /// One varint.
     #[inline]
-    pub(crate) fn varint(&mut self) -> Result<u64, Corrupt> {
+    pub fn varint(&mut self) -> Result<u64, Corrupt> {
         let first = self.byte()?;
         if first < 0x80 {
             return Ok(u64::from(first));
@@ -164,14 +164,14 @@ impl<'a> Bytes<'a> {
 
     /// A varint that counts items of at least one byte each, so it cannot exceed the bytes left:
     /// a file cannot cause larger allocations than its size.
-    pub(crate) fn count(&mut self) -> Result<usize, Corrupt> {
+    pub fn count(&mut self) -> Result<usize, Corrupt> {
         let count = self.varint()?;
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         if count <= self.left() { Ok(count) } else { Err(Corrupt("it counts more than it holds")) }
     }
 
     /// The next `count` bytes.
-    pub(crate) fn next_bytes(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
+    pub fn next_bytes(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
         let end = self.at.checked_add(count).ok_or(Corrupt("it ends early"))?;
         let taken = self.bytes.get(self.at..end).ok_or(Corrupt("it ends early"))?;
         self.at = end;
@@ -179,7 +179,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// A length as a varint, and that many bytes.
-    pub(crate) fn prefixed(&mut self) -> Result<&'a [u8], Corrupt> {
+    pub fn prefixed(&mut self) -> Result<&'a [u8], Corrupt> {
         let count = self.count()?;
         self.next_bytes(count)
     }

@@ -1,0 +1,134 @@
+//! The summary of a recording: for each window of a minute or so, and for each hour, what a range
+//! needs of every column, so that a long period is answered without its samples.
+//!
+//! It is a side file, `NAME.summary`: made from the recording, of any version or of collectl, it can
+//! be deleted at any time.  It belongs to the recording whose identity it has, and to the
+//! definitions of its sources.  What is damaged or missing in it is read from the recording.  It is
+//! appended to by one writer at a time; a segment that was not written completely is no segment.
+//!
+//! ```text
+//! file      = prelude, segment, segment, …
+//! prelude   = "WHITSUMM", version (4), flags (4; 1: the clock of the recording was set back, so
+//!             there is no summary), identity (24), fingerprint of the sources (8), length of a
+//!             window (8), CRC (4)
+//! segment   = header, directory, parts
+//! header    = "SSEG", tier (1), flags (1; 1: begins the recording, 2: ends it, 4: the recording has
+//!             a sample), 0 (2), start of its first window (8), windows (4), length of the directory
+//!             (4), length of directory and parts (8), length of the recording (8), its first
+//!             sample: realtime_ns, monotonic_ns, missed ticks (8 each), its latest: monotonic_ns,
+//!             realtime_ns (8 each), CRC of the directory (4), CRC (4)
+//! directory = for each source: varint length of its head; if it is not 0, for each field a varint:
+//!             0 no column changes, 1 no column has a value, else the length of its part; if the
+//!             segment begins or ends the recording, for each counter: varint length of its edges
+//! part      = byte compression (0 none, 1 zstd), varint plain length, stored bytes, CRC (4)
+//! head      = see `head.rs`; the columns of a field: see `column.rs`
+//! edges     = for each instance that is in the first reading, and for each that is in the last:
+//!             varint 0, or 1 and the raw value
+//! ```
+//!
+//! Windows begin at multiples of their length since the epoch: the shortest of [`LENGTHS_NS`] with
+//! about 120 readings (tier 0), and an hour (tier 1).  A window belongs to the tick of its
+//! readings; a rate to the later of its two readings, also if the earlier one is in another segment.
+//! The first rate of a recording that continues another one comes from the edges of both.
+
+mod cell;
+mod column;
+mod gather;
+mod head;
+mod out;
+mod read;
+mod tiers;
+mod write;
+
+pub(crate) use cell::Cell;
+pub use gather::RangeCost;
+pub(crate) use gather::{Gathered, Spans, What};
+pub(crate) use recording::summary_path as path;
+pub(crate) use write::write;
+
+use sample::{Cadence, Kind, Meta, SourceDef};
+
+use cell::Coding;
+
+use crate::archived_file::Identity;
+
+pub(crate) const SECOND_NS: i64 = 1_000_000_000;
+pub(crate) const HOUR_NS: i64 = 3_600 * SECOND_NS;
+const DAY_NS: i64 = 24 * HOUR_NS;
+
+/// Windows of tier 0, and how long a segment of them is: each a part of a day.
+const LENGTHS_NS: [(i64, i64); 7] = [
+    (60 * SECOND_NS, HOUR_NS),
+    (120 * SECOND_NS, 2 * HOUR_NS),
+    (300 * SECOND_NS, 6 * HOUR_NS),
+    (600 * SECOND_NS, 12 * HOUR_NS),
+    (900 * SECOND_NS, 12 * HOUR_NS),
+    (1_800 * SECOND_NS, DAY_NS),
+    (HOUR_NS, DAY_NS),
+];
+
+/// Readings of a window.  A window costs about as much as fifteen readings cost in a recording of
+/// `-scdnm`: the smallest and the largest rate of a column have a time each.
+const READINGS: i64 = 120;
+
+const MAGIC: [u8; 8] = *b"WHITSUMM";
+const VERSION: u32 = 1;
+const SEGMENT_MAGIC: [u8; 4] = *b"SSEG";
+const PRELUDE_BYTES: usize = 60;
+const HEADER_BYTES: usize = 88;
+
+/// Limit of a directory, and of a part, stored or plain.
+const PART_BYTES_MAX: usize = 64 << 20;
+
+/// The recording is read instead.
+const FLAG_CLOCK_SET_BACK: u32 = 1;
+
+/// The length of a window of tier 0 of a recording, and of a segment of them.
+fn lengths_ns(meta: &Meta) -> (i64, i64) {
+    let interval_ns = i64::try_from(meta.interval_ns()).unwrap_or(i64::MAX);
+    let wanted_ns = interval_ns.saturating_mul(READINGS);
+    let long_enough = LENGTHS_NS.iter().find(|lengths| lengths.0 >= wanted_ns);
+    *long_enough.unwrap_or(&LENGTHS_NS[LENGTHS_NS.len() - 1])
+}
+
+/// The interval of a source, from which covered times are written as a difference.
+fn interval_ns(meta: &Meta, def: &SourceDef) -> u64 {
+    match def.cadence {
+        Cadence::First => meta.interval_ns(),
+        Cadence::Second | Cadence::Third => meta.interval2_ns(),
+    }
+}
+
+fn coding(kind: Kind, single_clock: bool) -> Coding {
+    match kind {
+        Kind::Gauge => Coding::Gauge,
+        Kind::Counter => Coding::Counter { single_clock },
+        Kind::Text => Coding::Text,
+    }
+}
+
+/// The start of the window that has a time.
+pub(crate) fn floor(time_ns: i64, window_ns: i64) -> i64 {
+    time_ns.saturating_sub(time_ns.rem_euclid(window_ns))
+}
+
+/// The start of the first window that does not begin before a time.
+pub(crate) fn ceil(time_ns: i64, window_ns: i64) -> i64 {
+    let floor_ns = floor(time_ns, window_ns);
+    if floor_ns == time_ns { time_ns } else { floor_ns.saturating_add(window_ns) }
+}
+
+/// The beginning of a summary.
+fn prelude(identity: &Identity, flags: u32, window_ns: i64) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    bytes.extend_from_slice(&flags.to_le_bytes());
+    for number in identity.recording {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    bytes.extend_from_slice(&identity.fingerprint.to_le_bytes());
+    bytes.extend_from_slice(&window_ns.to_le_bytes());
+    let crc = crc32c::crc32c(&bytes);
+    bytes.extend_from_slice(&crc.to_le_bytes());
+    bytes
+}

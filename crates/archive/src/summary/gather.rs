@@ -1,0 +1,639 @@
+//! The values of a period: windows of summaries where they are known to be what every sample gives,
+//! and samples for the rest.
+//!
+//! A plan divides the period.  Read sample by sample is what no window has: the ends of the period,
+//! what is not in a summary yet, damaged segments, and where the windows of one recording alone do
+//! not tell the values: where two recorders ran at the same time, and the first reading of a
+//! recording if the last one before it is not known.
+
+use std::ops::Range;
+
+use feed::Position;
+use recording::Corrupt;
+use sample::{Interner, Kind, increase};
+
+use super::head::Edge;
+use super::read::{Segment, SourceWindows, Summary};
+use super::{Cell, HOUR_NS, SECOND_NS, ceil, floor};
+use crate::archive::Recordings;
+use crate::archived_file::ArchivedFile;
+use crate::reading::Select;
+use crate::tracker::{INSTANCES_MAX, took};
+use crate::{Error, FieldValue};
+
+/// Up to so many steps windows are used within a step that does not begin with a window; the ends of
+/// more steps would cost more than they save.
+const UNALIGNED_STEPS_MAX: usize = 4;
+
+/// The steps of a question.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spans {
+    pub(crate) step_ns: i64,
+    pub(crate) steps: usize,
+}
+
+/// Something of a period.  What is of one instance and field comes in the order of time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gathered<'a> {
+    /// A time of the step that it is in.
+    pub(crate) realtime_ns: i64,
+    pub(crate) file: usize,
+    /// The number of the instance, from 0, and its name.
+    pub(crate) instance: usize,
+    pub(crate) name: &'a [u8],
+    pub(crate) field: usize,
+    pub(crate) what: What<'a>,
+}
+
+/// What was gathered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum What<'a> {
+    Value(FieldValue),
+    Window(&'a Cell),
+    /// The latest text of a field so far.
+    Text(Option<&'a [u8]>),
+}
+
+/// What was read for an answer: it does not grow with the length of the period if there are
+/// summaries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RangeCost {
+    /// Readings that were read one by one, or as columns.
+    pub readings: u64,
+    /// Windows of summaries.
+    pub windows: u64,
+    /// Bytes that were read of summaries.
+    pub summary_bytes: u64,
+}
+
+/// What the whole period has.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) names: Interner,
+    /// Readings of the source, and the time that they cover.
+    pub(crate) readings: u64,
+    pub(crate) covered_ns: u64,
+    pub(crate) cost: RangeCost,
+}
+
+impl Totals {
+    fn instance(&mut self, name: &[u8]) -> Result<usize, Error> {
+        if let Some(instance) = self.names.find(name, |_| true) {
+            return Ok(instance);
+        }
+        if self.names.len() == INSTANCES_MAX {
+            return Err(Error::TooMuch { what: "instances", limit: INSTANCES_MAX });
+        }
+        Ok(self.names.push(name))
+    }
+}
+
+/// Why a plan cannot be followed.
+enum Fault {
+    Error(Error),
+    /// A part is damaged.
+    Corrupt,
+    /// This part of a recording must be read sample by sample.
+    Damaged(Bad),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Fault::Error(error)
+    }
+}
+
+impl From<Corrupt> for Fault {
+    fn from(_: Corrupt) -> Self {
+        Fault::Corrupt
+    }
+}
+
+/// A recording by its index, and the time that its windows do not tell.
+type Bad = (usize, Range<i64>);
+
+impl Recordings {
+    /// Gathers what a period has into what `begin` makes.
+    pub(crate) fn gather<S>(
+        &self,
+        select: &Select<'_>,
+        spans: Spans,
+        begin: impl Fn() -> S,
+        mut each: impl FnMut(&mut S, &Gathered<'_>) -> Result<(), Error>,
+    ) -> Result<(S, Totals), Error> {
+        let mut damaged: Vec<Bad> = Vec::new();
+        loop {
+            let (mut state, mut totals) = (begin(), Totals::default());
+            let plan = Plan::of(self, select, spans, &damaged);
+            match plan.follow(self, &mut totals, &mut |found| each(&mut state, found)) {
+                Ok(()) => return Ok((state, totals)),
+                Err(Fault::Damaged(bad)) if !damaged.contains(&bad) => damaged.push(bad),
+                Err(Fault::Error(error)) => return Err(error),
+                Err(Fault::Damaged(_) | Fault::Corrupt) => {
+                    let path = |bad: &Bad| self.path(bad.0).map(super::path);
+                    let path = damaged.last().and_then(path).unwrap_or_default();
+                    return Err(Error::SideFile(path));
+                }
+            }
+        }
+    }
+}
+
+/// A recording whose windows are used.
+struct Known<'a> {
+    index: usize,
+    file: &'a ArchivedFile,
+    source: usize,
+    summary: Summary,
+    /// Whether hours may be used.
+    hours: bool,
+    /// The first reading, if it continues that of the recording with this index in the plan.
+    joins: Option<(usize, Edge, Edge)>,
+}
+
+/// What is read of a period.
+struct Plan<'a> {
+    select: &'a Select<'a>,
+    known: Vec<Known<'a>>,
+    /// The period, piece by piece, and whether it is read by windows.
+    pieces: Vec<(Range<i64>, bool)>,
+}
+
+/// A plan while it is made.
+struct Planner<'a> {
+    known: Vec<Known<'a>>,
+    bad: Vec<Range<i64>>,
+    /// Where the recordings so far end, if all of it is known, and which one it was.
+    end: Option<(Position, usize)>,
+    /// Whether there is a recording before whose end is not known, and a time at or after its end.
+    unknown_thru: Option<i64>,
+}
+
+impl<'a> Plan<'a> {
+    fn of(
+        recordings: &'a Recordings,
+        select: &'a Select<'a>,
+        spans: Spans,
+        damaged: &[Bad],
+    ) -> Plan<'a> {
+        let of_source: Vec<(usize, &ArchivedFile, usize)> = recordings
+            .of_host(select.host)
+            .filter_map(|(index, file)| Some((index, file, file.source(select.source)?)))
+            .filter(|(_, file, _)| file.file.started_ns < select.thru_ns)
+            .collect();
+        // The one before the period has the base of the first rates.
+        let first = of_source.iter().position(|(_, file, _)| file.ended_ns >= select.from_ns);
+        let mut first = first.unwrap_or(of_source.len()).saturating_sub(1);
+        // Of two recorders the one that began first counts.
+        let is_within = |files: &[(usize, &ArchivedFile, usize)]| {
+            files.len() > 1 && files[0].1.ended_ns >= files[1].1.file.started_ns
+        };
+        while first > 0 && is_within(&of_source[first - 1..]) {
+            first -= 1;
+        }
+        let mut planner =
+            Planner { known: Vec::new(), bad: Vec::new(), end: None, unknown_thru: None };
+        for &(index, file, source) in &of_source[first..] {
+            planner.file(index, file, source, select.from_ns, spans);
+        }
+        planner.bad.extend(damaged.iter().map(|bad| bad.1.clone()));
+        let mut cuts: Vec<i64> = Vec::new();
+        if spans.steps <= UNALIGNED_STEPS_MAX {
+            let steps = 1..i64::try_from(spans.steps).unwrap_or(0);
+            let begin = |step| select.from_ns.saturating_add(spans.step_ns.saturating_mul(step));
+            cuts.extend(steps.map(begin));
+        }
+        // No window is in two steps, and no hour.
+        planner.bad.extend(cuts.iter().map(|&at_ns| at_ns..at_ns));
+        let period = select.from_ns..select.thru_ns;
+        let window_ns = planner.known.iter().map(|known| known.summary.window_ns).max();
+        let mut pieces = match window_ns {
+            Some(window_ns) => pieces(period, window_ns, planner.bad),
+            None => vec![(period, false)],
+        };
+        for at_ns in cuts {
+            let is_cut = |piece: &&mut (Range<i64>, bool)| piece.1 && piece.0.contains(&at_ns);
+            if let Some((piece, _)) = pieces.iter_mut().find(is_cut) {
+                let later = at_ns..std::mem::replace(&mut piece.end, at_ns);
+                pieces.push((later, true));
+            }
+        }
+        pieces.sort_by_key(|piece| piece.0.start);
+        Plan { select, known: planner.known, pieces }
+    }
+
+    fn follow(
+        &self,
+        recordings: &Recordings,
+        totals: &mut Totals,
+        each: &mut dyn FnMut(&Gathered<'_>) -> Result<(), Error>,
+    ) -> Result<(), Fault> {
+        for (piece, by_windows) in &self.pieces {
+            if !by_windows {
+                self.samples(recordings, piece, totals, each)?;
+                continue;
+            }
+            for known in &self.known {
+                self.join(known, piece, totals, each)?;
+                for (segment, windows) in known.takes(piece) {
+                    self.windows(known, segment, windows, totals, each)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a piece sample by sample.
+    fn samples(
+        &self,
+        recordings: &Recordings,
+        piece: &Range<i64>,
+        totals: &mut Totals,
+        each: &mut dyn FnMut(&Gathered<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let select = Select { from_ns: piece.start, thru_ns: piece.end, ..*self.select };
+        let mut own: Vec<usize> = Vec::new();
+        let tracker = recordings.values(&select, &mut |read| {
+            while own.len() <= read.instance {
+                own.push(totals.instance(read.names.get(own.len()).unwrap_or_default())?);
+            }
+            each(&Gathered {
+                realtime_ns: read.realtime_ns,
+                file: read.file,
+                instance: own[read.instance],
+                name: read.names.get(read.instance).unwrap_or_default(),
+                field: read.field,
+                what: What::Value(read.value),
+            })
+        })?;
+        totals.readings += tracker.readings();
+        totals.covered_ns = totals.covered_ns.saturating_add(tracker.covered_ns());
+        totals.cost.readings += tracker.readings();
+        for (instance, &own) in own.iter().enumerate() {
+            for field in 0..select.fields.len() {
+                each(&Gathered {
+                    realtime_ns: piece.start,
+                    file: 0,
+                    instance: own,
+                    name: tracker.name(instance),
+                    field,
+                    what: What::Text(tracker.text(instance, field)),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The windows of a segment.
+    fn windows(
+        &self,
+        known: &Known<'_>,
+        segment: &Segment,
+        windows: Range<u32>,
+        totals: &mut Totals,
+        each: &mut dyn FnMut(&Gathered<'_>) -> Result<(), Error>,
+    ) -> Result<(), Fault> {
+        let fields = known.fields(self.select);
+        let found = known.read(segment, &fields)?;
+        totals.cost.summary_bytes += found.bytes;
+        for window in
+            found.head.windows.iter().take(windows.end as usize).skip(windows.start as usize)
+        {
+            totals.readings += u64::from(window.readings);
+            totals.covered_ns = totals.covered_ns.saturating_add(window.covered_ns);
+        }
+        let mut own = Vec::with_capacity(found.head.slots.len());
+        for slot in 0..found.head.slots.len() {
+            own.push(totals.instance(found.head.names.get(slot).unwrap_or_default())?);
+        }
+        let taken = Taken { known, segment, found: &found, own: &own };
+        let cost = &mut totals.cost;
+        for (place, (field, kind)) in known.asked(self.select).into_iter().enumerate() {
+            let gathered = if kind == Kind::Text {
+                found.texts::<Fault>(place, |slot, window, text| {
+                    if windows.contains(&window) {
+                        each(&taken.gathered((slot, window), field, What::Text(text)))?;
+                    }
+                    Ok(())
+                })
+            } else {
+                found.cells::<Fault>(place, kind, known.single_clock(), |slot, window, _, cell| {
+                    if let Some(cell) = cell.filter(|_| windows.contains(&window)) {
+                        cost.windows += 1;
+                        each(&taken.gathered((slot, window), field, What::Window(&cell)))?;
+                    }
+                    Ok(())
+                })
+            };
+            gathered.map_err(|fault| known.damaged(segment, fault))?;
+        }
+        Ok(())
+    }
+
+    /// The rates of the first reading of a recording that continues another one.
+    fn join(
+        &self,
+        known: &Known<'_>,
+        piece: &Range<i64>,
+        totals: &mut Totals,
+        each: &mut dyn FnMut(&Gathered<'_>) -> Result<(), Error>,
+    ) -> Result<(), Fault> {
+        let Some((before, last, first)) = &known.joins else { return Ok(()) };
+        let time = took(known.single_clock(), Some(last.clocks), first.clocks);
+        let is_restart = last.restart || first.restart || !last.is_ok || !first.is_ok;
+        let Some((seconds, took_ns)) = time.filter(|_| !is_restart) else { return Ok(()) };
+        if !piece.contains(&first.realtime_ns) {
+            return Ok(());
+        }
+        totals.covered_ns = totals.covered_ns.saturating_add(took_ns);
+        let before = &self.known[*before];
+        let (Some(end), Some(begin)) = (before.last_segment(), known.first_segment()) else {
+            return Ok(());
+        };
+        let ending = before.read(end, &before.fields(self.select))?;
+        let beginning = known.read(begin, &known.fields(self.select))?;
+        totals.cost.summary_bytes += ending.bytes + beginning.bytes;
+        let asked_before = before.asked(self.select);
+        for (place, (field, kind)) in known.asked(self.select).into_iter().enumerate() {
+            let place_before = asked_before.iter().position(|asked| asked.0 == field);
+            let Some(place_before) = place_before.filter(|_| kind == Kind::Counter) else {
+                continue;
+            };
+            let raws = ending.raw_edges(place_before, 1).map_err(Fault::from);
+            let raws = raws.map_err(|fault| before.damaged(end, fault))?;
+            let mut then = std::collections::HashMap::new();
+            then.extend(raws);
+            let raws = beginning.raw_edges(place, 0).map_err(Fault::from);
+            for (name, now) in raws.map_err(|fault| known.damaged(begin, fault))? {
+                let then = then.get(name).copied().flatten();
+                let Some(increase) = then.zip(now).and_then(|(then, now)| increase(then, now))
+                else {
+                    continue;
+                };
+                let value = FieldValue::Growth { increase, seconds, took_ns };
+                let instance = totals.instance(name)?;
+                let (realtime_ns, file) = (first.realtime_ns, known.index);
+                let what = What::Value(value);
+                each(&Gathered { realtime_ns, file, instance, name, field, what })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A segment of which windows are taken.
+struct Taken<'a> {
+    known: &'a Known<'a>,
+    segment: &'a Segment,
+    found: &'a SourceWindows,
+    /// For each of its instances the number of the answer.
+    own: &'a [usize],
+}
+
+impl Taken<'_> {
+    fn gathered<'b>(
+        &'b self,
+        (slot, window): (usize, u32),
+        field: usize,
+        what: What<'b>,
+    ) -> Gathered<'b> {
+        Gathered {
+            realtime_ns: self.segment.from_ns + i64::from(window) * self.segment.window_ns,
+            file: self.known.index,
+            instance: self.own[slot],
+            name: self.found.head.names.get(slot).unwrap_or_default(),
+            field,
+            what,
+        }
+    }
+}
+
+impl<'a> Planner<'a> {
+    /// Adds the next recording of the source.
+    fn file(
+        &mut self,
+        index: usize,
+        file: &'a ArchivedFile,
+        source: usize,
+        from_ns: i64,
+        spans: Spans,
+    ) {
+        let fits = |window_ns: i64| {
+            let is_aligned = spans.step_ns % window_ns == 0 && from_ns.rem_euclid(window_ns) == 0;
+            is_aligned || spans.steps <= UNALIGNED_STEPS_MAX
+        };
+        let summary = Summary::open(file).and_then(|summary| summary.usable(file));
+        let usable = summary.filter(|(summary, _)| fits(summary.window_ns));
+        let Some((summary, is_whole)) = usable else {
+            return self.unknown(file.file.started_ns, file.ended_ns);
+        };
+        let (window_ns, meta) = (summary.window_ns, &file.file.meta);
+        let Some(last) = summary.tier(0).last().cloned() else {
+            return self.unknown(file.file.started_ns, file.ended_ns);
+        };
+        let hours = fits(HOUR_NS);
+        let mut known = Known { index, file, source, summary, hours, joins: None };
+        let Some(beginning) = last.beginning else {
+            return self.unknown(file.file.started_ns, file.file.started_ns);
+        };
+        let position = Position {
+            host: meta.host().to_owned(),
+            boot_id: meta.boot_id().to_owned(),
+            realtime_ns: last.latest.1,
+            monotonic_ns: last.latest.0,
+        };
+        if let Some(thru_ns) = self.unknown_thru.take() {
+            let begun_ns = floor(beginning.realtime_ns, window_ns);
+            self.overlap(&known, begun_ns, thru_ns);
+        } else if let Some((end, before)) = self.end.take() {
+            if beginning.overlaps(meta, &end) {
+                let is_within = (position.monotonic_ns, position.realtime_ns)
+                    <= (end.monotonic_ns, end.realtime_ns);
+                if is_whole && is_within {
+                    self.end = Some((end, before));
+                    return;
+                }
+                self.overlap(&known, floor(beginning.realtime_ns, window_ns), end.realtime_ns);
+            } else if beginning.continues(meta, &end) {
+                let edges = self.known[before].last_reading().zip(known.first_reading());
+                match edges {
+                    Some((last, first)) => known.joins = Some((before, last, first)),
+                    None => {
+                        let begun_ns = floor(beginning.realtime_ns, window_ns);
+                        self.bad.extend(known.first_readings(begun_ns));
+                    }
+                }
+            }
+        }
+        if is_whole {
+            self.end = Some((position, self.known.len()));
+        } else {
+            self.unknown(last.thru_ns(), i64::MAX);
+        }
+        self.known.push(known);
+    }
+
+    /// The windows of a recording do not tell what it has until another one ended, nor what its first
+    /// reading after that has.
+    fn overlap(&mut self, known: &Known<'_>, begun_ns: i64, ended_ns: i64) {
+        // Ticks of two recorders are apart by less than a second.
+        let ended_ns = ended_ns.saturating_add(SECOND_NS);
+        let after_ns = begun_ns.max(ceil(ended_ns, known.summary.window_ns));
+        self.bad.push(begun_ns..after_ns);
+        self.bad.extend(known.first_readings(after_ns));
+    }
+
+    /// A recording whose windows are not known in this time.
+    fn unknown(&mut self, from_ns: i64, thru_ns: i64) {
+        self.bad.push(from_ns..thru_ns.saturating_add(1));
+        self.end = None;
+        let known_thru = self.unknown_thru.unwrap_or(i64::MIN);
+        self.unknown_thru = Some(known_thru.max(thru_ns));
+    }
+}
+
+impl Summary {
+    /// The summary without what is not true any more, and whether it has all of the recording.
+    fn usable(mut self, file: &ArchivedFile) -> Option<(Summary, bool)> {
+        let length = std::fs::metadata(&file.file.path).ok()?.len();
+        self.segments.retain(|segment| !segment.ends() || segment.recording_bytes == length);
+        let is_whole = self.tier(0).any(Segment::ends);
+        (!self.clock_set_back).then_some((self, is_whole))
+    }
+}
+
+impl Known<'_> {
+    fn single_clock(&self) -> bool {
+        self.file.file.meta.has_single_clock()
+    }
+
+    /// Of the fields asked for those that the recording has: the index of each among those asked
+    /// for, and its kind.
+    fn asked(&self, select: &Select<'_>) -> Vec<(usize, Kind)> {
+        let def = &self.file.defs[self.source];
+        let asked = select.fields.iter().enumerate();
+        asked.filter_map(|(field, name)| Some((field, def.fields[def.field(name)?].kind))).collect()
+    }
+
+    /// The same by their places in the recording.
+    fn fields(&self, select: &Select<'_>) -> Vec<usize> {
+        let def = &self.file.defs[self.source];
+        select.fields.iter().filter_map(|name| def.field(name)).collect()
+    }
+
+    fn read(&self, segment: &Segment, fields: &[usize]) -> Result<SourceWindows, Fault> {
+        let read = self.summary.source(segment, self.file, self.source, fields);
+        read.ok_or_else(|| self.damaged(segment, Fault::Corrupt))
+    }
+
+    /// A segment that is damaged is read from the recording.
+    fn damaged(&self, segment: &Segment, fault: Fault) -> Fault {
+        match fault {
+            Fault::Corrupt => Fault::Damaged((self.index, segment.from_ns..segment.thru_ns())),
+            fault => fault,
+        }
+    }
+
+    fn first_segment(&self) -> Option<&Segment> {
+        self.summary.tier(0).next().filter(|segment| segment.has_edges())
+    }
+
+    fn last_segment(&self) -> Option<&Segment> {
+        self.summary.tier(0).last().filter(|segment| segment.has_edges())
+    }
+
+    /// The first reading of the recording, if it is in the first segment.
+    fn first_reading(&self) -> Option<Edge> {
+        self.read(self.first_segment()?, &[]).ok()?.head.edges[0]
+    }
+
+    /// The last reading of the recording, if it is in the last segment.
+    fn last_reading(&self) -> Option<Edge> {
+        self.read(self.last_segment()?, &[]).ok()?.head.edges[1]
+    }
+
+    /// The first window with a reading that begins at `from_ns` or later.
+    fn first_readings(&self, from_ns: i64) -> Option<Range<i64>> {
+        for segment in self.summary.tier(0).filter(|segment| segment.thru_ns() > from_ns) {
+            let Ok(found) = self.read(segment, &[]) else {
+                return Some(segment.from_ns..segment.thru_ns());
+            };
+            for (number, window) in found.head.windows.iter().enumerate() {
+                let begins_ns = segment.from_ns + number as i64 * segment.window_ns;
+                if begins_ns >= from_ns && window.readings > 0 {
+                    return Some(begins_ns..begins_ns + segment.window_ns);
+                }
+            }
+        }
+        None
+    }
+
+    /// The windows that are read of a piece, by time: hours where there are some.
+    fn takes(&self, piece: &Range<i64>) -> Vec<(&Segment, Range<u32>)> {
+        let mut takes: Vec<(&Segment, Range<i64>)> = Vec::new();
+        let mut at_ns = piece.start;
+        let hours = ceil(piece.start, HOUR_NS)..floor(piece.end, HOUR_NS);
+        for segment in self.summary.tier(1).filter(|_| self.hours) {
+            let inner = within(segment, &hours);
+            if inner.start < inner.end {
+                self.minutes(&(at_ns..inner.start), &mut takes);
+                at_ns = inner.end;
+                takes.push((segment, inner));
+            }
+        }
+        self.minutes(&(at_ns..piece.end), &mut takes);
+        let number = |segment: &Segment, at_ns: i64| {
+            u32::try_from((at_ns - segment.from_ns) / segment.window_ns).unwrap_or(u32::MAX)
+        };
+        let takes = takes.into_iter().map(|(segment, inner)| {
+            (segment, number(segment, inner.start)..number(segment, inner.end))
+        });
+        takes.collect()
+    }
+
+    fn minutes<'s>(&'s self, piece: &Range<i64>, takes: &mut Vec<(&'s Segment, Range<i64>)>) {
+        for segment in self.summary.tier(0) {
+            let inner = within(segment, piece);
+            if inner.start < inner.end {
+                takes.push((segment, inner));
+            }
+        }
+    }
+}
+
+/// The part of a piece that a segment has.
+fn within(segment: &Segment, piece: &Range<i64>) -> Range<i64> {
+    segment.from_ns.max(piece.start)..segment.thru_ns().min(piece.end)
+}
+
+/// A period, piece by piece: those without a bad part by windows.
+fn pieces(period: Range<i64>, window_ns: i64, bad: Vec<Range<i64>>) -> Vec<(Range<i64>, bool)> {
+    let inner = ceil(period.start, window_ns)..floor(period.end, window_ns);
+    if inner.start >= inner.end {
+        return vec![(period, false)];
+    }
+    let aligned = |bad: Range<i64>| floor(bad.start, window_ns)..ceil(bad.end, window_ns);
+    let mut bad: Vec<Range<i64>> = bad.into_iter().map(aligned).collect();
+    bad.extend([period.start..inner.start, inner.end..period.end]);
+    bad.retain(|bad| bad.start < bad.end && bad.end > period.start && bad.start < period.end);
+    bad.sort_by_key(|bad| bad.start);
+    let mut pieces: Vec<(Range<i64>, bool)> = Vec::new();
+    let mut at_ns = period.start;
+    for bad in bad {
+        let (begins_ns, ends_ns) = (bad.start.max(at_ns), bad.end.min(period.end));
+        if begins_ns > at_ns {
+            pieces.push((at_ns..begins_ns, true));
+        }
+        if ends_ns > at_ns.max(begins_ns) {
+            match pieces.last_mut().filter(|last| !last.1) {
+                Some((last, _)) => last.end = ends_ns,
+                None => pieces.push((begins_ns..ends_ns, false)),
+            }
+        }
+        at_ns = at_ns.max(ends_ns);
+    }
+    if at_ns < period.end {
+        pieces.push((at_ns..period.end, true));
+    }
+    pieces
+}

@@ -1,0 +1,544 @@
+//! Makes a summary, or adds to one what was recorded since.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::sync::Arc;
+
+use feed::{Beginning, CollectlFeed, CollectlSettings, Feed, Origin, WhitFeed, has_text_for};
+use recording::put;
+use sample::{Kind, Sample, Snapshot, SourceDef, State};
+
+use super::cell::{Cell, time_bits};
+use super::column::{FieldBytes, FieldColumns};
+use super::head::{Edge, SourceHead, Window};
+use super::out::{Body, Out};
+use super::read::{BEGINS, ENDS, Segment};
+use super::{FLAG_CLOCK_SET_BACK, SECOND_NS, coding, floor, interval_ns, lengths_ns, tiers};
+use crate::archived_file::ArchivedFile;
+use crate::reading::SourceReading;
+use crate::{Error, Tracker};
+
+/// Cells (instances by fields) of a segment's sources after which it ends with the next window:
+/// 32 MiB of them.
+const SEGMENT_CELLS: usize = 1 << 18;
+
+/// How long before a segment its first rates are searched, at first: two of collectl's third
+/// intervals; then so many times longer.
+const REACH_NS: i64 = 240 * SECOND_NS;
+const REACH_GROWTH: i64 = 16;
+
+/// Adds what a summary has not yet.  Of a recording that is being written, whole segments.  Does
+/// nothing if another process is about it.
+pub(crate) fn write(file: &ArchivedFile) -> Result<(), Error> {
+    let path = super::path(&file.file.path);
+    let failed = |source| Error::Summary { path: path.clone(), source };
+    let length = std::fs::metadata(&file.file.path).map_err(failed)?.len();
+    let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).clone();
+    let out = options.open(&path).map_err(failed)?;
+    if !out.metadata().map_err(failed)?.is_file() {
+        return Err(failed(io::ErrorKind::AlreadyExists.into()));
+    }
+    // A filesystem without locks has no second writer, either, as far as can be told.
+    if matches!(out.try_lock(), Err(std::fs::TryLockError::WouldBlock)) {
+        return Ok(());
+    }
+    let mut out = Out::open(out, file, length).map_err(failed)?;
+    match add(&mut out, file) {
+        // What hours are made of is damaged: the whole summary is made again.
+        Err(Error::Summary { source, .. }) if source.kind() == io::ErrorKind::InvalidData => {
+            out.begin(file, 0).map_err(failed)?;
+            add(&mut out, file)
+        }
+        added => added,
+    }
+}
+
+fn add(out: &mut Out, file: &ArchivedFile) -> Result<(), Error> {
+    if out.summary.clock_set_back {
+        return Ok(());
+    }
+    if out.summary.tier(0).any(Segment::ends) {
+        return tiers::write_hours(out, file, true);
+    }
+    let mut reach_ns = REACH_NS.max(i64::try_from(file.file.meta.interval2_ns()).unwrap_or(0) * 3);
+    let passed = loop {
+        match Pass::run(out, file, reach_ns)? {
+            Some(passed) => break passed,
+            None => reach_ns = reach_ns.saturating_mul(REACH_GROWTH),
+        }
+    };
+    match passed {
+        Passed::ClockSetBack => out.begin(file, FLAG_CLOCK_SET_BACK).map_err(|source| {
+            let path = super::path(&file.file.path);
+            Error::Summary { path, source }
+        }),
+        Passed::Thru(is_whole) => tiers::write_hours(out, file, is_whole),
+    }
+}
+
+/// How far a recording was read.
+enum Passed {
+    /// To its end, and whether that is for good.
+    Thru(bool),
+    ClockSetBack,
+}
+
+/// The samples of a recording, once.
+struct Pass<'a> {
+    out: &'a mut Out,
+    file: &'a ArchivedFile,
+    sources: Vec<SourceBuilder>,
+    /// The open segment: its first window, and the latest one.
+    from_ns: Option<i64>,
+    window_from_ns: i64,
+    beginning: Option<Beginning>,
+    latest: (u64, i64),
+}
+
+impl<'a> Pass<'a> {
+    /// Reads what is not in the summary.  `None` if a source may have had a reading before.
+    fn run(
+        out: &'a mut Out,
+        file: &'a ArchivedFile,
+        reach_ns: i64,
+    ) -> Result<Option<Passed>, Error> {
+        let covered = out.summary.tier(0).last().cloned();
+        let covered_ns = covered.as_ref().map_or(i64::MIN, Segment::thru_ns);
+        let first_ns = out.summary.tier(0).next().map_or(i64::MIN, |first| first.from_ns);
+        let base_ns = covered_ns.saturating_sub(reach_ns);
+        let base_ns = if base_ns <= first_ns { i64::MIN } else { base_ns };
+        let mut feed = open(file, base_ns)?;
+        let defs = feed.as_feed().defs();
+        let single_clock = file.file.meta.has_single_clock();
+        let sources =
+            defs.iter().map(|def| SourceBuilder::new(def.clone(), single_clock)).collect();
+        let mut pass = Pass {
+            out,
+            file,
+            sources,
+            from_ns: None,
+            window_from_ns: i64::MIN,
+            beginning: covered.as_ref().and_then(|covered| covered.beginning),
+            latest: covered.map_or((0, i64::MIN), |covered| covered.latest),
+        };
+        let mut snapshot = Snapshot::new(&defs);
+        let mut before_ns = i64::MIN;
+        while feed.as_feed().next(&mut snapshot)? {
+            if snapshot.realtime_ns < before_ns {
+                return Ok(Some(Passed::ClockSetBack));
+            }
+            before_ns = snapshot.realtime_ns;
+            if snapshot.realtime_ns < covered_ns {
+                for (index, source) in pass.sources.iter_mut().enumerate() {
+                    source.pass_over(index, &mut snapshot);
+                }
+                continue;
+            }
+            if pass.from_ns.is_none() && base_ns != i64::MIN && !pass.has_bases()? {
+                return Ok(None);
+            }
+            pass.take(&mut snapshot)?;
+        }
+        let position = feed.as_feed().position();
+        if before_ns != i64::MIN {
+            pass.latest = (position.monotonic_ns, position.realtime_ns);
+        }
+        let is_whole = !feed.is_being_written();
+        if is_whole {
+            let thru_ns = pass.window_from_ns.saturating_add(pass.out.summary.window_ns);
+            pass.end_segment(thru_ns, ENDS)?;
+        }
+        Ok(Some(Passed::Thru(is_whole)))
+    }
+
+    /// Whether each source that had a reading has the latest one.
+    fn has_bases(&self) -> Result<bool, Error> {
+        let summary = &self.out.summary;
+        for (index, source) in self.sources.iter().enumerate() {
+            let had = |segment| {
+                let windows = summary.source(segment, self.file, index, &[]);
+                windows.is_none_or(|w| w.head.windows.iter().any(|window| window.readings > 0))
+            };
+            if source.last.is_none() && summary.tier(0).any(had) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn take(&mut self, snapshot: &mut Snapshot) -> Result<(), Error> {
+        let (window_ns, segment_ns) = lengths_ns(&self.file.file.meta);
+        let now_ns = floor(snapshot.realtime_ns, window_ns);
+        if self.beginning.is_none() {
+            self.beginning = Some(Beginning::of(self.file.file.origin, snapshot));
+        }
+        if now_ns != self.window_from_ns {
+            if let Some(from_ns) = self.from_ns {
+                let end_ns = floor(from_ns, segment_ns).saturating_add(segment_ns);
+                let cells: usize = self.sources.iter().map(SourceBuilder::cells).sum();
+                if now_ns >= end_ns {
+                    self.end_segment(end_ns, 0)?;
+                } else if cells > SEGMENT_CELLS {
+                    self.end_segment(now_ns, 0)?;
+                } else {
+                    self.end_window();
+                }
+            }
+            self.window_from_ns = now_ns;
+        }
+        let from_ns = *self.from_ns.get_or_insert(now_ns);
+        let window = ((now_ns - from_ns) / window_ns) as u32;
+        self.latest = (snapshot.monotonic_ns, snapshot.realtime_ns);
+        for (index, source) in self.sources.iter_mut().enumerate() {
+            source.take(index, window, snapshot)?;
+        }
+        Ok(())
+    }
+
+    fn end_window(&mut self) {
+        for source in &mut self.sources {
+            source.end_window();
+        }
+    }
+
+    /// Writes the open segment, whose windows go to `thru_ns`.
+    fn end_segment(&mut self, thru_ns: i64, flags: u8) -> Result<(), Error> {
+        self.end_window();
+        let window_ns = self.out.summary.window_ns;
+        let covered_ns = self.out.summary.tier(0).last().map(Segment::thru_ns);
+        let from_ns = self.from_ns.or(covered_ns).unwrap_or(0);
+        let count = if self.from_ns.is_some() { (thru_ns - from_ns) / window_ns } else { 0 };
+        let begins = if covered_ns.is_none() { BEGINS } else { 0 };
+        let segment = Segment {
+            flags: flags | begins,
+            from_ns,
+            windows: count as u32,
+            window_ns,
+            beginning: self.beginning,
+            latest: self.latest,
+            ..Segment::default()
+        };
+        let path = super::path(&self.file.file.path);
+        let failed = |source| Error::Summary { path, source };
+        let mut body = Body::default();
+        let written = self.sources.iter_mut().try_for_each(|source| {
+            let interval_ns = interval_ns(&self.file.file.meta, &source.def);
+            source.write(&segment, interval_ns, self.out, &mut body)
+        });
+        written.and_then(|()| self.out.append(segment, &body)).map_err(failed)?;
+        self.from_ns = None;
+        Ok(())
+    }
+}
+
+/// The feed of a recording.
+enum AnyFeed {
+    Whit(Box<WhitFeed>),
+    Collectl(Box<CollectlFeed>),
+}
+
+impl AnyFeed {
+    fn as_feed(&mut self) -> &mut dyn Feed {
+        match self {
+            AnyFeed::Whit(feed) => feed.as_mut(),
+            AnyFeed::Collectl(feed) => feed.as_mut(),
+        }
+    }
+
+    /// Whether more may come.  A recording of collectl that grew has another identity.
+    fn is_being_written(&self) -> bool {
+        match self {
+            AnyFeed::Whit(feed) => feed.is_being_written(),
+            AnyFeed::Collectl(_) => false,
+        }
+    }
+}
+
+fn open(file: &ArchivedFile, base_ns: i64) -> Result<AnyFeed, Error> {
+    let path = &file.file.path;
+    Ok(match file.file.origin {
+        Origin::Whit => AnyFeed::Whit(Box::new(WhitFeed::open(path, base_ns, false)?)),
+        Origin::Collectl => {
+            let recorded = file.file.meta.subsystems();
+            let entries = source::ALL.iter().copied();
+            let held: Vec<_> =
+                entries.filter(|entry| has_text_for(&entry.def(), recorded)).collect();
+            let settings = CollectlSettings::default();
+            AnyFeed::Collectl(Box::new(CollectlFeed::open(path, &held, &settings)?))
+        }
+    })
+}
+
+/// A source of the open segment.
+struct SourceBuilder {
+    def: Arc<SourceDef>,
+    single_clock: bool,
+    tracker: Tracker,
+    head: SourceHead,
+    fields: Vec<FieldColumns>,
+    /// The open window: its number, its readings, instances by fields, instances.
+    number: u32,
+    window: Window,
+    open: Vec<Option<Cell>>,
+    is_here: Vec<bool>,
+    here: Vec<usize>,
+    /// Raw values of the first reading of the recording.
+    first: Vec<Option<u64>>,
+    /// Whether the recording had a reading before.
+    has_begun: bool,
+    restart: bool,
+    /// Whether the tracker had the reading before the segment.
+    has_base: bool,
+    /// The latest reading, and the time of its tick.
+    last: Option<(i64, Sample)>,
+}
+
+impl SourceBuilder {
+    fn new(def: Arc<SourceDef>, single_clock: bool) -> Self {
+        let names: Vec<&str> = def.fields.iter().map(|field| &*field.name).collect();
+        let fields = def.fields.iter();
+        SourceBuilder {
+            tracker: Tracker::new(&names),
+            fields: fields.map(|f| FieldColumns::new(coding(f.kind, single_clock))).collect(),
+            def,
+            single_clock,
+            head: SourceHead::default(),
+            number: 0,
+            window: Window::default(),
+            open: Vec::new(),
+            is_here: Vec::new(),
+            here: Vec::new(),
+            first: Vec::new(),
+            has_begun: false,
+            restart: false,
+            has_base: false,
+            last: None,
+        }
+    }
+
+    fn cells(&self) -> usize {
+        self.head.slots.len() * self.def.fields.len()
+    }
+
+    /// Takes a reading that an earlier segment has: rates need it.
+    fn pass_over(&mut self, index: usize, snapshot: &mut Snapshot) {
+        self.restart |= snapshot.restart;
+        if snapshot.fresh[index] {
+            self.restart = false;
+            self.has_begun = true;
+            self.keep(snapshot.realtime_ns, &mut snapshot.samples[index]);
+        }
+    }
+
+    fn keep(&mut self, realtime_ns: i64, sample: &mut Sample) {
+        let kept = self.last.get_or_insert_with(|| (realtime_ns, Sample::new(&self.def)));
+        kept.0 = realtime_ns;
+        std::mem::swap(&mut kept.1, sample);
+    }
+
+    fn take(&mut self, index: usize, window: u32, snapshot: &mut Snapshot) -> Result<(), Error> {
+        self.restart |= snapshot.restart;
+        if !snapshot.fresh[index] {
+            return Ok(());
+        }
+        if !std::mem::replace(&mut self.has_base, true) {
+            self.begin_segment()?;
+        }
+        let restart = std::mem::take(&mut self.restart);
+        let sample = &mut snapshot.samples[index];
+        self.number = window;
+        self.add(snapshot.realtime_ns, sample, restart)?;
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.begin_recording(snapshot.realtime_ns, sample, restart);
+        }
+        self.keep(snapshot.realtime_ns, sample);
+        Ok(())
+    }
+
+    /// Gives the tracker the reading before the segment.
+    fn begin_segment(&mut self) -> Result<(), Error> {
+        let Some((realtime_ns, sample)) = &self.last else { return Ok(()) };
+        let reading = SourceReading {
+            realtime_ns: *realtime_ns,
+            sample,
+            def: &self.def,
+            file: 0,
+            restart: true,
+            single_clock: self.single_clock,
+        };
+        self.tracker.take(&reading, i64::MAX, &mut |_| Ok(()))
+    }
+
+    fn add(&mut self, realtime_ns: i64, sample: &Sample, restart: bool) -> Result<(), Error> {
+        let (width, single_clock) = (self.def.fields.len(), self.single_clock);
+        let before = (self.tracker.readings(), self.tracker.covered_ns());
+        let reading =
+            SourceReading { realtime_ns, sample, def: &self.def, file: 0, restart, single_clock };
+        let (open, mut time) = (&mut self.open, None);
+        self.tracker.take(&reading, i64::MIN, &mut |read| {
+            let at = read.instance * width + read.field;
+            if open.len() <= at {
+                open.resize(at + 1, None);
+            }
+            match &mut open[at] {
+                Some(cell) => cell.merge(&Cell::of(read.value)),
+                cell => *cell = Some(Cell::of(read.value)),
+            }
+            if let crate::FieldValue::Growth { .. } = read.value {
+                time = Some(time_bits(read.value, single_clock));
+            }
+            Ok(())
+        })?;
+        self.window.readings += (self.tracker.readings() - before.0) as u32;
+        let took_ns = self.tracker.covered_ns() - before.1;
+        self.window.covered_ns += took_ns;
+        self.window.rates += u32::from(took_ns > 0);
+        self.window.last_time = time.unwrap_or(self.window.last_time);
+        if sample.state == State::Ok {
+            for &instance in self.tracker.latest_rows() {
+                if self.is_here.len() <= instance {
+                    self.is_here.resize(instance + 1, false);
+                }
+                if !std::mem::replace(&mut self.is_here[instance], true) {
+                    self.here.push(instance);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_recording(&mut self, realtime_ns: i64, sample: &Sample, restart: bool) {
+        let is_ok = sample.state == State::Ok;
+        let clocks = (sample.monotonic_ns, sample.realtime_ns);
+        self.head.edges[0] = Some(Edge { realtime_ns, clocks, is_ok, restart });
+        if is_ok {
+            self.mark(0);
+            let width = self.def.fields.len();
+            let cells = self.head.slots.len() * width;
+            self.first = (0..cells).map(|at| self.tracker.raw(at / width, at % width)).collect();
+        }
+    }
+
+    /// Marks the instances of the latest reading as those of the first or the last one.
+    fn mark(&mut self, edge: usize) {
+        for row in 0..self.tracker.latest_rows().len() {
+            let instance = self.tracker.latest_rows()[row];
+            self.add_slots(instance);
+            self.head.slots[instance].is_in[edge] = true;
+        }
+    }
+
+    /// Slots are numbered as the tracker numbers instances.
+    fn add_slots(&mut self, instance: usize) {
+        while self.head.slots.len() <= instance {
+            self.head.names.push(self.tracker.name(self.head.slots.len()));
+            self.head.slots.push(super::head::Slot::default());
+        }
+    }
+
+    fn end_window(&mut self) {
+        if self.window.readings == 0 && self.here.is_empty() {
+            return;
+        }
+        let window = std::mem::take(&mut self.window);
+        self.head.windows.resize(self.number as usize + 1, Window::default());
+        self.head.windows[self.number as usize] = window;
+        let width = self.def.fields.len();
+        self.here.sort_unstable();
+        for instance in std::mem::take(&mut self.here) {
+            self.is_here[instance] = false;
+            self.add_slots(instance);
+            self.open.resize(self.open.len().max((instance + 1) * width), None);
+            let expected = self.expected(&window, instance);
+            self.head.add_window(instance, self.number, expected);
+            for (field, columns) in self.fields.iter_mut().enumerate() {
+                let cell = self.open[instance * width + field].take();
+                match self.def.fields[field].kind {
+                    Kind::Text => columns.push_text(instance, self.tracker.text(instance, field)),
+                    _ => columns.push(instance, cell.as_ref(), &expected),
+                }
+            }
+        }
+    }
+
+    /// What most columns of an instance have in the open window.
+    fn expected(&self, window: &Window, instance: usize) -> super::cell::Expected {
+        let width = self.def.fields.len();
+        let mut expected = window.expected();
+        let (mut levels, mut rates) = (0, 0);
+        let cells = &self.open[instance * width..(instance + 1) * width];
+        for cell in cells.iter().flatten() {
+            let is_level = matches!(cell.last, crate::FieldValue::Level(_));
+            if is_level && cell.count > levels {
+                levels = cell.count;
+                expected.levels = levels;
+            } else if !is_level && cell.count > rates {
+                rates = cell.count;
+                (expected.rates, expected.took_ns) = (rates, cell.took_ns);
+            }
+        }
+        expected
+    }
+
+    /// Writes the source, and begins its next segment.
+    fn write(
+        &mut self,
+        segment: &Segment,
+        interval_ns: u64,
+        out: &mut Out,
+        body: &mut Body,
+    ) -> io::Result<()> {
+        let next = SourceBuilder::new(self.def.clone(), self.single_clock);
+        if segment.ends() {
+            self.end_recording();
+        }
+        let mut done = std::mem::replace(self, next);
+        (self.has_begun, self.restart) = (done.has_begun, done.restart);
+        self.last = done.last.take();
+        if done.head.windows.is_empty() && done.head.edges == [None, None] {
+            body.add_nothing();
+            return Ok(());
+        }
+        done.head.windows.resize(segment.windows as usize, Window::default());
+        let slots = done.head.slots.len();
+        let fields = std::mem::take(&mut done.fields);
+        let fields: Vec<FieldBytes> = fields.into_iter().map(|field| field.finish(slots)).collect();
+        let edges = if segment.has_edges() { done.edges() } else { Vec::new() };
+        let head = done.head.encode(interval_ns, done.single_clock);
+        body.add(out.compressor(), &head, &fields, &edges)
+    }
+
+    fn end_recording(&mut self) {
+        // Only if the segment has the last reading.
+        let Some((realtime_ns, last)) = &self.last else { return };
+        if self.head.windows.is_empty() && self.head.edges[0].is_none() {
+            return;
+        }
+        let is_ok = last.state == State::Ok;
+        let clocks = (last.monotonic_ns, last.realtime_ns);
+        let realtime_ns = *realtime_ns;
+        self.head.edges[1] = Some(Edge { realtime_ns, clocks, is_ok, restart: self.restart });
+        if is_ok {
+            self.mark(1);
+        }
+    }
+
+    /// For each counter the raw values of the first and the last reading.
+    fn edges(&self) -> Vec<Vec<u8>> {
+        let width = self.def.fields.len();
+        let counters = (0..width).filter(|&field| self.def.fields[field].kind == Kind::Counter);
+        let edges = counters.map(|field| {
+            let mut out = Vec::new();
+            for (instance, slot) in self.head.slots.iter().enumerate() {
+                let first = self.first.get(instance * width + field).copied().flatten();
+                let raws = [first, self.tracker.raw(instance, field)];
+                for (raw, _) in raws.iter().zip(slot.is_in).filter(|(_, is_in)| *is_in) {
+                    put(&mut out, u64::from(raw.is_some()));
+                    raw.iter().for_each(|&raw| put(&mut out, raw));
+                }
+            }
+            out
+        });
+        edges.collect()
+    }
+}
