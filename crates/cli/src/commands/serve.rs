@@ -1,37 +1,68 @@
-//! `whit serve`: recordings over HTTP, by Prometheus's query interface.
+//! `whit serve`: recordings over HTTP, by Prometheus's query interface and as a page for its scraper.
 
-use std::net::SocketAddr;
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use serve::{QueryServer, RecordingStorage, ServeSettings};
+use anyhow::Context as _;
+use http_server::HttpSettings;
+use serve::{QueryServer, RecordedPages, RecordingStorage, ServeSettings};
 
+use crate::http::{HttpArguments, HttpSockets};
 use crate::{end_signals, stderr};
+
+/// Most bytes of a password that is read.
+const PASSWORD_BYTES_MAX: u64 = 4096;
 
 /// Arguments of `whit serve`.
 #[derive(clap::Args)]
 #[command(after_help = crate::help::SERVE)]
 pub(crate) struct ServeArguments {
     /// Folders of recordings, or single recordings, of whit
-    #[arg(value_name = "FOLDER", required = true)]
+    #[arg(value_name = "FOLDER", required_unless_present = "hash_password")]
     paths: Vec<PathBuf>,
-    /// Listen here: an address of the loopback and a port
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9797")]
-    listen: SocketAddr,
+    /// Listen here: HOST:PORT of the loopback, tls:HOST:PORT for other machines too (with --tls-cert,
+    /// and --token-file or --users), or the path of a socket
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9797")]
+    listen: String,
+    #[command(flatten)]
+    http: HttpArguments,
+    /// Read a password from standard input, print its hash for a line of --users, and end
+    #[arg(long, conflicts_with = "paths")]
+    hash_password: bool,
 }
 
 /// Runs the verb: until INT or TERM.
 pub(crate) fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
-    end_signals::block()?;
-    let (storage, left_out) = RecordingStorage::open(arguments.paths)?;
-    left_out.iter().for_each(stderr::message);
-    let server = QueryServer::start(ServeSettings::at(arguments.listen), Arc::new(storage))?;
-    stderr::message(format!("serves http://{}", server.address()));
-    end_signals::wait()?;
-    match server.refused() {
-        0 => {}
-        count => stderr::message(format!("{count} connections were closed: too many at once")),
+    if arguments.hash_password {
+        return hash_password();
     }
+    end_signals::block()?;
+    let (storage, left_out) = RecordingStorage::open(arguments.paths.clone())?;
+    left_out.iter().for_each(stderr::message);
+    let HttpSockets { listeners, access, place } = arguments.http.open(&arguments.listen)?;
+    let settings = ServeSettings::default();
+    let http = HttpSettings { access, ..settings.http };
+    let settings = ServeSettings { http, ..settings };
+    let pages = Arc::new(RecordedPages::new(arguments.paths));
+    let server = QueryServer::start(listeners, settings, Arc::new(storage), pages)?;
+    stderr::message(format!("serves {}", place.addresses(server.http())));
+    end_signals::wait()?;
+    place.end(server.http());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the hash of the password on standard input, of which a line's end is no part.
+fn hash_password() -> anyhow::Result<ExitCode> {
+    let mut password = Vec::new();
+    std::io::stdin()
+        .take(PASSWORD_BYTES_MAX)
+        .read_to_end(&mut password)
+        .context("cannot read a password from standard input")?;
+    if password.last() == Some(&b'\n') {
+        password.pop();
+    }
+    stderr::print(&format!("{}\n", http_server::hash_password(&password)?))?;
     Ok(ExitCode::SUCCESS)
 }
