@@ -103,11 +103,17 @@ impl Logins {
         if self.is_remembered(&name, &password) {
             return true;
         }
-        if self.is_right(name, password).await {
-            return true;
-        }
-        tokio::time::sleep(turn.pause()).await;
-        false
+        // A client that goes away ends neither this nor its pause.
+        let (logins, pause) = (self.clone(), self.pause);
+        let looks = tokio::spawn(async move {
+            let is_right = logins.is_right(name, password).await;
+            if !is_right {
+                tokio::time::sleep(pause).await;
+            }
+            drop(turn);
+            is_right
+        });
+        looks.await.unwrap_or(false)
     }
 
     fn is_remembered(&self, name: &[u8], password: &[u8]) -> bool {
@@ -154,18 +160,6 @@ struct AddressTurn {
     logins: Arc<Logins>,
     from: Option<IpAddr>,
     guard: Option<OwnedMutexGuard<()>>,
-}
-
-impl AddressTurn {
-    /// Keeps the turn for the pause, also if the client goes away; returns how long that is.
-    fn pause(self) -> Duration {
-        let pause = self.logins.pause;
-        drop(tokio::spawn(async move {
-            tokio::time::sleep(pause).await;
-            drop(self);
-        }));
-        pause
-    }
 }
 
 impl Drop for AddressTurn {

@@ -130,6 +130,7 @@ mod tests {
         drop(first);
         assert!(matches!(places.take(), Found::Free(_)));
         drop((second, fourth));
-        assert_eq!((places.lock().taken, places.lock().waiting.len()), (0, 0));
+        let state = places.lock();
+        assert_eq!((state.taken, state.waiting.len()), (0, 0));
     }
 }

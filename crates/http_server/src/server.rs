@@ -184,6 +184,12 @@ impl HttpServer {
     }
 }
 
+impl std::fmt::Debug for HttpServer {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("HttpServer").field("addresses", &self.addresses).finish_non_exhaustive()
+    }
+}
+
 impl Drop for HttpServer {
     fn drop(&mut self) {
         self.shared.end.notify_one();

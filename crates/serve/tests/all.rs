@@ -5,4 +5,5 @@
 mod common;
 mod grafana;
 mod hostile;
+mod metrics;
 mod recordings;
