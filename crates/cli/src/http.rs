@@ -10,11 +10,8 @@ use crate::server_tls::ServerTlsArguments;
 use crate::stderr;
 
 /// How addresses are written.
-const RULES: AddressRules = AddressRules {
-    default_port: None,
-    is_path: |text| text.starts_with('/'),
-    is_host: |_| true,
-};
+const RULES: AddressRules =
+    AddressRules { default_port: None, is_path: |text| text.starts_with('/'), is_host: |_| true };
 
 /// Who may ask, and TLS.
 #[derive(clap::Args, Debug)]

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 
 use connection::{ClientTls, SocketStream, connect_tcp, resolve};
 use testkit::{
-    Authority, HttpAnswer, PATIENCE, Prometheus, Random, Running, http, http_over, http_raw, wait_for,
-    wait_until,
+    Authority, HttpAnswer, PATIENCE, Prometheus, Random, Running, http, http_over, http_raw,
+    wait_for, wait_until,
 };
 
 use crate::history_common::{recording_in, run, whit};
@@ -92,7 +92,7 @@ fn prometheus_scrapes_a_recorder_and_promtool_takes_its_page() {
     let page = || http_raw(address, b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
     wait_until("a sample", || page().body.contains("\nnode_load1 "));
     let configuration = format!(
-        "scrape_configs: [{{job_name: whit, scrape_interval: 200ms, scrape_timeout: 200ms, \
+        "scrape_configs: [{{job_name: whit, scrape_interval: 1s, scrape_timeout: 1s, \
          static_configs: [{{targets: ['{address}']}}]}}]\n"
     );
     let Some(complaints) = Prometheus::complaints(&page().body) else { return };
@@ -110,7 +110,7 @@ fn prometheus_scrapes_a_recorder_and_promtool_takes_its_page() {
         "up == 1",
         "node_load1",
         "rate(node_cpu_seconds_total{cpu=\"0\",mode=\"user\"}[5m]) >= 0",
-        "whit_process_info{comm=~\".*whit.*\"}",
+        "whit_process_info{command=~\".*whit.*\"}",
         "node_network_receive_bytes_total{device=\"lo\"}",
     ] {
         wait_until(query, || count(query) > 0);
@@ -140,7 +140,8 @@ fn slow_clients_of_a_recorder_cost_it_no_tick() {
         .collect();
     let time = || {
         let page = http_raw(address, b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
-        let line = page.body.lines().find(|line| line.starts_with("node_load1 ")).map(str::to_owned);
+        let line =
+            page.body.lines().find(|line| line.starts_with("node_load1 ")).map(str::to_owned);
         line.and_then(|line| line.split(' ').nth(2)?.parse::<u64>().ok()).unwrap_or_default()
     };
     // Samples go on, and every one is newer.
@@ -245,9 +246,30 @@ fn other_machines_come_by_tls_with_a_token_a_password_or_a_certificate() {
 /// Random text that is nearly a query, with much nesting.
 fn query(random: &mut Random) -> String {
     const PIECES: [&str; 24] = [
-        "node_load1", "sum(", ")", "rate(", "[5m]", "[5m:1s]", "{", "}", "a=\"b\"", " + ", " and ",
-        "by (cpu)", "1e308", "\"", "\\", "(", "-", "@", "offset 1y", "label_replace(", ",",
-        "{__name__=~\".*\"}", "topk(3,", "\u{202e}",
+        "node_load1",
+        "sum(",
+        ")",
+        "rate(",
+        "[5m]",
+        "[5m:1s]",
+        "{",
+        "}",
+        "a=\"b\"",
+        " + ",
+        " and ",
+        "by (cpu)",
+        "1e308",
+        "\"",
+        "\\",
+        "(",
+        "-",
+        "@",
+        "offset 1y",
+        "label_replace(",
+        ",",
+        "{__name__=~\".*\"}",
+        "topk(3,",
+        "\u{202e}",
     ];
     if random.percent(30) {
         let depth = random.below(4000) as usize;
@@ -281,7 +303,8 @@ fn a_server_under_attack_serves_others_in_bounded_memory() {
     assert!(is_served());
     let idle_kib = peak_kib(server.pid());
     let mut random = Random::from_seed(testkit::seed(23));
-    let texts = ["", "GET /metr", "POST /api/v1/query HTTP/1.1\r\nContent-Length: 99\r\n\r\nquery="];
+    let texts =
+        ["", "GET /metr", "POST /api/v1/query HTTP/1.1\r\nContent-Length: 99\r\n\r\nquery="];
     let slow: Vec<TcpStream> = (0..1000)
         .map(|number| {
             let mut stream = TcpStream::connect(address).unwrap();
@@ -300,7 +323,10 @@ fn a_server_under_attack_serves_others_in_bounded_memory() {
     }
     let piece: Vec<u8> = (0..1 << 20).map(|_| random.below(256) as u8).collect();
     let heads = [
-        "", "GET /", "GET / HTTP/1.1\r\nX: ", "POST /api/v1/query HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n",
+        "",
+        "GET /",
+        "GET / HTTP/1.1\r\nX: ",
+        "POST /api/v1/query HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n",
         "POST /api/v1/query HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFF\r\n",
     ];
     let (mut sent, mut begun) = (0, 0);

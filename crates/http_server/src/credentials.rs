@@ -124,8 +124,7 @@ fn read_users(path: &Path, bytes: &[u8]) -> Result<Vec<User>, CredentialsError> 
         if line.is_empty() || line.starts_with(b"#") {
             continue;
         }
-        let wrong =
-            |what| CredentialsError::Line { path: path.to_owned(), line: index + 1, what };
+        let wrong = |what| CredentialsError::Line { path: path.to_owned(), line: index + 1, what };
         let line = std::str::from_utf8(line).map_err(|_| wrong("it is not UTF-8"))?;
         let (name, hash) =
             line.split_once(':').ok_or_else(|| wrong("it is not NAME:$argon2id$…"))?;

@@ -25,7 +25,7 @@ mod server;
 pub use access::Access;
 pub use answer::{HttpAnswer, answer, text_answer};
 pub use credentials::{Credentials, CredentialsError, hash_password};
-pub use open::{OpenError, open};
 pub use hyper::body::Bytes;
 pub use hyper::{Request, StatusCode};
+pub use open::{OpenError, open};
 pub use server::{HttpHandler, HttpServer, HttpSettings, HttpStartError, in_background};

@@ -58,8 +58,8 @@ pub fn open(
             Some(_) => OpenError::NotEncrypted(address),
         });
     }
-    let is_known = matches!(access, Access::Known(_))
-        || tls.is_some_and(ServerTls::wants_client_certificate);
+    let is_known =
+        matches!(access, Access::Known(_)) || tls.is_some_and(ServerTls::wants_client_certificate);
     let sockets = ListeningSocket::bind_host(host, port).map_err(refused)?;
     for socket in &sockets {
         let ListeningSocket::Tcp(socket) = socket else { continue };

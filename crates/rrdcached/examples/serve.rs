@@ -11,8 +11,7 @@ use connection::ListeningSocket;
 use rrd::header::Time;
 use rrdcached::protocol::Permissions;
 use rrdcached::{
-    Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules,
-    Server,
+    Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Server,
 };
 
 struct LocalMachine;

@@ -63,10 +63,8 @@ pub(crate) fn write_page(
     host_label: &'static str,
     bytes_max: usize,
 ) -> Result<Bytes, PageError> {
-    let machines: Vec<PageHost<'_>> = hosts
-        .iter()
-        .map(|(host, _)| PageHost { meta: host.meta, defs: host.defs })
-        .collect();
+    let machines: Vec<PageHost<'_>> =
+        hosts.iter().map(|(host, _)| PageHost { meta: host.meta, defs: host.defs }).collect();
     let frames: Vec<Frame<'_>> = hosts.iter().map(|(_, frame)| *frame).collect();
     let mut page = ScrapePage::of_hosts(form, &machines, host_label, metric_name);
     let mut out = Bounded { bytes: Vec::new(), most: bytes_max };
@@ -110,9 +108,7 @@ pub(crate) async fn answer(
             answer.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
             answer
         }
-        Some(Err(error)) => {
-            text_answer(StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n"))
-        }
+        Some(Err(error)) => text_answer(StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")),
         None => text_answer(StatusCode::INTERNAL_SERVER_ERROR, "the page failed\n"),
     }
 }

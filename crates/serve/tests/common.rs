@@ -38,17 +38,13 @@ pub(crate) fn storage() -> MemoryStorage {
 
 /// A free port of the loopback.
 pub(crate) fn listeners() -> Vec<ServerListener> {
-    let address =
-        Address::Network { host: "127.0.0.1".to_owned(), port: 0, is_encrypted: false };
+    let address = Address::Network { host: "127.0.0.1".to_owned(), port: 0, is_encrypted: false };
     http_server::open(&address, None, &Access::ThisMachine).unwrap()
 }
 
 /// Limits of time that never decide a test.
 pub(crate) fn patient() -> HttpSettings {
-    HttpSettings {
-        client_time_max: Duration::from_secs(600),
-        ..ServeSettings::default().http
-    }
+    HttpSettings { client_time_max: Duration::from_secs(600), ..ServeSettings::default().http }
 }
 
 pub(crate) fn start(http: HttpSettings, storage: impl SeriesStorage + 'static) -> QueryServer {

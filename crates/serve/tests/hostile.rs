@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use http_server::HttpSettings;
 use promql::{
     Labels, Matcher, MemoryStorage, Metadata, QueryBudget, QueryError, Series, SeriesStorage,
 };
-use http_server::HttpSettings;
 use testkit::{PATIENCE, Random, http, http_raw, wait_until};
 
 use crate::common::{address, patient, server, start, storage};
@@ -82,8 +82,7 @@ fn heads_and_forms_have_limits() {
 
 #[test]
 fn slow_clients_are_given_up_and_others_are_served() {
-    let settings =
-        HttpSettings { client_time_max: Duration::from_millis(300), ..patient() };
+    let settings = HttpSettings { client_time_max: Duration::from_millis(300), ..patient() };
     let server = start(settings, storage());
     let begin = |text: &str| {
         let mut stream = TcpStream::connect(address(&server)).unwrap();

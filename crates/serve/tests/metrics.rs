@@ -30,9 +30,8 @@ fn scrape(address: SocketAddr, accept: &str) -> HttpAnswer {
 /// The last values of a recording, as they are written beside it: of a row of `many`, the first field.
 fn last_reads(text: &str, row: &str) -> u64 {
     let lines = text.lines().filter(|line| line.starts_with(&format!("    \"{row}")));
-    let mut in_many = lines.filter_map(|line| {
-        line.split_once("\": ")?.1.split_whitespace().next()?.parse().ok()
-    });
+    let mut in_many =
+        lines.filter_map(|line| line.split_once("\": ")?.1.split_whitespace().next()?.parse().ok());
     in_many.next_back().unwrap()
 }
 

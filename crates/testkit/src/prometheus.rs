@@ -78,8 +78,7 @@ impl Prometheus {
     }
 
     fn run(programs: &Path, folder: TempDir, configuration: &str) -> Self {
-        let [data, config, log] =
-            ["data", "config", "log"].map(|name| folder.path().join(name));
+        let [data, config, log] = ["data", "config", "log"].map(|name| folder.path().join(name));
         std::fs::write(&config, configuration).expect("a file");
         let mut command = Command::new(programs.join("prometheus"));
         command.arg("--web.listen-address=127.0.0.1:0").arg("--storage.tsdb.retention.time=100y");

@@ -261,10 +261,8 @@ fn begin(
     }
     if let Some(address) = &options.metrics {
         let opened = sockets::listen(&sockets::parse(address)?, &Rights::default(), tls)?;
-        let listener = |opened: rrdcached::Listener| ServerListener {
-            socket: opened.socket,
-            tls: opened.tls,
-        };
+        let listener =
+            |opened: rrdcached::Listener| ServerListener { socket: opened.socket, tls: opened.tls };
         metrics.extend(opened.into_iter().map(listener));
     }
     if listeners.is_empty() {

@@ -12,8 +12,7 @@ use connection::ListeningSocket;
 use rrd::header::Time;
 use rrdcached::protocol::Permissions;
 use rrdcached::{
-    Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules,
-    Server,
+    Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Server,
 };
 use testkit::Running;
 

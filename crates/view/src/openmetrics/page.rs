@@ -159,8 +159,8 @@ impl ScrapePage {
                 };
                 let label = known.as_ref().and_then(|known| known.label);
                 let chosen = ChosenField { index, instances: only.clone(), label };
-                let labels = known
-                    .map(|known| OtherLabels { instance: known.instance, texts: known.texts });
+                let labels =
+                    known.map(|known| OtherLabels { instance: known.instance, texts: known.texts });
                 let place = *by_key.entry(head.key()).or_insert_with(|| {
                     self.families.push(Family { head, members: Vec::new() });
                     self.families.len() - 1
@@ -518,8 +518,7 @@ mod tests {
         assert_eq!(point, "node_faults_total{instance=\"vm\",mode=\"a\"} 3");
         assert_eq!(time, "12000");
         let of_newer = scrape(PageForm::OpenMetrics, "instance", 1);
-        let points =
-            |text: &str| text.lines().filter(|line| !line.starts_with('#')).count();
+        let points = |text: &str| text.lines().filter(|line| !line.starts_with('#')).count();
         assert_eq!(points(&text), points(&of_newer));
         assert!(!text.contains(" info\n"), "{text}");
     }

@@ -267,7 +267,7 @@ impl RecordSettings {
             // has none is demanded.
             selection: (arguments.filename.is_none() && arguments.listen.is_none()
                 || arguments.cpu_way.is_some())
-                .then(|| self.selection.clone()),
+            .then(|| self.selection.clone()),
             ..RecordFilter::default()
         };
         let shared = SharedState { recorder: Some(counters.clone()), ..SharedState::default() };
