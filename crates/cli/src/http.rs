@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use connection::{Address, AddressRules, ServerListener, ServerTls};
-use http_server::{Access, Credentials, HttpServer};
+use http_server::{Credentials, HttpAccess, HttpServer};
 
 use crate::server_tls::ServerTlsArguments;
 use crate::stderr;
@@ -30,7 +30,7 @@ pub(crate) struct HttpArguments {
 /// Sockets that listen for HTTP, and who may ask there.
 pub(crate) struct HttpSockets {
     pub(crate) listeners: Vec<ServerListener>,
-    pub(crate) access: Access,
+    pub(crate) access: HttpAccess,
     pub(crate) place: HttpPlace,
 }
 
@@ -54,11 +54,11 @@ impl HttpArguments {
         let tls = self.tls.load()?;
         let access = if self.token_file.is_some() || self.users.is_some() {
             let credentials = Credentials::load(self.token_file.as_deref(), self.users.as_deref())?;
-            Access::Known(credentials.into())
+            HttpAccess::Known(credentials.into())
         } else if tls.as_ref().is_some_and(ServerTls::wants_client_certificate) {
-            Access::Anyone
+            HttpAccess::Anyone
         } else {
-            Access::ThisMachine
+            HttpAccess::ThisMachine
         };
         let listeners = http_server::open(&address, tls.as_ref(), &access)?;
         let is_encrypted = address.is_encrypted();

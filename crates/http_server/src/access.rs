@@ -14,7 +14,7 @@ use crate::login::Logins;
 
 /// Who may ask a server.
 #[derive(Clone, Debug)]
-pub enum Access {
+pub enum HttpAccess {
     /// Whoever reaches it: the sockets are for those only who may, by their rights or by TLS with
     /// certificates of clients.
     Anyone,
@@ -34,11 +34,11 @@ pub(crate) enum Gate {
 
 impl Gate {
     /// The gate of an access; `pause` is what a wrong password costs.
-    pub(crate) fn new(access: &Access, pause: Duration) -> io::Result<Self> {
+    pub(crate) fn new(access: &HttpAccess, pause: Duration) -> io::Result<Self> {
         Ok(match access {
-            Access::Anyone => Gate::Open,
-            Access::ThisMachine => Gate::ThisMachine,
-            Access::Known(credentials) => {
+            HttpAccess::Anyone => Gate::Open,
+            HttpAccess::ThisMachine => Gate::ThisMachine,
+            HttpAccess::Known(credentials) => {
                 Gate::Known(Arc::new(Logins::new(credentials.clone(), pause)?))
             }
         })

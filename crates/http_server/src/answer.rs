@@ -2,7 +2,7 @@
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 
 /// An answer to a request.
@@ -21,4 +21,12 @@ pub fn answer(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) ->
 #[must_use]
 pub fn text_answer(status: StatusCode, text: impl Into<Bytes>) -> HttpAnswer {
     answer(status, "text/plain; charset=utf-8", text)
+}
+
+/// The refusal of a method, with those that are taken.
+#[must_use]
+pub fn method_not_allowed(allowed: &'static str) -> HttpAnswer {
+    let mut refusal = text_answer(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");
+    refusal.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    refusal
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use argon2::{Algorithm, Argon2, Params, Version};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use base64ct::{Base64Unpadded, Encoding as _};
 
 /// Most bytes of a file of users: thousands of lines.
@@ -146,15 +146,18 @@ impl User {
         use hmac::Mac as _;
         let PasswordHash { params, salt, hash } = &self.hash;
         let mut found = vec![0; hash.len()];
-        let done = hasher(params.clone()).hash_password_into(password, salt, &mut found);
+        let is_done = compute(params, password, salt, &mut found).is_some();
         // Compared under a key, so that the time says nothing.
-        let mac = |bytes: &[u8]| crate::login::mac(salt, &[bytes]);
-        done.is_ok() && mac(&found).verify(&mac(hash).finalize().into_bytes()).is_ok()
+        let mac = |bytes: &[u8]| crate::keyed::mac(salt, &[bytes]);
+        is_done && mac(&found).verify(&mac(hash).finalize().into_bytes()).is_ok()
     }
 }
 
-fn hasher(params: Params) -> Argon2<'static> {
-    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+/// Computes the hash of a password.
+fn compute(params: &Params, password: &[u8], salt: &[u8], hash: &mut [u8]) -> Option<()> {
+    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone());
+    let mut memory = vec![Block::default(); params.block_count()];
+    argon2.hash_password_into_with_memory(password, salt, hash, &mut memory).ok()
 }
 
 impl PasswordHash {
@@ -198,10 +201,10 @@ pub fn hash_password(password: &[u8]) -> Result<String, CredentialsError> {
         return Err(CredentialsError::Password("give a password of 1 to 1024 bytes"));
     }
     let salt: [u8; SALT_BYTES] = connection::random().map_err(CredentialsError::Random)?;
-    let unusable = |_| CredentialsError::Password("this password cannot be hashed");
-    let params = Params::new(MEMORY_KIB, PASSES, 1, Some(HASH_BYTES)).map_err(unusable)?;
+    const UNUSABLE: CredentialsError = CredentialsError::Password("this password cannot be hashed");
+    let params = Params::new(MEMORY_KIB, PASSES, 1, Some(HASH_BYTES)).map_err(|_| UNUSABLE)?;
     let mut hash = [0; HASH_BYTES];
-    hasher(params).hash_password_into(password, &salt, &mut hash).map_err(unusable)?;
+    compute(&params, password, &salt, &mut hash).ok_or(UNUSABLE)?;
     let [salt, hash] = [&salt[..], &hash].map(Base64Unpadded::encode_string);
     Ok(format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p=1${salt}${hash}"))
 }

@@ -12,11 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use base64ct::{Base64, Encoding as _};
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
+use hmac::Mac as _;
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard, Semaphore};
 
 use crate::credentials::Credentials;
+use crate::keyed::mac;
 
 /// Bytes of the key of remembered hashes.
 const KEY_BYTES: usize = 32;
@@ -38,18 +38,6 @@ pub(crate) struct Logins {
     pause: Duration,
     /// How many hashes were computed.
     hashed: AtomicU64,
-}
-
-/// A keyed hash over pieces, each with its length, so that no two lists are the same.
-pub(crate) fn mac(key: &[u8], pieces: &[&[u8]]) -> Hmac<Sha256> {
-    // HMAC takes keys of any length.
-    let mut mac = <Hmac<Sha256> as hmac::KeyInit>::new_from_slice(key)
-        .unwrap_or_else(|_| Hmac::new(&Default::default()));
-    for piece in pieces {
-        mac.update(&(piece.len() as u64).to_le_bytes());
-        mac.update(piece);
-    }
-    mac
 }
 
 impl Logins {

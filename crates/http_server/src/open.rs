@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 
 use connection::{Address, ListeningSocket, ServerListener, ServerTls, SocketFileRights};
 
-use crate::access::Access;
+use crate::access::HttpAccess;
 
 /// Why a server does not listen.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum HttpOpenError {
     /// Other machines reach the address, and something is missing that this asks for.
     #[error(
         "cannot listen on {address}: other machines reach this address, so it needs {missing}; or \
@@ -40,9 +40,9 @@ pub enum OpenError {
 pub fn open(
     address: &Address,
     tls: Option<&ServerTls>,
-    access: &Access,
-) -> Result<Vec<ServerListener>, OpenError> {
-    let refused = |error| OpenError::Listen(address.clone(), error);
+    access: &HttpAccess,
+) -> Result<Vec<ServerListener>, HttpOpenError> {
+    let refused = |error| HttpOpenError::Listen(address.clone(), error);
     let (host, port) = match address {
         Address::Unix(path) => {
             let rights = SocketFileRights { mode: Some(0o600), ..SocketFileRights::default() };
@@ -54,12 +54,12 @@ pub fn open(
     if address.is_encrypted() != tls.is_some() {
         let address = address.clone();
         return Err(match tls {
-            None => OpenError::NoCertificate(address),
-            Some(_) => OpenError::NotEncrypted(address),
+            None => HttpOpenError::NoCertificate(address),
+            Some(_) => HttpOpenError::NotEncrypted(address),
         });
     }
-    let is_known =
-        matches!(access, Access::Known(_)) || tls.is_some_and(ServerTls::wants_client_certificate);
+    let is_known = matches!(access, HttpAccess::Known(_))
+        || tls.is_some_and(ServerTls::wants_client_certificate);
     let sockets = ListeningSocket::bind_host(host, port).map_err(refused)?;
     for socket in &sockets {
         let ListeningSocket::Tcp(socket) = socket else { continue };
@@ -73,7 +73,7 @@ pub fn open(
                  passwords"
             }
         };
-        return Err(OpenError::NotLoopback { address, missing });
+        return Err(HttpOpenError::NotLoopback { address, missing });
     }
     let listener = |socket| ServerListener { socket, tls: tls.cloned() };
     Ok(sockets.into_iter().map(listener).collect())

@@ -22,7 +22,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::Notify;
 use tokio_rustls::TlsAcceptor;
 
-use crate::access::{Access, Gate};
+use crate::access::{Gate, HttpAccess};
 use crate::answer::{HttpAnswer, text_answer};
 use crate::patient::Patient;
 use crate::places::{Found, Place, Places};
@@ -40,7 +40,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub struct HttpSettings {
     /// Who may ask.
-    pub access: Access,
+    pub access: HttpAccess,
     /// Connections at the same time.  For one more, the one that has waited longest for a request is
     /// closed, and counted; if all work, the new one is.
     pub connections_max: usize,
@@ -63,7 +63,7 @@ impl Default for HttpSettings {
     /// The usual limits, for programs of this machine.
     fn default() -> Self {
         HttpSettings {
-            access: Access::ThisMachine,
+            access: HttpAccess::ThisMachine,
             connections_max: 512,
             keeps_alive: true,
             client_time_max: Duration::from_secs(30),

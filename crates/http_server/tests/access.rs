@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use base64ct::{Base64, Encoding as _};
 use connection::{Address, AddressRules, ListeningSocket, ServerListener};
-use http_server::{Access, Credentials, HttpServer, HttpSettings, hash_password};
+use http_server::{Credentials, HttpAccess, HttpServer, HttpSettings, hash_password};
 use testkit::{HttpAnswer, http_over, http_raw, wait_until};
 
 use crate::common::{Echo, address, loopback, patient, port, start};
@@ -30,7 +30,7 @@ fn known(pause: Duration) -> HttpSettings {
     let [ann, bob] = ["secret", "p:w"].map(|word| hash_password(word.as_bytes()).unwrap());
     let users = private(folder.path(), "users", &format!("# who may\nann:{ann}\nbob:{bob}\n"));
     let credentials = Credentials::load(Some(&token), Some(&users)).unwrap();
-    let access = Access::Known(Arc::new(credentials));
+    let access = HttpAccess::Known(Arc::new(credentials));
     HttpSettings { access, wrong_password_pause: pause, ..patient() }
 }
 
@@ -167,14 +167,14 @@ fn other_machines_need_tls_and_to_be_known() {
     let files = authority.sign("server", &["127.0.0.1"], false);
     let load = |ca| connection::ServerTls::load(&files.certificate, &files.key, ca).unwrap();
     let (tls, asking) = (load(None), load(Some(&*authority.file)));
-    let said = |text: &str, tls, access: &Access| {
+    let said = |text: &str, tls, access: &HttpAccess| {
         http_server::open(&parse(text), tls, access).err().map(|error| error.to_string())
     };
-    let refused = |text: &str, tls, access: &Access, what: &str| {
+    let refused = |text: &str, tls, access: &HttpAccess, what: &str| {
         let said = said(text, tls, access).expect(text);
         assert!(said.contains(what), "{said}");
     };
-    let nobody = Access::ThisMachine;
+    let nobody = HttpAccess::ThisMachine;
     refused("0.0.0.0:0", None, &nobody, "TLS (tls: in front of the address");
     refused("0.0.0.0:0", None, &nobody, "and a token or users");
     refused("0.0.0.0:0", None, &nobody, "an address of the loopback, such as 127.0.0.1:9797");
@@ -189,7 +189,7 @@ fn other_machines_need_tls_and_to_be_known() {
         ("*:0", None, &nobody),
         ("tls:127.0.0.1:0", Some(&tls), &nobody),
         ("tls:0.0.0.0:0", Some(&tls), &access),
-        ("tls:0.0.0.0:0", Some(&asking), &Access::Anyone),
+        ("tls:0.0.0.0:0", Some(&asking), &HttpAccess::Anyone),
     ] {
         assert_eq!(said(text, tls, access), None, "{text}");
     }

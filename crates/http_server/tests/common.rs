@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use connection::{Address, ServerListener};
-use http_server::{Access, HttpAnswer, HttpHandler, HttpServer, HttpSettings, text_answer};
+use http_server::{HttpAccess, HttpAnswer, HttpHandler, HttpServer, HttpSettings, text_answer};
 use hyper::body::Bytes;
 use hyper::{Request, StatusCode};
 
@@ -64,7 +64,7 @@ pub(crate) fn loopback(is_encrypted: bool) -> Address {
 
 /// A free port of the loopback, open.
 pub(crate) fn port() -> Vec<ServerListener> {
-    http_server::open(&loopback(false), None, &Access::ThisMachine).unwrap()
+    http_server::open(&loopback(false), None, &HttpAccess::ThisMachine).unwrap()
 }
 
 pub(crate) fn start(settings: HttpSettings) -> HttpServer {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connection::{Address, ClientTls, ServerTls, SocketStream, connect_tcp, resolve};
-use http_server::{Access, HttpServer, HttpSettings, open};
+use http_server::{HttpAccess, HttpServer, HttpSettings, open};
 use testkit::{Authority, PATIENCE, http_over};
 
 use crate::common::{Echo, address, loopback, patient, start};
@@ -21,8 +21,8 @@ fn requests_come_over_tls_and_only_from_clients_with_a_certificate_if_one_is_ask
     for asks in [false, true] {
         let ca = asks.then_some(&*authority.file);
         let tls = ServerTls::load(&files.certificate, &files.key, ca).unwrap();
-        let listeners = open(&loopback(true), Some(&tls), &Access::Anyone).unwrap();
-        let settings = HttpSettings { access: Access::Anyone, ..patient() };
+        let listeners = open(&loopback(true), Some(&tls), &HttpAccess::Anyone).unwrap();
+        let settings = HttpSettings { access: HttpAccess::Anyone, ..patient() };
         let server = HttpServer::start(listeners, settings, Arc::new(Echo::default())).unwrap();
         let ask = |own| {
             let client = ClientTls::load(&authority.file, own).unwrap();
@@ -48,7 +48,7 @@ fn a_client_that_never_greets_is_given_up() {
     let folder = tempfile::tempdir().unwrap();
     let files = Authority::new(folder.path(), "ca").sign("server", &["127.0.0.1"], false);
     let tls = ServerTls::load(&files.certificate, &files.key, None).unwrap();
-    let listeners = open(&loopback(true), Some(&tls), &Access::Anyone).unwrap();
+    let listeners = open(&loopback(true), Some(&tls), &HttpAccess::Anyone).unwrap();
     let settings = HttpSettings { client_time_max: Duration::from_millis(100), ..patient() };
     let server = HttpServer::start(listeners, settings, Arc::new(Echo::default())).unwrap();
     // It reads the end of the connection.
@@ -59,7 +59,7 @@ fn a_client_that_never_greets_is_given_up() {
 fn a_socket_file_serves_its_user() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
-    let listeners = open(&Address::Unix(path.clone()), None, &Access::ThisMachine).unwrap();
+    let listeners = open(&Address::Unix(path.clone()), None, &HttpAccess::ThisMachine).unwrap();
     let _server = HttpServer::start(listeners, patient(), Arc::new(Echo::default())).unwrap();
     let mode = std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use connection::ServerListener;
 use http_server::{
-    Access, Bytes, HttpAnswer, HttpHandler, HttpServer, HttpSettings, Request, StatusCode, answer,
+    Bytes, HttpAccess, HttpAnswer, HttpHandler, HttpServer, HttpSettings, Request, StatusCode,
+    answer,
 };
 
 use crate::daemon::CachingDaemon;
@@ -27,7 +28,7 @@ pub(crate) fn serve(
 ) -> io::Result<HttpServer> {
     let settings = HttpSettings {
         // Whoever reaches a socket may ask, as with the others; TLS may want a certificate.
-        access: Access::Anyone,
+        access: HttpAccess::Anyone,
         connections_max: daemon.settings.limits.connections,
         keeps_alive: false,
         client_time_max: CLIENT_TIME_MAX,

@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http_server::{HttpAnswer, in_background, text_answer};
+use http_server::{HttpAnswer, in_background, method_not_allowed, text_answer};
 use hyper::body::Bytes;
-use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use promql::{
     Labels, QueryBudget, QueryContext, QueryError, QuerySteps, Stop, push_labels, push_text,
@@ -76,7 +75,7 @@ pub(crate) async fn answer(shared: &Arc<Shared>, request: &Request<Bytes>) -> Ht
     };
     let is_form = *request.method() == Method::POST && asked.takes_forms();
     if *request.method() != Method::GET && !is_form {
-        return not_allowed(if asked.takes_forms() { "GET, POST" } else { "GET" });
+        return method_not_allowed(if asked.takes_forms() { "GET, POST" } else { "GET" });
     }
     match asked {
         Asked::Health => text_answer(StatusCode::OK, "whit is healthy.\n"),
@@ -89,13 +88,6 @@ pub(crate) async fn answer(shared: &Arc<Shared>, request: &Request<Bytes>) -> Ht
             Err(error) => data(Err(error)),
         },
     }
-}
-
-/// The refusal of a method.
-pub(crate) fn not_allowed(allowed: &'static str) -> HttpAnswer {
-    let mut refusal = text_answer(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");
-    refusal.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
-    refusal
 }
 
 fn parameters(request: &Request<Bytes>, is_form: bool) -> Result<Parameters, QueryError> {

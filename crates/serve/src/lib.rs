@@ -30,7 +30,7 @@ mod server;
 mod settings;
 
 pub use live::{LivePages, SamplePublisher, live_samples};
-pub use metrics::{NewestSamples, PageError};
+pub use metrics::{NewestError, NewestSamples};
 pub use names::prometheus_names;
 pub use recorded_pages::RecordedPages;
 pub use recordings::RecordingStorage;

@@ -13,7 +13,7 @@ use layout::{Frame, Options};
 use sample::{History, Meta, Sample, Snapshot, SourceDef, State};
 use view::{PageForm, PageHost};
 
-use crate::metrics::{NewestSamples, PageCache, PageError, write_page};
+use crate::metrics::{NewestError, NewestSamples, PageCache, write_page};
 
 /// Marks the number of the place in the middle: nobody has read it yet.
 const IS_NEW: u8 = 4;
@@ -101,7 +101,7 @@ fn copy(from: &Sample, to: &mut Sample) {
 }
 
 impl NewestSamples for LivePages {
-    fn page(&self, form: PageForm, bytes_max: usize) -> Result<Bytes, PageError> {
+    fn page(&self, form: PageForm, bytes_max: usize) -> Result<Bytes, NewestError> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let Reader { own, history, pages } = &mut *reader;
         if self.places.middle.load(Ordering::Acquire) & IS_NEW != 0 {

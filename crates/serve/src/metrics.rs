@@ -4,14 +4,15 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use feed::FeedError;
-use http_server::{HttpAnswer, answer as answer_of, in_background, text_answer};
+use http_server::{
+    HttpAnswer, answer as answer_of, in_background, method_not_allowed, text_answer,
+};
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, HeaderMap, HeaderValue, VARY};
 use hyper::{Method, Request, StatusCode};
 use layout::Frame;
 use view::{PageForm, PageHost, ScrapePage};
 
-use crate::interface::not_allowed;
 use crate::names::metric_name;
 
 /// Bytes of a page where nothing else says it.
@@ -19,7 +20,7 @@ const PAGE_BYTES_MAX: usize = 64 << 20;
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
-pub enum PageError {
+pub enum NewestError {
     /// The recordings cannot be read.
     #[error("the recordings cannot be read: {0}")]
     Unreadable(#[from] FeedError),
@@ -34,7 +35,7 @@ pub trait NewestSamples: Send + Sync + 'static {
     ///
     /// # Errors
     /// If the samples cannot be read, or do not fit.
-    fn page(&self, form: PageForm, bytes_max: usize) -> Result<Bytes, PageError>;
+    fn page(&self, form: PageForm, bytes_max: usize) -> Result<Bytes, NewestError>;
 }
 
 /// The latest page in each format.
@@ -46,8 +47,8 @@ impl PageCache {
     pub(crate) fn get(
         &mut self,
         form: PageForm,
-        make: impl FnOnce() -> Result<Bytes, PageError>,
-    ) -> Result<Bytes, PageError> {
+        make: impl FnOnce() -> Result<Bytes, NewestError>,
+    ) -> Result<Bytes, NewestError> {
         let place = &mut self.0[usize::from(form == PageForm::PrometheusText)];
         match place {
             Some(page) => Ok(page.clone()),
@@ -62,13 +63,13 @@ pub(crate) fn write_page(
     hosts: &[(PageHost<'_>, Frame<'_>)],
     host_label: &'static str,
     bytes_max: usize,
-) -> Result<Bytes, PageError> {
+) -> Result<Bytes, NewestError> {
     let machines: Vec<PageHost<'_>> =
         hosts.iter().map(|(host, _)| PageHost { meta: host.meta, defs: host.defs }).collect();
     let frames: Vec<Frame<'_>> = hosts.iter().map(|(_, frame)| *frame).collect();
     let mut page = ScrapePage::of_hosts(form, &machines, host_label, metric_name);
     let mut out = Bounded { bytes: Vec::new(), most: bytes_max };
-    page.write(&frames, &mut out).map_err(|_| PageError::TooLarge(bytes_max))?;
+    page.write(&frames, &mut out).map_err(|_| NewestError::TooLarge(bytes_max))?;
     Ok(out.bytes.into())
 }
 
@@ -123,7 +124,7 @@ pub(crate) async fn answer_alone(
         return text_answer(StatusCode::NOT_FOUND, "404 page not found: see /metrics\n");
     }
     if *request.method() != Method::GET {
-        return not_allowed("GET");
+        return method_not_allowed("GET");
     }
     match path {
         "/metrics" => answer(newest, request.headers(), PAGE_BYTES_MAX).await,

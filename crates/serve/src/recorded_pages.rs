@@ -14,7 +14,7 @@ use sample::{History, Meta, SourceDef};
 use std::sync::Arc;
 use view::{PageForm, PageHost};
 
-use crate::metrics::{NewestSamples, PageCache, PageError, write_page};
+use crate::metrics::{NewestError, NewestSamples, PageCache, write_page};
 
 /// A recording that was written so long before the newest of its machine is not written any more,
 /// unless its interval is long.
@@ -75,7 +75,7 @@ impl RecordedPages {
 }
 
 impl NewestSamples for RecordedPages {
-    fn page(&self, form: PageForm, bytes_max: usize) -> Result<Bytes, PageError> {
+    fn page(&self, form: PageForm, bytes_max: usize) -> Result<Bytes, NewestError> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = self.newest()?;
         let size = |file: &RecordedFile| file.path.metadata().map_or(0, |data| data.len());

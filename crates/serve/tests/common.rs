@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connection::{Address, ServerListener};
-use http_server::{Access, HttpSettings};
+use http_server::{HttpAccess, HttpSettings};
 use promql::{Labels, MemoryStorage, Metadata, Series, SeriesPoint, SeriesStorage};
 use serve::{QueryServer, RecordedPages, ServeSettings};
 
@@ -39,7 +39,7 @@ pub(crate) fn storage() -> MemoryStorage {
 /// A free port of the loopback.
 pub(crate) fn listeners() -> Vec<ServerListener> {
     let address = Address::Network { host: "127.0.0.1".to_owned(), port: 0, is_encrypted: false };
-    http_server::open(&address, None, &Access::ThisMachine).unwrap()
+    http_server::open(&address, None, &HttpAccess::ThisMachine).unwrap()
 }
 
 /// Limits of time that never decide a test.

@@ -458,7 +458,7 @@ mod tests {
     /// The first machine has the name of the feed's, as well as the fourth.
     fn named(meta: &Meta, number: usize) -> Meta {
         let mut meta = meta.clone();
-        if number % 3 > 0 {
+        if !number.is_multiple_of(3) {
             meta.set("host", format!("vm{number}"));
         }
         meta
