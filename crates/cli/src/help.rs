@@ -127,7 +127,11 @@ Example:
   curl 'http://127.0.0.1:9797/api/v1/query?query=rate(node_intr_total[1m])'
 
 In Grafana the address is that of a data source of the type Prometheus.  Names of metrics:
-docs/reference/prometheus.md.";
+docs/reference/prometheus.md.
+
+/metrics is a page with the newest sample of each host, for scrapers.  For other machines:
+  whit serve --hash-password  reads a password; its hash is for a line NAME:HASH of the file users
+  whit serve --listen tls:0.0.0.0:9797 --tls-cert cert.pem --tls-key key.pem --users users /var/log/whit";
 
 /// Below the help of `whit rrd`.
 pub(crate) const RRD: &str = "\

@@ -29,6 +29,7 @@ mod end_signals;
 mod every_option;
 mod export;
 mod help;
+mod http;
 mod memory;
 mod server_tls;
 mod size_limit;

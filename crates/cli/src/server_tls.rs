@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use connection::ServerTls;
 
 /// What encrypted addresses show and ask for.
-#[derive(clap::Args)]
+#[derive(clap::Args, Debug)]
 pub(crate) struct ServerTlsArguments {
     /// The certificate of addresses with `tls:`, with those between it and its authority, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_key")]
@@ -19,6 +19,11 @@ pub(crate) struct ServerTlsArguments {
 }
 
 impl ServerTlsArguments {
+    /// Whether a certificate is given.
+    pub(crate) fn is_set(&self) -> bool {
+        self.tls_cert.is_some()
+    }
+
     /// Reads the files; `None` without a certificate.
     ///
     /// # Errors

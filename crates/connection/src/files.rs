@@ -91,6 +91,12 @@ impl ServerTls {
         Ok(ServerTls { config: Arc::new(config), wants_client_certificate })
     }
 
+    /// The same for rustls, for servers with a runtime of their own.
+    #[must_use]
+    pub fn config(&self) -> Arc<ServerConfig> {
+        self.config.clone()
+    }
+
     /// Whether it takes only clients with a certificate.
     #[must_use]
     pub fn wants_client_certificate(&self) -> bool {

@@ -11,7 +11,7 @@
 //! of one that lives at most two records of 16 KiB and a handshake of 64 KiB wait in memory.
 //!
 //! Uses rustls with ring, and no crate of whit.  Begin with `stream.rs`; `tls.rs` is its encrypted
-//! variant, `files.rs` reads certificates, `reason.rs` says in a sentence why TLS failed.
+//! variant, `files.rs` reads certificates, `secret.rs` files that nobody else may read, `reason.rs` says in a sentence why TLS failed.
 #![forbid(unsafe_code)]
 
 mod address;
@@ -21,6 +21,7 @@ mod files;
 mod listen;
 mod quota;
 mod reason;
+mod secret;
 mod stream;
 mod tls;
 
@@ -30,4 +31,5 @@ pub use files::{ClientTls, ServerTls, TlsFileError};
 pub use listen::{ListeningSocket, Peer, ServerListener, SocketFileRights};
 pub use quota::{Quota, QuotaPlace};
 pub use reason::reason;
+pub use secret::{random, read_private, read_secret};
 pub use stream::{Keepalive, SocketStream, Wait};

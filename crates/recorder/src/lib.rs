@@ -40,7 +40,7 @@ pub use intervals::{DurationError, IntervalError, Intervals, parse_duration, par
 pub use live::{LiveText, ViewInput};
 pub use messages::{MessageLog, Notify, Severity, local};
 pub use names::FileNames;
-pub use outputs::{FileSettings, Outputs};
+pub use outputs::{FileSettings, Outputs, SnapshotObserver};
 pub use plot_output::{PlotOutput, PlotStyle, ensure_directory};
 pub use plot_writer::PlotWriter;
 pub use recorder::{Consumer, Control, Recorder, RecorderSettings, Requests, StopAfter};

@@ -44,6 +44,9 @@ pub struct FileSettings {
     pub keep: Option<Keep>,
 }
 
+/// What looks at the snapshots of a recorder.
+pub type SnapshotObserver = Box<dyn FnMut(&Snapshot)>;
+
 /// The destinations of samples.  The caller sets those that it wants.
 pub struct Outputs {
     /// The recording.
@@ -58,6 +61,8 @@ pub struct Outputs {
     pub rotation: Option<Rotation>,
     /// The check of the first sample, with which the log says `Starting`; `None` afterwards.
     pub first_sample: Option<FirstSampleCheck>,
+    /// Sees each snapshot before anything else does; must not wait.
+    pub observer: Option<SnapshotObserver>,
     /// The counters of the sources of processes.
     pub context: Option<Arc<SourceContext>>,
     messages: Box<dyn MessageLog>,
@@ -77,6 +82,7 @@ impl Outputs {
             view_input: None,
             rotation: None,
             first_sample: None,
+            observer: None,
             context: None,
             messages,
             zone,
@@ -236,6 +242,9 @@ impl Consumer for Outputs {
                 self.recording.take().map_or(Ok(()), RecordingFile::discard)?;
                 return Err(RecorderError::NothingReadable { is_told: !sentences.is_empty() });
             }
+        }
+        if let Some(observer) = &mut self.observer {
+            observer(snapshot);
         }
         if let Some(rotation) = &self.rotation
             && rotation.is_due(now, self.recording.as_ref())

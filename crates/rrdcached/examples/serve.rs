@@ -11,8 +11,7 @@ use connection::ListeningSocket;
 use rrd::header::Time;
 use rrdcached::protocol::Permissions;
 use rrdcached::{
-    Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Purpose,
-    Server,
+    Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Server,
 };
 
 struct LocalMachine;
@@ -68,13 +67,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let _ = std::fs::remove_file(socket);
     let listener = Listener {
         socket: ListeningSocket::Unix(UnixListener::bind(socket)?, None),
-        purpose: Purpose::Commands,
         permissions: Permissions::ALL,
         acknowledge,
         tls: None,
     };
     let daemon = CachingDaemon::new(settings, Box::new(LocalMachine))?;
-    let _server = Server::start(daemon, vec![listener])?;
+    let _server = Server::start(daemon, vec![listener], Vec::new())?;
     loop {
         std::thread::park();
     }

@@ -31,5 +31,5 @@ mod writers;
 pub use daemon::{CachingDaemon, DaemonSettings, DaemonWorld, Limits};
 pub use journal::{Acknowledge, Journal, JournalError, count_records};
 pub use paths::{BaseError, PathRules};
-pub use server::{Listener, Purpose, Server};
+pub use server::{Listener, Server};
 pub use session::{ClientSession, NextStep};

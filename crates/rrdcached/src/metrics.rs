@@ -1,23 +1,52 @@
 //! The counters as an OpenMetrics page, for Prometheus and its like.
-//!
-//! The smallest part of HTTP: any request is answered with the page, and the connection closed.
 
 use std::fmt::Write as _;
+use std::future::{Future, ready};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use connection::ServerListener;
+use http_server::{
+    Bytes, HttpAccess, HttpAnswer, HttpHandler, HttpServer, HttpSettings, Request, StatusCode,
+    answer,
+};
 
 use crate::daemon::CachingDaemon;
 use crate::journal::Journal;
 
 /// The type of the page.
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// How long a part of a request may take.
+const CLIENT_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// The answer to a request.
-pub(crate) fn response(daemon: &CachingDaemon) -> String {
-    let page = page(daemon);
-    format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: {CONTENT_TYPE}\r\nContent-Length: {}\r\n\
-         Connection: close\r\n\r\n{page}",
-        page.len()
-    )
+/// Serves the page: any request is answered with it, and the connection closed.
+pub(crate) fn serve(
+    listeners: Vec<ServerListener>,
+    daemon: &Arc<CachingDaemon>,
+) -> io::Result<HttpServer> {
+    let settings = HttpSettings {
+        // Whoever reaches a socket may ask, as with the others; TLS may want a certificate.
+        access: HttpAccess::Anyone,
+        connections_max: daemon.settings.limits.connections,
+        keeps_alive: false,
+        client_time_max: CLIENT_TIME_MAX,
+        ..HttpSettings::default()
+    };
+    let handler = Arc::new(CountersPage(Arc::clone(daemon)));
+    HttpServer::start(listeners, settings, handler).map_err(io::Error::other)
+}
+
+struct CountersPage(Arc<CachingDaemon>);
+
+impl HttpHandler for CountersPage {
+    fn answer(
+        self: Arc<Self>,
+        _request: Request<Bytes>,
+    ) -> Pin<Box<dyn Future<Output = HttpAnswer> + Send>> {
+        Box::pin(ready(answer(StatusCode::OK, CONTENT_TYPE, page(&self.0))))
+    }
 }
 
 fn page(daemon: &CachingDaemon) -> String {

@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use connection::{Keepalive, ListeningSocket, Peer, ServerTls, SocketStream};
+use connection::{Keepalive, ListeningSocket, Peer, ServerListener, ServerTls, SocketStream};
+use http_server::HttpServer;
 use rrd::update::Updater;
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -24,23 +25,11 @@ use crate::protocol::{LINE_BYTES_MAX, Permissions};
 use crate::session::{ClientSession, NextStep};
 use crate::{metrics, replay, writers};
 
-/// What clients of a socket speak.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Purpose {
-    /// rrdcached's protocol.
-    #[default]
-    Commands,
-    /// HTTP: each request is answered with a page of counters.
-    Metrics,
-}
-
 /// A socket that listens, and what its clients may do.
 #[derive(Debug)]
 pub struct Listener {
     /// The socket.
     pub socket: ListeningSocket,
-    /// What its clients speak.
-    pub purpose: Purpose,
     /// Commands that are taken.
     pub permissions: Permissions,
     /// When updates are acknowledged.
@@ -54,8 +43,6 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(60);
 /// When a client that is silent is taken for one that has vanished.
 const KEEPALIVE: Keepalive =
     Keepalive { idle: Duration::from_secs(120), interval: Duration::from_secs(10), probes: 6 };
-/// How long a request for metrics may take.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// A thread's stack: sessions keep their buffers elsewhere.
 const STACK_BYTES: usize = 256 << 10;
 /// The first size of a connection's buffer …
@@ -75,6 +62,8 @@ pub struct Server {
     stop: Option<OwnedFd>,
     threads: Vec<JoinHandle<()>>,
     files: Vec<PathBuf>,
+    /// The page of counters.
+    metrics: Option<HttpServer>,
 }
 
 #[derive(Debug, Default)]
@@ -93,17 +82,23 @@ struct OpenConnection {
 }
 
 impl Server {
-    /// Starts all threads.
+    /// Starts all threads.  `metrics` are sockets for a page of counters over HTTP.
     ///
     /// # Errors
     /// If the system starts none, or the folder of the journal cannot be written.
-    pub fn start(mut daemon: CachingDaemon, listeners: Vec<Listener>) -> io::Result<Self> {
+    pub fn start(
+        mut daemon: CachingDaemon,
+        listeners: Vec<Listener>,
+        metrics: Vec<ServerListener>,
+    ) -> io::Result<Self> {
         let is_for_disk = |listener: &Listener| listener.acknowledge == Acknowledge::Disk;
         daemon.keep_heads(listeners.iter().any(is_for_disk))?;
         let daemon = Arc::new(daemon);
         let connections = Arc::new(Connections::default());
         let (stopped, stop) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-        let files = listeners.iter().filter_map(|listener| match &listener.socket {
+        let sockets = listeners.iter().map(|listener| &listener.socket);
+        let sockets = sockets.chain(metrics.iter().map(|listener| &listener.socket));
+        let files = sockets.filter_map(|socket| match socket {
             ListeningSocket::Unix(_, path) => path.clone(),
             ListeningSocket::Tcp(_) => None,
         });
@@ -122,7 +117,11 @@ impl Server {
         let (own, all) = (Arc::clone(&daemon), Arc::clone(&connections));
         let accept = move |_: &CachingDaemon| accept_all(&own, &listeners, &all, &stopped);
         spawn("accept", Box::new(accept))?;
-        Ok(Self { daemon, connections, stop: Some(stop), threads, files })
+        let metrics = match metrics.is_empty() {
+            true => None,
+            false => Some(metrics::serve(metrics, &daemon)?),
+        };
+        Ok(Self { daemon, connections, stop: Some(stop), threads, files, metrics })
     }
 
     /// Whether all readings of the old journal are in memory.
@@ -134,7 +133,7 @@ impl Server {
     /// Ends everything.  Files are written if `writes_files`, or if there is no journal; otherwise
     /// the journal keeps what waits.
     pub fn stop(mut self, writes_files: bool) {
-        drop(self.stop.take());
+        drop((self.stop.take(), self.metrics.take()));
         self.daemon.wait_for_replay();
         for connection in lock(&self.connections.open).iter() {
             connection.stream.end_reading();
@@ -250,7 +249,7 @@ fn connect(
         let open = OpenConnection { number, peer: peer.clone(), stream: stream.clone() };
         lock(&connections.open).push(open);
         connections.count.fetch_add(1, Ordering::AcqRel);
-        let Listener { purpose, permissions, acknowledge, .. } = *listener;
+        let Listener { permissions, acknowledge, .. } = *listener;
         let tls = listener.tls.clone();
         let (own, all) = (Arc::clone(daemon), Arc::clone(connections));
         let builder = std::thread::Builder::new().name("client".to_owned());
@@ -258,14 +257,8 @@ fn connect(
             let seconds = own.settings.limits.handshake_seconds;
             let patience = Duration::from_secs(seconds.into());
             let done = stream.secured(tls.as_ref(), patience).and_then(|stream| {
-                let writer = Box::new(stream.clone());
-                match purpose {
-                    Purpose::Commands => {
-                        let daemon = Arc::clone(&own);
-                        serve(stream, ClientSession::new(daemon, permissions, acknowledge, writer))
-                    }
-                    Purpose::Metrics => serve_metrics(stream, &own),
-                }
+                let (writer, daemon) = (Box::new(stream.clone()), Arc::clone(&own));
+                serve(stream, ClientSession::new(daemon, permissions, acknowledge, writer))
             });
             if let Err(error) = done {
                 own.counters.connections_refused.add(1);
@@ -355,21 +348,6 @@ fn serve(mut stream: SocketStream, mut session: ClientSession) -> io::Result<()>
             buffer.resize(buffer.len() * 4, 0);
         }
     }
-}
-
-/// Answers a request for metrics.
-fn serve_metrics(mut stream: SocketStream, daemon: &CachingDaemon) -> io::Result<()> {
-    stream.set_read_timeout(Some(REQUEST_TIMEOUT))?;
-    let mut buffer = [0; LINE_BYTES_MAX];
-    let mut filled = 0;
-    while memchr::memmem::find(&buffer[..filled], b"\r\n\r\n").is_none() {
-        match read(&mut stream, &mut buffer[filled..])? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            count => filled += count,
-        }
-    }
-    stream.write_all(metrics::response(daemon).as_bytes())?;
-    end(&stream)
 }
 
 /// Runs all complete lines; gives their length.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::common::{GAUGE, LocalMachine, PATIENCE, folder, make, rows, settings};
 use connection::{ListeningSocket, ServerTls};
 use rrdcached::protocol::Permissions;
-use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Listener, Purpose, Server};
+use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Listener, Server};
 use rrdclient::{Client, ClientError, TlsFiles};
 use testkit::{Authority, CertificateFiles};
 
@@ -25,13 +25,12 @@ fn start(
     let tls = ServerTls::load(&own.certificate, &own.key, authority).expect("certificate");
     let listener = Listener {
         socket: ListeningSocket::Tcp(socket),
-        purpose: Purpose::Commands,
         permissions: Permissions::ALL,
         acknowledge: Acknowledge::Os,
         tls: Some(tls),
     };
     let daemon = CachingDaemon::new(settings, Box::new(LocalMachine::default())).expect("daemon");
-    (Server::start(daemon, vec![listener]).expect("server"), address)
+    (Server::start(daemon, vec![listener], Vec::new()).expect("server"), address)
 }
 
 fn files(authority: &Authority, own: Option<&CertificateFiles>) -> TlsFiles {

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use crate::common::{GAUGE, LocalMachine, folder, make, rows, settings};
 use connection::{ListeningSocket, ServerTls};
 use rrdcached::protocol::Permissions;
-use rrdcached::{Acknowledge, CachingDaemon, Listener, Purpose, Server};
+use rrdcached::{Acknowledge, CachingDaemon, Listener, Server};
 use rrdclient::{Client, TlsFiles};
 use rustix::net::{AddressFamily, SocketType};
 use testkit::Authority;
@@ -86,7 +86,6 @@ fn several_writers_lose_nothing() {
         let address = socket.local_addr().expect("address");
         let listener = Listener {
             socket: ListeningSocket::Tcp(socket),
-            purpose: Purpose::Commands,
             permissions: Permissions::read("UPDATE,BATCH").expect("commands"),
             acknowledge,
             tls,
@@ -98,7 +97,7 @@ fn several_writers_lose_nothing() {
     let (encrypted, address) = listen(Some(tls), Acknowledge::Disk);
     let daemon =
         CachingDaemon::new(settings(&path), Box::new(LocalMachine::default())).expect("daemon");
-    let server = Server::start(daemon, vec![plain, encrypted]).expect("server");
+    let server = Server::start(daemon, vec![plain, encrypted], Vec::new()).expect("server");
     std::thread::scope(|scope| {
         for number in 0..PLAIN {
             scope.spawn(move || write_plain(number, plain_address));

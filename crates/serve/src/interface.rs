@@ -5,21 +5,18 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{ALLOW, CONTENT_TYPE, HOST, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode};
+use http_server::{HttpAnswer, in_background, method_not_allowed, text_answer};
+use hyper::body::Bytes;
+use hyper::{Method, Request, StatusCode};
 use promql::{
     Labels, QueryBudget, QueryContext, QueryError, QuerySteps, Stop, push_labels, push_text,
     write_answer,
 };
 
 use crate::clock::{Deadline, now_ms};
+use crate::metrics;
 use crate::parameters::{Parameters, invalid};
 use crate::settings::Shared;
-
-/// Bytes of a form.
-const FORM_BYTES_MAX: usize = 64 << 10;
 
 /// The version of the language and the interface, which Grafana asks for.
 const PROMETHEUS_VERSION: &str = "2.42.0";
@@ -38,6 +35,7 @@ enum Asked {
     Metadata,
     BuildInfo,
     Exemplars,
+    Metrics,
     Health,
 }
 
@@ -45,6 +43,7 @@ impl Asked {
     fn of(path: &str) -> Option<Self> {
         Some(match path {
             "/-/healthy" | "/-/ready" => Asked::Health,
+            "/metrics" => Asked::Metrics,
             _ => match path.strip_prefix("/api/v1/")? {
                 "query" => Asked::Query,
                 "query_range" => Asked::QueryRange,
@@ -70,65 +69,33 @@ impl Asked {
 }
 
 /// The answer to a request.
-pub(crate) async fn answer(
-    shared: &Arc<Shared>,
-    request: Request<Incoming>,
-) -> Response<Full<Bytes>> {
-    if !is_of_this_machine(&request) {
-        return text(
-            StatusCode::FORBIDDEN,
-            "the name of the host in the request is not an address or localhost: another page could \
-             have sent the browser here\n",
-        );
-    }
+pub(crate) async fn answer(shared: &Arc<Shared>, request: &Request<Bytes>) -> HttpAnswer {
     let Some(asked) = Asked::of(request.uri().path()) else {
-        return text(StatusCode::NOT_FOUND, "404 page not found\n");
+        return text_answer(StatusCode::NOT_FOUND, "404 page not found\n");
     };
     let is_form = *request.method() == Method::POST && asked.takes_forms();
     if *request.method() != Method::GET && !is_form {
-        let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");
-        let allowed = if asked.takes_forms() { "GET, POST" } else { "GET" };
-        refusal.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
-        return refusal;
+        return method_not_allowed(if asked.takes_forms() { "GET, POST" } else { "GET" });
     }
-    if asked == Asked::Health {
-        return text(StatusCode::OK, "whit is healthy.\n");
-    }
-    match parameters(shared, request, is_form).await {
-        Ok(parameters) => data(evaluated(shared, asked, parameters).await),
-        Err(error) => data(Err(error)),
+    match asked {
+        Asked::Health => text_answer(StatusCode::OK, "whit is healthy.\n"),
+        Asked::Metrics => {
+            let most = shared.settings.answer_bytes_max;
+            metrics::answer(&shared.newest, request.headers(), most).await
+        }
+        asked => match parameters(request, is_form) {
+            Ok(parameters) => data(evaluated(shared, asked, parameters).await),
+            Err(error) => data(Err(error)),
+        },
     }
 }
 
-/// Whether the request names no host, an address or `localhost`.  A name of another page may lead to
-/// the loopback too (DNS rebinding), and its scripts could then read the answers.
-fn is_of_this_machine(request: &Request<Incoming>) -> bool {
-    let Some(host) = request.headers().get(HOST) else { return true };
-    let Ok(host) = host.to_str() else { return false };
-    let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let name =
-        host.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(host, |(name, _)| name);
-    let name = name.trim_start_matches('[').trim_end_matches(']');
-    name.eq_ignore_ascii_case("localhost") || name.parse::<std::net::IpAddr>().is_ok()
-}
-
-async fn parameters(
-    shared: &Shared,
-    request: Request<Incoming>,
-    is_form: bool,
-) -> Result<Parameters, QueryError> {
+fn parameters(request: &Request<Bytes>, is_form: bool) -> Result<Parameters, QueryError> {
     let mut parameters = Parameters::default();
-    let of_address = request.uri().query().unwrap_or_default().to_owned();
     if is_form {
-        let body = Limited::new(request.into_body(), FORM_BYTES_MAX).collect();
-        let body = tokio::time::timeout(shared.settings.client_time_max, body).await;
-        let Ok(Ok(body)) = body else {
-            let why = format!("the form came too slowly, or has more than {FORM_BYTES_MAX} bytes");
-            return Err(QueryError::BadData(why));
-        };
-        parameters.add(&body.to_bytes())?;
+        parameters.add(request.body())?;
     }
-    parameters.add(of_address.as_bytes())?;
+    parameters.add(request.uri().query().unwrap_or_default().as_bytes())?;
     Ok(parameters)
 }
 
@@ -169,9 +136,9 @@ async fn evaluated(
         request.data(&asked)
     };
     // Only a panic ends it without a result; the thread and the server go on.
-    let result = tokio::task::spawn_blocking(evaluate).await;
+    let result = in_background(evaluate).await;
     drop((turn, waits));
-    result.unwrap_or_else(|_| Err(QueryError::Execution("the query failed".to_owned())))
+    result.unwrap_or_else(|| Err(QueryError::Execution("the query failed".to_owned())))
 }
 
 /// A request in a thread for queries.
@@ -221,7 +188,7 @@ impl Evaluated<'_> {
             Asked::Metadata => self.push_metadata(&mut out)?,
             Asked::Exemplars => out.push_str("[]"),
             Asked::BuildInfo => push_build_info(&mut out),
-            Asked::Health => {}
+            Asked::Metrics | Asked::Health => {}
         }
         let most = self.shared.settings.answer_bytes_max;
         if out.len() > most {
@@ -336,7 +303,7 @@ fn push_list<T>(items: impl Iterator<Item = T>, out: &mut String, push: impl Fn(
 }
 
 /// An answer of the interface: its data, or an error.
-fn data(result: Result<String, QueryError>) -> Response<Full<Bytes>> {
+fn data(result: Result<String, QueryError>) -> HttpAnswer {
     let (status, body) = match result {
         Ok(data) => (StatusCode::OK, format!("{{\"status\":\"success\",\"data\":{data}}}")),
         Err(error) => {
@@ -352,16 +319,5 @@ fn data(result: Result<String, QueryError>) -> Response<Full<Bytes>> {
             (status, body)
         }
     };
-    response(status, "application/json", body)
-}
-
-fn text(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
-    response(status, "text/plain; charset=utf-8", text.to_owned())
-}
-
-fn response(status: StatusCode, kind: &'static str, body: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(body)));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    response
+    http_server::answer(status, "application/json", body)
 }

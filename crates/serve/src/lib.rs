@@ -1,31 +1,43 @@
-//! An HTTP server with Prometheus's query interface, as Grafana calls it.
+//! Recordings and newest samples over HTTP: Prometheus's query interface, as Grafana calls it, and pages
+//! for its scraper.
 //!
-//! [`QueryServer::start`] serves a storage of series from a thread of its own: a runtime of one thread for
-//! connections, and a few threads for queries, so that a long query delays no other client.  A
-//! client that goes away ends its query.  Connections, heads, bodies, answers, queries and times
-//! all have limits ([`ServeSettings`]).
+//! [`QueryServer::start`] serves a storage of series from a thread of its own: a long query delays no
+//! other client, and a client that goes away ends its query.  Answers, queries and times have limits
+//! ([`ServeSettings`]).  [`RecordingStorage`] is a storage: folders of recordings, of which a
+//! question reads the fields that it wants.
 //!
-//! Only addresses of the loopback are served: there is no token and no TLS yet.
+//! `/metrics` has the newest samples, in OpenMetrics or in Prometheus's text format: of recordings
+//! ([`RecordedPages`]), or of a recorder that never waits for a reader ([`live_samples`],
+//! [`MetricsServer`]).
 //!
-//! [`RecordingStorage`] is a storage: folders of recordings, of which a question reads the fields that it
-//! wants.  [`SideFileMaker`] makes the files that make this fast.
+//! [`SideFileMaker`] makes the files that make questions to recordings fast.
 //!
-//! Uses `promql`, `archive` and `view`; hyper and tokio, which start with the server and not with the program.  Begin with
-//! `server.rs` (connections), then `interface.rs` (paths) and `parameters.rs` (what is asked).
+//! Uses `http_server`, `promql`, `archive`, `feed` and `view`.  Begin with `server.rs`, then `interface.rs`
+//! (paths), `parameters.rs` (what is asked) and `metrics.rs`.
 #![forbid(unsafe_code)]
+
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;
 
 mod clock;
 mod interface;
+mod live;
+mod metrics;
 mod names;
 mod parameters;
 mod plan;
+mod recorded_pages;
 mod recordings;
 mod server;
 mod settings;
 mod side_files;
 
+pub use live::{LivePages, SamplePublisher, live_samples};
+pub use metrics::{NewestError, NewestSamples};
 pub use names::prometheus_names;
+pub use recorded_pages::RecordedPages;
 pub use recordings::RecordingStorage;
-pub use server::{QueryServer, ServeError};
+pub use server::{MetricsServer, QueryServer};
 pub use settings::ServeSettings;
 pub use side_files::SideFileMaker;

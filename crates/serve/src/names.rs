@@ -294,6 +294,13 @@ pub(crate) fn known(
     Some((known, name, value))
 }
 
+/// The metric of node_exporter that a field is, for pages.
+pub(crate) fn metric_name(source: &str, field: &str) -> Option<view::KnownMetric> {
+    let (known, name, value) = known(source, field)?;
+    let label = Some((known.label, value)).filter(|_| !value.is_empty());
+    Some(view::KnownMetric { name, instance: known.instance, texts: known.texts, label })
+}
+
 /// The page that lists the fields which have node_exporter's names, in Markdown.
 #[must_use]
 pub fn prometheus_names() -> String {
@@ -302,7 +309,9 @@ pub fn prometheus_names() -> String {
         `whit serve` gives these fields the names that node_exporter gives them. Every other number is \
         `whit_SOURCE_FIELD_UNIT`, a counter with `_total`, as `--openmetrics` writes it; the texts \
         of a row are labels of `whit_SOURCE_info`.\n\n\
-        All series have `instance`, the host, and `job=\"whit\"`. A row that is no longer there ends at once. \
+        All series of queries have `instance`, the host, and `job=\"whit\"`; on `/metrics` of `whit serve` \
+        they have `instance` alone, and on that of `whit record --listen` neither, as those of \
+        node_exporter. A row that is no longer there ends at once. \
         Values are in base units; counters are counters: ask for their `rate`.\n\n\
         | field | metric | labels |\n|---|---|---|\n"
         .to_owned();

@@ -7,5 +7,6 @@ mod common;
 mod dashboard;
 mod grafana;
 mod hostile;
+mod metrics;
 mod recorded;
 mod recordings;

@@ -1,10 +1,13 @@
 //! A server over a few series.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use promql::{Labels, MemoryStorage, Metadata, Series, SeriesPoint};
-use serve::{QueryServer, ServeSettings};
+use connection::{Address, ServerListener};
+use http_server::{HttpAccess, HttpSettings};
+use promql::{Labels, MemoryStorage, Metadata, Series, SeriesPoint, SeriesStorage};
+use serve::{QueryServer, RecordedPages, ServeSettings};
 
 /// When the samples begin, and end ten minutes later.
 pub(crate) const START_S: i64 = 1_700_000_000;
@@ -33,14 +36,29 @@ pub(crate) fn storage() -> MemoryStorage {
     MemoryStorage { series, metadata }
 }
 
-pub(crate) fn settings() -> ServeSettings {
-    ServeSettings::at("127.0.0.1:0".parse().unwrap())
+/// A free port of the loopback.
+pub(crate) fn listeners() -> Vec<ServerListener> {
+    let address = Address::Network { host: "127.0.0.1".to_owned(), port: 0, is_encrypted: false };
+    http_server::open(&address, None, &HttpAccess::ThisMachine).unwrap()
+}
+
+/// Limits of time that never decide a test.
+pub(crate) fn patient() -> HttpSettings {
+    HttpSettings { client_time_max: Duration::from_secs(600), ..ServeSettings::default().http }
+}
+
+pub(crate) fn start(http: HttpSettings, storage: impl SeriesStorage + 'static) -> QueryServer {
+    let settings = ServeSettings { http, ..ServeSettings::default() };
+    let pages = Arc::new(RecordedPages::new(Vec::new()));
+    QueryServer::start(listeners(), settings, Arc::new(storage), pages).unwrap()
 }
 
 pub(crate) fn server() -> QueryServer {
-    // Its limits of time never decide a test.
-    let settings = ServeSettings { client_time_max: Duration::from_secs(600), ..settings() };
-    QueryServer::start(settings, Arc::new(storage())).unwrap()
+    start(patient(), storage())
+}
+
+pub(crate) fn address(server: &QueryServer) -> SocketAddr {
+    server.address().unwrap()
 }
 
 /// The samples as Prometheus imports them.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use http_server::HttpSettings;
 use promql::{
     Labels, Matcher, MemoryStorage, Metadata, QueryBudget, QueryError, Series, SeriesStorage,
 };
-use serve::{QueryServer, ServeSettings};
 use testkit::{PATIENCE, Random, http, http_raw, wait_until};
 
-use crate::common::{server, settings, storage};
+use crate::common::{address, patient, server, start, storage};
 
 fn assert_serves(address: SocketAddr) {
     let answer = http(address, "GET", "/api/v1/query", &[("query", "1+1"), ("time", "4")]);
@@ -36,7 +36,7 @@ fn garbage_is_refused_and_others_are_served() {
             request = (0..random.below(3000)).map(|_| random.below(256) as u8).collect();
         }
         // Half of them go away without reading.
-        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let mut stream = TcpStream::connect(address(&server)).unwrap();
         let _ = stream.write_all(&request);
         if random.percent(50) {
             let _ = stream.shutdown(std::net::Shutdown::Write);
@@ -45,17 +45,17 @@ fn garbage_is_refused_and_others_are_served() {
             let _ = stream.take(100_000).read_to_end(&mut answer);
         }
         if case % 50 == 0 {
-            assert_serves(server.address());
+            assert_serves(address(&server));
         }
     }
-    assert_serves(server.address());
+    assert_serves(address(&server));
 }
 
 #[test]
 fn heads_and_forms_have_limits() {
     let server = server();
     let ask = |request: String| {
-        http_raw(server.address(), request.as_bytes()).map(|answer| answer.status)
+        http_raw(address(&server), request.as_bytes()).map(|answer| answer.status)
     };
     let long = "a".repeat(100_000);
     let lines = "X: y\r\n".repeat(10_000);
@@ -77,15 +77,15 @@ fn heads_and_forms_have_limits() {
         ask(format!("GET /api/v1/query?query=1{} HTTP/1.0\r\n\r\n", "%2B1".repeat(1500))),
         Some(400)
     );
-    assert_serves(server.address());
+    assert_serves(address(&server));
 }
 
 #[test]
 fn slow_clients_are_given_up_and_others_are_served() {
-    let settings = ServeSettings { client_time_max: Duration::from_millis(300), ..settings() };
-    let server = QueryServer::start(settings, Arc::new(storage())).unwrap();
+    let settings = HttpSettings { client_time_max: Duration::from_millis(300), ..patient() };
+    let server = start(settings, storage());
     let begin = |text: &str| {
-        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let mut stream = TcpStream::connect(address(&server)).unwrap();
         stream.write_all(text.as_bytes()).unwrap();
         stream
     };
@@ -100,7 +100,7 @@ fn slow_clients_are_given_up_and_others_are_served() {
         .collect();
     // On a busy machine a quick client may be too slow as well.
     wait_until("an answer", || {
-        let answer = http_raw(server.address(), b"GET /-/ready HTTP/1.0\r\n\r\n");
+        let answer = http_raw(address(&server), b"GET /-/ready HTTP/1.0\r\n\r\n");
         answer.is_some_and(|answer| answer.status == 200)
     });
     // Each is closed by the server in the end.
@@ -111,31 +111,7 @@ fn slow_clients_are_given_up_and_others_are_served() {
             assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
         }
     }
-    assert_eq!(server.refused(), 0);
-}
-
-#[test]
-fn too_many_connections_are_closed_and_counted() {
-    let settings = ServeSettings {
-        connections_max: 10,
-        client_time_max: Duration::from_secs(600),
-        ..settings()
-    };
-    let server = QueryServer::start(settings, Arc::new(storage())).unwrap();
-    let kept: Vec<TcpStream> =
-        (0..10).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
-    let mut extra: Vec<TcpStream> =
-        (0..5).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
-    for stream in &mut extra {
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let _ = stream.read(&mut [0]);
-    }
-    assert_eq!(server.refused(), 5);
-    drop(kept);
-    // The places are free when the server has seen the ends.
-    wait_until("a free place", || {
-        http_raw(server.address(), b"GET /-/ready HTTP/1.0\r\n\r\n").is_some()
-    });
+    assert_eq!(server.http().closed(), 0);
 }
 
 /// A storage whose queries go on until they are told to end.
@@ -183,21 +159,20 @@ impl SeriesStorage for Endless {
 fn a_client_that_goes_away_ends_its_query() {
     let [running, ended] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
     let endless = Endless { inner: storage(), running: running.clone(), ended: ended.clone() };
-    let settings = ServeSettings { queries_max: 2, ..settings() };
-    let server = QueryServer::start(settings, Arc::new(endless)).unwrap();
+    let server = start(patient(), endless);
     let ask = |path: &str| {
-        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let mut stream = TcpStream::connect(address(&server)).unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
         stream
     };
     let gone = ask("/api/v1/query?query=a");
     wait_until("the query", || running.load(Ordering::SeqCst) == 1);
-    assert_serves(server.address());
+    assert_serves(address(&server));
     drop(gone);
     wait_until("its end", || ended.load(Ordering::SeqCst) == 1);
     let timed =
-        http(server.address(), "GET", "/api/v1/query", &[("query", "a"), ("timeout", "10ms")]);
+        http(address(&server), "GET", "/api/v1/query", &[("query", "a"), ("timeout", "10ms")]);
     assert_eq!(timed.status, 503);
     assert!(timed.body.contains("\"errorType\":\"timeout\""), "{}", timed.body);
     // The end of the server ends the last ones; the one before may have had no turn in its time.

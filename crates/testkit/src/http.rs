@@ -21,8 +21,14 @@ pub struct HttpAnswer {
 /// If nobody listens at the address.
 #[must_use]
 pub fn http_raw(address: SocketAddr, request: &[u8]) -> Option<HttpAnswer> {
-    let mut stream = TcpStream::connect(address).expect("a connection");
+    let stream = TcpStream::connect(address).expect("a connection");
     stream.set_read_timeout(Some(crate::PATIENCE)).expect("a time-out");
+    http_over(stream, request)
+}
+
+/// The same over a connection that is open.
+#[must_use]
+pub fn http_over(mut stream: impl Read + Write, request: &[u8]) -> Option<HttpAnswer> {
     // A server that refuses a request closes before it has read it all.
     let _ = stream.write_all(request);
     let mut bytes = Vec::new();

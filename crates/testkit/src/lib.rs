@@ -39,7 +39,7 @@ pub use closed_port::ClosedPort;
 pub use collectd::collectd;
 pub use fake::{FakeHost, as_nobody};
 pub use html::assert_plain_html;
-pub use http::{HttpAnswer, http, http_raw};
+pub use http::{HttpAnswer, http, http_over, http_raw};
 pub use parallel::{has_parallel, parallel};
 pub use program::write_program;
 pub use prometheus::Prometheus;

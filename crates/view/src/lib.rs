@@ -46,7 +46,10 @@ pub use fields::{
 };
 pub use groups::Groups;
 pub use json::Json;
-pub use openmetrics::{Backfill, FieldMetric, PageStream, ScrapePage};
+pub use openmetrics::{
+    Backfill, FieldMetric, KnownMetric, MetricNames, PageForm, PageHost, PageStream, ScrapePage,
+    own_label,
+};
 pub use plot::{PlotFiles, WritePlot};
 pub use ranking::{RankingLine, RankingTable, write_ranking};
 pub use shown::{Shown, TooEarly};

@@ -1,6 +1,7 @@
 //! OpenMetrics text (version 1.0.0), in two forms.
 //!
-//! A **scrape** is one page with the latest values; its memory is bounded by the page.  Live
+//! A **scrape** is one page with the latest values, also in the older text format of Prometheus
+//! (0.0.4), and by the names of another program; its memory is bounded by the page.  Live
 //! samples are written at once, as one such page for each tick, with timestamps and its own `# EOF`.
 //! A **backfill** is a whole recording as one text, the input of `promtool tsdb create-blocks-from
 //! openmetrics`: see `backfill.rs` for its memory.
@@ -10,12 +11,13 @@
 //! Counters are the counters themselves, not rates; gauges are levels; all are in base units.
 //! Texts become labels of a family `whit_SOURCE_info`.  A missing value has no line.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use layout::{Row, text};
 use sample::{Field, Kind, SourceDef};
 
-use crate::fields::instance_parts;
+use crate::fields::{epoch_text, instance_parts};
 use crate::{View, ViewEntry};
 
 mod backfill;
@@ -24,7 +26,7 @@ mod page;
 mod reader;
 
 pub use backfill::Backfill;
-pub use page::{PageStream, ScrapePage};
+pub use page::{PageHost, PageStream, ScrapePage};
 
 pub(crate) static ENTRY: ViewEntry = ViewEntry {
     name: "openmetrics",
@@ -37,6 +39,41 @@ pub(crate) static ENTRY: ViewEntry = ViewEntry {
     },
     ..ViewEntry::EMPTY
 };
+
+/// A format of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageForm {
+    /// OpenMetrics 1.0.0.
+    OpenMetrics,
+    /// Prometheus's text format 0.0.4.
+    PrometheusText,
+}
+
+impl PageForm {
+    /// A time as it stands behind a value.
+    fn time(self, realtime_ns: i64) -> String {
+        match self {
+            PageForm::OpenMetrics => epoch_text(realtime_ns),
+            PageForm::PrometheusText => realtime_ns.div_euclid(1_000_000).to_string(),
+        }
+    }
+}
+
+/// A metric of another program that is a field of ours.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownMetric {
+    /// Its name, with `_total` if it is a counter.
+    pub name: &'static str,
+    /// The label of the instance.
+    pub instance: &'static str,
+    /// Texts of the row that are labels: the field and the label.
+    pub texts: &'static [(&'static str, &'static str)],
+    /// The label and its value that tell this field from others of the metric.
+    pub label: Option<(&'static str, &'static str)>,
+}
+
+/// The metric of another program that a field of a source is, if it is one.
+pub type MetricNames = fn(&str, &str) -> Option<KnownMetric>;
 
 /// The metadata lines above the points of a family.
 struct Head {
@@ -53,6 +90,19 @@ impl Head {
         let (name, help) = match field.kind {
             Kind::Text => (format!("whit_{}", def.name), def.about.to_string()),
             _ => (family_name(&def.name, &field.name, &unit), field.help.to_string()),
+        };
+        Head { name, kind: field.kind, unit, help }
+    }
+
+    /// The family of a field that has the name of another program's metric.
+    fn of_known(def: &SourceDef, field: &Field, known: &KnownMetric) -> Self {
+        let name = known.name.strip_suffix("_total").unwrap_or(known.name).to_owned();
+        // The unit of a family stands at the end of its name.
+        let unit = Some(field.unit.base_name().to_string());
+        let unit = unit.filter(|unit| name.ends_with(&format!("_{unit}"))).unwrap_or_default();
+        let help = match known.label {
+            Some((label, _)) => format!("{}, by {label}", def.about),
+            None => field.help.to_string(),
         };
         Head { name, kind: field.kind, unit, help }
     }
@@ -74,17 +124,25 @@ impl Head {
         }
     }
 
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let kind = match self.kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Text => "info",
+    fn write(&self, form: PageForm, out: &mut dyn Write) -> io::Result<()> {
+        let kind = match (self.kind, form) {
+            (Kind::Counter, _) => "counter",
+            (Kind::Gauge, _) | (Kind::Text, PageForm::PrometheusText) => "gauge",
+            (Kind::Text, PageForm::OpenMetrics) => "info",
         };
-        writeln!(out, "# TYPE {} {kind}", self.name)?;
-        if !self.unit.is_empty() {
-            writeln!(out, "# UNIT {} {}", self.name, self.unit)?;
+        // The older format knows the names of points only, no units, and no quotes to escape here.
+        let (name, help) = match form {
+            PageForm::OpenMetrics => (self.name.clone(), escaped(&self.help)),
+            PageForm::PrometheusText => {
+                let help = self.help.replace('\\', "\\\\").replace('\n', "\\n");
+                (format!("{}{}", self.name, self.suffix()), help)
+            }
+        };
+        writeln!(out, "# TYPE {name} {kind}")?;
+        if !self.unit.is_empty() && form == PageForm::OpenMetrics {
+            writeln!(out, "# UNIT {name} {}", self.unit)?;
         }
-        writeln!(out, "# HELP {} {}", self.name, escaped(&self.help))
+        writeln!(out, "# HELP {name} {help}")
     }
 }
 
@@ -110,15 +168,30 @@ impl FieldMetric {
     }
 }
 
-/// Adds an open brace and the labels that name a row; the caller closes the brace.
-fn push_labels(labels: &mut String, host: &str, row: &Row<'_>) {
+/// Adds an open brace and the labels that name a row; the caller closes the brace.  `instance` is the
+/// label of the row's name if it is not the source's own.
+fn push_labels(
+    labels: &mut String,
+    (host_label, host): (&str, &str),
+    instance: Option<&str>,
+    row: &Row<'_>,
+) {
     let start = labels.len();
     labels.push('{');
-    if !host.is_empty() {
-        push_label(labels, start, "host", &text::escape(host.as_bytes()));
+    if !host.is_empty() && !host_label.is_empty() {
+        push_label(labels, start, host_label, &text::escape(host.as_bytes()));
     }
     for (label, part) in row.track.def.instance.iter().zip(instance_parts(row.name())) {
-        push_label(labels, start, label, &part);
+        let label = instance.map_or_else(|| own_label(label), Cow::Borrowed);
+        push_label(labels, start, &label, &part);
+    }
+}
+
+/// A label of ours that has the name of one that Prometheus sets: renamed as it does.
+pub fn own_label(label: &str) -> Cow<'_, str> {
+    match label {
+        "instance" | "job" => format!("exported_{label}").into(),
+        _ => label.into(),
     }
 }
 

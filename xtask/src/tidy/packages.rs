@@ -12,7 +12,7 @@ use super::Complaints;
 use super::tree::Tree;
 
 /// Packages of others in Cargo.lock.  Raise it only in a commit that says why.
-const PACKAGES_MAX: usize = 259;
+const PACKAGES_MAX: usize = 263;
 
 /// Where packages may come from.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";

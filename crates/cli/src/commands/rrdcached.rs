@@ -13,12 +13,12 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use clap::{ArgMatches, Args, FromArgMatches};
 use rrdcached::protocol::Permissions;
-use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Limits, PathRules, Purpose, Server};
+use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Limits, PathRules, Server};
 
 use crate::daemon::{PidFile, User, leave};
 use crate::end_signals::{self, End};
 use crate::server_tls::ServerTlsArguments;
-use connection::ServerTls;
+use connection::{ServerListener, ServerTls};
 use sockets::Rights;
 
 /// Exit code of every error, as rrdcached's.
@@ -250,7 +250,7 @@ fn begin(
     tls: Option<&ServerTls>,
 ) -> anyhow::Result<(Server, Option<PidFile>)> {
     end_signals::block()?;
-    let mut listeners = given;
+    let (mut listeners, mut metrics) = (given, Vec::new());
     let paths = PathRules::new(&options.base, options.only_base, options.make_folders)?;
     let user = user(options)?;
     // Sockets that systemd gives replace those of -l.
@@ -261,10 +261,9 @@ fn begin(
     }
     if let Some(address) = &options.metrics {
         let opened = sockets::listen(&sockets::parse(address)?, &Rights::default(), tls)?;
-        listeners.extend(opened.into_iter().map(|mut listener| {
-            listener.purpose = Purpose::Metrics;
-            listener
-        }));
+        let listener =
+            |opened: rrdcached::Listener| ServerListener { socket: opened.socket, tls: opened.tls };
+        metrics.extend(opened.into_iter().map(listener));
     }
     if listeners.is_empty() {
         bail!("no socket to listen on");
@@ -304,7 +303,7 @@ fn begin(
         },
     };
     let daemon = CachingDaemon::new(settings, Box::new(machine))?;
-    Ok((Server::start(daemon, listeners).context("cannot start threads")?, held))
+    Ok((Server::start(daemon, listeners, metrics).context("cannot start threads")?, held))
 }
 
 /// The user that the daemon becomes.

@@ -1,46 +1,76 @@
-//! `whit serve`: recordings over HTTP, by Prometheus's query interface.
+//! `whit serve`: recordings over HTTP, by Prometheus's query interface and as a page for its scraper.
 
-use std::net::SocketAddr;
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use serve::{QueryServer, RecordingStorage, ServeSettings, SideFileMaker};
+use http_server::HttpSettings;
+use serve::{QueryServer, RecordedPages, RecordingStorage, ServeSettings, SideFileMaker};
 
+use crate::http::{HttpArguments, HttpSockets};
 use crate::{end_signals, stderr};
+
+/// Most bytes of a password that is read.
+const PASSWORD_BYTES_MAX: u64 = 4096;
 
 /// Arguments of `whit serve`.
 #[derive(clap::Args)]
 #[command(after_help = crate::help::SERVE)]
 pub(crate) struct ServeArguments {
     /// Folders of recordings, or single recordings
-    #[arg(value_name = "FOLDER", required = true)]
+    #[arg(value_name = "FOLDER", required_unless_present = "hash_password")]
     paths: Vec<PathBuf>,
-    /// Listen here: an address of the loopback and a port
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9797")]
-    listen: SocketAddr,
-    /// Make no files beside the recordings (NAME.whit.columns) that make answers fast
+    /// Listen here: HOST:PORT of the loopback, tls:HOST:PORT for other machines too (with --tls-cert,
+    /// and --token-file or --users), or the path of a socket
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9797")]
+    listen: String,
+    #[command(flatten)]
+    http: HttpArguments,
+    /// Make no files beside the recordings (NAME.whit.columns, NAME.whit.summary) that make answers
+    /// fast
     #[arg(long)]
     no_side_files: bool,
+    /// Read a password from standard input, print its hash for a line of --users, and end
+    #[arg(long, conflicts_with = "paths")]
+    hash_password: bool,
 }
 
 /// Runs the verb: until INT or TERM.
 pub(crate) fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
-    let ServeArguments { paths, listen, no_side_files } = arguments;
+    if arguments.hash_password {
+        return hash_password();
+    }
     end_signals::block()?;
-    let (storage, left_out) = RecordingStorage::open(&paths)?;
+    let (storage, left_out) = RecordingStorage::open(&arguments.paths)?;
     left_out.iter().for_each(stderr::message);
+    let HttpSockets { listeners, access, place } = arguments.http.open(&arguments.listen)?;
+    let settings = ServeSettings::default();
+    let http = HttpSettings { access, ..settings.http };
+    let settings = ServeSettings { http, ..settings };
+    let pages = Arc::new(RecordedPages::new(arguments.paths));
     let storage = Arc::new(storage);
-    let server = QueryServer::start(ServeSettings::at(listen), storage.clone())?;
-    let makes = !no_side_files;
+    let server = QueryServer::start(listeners, settings, storage.clone(), pages)?;
+    let makes = !arguments.no_side_files;
     let maker = makes.then(|| SideFileMaker::start(storage, |text| stderr::message(text)));
     let _maker = maker.transpose().context("cannot start the thread that makes side files")?;
-    stderr::message(format!("serves http://{}", server.address()));
+    stderr::message(format!("serves {}", place.addresses(server.http())));
     end_signals::wait()?;
-    match server.refused() {
-        0 => {}
-        count => stderr::message(format!("{count} connections were closed: too many at once")),
+    place.end(server.http());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the hash of the password on standard input, of which a line's end is no part.
+fn hash_password() -> anyhow::Result<ExitCode> {
+    let mut password = Vec::new();
+    std::io::stdin()
+        .take(PASSWORD_BYTES_MAX)
+        .read_to_end(&mut password)
+        .context("cannot read a password from standard input")?;
+    if password.last() == Some(&b'\n') {
+        password.pop();
     }
+    stderr::print(&format!("{}\n", http_server::hash_password(&password)?))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -12,8 +12,7 @@ use connection::ListeningSocket;
 use rrd::header::Time;
 use rrdcached::protocol::Permissions;
 use rrdcached::{
-    Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Purpose,
-    Server,
+    Acknowledge, CachingDaemon, DaemonSettings, DaemonWorld, Limits, Listener, PathRules, Server,
 };
 use testkit::Running;
 
@@ -73,13 +72,12 @@ pub(crate) fn start_with(
     let _ = std::fs::remove_file(&socket);
     let listener = Listener {
         socket: ListeningSocket::Unix(UnixListener::bind(&socket).expect("socket"), Some(socket)),
-        purpose: Purpose::Commands,
         permissions: Permissions::ALL,
         acknowledge,
         tls: None,
     };
     let daemon = CachingDaemon::new(settings, Box::new(world)).expect("daemon");
-    Server::start(daemon, vec![listener]).expect("server")
+    Server::start(daemon, vec![listener], Vec::new()).expect("server")
 }
 
 /// A folder whose name is that of the folder: no links on the way.

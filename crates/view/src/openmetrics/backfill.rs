@@ -10,7 +10,7 @@ use std::sync::Arc;
 use layout::{Frame, Options, Row, text};
 use sample::{Kind, Meta, SourceDef, State};
 
-use super::{Head, push_label, push_labels};
+use super::{Head, PageForm, push_label, push_labels};
 use crate::View;
 use crate::fields::{Selection, epoch_text, instance_text, keeps, raw_in_base};
 
@@ -90,7 +90,7 @@ impl View for Backfill {
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let mut line = Vec::new();
         for family in self.families.iter().filter(|family| !family.series.is_empty()) {
-            family.head.write(out)?;
+            family.head.write(PageForm::OpenMetrics, out)?;
             let (name, suffix) = (&family.head.name, family.head.suffix());
             for series in &family.series {
                 for (&tick, value) in series.ticks.iter().zip(&series.values) {
@@ -122,7 +122,7 @@ impl Backfill {
         let def = &row.track.def;
         let instance = instance_text(row.name());
         let mut labels = String::new();
-        push_labels(&mut labels, &self.host, row);
+        push_labels(&mut labels, ("host", &self.host), None, row);
         let mut texts = labels.clone();
         let mut text_family = None;
         for chosen in &self.chosen[source] {

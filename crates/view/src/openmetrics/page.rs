@@ -1,38 +1,77 @@
-//! One page with the latest values, and a page for each tick as it comes.
+//! One page with the latest values of some machines, and a page for each tick as it comes.
 //!
-//! Memory: the labels of the rows of one source at a time, about as large as its part of the page;
-//! nothing is kept from one page to the next.
+//! Memory: the labels of the rows of one source of each machine at a time, about as large as its part
+//! of the page; nothing is kept from one page to the next.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use layout::{Frame, Options, Row, text};
 use sample::{Field, Kind, Meta, SourceDef, State, Track};
 
-use super::{Head, push_label, push_labels};
+use super::{Head, MetricNames, PageForm, own_label, push_label, push_labels};
 use crate::View;
 use crate::fields::{Selection, epoch_text, instance_text, keeps, raw_in_base};
 
-/// A page with the latest values of a feed, as a scraper requests it.
+/// A page with the latest values of one or several machines, as a scraper requests it.
 pub struct ScrapePage {
     families: Vec<Family>,
-    host: String,
-    rows: RowLabels,
+    hosts: Vec<HostLabels>,
+    form: PageForm,
+    /// The sources of machines that are in it.
+    sources: HashSet<(String, String)>,
+}
+
+/// A machine of a page: its facts and sources.
+pub struct PageHost<'a> {
+    /// The facts.
+    pub meta: &'a Meta,
+    /// The sources, in the order of the frames.
+    pub defs: &'a [Arc<SourceDef>],
+}
+
+/// The labels of one machine.
+#[derive(Default)]
+struct HostLabels {
+    /// The label and the name of the machine; no label if the label is empty.
+    label: (&'static str, String),
+    /// With the labels of whit's own names, and with those of other names.
+    rows: [RowLabels; 2],
 }
 
 struct Family {
     head: Head,
+    members: Vec<Member>,
+}
+
+/// A source of a machine that has points of a family.
+struct Member {
+    /// The index of the machine.
+    host: usize,
     /// The index of its source in the feed.
     source: usize,
-    /// The fields of the family: one, or all texts of the source.
+    /// The labels of rows where the name is not whit's own.
+    labels: Option<OtherLabels>,
+    /// The fields of the family: one, or all texts of the source, or those that a label tells apart.
     fields: Vec<ChosenField>,
+}
+
+/// The labels of rows by the names of another program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct OtherLabels {
+    /// The label of the instance.
+    instance: &'static str,
+    /// Texts that are labels: the field and the label.
+    texts: &'static [(&'static str, &'static str)],
 }
 
 struct ChosenField {
     index: usize,
     /// The instances to show; `None` for all.
     instances: Option<Vec<String>>,
+    /// The label and its value that tell it from other fields of the family.
+    label: Option<(&'static str, &'static str)>,
 }
 
 impl ChosenField {
@@ -44,73 +83,132 @@ impl ChosenField {
 /// The labels of all rows of one source, concatenated.
 #[derive(Default)]
 struct RowLabels {
-    source: Option<usize>,
+    source: Option<(usize, Option<OtherLabels>)>,
     labels: String,
     /// For each row, the end of its labels, and its name if a field is limited to instances.
     rows: Vec<(usize, String)>,
 }
 
-/// Which readings a page has, and whether its lines have timestamps.
+/// Which readings a page has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// The latest reading of each source, without timestamps: the scraper adds its own.
+enum Which {
+    /// The latest reading of each source, with its own timestamp.
     Latest,
     /// The readings of this tick, with its timestamp.
     Tick,
 }
 
 impl ScrapePage {
-    /// The page of a feed of these sources.
+    /// The page of a feed of these sources, by whit's own names, with the label `host`.
     ///
     /// # Errors
     /// `InvalidInput` for a chosen field that no source has.
     pub fn new(meta: &Meta, defs: &[Arc<SourceDef>], options: &Options) -> io::Result<Self> {
-        let selection = Selection::of(options, defs)?;
-        let mut families: Vec<Family> = Vec::new();
-        let mut by_key: HashMap<String, usize> = HashMap::new();
-        for (source, def) in defs.iter().enumerate() {
-            let plan = selection.plan(def);
-            for (&index, only) in plan.fields.iter().zip(&plan.only) {
-                let chosen = ChosenField { index, instances: only.clone() };
-                let head = Head::of(def, &def.fields[index]);
-                match by_key.get(&head.key()) {
-                    // Two fields with one family name would give one series two values.
-                    Some(_) if head.kind != Kind::Text => {}
-                    Some(&family) => families[family].fields.push(chosen),
-                    None => {
-                        by_key.insert(head.key(), families.len());
-                        families.push(Family { head, source, fields: vec![chosen] });
-                    }
-                }
-            }
-        }
-        Ok(ScrapePage { families, host: meta.host().to_owned(), rows: RowLabels::default() })
+        let mut page = ScrapePage::empty(PageForm::OpenMetrics);
+        page.add(&PageHost { meta, defs }, options, "host", |_, _| None)?;
+        Ok(page)
     }
 
-    /// Writes the latest values, without timestamps, and `# EOF`.
+    /// The page of several machines, of all their fields.  `names` gives fields other names than
+    /// whit's own; `host_label` is the label of the machine, and nothing for none.  A source of a
+    /// machine that is given twice counts where it is first.
+    #[must_use]
+    pub fn of_hosts(
+        form: PageForm,
+        hosts: &[PageHost<'_>],
+        host_label: &'static str,
+        names: MetricNames,
+    ) -> Self {
+        let mut page = ScrapePage::empty(form);
+        for host in hosts {
+            // Without chosen fields there is none that is wrong.
+            let _ = page.add(host, &Options::default(), host_label, names);
+        }
+        page
+    }
+
+    fn empty(form: PageForm) -> Self {
+        let (families, hosts) = (Vec::new(), Vec::new());
+        ScrapePage { families, hosts, form, sources: HashSet::new() }
+    }
+
+    fn add(
+        &mut self,
+        host: &PageHost<'_>,
+        options: &Options,
+        host_label: &'static str,
+        names: MetricNames,
+    ) -> io::Result<()> {
+        let selection = Selection::of(options, host.defs)?;
+        let number = self.hosts.len();
+        let label = (host_label, host.meta.host().to_owned());
+        self.hosts.push(HostLabels { label, ..HostLabels::default() });
+        let mut by_key: HashMap<String, usize> = HashMap::new();
+        by_key.extend(self.families.iter().enumerate().map(|(at, one)| (one.head.key(), at)));
+        for (source, def) in host.defs.iter().enumerate() {
+            if !self.sources.insert((host.meta.host().to_owned(), def.name.to_string())) {
+                continue;
+            }
+            let plan = selection.plan(def);
+            for (&index, only) in plan.fields.iter().zip(&plan.only) {
+                let field = &def.fields[index];
+                let known = names(&def.name, &field.name).filter(|_| field.kind != Kind::Text);
+                let head = match &known {
+                    None => Head::of(def, field),
+                    Some(known) => Head::of_known(def, field, known),
+                };
+                let label = known.as_ref().and_then(|known| known.label);
+                let chosen = ChosenField { index, instances: only.clone(), label };
+                let labels =
+                    known.map(|known| OtherLabels { instance: known.instance, texts: known.texts });
+                let place = *by_key.entry(head.key()).or_insert_with(|| {
+                    self.families.push(Family { head, members: Vec::new() });
+                    self.families.len() - 1
+                });
+                self.families[place].add((number, source), labels, chosen);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the latest values of each machine, each with the time of its reading, and the end.
+    /// The frames are in the order of the machines.
     ///
     /// # Errors
     /// If writing to `out` fails.
-    pub fn write(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
-        self.write_as(Form::Latest, frame, out)?;
-        out.write_all(b"# EOF\n")
+    pub fn write(&mut self, frames: &[Frame<'_>], out: &mut dyn Write) -> io::Result<()> {
+        self.write_as(Which::Latest, frames, out)?;
+        match self.form {
+            PageForm::OpenMetrics => out.write_all(b"# EOF\n"),
+            PageForm::PrometheusText => Ok(()),
+        }
     }
 
     /// Writes all families; whether there was a value.
-    fn write_as(&mut self, form: Form, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<bool> {
-        let time = match form {
-            Form::Latest => String::new(),
-            Form::Tick => format!(" {}", epoch_text(frame.realtime_ns)),
-        };
-        self.rows.source = None;
+    fn write_as(
+        &mut self,
+        which: Which,
+        frames: &[Frame<'_>],
+        out: &mut dyn Write,
+    ) -> io::Result<bool> {
+        for rows in self.hosts.iter_mut().flat_map(|host| &mut host.rows) {
+            rows.source = None;
+        }
         let mut any = false;
         for family in &self.families {
-            let track = &frame.tracks[family.source];
-            if track.current.state != State::Ok || form == Form::Tick && !track.fresh {
-                continue;
+            let mut writer = FamilyWriter { form: self.form, which, any: false, out: &mut *out };
+            for member in &family.members {
+                let Some(frame) = frames.get(member.host) else { continue };
+                let track = &frame.tracks[member.source];
+                if track.current.state != State::Ok || which == Which::Tick && !track.fresh {
+                    continue;
+                }
+                let host = &mut self.hosts[member.host];
+                let rows = &mut host.rows[usize::from(member.labels.is_some())];
+                rows.fill(member, &host.label, frame, track);
+                writer.write(family, member, frame, track, rows)?;
             }
-            self.rows.fill(family.source, &self.host, frame, track);
-            any |= family.write(frame, track, &self.rows, &time, out)?;
+            any |= writer.any;
         }
         Ok(any)
     }
@@ -118,67 +216,127 @@ impl ScrapePage {
 
 impl RowLabels {
     /// Makes the labels of the rows of a source, unless they exist.
-    fn fill(&mut self, source: usize, host: &str, frame: &Frame<'_>, track: &Track) {
-        if self.source.replace(source) == Some(source) {
+    fn fill(
+        &mut self,
+        member: &Member,
+        (host_label, host): &(&'static str, String),
+        frame: &Frame<'_>,
+        track: &Track,
+    ) {
+        let own = Some((member.source, member.labels));
+        if std::mem::replace(&mut self.source, own) == own {
             return;
         }
         self.labels.clear();
         self.rows.clear();
         for row in frame.whole(track).rows().filter(keeps) {
-            push_labels(&mut self.labels, host, &row);
+            let start = self.labels.len();
+            let instance = member.labels.map(|other| other.instance);
+            push_labels(&mut self.labels, (host_label, host), instance, &row);
+            for (field, label) in member.labels.iter().flat_map(|other| other.texts) {
+                let value = track.def.field(field).and_then(|index| row.text(index));
+                let value = value.map(text::escape).unwrap_or_default();
+                push_label(&mut self.labels, start, label, &value);
+            }
             self.rows.push((self.labels.len(), instance_text(row.name())));
         }
     }
 }
 
 impl Family {
-    /// Writes its head and points; whether there was one.
+    /// Adds a field of a source of a machine, unless another one would give a series two values.
+    fn add(
+        &mut self,
+        (host, source): (usize, usize),
+        labels: Option<OtherLabels>,
+        chosen: ChosenField,
+    ) {
+        match self.members.iter_mut().find(|member| member.host == host) {
+            None => self.members.push(Member { host, source, labels, fields: vec![chosen] }),
+            Some(own) if own.source == source => {
+                let is_other = own.fields.iter().all(|field| field.label != chosen.label);
+                if self.head.kind == Kind::Text || is_other {
+                    own.fields.push(chosen);
+                }
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// Writes one family.
+struct FamilyWriter<'a> {
+    form: PageForm,
+    which: Which,
+    /// Whether there was a point.
+    any: bool,
+    out: &'a mut dyn Write,
+}
+
+impl FamilyWriter<'_> {
+    /// Writes the points of a member, after the head if they are the first.
     fn write(
-        &self,
+        &mut self,
+        family: &Family,
+        member: &Member,
         frame: &Frame<'_>,
         track: &Track,
         labels: &RowLabels,
-        time: &str,
-        out: &mut dyn Write,
-    ) -> io::Result<bool> {
-        let (name, suffix) = (&self.head.name, self.head.suffix());
-        let mut any = false;
+    ) -> io::Result<()> {
+        let time = match self.which {
+            Which::Latest => self.form.time(track.current.realtime_ns),
+            Which::Tick => epoch_text(frame.realtime_ns),
+        };
         let mut start = 0;
         for (row, (end, instance)) in frame.whole(track).rows().filter(keeps).zip(&labels.rows) {
             let of_row = &labels.labels[start..*end];
             start = *end;
-            let Some((value, texts)) = self.point(&row, instance, of_row) else { continue };
-            if !std::mem::replace(&mut any, true) {
-                self.head.write(out)?;
+            if family.head.kind == Kind::Text {
+                let texts = texts(member, &row, instance, of_row);
+                if !texts.is_empty() {
+                    self.point(family, &texts, 1.0, &time)?;
+                }
+                continue;
             }
-            let all = if texts.is_empty() { of_row } else { &texts };
-            let close = if all == "{" { "" } else { "}" };
-            let all = if all == "{" { "" } else { all };
-            writeln!(out, "{name}{suffix}{all}{close} {value}{time}")?;
+            for chosen in member.fields.iter().filter(|chosen| chosen.shows(instance)) {
+                let field: &Field = &track.def.fields[chosen.index];
+                let Some(raw) = row.raw(chosen.index) else { continue };
+                let value = raw_in_base(field, raw, frame.meta);
+                match chosen.label {
+                    None => self.point(family, of_row, value, &time)?,
+                    Some((label, text)) => {
+                        let mut all = of_row.to_owned();
+                        push_label(&mut all, 0, label, text);
+                        self.point(family, &all, value, &time)?;
+                    }
+                }
+            }
         }
-        Ok(any)
+        Ok(())
     }
 
-    /// The value of a row; for texts also its labels with the texts added.
-    fn point(&self, row: &Row<'_>, instance: &str, labels: &str) -> Option<(f64, String)> {
-        let def = &row.track.def;
-        let field = |chosen: &ChosenField| -> &Field { &def.fields[chosen.index] };
-        let mut shown = self.fields.iter().filter(|chosen| chosen.shows(instance));
-        if self.head.kind != Kind::Text {
-            let chosen = shown.next()?;
-            let value = raw_in_base(field(chosen), row.raw(chosen.index)?, row.frame.meta);
-            return Some((value, String::new()));
+    fn point(&mut self, family: &Family, labels: &str, value: f64, time: &str) -> io::Result<()> {
+        if !std::mem::replace(&mut self.any, true) {
+            family.head.write(self.form, self.out)?;
         }
-        let mut texts = String::new();
-        for chosen in shown {
-            let Some(value) = row.text(chosen.index) else { continue };
-            if texts.is_empty() {
-                texts.push_str(labels);
-            }
-            push_label(&mut texts, 0, &field(chosen).name, &text::escape(value));
-        }
-        (!texts.is_empty()).then_some((1.0, texts))
+        let (labels, close) = if labels == "{" { ("", "") } else { (labels, "}") };
+        let (name, suffix) = (&family.head.name, family.head.suffix());
+        writeln!(self.out, "{name}{suffix}{labels}{close} {value} {time}")
     }
+}
+
+/// The labels of a row with its texts added; nothing if it has none.
+fn texts(member: &Member, row: &Row<'_>, instance: &str, labels: &str) -> String {
+    let mut texts = String::new();
+    for chosen in member.fields.iter().filter(|chosen| chosen.shows(instance)) {
+        let Some(value) = row.text(chosen.index) else { continue };
+        if texts.is_empty() {
+            texts.push_str(labels);
+        }
+        let name = own_label(&row.track.def.fields[chosen.index].name);
+        push_label(&mut texts, 0, &name, &text::escape(value));
+    }
+    texts
 }
 
 /// The view of live samples: a page for each tick, with its timestamp, ended by `# EOF`.
@@ -201,7 +359,7 @@ impl View for PageStream {
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
         let Some(page) = &mut self.0 else { return Ok(()) };
-        if page.write_as(Form::Tick, frame, out)? {
+        if page.write_as(Which::Tick, std::slice::from_ref(frame), out)? {
             out.write_all(b"# EOF\n")?;
         }
         Ok(())
@@ -259,7 +417,7 @@ mod tests {
         for _ in 0..200 {
             // Three ticks each; the second begin is that of another recording.
             Feed::new(Options::default()).run(&mut stream, &mut out).unwrap();
-            let rows = &stream.0.as_ref().unwrap().rows;
+            let rows = &stream.0.as_ref().unwrap().hosts[0].rows[0];
             sizes.push((rows.labels.capacity(), rows.rows.capacity()));
         }
         assert_eq!(out.1.len(), 600, "a page a tick, at once");
@@ -278,34 +436,103 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_scrape_has_the_latest_values_without_times() {
-        struct Scraper(Option<ScrapePage>, Vec<String>);
-        impl View for Scraper {
-            fn begin(
-                &mut self,
-                meta: &Meta,
-                defs: &[Arc<SourceDef>],
-                options: &Options,
-                _: &mut dyn Write,
-            ) -> io::Result<()> {
-                self.0 = Some(ScrapePage::new(meta, defs, options)?);
-                Ok(())
-            }
-            fn frame(&mut self, frame: &Frame<'_>, _: &mut dyn Write) -> io::Result<()> {
-                let mut page = Vec::new();
-                self.0.as_mut().unwrap().write(frame, &mut page)?;
-                self.1.push(String::from_utf8(page).unwrap());
-                Ok(())
-            }
-            fn end(&mut self, _: &mut dyn Write) -> io::Result<()> {
-                Ok(())
-            }
+    /// Pages of the latest values, by other names.
+    struct Scraper {
+        form: PageForm,
+        host_label: &'static str,
+        machines: usize,
+        page: Option<ScrapePage>,
+        written: Vec<String>,
+    }
+
+    fn other_names(source: &str, field: &str) -> Option<crate::KnownMetric> {
+        let name = match (source, field) {
+            ("disk", "reads") => "node_disk_reads_completed_total",
+            ("mem", "faults") => "node_faults_total",
+            _ => return None,
+        };
+        let label = (source == "mem").then_some(("mode", "a"));
+        Some(crate::KnownMetric { name, instance: "device", texts: &[], label })
+    }
+
+    /// The first machine has the name of the feed's, as well as the fourth.
+    fn named(meta: &Meta, number: usize) -> Meta {
+        let mut meta = meta.clone();
+        if !number.is_multiple_of(3) {
+            meta.set("host", format!("vm{number}"));
         }
-        let mut scraper = Scraper(None, Vec::new());
+        meta
+    }
+
+    impl View for Scraper {
+        fn begin(
+            &mut self,
+            meta: &Meta,
+            defs: &[Arc<SourceDef>],
+            _: &Options,
+            _: &mut dyn Write,
+        ) -> io::Result<()> {
+            let metas: Vec<Meta> = (0..self.machines).map(|number| named(meta, number)).collect();
+            let hosts: Vec<_> = metas.iter().map(|meta| PageHost { meta, defs }).collect();
+            let page = ScrapePage::of_hosts(self.form, &hosts, self.host_label, other_names);
+            self.page = Some(page);
+            Ok(())
+        }
+        fn frame(&mut self, frame: &Frame<'_>, _: &mut dyn Write) -> io::Result<()> {
+            let mut page = Vec::new();
+            self.page.as_mut().unwrap().write(&vec![*frame; self.machines], &mut page)?;
+            self.written.push(String::from_utf8(page).unwrap());
+            Ok(())
+        }
+        fn end(&mut self, _: &mut dyn Write) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The last page.
+    fn scrape(form: PageForm, host_label: &'static str, machines: usize) -> String {
+        let written = Vec::new();
+        let mut scraper = Scraper { form, host_label, machines, page: None, written };
         Feed::new(Options::default()).show(&mut scraper);
-        let last = scraper.1.last().unwrap();
-        assert!(last.contains("\nwhit_mem_faults_total{host=\"vm\"} 3\n"), "{last}");
-        assert!(last.ends_with("# EOF\n") && last.matches("# EOF").count() == 1);
+        scraper.written.pop().unwrap()
+    }
+
+    #[test]
+    fn a_scrape_has_the_latest_values_with_the_times_of_their_readings() {
+        let text = scrape(PageForm::OpenMetrics, "", 1);
+        let points = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let faults = &points["node_faults_total{mode=\"a\"}"];
+        assert_eq!((faults.len(), faults[0].1), (1, 3.0), "{text}");
+        assert!(points.contains_key("node_disk_reads_completed_total{device=\"a\"}"), "{text}");
+        assert!(text.contains("# TYPE node_faults counter\n"), "{text}");
+        assert!(text.ends_with("# EOF\n") && text.matches("# EOF").count() == 1);
+    }
+
+    #[test]
+    fn the_older_form_names_counters_and_texts_by_their_points_and_has_milliseconds() {
+        let text = scrape(PageForm::PrometheusText, "instance", 1);
+        assert!(!text.contains("# EOF") && !text.contains("# UNIT"), "{text}");
+        assert!(text.contains("# TYPE node_faults_total counter\n"), "{text}");
+        let line = text.lines().find(|line| line.starts_with("node_faults_total{")).unwrap();
+        let (point, time) = line.rsplit_once(' ').unwrap();
+        assert_eq!(point, "node_faults_total{instance=\"vm\",mode=\"a\"} 3");
+        assert_eq!(time, "12000");
+        let of_newer = scrape(PageForm::OpenMetrics, "instance", 1);
+        let points = |text: &str| text.lines().filter(|line| !line.starts_with('#')).count();
+        assert_eq!(points(&text), points(&of_newer));
+        assert!(!text.contains(" info\n"), "{text}");
+    }
+
+    #[test]
+    fn machines_share_the_families_of_a_page() {
+        let one = scrape(PageForm::PrometheusText, "instance", 1);
+        let two = scrape(PageForm::PrometheusText, "instance", 2);
+        let count = |text: &str, what: &str| text.matches(what).count();
+        assert_eq!(count(&one, "# TYPE"), count(&two, "# TYPE"));
+        assert_eq!(2 * count(&one, "instance="), count(&two, "instance="));
+        // The fourth is the first again.
+        let [three, four] =
+            [3, 4].map(|machines| scrape(PageForm::PrometheusText, "instance", machines));
+        assert_eq!(three, four);
     }
 }

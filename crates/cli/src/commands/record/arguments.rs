@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::ensure;
 
 use crate::display::{DisplayArguments, RecordSourceArguments};
+use crate::http::HttpArguments;
 
 /// `--process-way`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -135,6 +136,15 @@ pub(crate) struct RecordArguments {
     #[arg(short = 'A', long = "address", value_name = "ADDRESS[:PORT[:TIMEOUT]]|server[:PORT]")]
     pub(crate) address: Option<String>,
 
+    /// Serve the newest sample over HTTP as /metrics, for Prometheus and its like, also without -f:
+    /// HOST:PORT of the loopback, tls:HOST:PORT for other machines too (with --tls-cert, and
+    /// --token-file or --users), or the path of a socket
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) http: HttpArguments,
+
     /// Delete recordings older than this (12h, 30d, 4w), or the oldest beyond this size (500M, 10G)
     #[arg(long, value_name = "AGE|SIZE", requires = "filename")]
     pub(crate) keep: Option<String>,
@@ -201,14 +211,21 @@ impl RecordArguments {
                 address.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("server"))
             });
             ensure!(
-                self.filename.is_some() || server || self.display.formats.names_export(),
-                "-D needs -f, -A server or --export: a daemon has no screen"
+                self.filename.is_some()
+                    || server
+                    || self.listen.is_some()
+                    || self.display.formats.names_export(),
+                "-D needs -f, -A server, --listen or --export: a daemon has no screen"
             );
             ensure!(
                 self.address.is_none() || server,
                 "-D goes with -A server, not with -A and an address"
             );
         }
+        ensure!(
+            self.listen.is_some() || !self.http.is_set(),
+            "--token-file, --users and --tls-cert are for --listen"
+        );
         ensure!(self.address.is_none() || !self.display.home, "--home is for a screen, not for -A");
         ensure!(
             ["proc", "sys"].iter().any(|folder| self.root.join(folder).is_dir()),
@@ -240,6 +257,9 @@ impl RecordArguments {
 
     /// Whether there is text for the screen or a socket.
     pub(crate) fn makes_text(&self) -> bool {
-        self.address.is_some() || self.filename.is_none() || self.display.is_machine_format()
+        let serves_alone = self.daemon && self.listen.is_some();
+        self.address.is_some()
+            || self.filename.is_none() && !serves_alone
+            || self.display.is_machine_format()
     }
 }

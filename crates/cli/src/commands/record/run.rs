@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
+use http_server::HttpSettings;
 use jiff::tz::TimeZone;
 use layout::{Options, Selection};
 use procfs::usage::{Whose, usage};
@@ -15,6 +16,7 @@ use recorder::{
     ViewInput, ensure_directory, gather_facts, local, parse_duration, parse_intervals,
 };
 use sample::{Cadence, Clock, Meta, Moment, SourceDef, State, Table};
+use serve::MetricsServer;
 use sink::{DescriptorSink, LiveAddress, Sink};
 use source::{
     CounterMethod, Entry, InstanceNames, ProcessOptions, RecordFilter, RecorderCounters,
@@ -30,6 +32,7 @@ use super::signals::Signals;
 use super::start;
 use crate::daemon::{self, Parent, PidFile, User};
 use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
+use crate::http::{HttpPlace, HttpSockets};
 use crate::memory;
 use crate::stderr;
 
@@ -79,7 +82,7 @@ fn record(
     // Loading BPF programs takes most memory: the peak of the whole run.
     memory::give_back_start();
     let recorded = settings.selection.clone();
-    let (mut recorder, mut outputs) = settings.open(arguments, &mut clock)?;
+    let (mut recorder, mut outputs, server) = settings.open(arguments, &mut clock)?;
     let mut signals = Signals::install(arguments.filename.is_some());
     let begin = clock.now();
     let line = start::line(arguments, &recorded, &outputs).unwrap_or_default();
@@ -100,6 +103,9 @@ fn record(
     outputs.log(clock.now(), Severity::Information, &cost);
     let too_early = outputs.too_early();
     let closed = outputs.close(clock.now());
+    if let Some(NewestServer { server, place }) = server {
+        place.end(server.http());
+    }
     recorded.and(closed)?;
     Ok(match too_early {
         Some((early, is_nothing)) => {
@@ -136,6 +142,8 @@ struct RecordSettings {
     meta: Meta,
     user: Option<User>,
     address: Option<LiveAddress>,
+    /// Where the newest sample is served.
+    http: Option<HttpSockets>,
 }
 
 impl RecordSettings {
@@ -207,6 +215,8 @@ impl RecordSettings {
             .address
             .as_deref()
             .map(|text| LiveAddress::parse(text).with_context(|| format!("-A {text}")));
+        // As the user who starts it: another one may not read the files or take the port.
+        let http = arguments.listen.as_deref().map(|listen| arguments.http.open(listen));
         Ok(RecordSettings {
             selection,
             options,
@@ -217,6 +227,7 @@ impl RecordSettings {
             meta,
             user: user.transpose()?,
             address: address.transpose()?,
+            http: http.transpose()?,
         })
     }
 
@@ -240,10 +251,10 @@ impl RecordSettings {
 
     /// Opens sources and outputs.
     fn open(
-        self,
+        mut self,
         arguments: &RecordArguments,
         clock: &mut SystemClock,
-    ) -> anyhow::Result<(Recorder, Outputs)> {
+    ) -> anyhow::Result<(Recorder, Outputs, Option<NewestServer>)> {
         let counters = Arc::new(RecorderCounters::default());
         let filter = RecordFilter {
             given: self.options.of_sources.clone(),
@@ -252,10 +263,11 @@ impl RecordSettings {
                 ..ProcessOptions::of(&self.options, arguments.display.plot)
             },
             counters: counter_method(arguments),
-            // A recording keeps all details, for every way to play it, unless a way that has none
-            // is demanded.
-            selection: (arguments.filename.is_none() || arguments.cpu_way.is_some())
-                .then(|| self.selection.clone()),
+            // A recording and a page keep all details, for every way to read them, unless a way that
+            // has none is demanded.
+            selection: (arguments.filename.is_none() && arguments.listen.is_none()
+                || arguments.cpu_way.is_some())
+            .then(|| self.selection.clone()),
             ..RecordFilter::default()
         };
         let shared = SharedState { recorder: Some(counters.clone()), ..SharedState::default() };
@@ -291,9 +303,12 @@ impl RecordSettings {
             input.names = names;
             self.open_views(arguments, &mut outputs, input, &counters, now)?;
         }
+        let server = self.http.take().map(|sockets| {
+            serve_newest(sockets, self.meta.clone(), &defs, &mut outputs, arguments.quiet)
+        });
         self.open_files(arguments, &mut outputs, defs, &counters, now)?;
         outputs.purge(now);
-        Ok((recorder, outputs))
+        Ok((recorder, outputs, server.transpose()?))
     }
 }
 
@@ -421,6 +436,32 @@ impl RecordSettings {
         let settings = FileSettings { names, recording, roll, keep };
         Ok(outputs.open_files(settings, &self.meta, defs, counters, now)?)
     }
+}
+
+/// A server of the newest sample.
+struct NewestServer {
+    server: MetricsServer,
+    place: HttpPlace,
+}
+
+/// Serves the newest sample.  The server has a thread of its own; signals of the process still reach the
+/// recorder, since the kernel gives them to the first thread that takes them, and that is the main one.
+fn serve_newest(
+    sockets: HttpSockets,
+    meta: Meta,
+    defs: &[Arc<SourceDef>],
+    outputs: &mut Outputs,
+    is_quiet: bool,
+) -> anyhow::Result<NewestServer> {
+    let HttpSockets { listeners, access, place } = sockets;
+    let (mut publisher, pages) = serve::live_samples(meta, defs);
+    outputs.observer = Some(Box::new(move |snapshot| publisher.publish(snapshot)));
+    let settings = HttpSettings { access, ..HttpSettings::default() };
+    let server = MetricsServer::start(listeners, settings, Arc::new(pages))?;
+    if !is_quiet {
+        stderr::message(format!("serves {} (/metrics)", place.addresses(server.http())));
+    }
+    Ok(NewestServer { server, place })
 }
 
 /// Leaves out adapters and sensors that this machine does not have, with a message, because views

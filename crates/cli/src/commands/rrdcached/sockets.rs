@@ -11,7 +11,7 @@ use connection::{
     Address, AddressError, AddressRules, ListeningSocket, ServerTls, SocketFileRights,
 };
 use rrdcached::protocol::Permissions;
-use rrdcached::{Acknowledge, Listener, Purpose};
+use rrdcached::{Acknowledge, Listener};
 use rustix::net::{AddressFamily, sockopt};
 
 /// The first descriptor that systemd gives.
@@ -58,7 +58,7 @@ impl Rights {
     fn listener(&self, socket: ListeningSocket, tls: Option<&ServerTls>) -> Listener {
         let Self { permissions, acknowledge, .. } = *self;
         let tls = tls.cloned();
-        Listener { socket, purpose: Purpose::Commands, permissions, acknowledge, tls }
+        Listener { socket, permissions, acknowledge, tls }
     }
 }
 
