@@ -81,6 +81,11 @@ impl<'a> Rounds<'a> {
             if self.ends.load(Ordering::Relaxed) {
                 return;
             }
+            let may_grow = span.thru_ns.is_none();
+            // All text of such a recording would be read again after each sample.
+            if may_grow && recording.meta(0).is_some_and(|meta| meta.origin() == "collectl") {
+                continue;
+            }
             let key = (span.path, span.from_ns);
             let folder = key.0.parent().map(PathBuf::from).unwrap_or_default();
             let refused = self.refused.get(&folder);
@@ -88,8 +93,8 @@ impl<'a> Rounds<'a> {
                 done.insert(key);
             } else if refused.is_none_or(|until| until.has_passed()) {
                 match recording.write_side_files().first() {
-                    None if span.thru_ns.is_some() => drop(done.insert(key)),
-                    None => {}
+                    None if may_grow => {}
+                    None => drop(done.insert(key)),
                     Some(complaint) => self.refuse(folder, complaint),
                 }
             }

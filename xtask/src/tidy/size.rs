@@ -11,8 +11,9 @@ const FILE_LINES_MAX: usize = 800;
 /// `log` with its nine verbs: their options alone are 1,900 lines.
 /// 13,500 since those ask a server on another machine, over TLS, and `bench log`.  13,900 since
 /// `poll` has the options of recordings and formats, and `play` selects sources that only a
-/// recording names.  13,300 since the options of `run` are in its library.
-const CLI_LINES_MAX: usize = 13_300;
+/// recording names.  13,300 since the options of `run` are in its library.  13,500 since `play` has
+/// steps and the heaviest, and `serve` and `record` open sockets that other machines reach.
+const CLI_LINES_MAX: usize = 13_500;
 
 pub(super) fn check(tree: &Tree, complaints: &mut Complaints) {
     let mut cli_lines = 0;
