@@ -1,4 +1,4 @@
-//! The queries of a public dashboard: those that whit answers, and why not the others.
+//! Queries as dashboards ask them: those that whit answers, and why not the others.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serve::RecordingStorage;
 
 use crate::recorded::{STARTED_S, record};
 
-const QUERIES: &str = include_str!("../../../testdata/dashboards/node-exporter-full.txt");
+const QUERIES: &str = include_str!("../../../testdata/dashboards/node-exporter.txt");
 
 /// What the dashboard's variables stand for.
 const VARIABLES: &[(&str, &str)] = &[
