@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use promql::{Labels, Matcher, NAME};
 use sample::{Kind, SourceDef};
-use view::{FieldMetric, instance_parts};
+use view::{FieldMetric, instance_parts, own_label};
 
 use crate::names::known;
 
@@ -67,7 +67,8 @@ impl SourcePlan {
         }
         if let Some(name) = info.filter(|name| is_asked(matchers, NAME, name)) {
             let of_text = def.fields.iter().filter(|field| field.kind == Kind::Text);
-            let texts = of_text.map(|text| (plan.text(&text.name), own_label(&text.name)));
+            let texts =
+                of_text.map(|text| (plan.text(&text.name), own_label(&text.name).into_owned()));
             let texts = texts.collect();
             let metric = MetricPlan { name, field: None, label: None, instance: None, texts };
             plan.metrics.push(metric);
@@ -115,7 +116,7 @@ impl MetricPlan {
     ) -> Labels {
         let mut labels = Labels::default();
         for (label, part) in def.instance.iter().zip(instance_parts(name)) {
-            let label = self.instance.map_or_else(|| own_label(label), str::to_owned);
+            let label = self.instance.map_or_else(|| own_label(label).into_owned(), str::to_owned);
             labels.set(&label, part);
         }
         labels.set("instance", host.to_owned());
@@ -140,12 +141,4 @@ pub(crate) fn is_asked(matchers: &[Matcher], label: &str, value: &str) -> bool {
 /// Whether any series of a host may match.
 pub(crate) fn is_host_asked(matchers: &[Matcher], host: &str) -> bool {
     is_asked(matchers, "instance", host) && is_asked(matchers, "job", JOB)
-}
-
-/// A label of ours that has the name of one that Prometheus sets: renamed as it does.
-fn own_label(label: &str) -> String {
-    match label {
-        "instance" | "job" => format!("exported_{label}"),
-        _ => label.to_owned(),
-    }
 }

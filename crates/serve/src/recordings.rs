@@ -138,6 +138,7 @@ impl SeriesStorage for RecordingStorage {
                 let name = known(&def.name, &field.name)
                     .map_or(metric.name, |(_, name, _)| name.to_owned());
                 let kind = match metric.kind {
+                    Kind::Counter if !name.ends_with("_total") => "unknown",
                     Kind::Counter => "counter",
                     Kind::Gauge | Kind::Text => "gauge",
                 };

@@ -62,7 +62,7 @@ impl PageForm {
 /// A metric of another program that is a field of ours.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownMetric {
-    /// Its name, with `_total` if it is a counter.
+    /// Its name, with `_total` if its type is counter: a counter without is of no known type there.
     pub name: &'static str,
     /// The label of the instance.
     pub instance: &'static str,
@@ -79,6 +79,8 @@ pub type MetricNames = fn(&str, &str) -> Option<KnownMetric>;
 struct Head {
     name: String,
     kind: Kind,
+    /// Whether a counter has a name that only metrics of unknown type may have.
+    is_untyped: bool,
     unit: String,
     help: String,
 }
@@ -91,7 +93,7 @@ impl Head {
             Kind::Text => (format!("whit_{}", def.name), def.about.to_string()),
             _ => (family_name(&def.name, &field.name, &unit), field.help.to_string()),
         };
-        Head { name, kind: field.kind, unit, help }
+        Head { name, kind: field.kind, is_untyped: false, unit, help }
     }
 
     /// The family of a field that has the name of another program's metric.
@@ -104,12 +106,14 @@ impl Head {
             Some((label, _)) => format!("{}, by {label}", def.about),
             None => field.help.to_string(),
         };
-        Head { name, kind: field.kind, unit, help }
+        let is_untyped = field.kind == Kind::Counter && name == known.name;
+        Head { name, kind: field.kind, is_untyped, unit, help }
     }
 
     /// What follows the family's name in the names of its points.
     fn suffix(&self) -> &'static str {
         match self.kind {
+            Kind::Counter if self.is_untyped => "",
             Kind::Counter => "_total",
             Kind::Gauge => "",
             Kind::Text => "_info",
@@ -126,6 +130,8 @@ impl Head {
 
     fn write(&self, form: PageForm, out: &mut dyn Write) -> io::Result<()> {
         let kind = match (self.kind, form) {
+            (_, PageForm::OpenMetrics) if self.is_untyped => "unknown",
+            (_, PageForm::PrometheusText) if self.is_untyped => "untyped",
             (Kind::Counter, _) => "counter",
             (Kind::Gauge, _) | (Kind::Text, PageForm::PrometheusText) => "gauge",
             (Kind::Text, PageForm::OpenMetrics) => "info",

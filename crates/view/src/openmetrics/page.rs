@@ -448,6 +448,7 @@ mod tests {
     fn other_names(source: &str, field: &str) -> Option<crate::KnownMetric> {
         let name = match (source, field) {
             ("disk", "reads") => "node_disk_reads_completed_total",
+            ("disk", "busy") => "node_disk_busy",
             ("mem", "faults") => "node_faults_total",
             _ => return None,
         };
@@ -505,6 +506,8 @@ mod tests {
         assert_eq!((faults.len(), faults[0].1), (1, 3.0), "{text}");
         assert!(points.contains_key("node_disk_reads_completed_total{device=\"a\"}"), "{text}");
         assert!(text.contains("# TYPE node_faults counter\n"), "{text}");
+        assert!(text.contains("# TYPE node_disk_busy unknown\n"), "{text}");
+        assert!(points.contains_key("node_disk_busy{device=\"a\"}"), "{text}");
         assert!(text.ends_with("# EOF\n") && text.matches("# EOF").count() == 1);
     }
 
@@ -513,6 +516,7 @@ mod tests {
         let text = scrape(PageForm::PrometheusText, "instance", 1);
         assert!(!text.contains("# EOF") && !text.contains("# UNIT"), "{text}");
         assert!(text.contains("# TYPE node_faults_total counter\n"), "{text}");
+        assert!(text.contains("# TYPE node_disk_busy untyped\n"), "{text}");
         let line = text.lines().find(|line| line.starts_with("node_faults_total{")).unwrap();
         let (point, time) = line.rsplit_once(' ').unwrap();
         assert_eq!(point, "node_faults_total{instance=\"vm\",mode=\"a\"} 3");
