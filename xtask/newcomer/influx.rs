@@ -58,7 +58,7 @@ impl View for Influx {
                 write!(line, ",{label}=")?;
                 push_escaped(line, &part);
             }
-            writeln!(line, " {}={number} {}", field.name, frame.realtime_ns)?;
+            writeln!(line, " {}={number} {}", def.fields[field].name, frame.realtime_ns)?;
             out.write_all(line)
         })
     }

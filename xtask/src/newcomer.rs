@@ -99,7 +99,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
         command.arg("--").args(tests);
         command
     };
-    builds_only(build(&[&TESTS[..], &["--no-run", "--message-format=json"]].concat()), &changed)?;
+    builds_only(
+        build(&[&TESTS[..], &["--no-run", "--message-format=json-render-diagnostics"]].concat()),
+        &changed,
+    )?;
     // The two steps of the pages after the files are there: bless the goldens (the same call holds that
     // each view is the same from a recording), write the reference.
     let mut bless = test(&TESTS, &["golden::every_view_over_every_tree"]);

@@ -6,7 +6,7 @@
 //! has waited longest for a request gives way, so that slow clients lock nobody out.
 //!
 //! An address that other machines reach is opened only with TLS and for clients that are known, by a
-//! token, a password or a certificate ([`open`], [`HttpAccess`]).  Passwords are kept as argon2 hashes:
+//! token, a password or a certificate ([`open()`], [`HttpAccess`]).  Passwords are kept as argon2 hashes:
 //! one is computed at a time, and a wrong one costs its sender a pause.
 //!
 //! Uses `connection`; hyper and tokio, which start with the server and not with the program.
