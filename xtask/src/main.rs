@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         ["gen"] => build_whit(false).and_then(|whit| generate::run(&whit, false)),
         ["gen", "--check"] => build_whit(false).and_then(|whit| generate::run(&whit, true)),
         ["miri"] => miri::run(),
-        ["newcomer"] => newcomer::run(),
+        ["newcomer"] => newcomer::run(false),
         ["smoke"] => build_whit(false).and_then(|whit| smoke::run(&whit)),
         ["bpf"] => bpf::run(),
         ["vm", arguments @ ..] => vm::run(arguments),
@@ -83,8 +83,8 @@ fn main() -> ExitCode {
 }
 
 /// Every check.  Formatting, layout and the build must be right before anything else; of the rest
-/// each step runs, so that one run tells all that is wrong.  One build serves all steps; the tests,
-/// the emulator, and the steps that start other programs of cargo run side by side.
+/// each step runs, so that one run tells all that is wrong.  One build serves all steps; while the
+/// tests run, the steps that start other programs of cargo run beside them.
 fn ci(strict: bool, long: bool) -> anyhow::Result<()> {
     let ledger = Ledger::begin()?;
     let steps = Steps::default();
@@ -99,14 +99,14 @@ fn ci(strict: bool, long: bool) -> anyhow::Result<()> {
             }
             steps.may("test", || suite::run(&built, &environment));
         });
-        scope.spawn(|| steps.may("vm", || vm::run_in_ci(&built.whit)));
         steps.may("lints", || {
             ensure!(built.warnings == 0, "{} complaints, shown above", built.warnings);
             Ok(())
         });
         steps.may("doc", || doc::run(&built.artifacts));
         steps.may("gen --check", || generate::run(&built.whit, true));
-        steps.may("newcomer", newcomer::run);
+        steps.may("newcomer", || newcomer::run(true));
+        steps.may("vm", || vm::run_in_ci(&built.whit));
         steps.may("packages", packages);
     });
     // Benchmarks by themselves: beside other work they would wait for it.

@@ -11,7 +11,7 @@ use recording::{Writer, WriterOptions};
 use sample::Snapshot;
 use testkit::Random;
 
-use crate::machine::{self, Machine};
+use crate::machine::{self, Machine, SECOND_NS};
 
 fn open(folder: &Path) -> Recordings {
     Recordings::open(&[folder.to_owned()], &Zoned::now()).unwrap()
@@ -60,7 +60,7 @@ fn change(
         0 if writers.len() < 3 => {
             let of = some(random, machines.len());
             machines[of].pass(1);
-            let (writer, _) = machines[of].begin(folder, WriterOptions::default(), 1);
+            let (writer, _) = machines[of].begin(folder, WriterOptions::default(), SECOND_NS);
             writers.push((of, writer));
             "a recording begins"
         }
