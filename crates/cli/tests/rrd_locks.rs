@@ -26,14 +26,15 @@ fn command(words: &[&str]) -> Command {
 }
 
 /// Locks a file as another process would: such a lock belongs to the open file and not to this
-/// process.  It ends when the file is dropped.
+/// process.  It ends when the file is dropped, and with it the copy that a program just started by another
+/// test has for a moment: so this waits.
 fn held(path: &Path) -> File {
     let file = File::options().read(true).write(true).open(path).unwrap();
     // SAFETY: flock is plain data.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = libc::F_WRLCK as i16;
-    // SAFETY: F_OFD_SETLK reads the lock, which is whole, and changes no memory.
-    let done = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) };
+    // SAFETY: F_OFD_SETLKW reads the lock, which is whole, and changes no memory.
+    let done = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLKW, &raw const lock) };
     assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
     file
 }
