@@ -86,7 +86,7 @@ fn process(row: &Row) -> &'static str {
 fn acs_table<'r>(plan: &LogPlan) -> Table<'r, &'r RowRuns> {
     let threads = plan.threads;
     let mut table = Table::<&RowRuns>::new()
-        .column("row", "row", 0, |one| Cell::Written(one.row.number.to_string()))
+        .column("row", "row", 0, |one| one.row.number)
         .column("process", "process", 0, |one| process(&one.row))
         .shown("threads", 0, move |one| if one.row.has_threads { threads } else { 1 })
         .kept("threads", |one| one.whole.first().map_or(1, |run| run.threads))
