@@ -130,15 +130,15 @@ fn a_full_disk_stops_writers_only_and_is_told() {
     assert!(full.contains("No space left on device"), "{full}");
     client.ask("flush 1 100", "flush 0");
     client.ask("log 10", "logged");
-    // Room from another side: records go on into the spool.
+    // Room from another side: records go on into the spool, as a few may have done before.
     proxy.tell("room");
-    client.wait("state 3 0");
+    client.wait_for_state("state 3 0");
     client.ask("flush 1 50", "flush");
     // 1.5 MB are not enough either; the central server makes room.
     client.ask("log 20000", "logged");
     client.wait_for_state("state 5 28");
     let central = start_central(&folders);
-    client.wait("state 2 0");
+    client.wait_for_state("state 2 0");
     client.ask("flush 3 300000", "flush 1");
     drop((proxy, central));
     client.end();
