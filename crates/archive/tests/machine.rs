@@ -232,3 +232,15 @@ pub(crate) fn slow_folder(
     machine.record(&mut writer, 100);
     (folder, machine, writer, path)
 }
+
+/// One of these files with a bit flipped, cut off, or with bytes in between.
+pub(crate) fn damaged(whole: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
+    let mut bytes = whole[random.below(whole.len() as u64) as usize].clone();
+    let at = random.below(bytes.len() as u64) as usize;
+    match random.below(3) {
+        0 => bytes[at] ^= 1 << random.below(8),
+        1 => bytes.truncate(at),
+        _ => bytes.splice(at..at, [1, 2, 3]).for_each(drop),
+    }
+    bytes
+}

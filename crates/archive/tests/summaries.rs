@@ -92,14 +92,7 @@ fn a_summary_that_is_damaged_or_of_another_recording_changes_no_answer() {
     let sources = everything(folder.path());
     for case in 0..testkit::share(600) {
         let path = &paths[random.below(paths.len() as u64) as usize];
-        let mut bytes = whole[random.below(whole.len() as u64) as usize].clone();
-        let at = random.below(bytes.len() as u64) as usize;
-        match random.below(3) {
-            0 => bytes[at] ^= 1 << random.below(8),
-            1 => bytes.truncate(at),
-            _ => bytes.splice(at..at, [1, 2, 3]).for_each(drop),
-        }
-        std::fs::write(path, bytes).unwrap();
+        std::fs::write(path, machine::damaged(&whole, &mut random)).unwrap();
         let source = &sources[random.below(3) as usize];
         compare(&recordings, source, &aligned(source, &mut random));
         if case % 20 == 0 {

@@ -19,7 +19,9 @@ use logring::LogLevel;
 use rustix::process::Signal;
 use testkit::Running;
 
-use crate::common::{central, drain, folders, held_of_damaged, proxy, pump, settings, start};
+use crate::common::{
+    Folders, central, drain, folders, held_of_damaged, proxy, pump, settings, start,
+};
 
 /// A frame that a proxy sent to a [`scripted_server`], and the way back.
 #[derive(Clone)]
@@ -50,6 +52,16 @@ fn scripted_server(socket: &Path, connections: usize) -> (JoinHandle<()>, Receiv
     (server, told)
 }
 
+/// A proxy, and a writer that is stopped, of which a server has stored all records; that server has ended.
+fn stored_so_far(folders: &Folders) -> (Proxy, Running) {
+    let first = central(&folders.store, &folders.socket);
+    let mut reading = proxy(&folders.rings, &folders.spool, &folders.socket);
+    let mut writer = start(&format!("write|{}|2|0", folders.rings.display()));
+    store_so_far(&mut reading, &mut writer);
+    first.stop();
+    (reading, writer)
+}
+
 /// Pumps until more than 1000 records are stored and the writer, which is stopped, has no others.
 fn store_so_far(reading: &mut Proxy, writer: &mut Running) {
     pump(reading, "records come", |proxy| proxy.counters().records > 1000);
@@ -60,11 +72,7 @@ fn store_so_far(reading: &mut Proxy, writer: &mut Running) {
 #[test]
 fn a_store_that_is_new_gets_the_definitions_of_what_is_sent_to_it() {
     let folders = folders();
-    let first = central(&folders.store, &folders.socket);
-    let mut reading = proxy(&folders.rings, &folders.spool, &folders.socket);
-    let mut writer = start(&format!("write|{}|2|0", folders.rings.display()));
-    store_so_far(&mut reading, &mut writer);
-    first.stop();
+    let (mut reading, mut writer) = stored_so_far(&folders);
     // As if the store had been emptied.
     let old = folders.all.path().join("old");
     std::fs::rename(&folders.store, &old).unwrap();
@@ -137,11 +145,7 @@ fn a_proxy_that_starts_with_a_new_store_says_what_the_old_one_has() {
 #[test]
 fn a_store_is_told_again_what_it_did_not_acknowledge() {
     let folders = folders();
-    let first = central(&folders.store, &folders.socket);
-    let mut reading = proxy(&folders.rings, &folders.spool, &folders.socket);
-    let mut writer = start(&format!("write|{}|2|0", folders.rings.display()));
-    store_so_far(&mut reading, &mut writer);
-    first.stop();
+    let (mut reading, writer) = stored_so_far(&folders);
     let _ = std::fs::remove_file(&folders.socket);
     let (server, told) = scripted_server(&folders.socket, 2);
     let mut acknowledged: Option<StreamMark> = None;
