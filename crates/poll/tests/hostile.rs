@@ -151,7 +151,7 @@ impl Hostile {
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
         let thread = std::thread::spawn(move || {
-            let mut random = Random::from_seed(u64::from(address.port()));
+            let mut random = Random::from_seed(7);
             let mut buffer = vec![0; 65_536];
             while !over.load(Ordering::Relaxed) {
                 let Ok((length, from)) = socket.recv_from(&mut buffer) else { continue };
@@ -230,9 +230,10 @@ fn a_round_goes_on_beside_devices_that_answer_nonsense() {
                 }
             }
         }
-        // Each that answers nothing of use is named.
+        // Each that answers nothing of use is named.  A line names all devices of one reason: a
+        // flipped bit may have made another community too.
         for nonsense in ["OtherKind", "OtherCommunity"] {
-            let is_named = said.iter().any(|line| line.starts_with(nonsense));
+            let is_named = said.iter().any(|line| line.contains(nonsense));
             assert!(round > 0 || is_named, "{nonsense}: {said:#?}");
         }
     }
