@@ -223,9 +223,11 @@ pub(crate) fn held_of_damaged(store: &Path) -> Held {
     let mut reader = StoreReader::open(store).unwrap();
     let mut last_ns = 0;
     let flow = reader.visit_all(&|_, _| true, &mut |item| {
-        // A ring's records are never reordered, and its clock may be measured better meanwhile.
+        // A ring's records are never reordered; its clock may be measured better meanwhile, and the
+        // machine's clock be set.
         let back_ns = u64::saturating_sub(last_ns, item.record.stamp);
-        assert!(back_ns < 1_000_000, "in the order of time: {back_ns} ns back");
+        let is_in_order = back_ns < 1_000_000 + wall_clock_moved_ns();
+        assert!(is_in_order, "in the order of time: {back_ns} ns back");
         last_ns = item.record.stamp;
         let stream = StreamId { process: item.process.id, ring: item.stream.ring };
         held.names.entry(item.process.id).or_insert_with(|| item.process.name.clone());
@@ -297,6 +299,13 @@ pub(crate) fn drain(proxy: &mut Proxy, folder: &Path) {
     }
 }
 
+/// How far somebody has set the wall clock since this program first asked, in ns.
+fn wall_clock_moved_ns() -> u64 {
+    static FIRST: OnceLock<u64> = OnceLock::new();
+    let now = logring::clock::realtime_ns().wrapping_sub(logring::clock::boottime_ns());
+    now.abs_diff(*FIRST.get_or_init(|| now))
+}
+
 /// The folders of one test.
 pub(crate) struct Folders {
     pub(crate) all: tempfile::TempDir,
@@ -307,6 +316,7 @@ pub(crate) struct Folders {
 }
 
 pub(crate) fn folders() -> Folders {
+    wall_clock_moved_ns();
     let all = tempfile::tempdir_in("/dev/shm").unwrap();
     let [rings, spool, store] = ["rings", "spool", "store"].map(|name| all.path().join(name));
     std::fs::create_dir(&rings).unwrap();
