@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use feed::RecordedFile;
 use jiff::Zoned;
 use sample::{Meta, SourceDef};
 
@@ -130,6 +131,11 @@ impl Recordings {
     #[must_use]
     pub fn meta(&self, file: usize) -> Option<&Meta> {
         self.files.get(file).map(|file| &file.file.meta)
+    }
+
+    /// All recordings, as they were found.
+    pub fn recorded_files(&self) -> impl Iterator<Item = &RecordedFile> {
+        self.files.iter().map(|file| &*file.file)
     }
 
     /// The recordings of a machine, each with its index.

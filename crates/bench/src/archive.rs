@@ -1,10 +1,10 @@
 //! The benchmark of questions to recordings: ranges in steps, a moment, the heaviest, beside
-//! Prometheus on the same values.
+//! Prometheus and VictoriaMetrics on the same values.
 //!
 //! A machine of 16 CPUs whose times are drawn at random is recorded for a day, some of its values for
-//! some days, and its processes for a while; Prometheus imports the day.  Whit answers as `whit
-//! play`, a process each, its start included; Prometheus by its query interface.  *Cold*: whit's files
-//! are not in the page cache, and of Prometheus the first query after its start.
+//! some days, and its processes for a while; the others import the day.  Whit answers as `whit
+//! play`, a process each, its start included; the others by their query interface.  *Cold*: whit's
+//! files are not in the page cache, and of the others the first query after their start.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +21,7 @@ mod report;
 mod rival;
 
 use machine::{CPUS, CpuMachine, MODES, STARTED_S, record_processes};
-use rival::Prometheus;
+use rival::Rival;
 
 /// The length of a step of a day in about a thousand, in seconds: it divides a day.
 const STEP_S: u64 = 90;
@@ -39,7 +39,7 @@ pub struct ArchivePlan {
     pub processes: u32,
     /// Seconds of that recording.
     pub process_seconds: u64,
-    /// Whether Prometheus takes part: it takes minutes to import a day.
+    /// Whether the others take part: Prometheus takes minutes to import a day.
     pub has_rival: bool,
     /// Where to make the files; the temporary folder without it.
     pub folder: Option<PathBuf>,
@@ -82,6 +82,9 @@ pub fn run(plan: &ArchivePlan, programs: &Programs, progress: &Progress<'_>) -> 
     let prometheus = programs.path.find("prometheus").zip(programs.path.find("promtool"));
     let version = version_of(prometheus.as_ref().map(|both| both.0.as_path()), "--version");
     add_version(&mut machine, "prometheus", &version);
+    let victoria = programs.path.find("victoria-metrics");
+    let version = version_of(victoria.as_deref(), "-version");
+    add_version(&mut machine, "victoria-metrics", &version);
     let mut results = Results::default();
     let day = bench.record("day.whit", CPUS, plan.seconds, &mut results)?;
     let days = bench.record("days.whit", 1, plan.days * plan.seconds, &mut results)?;
@@ -93,9 +96,17 @@ pub fn run(plan: &ArchivePlan, programs: &Programs, progress: &Progress<'_>) -> 
     bench.stored("processes", values, ticks, &processes, cost, &mut results)?;
     bench.queries([&day, &days, &processes], &mut results)?;
     match prometheus.filter(|_| plan.has_rival) {
-        Some((server, tool)) => bench.rival(&server, &tool, &mut results)?,
+        Some((server, tool)) => bench.prometheus(&server, &tool, &mut results)?,
         None if plan.has_rival => {
             results.notes.push("prometheus is not installed: its lines are missing".to_owned());
+        }
+        None => {}
+    }
+    match victoria.filter(|_| plan.has_rival) {
+        Some(server) => bench.victoria_metrics(&server, &mut results)?,
+        None if plan.has_rival => {
+            let note = "victoria-metrics is not installed: its lines are missing";
+            results.notes.push(note.to_owned());
         }
         None => {}
     }
@@ -193,33 +204,67 @@ impl Bench<'_> {
     }
 
     /// The same values and questions of Prometheus.
-    fn rival(&self, server: &Path, tool: &Path, results: &mut Results) -> Result<()> {
+    fn prometheus(&self, server: &Path, tool: &Path, results: &mut Results) -> Result<()> {
         self.progress.show("Prometheus imports the day");
         let text = self.folder.join("day.txt");
-        CpuMachine::new(CPUS).write_text(&text, self.plan.seconds)?;
+        CpuMachine::new(CPUS).write_text(&text, self.plan.seconds, 1)?;
         let data = self.folder.join("prometheus");
         let mut import = Command::new(tool);
         import.args(["tsdb", "create-blocks-from", "openmetrics"]).args([&text, &data]);
         let cost = run_quietly(&mut import).context("promtool")?;
+        self.imported("prometheus", &data, cost, results)?;
+        self.ask("prometheus", || Rival::prometheus(server, &data, self.folder), results)
+    }
+
+    /// The same values and questions of VictoriaMetrics.
+    fn victoria_metrics(&self, server: &Path, results: &mut Results) -> Result<()> {
+        self.progress.show("VictoriaMetrics imports the day");
+        let text = self.folder.join("day.txt");
+        CpuMachine::new(CPUS).write_text(&text, self.plan.seconds, 1000)?;
+        let data = self.folder.join("victoria-metrics");
+        let mut running = Rival::victoria_metrics(server, &data)?;
+        let cost = running.import(&text)?;
+        running.stop()?;
+        self.imported("victoria-metrics", &data, cost, results)?;
+        self.ask("victoria-metrics", || Rival::victoria_metrics(server, &data), results)
+    }
+
+    fn imported(
+        &self,
+        name: &'static str,
+        data: &Path,
+        cost: Measurement,
+        results: &mut Results,
+    ) -> Result<()> {
         let (values, samples) =
             (self.plan.seconds * (CPUS * MODES.len()) as u64, self.plan.seconds);
-        let bytes = rival::bytes_below(&data)?;
-        results.stored.push(Stored { name: "prometheus", values, samples, bytes, cost });
+        let bytes = rival::bytes_below(data)?;
+        results.stored.push(Stored { name, values, samples, bytes, cost });
+        Ok(())
+    }
+
+    /// The questions about the day to a server, which is started anew for each.
+    fn ask(
+        &self,
+        server: &str,
+        start: impl Fn() -> Result<Rival>,
+        results: &mut Results,
+    ) -> Result<()> {
         for (name, selector) in [(ONE_FIELD, "{cpu=\"0\",mode=\"user\"}"), (ALL_FIELDS, "")] {
-            let mut server = Prometheus::start(server, &data, self.folder)?;
+            let mut running = start()?;
             let query = format!("rate(cpu_seconds_total{selector}[{STEP_S}s])");
             let range = [STARTED_S + STEP_S, STARTED_S + self.plan.seconds, STEP_S];
             let first = Contest {
-                turns: vec![server.query(&query, range)?],
-                ..Contest::new("prometheus, first query", ())
+                turns: vec![running.query(&query, range)?],
+                ..Contest::new(format!("{server}, first query"), ())
             };
-            let mut warm = Contest::new("prometheus", ());
+            let mut warm = Contest::new(server, ());
             for _ in 0..self.plan.rounds {
-                warm.turns.push(server.query(&query, range)?);
+                warm.turns.push(running.query(&query, range)?);
             }
             let case = results.queries.iter_mut().find(|case| case.name == name);
             case.with_context(|| name.to_owned())?.contests.extend([first, warm]);
-            server.stop()?;
+            running.stop()?;
         }
         Ok(())
     }
@@ -247,7 +292,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [path, text] = ["a.whit", "a.txt"].map(|name| folder.path().join(name));
         machine.record(&path, 5).unwrap();
-        CpuMachine::new(2).write_text(&text, 5).unwrap();
+        CpuMachine::new(2).write_text(&text, 5, 1).unwrap();
         let text = std::fs::read_to_string(&text).unwrap();
         assert_eq!(text.lines().count(), 2 + 5 * 2 * MODES.len(), "{text}");
         let mut reader = recording::Reader::open(&path, &[]).unwrap();

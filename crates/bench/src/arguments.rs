@@ -38,7 +38,7 @@ Examples:
   whit bench rrdcached                   the caching daemon, beside rrdcached
   whit bench poll                        polling, beside MRTG; takes a quarter of an hour
   whit bench poll --case targets --no-native
-  whit bench archive                     ranges and moments of recordings, beside Prometheus
+  whit bench archive                     ranges and moments, beside Prometheus and VictoriaMetrics
   whit bench log                         logging: ACS's table, and beside spdlog
   whit bench log --json --row 3";
 
@@ -70,7 +70,8 @@ pub enum Benchmark {
     Rrdcached(rrdcached::BenchRrdcachedArguments),
     /// What polling devices costs, beside MRTG, and with thousands of devices
     Poll(poll::BenchPollArguments),
-    /// What questions to recordings cost: steps, a moment, the heaviest, beside Prometheus
+    /// What questions to recordings cost: steps, a moment, the heaviest, beside Prometheus and
+    /// VictoriaMetrics
     Archive(archive::BenchArchiveArguments),
     /// What a log call costs: ACS's table, and beside spdlog and tracing-appender
     Log(log::BenchLogArguments),

@@ -127,7 +127,7 @@ fn run() -> ExitCode {
         Verb::Rrdcached(arguments) => commands::rrdcached::run(*arguments),
         Verb::Log(arguments) => commands::log::run(*arguments),
         Verb::Poll(arguments) => commands::poll::run(*arguments),
-        Verb::Serve(arguments) => commands::serve::run(arguments),
+        Verb::Serve(arguments) => commands::serve::run(&arguments),
         Verb::Doctor(arguments) => commands::doctor::run(arguments),
         Verb::Bench(_) => commands::bench::run(),
         Verb::Link(arguments) => commands::link::run(&arguments),

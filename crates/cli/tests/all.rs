@@ -56,6 +56,7 @@ mod run_stats;
 mod run_tee;
 mod schedule;
 mod serve;
+mod serve_beside_prometheus;
 mod syscalls;
 mod test_command_line;
 mod test_link_command;

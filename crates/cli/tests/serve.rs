@@ -16,7 +16,7 @@ use testkit::{
 use crate::history_common::{recording_in, run, whit};
 
 /// Starts a server that says its address on standard error, which goes to a file.
-fn start(command: &mut Command, said: &Path) -> (Running, SocketAddr) {
+pub(crate) fn start(command: &mut Command, said: &Path) -> (Running, SocketAddr) {
     let server = Running::start(command.stdout(Stdio::null()).stderr(File::create(said).unwrap()));
     let address = wait_for("the server", || {
         let said = std::fs::read_to_string(said).unwrap();
@@ -27,7 +27,7 @@ fn start(command: &mut Command, said: &Path) -> (Running, SocketAddr) {
 }
 
 /// A server of a folder on the loopback, and its address.
-fn serve(recorded: &Path, options: &[&str]) -> (Running, SocketAddr) {
+pub(crate) fn serve(recorded: &Path, options: &[&str]) -> (Running, SocketAddr) {
     let mut command = whit();
     command.args(["serve", "--listen", "127.0.0.1:0"]).args(options).arg(recorded);
     start(&mut command, &recorded.join("said"))

@@ -24,6 +24,9 @@ pub enum NewestError {
     /// The recordings cannot be read.
     #[error("the recordings cannot be read: {0}")]
     Unreadable(#[from] FeedError),
+    /// They cannot be found.
+    #[error("the recordings cannot be read: {0}")]
+    NotFound(#[from] archive::Error),
     /// It is too large.
     #[error("the page has more than {0} bytes: record less, or serve fewer machines")]
     TooLarge(usize),

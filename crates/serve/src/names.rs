@@ -103,6 +103,24 @@ const KNOWN: &[KnownSource] = &[
             ("faults", "node_vmstat_pgfault", ""),
             ("major_faults", "node_vmstat_pgmajfault", ""),
             ("oom_kills", "node_vmstat_oom_kill", ""),
+            ("stalls", "node_vmstat_allocstall", ""),
+            ("stalls_dma", "node_vmstat_allocstall_dma", ""),
+            ("stalls_dma32", "node_vmstat_allocstall_dma32", ""),
+            ("stalls_normal", "node_vmstat_allocstall_normal", ""),
+            ("stalls_movable", "node_vmstat_allocstall_movable", ""),
+            ("scan_throttled", "node_vmstat_pgscan_direct_throttle", ""),
+            ("slabs_scanned", "node_vmstat_slabs_scanned", ""),
+            ("kswapd_runs", "node_vmstat_pageoutrun", ""),
+            ("drop_page_cache", "node_vmstat_drop_pagecache", ""),
+            ("drop_slab", "node_vmstat_drop_slab", ""),
+            ("compact_stalls", "node_vmstat_compact_stall", ""),
+            ("compact_failures", "node_vmstat_compact_fail", ""),
+            ("compact_successes", "node_vmstat_compact_success", ""),
+            ("compact_wakes", "node_vmstat_compact_daemon_wake", ""),
+            ("huge_faults", "node_vmstat_thp_fault_alloc", ""),
+            ("huge_fallbacks", "node_vmstat_thp_fault_fallback", ""),
+            ("huge_collapses", "node_vmstat_thp_collapse_alloc", ""),
+            ("huge_splits", "node_vmstat_thp_split_page", ""),
         ],
         ..EMPTY
     },
@@ -199,42 +217,6 @@ const KNOWN: &[KnownSource] = &[
         ..EMPTY
     },
     KnownSource {
-        source: "tcp",
-        metrics: &[
-            ("ip_forwarding", "node_netstat_Ip_Forwarding", ""),
-            ("ipext_in_octets", "node_netstat_IpExt_InOctets", ""),
-            ("ipext_out_octets", "node_netstat_IpExt_OutOctets", ""),
-            ("icmp_in_msgs", "node_netstat_Icmp_InMsgs", ""),
-            ("icmp_out_msgs", "node_netstat_Icmp_OutMsgs", ""),
-            ("icmp_in_errors", "node_netstat_Icmp_InErrors", ""),
-            ("udp_in_datagrams", "node_netstat_Udp_InDatagrams", ""),
-            ("udp_out_datagrams", "node_netstat_Udp_OutDatagrams", ""),
-            ("udp_in_errors", "node_netstat_Udp_InErrors", ""),
-            ("udp_no_ports", "node_netstat_Udp_NoPorts", ""),
-            ("udp_rcvbuf_errors", "node_netstat_Udp_RcvbufErrors", ""),
-            ("udp_sndbuf_errors", "node_netstat_Udp_SndbufErrors", ""),
-            ("tcp_max_conn", "node_netstat_Tcp_MaxConn", ""),
-            ("tcp_active_opens", "node_netstat_Tcp_ActiveOpens", ""),
-            ("tcp_passive_opens", "node_netstat_Tcp_PassiveOpens", ""),
-            ("tcp_curr_estab", "node_netstat_Tcp_CurrEstab", ""),
-            ("tcp_in_segs", "node_netstat_Tcp_InSegs", ""),
-            ("tcp_out_segs", "node_netstat_Tcp_OutSegs", ""),
-            ("tcp_retrans_segs", "node_netstat_Tcp_RetransSegs", ""),
-            ("tcp_in_errs", "node_netstat_Tcp_InErrs", ""),
-            ("tcp_out_rsts", "node_netstat_Tcp_OutRsts", ""),
-            ("tcpext_listen_overflows", "node_netstat_TcpExt_ListenOverflows", ""),
-            ("tcpext_listen_drops", "node_netstat_TcpExt_ListenDrops", ""),
-            ("tcpext_syncookies_sent", "node_netstat_TcpExt_SyncookiesSent", ""),
-            ("tcpext_syncookies_recv", "node_netstat_TcpExt_SyncookiesRecv", ""),
-            ("tcpext_syncookies_failed", "node_netstat_TcpExt_SyncookiesFailed", ""),
-            ("tcpext_syn_retrans", "node_netstat_TcpExt_TCPSynRetrans", ""),
-            ("tcpext_timeouts", "node_netstat_TcpExt_TCPTimeouts", ""),
-            ("tcpext_ofo_queue", "node_netstat_TcpExt_TCPOFOQueue", ""),
-            ("tcpext_rcvq_drop", "node_netstat_TcpExt_TCPRcvQDrop", ""),
-        ],
-        ..EMPTY
-    },
-    KnownSource {
         source: "schedstat",
         instance: "cpu",
         metrics: &[
@@ -283,12 +265,74 @@ const KNOWN: &[KnownSource] = &[
     },
 ];
 
+/// The values of a metric.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MetricValue {
+    /// Of a field, by its index among the fields to read.
+    Field(usize),
+    /// Always 1: the labels tell.
+    Info,
+    /// When the machine was booted.
+    BootTime,
+    /// When the source was read.
+    Time,
+}
+
+/// A metric of node_exporter that is no field but a fact of the machine: dashboards find machines by
+/// these.
+pub(crate) struct MachineMetric {
+    pub(crate) name: &'static str,
+    pub(crate) help: &'static str,
+    pub(crate) value: MetricValue,
+    /// Facts of the recording that are labels: the fact and the label.
+    pub(crate) facts: &'static [(&'static str, &'static str)],
+}
+
+/// All that are known.
+pub(crate) const MACHINE: &[MachineMetric] = &[
+    MachineMetric {
+        name: "node_uname_info",
+        help: "The machine and its kernel",
+        value: MetricValue::Info,
+        facts: &[("host", "nodename"), ("kernel", "release"), ("architecture", "machine")],
+    },
+    MachineMetric {
+        name: "node_boot_time_seconds",
+        help: "When the machine was booted, since the epoch",
+        value: MetricValue::BootTime,
+        facts: &[],
+    },
+    MachineMetric {
+        name: "node_time_seconds",
+        help: "When the machine was read, since the epoch",
+        value: MetricValue::Time,
+        facts: &[],
+    },
+];
+
+/// The source whose metrics have the kernel's names.
+const NETSTAT: KnownSource = KnownSource { source: "tcp", ..EMPTY };
+
+impl KnownSource {
+    /// Field, metric, value of the label.
+    fn all(&self) -> Vec<(&'static str, &'static str, &'static str)> {
+        match self.source {
+            "tcp" => source::netstat_metrics().map(|(field, name)| (field, name, "")).collect(),
+            _ => self.metrics.to_vec(),
+        }
+    }
+}
+
 /// The source and the metric of a field, if it is one of node_exporter's: its name and the value of
 /// the source's label.
 pub(crate) fn known(
     source: &str,
     field: &str,
 ) -> Option<(&'static KnownSource, &'static str, &'static str)> {
+    if source == NETSTAT.source {
+        let (_, name) = source::netstat_metrics().find(|(own, _)| *own == field)?;
+        return Some((&NETSTAT, name, ""));
+    }
     let known = KNOWN.iter().find(|known| known.source == source)?;
     let (_, name, value) = known.metrics.iter().find(|(own, _, _)| *own == field)?;
     Some((known, name, value))
@@ -315,8 +359,8 @@ pub fn prometheus_names() -> String {
         Values are in base units; counters are counters: ask for their `rate`.\n\n\
         | field | metric | labels |\n|---|---|---|\n"
         .to_owned();
-    for known in KNOWN {
-        for (field, name, value) in known.metrics {
+    for known in KNOWN.iter().chain([&NETSTAT]) {
+        for (field, name, value) in known.all() {
             let mut labels = vec![];
             if !known.instance.is_empty() {
                 labels.push(format!("`{}`", known.instance));
@@ -329,6 +373,12 @@ pub fn prometheus_names() -> String {
             let _ = writeln!(page, "| `{source}.{field}` | `{name}` | {} |", labels.join(", "));
         }
     }
+    page += "\nOf queries, not on pages, also what a recording knows of its machine:\n\n\
+        | metric | what it is | labels |\n|---|---|---|\n";
+    for one in MACHINE {
+        let labels: Vec<String> = one.facts.iter().map(|(_, label)| format!("`{label}`")).collect();
+        let _ = writeln!(page, "| `{}` | {} | {} |", one.name, one.help, labels.join(", "));
+    }
     page
 }
 
@@ -339,13 +389,13 @@ mod tests {
     #[test]
     fn every_field_exists_and_has_the_unit_of_its_metric() {
         let defs = source::definitions();
-        for known in KNOWN {
+        for known in KNOWN.iter().chain([&NETSTAT]) {
             let def = defs.iter().find(|def| def.name == known.source).expect(known.source);
             assert_eq!(def.instance.len(), usize::from(!known.instance.is_empty()), "{}", def.name);
             for (text, _) in known.texts {
                 assert_eq!(def.fields[def.field(text).expect(text)].kind, sample::Kind::Text);
             }
-            for (name, metric, _) in known.metrics {
+            for (name, metric, _) in known.all() {
                 let field = &def.fields[def.field(name).expect(name)];
                 let is_counter = field.kind == sample::Kind::Counter;
                 let base = field.unit.base_name();

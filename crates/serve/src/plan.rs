@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use promql::{Labels, Matcher, NAME};
-use sample::{Kind, SourceDef};
+use sample::{Kind, Meta, SourceDef};
 use view::{FieldMetric, instance_parts, own_label};
 
-use crate::names::known;
+use crate::names::{MACHINE, MetricValue, known};
 
 /// The label `job` of all series.
 const JOB: &str = "whit";
@@ -25,17 +25,18 @@ pub(crate) struct SourcePlan {
     pub(crate) texts: Vec<usize>,
 }
 
-/// A field that is asked for, or the texts of a source.
+/// A field that is asked for, the texts of a source, or a fact of the machine.
 pub(crate) struct MetricPlan {
     name: String,
-    /// Its index among the fields to read; `None` for the texts.
-    pub(crate) field: Option<usize>,
+    pub(crate) value: MetricValue,
     /// The label that tells this field from others of the metric.
     label: Option<(&'static str, &'static str)>,
     /// The label of its instances, by node_exporter's table.
     instance: Option<&'static str>,
     /// Texts that are labels: the index among the fields to read, and the label.
     texts: Vec<(usize, String)>,
+    /// Facts of the recording that are labels: the fact and the label.
+    facts: &'static [(&'static str, &'static str)],
 }
 
 impl SourcePlan {
@@ -60,9 +61,9 @@ impl SourcePlan {
                 let texts =
                     texts.iter().map(|(text, label)| (plan.text(text), (*label).to_owned()));
                 let texts = texts.collect();
-                let field = Some(plan.place(&field.name));
+                let value = MetricValue::Field(plan.place(&field.name));
                 let instance = found.map(|(known, ..)| known.instance);
-                plan.metrics.push(MetricPlan { name, field, label, instance, texts });
+                plan.metrics.push(MetricPlan { name, value, label, instance, texts, facts: &[] });
             }
         }
         if let Some(name) = info.filter(|name| is_asked(matchers, NAME, name)) {
@@ -70,10 +71,18 @@ impl SourcePlan {
             let texts =
                 of_text.map(|text| (plan.text(&text.name), own_label(&text.name).into_owned()));
             let texts = texts.collect();
-            let metric = MetricPlan { name, field: None, label: None, instance: None, texts };
-            plan.metrics.push(metric);
+            plan.metrics.push(MetricPlan { texts, ..MetricPlan::new(name, MetricValue::Info) });
         }
         plan
+    }
+
+    /// Asks for what is known of the machine, with a source that has one row.
+    pub(crate) fn add_machine(&mut self, matchers: &[Matcher]) {
+        let asked = MACHINE.iter().filter(|one| is_asked(matchers, NAME, one.name));
+        self.metrics.extend(asked.map(|one| MetricPlan {
+            facts: one.facts,
+            ..MetricPlan::new(one.name.to_owned(), one.value)
+        }));
     }
 
     /// The index of a field among those to read.
@@ -96,23 +105,31 @@ impl SourcePlan {
     /// Whether a series of an instance may match, whatever its texts are.
     pub(crate) fn may_match(&self, matchers: &[Matcher], host: &str, name: &[u8]) -> bool {
         self.metrics.iter().any(|metric| {
-            let labels = metric.labels(&self.def, host, name, |_| String::new());
-            let is_text =
-                |matcher: &&Matcher| metric.texts.iter().any(|(_, label)| *label == matcher.name);
-            let mut known = matchers.iter().filter(|matcher| !is_text(matcher));
+            let labels = metric.labels(&self.def, host, name, |_| String::new(), None);
+            let is_text = |name: &str| {
+                metric.texts.iter().any(|(_, label)| label == name)
+                    || metric.facts.iter().any(|(_, label)| *label == name)
+            };
+            let mut known = matchers.iter().filter(|matcher| !is_text(&matcher.name));
             known.all(|matcher| matcher.is_match(labels.get(&matcher.name)))
         })
     }
 }
 
 impl MetricPlan {
-    /// The labels of an instance: the host, what names the instance, and texts.
+    fn new(name: String, value: MetricValue) -> Self {
+        MetricPlan { name, value, label: None, instance: None, texts: Vec::new(), facts: &[] }
+    }
+
+    /// The labels of an instance: the host, what names the instance, texts, and facts of the
+    /// recording.
     pub(crate) fn labels(
         &self,
         def: &SourceDef,
         host: &str,
         name: &[u8],
         text: impl Fn(usize) -> String,
+        meta: Option<&Meta>,
     ) -> Labels {
         let mut labels = Labels::default();
         for (label, part) in def.instance.iter().zip(instance_parts(name)) {
@@ -124,6 +141,10 @@ impl MetricPlan {
         labels.set(NAME, self.name.clone());
         for (field, label) in &self.texts {
             labels.set(label, text(*field));
+        }
+        for (fact, label) in self.facts {
+            let value = meta.and_then(|meta| meta.get(fact)).unwrap_or_default();
+            labels.set(label, value.to_owned());
         }
         if let Some((label, value)) = self.label {
             labels.set(label, value.to_owned());

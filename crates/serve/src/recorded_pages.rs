@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use archive::Recordings;
 use feed::{Cursor, CursorSettings, FeedError, Motion, Origin, RecordedFile};
 use hyper::body::Bytes;
-use jiff::tz::TimeZone;
 use layout::{Frame, Options};
 use sample::{History, Meta, SourceDef};
 use std::sync::Arc;
 use view::{PageForm, PageHost};
 
+use crate::RecordingStorage;
 use crate::metrics::{NewestError, NewestSamples, PageCache, write_page};
 
 /// A recording that was written so long before the newest of its machine is not written any more,
@@ -23,9 +24,9 @@ const BESIDE: Duration = Duration::from_secs(60);
 /// The source that is read least often of those that a page should have.
 const SLOWEST: &str = "process";
 
-/// Pages of recordings, found anew for each page: a recorder may add some at any time.
+/// Pages of the recordings that queries are answered from: a recorder may add some at any time.
 pub struct RecordedPages {
-    paths: Vec<PathBuf>,
+    storage: Arc<RecordingStorage>,
     latest: Mutex<Latest>,
 }
 
@@ -44,21 +45,18 @@ struct LastSample {
 }
 
 impl RecordedPages {
-    /// The recordings in folders, and single ones.
+    /// Pages of these recordings.
     #[must_use]
-    pub fn new(paths: Vec<PathBuf>) -> Self {
-        RecordedPages { paths, latest: Mutex::default() }
+    pub fn new(storage: Arc<RecordingStorage>) -> Self {
+        RecordedPages { storage, latest: Mutex::default() }
     }
 
     /// The recordings that have the newest samples, those of one machine one after the other.
-    fn newest(&self) -> Result<Vec<(RecordedFile, SystemTime)>, FeedError> {
-        // No name of a file and no period depends on the time or the zone.
-        let now = jiff::Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
-        let (found, _) = feed::find(&self.paths, None, &now)?;
-        let mut machines: BTreeMap<String, Vec<(RecordedFile, SystemTime)>> = BTreeMap::new();
-        for file in found.into_iter().filter(|file| file.origin == Origin::Whit) {
+    fn newest(recordings: &Recordings) -> Vec<(&RecordedFile, SystemTime)> {
+        let mut machines: BTreeMap<&str, Vec<(&RecordedFile, SystemTime)>> = BTreeMap::new();
+        for file in recordings.recorded_files().filter(|file| file.origin == Origin::Whit) {
             let written = file.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            machines.entry(file.meta.host().to_owned()).or_default().push((file, written));
+            machines.entry(file.meta.host()).or_default().push((file, written));
         }
         for files in machines.values_mut() {
             files.sort_by_key(|(file, written)| {
@@ -70,14 +68,15 @@ impl RecordedPages {
                 newest.duration_since(*written).unwrap_or_default() <= slow.max(BESIDE)
             });
         }
-        Ok(machines.into_values().flatten().collect())
+        machines.into_values().flatten().collect()
     }
 }
 
 impl NewestSamples for RecordedPages {
     fn page(&self, form: PageForm, bytes_max: usize) -> Result<Bytes, NewestError> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        let newest = self.newest()?;
+        let recordings = self.storage.recordings()?;
+        let newest = Self::newest(&recordings);
         let size = |file: &RecordedFile| file.path.metadata().map_or(0, |data| data.len());
         let files: Vec<_> = newest
             .iter()

@@ -19,7 +19,7 @@ use sample::{Field, Kind};
 use view::{FieldMetric, raw_in_base};
 
 use crate::clock::{Deadline, now};
-use crate::names::known;
+use crate::names::{MACHINE, MetricValue, known};
 use crate::plan::{MetricNames, SourcePlan, is_host_asked};
 
 /// A recorder may add recordings at any time; they are looked for so often at most.
@@ -87,9 +87,14 @@ impl RecordingStorage {
         };
         for host in recordings.hosts().into_iter().filter(|host| is_host_asked(matchers, host)) {
             let mut names = MetricNames::new();
+            let mut has_machine = false;
             for def in recordings.sources(host) {
                 budget.look()?;
-                let plan = SourcePlan::new(&def, matchers, &mut names);
+                let mut plan = SourcePlan::new(&def, matchers, &mut names);
+                if !has_machine && def.instance.is_empty() {
+                    plan.add_machine(matchers);
+                    has_machine = true;
+                }
                 if !plan.metrics.is_empty() {
                     found.read(&recordings, host, &plan)?;
                 }
@@ -131,7 +136,11 @@ impl SeriesStorage for RecordingStorage {
     }
 
     fn metadata(&self) -> Vec<Metadata> {
-        let mut found = BTreeMap::new();
+        let of_machine = MACHINE.iter().map(|one| {
+            let (name, help) = (one.name.to_owned(), one.help.to_owned());
+            (name.clone(), Metadata { name, kind: "gauge", help, unit: String::new() })
+        });
+        let mut found: BTreeMap<String, Metadata> = of_machine.collect();
         for def in source::definitions() {
             for field in def.fields.iter() {
                 let metric = FieldMetric::of(&def, field);
@@ -245,21 +254,22 @@ struct SourceSeries<'a, 'b> {
 }
 
 struct KnownRow {
+    /// The recording: its facts may be labels.
+    file: usize,
     series: Vec<RowSeries>,
     /// The texts when its series were found: they are labels.
     texts: Vec<Option<Vec<u8>>>,
 }
 
 impl KnownRow {
-    fn has_texts(&self, plan: &SourcePlan, values: &[StoredValue<'_>]) -> bool {
+    fn is_of(&self, plan: &SourcePlan, row: &StoredRow<'_>, values: &[StoredValue<'_>]) -> bool {
         let now = plan.texts.iter().map(|&place| text(values[place]));
-        self.texts.iter().map(Option::as_deref).eq(now)
+        self.file == row.file && self.texts.iter().map(Option::as_deref).eq(now)
     }
 }
 
 struct RowSeries {
-    /// The index of the field among those read, or `None` for the texts.
-    field: Option<usize>,
+    value: MetricValue,
     place: usize,
     /// Whether the latest reading had a value.
     is_there: bool,
@@ -294,19 +304,24 @@ impl SourceSeries<'_, '_> {
         };
         let mut known = self.rows[row.instance].take();
         let plan = self.plan;
-        if !known.as_ref().is_some_and(|known| known.has_texts(plan, values)) {
+        if !known.as_ref().is_some_and(|known| known.is_of(plan, row, values)) {
             let mut before = known.map_or(Vec::new(), |known| known.series);
-            let series = self.series_of(row, values)?;
+            let mut series = self.series_of(row, values)?;
+            for one in &mut series {
+                one.is_there = before.iter().any(|old| old.place == one.place && old.is_there);
+            }
             before.retain(|old| series.iter().all(|one| one.place != old.place));
             self.found.end(before.iter_mut(), time_ms)?;
             let texts = plan.texts.iter().map(|&place| text(values[place]).map(<[u8]>::to_vec));
             let texts = texts.collect();
-            known = Some(KnownRow { series, texts });
+            known = Some(KnownRow { file: row.file, series, texts });
         }
         for one in known.iter_mut().flat_map(|known| &mut known.series) {
-            let value = match one.field {
-                None => Some(1.0),
-                Some(field) => self.number(row, field, values[field]),
+            let value = match one.value {
+                MetricValue::Info => Some(1.0),
+                MetricValue::Field(field) => self.number(row, field, values[field]),
+                MetricValue::BootTime => self.boot_time(row),
+                MetricValue::Time => Some(row.realtime_ns as f64 / 1e9),
             };
             // A value that is missing now ends the series until there is one again.
             let point = value.or(one.is_there.then(stale_mark));
@@ -327,13 +342,20 @@ impl SourceSeries<'_, '_> {
     ) -> Result<Vec<RowSeries>, QueryError> {
         let mut found = Vec::new();
         let text = |field: usize| text(values[field]).map(layout::text::escape).unwrap_or_default();
+        let meta = self.recordings.meta(row.file);
         for metric in &self.plan.metrics {
-            let labels = metric.labels(&self.plan.def, self.host, row.name, text);
-            let field = metric.field;
-            let series = |place| RowSeries { field, place, is_there: false };
+            let labels = metric.labels(&self.plan.def, self.host, row.name, text, meta);
+            let value = metric.value;
+            let series = |place| RowSeries { value, place, is_there: false };
             found.extend(self.found.place(labels)?.map(series));
         }
         Ok(found)
+    }
+
+    /// When the machine of a recording was booted, in seconds since the epoch.
+    fn boot_time(&self, row: &StoredRow<'_>) -> Option<f64> {
+        let booted_ns: i64 = self.recordings.meta(row.file)?.get("boot_ns")?.parse().ok()?;
+        Some(booted_ns as f64 / 1e9)
     }
 
     /// A value in base units.

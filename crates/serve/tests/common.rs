@@ -7,7 +7,8 @@ use std::time::Duration;
 use connection::{Address, ServerListener};
 use http_server::{HttpAccess, HttpSettings};
 use promql::{Labels, MemoryStorage, Metadata, Series, SeriesPoint, SeriesStorage};
-use serve::{QueryServer, RecordedPages, ServeSettings};
+use sample::Meta;
+use serve::{QueryServer, ServeSettings, live_samples};
 
 /// When the samples begin, and end ten minutes later.
 pub(crate) const START_S: i64 = 1_700_000_000;
@@ -49,7 +50,8 @@ pub(crate) fn patient() -> HttpSettings {
 
 pub(crate) fn start(http: HttpSettings, storage: impl SeriesStorage + 'static) -> QueryServer {
     let settings = ServeSettings { http, ..ServeSettings::default() };
-    let pages = Arc::new(RecordedPages::new(Vec::new()));
+    let (_, pages) = live_samples(Meta::new(), &[]);
+    let pages = Arc::new(pages);
     QueryServer::start(listeners(), settings, Arc::new(storage), pages).unwrap()
 }
 

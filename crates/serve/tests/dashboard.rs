@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use promql::{QueryContext, QueryLimits, QueryValue};
+use promql::{QueryBudget, QueryContext, QueryLimits, QueryValue, SeriesStorage as _, selector};
 use serve::RecordingStorage;
 
 use crate::recorded::{STARTED_S, record};
@@ -72,5 +72,12 @@ fn the_queries_of_node_exporter_full_are_answered_or_the_reason_is_known() {
                 .push(format!("{line}: {}", answer.err().map_or(String::new(), |e| e.to_string())));
         }
     }
+    // By this a dashboard finds its machines.
+    let budget = QueryBudget::new(QueryLimits::default(), &|| None);
+    let machines =
+        selector("node_uname_info{job=\"whit\",nodename=\"vm\",release=~\"6.*\"}").unwrap();
+    let found = storage.series(&machines, 0, i64::MAX / 2_000_000, &budget).unwrap();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(["instance", "release"].map(|label| found[0].get(label)), ["vm", "6.1.0"]);
     assert!(wrong.is_empty(), "{answered} of {}: {wrong:#?}", lines.len());
 }

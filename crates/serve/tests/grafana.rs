@@ -133,6 +133,12 @@ fn what_is_known_of_metrics_and_of_the_server() {
     assert!(time > START_S as f64, "{now}");
     let limited = ask("/api/v1/label/instance/values", &[("limit", "2")]);
     assert_eq!(limited["data"].as_array().unwrap().len(), 2);
+    let asked = [("match[]", "load1"), ("start", START), ("end", END), ("limit", "2")];
+    assert_eq!(ask("/api/v1/series", &asked)["data"].as_array().unwrap().len(), 2);
+    let limited = ask("/api/v1/labels", &[("limit", "1")]);
+    assert_eq!(limited["data"].as_array().unwrap().len(), 1);
+    let exemplars = ask("/api/v1/query_exemplars", &[("query", "load1")]);
+    assert_eq!(exemplars["data"], Value::Array(Vec::new()));
     assert_eq!(http(address(&server), "GET", "/-/healthy", &[]).status, 200);
 }
 

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serve::{QueryServer, RecordedPages, ServeSettings};
-use testkit::{HttpAnswer, http_raw};
+use serve::{QueryServer, RecordedPages, RecordingStorage, ServeSettings};
+use testkit::{HttpAnswer, http_raw, wait_for, wait_until};
 
-use crate::common::{address, listeners, storage};
+use crate::common::{address, listeners};
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0";
 
@@ -16,10 +16,11 @@ fn recording(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings").join(name)
 }
 
-fn serve(paths: Vec<PathBuf>) -> QueryServer {
-    let pages = Arc::new(RecordedPages::new(paths));
-    let settings = ServeSettings::default();
-    QueryServer::start(listeners(), settings, Arc::new(storage()), pages).unwrap()
+fn serve(path: PathBuf) -> QueryServer {
+    let (storage, _) = RecordingStorage::open(&[path]).unwrap();
+    let storage = Arc::new(storage);
+    let pages = Arc::new(RecordedPages::new(storage.clone()));
+    QueryServer::start(listeners(), ServeSettings::default(), storage, pages).unwrap()
 }
 
 fn scrape(address: SocketAddr, accept: &str) -> HttpAnswer {
@@ -38,7 +39,7 @@ fn last_reads(text: &str, row: &str) -> u64 {
 #[test]
 fn the_newest_sample_has_the_form_that_was_asked_for() {
     let path = recording("version-2-closed.whit");
-    let server = serve(vec![path.clone()]);
+    let server = serve(path.clone());
     let newer = scrape(address(&server), OPEN_METRICS);
     assert_eq!(newer.status, 200);
     let kind = "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n";
@@ -66,7 +67,7 @@ fn the_newest_sample_has_the_form_that_was_asked_for() {
 
 #[test]
 fn only_get_is_answered_and_other_names_of_hosts_are_refused() {
-    let server = serve(vec![recording("version-2-closed.whit")]);
+    let server = serve(recording("version-2-closed.whit"));
     let status = |request: &str| http_raw(address(&server), request.as_bytes()).unwrap().status;
     assert_eq!(status("POST /metrics HTTP/1.0\r\nContent-Length: 0\r\n\r\n"), 405);
     assert_eq!(status("GET /metrics HTTP/1.0\r\nHost: evil.example\r\n\r\n"), 403);
@@ -75,18 +76,17 @@ fn only_get_is_answered_and_other_names_of_hosts_are_refused() {
 #[test]
 fn a_recording_that_comes_is_seen_and_one_that_cannot_be_read_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let server = serve(vec![folder.path().to_owned()]);
-    let empty = scrape(address(&server), OPEN_METRICS);
-    assert_eq!(empty.status, 503, "{}", empty.body);
-    let copy = folder.path().join("testhost-20260101-000000.whit");
-    std::fs::copy(recording("version-1-closed.whit"), &copy).unwrap();
+    let copies = ["01", "02"].map(|day| folder.path().join(format!("testhost-202601{day}.whit")));
+    std::fs::copy(recording("version-1-closed.whit"), &copies[0]).unwrap();
+    let server = serve(folder.path().to_owned());
     let first = scrape(address(&server), OPEN_METRICS);
     assert_eq!(first.status, 200, "{}", first.body);
     assert_eq!(scrape(address(&server), OPEN_METRICS).body, first.body);
     // The same machine again, written later: its sources count once.
-    let copy = folder.path().join("testhost-20260102-000000.whit");
-    std::fs::copy(recording("version-2-killed.whit"), &copy).unwrap();
-    let second = scrape(address(&server), OPEN_METRICS);
+    std::fs::copy(recording("version-2-killed.whit"), &copies[1]).unwrap();
+    let second = wait_for("the second recording", || {
+        Some(scrape(address(&server), OPEN_METRICS)).filter(|page| page.body != first.body)
+    });
     let series: Vec<&str> = second
         .body
         .lines()
@@ -95,4 +95,6 @@ fn a_recording_that_comes_is_seen_and_one_that_cannot_be_read_is_an_error() {
         .collect();
     let unique: BTreeSet<&&str> = series.iter().collect();
     assert_eq!((second.status, unique.len()), (200, series.len()), "{}", second.body);
+    copies.iter().for_each(|copy| std::fs::remove_file(copy).unwrap());
+    wait_until("an error", || scrape(address(&server), OPEN_METRICS).status == 503);
 }

@@ -36,6 +36,8 @@ pub(crate) fn record(
         let mut meta = Meta::new();
         meta.set("host", "vm");
         meta.set("boot_id", "one");
+        meta.set("boot_ns", (STARTED_S * SECOND_NS - 1).to_string());
+        meta.set("kernel", "6.1.0");
         meta.set("interval_ns", SECOND_NS.to_string());
         meta.set("started_ns", (STARTED_S * SECOND_NS + number * SECOND_NS).to_string());
         let options = WriterOptions { block_samples: 23, ..WriterOptions::default() };

@@ -37,6 +37,7 @@ pub use program_counters::{Counter, JobCounters, RecorderCounters};
 pub use rename::{InstanceNames, RenameError, RuleError, SensorRules};
 pub use sampler::Sampler;
 pub use shared_counters::{CounterMethod, SharedCounters};
+pub use tcp::netstat_metrics;
 pub use trial::Trial;
 
 /// Declares the module of each source and the registry of their entries.  `cargo fmt` does not look

@@ -58,6 +58,12 @@ fn read_pairs(indexes: &mut [ColumnIndex], text: &[u8], row: &mut RowMut<'_>) {
     }
 }
 
+/// The fields of the source `tcp`, each with its metric in node_exporter, which is named as the kernel
+/// names the column.
+pub fn netstat_metrics() -> impl Iterator<Item = (&'static str, &'static str)> {
+    fields::FIELDS.iter().map(|field| &*field.name).zip(fields::EXPORTED.iter().copied())
+}
+
 static PROTOCOL_FILTER: SourceOption = SourceOption {
     name: "tcpfilt",
     help: "Protocols to show: i IP, t TCP, u UDP, c ICMP, I and T their extensions",

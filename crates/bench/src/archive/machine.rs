@@ -88,8 +88,9 @@ impl CpuMachine {
         Ok(writer.close()?)
     }
 
-    /// Writes the same values as OpenMetrics.
-    pub(super) fn write_text(&mut self, path: &Path, seconds: u64) -> Result<()> {
+    /// Writes the same values as OpenMetrics, with so many units of time in a second: OpenMetrics has
+    /// seconds, Prometheus's own text milliseconds.
+    pub(super) fn write_text(&mut self, path: &Path, seconds: u64, units: u64) -> Result<()> {
         let mut out = BufWriter::new(File::create(path)?);
         writeln!(out, "# TYPE cpu_seconds counter")?;
         for second in 0..seconds {
@@ -97,7 +98,7 @@ impl CpuMachine {
             for (number, cpu) in self.ticks.iter().enumerate() {
                 for (mode, ticks) in MODES.iter().zip(cpu) {
                     let value = *ticks as f64 / 100.0;
-                    let at = STARTED_S + second;
+                    let at = (STARTED_S + second) * units;
                     writeln!(
                         out,
                         "cpu_seconds_total{{cpu=\"{number}\",mode=\"{mode}\"}} {value} {at}"

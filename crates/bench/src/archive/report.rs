@@ -27,7 +27,7 @@ pub(super) fn report(plan: &ArchivePlan, results: &Results, machine: Value) -> R
     report.rows("stored", "", &stored, &results.stored);
     report.say(
         "\nCPU: of drawing the values and writing them, by whit's writer; of side files, which are made\n\
-         in the background; of Prometheus's import, which is not what its scrapes cost.\n",
+         in the background; of the others' imports, which is not what their scrapes cost.\n",
     );
     let queries = Table::<Row<'_, (), ()>>::new()
         .column("question", "name", 0, |(_, one)| one.name.as_str())

@@ -1,5 +1,6 @@
-//! Prometheus, asked over HTTP.
+//! Prometheus and VictoriaMetrics, asked over HTTP.
 
+use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -14,35 +15,69 @@ use crate::process::{Running, microseconds, spent};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running server.
-pub(super) struct Prometheus {
+pub(super) struct Rival {
     running: Running,
     address: SocketAddr,
 }
 
-impl Prometheus {
-    /// Starts a server on data that was imported, and waits until it answers.
-    pub(super) fn start(program: &Path, data: &Path, folder: &Path) -> Result<Self> {
+impl Rival {
+    /// Starts Prometheus on data that was imported, and waits until it answers.
+    pub(super) fn prometheus(program: &Path, data: &Path, folder: &Path) -> Result<Self> {
         let config = folder.join("prometheus.yml");
         std::fs::write(&config, "global: {}\n")?;
-        // A port that is free now.
-        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let mut command = Command::new(program);
-        command.arg(format!("--web.listen-address={address}"));
         command.arg(format!("--config.file={}", config.display()));
         command.arg(format!("--storage.tsdb.path={}", data.display()));
         command.arg("--storage.tsdb.retention.time=100y");
+        Self::start(command, "--web.listen-address", "/-/ready")
+    }
+
+    /// Starts VictoriaMetrics on a folder, and waits until it answers.
+    pub(super) fn victoria_metrics(program: &Path, data: &Path) -> Result<Self> {
+        let mut command = Command::new(program);
+        command.arg(format!("-storageDataPath={}", data.display()));
+        command.args(["-retentionPeriod=100y", "-search.latencyOffset=0s"]);
+        Self::start(command, "-httpListenAddr", "/health")
+    }
+
+    fn start(mut command: Command, listen: &str, ready: &str) -> Result<Self> {
+        // A port that is free now.
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        command.arg(format!("{listen}={address}"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut running = Running::start(&mut command)?;
         running.wait_until(PATIENCE, || {
-            get(address, "/-/ready").is_ok_and(|answer| answer.contains(" 200 "))
+            get(address, ready).is_ok_and(|answer| answer.contains(" 200 "))
         })?;
-        Ok(Prometheus { running, address })
+        Ok(Rival { running, address })
     }
 
-    /// Asks for a range: from, to and step in seconds.
+    /// Lets VictoriaMetrics take a text of samples, times in milliseconds.
+    pub(super) fn import(&mut self, text: &Path) -> Result<Measurement> {
+        let before = spent(self.running.id()).unwrap_or_default();
+        let start = Instant::now();
+        let mut text = File::open(text)?;
+        let length = text.metadata()?.len();
+        let mut connection = TcpStream::connect(self.address)?;
+        write!(
+            connection,
+            "POST /api/v1/import/prometheus HTTP/1.0\r\nHost: {}\r\nContent-Length: {length}\r\n\r\n",
+            self.address
+        )?;
+        io::copy(&mut text, &mut connection)?;
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer)?;
+        ensure!(answer.contains(" 204 "), "victoria-metrics does not take the samples: {answer}");
+        get(self.address, "/internal/force_flush")?;
+        let wall_us = microseconds(start.elapsed());
+        let after = spent(self.running.id()).context("victoria-metrics ended")?;
+        Ok(Measurement { wall_us, ..after.since(&before, 1) })
+    }
+
+    /// Asks for a range: from, to and step in seconds.  No answer is kept for the next one.
     pub(super) fn query(&mut self, query: &str, [from, to, step]: [u64; 3]) -> Result<Measurement> {
         let path = format!(
-            "/api/v1/query_range?query={}&start={from}&end={to}&step={step}",
+            "/api/v1/query_range?query={}&start={from}&end={to}&step={step}&nocache=1",
             percent(query)
         );
         let before = spent(self.running.id()).unwrap_or_default();
@@ -51,10 +86,10 @@ impl Prometheus {
         let wall_us = microseconds(start.elapsed());
         ensure!(
             answer.contains("\"status\":\"success\"") && answer.contains("\"values\""),
-            "prometheus has no answer to {query}: {}",
+            "the server has no answer to {query}: {}",
             answer.lines().last().unwrap_or_default()
         );
-        let after = spent(self.running.id()).context("prometheus ended")?;
+        let after = spent(self.running.id()).context("the server ended")?;
         Ok(Measurement { wall_us, ..after.since(&before, 1) })
     }
 

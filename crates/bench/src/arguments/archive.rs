@@ -30,7 +30,7 @@ pub struct BenchArchiveArguments {
           value_parser = clap::value_parser!(u64).range(10..=86_400))]
     process_seconds: u64,
 
-    /// Without Prometheus, which takes minutes to import a day
+    /// Without Prometheus and VictoriaMetrics, which take minutes to import a day
     #[arg(long)]
     no_rival: bool,
 

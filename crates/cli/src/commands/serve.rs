@@ -38,7 +38,7 @@ pub(crate) struct ServeArguments {
 }
 
 /// Runs the verb: until INT or TERM.
-pub(crate) fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     if arguments.hash_password {
         return hash_password();
     }
@@ -49,8 +49,8 @@ pub(crate) fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
     let settings = ServeSettings::default();
     let http = HttpSettings { access, ..settings.http };
     let settings = ServeSettings { http, ..settings };
-    let pages = Arc::new(RecordedPages::new(arguments.paths));
     let storage = Arc::new(storage);
+    let pages = Arc::new(RecordedPages::new(storage.clone()));
     let server = QueryServer::start(listeners, settings, storage.clone(), pages)?;
     let makes = !arguments.no_side_files;
     let maker = makes.then(|| SideFileMaker::start(storage, |text| stderr::message(text)));

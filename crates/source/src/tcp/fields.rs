@@ -26,7 +26,7 @@ macro_rules! is_given {
     };
 }
 
-/// Makes the fields, the kernel's names and the plot columns from one list.  A name that several
+/// Makes the fields, the kernel's names, those of node_exporter and the plot columns from one list.  A name that several
 /// protocols have gets a distinct one after `as`; `--exact` keeps the kernel's.
 macro_rules! columns {
     ($($protocol:literal $letter:literal {$(
@@ -37,6 +37,9 @@ macro_rules! columns {
 
         pub(super) const COLUMNS: &[Column] =
             &[$($( Column { protocol: $protocol, name: $name }, )*)*];
+
+        pub(super) const EXPORTED: &[&str] =
+            &[$($( concat!("node_netstat_", $protocol, "_", $name), )*)*];
 
         pub(super) const PLOT: &[PlotColumn] = &[$($(
             PlotColumn::whole($name, |row: &Row<'_>| plotted(row, $field)).applies(|row| {
