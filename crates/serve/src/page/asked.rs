@@ -1,10 +1,9 @@
 //! What a request of the page asks: its parameters, checked, and the recordings of its host.
 
-use std::sync::Arc;
-
 use archive::Recordings;
 use promql::QueryError;
 
+use super::chart::Rhythm;
 use crate::clock::now_ms;
 use crate::parameters::{Parameters, invalid};
 
@@ -25,7 +24,7 @@ const COUNT_MAX: usize = 10_000;
 
 /// A request.
 pub(crate) struct Asked<'a> {
-    pub(crate) recordings: Arc<Recordings>,
+    pub(crate) recordings: Recordings,
     pub(crate) parameters: &'a Parameters,
 }
 
@@ -37,8 +36,9 @@ pub(crate) struct Period {
 }
 
 impl Period {
-    pub(crate) fn seconds(self) -> f64 {
-        (self.thru_ns - self.from_ns) as f64 / 1e9
+    /// The period of a length that ends where this one begins.
+    pub(crate) fn before(self, length_ns: i64) -> Period {
+        Period { from_ns: self.from_ns.saturating_sub(length_ns), thru_ns: self.from_ns }
     }
 }
 
@@ -165,10 +165,10 @@ impl Asked<'_> {
 
     /// The longest interval between two readings of a source of a host, in its recordings that have
     /// a period.
-    pub(crate) fn interval_ns(&self, host: &str, source: &str, period: Period) -> i64 {
+    pub(crate) fn rhythm(&self, host: &str, source: &str, period: Period) -> Rhythm {
         let is_second = self.recordings.source(host, source);
         let is_second = is_second.is_ok_and(|def| def.cadence != sample::Cadence::First);
-        let mut longest_ns = 0;
+        let (mut longest_ns, mut first_ns) = (0, 0);
         let spans = self.recordings.spans(host);
         let metas = (0..).map_while(|file| self.recordings.meta(file));
         for (span, meta) in spans.iter().zip(metas.filter(|meta| meta.host() == host)) {
@@ -177,9 +177,10 @@ impl Asked<'_> {
             if is_within {
                 let second_ns = if is_second { meta.interval2_ns() } else { 0 };
                 longest_ns = longest_ns.max(meta.interval_ns()).max(second_ns);
+                first_ns = span.from_ns;
             }
         }
-        i64::try_from(longest_ns).unwrap_or(i64::MAX)
+        Rhythm { interval_ns: i64::try_from(longest_ns).unwrap_or(i64::MAX), first_ns }
     }
 }
 
