@@ -1,9 +1,9 @@
 //! What a request of the page asks: its parameters, checked, and the recordings of its host.
 
-use archive::Recordings;
+use archive::{Recordings, Select};
 use promql::QueryError;
 
-use super::chart::Rhythm;
+use super::chart::Steps;
 use crate::clock::now_ms;
 use crate::parameters::{Parameters, invalid};
 
@@ -163,12 +163,18 @@ impl Asked<'_> {
         recorded(&self.recordings, host)
     }
 
+    /// The steps of a period for readings of a source.
+    pub(crate) fn steps(&self, host: &str, source: &str, period: Period, points: usize) -> Steps {
+        let interval_ns = self.interval_ns(host, source, period);
+        Steps::of(period, points, interval_ns, || self.reading_ns(host, source, period))
+    }
+
     /// The longest interval between two readings of a source of a host, in its recordings that have
     /// a period.
-    pub(crate) fn rhythm(&self, host: &str, source: &str, period: Period) -> Rhythm {
+    fn interval_ns(&self, host: &str, source: &str, period: Period) -> i64 {
         let is_second = self.recordings.source(host, source);
         let is_second = is_second.is_ok_and(|def| def.cadence != sample::Cadence::First);
-        let (mut longest_ns, mut first_ns) = (0, 0);
+        let mut longest_ns = 0;
         let spans = self.recordings.spans(host);
         let metas = (0..).map_while(|file| self.recordings.meta(file));
         for (span, meta) in spans.iter().zip(metas.filter(|meta| meta.host() == host)) {
@@ -177,10 +183,22 @@ impl Asked<'_> {
             if is_within {
                 let second_ns = if is_second { meta.interval2_ns() } else { 0 };
                 longest_ns = longest_ns.max(meta.interval_ns()).max(second_ns);
-                first_ns = span.from_ns;
             }
         }
-        Rhythm { interval_ns: i64::try_from(longest_ns).unwrap_or(i64::MAX), first_ns }
+        i64::try_from(longest_ns).unwrap_or(i64::MAX)
+    }
+
+    /// The time of a reading near the start of a period.
+    fn reading_ns(&self, host: &str, source: &str, period: Period) -> Option<i64> {
+        let Period { from_ns, thru_ns } = period;
+        let mut found = None;
+        let select = Select { host, source, fields: &[], from_ns, thru_ns };
+        // The first one is enough; it ends the scan.
+        let _ = self.recordings.scan(&select, &mut |reading| {
+            found = Some(reading.realtime_ns);
+            Err(archive::Error::Ended)
+        });
+        found
     }
 }
 

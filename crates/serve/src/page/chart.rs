@@ -34,20 +34,36 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// At most so many steps, none of them shorter than the interval of the readings.
-    pub(crate) fn of(period: Period, points: usize, rhythm: Rhythm) -> Self {
+    /// At most so many steps, none of them shorter than the interval of the readings.  Where each
+    /// step has one reading, and the readings are at the ends of steps, some would have two and
+    /// others none: then they begin half a step later.  `reading_ns` is the time of a reading.
+    pub(crate) fn of(
+        period: Period,
+        points: usize,
+        interval_ns: i64,
+        reading_ns: impl FnOnce() -> Option<i64>,
+    ) -> Self {
         let Period { from_ns, thru_ns } = period;
-        let interval_ns = rhythm.interval_ns;
-        let begin_ns = |step_ns: i64| from_ns - (from_ns - rhythm.shift_ns(step_ns)).rem_euclid(step_ns);
-        let count =
-            |step_ns: i64| ((thru_ns - begin_ns(step_ns) - 1) / step_ns + 1).unsigned_abs() as usize;
+        let begin_ns = |step_ns: i64, shift_ns: i64| from_ns - (from_ns - shift_ns).rem_euclid(step_ns);
+        let count = |step_ns: i64, shift_ns: i64| {
+            ((thru_ns - begin_ns(step_ns, shift_ns) - 1) / step_ns + 1).unsigned_abs() as usize
+        };
         let short = SHORT_STEPS_MS.iter().map(|step_ms| step_ms * 1_000_000);
         let mut short = short.filter(|&step_ns| 0 < interval_ns && interval_ns <= step_ns);
-        let step_ns = short.find(|&step_ns| count(step_ns) <= points).unwrap_or_else(|| {
+        let step_ns = short.find(|&step_ns| count(step_ns, 0) <= points).unwrap_or_else(|| {
             let shortest_ns = Recordings::aligned_step(0, interval_ns.max(1), 1);
             Recordings::aligned_step(from_ns, thru_ns, points).max(shortest_ns)
         });
-        Steps { from_ns: begin_ns(step_ns), thru_ns, step_ns, count: count(step_ns) }
+        // A reading is late and never early.
+        let is_near = |at_ns: i64| step_ns - at_ns.rem_euclid(step_ns) < step_ns / 10;
+        let is_single = step_ns < interval_ns.saturating_mul(2);
+        let shifts = is_single && reading_ns().is_some_and(is_near);
+        let mut shift_ns = if shifts { step_ns / 2 } else { 0 };
+        if count(step_ns, shift_ns) > points {
+            shift_ns = 0;
+        }
+        let from_ns = begin_ns(step_ns, shift_ns);
+        Steps { from_ns, thru_ns, step_ns, count: count(step_ns, shift_ns) }
     }
 
     fn query(&self, host: &str, source: &str, fields: &[&str], names: &[Vec<u8>]) -> RangeQuery {
@@ -60,26 +76,6 @@ impl Steps {
             thru_ns: self.thru_ns,
             step_ns: self.step_ns,
         }
-    }
-}
-
-/// When a source is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rhythm {
-    /// The time from one reading to the next; 0 if it is not known.
-    pub(crate) interval_ns: i64,
-    /// The time of a reading.
-    pub(crate) first_ns: i64,
-}
-
-impl Rhythm {
-    /// How much later than at round times steps of a length begin.  Where each step has one reading,
-    /// and the readings are near the ends of steps, some would have two and others none: then they
-    /// begin half a step later.
-    fn shift_ns(self, step_ns: i64) -> i64 {
-        let phase_ns = self.first_ns.rem_euclid(step_ns);
-        let is_near = phase_ns.min(step_ns - phase_ns) < step_ns / 10;
-        if step_ns < 2 * self.interval_ns && is_near { step_ns / 2 } else { 0 }
     }
 }
 
@@ -238,7 +234,7 @@ impl ChartData {
                 fields.push(field);
             }
         }
-        let steps = Steps::of(period, points, asked.rhythm(host, chart.source, period));
+        let steps = asked.steps(host, chart.source, period, points);
         let mut data = ChartData {
             chart,
             steps,

@@ -108,7 +108,8 @@ pub(crate) fn ruler(asked: &Asked<'_>) -> Result<String, QueryError> {
         }
     }
     lines.sort_by_key(|line| line.0);
-    let (steps, values) = busy.unwrap_or_else(|| (Steps::of(period, points, asked.rhythm(&host, "cpu", period)), Vec::new()));
+    let (steps, values) =
+        busy.unwrap_or_else(|| (asked.steps(&host, BUSY.source, period, points), Vec::new()));
     let list = |of: fn(&Spread) -> Option<f64>| -> Value {
         let values = values.iter().map(|value| number(value.as_ref().and_then(of)));
         values.collect()
@@ -211,7 +212,7 @@ fn exact(
     for _ in 0..FINER_TIMES {
         let from_ns = steps.from_ns + steps.step_ns * step as i64;
         let period = Period { from_ns, thru_ns: from_ns + steps.step_ns };
-        let finer = Steps::of(period, FINER_STEPS, asked.rhythm(host, chart.source, period));
+        let finer = asked.steps(host, chart.source, period, FINER_STEPS);
         if finer.step_ns >= steps.step_ns {
             break;
         }
