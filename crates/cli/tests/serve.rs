@@ -100,7 +100,8 @@ fn the_page_says_what_play_says() {
                 compared += 1;
             }
         }
-        let load = ask("chart", &[("id", "load"), ("from", &at), ("thru", &(at_ms + 1).to_string())]);
+        let load =
+            ask("chart", &[("id", "load"), ("from", &at), ("thru", &(at_ms + 1).to_string())]);
         // A step in which two samples came, since one was late, has their mean.
         if load["readings"] == serde_json::json!([1]) {
             let (ours, theirs) =

@@ -108,7 +108,8 @@ pub(crate) async fn answer(
     if *request.method() != Method::GET {
         return Some(method_not_allowed("GET"));
     }
-    let question = QUESTIONS.iter().find(|(known, _)| *known == name).map(|(_, question)| *question);
+    let question =
+        QUESTIONS.iter().find(|(known, _)| *known == name).map(|(_, question)| *question);
     let answered = match (name, question, &page.parts) {
         (_, Some(question), _) => {
             let answered = asked(shared, page, request, question).await;
@@ -152,7 +153,9 @@ async fn asked<T: Send + 'static>(
 fn bounded(shared: &Shared, answer: String) -> Result<String, QueryError> {
     let most = shared.settings.answer_bytes_max;
     if answer.len() > most {
-        return Err(QueryError::BadData(format!("the answer has more than {most} bytes: ask for less")));
+        return Err(QueryError::BadData(format!(
+            "the answer has more than {most} bytes: ask for less"
+        )));
     }
     Ok(answer)
 }

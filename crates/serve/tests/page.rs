@@ -269,20 +269,16 @@ fn a_moment_has_the_processes_of_its_second_and_all_tables() {
     let noise = processes.iter().find(|process| process["command"] == "noise").unwrap();
     assert_eq!((&noise["ended"], &noise["rss_bytes"]), (&Value::Bool(false), &10_240.into()));
     let disk = list(&moment, "tables").iter().find(|table| table["name"] == "disk").unwrap();
-    let column = |id: &str| {
-        list(disk, "columns").iter().position(|column| column["id"] == id).unwrap()
-    };
+    let column =
+        |id: &str| list(disk, "columns").iter().position(|column| column["id"] == id).unwrap();
     assert_eq!(disk["rows"][0][column("disk")], "sda");
     assert_eq!(disk["rows"][0][column("read_sectors")], 1_048_576);
     assert_eq!(disk["rows"][0][column("reads")], Value::Null, "missing is not 0");
     // Between two bursts nothing ended.
     let quiet = ask(address, "moment", &[("at", &ms(bursts[3] + 1))]);
     assert!(list(&quiet, "processes").iter().all(|process| process["ended"] == false));
-    let csv = text(
-        address,
-        "moment",
-        &[("at", &ms(second)), ("table", "processes"), ("format", "csv")],
-    );
+    let csv =
+        text(address, "moment", &[("at", &ms(second)), ("table", "processes"), ("format", "csv")]);
     assert_eq!(csv.lines().count(), 65);
     assert!(csv.starts_with("pid,parent,started_ms,command,"), "{csv}");
 }
@@ -311,7 +307,10 @@ fn charts_have_the_values_that_were_recorded() {
     };
     // Sample by sample, and in steps.
     let each = chart("cpu", "2000");
-    assert_eq!((&each["step_ms"], &each["from_ms"]), (&1000.into(), &from.parse::<u64>().unwrap().into()));
+    assert_eq!(
+        (&each["step_ms"], &each["from_ms"]),
+        (&1000.into(), &from.parse::<u64>().unwrap().into())
+    );
     let user = &list(&each, "series")[0];
     assert_eq!(user["id"], "user");
     let means = list(user, "mean");
@@ -346,7 +345,11 @@ fn charts_have_the_values_that_were_recorded() {
     let later = [("id", "cpu"), ("from", "1"), ("thru", "100000"), ("points", "10")];
     let empty = ask(address, "chart", &later);
     assert!(list(&empty, "origin").iter().all(Value::is_null));
-    let csv = text(address, "chart", &[("id", "disk"), ("points", "20"), ("format", "csv"), period[0], period[1]]);
+    let csv = text(
+        address,
+        "chart",
+        &[("id", "disk"), ("points", "20"), ("format", "csv"), period[0], period[1]],
+    );
     assert_eq!(csv.lines().count(), 1 + 2 * 20, "{csv}");
     let heaviest = ask(address, "heaviest", &[period[0], period[1], ("what", "cpu")]);
     assert_eq!(heaviest["rows"][0]["name"], "noise");
@@ -366,7 +369,9 @@ fn the_page_and_the_parts_are_served() {
     assert_eq!(page.status, 200);
     assert!(page.body.contains("<html"), "{}", page.body);
     let head = page.head.to_ascii_lowercase();
-    for line in ["content-security-policy: default-src 'self'", "cache-control: no-cache", "nosniff"] {
+    for line in
+        ["content-security-policy: default-src 'self'", "cache-control: no-cache", "nosniff"]
+    {
         assert!(head.contains(line), "{head}");
     }
     let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
@@ -405,14 +410,52 @@ fn whatever_is_asked_has_an_answer_or_a_refusal() {
         ("x/y", &[]),
     ];
     let names = [
-        "host", "id", "from", "thru", "points", "instance", "format", "at", "table", "what", "by",
-        "count", "base_from", "base_thru", "no", "",
+        "host",
+        "id",
+        "from",
+        "thru",
+        "points",
+        "instance",
+        "format",
+        "at",
+        "table",
+        "what",
+        "by",
+        "count",
+        "base_from",
+        "base_thru",
+        "no",
+        "",
     ];
     let (early, late) = (ms(10), ms(1000));
     let values = [
-        "", "0", "1", "-1", "1e9", "9000000000000", "9000000000001", "99999999999999999999", "cpu",
-        "disk", "process", "processes", "csv", "json", "vm", "memory", "write", "user", "\0<script>",
-        "\\x00", "\u{202e}", "4096", "100000", &early, &late, "sda", "NaN",
+        "",
+        "0",
+        "1",
+        "-1",
+        "1e9",
+        "9000000000000",
+        "9000000000001",
+        "99999999999999999999",
+        "cpu",
+        "disk",
+        "process",
+        "processes",
+        "csv",
+        "json",
+        "vm",
+        "memory",
+        "write",
+        "user",
+        "\0<script>",
+        "\\x00",
+        "\u{202e}",
+        "4096",
+        "100000",
+        &early,
+        &late,
+        "sda",
+        "NaN",
     ];
     let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
     for _ in 0..testkit::share(1500) {

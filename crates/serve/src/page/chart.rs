@@ -44,7 +44,8 @@ impl Steps {
         reading_ns: impl FnOnce() -> Option<i64>,
     ) -> Self {
         let Period { from_ns, thru_ns } = period;
-        let begin_ns = |step_ns: i64, shift_ns: i64| from_ns - (from_ns - shift_ns).rem_euclid(step_ns);
+        let begin_ns =
+            |step_ns: i64, shift_ns: i64| from_ns - (from_ns - shift_ns).rem_euclid(step_ns);
         let count = |step_ns: i64, shift_ns: i64| {
             ((thru_ns - begin_ns(step_ns, shift_ns) - 1) / step_ns + 1).unsigned_abs() as usize
         };
@@ -130,9 +131,7 @@ impl Columns<'_> {
     }
 
     fn evaluate(&self, formula: Formula, step: usize) -> Option<Spread> {
-        let of = |pick: fn(&StepValue) -> f64| {
-            move |field: &str| self.base(field, step, pick)
-        };
+        let of = |pick: fn(&StepValue) -> f64| move |field: &str| self.base(field, step, pick);
         let (mean_of, min_of, max_of) =
             (of(StepValue::mean), of(|value| value.min), of(|value| value.max));
         let mean = formula.value(&mean_of).filter(|mean| mean.is_finite())?;

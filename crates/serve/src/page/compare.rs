@@ -129,7 +129,15 @@ fn answer(
     sort(&mut processes, count);
     if is_csv {
         let columns = [
-            "source", "field", "instance", "label", "unit", "value", "base", "difference", "ratio",
+            "source",
+            "field",
+            "instance",
+            "label",
+            "unit",
+            "value",
+            "base",
+            "difference",
+            "ratio",
             "score",
         ];
         let mut csv = Csv::new(&columns);
@@ -173,7 +181,8 @@ fn fields(
         if NOT_COMPARED.contains(&&*def.name) {
             continue;
         }
-        let (before_ns, after_ns) = ((base.from_ns, base.thru_ns), (period.from_ns, period.thru_ns));
+        let (before_ns, after_ns) =
+            ((base.from_ns, base.thru_ns), (period.from_ns, period.thru_ns));
         match recordings.compare(host, &def.name, before_ns, after_ns) {
             Ok(found) => {
                 lines.extend(found.into_iter().filter_map(|one| line(&def, one, meta)));
@@ -239,9 +248,8 @@ fn processes(
     let mut lines = Vec::new();
     let mut heaviest: Vec<(f64, Value)> = Vec::new();
     for amount in AMOUNTS {
-        let lists = [period, base].map(|period| {
-            amount.lines(recordings, host, Some("command"), period)
-        });
+        let lists =
+            [period, base].map(|period| amount.lines(recordings, host, Some("command"), period));
         let [now, before] = lists;
         // Recordings of others may lack an amount.
         let (Ok(now), Ok(before)) = (now, before) else { continue };

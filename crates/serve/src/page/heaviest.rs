@@ -1,6 +1,6 @@
 //! The heaviest processes of a period, alone or by command, user or control group.
 
-use archive::{Ranked, Recordings, RankingQuery};
+use archive::{Ranked, RankingQuery, Recordings};
 use promql::QueryError;
 use serde_json::{Value, json};
 

@@ -26,9 +26,26 @@ const PROCESSES: &str = "processes";
 
 /// What an answer has of a process, and of what form the column is in a table.
 const COLUMNS: &[&str] = &[
-    "pid", "parent", "started_ms", "command", "arguments", "user", "cgroup", "state", "threads",
-    "cpu_percent", "user_percent", "system_percent", "rss_bytes", "read_bytes_s", "write_bytes_s",
-    "faults_s", "ended", "ended_ms", "lived_ms", "exit",
+    "pid",
+    "parent",
+    "started_ms",
+    "command",
+    "arguments",
+    "user",
+    "cgroup",
+    "state",
+    "threads",
+    "cpu_percent",
+    "user_percent",
+    "system_percent",
+    "rss_bytes",
+    "read_bytes_s",
+    "write_bytes_s",
+    "faults_s",
+    "ended",
+    "ended_ms",
+    "lived_ms",
+    "exit",
 ];
 
 /// A table of an answer.
@@ -340,7 +357,10 @@ impl Interval<'_> {
             }
             for row in 0..table.rows() {
                 if found.len() >= ROWS_MAX {
-                    return Err(archive::Error::TooMuch { what: "ended processes", limit: ROWS_MAX });
+                    return Err(archive::Error::TooMuch {
+                        what: "ended processes",
+                        limit: ROWS_MAX,
+                    });
                 }
                 let mut name = table.name(row).to_vec();
                 let exit = Named { def: reading.def, cells: Cells { table, row }, meta: self.meta };
@@ -349,7 +369,8 @@ impl Interval<'_> {
                     inferred += 1;
                     name.extend_from_slice(&inferred.to_be_bytes());
                 }
-                let ended = self.one_that_ended(&exit, table.name(row), &living.previous.table, living);
+                let ended =
+                    self.one_that_ended(&exit, table.name(row), &living.previous.table, living);
                 found.insert(name, ended);
             }
             Ok(())
