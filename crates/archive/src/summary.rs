@@ -42,7 +42,7 @@ mod write;
 
 pub(crate) use cell::Cell;
 pub use gather::RangeCost;
-pub(crate) use gather::{Gathered, Spans, What};
+pub(crate) use gather::{Gathered, Spans, Totals, What};
 pub(crate) use recording::summary_path as path;
 pub(crate) use write::write;
 

@@ -185,6 +185,11 @@ impl Tracker {
         self.covered_ns = self.covered_ns.saturating_add(took.map_or(0, |took| took.1));
     }
 
+    /// The number of an instance that has been read.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
+        self.names.find(name, |_| true)
+    }
+
     /// The name of an instance.
     #[must_use]
     pub fn name(&self, instance: usize) -> &[u8] {

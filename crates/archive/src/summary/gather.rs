@@ -66,6 +66,15 @@ pub struct RangeCost {
     pub summary_bytes: u64,
 }
 
+impl RangeCost {
+    /// Adds what was read for another part of the answer.
+    pub(crate) fn add(&mut self, other: &RangeCost) {
+        self.readings += other.readings;
+        self.windows += other.windows;
+        self.summary_bytes += other.summary_bytes;
+    }
+}
+
 /// What the whole period has.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
