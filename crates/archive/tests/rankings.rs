@@ -307,6 +307,11 @@ fn rankings_are_what_each_reading_and_each_end_gives() {
         if with_side_files {
             assert!(recordings.write_side_files().is_empty());
         }
+        // Ends by samples, and windows between.
+        let (from_ns, thru_ns) = (first_ns + MINUTE_NS / 2, first_ns + length_ns - MINUTE_NS / 2);
+        let (host, by, count) = ("one", Some("command"), usize::MAX);
+        let whole = RankingQuery { host, what: "cpu", by, from_ns, thru_ns, count };
+        windows += compare(&recordings, &machine.ticks, &whole).windows;
         for _ in 0..testkit::share(CASES) / 2 {
             let any_ns = |random: &mut Random| (random.bits() % length_ns as u64).cast_signed();
             let (mut from_ns, mut for_ns) = (first_ns + any_ns(&mut random), any_ns(&mut random));
@@ -352,4 +357,22 @@ fn what_is_read_for_a_ranking_does_not_grow_with_the_period() {
         assert!(short.readings <= 2 && long.readings <= 2, "{short:?} {long:?}");
         assert!(short.windows > 0 && long.windows > 0, "{short:?} {long:?}");
     }
+}
+
+/// The length of a file that was made beside the only recording of a folder.
+fn bytes(folder: &Path, extension: &str) -> u64 {
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths = paths.filter(|path| path.extension().is_some_and(|own| own == extension));
+    paths.next().unwrap().metadata().unwrap().len()
+}
+
+#[test]
+fn processes_that_live_for_seconds_have_no_hours_in_a_summary() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = Machine::new(404, SECOND_NS);
+    machine.record(folder.path(), 4 * 3_600);
+    let recordings = open(folder.path());
+    assert!(recordings.write_side_files().is_empty());
+    let (recording, summary) = (bytes(folder.path(), "whit"), bytes(folder.path(), "summary"));
+    assert!(summary < recording, "{summary} of {recording}");
 }
