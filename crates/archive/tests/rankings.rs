@@ -370,7 +370,7 @@ fn bytes(folder: &Path, extension: &str) -> u64 {
 fn processes_that_live_for_seconds_have_no_hours_in_a_summary() {
     let folder = tempfile::tempdir().unwrap();
     let mut machine = Machine::new(404, SECOND_NS);
-    machine.record(folder.path(), 4 * 3_600);
+    machine.record(folder.path(), 4_200);
     let recordings = open(folder.path());
     assert!(recordings.write_side_files().is_empty());
     let (recording, summary) = (bytes(folder.path(), "whit"), bytes(folder.path(), "summary"));
