@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 
-use sample::Kind;
+use sample::{Kind, SourceDef};
 
+use crate::Error;
 use crate::archive::Recordings;
 use crate::range::check_fields;
 use crate::reading::Select;
-use crate::summary::{Cell, Gathered, Spans, What};
-use crate::{Error, FieldValue};
+use crate::summary::{Cell, Gathered, Spans, Totals, What};
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -47,42 +47,79 @@ pub struct Heavy {
     pub peak: f64,
 }
 
-/// The sums of the instances.
+/// What a period has of some fields, instance by instance.
 #[derive(Default)]
-struct Sums {
-    instances: Vec<Sum>,
-    is_counter: bool,
+pub(crate) struct InstanceSums {
+    /// How many fields are numbers; one that is a text may follow.
+    fields: usize,
+    /// Instances by fields.
+    sums: Vec<Option<Sum>>,
+    /// The latest text of each instance.
+    texts: Vec<Option<Vec<u8>>>,
+    /// Names, readings, and the time that they cover.
+    pub(crate) totals: Totals,
 }
 
-#[derive(Clone)]
-struct Sum {
-    total: i128,
-    peak: f64,
-    text: Option<Vec<u8>>,
+/// One field of one instance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sum {
+    /// How much a counter grew; of a gauge, the sum of all levels.
+    pub(crate) total: i128,
+    /// The largest rate or level.
+    pub(crate) peak: f64,
 }
 
-impl Sums {
+impl InstanceSums {
     fn add(&mut self, read: &Gathered<'_>) -> Result<(), Error> {
-        if self.instances.len() <= read.instance {
-            let none = Sum { total: 0, peak: f64::NEG_INFINITY, text: None };
-            self.instances.resize(read.instance + 1, none);
+        if self.texts.len() <= read.instance {
+            self.texts.resize(read.instance + 1, None);
+            self.sums.resize((read.instance + 1) * self.fields, None);
         }
-        let sum = &mut self.instances[read.instance];
         let values = match read.what {
             What::Value(value) => &Cell::of(value),
             What::Window(cell) => cell,
             What::Text(text) => {
-                if read.field == 1 && sum.text.as_deref() != text {
-                    sum.text = text.map(<[u8]>::to_vec);
+                let known = &mut self.texts[read.instance];
+                if read.field == self.fields && known.as_deref() != text {
+                    *known = text.map(<[u8]>::to_vec);
                 }
                 return Ok(());
             }
         };
-        self.is_counter |= matches!(values.last, FieldValue::Growth { .. });
+        let sum = &mut self.sums[read.instance * self.fields + read.field];
+        let sum = sum.get_or_insert(Sum { total: 0, peak: f64::NEG_INFINITY });
         sum.total += values.sum;
         sum.peak = sum.peak.max(values.max.number());
         Ok(())
     }
+
+    /// The instances that have any value, each with its fields and its latest text.
+    pub(crate) fn instances(&self) -> impl Iterator<Item = InstanceSum<'_>> {
+        (0..self.texts.len()).filter_map(|instance| self.instance(instance))
+    }
+
+    /// The instance with a name, if it has any value.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<InstanceSum<'_>> {
+        self.instance(self.totals.names.find(name, |_| true)?)
+    }
+
+    fn instance(&self, instance: usize) -> Option<InstanceSum<'_>> {
+        let sums = self.sums.get(instance * self.fields..(instance + 1) * self.fields)?;
+        sums.iter().any(Option::is_some).then(|| InstanceSum {
+            name: self.totals.names.get(instance).unwrap_or_default(),
+            sums,
+            text: self.texts[instance].as_deref(),
+        })
+    }
+}
+
+/// What a period has of an instance.
+#[derive(Clone, Copy)]
+pub(crate) struct InstanceSum<'a> {
+    pub(crate) name: &'a [u8],
+    /// For each field; `None` without values.
+    pub(crate) sums: &'a [Option<Sum>],
+    pub(crate) text: Option<&'a [u8]>,
 }
 
 impl Recordings {
@@ -95,11 +132,7 @@ impl Recordings {
         check_fields(&def, &[&query.field])?;
         let mut fields = vec![query.field.as_str()];
         if let Some(by) = &query.by {
-            let is_text = |field: &&sample::Field| field.kind == Kind::Text;
-            if !def.fields.iter().filter(is_text).any(|field| field.name == by.as_str()) {
-                let texts = def.fields.iter().filter(is_text).map(|field| &*field.name);
-                return Err(Error::unknown_field(&def, by, texts));
-            }
+            check_text(&def, by)?;
             fields.push(by);
         }
         let select = Select {
@@ -109,22 +142,17 @@ impl Recordings {
             from_ns: query.from_ns,
             thru_ns: query.thru_ns,
         };
-        let spans = Spans { step_ns: query.thru_ns.saturating_sub(query.from_ns), steps: 1 };
-        let (sums, totals) = self.gather(&select, spans, Sums::default, Sums::add)?;
-        let over = match sums.is_counter {
-            true => totals.covered_ns as f64 / 1e9,
-            false => totals.readings as f64,
+        let sums = self.instance_sums(&select, 1)?;
+        // Checked above.
+        let over = match def.field(&query.field).map(|field| def.fields[field].kind) {
+            Some(Kind::Counter) => sums.totals.covered_ns as f64 / 1e9,
+            _ => sums.totals.readings as f64,
         };
         let mut groups: HashMap<Option<Vec<u8>>, (usize, i128, f64)> = HashMap::new();
-        for (instance, sum) in sums.instances.into_iter().enumerate() {
-            if sum.peak == f64::NEG_INFINITY {
-                continue;
-            }
-            let name = match query.by {
-                Some(_) => sum.text,
-                None => totals.names.get(instance).map(<[u8]>::to_vec),
-            };
-            let group = groups.entry(name).or_insert((0, 0, sum.peak));
+        for instance in sums.instances() {
+            let Some(sum) = instance.sums[0] else { continue };
+            let name = if query.by.is_some() { instance.text } else { Some(instance.name) };
+            let group = groups.entry(name.map(<[u8]>::to_vec)).or_insert((0, 0, sum.peak));
             *group = (group.0 + 1, group.1 + sum.total, group.2.max(sum.peak));
         }
         let mut ranked: Vec<_> = groups.into_iter().collect();
@@ -136,4 +164,26 @@ impl Recordings {
         };
         Ok(ranked.into_iter().map(heavy).collect())
     }
+
+    /// What a period has, instance by instance, of the first fields asked for, which are numbers.  A
+    /// text may follow them.
+    pub(crate) fn instance_sums(
+        &self,
+        select: &Select<'_>,
+        fields: usize,
+    ) -> Result<InstanceSums, Error> {
+        let spans = Spans { step_ns: select.thru_ns.saturating_sub(select.from_ns), steps: 1 };
+        let begin = || InstanceSums { fields, ..InstanceSums::default() };
+        let (sums, totals) = self.gather(select, spans, begin, InstanceSums::add)?;
+        Ok(InstanceSums { totals, ..sums })
+    }
+}
+
+/// Checks that a source has a text of that name.
+pub(crate) fn check_text(def: &SourceDef, name: &str) -> Result<(), Error> {
+    let texts = || def.fields.iter().filter(|field| field.kind == Kind::Text);
+    if texts().any(|field| field.name == name) {
+        return Ok(());
+    }
+    Err(Error::unknown_field(def, name, texts().map(|field| &*field.name)))
 }

@@ -26,6 +26,7 @@ mod gaps;
 mod heaviest;
 mod moment;
 mod named;
+mod period_base;
 mod periods;
 mod range;
 mod ranking;

@@ -6,7 +6,7 @@ use sample::{Kind, SourceDef};
 
 use crate::archive::Recordings;
 use crate::summary::{Cell, Gathered, RangeCost, SECOND_NS, Spans, What};
-use crate::{Error, Select};
+use crate::{Error, FieldValue, Select};
 
 /// The most values (instances by fields by steps) of an answer: 20 MiB of them.
 const VALUES_MAX: usize = 256 << 10;
@@ -80,29 +80,40 @@ pub struct StepValue {
 }
 
 impl StepValue {
-    fn begin(step: u32, file: u32, values: &Cell) -> Self {
-        let mut begun = StepValue {
+    /// One value.
+    fn of(step: u32, file: u32, value: FieldValue) -> Self {
+        let number = value.number();
+        let (sum, took_ns) = match value {
+            FieldValue::Level(level) => (i128::from(level), 0),
+            FieldValue::Growth { increase, took_ns, .. } => (i128::from(increase), took_ns),
+        };
+        let (files, readings) = ((file, file), 1);
+        StepValue { step, readings, files, min: number, max: number, last: number, sum, took_ns }
+    }
+
+    /// The values of a window.
+    fn of_window(step: u32, file: u32, values: &Cell) -> Self {
+        StepValue {
             step,
-            readings: 0,
+            readings: values.count,
             files: (file, file),
             min: values.min.number(),
             max: values.max.number(),
             last: values.last.number(),
-            sum: 0,
-            took_ns: 0,
-        };
-        begun.add(file, values);
-        begun
+            sum: values.sum,
+            took_ns: values.took_ns,
+        }
     }
 
-    fn add(&mut self, file: u32, values: &Cell) {
-        self.readings = self.readings.saturating_add(values.count);
-        self.files.1 = file;
-        self.min = self.min.min(values.min.number());
-        self.max = self.max.max(values.max.number());
-        self.last = values.last.number();
-        self.sum = self.sum.saturating_add(values.sum);
-        self.took_ns = self.took_ns.saturating_add(values.took_ns);
+    /// Adds a later part of the step.
+    fn add(&mut self, later: &StepValue) {
+        self.readings = self.readings.saturating_add(later.readings);
+        self.files.1 = later.files.1;
+        self.min = self.min.min(later.min);
+        self.max = self.max.max(later.max);
+        self.last = later.last;
+        self.sum = self.sum.saturating_add(later.sum);
+        self.took_ns = self.took_ns.saturating_add(later.took_ns);
     }
 
     /// The mean: of a gauge over its readings, of a counter over the time.
@@ -258,20 +269,20 @@ impl Sums<'_> {
         if !self.is_wanted(read.instance, read.name) {
             return Ok(());
         }
-        let values = match read.what {
-            What::Value(value) => &Cell::of(value),
-            What::Window(cell) => cell,
+        if !self.step.1.contains(&read.realtime_ns) {
+            self.step = self.query.step_at(read.realtime_ns);
+        }
+        let step = self.step.0;
+        let file = u32::try_from(read.file).unwrap_or(u32::MAX);
+        let part = match read.what {
+            What::Value(value) => StepValue::of(step, file, value),
+            What::Window(cell) => StepValue::of_window(step, file, cell),
             What::Text(_) => return Ok(()),
         };
         let at = read.instance * self.width + read.field;
         if at >= self.values.len() {
             self.values.resize_with(at + 1, Vec::new);
         }
-        if !self.step.1.contains(&read.realtime_ns) {
-            self.step = self.query.step_at(read.realtime_ns);
-        }
-        let step = self.step.0;
-        let file = u32::try_from(read.file).unwrap_or(u32::MAX);
         let steps = &mut self.values[at];
         // The wall clock may have been set back: an earlier step goes on.
         let index = match steps.last() {
@@ -280,13 +291,13 @@ impl Sums<'_> {
             _ => steps.binary_search_by_key(&step, |value| value.step),
         };
         match index {
-            Ok(index) => steps[index].add(file, values),
+            Ok(index) => steps[index].add(&part),
             Err(index) => {
                 self.count += 1;
                 if self.count > VALUES_MAX {
                     return Err(Error::TooMuch { what: "values", limit: VALUES_MAX });
                 }
-                steps.insert(index, StepValue::begin(step, file, values));
+                steps.insert(index, part);
             }
         }
         Ok(())

@@ -1,18 +1,22 @@
 //! The heaviest of a period by what people ask for: processes by CPU time, memory or I/O, those that
 //! ended included, with their shares; or the instances of any source by one of its fields.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use sample::{Field, SourceDef};
+use sample::{Field, Kind, SourceDef};
 
 use crate::archive::Recordings;
+use crate::heaviest::{InstanceSum, InstanceSums, check_text};
+use crate::period_base::PeriodBase;
 use crate::range::check_fields;
-use crate::{Error, HeaviestQuery, Select, Tracker};
+use crate::{Error, RangeCost, Select};
 
 const PROCESS: &str = "process";
 const EXIT: &str = "exit";
-/// A field that every row of `exit` has.
-const EXIT_FIELD: &str = "end_time";
+/// What is read of every row of `exit`: a field that each of them has, and when the process ended.
+const EXIT_FIELDS: [&str; 2] = ["parent", "end_time"];
+/// What names a process that stands for itself.
+const COMMAND: &str = "command";
 
 /// The texts by whose values processes are gathered.
 const GROUPINGS: &[&str] = &["command", "user", "cgroup"];
@@ -71,6 +75,8 @@ pub struct Ranking {
     pub known: usize,
     /// The first ones.
     pub lines: Vec<Ranked>,
+    /// What was read for it.
+    pub cost: RangeCost,
 }
 
 /// One of the heaviest.
@@ -131,8 +137,8 @@ impl<'a> RankingQuery<'a> {
 }
 
 impl Recordings {
-    /// Ranks the heaviest in a period.  Processes that lived only between two readings count with
-    /// what they used in their lives.
+    /// Ranks the heaviest in a period.  Processes that ended in it count with all that they used in
+    /// it, those that lived only between two readings included.
     ///
     /// # Errors
     /// As [`heaviest`](Self::heaviest), and those of [`RankingQuery::check`].
@@ -141,171 +147,183 @@ impl Recordings {
         let (source, mut fields, otherwise) = query.amount()?;
         let def = self.source(query.host, source)?;
         check_fields(&def, &fields)?;
-        let mut lines = self.sums(query, source, &fields)?;
-        if lines.is_empty() && !otherwise.is_empty() {
-            fields = otherwise;
-            lines = self.sums(query, source, &fields)?;
+        if let Some(by) = query.by {
+            check_text(&def, by)?;
         }
         let is_of_processes = source == PROCESS;
+        let text = query.by.or(is_of_processes.then_some(COMMAND));
+        let mut sums = self.sums(query, source, &fields, text)?;
+        let mut cost = sums.totals.cost;
+        if sums.instances().next().is_none() && !otherwise.is_empty() {
+            fields = otherwise;
+            sums = self.sums(query, source, &fields, text)?;
+            cost.add(&sums.totals.cost);
+        }
         let ends = match is_of_processes {
-            true => Ends::of(self, query, &fields)?,
+            true => Ends::of(self, query, &fields, text, &mut cost)?,
             false => None,
         };
-        if let Some(ends) = &ends {
-            ends.add_to(&mut lines);
-        }
-        let total: f64 = lines.iter().map(|line| line.total).sum();
-        let known = lines.iter().filter(|line| line.total != 0.0).count();
-        lines.sort_by(|one, other| {
-            other.total.total_cmp(&one.total).then_with(|| one.name.cmp(&other.name))
-        });
-        lines.truncate(query.count);
-        for line in &mut lines {
-            line.share = if total > 0.0 { line.total / total } else { 0.0 };
-        }
-        if is_of_processes && query.by.is_none() {
-            add_commands(self, query, &mut lines)?;
-        }
+        let mut lines = Lines { is_by_text: query.by.is_some(), lines: HashMap::new() };
+        lines.add_all(&sums, ends.as_ref());
         // Checked above.
         let field = def.fields[def.field(fields[0]).unwrap_or(0)].clone();
-        Ok(Ranking { field, is_of_processes, has_ends: ends.is_some(), known, lines })
+        let over = match field.kind {
+            Kind::Counter => {
+                // A period may have ends and less than two readings.
+                let of_ends = ends.as_ref().map_or(0, |ends| ends.sums.totals.covered_ns);
+                let period_ns = query.thru_ns.abs_diff(query.from_ns);
+                let covered_ns = [sums.totals.covered_ns, of_ends, period_ns];
+                covered_ns.into_iter().find(|&ns| ns > 0).unwrap_or(1) as f64 / 1e9
+            }
+            _ => sums.totals.readings.max(1) as f64,
+        };
+        let (known, lines) = lines.heaviest(query.count, over);
+        Ok(Ranking { field, is_of_processes, has_ends: ends.is_some(), known, lines, cost })
     }
 
-    /// The sums of some fields by name.
+    /// What a period has of some fields, with a text.
     fn sums(
         &self,
         query: &RankingQuery<'_>,
         source: &str,
         fields: &[&str],
-    ) -> Result<Vec<Ranked>, Error> {
-        let mut lines: HashMap<Option<Vec<u8>>, Ranked> = HashMap::new();
-        for field in fields {
-            let found = self.heaviest(&HeaviestQuery {
-                host: query.host.to_owned(),
-                source: source.to_owned(),
-                field: (*field).to_owned(),
-                by: query.by.map(str::to_owned),
-                from_ns: query.from_ns,
-                thru_ns: query.thru_ns,
-                count: usize::MAX,
-            })?;
-            for heavy in found {
-                let line = lines.entry(heavy.name.clone()).or_default();
-                line.name = heavy.name;
-                line.instances = line.instances.max(heavy.instances);
-                line.total += heavy.total;
-                line.mean += heavy.mean;
-            }
-        }
-        Ok(lines.into_values().collect())
+        text: Option<&str>,
+    ) -> Result<InstanceSums, Error> {
+        let mut asked = fields.to_vec();
+        asked.extend(text);
+        self.instance_sums(&query.select(source, &asked), fields.len())
     }
 }
 
-/// The processes that ended in a period, by name.
-struct Ends(HashMap<Option<Vec<u8>>, EndsOfName>);
-
-#[derive(Default)]
-struct EndsOfName {
-    ended: usize,
-    /// How many of them no reading has, since they lived only between two.
-    unread: usize,
-    /// What these have used in their lives, and the same a second of the period.
-    total: f64,
-    mean: f64,
+/// The processes that ended in a period.
+struct Ends<'a> {
+    /// What `exit` has of them, after [`EXIT_FIELDS`].
+    sums: InstanceSums,
+    /// For each field that is ranked its place there.
+    places: Vec<Option<usize>>,
+    /// What they had used when the period began.
+    base: PeriodBase<'a>,
 }
 
-impl Ends {
+impl<'a> Ends<'a> {
     /// `None` if no recording says which processes ended.
     fn of(
         archive: &Recordings,
-        query: &RankingQuery<'_>,
-        fields: &[&str],
+        query: &RankingQuery<'a>,
+        fields: &'a [&'a str],
+        text: Option<&str>,
+        cost: &mut RangeCost,
     ) -> Result<Option<Self>, Error> {
         let Some(def) = archive.source(query.host, EXIT).ok() else {
             return Ok(None);
         };
         let unit = |def: &SourceDef, name: &str| def.field(name).map(|at| def.fields[at].unit);
         let process = archive.source(query.host, PROCESS)?;
-        let is_same = |name: &&&str| unit(&def, name) == unit(&process, name);
-        let mut of_ends = vec![EXIT_FIELD];
-        of_ends.extend(fields.iter().filter(is_same));
-        let name_at = of_ends.len();
-        of_ends.extend(query.by);
-        let select = query.select(EXIT, &of_ends);
-        let mut used: Vec<f64> = Vec::new();
-        let ends = archive.values(&select, &mut |read| {
-            used.resize(used.len().max(read.instance + 1), 0.0);
-            used[read.instance] += if read.field > 0 { read.value.number() } else { 0.0 };
-            Ok(())
-        })?;
-        if ends.readings() == 0 {
+        let mut asked = EXIT_FIELDS.to_vec();
+        let places = fields.iter().map(|name| {
+            let is_same = unit(&def, name) == unit(&process, name);
+            is_same.then(|| {
+                asked.push(name);
+                asked.len() - 1
+            })
+        });
+        let places = places.collect();
+        let sums = archive.sums(query, EXIT, &asked, text)?;
+        cost.add(&sums.totals.cost);
+        if sums.totals.readings == 0 {
             return Ok(None);
         }
-        let read = archive.values(&query.select(PROCESS, &[]), &mut |_| Ok(()))?;
-        let known: HashSet<&[u8]> = names(&read).collect();
-        let mut by_name: HashMap<Option<Vec<u8>>, EndsOfName> = HashMap::new();
-        for (instance, name) in names(&ends).enumerate() {
-            let key = match query.by {
-                Some(_) => ends.text(instance, name_at),
-                None => Some(name),
-            };
-            let of_name = by_name.entry(key.map(<[u8]>::to_vec)).or_default();
-            of_name.ended += 1;
-            if !known.contains(name) {
-                of_name.unread += 1;
-                of_name.total += used.get(instance).copied().unwrap_or(0.0);
-            }
-        }
-        for of_name in by_name.values_mut() {
-            of_name.mean = of_name.total / read.seconds();
-        }
-        Ok(Some(Ends(by_name)))
+        let RankingQuery { host, from_ns, thru_ns, .. } = *query;
+        let base = archive.base(Select { host, source: PROCESS, fields, from_ns, thru_ns })?;
+        cost.readings += base.readings;
+        Ok(Some(Ends { sums, places, base }))
     }
 
-    fn add_to(&self, lines: &mut Vec<Ranked>) {
-        let mut rest: HashMap<&Option<Vec<u8>>, &EndsOfName> = self.0.iter().collect();
-        let add = |line: &mut Ranked, ends: &EndsOfName| {
-            line.ended = ends.ended;
-            line.instances += ends.unread;
-            line.total += ends.total;
-            line.mean += ends.mean;
-        };
-        for line in lines.iter_mut() {
-            if let Some(ends) = rest.remove(&line.name) {
-                add(line, ends);
-            }
-        }
-        for (name, ends) in rest.into_iter().filter(|(_, ends)| ends.unread > 0) {
-            let mut line = Ranked { name: name.clone(), ..Ranked::default() };
-            add(&mut line, ends);
-            lines.push(line);
-        }
+    /// Whether a process was gone before the period began: its end is only told in it.
+    fn was_gone(&self, ended: &InstanceSum<'_>) -> bool {
+        let is_early = ended.sums[1].is_some_and(|end_time| self.base.is_after(end_time.peak));
+        is_early && !self.base.has(ended.name)
+    }
+
+    /// What a process that ended has used of a field since the period began; `None` if that is not
+    /// known.
+    fn used(&self, ended: &InstanceSum<'_>, field: usize) -> Option<i128> {
+        let in_life = ended.sums[self.places[field]?]?.total;
+        let before = self.base.raw(ended.name, field)?;
+        Some(in_life - i128::from(before))
     }
 }
 
-/// The instances that a tracker knows, in its order.
-fn names(tracker: &Tracker) -> impl Iterator<Item = &[u8]> {
-    (0..).map(|instance| tracker.name(instance)).take_while(|name| !name.is_empty())
+/// The lines of a table while they are made, by instance or text.
+struct Lines {
+    is_by_text: bool,
+    lines: HashMap<Option<Vec<u8>>, Line>,
 }
 
-/// Adds the commands of processes, as the latest reading has them, or their end.
-fn add_commands(
-    archive: &Recordings,
-    query: &RankingQuery<'_>,
-    lines: &mut [Ranked],
-) -> Result<(), Error> {
-    for source in [EXIT, PROCESS] {
-        if archive.source(query.host, source).is_err() {
-            continue;
+#[derive(Default)]
+struct Line {
+    command: Option<Vec<u8>>,
+    instances: usize,
+    ended: usize,
+    total: i128,
+}
+
+impl Lines {
+    fn line(&mut self, instance: &InstanceSum<'_>) -> &mut Line {
+        let name = if self.is_by_text { instance.text } else { Some(instance.name) };
+        let line = self.lines.entry(name.map(<[u8]>::to_vec)).or_default();
+        if !self.is_by_text && line.command.is_none() {
+            line.command = instance.text.map(<[u8]>::to_vec);
         }
-        let tracker = archive.values(&query.select(source, &["command"]), &mut |_| Ok(()))?;
-        let instances: HashMap<&[u8], usize> =
-            names(&tracker).enumerate().map(|(instance, name)| (name, instance)).collect();
-        for line in lines.iter_mut() {
-            let instance = line.name.as_deref().and_then(|name| instances.get(name));
-            let command = instance.and_then(|&instance| tracker.text(instance, 0));
-            line.command = command.map(<[u8]>::to_vec).or(line.command.take());
+        line
+    }
+
+    /// Adds what was read, and what those that ended have used beyond that.
+    fn add_all(&mut self, sums: &InstanceSums, ends: Option<&Ends<'_>>) {
+        for instance in sums.instances() {
+            let ended = ends.and_then(|ends| Some((ends, ends.sums.find(instance.name)?)));
+            let line = self.line(&instance);
+            line.instances += 1;
+            for (field, sum) in instance.sums.iter().enumerate() {
+                let used = ended.as_ref().and_then(|(ends, ended)| ends.used(ended, field));
+                line.total += used.max(sum.map(|sum| sum.total)).unwrap_or(0);
+            }
+        }
+        let Some(ends) = ends else { return };
+        let is_unread = |ended: &InstanceSum<'_>| sums.find(ended.name).is_none();
+        for ended in ends.sums.instances().filter(|ended| is_unread(ended) && !ends.was_gone(ended))
+        {
+            let used = (0..ends.places.len()).filter_map(|field| ends.used(&ended, field));
+            let line = self.line(&ended);
+            line.instances += 1;
+            line.total += used.sum::<i128>().max(0);
+        }
+        for ended in ends.sums.instances() {
+            let name = if self.is_by_text { ended.text } else { Some(ended.name) };
+            if let Some(line) = self.lines.get_mut(&name.map(<[u8]>::to_vec)) {
+                line.ended += 1;
+            }
         }
     }
-    Ok(())
+
+    /// How many have any, and the first ones; means are totals over a number.
+    fn heaviest(self, count: usize, over: f64) -> (usize, Vec<Ranked>) {
+        let total: i128 = self.lines.values().map(|line| line.total).sum();
+        let known = self.lines.values().filter(|line| line.total != 0).count();
+        let mut lines: Vec<_> = self.lines.into_iter().collect();
+        lines.sort_by(|one, other| {
+            other.1.total.cmp(&one.1.total).then_with(|| one.0.cmp(&other.0))
+        });
+        lines.truncate(count);
+        let ranked = lines.into_iter().map(|(name, line)| Ranked {
+            name,
+            command: line.command,
+            instances: line.instances,
+            ended: line.ended,
+            total: line.total as f64,
+            mean: line.total as f64 / over,
+            share: if total > 0 { line.total as f64 / total as f64 } else { 0.0 },
+        });
+        (known, ranked.collect())
+    }
 }

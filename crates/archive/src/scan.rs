@@ -38,6 +38,11 @@ pub(crate) trait Visit {
 
     /// Whether it takes columns.
     fn takes_columns(&self) -> bool;
+
+    /// Whether it needs no more readings.
+    fn is_done(&self) -> bool {
+        false
+    }
 }
 
 /// One by one.
@@ -102,7 +107,7 @@ impl Visit for EachValue<'_> {
 
 impl Recordings {
     /// Gives each reading of a source in a period to `visit`, after the one before the period, if
-    /// there is one: rates need it.
+    /// there is one: rates need it, and what stood at the beginning of a period without readings.
     ///
     /// # Errors
     /// An unknown host or source, a recording that cannot be read, and those of `visit`.
@@ -144,6 +149,8 @@ impl Recordings {
             let base_ns = if base_ns <= first_ns { i64::MIN } else { base_ns };
             let mut scan = Scan { select, visit, base_ns, last: None, end: None, restart: true };
             if scan.files(&files)? == Base::Found {
+                // Of a period without readings.
+                scan.give_last()?;
                 return Ok(());
             }
             reach_ns = reach_ns.saturating_mul(REACH_GROWTH);
@@ -226,6 +233,9 @@ impl Scan<'_, '_> {
             }
             if self.file(index, file)? == Base::TooLate {
                 return Ok(Base::TooLate);
+            }
+            if self.visit.is_done() {
+                break;
             }
         }
         Ok(Base::Found)
@@ -378,6 +388,9 @@ impl Scan<'_, '_> {
                 restart: std::mem::take(&mut self.restart),
                 single_clock: open.single_clock,
             })?;
+            if self.visit.is_done() {
+                break;
+            }
         }
         Ok(Base::Found)
     }

@@ -27,7 +27,8 @@
 //! ```
 //!
 //! Windows begin at multiples of their length since the epoch: the shortest of [`LENGTHS_NS`] with
-//! about 120 readings (tier 0), and an hour (tier 1).  A window belongs to the tick of its
+//! about 120 readings (tier 0), and an hour (tier 1).  A source whose instances have nearly as many
+//! hours as windows, such as short-lived processes, is left out of tier 1.  A window belongs to the tick of its
 //! readings; a rate to the later of its two readings, also if the earlier one is in another segment.
 //! The first rate of a recording that continues another one comes from the edges of both.
 
@@ -42,7 +43,7 @@ mod write;
 
 pub(crate) use cell::Cell;
 pub use gather::RangeCost;
-pub(crate) use gather::{Gathered, Spans, What};
+pub(crate) use gather::{Gathered, Spans, Totals, What};
 pub(crate) use recording::summary_path as path;
 pub(crate) use write::write;
 
@@ -72,7 +73,7 @@ const LENGTHS_NS: [(i64, i64); 7] = [
 const READINGS: i64 = 120;
 
 const MAGIC: [u8; 8] = *b"WHITSUMM";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const SEGMENT_MAGIC: [u8; 4] = *b"SSEG";
 const PRELUDE_BYTES: usize = 60;
 const HEADER_BYTES: usize = 88;

@@ -105,6 +105,8 @@ struct Cell {
     field: usize,
     /// Whether the reading before the first one has the instance.
     had: bool,
+    /// The last reading that is taken and has it.
+    last: usize,
 }
 
 /// The instances of a source, and their latest values of some fields.
@@ -183,6 +185,11 @@ impl Tracker {
     fn count(&mut self, took: Took) {
         self.readings += 1;
         self.covered_ns = self.covered_ns.saturating_add(took.map_or(0, |took| took.1));
+    }
+
+    /// The number of an instance that has been read.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
+        self.names.find(name, |_| true)
     }
 
     /// The name of an instance.
@@ -293,15 +300,18 @@ impl Tracker {
         self.reading += (end - begin) as u64;
         let mut texts = Vec::new();
         for slot in 0..from.columns.instances() {
+            // Others of the segment are not in the period: what they had before stays their latest.
+            let last = from.columns.last_reading(slot, end).filter(|&last| last >= begin);
+            let Some(last) = last else { continue };
             let instance = self.instance(from.columns.name(slot))?;
             let had = before == Some(self.seen[instance]);
             for field in 0..self.places.len() {
-                let cell = Cell { slot, instance, field, had };
+                let cell = Cell { slot, instance, field, had, last };
                 if !self.take_column(from, &taken, &cell, &mut texts, each)? {
                     return Ok(false);
                 }
             }
-            if from.columns.last_reading(slot, end) == Some(end - 1) {
+            if last == end - 1 {
                 self.seen[instance] = self.reading;
             }
         }
@@ -314,7 +324,7 @@ impl Tracker {
         &mut self,
         from: &FileColumns<'_>,
         taken: &Taken,
-        &Cell { slot, instance, field, had }: &Cell,
+        &Cell { slot, instance, field, had, last }: &Cell,
         texts: &mut Vec<Option<u64>>,
         each: &mut Each<'_>,
     ) -> Result<bool, Error> {
@@ -323,9 +333,6 @@ impl Tracker {
             self.raw[at] = None;
             return Ok(true);
         };
-        // What an instance had before the segment stays its latest.
-        let last = from.columns.last_reading(slot, taken.end).filter(|&last| last >= taken.begin);
-        let Some(last) = last else { return Ok(true) };
         if !from.columns.read_column(slot, column, &mut self.column) {
             return Ok(false);
         }

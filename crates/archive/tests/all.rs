@@ -8,5 +8,6 @@ mod folders;
 mod machine;
 mod questions;
 mod ranges;
+mod rankings;
 mod steps;
 mod summaries;

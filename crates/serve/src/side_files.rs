@@ -108,3 +108,78 @@ impl<'a> Rounds<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+
+    use archive::{RangeCost, RangeQuery, RangeSeries};
+
+    use super::*;
+
+    const BEGUN_S: u64 = 1_767_261_600;
+
+    /// A recording of collectl with so many samples, a second apart.
+    fn write(folder: &Path, begun_s: u64, samples: u64) -> PathBuf {
+        let mut text = format!(
+            "# Collectl:   V4.3.1-1  HiRes: 1  Options: -sc -i1 \n\
+             # Host:       one  DaemonOpts: \n\
+             # Date:       20260101-100000  Secs: {begun_s} TZ: +0000\n\
+             # SubSys:     c Options:  Interval: 1 NumCPUs: 1  NumBud: 3 Flags: i\n"
+        );
+        for at_s in begun_s..begun_s + samples {
+            let ran = at_s - BEGUN_S;
+            let line = |name| format!("{name} {} 0 {ran} {} 0 0 0 0 0 0", 3 * ran, 90 * ran);
+            writeln!(text, ">>> {at_s}.000 <<<\n{}\n{}", line("cpu "), line("cpu0")).unwrap();
+        }
+        let path = folder.join(format!("one-{begun_s}.raw"));
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// What the first 240 seconds have, in steps of two minutes.
+    fn asked(storage: &RecordingStorage) -> (Vec<RangeSeries>, RangeCost) {
+        let second_ns = 1_000_000_000;
+        let from_ns = BEGUN_S.cast_signed() * second_ns;
+        let query = RangeQuery {
+            host: "one".into(),
+            source: "cpu".into(),
+            fields: vec!["user".into(), "idle".into()],
+            from_ns,
+            thru_ns: from_ns + 240 * second_ns,
+            step_ns: 120 * second_ns,
+            ..RangeQuery::default()
+        };
+        let answer = storage.recordings().unwrap().range(&query).unwrap();
+        (answer.series, answer.cost)
+    }
+
+    #[test]
+    fn a_recording_of_collectl_gets_a_summary_when_the_next_one_has_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let (ends, say) = (AtomicBool::new(false), |text: &str| panic!("{text}"));
+        let mut rounds = Rounds::new(&ends, &say);
+        let mut make = || {
+            let (storage, _) = RecordingStorage::open(&[folder.path().to_owned()]).unwrap();
+            rounds.make(&storage);
+            storage
+        };
+        let has_summary = |path: &Path| path.with_extension("raw.summary").exists();
+        let growing = write(folder.path(), BEGUN_S, 200);
+        make();
+        let growing_on = write(folder.path(), BEGUN_S, 300);
+        assert_eq!(growing, growing_on);
+        let storage = make();
+        assert!(!has_summary(&growing));
+        let (by_samples, cost) = asked(&storage);
+        assert_eq!(by_samples.len(), 2, "{by_samples:?}");
+        assert_eq!((cost.readings, cost.windows), (240, 0));
+        let next = write(folder.path(), BEGUN_S + 300, 20);
+        let storage = make();
+        assert!(has_summary(&growing) && !has_summary(&next));
+        let (by_windows, cost) = asked(&storage);
+        assert_eq!(by_windows, by_samples);
+        assert_eq!((cost.readings, cost.windows), (0, 4));
+    }
+}

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use feed::Position;
+use feed::{Beginning, Position};
 use recording::Corrupt;
 use sample::{Interner, Kind, increase};
 
@@ -69,6 +69,15 @@ pub struct RangeCost {
     pub summary_bytes: u64,
 }
 
+impl RangeCost {
+    /// Adds what was read for another part of the answer.
+    pub(crate) fn add(&mut self, other: &RangeCost) {
+        self.readings += other.readings;
+        self.windows += other.windows;
+        self.summary_bytes += other.summary_bytes;
+    }
+}
+
 /// What the whole period has.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
@@ -80,6 +89,16 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
+    /// Adds what a source has in some windows of a segment.
+    fn add_windows(&mut self, found: &SourceWindows, windows: &Range<u32>) {
+        self.cost.summary_bytes += found.bytes;
+        let facts = found.head.windows.iter().take(windows.end as usize);
+        for window in facts.skip(windows.start as usize) {
+            self.readings += u64::from(window.readings);
+            self.covered_ns = self.covered_ns.saturating_add(window.covered_ns);
+        }
+    }
+
     fn instance(&mut self, name: &[u8]) -> Result<usize, Error> {
         if let Some(instance) = self.names.find(name, |_| true) {
             return Ok(instance);
@@ -170,6 +189,14 @@ struct Plan<'a> {
     pieces: Vec<(Range<i64>, bool)>,
 }
 
+/// Which recording has the time of one.
+#[derive(PartialEq, Eq)]
+enum Within {
+    Itself,
+    /// One that began before it and ended after it: it is not read.
+    Another,
+}
+
 /// A plan while it is made.
 struct Planner<'a> {
     known: Vec<Known<'a>>,
@@ -247,7 +274,13 @@ impl<'a> Plan<'a> {
             for known in &self.known {
                 self.join(known, piece, totals, each)?;
                 for (segment, windows) in known.takes(piece) {
-                    self.windows(known, segment, windows, totals, each)?;
+                    let hours = segment.times(&windows);
+                    if self.windows(known, segment, windows, totals, each)? || segment.tier == 0 {
+                        continue;
+                    }
+                    for (segment, windows) in known.minutes(&hours) {
+                        self.windows(known, segment, windows, totals, each)?;
+                    }
                 }
             }
         }
@@ -295,7 +328,8 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// The windows of a segment.
+    /// Gives the windows of a segment.  False if it has none of the source: hours are only made of
+    /// sources that have fewer of them.
     fn windows(
         &self,
         known: &Known<'_>,
@@ -303,42 +337,27 @@ impl<'a> Plan<'a> {
         windows: Range<u32>,
         totals: &mut Totals,
         each: &mut dyn FnMut(&Gathered<'_>) -> Result<(), Error>,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         let fields = known.fields(self.select);
         let found = known.read(segment, &fields)?;
-        totals.cost.summary_bytes += found.bytes;
-        for window in
-            found.head.windows.iter().take(windows.end as usize).skip(windows.start as usize)
-        {
-            totals.readings += u64::from(window.readings);
-            totals.covered_ns = totals.covered_ns.saturating_add(window.covered_ns);
+        if found.head.windows.is_empty() {
+            totals.cost.summary_bytes += found.bytes;
+            return Ok(false);
         }
+        totals.add_windows(&found, &windows);
         let mut own = Vec::with_capacity(found.head.slots.len());
         for slot in 0..found.head.slots.len() {
             own.push(totals.instance(found.head.names.get(slot).unwrap_or_default())?);
         }
-        let taken = Taken { known, segment, found: &found, own: &own };
-        let cost = &mut totals.cost;
+        let taken = Taken { known, segment, windows, found: &found, own: &own };
         for (place, (field, kind)) in known.asked(self.select).into_iter().enumerate() {
-            let gathered = if kind == Kind::Text {
-                found.texts::<Fault>(place, |slot, window, text| {
-                    if windows.contains(&window) {
-                        each(&taken.gathered((slot, window), field, What::Text(text)))?;
-                    }
-                    Ok(())
-                })
-            } else {
-                found.cells::<Fault>(place, kind, known.single_clock(), |slot, window, _, cell| {
-                    if let Some(cell) = cell.filter(|_| windows.contains(&window)) {
-                        cost.windows += 1;
-                        each(&taken.gathered((slot, window), field, What::Window(&cell)))?;
-                    }
-                    Ok(())
-                })
+            let given = match kind {
+                Kind::Text => taken.texts(place, field, each),
+                _ => taken.cells(place, (field, kind), &mut totals.cost, each),
             };
-            gathered.map_err(|fault| known.damaged(segment, fault))?;
+            given.map_err(|fault| known.damaged(segment, fault))?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The rates of the first reading of a recording that continues another one.
@@ -396,12 +415,45 @@ impl<'a> Plan<'a> {
 struct Taken<'a> {
     known: &'a Known<'a>,
     segment: &'a Segment,
+    windows: Range<u32>,
     found: &'a SourceWindows,
     /// For each of its instances the number of the answer.
     own: &'a [usize],
 }
 
 impl Taken<'_> {
+    /// Gives the windows of a field that is a number.
+    fn cells(
+        &self,
+        place: usize,
+        (field, kind): (usize, Kind),
+        cost: &mut RangeCost,
+        each: &mut dyn FnMut(&Gathered<'_>) -> Result<(), Error>,
+    ) -> Result<(), Fault> {
+        self.found.cells(place, kind, self.known.single_clock(), |slot, window, _, cell| {
+            if let Some(cell) = cell.filter(|_| self.windows.contains(&window)) {
+                cost.windows += 1;
+                each(&self.gathered((slot, window), field, What::Window(&cell)))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Gives the latest text of each window of a field that is a text.
+    fn texts(
+        &self,
+        place: usize,
+        field: usize,
+        each: &mut dyn FnMut(&Gathered<'_>) -> Result<(), Error>,
+    ) -> Result<(), Fault> {
+        self.found.texts(place, |slot, window, text| {
+            if self.windows.contains(&window) {
+                each(&self.gathered((slot, window), field, What::Text(text)))?;
+            }
+            Ok(())
+        })
+    }
+
     fn gathered<'b>(
         &'b self,
         (slot, window): (usize, u32),
@@ -435,11 +487,8 @@ impl<'a> Planner<'a> {
         };
         let summary = Summary::open(file).and_then(|summary| summary.usable(file));
         let usable = summary.filter(|(summary, _)| fits(summary.window_ns));
-        let Some((summary, is_whole)) = usable else {
-            return self.unknown(file.file.started_ns, file.ended_ns);
-        };
-        let (window_ns, meta) = (summary.window_ns, &file.file.meta);
-        let Some(last) = summary.tier(0).last().cloned() else {
+        let last = usable.as_ref().and_then(|(summary, _)| summary.tier(0).last().cloned());
+        let Some(((summary, is_whole), last)) = usable.zip(last) else {
             return self.unknown(file.file.started_ns, file.ended_ns);
         };
         let hours = fits(HOUR_NS);
@@ -447,41 +496,49 @@ impl<'a> Planner<'a> {
         let Some(beginning) = last.beginning else {
             return self.unknown(file.file.started_ns, file.file.started_ns);
         };
-        let position = Position {
-            host: meta.host().to_owned(),
-            boot_id: meta.boot_id().to_owned(),
-            realtime_ns: last.latest.1,
-            monotonic_ns: last.latest.0,
-        };
-        if let Some(thru_ns) = self.unknown_thru.take() {
-            let begun_ns = floor(beginning.realtime_ns, window_ns);
-            self.overlap(&known, begun_ns, thru_ns);
-        } else if let Some((end, before)) = self.end.take() {
-            if beginning.overlaps(meta, &end) {
-                let is_within = (position.monotonic_ns, position.realtime_ns)
-                    <= (end.monotonic_ns, end.realtime_ns);
-                if is_whole && is_within {
-                    self.end = Some((end, before));
-                    return;
-                }
-                self.overlap(&known, floor(beginning.realtime_ns, window_ns), end.realtime_ns);
-            } else if beginning.continues(meta, &end) {
-                let edges = self.known[before].last_reading().zip(known.first_reading());
-                match edges {
-                    Some((last, first)) => known.joins = Some((before, last, first)),
-                    None => {
-                        let begun_ns = floor(beginning.realtime_ns, window_ns);
-                        self.bad.extend(known.first_readings(begun_ns));
-                    }
-                }
-            }
+        let end = known.position(&last);
+        if self.follow_others(&mut known, &beginning, &end, is_whole) == Within::Another {
+            return;
         }
         if is_whole {
-            self.end = Some((position, self.known.len()));
+            self.end = Some((end, self.known.len()));
         } else {
             self.unknown(last.thru_ns(), i64::MAX);
         }
         self.known.push(known);
+    }
+
+    /// Marks what the windows of a recording do not tell because of those before it.
+    fn follow_others(
+        &mut self,
+        known: &mut Known<'_>,
+        beginning: &Beginning,
+        own_end: &Position,
+        is_whole: bool,
+    ) -> Within {
+        let meta = &known.file.file.meta;
+        let begun_ns = floor(beginning.realtime_ns, known.summary.window_ns);
+        if let Some(thru_ns) = self.unknown_thru.take() {
+            self.overlap(known, begun_ns, thru_ns);
+            return Within::Itself;
+        }
+        let Some((end, before)) = self.end.take() else { return Within::Itself };
+        if beginning.overlaps(meta, &end) {
+            let is_within =
+                (own_end.monotonic_ns, own_end.realtime_ns) <= (end.monotonic_ns, end.realtime_ns);
+            if is_whole && is_within {
+                self.end = Some((end, before));
+                return Within::Another;
+            }
+            self.overlap(known, begun_ns, end.realtime_ns);
+        } else if beginning.continues(meta, &end) {
+            let edges = self.known[before].last_reading().zip(known.first_reading());
+            match edges {
+                Some((last, first)) => known.joins = Some((before, last, first)),
+                None => self.bad.extend(known.first_readings(begun_ns)),
+            }
+        }
+        Within::Itself
     }
 
     /// The windows of a recording do not tell what it has until another one ended, nor what its first
@@ -516,6 +573,17 @@ impl Summary {
 impl Known<'_> {
     fn single_clock(&self) -> bool {
         self.file.file.meta.has_single_clock()
+    }
+
+    /// The end of what its segments have.
+    fn position(&self, last: &Segment) -> Position {
+        let meta = &self.file.file.meta;
+        Position {
+            host: meta.host().to_owned(),
+            boot_id: meta.boot_id().to_owned(),
+            realtime_ns: last.latest.1,
+            monotonic_ns: last.latest.0,
+        }
     }
 
     /// Of the fields asked for those that the recording has: the index of each among those asked
@@ -581,34 +649,28 @@ impl Known<'_> {
 
     /// The windows that are read of a piece, by time: hours where there are some.
     fn takes(&self, piece: &Range<i64>) -> Vec<(&Segment, Range<u32>)> {
-        let mut takes: Vec<(&Segment, Range<i64>)> = Vec::new();
+        let mut takes = Vec::new();
         let mut at_ns = piece.start;
         let hours = ceil(piece.start, HOUR_NS)..floor(piece.end, HOUR_NS);
         for segment in self.summary.tier(1).filter(|_| self.hours) {
             let inner = within(segment, &hours);
             if inner.start < inner.end {
-                self.minutes(&(at_ns..inner.start), &mut takes);
+                takes.extend(self.minutes(&(at_ns..inner.start)));
                 at_ns = inner.end;
-                takes.push((segment, inner));
+                takes.push((segment, segment.numbers(&inner)));
             }
         }
-        self.minutes(&(at_ns..piece.end), &mut takes);
-        let number = |segment: &Segment, at_ns: i64| {
-            u32::try_from((at_ns - segment.from_ns) / segment.window_ns).unwrap_or(u32::MAX)
-        };
-        let takes = takes.into_iter().map(|(segment, inner)| {
-            (segment, number(segment, inner.start)..number(segment, inner.end))
-        });
-        takes.collect()
+        takes.extend(self.minutes(&(at_ns..piece.end)));
+        takes
     }
 
-    fn minutes<'s>(&'s self, piece: &Range<i64>, takes: &mut Vec<(&'s Segment, Range<i64>)>) {
-        for segment in self.summary.tier(0) {
-            let inner = within(segment, piece);
-            if inner.start < inner.end {
-                takes.push((segment, inner));
-            }
-        }
+    /// The windows of the smaller tier of a piece.
+    fn minutes(&self, piece: &Range<i64>) -> impl Iterator<Item = (&Segment, Range<u32>)> {
+        let piece = piece.clone();
+        self.summary.tier(0).filter_map(move |segment| {
+            let inner = within(segment, &piece);
+            (inner.start < inner.end).then(|| (segment, segment.numbers(&inner)))
+        })
     }
 }
 

@@ -112,17 +112,13 @@ impl SourceHead {
     }
 
     pub(super) fn encode(&self, interval_ns: u64, single_clock: bool) -> Vec<u8> {
+        let clock = Clock { interval_ns, single_clock };
         let mut out = Vec::new();
         put(&mut out, self.windows.len() as u64);
         for window in &self.windows {
             put(&mut out, u64::from(window.readings));
             put(&mut out, u64::from(window.rates));
-            if window.rates > 0 {
-                let nominal_ns = interval_ns.wrapping_mul(u64::from(window.rates));
-                put(&mut out, zigzag(window.covered_ns.wrapping_sub(nominal_ns)));
-                let mean = mean_time(window.rates, window.covered_ns, single_clock);
-                put(&mut out, zigzag(window.last_time.wrapping_sub(mean)));
-            }
+            clock.put_times(window.rates, window.covered_ns, window.last_time, &mut out);
         }
         for edge in &self.edges {
             put(&mut out, u64::from(edge.is_some()));
@@ -138,7 +134,7 @@ impl SourceHead {
             put_bytes(&mut out, self.names.get(number).unwrap_or_default());
             put(&mut out, u64::from(slot.is_in[0]) | u64::from(slot.is_in[1]) << 1);
             encode_windows(&slot.windows, &mut out);
-            encode_unusual(&slot.unusual, &mut out);
+            encode_unusual(&slot.unusual, clock, &mut out);
         }
         out
     }
@@ -148,6 +144,7 @@ impl SourceHead {
         interval_ns: u64,
         single_clock: bool,
     ) -> Result<SourceHead, Corrupt> {
+        let clock = Clock { interval_ns, single_clock };
         let mut bytes = Bytes::new(plain);
         let mut head = SourceHead::default();
         for _ in 0..limited(bytes.count()?)? {
@@ -156,12 +153,7 @@ impl SourceHead {
                 rates: number(&mut bytes)?,
                 ..Window::default()
             };
-            if window.rates > 0 {
-                let nominal_ns = interval_ns.wrapping_mul(u64::from(window.rates));
-                window.covered_ns = nominal_ns.wrapping_add(unzigzag(bytes.varint()?));
-                let mean = mean_time(window.rates, window.covered_ns, single_clock);
-                window.last_time = mean.wrapping_add(unzigzag(bytes.varint()?));
-            }
+            (window.covered_ns, window.last_time) = clock.times(window.rates, &mut bytes)?;
             head.windows.push(window);
         }
         for edge in &mut head.edges {
@@ -173,11 +165,39 @@ impl SourceHead {
             let flags = bytes.varint()?;
             let windows = decode_windows(&mut bytes, head.windows.len())?;
             left = left.checked_sub(windows.len()).ok_or(Corrupt("it has too many windows"))?;
-            let unusual = decode_unusual(&mut bytes)?;
+            let unusual = decode_unusual(&mut bytes, clock)?;
             let is_in = [flags & 1 != 0, flags & 2 != 0];
             head.slots.push(Slot { windows, unusual, is_in });
         }
         Ok(head)
+    }
+}
+
+/// How the time of rates is written: less what it is mostly.
+#[derive(Clone, Copy)]
+struct Clock {
+    interval_ns: u64,
+    single_clock: bool,
+}
+
+impl Clock {
+    /// Appends the time that some rates cover, and that of the last one.
+    fn put_times(self, rates: u32, took_ns: u64, last_time: u64, out: &mut Vec<u8>) {
+        if rates > 0 {
+            let nominal_ns = self.interval_ns.wrapping_mul(u64::from(rates));
+            put(out, zigzag(took_ns.wrapping_sub(nominal_ns)));
+            put(out, zigzag(last_time.wrapping_sub(mean_time(rates, took_ns, self.single_clock))));
+        }
+    }
+
+    fn times(self, rates: u32, bytes: &mut Bytes<'_>) -> Result<(u64, u64), Corrupt> {
+        if rates == 0 {
+            return Ok((0, 0));
+        }
+        let nominal_ns = self.interval_ns.wrapping_mul(u64::from(rates));
+        let took_ns = nominal_ns.wrapping_add(unzigzag(bytes.varint()?));
+        let mean = mean_time(rates, took_ns, self.single_clock);
+        Ok((took_ns, mean.wrapping_add(unzigzag(bytes.varint()?))))
     }
 }
 
@@ -206,7 +226,7 @@ fn decode_windows(bytes: &mut Bytes<'_>, count: usize) -> Result<Vec<u32>, Corru
     Ok(windows)
 }
 
-fn encode_unusual(unusual: &[(u32, Expected)], out: &mut Vec<u8>) {
+fn encode_unusual(unusual: &[(u32, Expected)], clock: Clock, out: &mut Vec<u8>) {
     put(out, unusual.len() as u64);
     let mut before = 0;
     for (window, expected) in unusual {
@@ -214,22 +234,17 @@ fn encode_unusual(unusual: &[(u32, Expected)], out: &mut Vec<u8>) {
         before = *window;
         put(out, u64::from(expected.levels));
         put(out, u64::from(expected.rates));
-        put(out, expected.took_ns);
-        put(out, expected.last_time);
+        clock.put_times(expected.rates, expected.took_ns, expected.last_time, out);
     }
 }
 
-fn decode_unusual(bytes: &mut Bytes<'_>) -> Result<Vec<(u32, Expected)>, Corrupt> {
+fn decode_unusual(bytes: &mut Bytes<'_>, clock: Clock) -> Result<Vec<(u32, Expected)>, Corrupt> {
     let (mut unusual, mut before) = (Vec::new(), 0_u32);
     for _ in 0..limited(bytes.count()?)? {
         before = before.saturating_add(number(bytes)?);
-        let expected = Expected {
-            levels: number(bytes)?,
-            rates: number(bytes)?,
-            took_ns: bytes.varint()?,
-            last_time: bytes.varint()?,
-        };
-        unusual.push((before, expected));
+        let (levels, rates) = (number(bytes)?, number(bytes)?);
+        let (took_ns, last_time) = clock.times(rates, bytes)?;
+        unusual.push((before, Expected { levels, rates, took_ns, last_time }));
     }
     Ok(unusual)
 }

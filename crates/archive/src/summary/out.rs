@@ -12,8 +12,9 @@ use super::read::{HAS_SAMPLE, Segment, Summary};
 use super::{HEADER_BYTES, SEGMENT_MAGIC, lengths_ns, prelude};
 use crate::archived_file::ArchivedFile;
 
-/// Higher levels save a few per cent for several times the time.
-const LEVEL: i32 = 3;
+/// Reading the recording takes most of the time: 9 costs a few per cent more of it than 3, and saves
+/// 7 % of the bytes of short-lived processes.  Higher levels save 1 % more.
+const LEVEL: i32 = 9;
 
 /// A summary that is added to.
 pub(super) struct Out {

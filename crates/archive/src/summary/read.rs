@@ -1,6 +1,7 @@
 //! Reads a summary: its segments, and of one the windows of some fields of a source.
 
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 
 use feed::Beginning;
@@ -59,6 +60,21 @@ impl Segment {
     /// The end of its last window.
     pub(super) fn thru_ns(&self) -> i64 {
         self.from_ns.saturating_add(self.window_ns.saturating_mul(i64::from(self.windows)))
+    }
+
+    /// The times of some of its windows.
+    pub(super) fn times(&self, windows: &Range<u32>) -> Range<i64> {
+        let begins_ns = |window: u32| {
+            self.from_ns.saturating_add(self.window_ns.saturating_mul(i64::from(window)))
+        };
+        begins_ns(windows.start)..begins_ns(windows.end)
+    }
+
+    /// The windows that have times of the segment.
+    pub(super) fn numbers(&self, times: &Range<i64>) -> Range<u32> {
+        let number =
+            |at_ns: i64| u32::try_from((at_ns - self.from_ns) / self.window_ns).unwrap_or(u32::MAX);
+        number(times.start)..number(times.end)
     }
 
     pub(super) fn ends(&self) -> bool {

@@ -17,6 +17,11 @@ use crate::archived_file::ArchivedFile;
 /// Fields that are read at once: memory for them, time for reading the heads again.
 const FIELDS: usize = 8;
 
+/// A source gets hours only if its instances have three quarters of so many windows in an hour, or of
+/// all that an hour has if these are less.  Instances that live for minutes have as many hours as
+/// windows, which a reader takes instead.
+const WINDOWS_WORTH_AN_HOUR: usize = 5;
+
 /// Adds the days that are complete, and with `is_whole` the last one as far as it goes.
 pub(super) fn write_hours(out: &mut Out, file: &ArchivedFile, is_whole: bool) -> Result<(), Error> {
     if out.summary.window_ns == HOUR_NS {
@@ -103,6 +108,14 @@ impl Day {
             return Ok(());
         }
         let (head, expected) = self.head(&heads);
+        let count =
+            |head: &SourceHead| head.slots.iter().map(|slot| slot.windows.len()).sum::<usize>();
+        let windows: usize = heads.iter().copied().map(count).sum();
+        let an_hour = (HOUR_NS / out.summary.window_ns) as usize;
+        if 4 * windows < 3 * an_hour.min(WINDOWS_WORTH_AN_HOUR) * count(&head) {
+            body.add_nothing();
+            return Ok(());
+        }
         let def = &file.defs[source];
         let meta = &file.file.meta;
         let mut done: Vec<FieldBytes> = Vec::new();
