@@ -10,7 +10,8 @@ import { drawn, labelOf, lonely, middles, piled, reached, thinned } from "./seri
 import { svgOf } from "./svg";
 import { axisLabels, dateAndClock, period as periodText, splits, type Zone } from "./time";
 
-const HEIGHT = 180;
+/** Taller on a wall. */
+const height = () => (innerWidth >= 2400 ? 260 : 190);
 const SYNC = "page";
 /** Rows of the table under a chart. */
 const TABLE_ROWS = 60;
@@ -62,7 +63,7 @@ export class Chart {
     private readonly actions: ChartActions,
     instance: string,
   ) {
-    const heading = h("h3", {}, info.title);
+    const heading = h("h2", {}, info.title);
     const tools = h("div", { class: "tools" });
     if (info.instances.length > 1) {
       const options: [string, string][] = [["", "all"], ...info.instances.map((one): [string, string] => [one, one])];
@@ -82,7 +83,7 @@ export class Chart {
     this.gestures();
     this.size = new ResizeObserver(() => {
       if (this.uplot && this.plot.clientWidth > 0) {
-        this.uplot.setSize({ width: this.plot.clientWidth, height: HEIGHT });
+        this.uplot.setSize({ width: this.plot.clientWidth, height: height() });
       }
     });
     this.size.observe(this.plot);
@@ -192,7 +193,7 @@ export class Chart {
     this.uplot = new uPlot(
       {
         width: Math.max(this.plot.clientWidth, 100),
-        height: HEIGHT,
+        height: height(),
         ms: 1,
         legend: { show: false },
         scales: {
@@ -204,7 +205,7 @@ export class Chart {
             stroke: ink,
             grid,
             font,
-            size: 40,
+            size: 50,
             splits: (self, _axis, min, max) => splits(min, max, Math.max(2, self.width / 110), this.content?.zone ?? content.zone),
             values: (_, found) => axisLabels(found, this.content?.zone ?? content.zone),
           },
@@ -376,7 +377,7 @@ export class Chart {
     }
     series.forEach((one, k) => {
       const [mean, max] = [one.mean[step], one.max[step]];
-      const peak = max !== null && max !== undefined && mean !== null && max > (mean ?? 0) * 1.005;
+      const peak = found !== null && max !== null && max !== undefined && mean !== null && max > (mean ?? 0) * 1.005;
       const element = this.values[k];
       if (element) text(element, `${formatted(mean, data.unit)}${peak ? ` (max ${formatted(max, data.unit)})` : ""}`);
     });

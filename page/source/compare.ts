@@ -12,6 +12,8 @@ import { fieldOf, ofField, period as periodText } from "./time";
 
 const DAY_MS = 86_400_000;
 const ROWS = 200;
+/** Parts of a pile that nobody uses. */
+const NOT_USED = ["free", "idle", "iowait"];
 
 /** The other period: as long, from its start, or just before this one. */
 export function baseOf(period: Period, base_ms: number | null): Period {
@@ -153,7 +155,7 @@ export class CompareView {
 
 /** The parts of a pile that are in use, as one series. */
 export function added(data: api.ChartData): api.ChartData {
-  const used = data.series.filter((one) => one.id !== "free" && one.id !== "idle");
+  const used = data.series.filter((one) => !NOT_USED.includes(one.id));
   const mean = totals(used);
   // What the sum has reached at least; how low it was is not known.
   return { ...data, series: [{ id: "used", label: "in use", mean, min: mean, max: reached(used) }] };

@@ -40,16 +40,17 @@ export function choice(
   value: string,
   chosen: (value: string) => void,
 ): HTMLElement {
-  const select = h("select", { change: () => chosen(select.value) });
+  const select = h("select", { "aria-label": label, change: () => chosen(select.value) });
   for (const [option, text] of options) select.append(h("option", { value: option }, text));
   select.value = value;
-  return h("label", { class: "choice" }, h("span", {}, label), select);
+  return h("label", { class: "choice" }, h("span", { "aria-hidden": "true" }, label), select);
 }
 
 /** Hands a file to the viewer. */
 export function download(name: string, data: Blob) {
   const address = URL.createObjectURL(data);
-  const link = h("a", { href: address, download: name });
+  // This click is nobody's: an open menu stays open.
+  const link = h("a", { href: address, download: name, click: (event: Event) => event.stopPropagation() });
   document.body.append(link);
   link.click();
   link.remove();

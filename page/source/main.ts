@@ -60,14 +60,15 @@ class Page {
     move: (factor, about, share) => this.move(factor, about, share),
   });
   private readonly spikes = h("details", { class: "spikes" });
-  private readonly bar = h("div", { class: "bar-of-periods" });
+  private readonly bar = h("section", { class: "bar-of-periods", "aria-label": "Period" });
   private readonly head = h("header", { class: "top" });
   private readonly error = h("div", { class: "error", role: "alert", hidden: true });
   private readonly status = h("span", { class: "status", role: "status" });
   private readonly main = h("main", { id: "main" });
 
   constructor(root: HTMLElement) {
-    root.append(h("a", { class: "skip", href: "#main" }, "To the charts"), this.head, this.error, this.ruler.element, this.spikes, this.bar, this.main);
+    root.append(h("a", { class: "skip", href: "#main" }, "To the charts"), this.head, this.error, this.ruler.element, this.bar, this.main);
+    this.ruler.element.append(this.spikes);
     addEventListener("popstate", () => this.arrive(parse(location.search)));
     addEventListener("keydown", (event) => this.key(event));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
@@ -235,10 +236,17 @@ class Page {
       void this.catchUp();
     }
     if (this.view instanceof Overview) this.view.live(this.context(this.host), sample);
-    this.ruler.show(this.period, this.zone);
+    // Samples that come together, as after a pause, are drawn once.
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      if (!this.host || this.shown.from_ms !== null) return;
+      if (this.view instanceof Overview) this.view.drawLive(this.context(this.host));
+      this.ruler.show(this.period, this.zone);
+    });
   }
 
   private missed = false;
+  private frame = 0;
 
   // --- The ruler and spikes -------------------------------------------------------------------
 

@@ -21,35 +21,25 @@ interface Slot {
 }
 
 export class Overview {
-  readonly element = h("div", { class: "overview" });
+  readonly element = h("div", { class: "overview grid" });
   private slots: Slot[] = [];
   private readonly heaviest = h("section", { class: "card heaviest", "aria-labelledby": "heaviest" });
   private readonly now = h("div", { class: "now" });
   private asked: AbortController | null = null;
   private key = "";
+  private newest: LiveSample | null = null;
 
   constructor(private context: Context) {
     this.build();
   }
 
   private build() {
-    const groups = new Map<string, ChartInfo[]>();
     for (const info of this.context.infos) {
-      const group = groups.get(info.group) ?? [];
-      group.push(info);
-      groups.set(info.group, group);
-    }
-    let isFirst = true;
-    for (const [name, infos] of groups) {
-      const charts = infos.map((info) => {
-        const slot: Slot = { info, chart: this.chart(info), data: null, counts: new Map() };
-        this.slots.push(slot);
-        return slot.chart.element;
-      });
-      const grid = h("div", { class: "grid" }, ...charts);
-      if (isFirst) grid.append(this.heaviest);
-      isFirst = false;
-      this.element.append(h("section", { class: "group", "aria-label": name }, h("h2", {}, name), grid));
+      const slot: Slot = { info, chart: this.chart(info), data: null, counts: new Map() };
+      this.slots.push(slot);
+      this.element.append(slot.chart.element);
+      // Who it was stands beside the first chart.
+      if (this.slots.length === 1) this.element.append(this.heaviest);
     }
   }
 
@@ -136,7 +126,7 @@ export class Overview {
     slot.chart.show({ data: slot.data, ...period, at_ms: shown.at_ms, zone, instance: shown.instances[slot.info.id] ?? "" });
   }
 
-  /** A new sample: every chart goes on by it. */
+  /** A new sample: the data of every chart goes on by it. */
   live(context: Context, sample: LiveSample) {
     this.context = context;
     for (const slot of this.slots) {
@@ -146,9 +136,15 @@ export class Overview {
         const place = series.instance ? `${info.id}/${series.instance}` : info.id;
         return sample.charts[place]?.[series.id] ?? null;
       });
-      this.draw(slot);
     }
-    this.showNow(sample);
+    this.newest = sample;
+  }
+
+  /** Shows the samples that have come. */
+  drawLive(context: Context) {
+    this.context = context;
+    for (const slot of this.slots) this.draw(slot);
+    if (this.newest) this.showNow(this.newest);
   }
 
   private showNow(sample: LiveSample) {
@@ -187,7 +183,7 @@ export class Overview {
     const address = (format?: "csv") => api.heaviestAddress(host.host, period, what, per, 1000, format);
     const named: Record<Resource, string> = { cpu: "CPU", memory: "memory", read: "reads", write: "writes" };
     this.heaviest.replaceChildren(
-      h("h3", { id: "heaviest" }, "Heaviest processes"),
+      h("h2", { id: "heaviest" }, "Heaviest processes"),
       h(
         "div",
         { class: "tools" },

@@ -117,7 +117,7 @@ export class Ruler {
       ...spikes.map((spike) => {
         // The list of spikes is what a keyboard and a screen reader use.
         const mark = h("button", { type: "button", tabindex: -1, "aria-hidden": "true", title: spoken(spike, this.zone), click: () => this.actions.open(spike) });
-        mark.style.left = `${this.across(spike.at_ms)}px`;
+        mark.style.left = `${Math.min(Math.max(this.across(spike.at_ms), 5), this.strip.clientWidth - 5)}px`;
         return mark;
       }),
     );

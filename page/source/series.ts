@@ -109,7 +109,7 @@ export function append(
   // After a long gap all that was drawn is gone anyway.
   const most = Math.ceil((at_ms - from_ms) / data.step_ms) + 2;
   if (step - length > most) {
-    for (const series of data.series) series.mean = series.min = series.max = [];
+    for (const series of data.series) [series.mean, series.min, series.max] = [[], [], []];
     data.from_ms += step * data.step_ms;
     counts.clear();
     return append(data, counts, at_ms, from_ms, value);
