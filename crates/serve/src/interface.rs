@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use http_server::{HttpAnswer, in_background, method_not_allowed, text_answer};
 use hyper::body::Bytes;
@@ -15,6 +16,7 @@ use promql::{
 
 use crate::clock::{Deadline, now_ms};
 use crate::metrics;
+use crate::page;
 use crate::parameters::{Parameters, invalid};
 use crate::settings::Shared;
 
@@ -70,6 +72,11 @@ impl Asked {
 
 /// The answer to a request.
 pub(crate) async fn answer(shared: &Arc<Shared>, request: &Request<Bytes>) -> HttpAnswer {
+    if let Some(page) = &shared.page
+        && let Some(answer) = page::answer(shared, page, request).await
+    {
+        return answer;
+    }
     let Some(asked) = Asked::of(request.uri().path()) else {
         return text_answer(StatusCode::NOT_FOUND, "404 page not found\n");
     };
@@ -84,7 +91,7 @@ pub(crate) async fn answer(shared: &Arc<Shared>, request: &Request<Bytes>) -> Ht
             metrics::answer(&shared.newest, request.headers(), most).await
         }
         asked => match parameters(request, is_form) {
-            Ok(parameters) => data(evaluated(shared, asked, parameters).await),
+            Ok(parameters) => data(data_of(shared, asked, parameters).await),
             Err(error) => data(Err(error)),
         },
     }
@@ -108,19 +115,17 @@ impl Drop for Waits {
     }
 }
 
-/// The data of an answer, made in a thread for queries.
-async fn evaluated(
+/// Why a query must end now, if it must.
+pub(crate) type LooksForStop<'a> = &'a (dyn Fn() -> Option<Stop> + Send + Sync);
+
+/// What `evaluate` makes in a thread for queries, in at most this time.
+pub(crate) async fn evaluated<T: Send + 'static>(
     shared: &Arc<Shared>,
-    asked: Asked,
-    parameters: Parameters,
-) -> Result<String, QueryError> {
+    longest: Duration,
+    evaluate: impl FnOnce(&Arc<Shared>, LooksForStop<'_>) -> Result<T, QueryError> + Send + 'static,
+) -> Result<T, QueryError> {
     let is_gone = Arc::new(AtomicBool::new(false));
     let waits = Waits(is_gone.clone());
-    let longest = shared.settings.query_time_max;
-    let longest = match parameters.get("timeout") {
-        "" => longest,
-        _ => parameters.duration("timeout")?.min(longest),
-    };
     let deadline = Deadline::after(longest);
     let turn = tokio::time::timeout(longest, shared.queries.acquire()).await;
     let Ok(Ok(turn)) = turn else { return Err(QueryError::TimedOut) };
@@ -132,13 +137,29 @@ async fn evaluated(
             () if deadline.has_passed() => Some(Stop::TimedOut),
             () => None,
         };
-        let request = Evaluated { shared: &own, parameters: &parameters, stop: &stop };
-        request.data(&asked)
+        evaluate(&own, &stop)
     };
     // Only a panic ends it without a result; the thread and the server go on.
     let result = in_background(evaluate).await;
     drop((turn, waits));
     result.unwrap_or_else(|| Err(QueryError::Execution("the query failed".to_owned())))
+}
+
+/// The data of an answer of Prometheus's interface.
+async fn data_of(
+    shared: &Arc<Shared>,
+    asked: Asked,
+    parameters: Parameters,
+) -> Result<String, QueryError> {
+    let longest = shared.settings.query_time_max;
+    let longest = match parameters.get("timeout") {
+        "" => longest,
+        _ => parameters.duration("timeout")?.min(longest),
+    };
+    evaluated(shared, longest, move |shared, stop| {
+        Evaluated { shared, parameters: &parameters, stop }.data(&asked)
+    })
+    .await
 }
 
 /// A request in a thread for queries.
@@ -302,16 +323,21 @@ fn push_list<T>(items: impl Iterator<Item = T>, out: &mut String, push: impl Fn(
     out.push(']');
 }
 
+/// The status of an error.
+pub(crate) fn status(error: &QueryError) -> StatusCode {
+    match error {
+        QueryError::BadData(_) => StatusCode::BAD_REQUEST,
+        QueryError::Execution(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        QueryError::TimedOut | QueryError::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
 /// An answer of the interface: its data, or an error.
 fn data(result: Result<String, QueryError>) -> HttpAnswer {
     let (status, body) = match result {
         Ok(data) => (StatusCode::OK, format!("{{\"status\":\"success\",\"data\":{data}}}")),
         Err(error) => {
-            let status = match error {
-                QueryError::BadData(_) => StatusCode::BAD_REQUEST,
-                QueryError::Execution(_) => StatusCode::UNPROCESSABLE_ENTITY,
-                QueryError::TimedOut | QueryError::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
-            };
+            let status = status(&error);
             let mut body =
                 format!("{{\"status\":\"error\",\"errorType\":\"{}\",\"error\":", error.kind());
             push_text(&error.to_string(), &mut body);

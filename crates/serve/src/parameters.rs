@@ -30,6 +30,11 @@ impl Parameters {
         self.0.iter().filter(move |(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
+    /// All names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// A time in milliseconds, or what is usual.
     pub(crate) fn time_ms(&self, name: &str, usual: Option<i64>) -> Result<i64, QueryError> {
         let text = self.get(name);

@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 
 use crate::interface;
 use crate::metrics::{self, NewestSamples};
+use crate::page::Page;
 use crate::settings::{ServeSettings, Shared};
 
 /// A running server of queries; dropping it ends the server and its queries.
@@ -34,6 +35,30 @@ impl QueryServer {
         storage: Arc<dyn SeriesStorage>,
         newest: Arc<dyn NewestSamples>,
     ) -> Result<Self, HttpStartError> {
+        QueryServer::begin(listeners, settings, storage, newest, None)
+    }
+
+    /// Serves recordings as [`start`](Self::start) does, and a page for people with its interface.
+    ///
+    /// # Errors
+    /// If the system refuses something.
+    pub fn start_with_page(
+        listeners: Vec<ServerListener>,
+        settings: ServeSettings,
+        page: Page,
+        newest: Arc<dyn NewestSamples>,
+    ) -> Result<Self, HttpStartError> {
+        let storage = page.recordings();
+        QueryServer::begin(listeners, settings, storage, newest, Some(Arc::new(page)))
+    }
+
+    fn begin(
+        listeners: Vec<ServerListener>,
+        settings: ServeSettings,
+        storage: Arc<dyn SeriesStorage>,
+        newest: Arc<dyn NewestSamples>,
+        page: Option<Arc<Page>>,
+    ) -> Result<Self, HttpStartError> {
         let queries_max = settings.queries_max.max(1);
         // One thread more makes pages.
         let http = HttpSettings { threads_max: queries_max + 1, ..settings.http.clone() };
@@ -42,6 +67,7 @@ impl QueryServer {
             settings,
             storage,
             newest,
+            page,
             ends: AtomicBool::new(false),
         });
         let handler = Arc::new(QueryHandler(shared.clone()));

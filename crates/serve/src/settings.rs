@@ -9,6 +9,7 @@ use promql::{QueryLimits, SeriesStorage};
 use tokio::sync::Semaphore;
 
 use crate::metrics::NewestSamples;
+use crate::page::Page;
 
 /// The stack of a thread that evaluates queries: the tree of a query has 150 levels at most.
 const STACK_BYTES: usize = 4 << 20;
@@ -46,6 +47,7 @@ pub(crate) struct Shared {
     pub(crate) settings: ServeSettings,
     pub(crate) storage: Arc<dyn SeriesStorage>,
     pub(crate) newest: Arc<dyn NewestSamples>,
+    pub(crate) page: Option<Arc<Page>>,
     pub(crate) queries: Semaphore,
     pub(crate) ends: AtomicBool,
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use http_server::HttpSettings;
-use serve::{QueryServer, RecordedPages, RecordingStorage, ServeSettings, SideFileMaker};
+use serve::{Page, QueryServer, RecordedPages, RecordingStorage, ServeSettings, SideFileMaker};
 
 use crate::http::{HttpArguments, HttpSockets};
 use crate::{end_signals, stderr};
@@ -51,7 +51,8 @@ pub(crate) fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
     let settings = ServeSettings { http, ..settings };
     let pages = Arc::new(RecordedPages::new(arguments.paths));
     let storage = Arc::new(storage);
-    let server = QueryServer::start(listeners, settings, storage.clone(), pages)?;
+    let page = Page::new(storage.clone());
+    let server = QueryServer::start_with_page(listeners, settings, page, pages)?;
     let makes = !arguments.no_side_files;
     let maker = makes.then(|| SideFileMaker::start(storage, |text| stderr::message(text)));
     let _maker = maker.transpose().context("cannot start the thread that makes side files")?;

@@ -1,0 +1,486 @@
+//! A chart of a period in steps: mean, smallest and largest value of each, and on what they stand.
+
+use std::collections::HashMap;
+
+use archive::{RangeQuery, RangeSeries, Recordings, StepValue};
+use promql::QueryError;
+use sample::{Meta, SourceDef};
+use serde_json::{Value, json};
+use view::to_base;
+
+use super::asked::{Asked, Period, ms, refused};
+use super::charts::{CPU_IDLE, CPU_PARTS, Chart, ChartSeries, Formula, Instances};
+use super::table::Csv;
+use crate::parameters::invalid;
+
+/// Instances of a chart that come if none is named; the others can be asked for by name.
+const INSTANCES_MAX: usize = 64;
+
+/// Values that are asked of the archive at once, of those that it gives at most.
+const VALUES_AT_ONCE: usize = 200_000;
+
+/// Steps of less than a second, in milliseconds.
+const SHORT_STEPS_MS: [i64; 6] = [10, 20, 50, 100, 200, 500];
+
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// The steps of an answer, which begin at round times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Steps {
+    pub(crate) from_ns: i64,
+    pub(crate) thru_ns: i64,
+    pub(crate) step_ns: i64,
+    pub(crate) count: usize,
+}
+
+impl Steps {
+    /// At most so many steps, none of them shorter than the interval of the readings.
+    pub(crate) fn of(period: Period, points: usize, interval_ns: i64) -> Self {
+        let Period { from_ns, thru_ns } = period;
+        let begin_ns = |step_ns: i64| from_ns - from_ns.rem_euclid(step_ns);
+        let count =
+            |step_ns: i64| ((thru_ns - begin_ns(step_ns) - 1) / step_ns + 1).unsigned_abs() as usize;
+        let short = SHORT_STEPS_MS.iter().map(|step_ms| step_ms * 1_000_000);
+        let mut short = short.filter(|&step_ns| 0 < interval_ns && interval_ns <= step_ns);
+        let step_ns = short.find(|&step_ns| count(step_ns) <= points).unwrap_or_else(|| {
+            let shortest_ns = Recordings::aligned_step(0, interval_ns.max(1), 1);
+            Recordings::aligned_step(from_ns, thru_ns, points).max(shortest_ns)
+        });
+        Steps { from_ns: begin_ns(step_ns), thru_ns, step_ns, count: count(step_ns) }
+    }
+
+    fn query(&self, host: &str, source: &str, fields: &[&str], names: &[Vec<u8>]) -> RangeQuery {
+        RangeQuery {
+            host: host.to_owned(),
+            source: source.to_owned(),
+            fields: fields.iter().map(|field| (*field).to_owned()).collect(),
+            instances: names.to_vec(),
+            from_ns: self.from_ns,
+            thru_ns: self.thru_ns,
+            step_ns: self.step_ns,
+        }
+    }
+}
+
+/// A value of a step; its spread is not known if it is made of several fields.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) mean: f64,
+    pub(crate) min: Option<f64>,
+    pub(crate) max: Option<f64>,
+}
+
+impl Spread {
+    fn single(value: f64) -> Self {
+        Spread { mean: value, min: Some(value), max: Some(value) }
+    }
+}
+
+/// A curve.
+pub(crate) struct Curve {
+    pub(crate) series: &'static ChartSeries,
+    /// The name of the instance; empty if the source has one row.
+    pub(crate) instance: Vec<u8>,
+    /// One for each step.
+    pub(crate) values: Vec<Option<Spread>>,
+}
+
+/// A chart of a period.
+pub(crate) struct ChartData {
+    pub(crate) chart: &'static Chart,
+    pub(crate) steps: Steps,
+    pub(crate) curves: Vec<Curve>,
+    /// For each step the readings of the source.
+    readings: Vec<u32>,
+    /// Instances that were not named and do not come.
+    left_out: usize,
+}
+
+/// The fields of one instance in steps, by which formulas are evaluated.
+struct Columns<'a> {
+    def: &'a SourceDef,
+    fields: &'a [&'static str],
+    recordings: &'a Recordings,
+    /// Fields by steps.
+    values: Vec<Option<StepValue>>,
+    steps: usize,
+}
+
+impl Columns<'_> {
+    fn value(&self, field: &str, step: usize) -> Option<&StepValue> {
+        let place = self.fields.iter().position(|known| *known == field)?;
+        self.values[place * self.steps + step].as_ref()
+    }
+
+    /// The readings of a step: those of the field that has most.
+    fn readings(&self, step: usize) -> u32 {
+        let values = self.values.iter().skip(step).step_by(self.steps.max(1));
+        values.flatten().map(|value| value.readings).max().unwrap_or(0)
+    }
+
+    fn evaluate(&self, formula: Formula, step: usize) -> Option<Spread> {
+        let spread = match formula {
+            Formula::Field(field) => self.field(field, step)?,
+            Formula::Fraction(field) => self.field(field, step)?.scaled(100.0),
+            Formula::Share(field) => self.share(field, step)?,
+            Formula::Busy => self.busy(step)?,
+            Formula::Rest(fields) => self.rest(fields, step)?,
+        };
+        spread.mean.is_finite().then_some(spread)
+    }
+
+    /// A field in base units.
+    fn field(&self, field: &str, step: usize) -> Option<Spread> {
+        let value = self.value(field, step)?;
+        let unit = self.def.fields[self.def.field(field)?].unit;
+        let unknown = Meta::new();
+        let meta = self.recordings.meta(value.files.0 as usize).unwrap_or(&unknown);
+        let [mean, min, max] =
+            [value.mean(), value.min, value.max].map(|value| to_base(unit, value, meta));
+        Some(Spread { mean, min: Some(min), max: Some(max) })
+    }
+
+    /// The time of all CPUs in a step, of those parts that are known.
+    fn cpu_time(&self, step: usize) -> Option<f64> {
+        let parts = CPU_PARTS.iter().filter_map(|part| self.value(part, step));
+        Some(parts.map(StepValue::mean).sum()).filter(|total: &f64| *total > 0.0)
+    }
+
+    fn share(&self, field: &str, step: usize) -> Option<Spread> {
+        let (value, total) = (self.value(field, step)?, self.cpu_time(step)?);
+        let percent = |value: f64| (100.0 * value / total).clamp(0.0, 100.0);
+        let mean = percent(value.mean());
+        if value.readings <= 1 {
+            return Some(Spread::single(mean));
+        }
+        let (min, max) = (percent(value.min).min(mean), percent(value.max).max(mean));
+        Some(Spread { mean, min: Some(min), max: Some(max) })
+    }
+
+    /// The part that is not idle.  Two bounds are known of its largest value: all time without the
+    /// smallest idle time, and the largest parts together.  The smaller one is taken, which is exact
+    /// for a step of one reading; so it is with the smallest value.
+    fn busy(&self, step: usize) -> Option<Spread> {
+        let total = self.cpu_time(step)?;
+        let sum = |is_idle: bool, of: fn(&StepValue) -> f64| -> f64 {
+            let parts = CPU_PARTS.iter().filter(|part| CPU_IDLE.contains(part) == is_idle);
+            parts.filter_map(|part| self.value(part, step)).map(of).sum()
+        };
+        self.value("idle", step)?;
+        let percent = |value: f64| (100.0 * value / total).clamp(0.0, 100.0);
+        let mean = percent(sum(false, StepValue::mean));
+        if self.readings(step) <= 1 {
+            return Some(Spread::single(mean));
+        }
+        let max = (total - sum(true, |value| value.min)).min(sum(false, |value| value.max));
+        let min = (total - sum(true, |value| value.max)).max(sum(false, |value| value.min));
+        Some(Spread { mean, min: Some(percent(min).min(mean)), max: Some(percent(max).max(mean)) })
+    }
+
+    fn rest(&self, fields: &[&str], step: usize) -> Option<Spread> {
+        let mut rest = None;
+        for field in fields {
+            let value = self.field(field, step)?.mean;
+            rest = Some(rest.map_or(value, |rest: f64| rest - value));
+        }
+        let rest = rest?.max(0.0);
+        Some(match self.readings(step) {
+            1 => Spread::single(rest),
+            _ => Spread { mean: rest, min: None, max: None },
+        })
+    }
+}
+
+impl Spread {
+    fn scaled(self, by: f64) -> Self {
+        let Spread { mean, min, max } = self;
+        Spread { mean: mean * by, min: min.map(|min| min * by), max: max.map(|max| max * by) }
+    }
+}
+
+/// The instances of a source in a period, with the sum of some fields, in the order in which people
+/// read them.
+pub(crate) fn instances(
+    recordings: &Recordings,
+    host: &str,
+    source: &str,
+    fields: &[&str],
+    period: Period,
+) -> Result<Vec<(Vec<u8>, f64)>, QueryError> {
+    let Period { from_ns, thru_ns } = period;
+    let one = Steps { from_ns, thru_ns, step_ns: thru_ns - from_ns, count: 1 };
+    let answer = recordings.range(&one.query(host, source, fields, &[])).map_err(refused)?;
+    let mut sums: HashMap<Vec<u8>, f64> = HashMap::new();
+    for series in answer.series {
+        let sum: f64 = series.values.iter().map(StepValue::mean).sum();
+        *sums.entry(series.instance).or_default() += sum;
+    }
+    let mut found: Vec<_> = sums.into_iter().collect();
+    found.sort_by(|one, other| reading_order(&one.0).cmp(&reading_order(&other.0)));
+    Ok(found)
+}
+
+/// Numbers by their value, before other names.
+fn reading_order(name: &[u8]) -> (u64, &[u8]) {
+    let number = std::str::from_utf8(name).ok().and_then(|name| name.parse().ok());
+    (number.unwrap_or(u64::MAX), name)
+}
+
+/// A name as answers have it.
+pub(crate) fn shown(name: &[u8]) -> String {
+    layout::text::escape(name)
+}
+
+impl ChartData {
+    /// Asks the archive.  `wanted` names instances; without any those with most come.
+    pub(crate) fn of(
+        asked: &Asked<'_>,
+        host: &str,
+        chart: &'static Chart,
+        wanted: &[&str],
+        (period, points): (Period, usize),
+    ) -> Result<Self, QueryError> {
+        let recordings = &asked.recordings;
+        let def = recordings.source(host, chart.source).map_err(refused)?;
+        let series = chart.series_of(&def);
+        let mut fields: Vec<&'static str> = Vec::new();
+        for field in series.iter().flat_map(|series| series.of.fields()) {
+            if def.field(field).is_some() && !fields.contains(field) {
+                fields.push(field);
+            }
+        }
+        let interval_ns = asked.interval_ns(host, chart.source, period);
+        let steps = Steps::of(period, points, interval_ns);
+        let mut data = ChartData {
+            chart,
+            steps,
+            curves: Vec::new(),
+            readings: vec![0; steps.count],
+            left_out: 0,
+        };
+        if series.is_empty() {
+            return Err(invalid("id", &format!("no recording of {host} has {}", chart.id)));
+        }
+        let names = match chart.instances {
+            Instances::None => vec![Vec::new()],
+            Instances::Series => series.iter().map(|series| series.id.into()).collect(),
+            Instances::Each => data.chosen(recordings, host, &fields, wanted)?,
+        };
+        let at_once = (VALUES_AT_ONCE / (fields.len() * steps.count).max(1)).max(1);
+        for names in names.chunks(at_once) {
+            let named = if chart.instances == Instances::None { &[][..] } else { names };
+            let query = steps.query(host, chart.source, &fields, named);
+            let answer = recordings.range(&query).map_err(refused)?;
+            let mut by_name: HashMap<Vec<u8>, Vec<RangeSeries>> = HashMap::new();
+            for one in answer.series {
+                by_name.entry(one.instance.clone()).or_default().push(one);
+            }
+            for name in names {
+                let mut columns = Columns {
+                    def: &def,
+                    fields: &fields,
+                    recordings,
+                    values: vec![None; fields.len() * steps.count],
+                    steps: steps.count,
+                };
+                for one in by_name.remove(name).unwrap_or_default() {
+                    for value in one.values {
+                        columns.values[one.field * steps.count + value.step as usize] = Some(value);
+                    }
+                }
+                data.add(&series, name, &columns);
+            }
+        }
+        Ok(data)
+    }
+
+    /// The names of the instances that come.
+    fn chosen(
+        &mut self,
+        recordings: &Recordings,
+        host: &str,
+        fields: &[&str],
+        wanted: &[&str],
+    ) -> Result<Vec<Vec<u8>>, QueryError> {
+        let Steps { from_ns, thru_ns, .. } = self.steps;
+        let is_plain = |name: &&&str| !name.contains('\\');
+        if !wanted.is_empty() && wanted.iter().all(|name| is_plain(&name)) {
+            return Ok(wanted.iter().map(|name| name.as_bytes().to_vec()).collect());
+        }
+        let period = Period { from_ns, thru_ns };
+        let mut known = instances(recordings, host, self.chart.source, fields, period)?;
+        if !wanted.is_empty() {
+            known.retain(|(name, _)| wanted.contains(&shown(name).as_str()));
+        }
+        if known.len() > INSTANCES_MAX {
+            self.left_out = known.len() - INSTANCES_MAX;
+            known.sort_by(|one, other| other.1.total_cmp(&one.1));
+            known.truncate(INSTANCES_MAX);
+            known.sort_by(|one, other| reading_order(&one.0).cmp(&reading_order(&other.0)));
+        }
+        Ok(known.into_iter().map(|(name, _)| name).collect())
+    }
+
+    fn add(&mut self, series: &[&'static ChartSeries], name: &[u8], columns: &Columns<'_>) {
+        for (step, readings) in self.readings.iter_mut().enumerate() {
+            *readings = (*readings).max(columns.readings(step));
+        }
+        for one in series {
+            if self.chart.instances == Instances::Series && one.id.as_bytes() != name {
+                continue;
+            }
+            let values = (0..self.steps.count).map(|step| columns.evaluate(one.of, step));
+            let instance = match self.chart.instances {
+                Instances::Each => name.to_vec(),
+                Instances::None | Instances::Series => Vec::new(),
+            };
+            self.curves.push(Curve { series: one, instance, values: values.collect() });
+        }
+    }
+
+    fn json(&self) -> Value {
+        let list = |curve: &Curve, of: fn(&Spread) -> Option<f64>| -> Value {
+            let values = curve.values.iter();
+            values.map(|value| number(value.as_ref().and_then(of))).collect()
+        };
+        let series = self.curves.iter().map(|curve| {
+            json!({
+                "id": curve.series.id,
+                "label": curve.series.label,
+                "instance": shown(&curve.instance),
+                "mean": list(curve, |value| Some(value.mean)),
+                "min": list(curve, |value| value.min),
+                "max": list(curve, |value| value.max),
+            })
+        });
+        let origin = |&readings: &u32| if readings > 0 { json!("recording") } else { Value::Null };
+        json!({
+            "id": self.chart.id,
+            "unit": self.chart.unit,
+            "from_ms": ms(self.steps.from_ns),
+            "step_ms": ms(self.steps.step_ns),
+            "series": series.collect::<Vec<_>>(),
+            "readings": self.readings,
+            "origin": self.readings.iter().map(origin).collect::<Vec<_>>(),
+            "instances_left_out": self.left_out,
+        })
+    }
+
+    /// A line for each step and curve that has a value.
+    fn csv(&self, csv: &mut Csv) {
+        for step in 0..self.steps.count {
+            let begin_ns = self.steps.from_ns + self.steps.step_ns * step as i64;
+            for curve in &self.curves {
+                let Some(value) = curve.values[step] else { continue };
+                csv.line(&[
+                    json!(ms(begin_ns)),
+                    json!(self.chart.id),
+                    json!(curve.series.id),
+                    json!(shown(&curve.instance)),
+                    number(Some(value.mean)),
+                    number(value.min),
+                    number(value.max),
+                    json!(self.chart.unit),
+                ]);
+            }
+        }
+    }
+}
+
+/// A number of an answer, with nine digits: more than any reading has.
+pub(crate) fn number(value: Option<f64>) -> Value {
+    let Some(value) = value.filter(|value| value.is_finite()) else { return Value::Null };
+    if value == value.trunc() && value.abs() < 1e15 {
+        return json!(value as i64);
+    }
+    let scale = 10_f64.powi(8 - value.abs().log10().floor() as i32);
+    let rounded = (value * scale).round() / scale;
+    json!(if rounded.is_finite() { rounded } else { value })
+}
+
+/// The answer to `charts`.
+pub(crate) fn charts(asked: &Asked<'_>) -> Result<String, QueryError> {
+    asked.only(&["host"])?;
+    let host = asked.host()?;
+    let recorded = asked.recorded(&host);
+    let day_ns = recorded.thru_ns.saturating_sub(86_400 * SECOND_NS).max(recorded.from_ns);
+    let period = Period { from_ns: day_ns, thru_ns: recorded.thru_ns + 1 };
+    let mut known = Vec::new();
+    let mut names: HashMap<&str, Vec<String>> = HashMap::new();
+    for chart in super::charts::CHARTS {
+        let Ok(def) = asked.recordings.source(&host, chart.source) else { continue };
+        let series = chart.series_of(&def);
+        if series.is_empty() {
+            continue;
+        }
+        if chart.instances == Instances::Each && !names.contains_key(chart.source) {
+            // The first field tells them all.
+            let field = series[0].of.fields()[0];
+            let found = instances(&asked.recordings, &host, chart.source, &[field], period)?;
+            let shown = found.iter().map(|(name, _)| shown(name)).collect();
+            names.insert(chart.source, shown);
+        }
+        let instances = match chart.instances {
+            Instances::Each => names.get(chart.source).cloned().unwrap_or_default(),
+            Instances::None | Instances::Series => Vec::new(),
+        };
+        let series = series.iter().map(|one| json!({"id": one.id, "label": one.label}));
+        known.push(json!({
+            "id": chart.id,
+            "title": chart.title,
+            "unit": chart.unit,
+            "kind": if chart.is_stack { "stack" } else { "line" },
+            "group": chart.group,
+            "instances": instances,
+            "series": series.collect::<Vec<_>>(),
+        }));
+    }
+    Ok(json!({ "charts": known }).to_string())
+}
+
+/// The answer to `chart`.
+pub(crate) fn chart(asked: &Asked<'_>) -> Result<String, QueryError> {
+    asked.only(&["host", "id", "from", "thru", "points", "instance", "format"])?;
+    let host = asked.host()?;
+    let (period, points, is_csv) = (asked.period(&host)?, asked.points()?, asked.is_csv()?);
+    let ids = chosen_charts(asked)?;
+    let wanted: Vec<&str> = asked.parameters.all("instance").collect();
+    if wanted.len() > INSTANCES_MAX {
+        let why = format!("there are more than {INSTANCES_MAX}: ask for them one after the other");
+        return Err(invalid("instance", &why));
+    }
+    let mut csv =
+        Csv::new(&["time_ms", "chart", "series", "instance", "mean", "min", "max", "unit"]);
+    let mut found = Vec::new();
+    for chart in &ids {
+        let data = ChartData::of(asked, &host, chart, &wanted, (period, points))?;
+        match is_csv {
+            true => data.csv(&mut csv),
+            false => found.push(data.json()),
+        }
+    }
+    Ok(match (is_csv, found.len()) {
+        (true, _) => csv.text,
+        (false, 1) => found.remove(0).to_string(),
+        (false, _) => json!({ "charts": found }).to_string(),
+    })
+}
+
+/// The charts that are named; each at most once.
+pub(crate) fn chosen_charts(asked: &Asked<'_>) -> Result<Vec<&'static Chart>, QueryError> {
+    let mut charts: Vec<&'static Chart> = Vec::new();
+    for id in asked.parameters.all("id") {
+        let Some(chart) = Chart::find(id) else {
+            let known: Vec<&str> = super::charts::CHARTS.iter().map(|chart| chart.id).collect();
+            let known = known.join(", ");
+            return Err(invalid("id", &format!("{id:?} is no chart: there are {known}")));
+        };
+        if !charts.iter().any(|known| known.id == chart.id) {
+            charts.push(chart);
+        }
+    }
+    if charts.is_empty() {
+        return Err(invalid("id", "name a chart: `charts` lists them"));
+    }
+    Ok(charts)
+}
