@@ -21,6 +21,8 @@ pub struct Recordings {
     pub(crate) refused: Vec<Refused>,
     /// The definitions of this program.
     pub(crate) known: Arc<[Arc<SourceDef>]>,
+    /// Whether who asks wants no more.
+    pub(crate) is_ended: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
 }
 
 /// A file that cannot be used.
@@ -43,9 +45,24 @@ impl Recordings {
             files: Vec::new(),
             refused: Vec::new(),
             known: source::definitions().into(),
+            is_ended: None,
         };
         recordings.find(now)?;
         Ok(recordings)
+    }
+
+    /// The same recordings, whose answers end with [`Error::Ended`] soon after `is_ended` says so.
+    #[must_use]
+    pub fn ending(&self, is_ended: impl Fn() -> bool + Send + Sync + 'static) -> Recordings {
+        Recordings { is_ended: Some(Arc::new(is_ended)), ..self.clone() }
+    }
+
+    /// Fails if who asks wants no more.
+    pub(crate) fn look(&self) -> Result<(), Error> {
+        match self.is_ended.as_ref().is_some_and(|is_ended| is_ended()) {
+            true => Err(Error::Ended),
+            false => Ok(()),
+        }
     }
 
     /// The files of the folders that could not be used, each with the reason.
@@ -116,8 +133,8 @@ impl Recordings {
     }
 
     fn without_files(&self) -> Recordings {
-        let known = self.known.clone();
-        Recordings { named: Vec::new(), files: Vec::new(), refused: Vec::new(), known }
+        let (known, is_ended) = (self.known.clone(), self.is_ended.clone());
+        Recordings { named: Vec::new(), files: Vec::new(), refused: Vec::new(), known, is_ended }
     }
 
     /// The path of the recording with that index, as answers name it.

@@ -57,6 +57,28 @@ impl Visit for EachReading<'_> {
     }
 }
 
+/// As another one, until who asks wants no more.
+struct Looking<'a> {
+    recordings: &'a Recordings,
+    visit: &'a mut dyn Visit,
+}
+
+impl Visit for Looking<'_> {
+    fn reading(&mut self, reading: &SourceReading<'_>) -> Result<(), Error> {
+        self.recordings.look()?;
+        self.visit.reading(reading)
+    }
+
+    fn columns(&mut self, columns: &FileColumns<'_>) -> Result<bool, Error> {
+        self.recordings.look()?;
+        self.visit.columns(columns)
+    }
+
+    fn takes_columns(&self) -> bool {
+        self.visit.takes_columns()
+    }
+}
+
 /// Value by value.
 struct EachValue<'a> {
     tracker: &'a mut Tracker,
@@ -109,6 +131,7 @@ impl Recordings {
     }
 
     pub(crate) fn visit(&self, select: &Select<'_>, visit: &mut dyn Visit) -> Result<(), Error> {
+        let visit = &mut Looking { recordings: self, visit };
         let def = self.source(select.host, select.source)?;
         let files: Vec<(usize, &ArchivedFile)> = self
             .of_host(select.host)

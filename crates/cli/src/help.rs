@@ -126,8 +126,9 @@ Example:
   whit serve /var/log/whit
   curl 'http://127.0.0.1:9797/api/v1/query?query=rate(node_intr_total[1m])'
 
-In Grafana the address is that of a data source of the type Prometheus.  Names of metrics:
-docs/reference/prometheus.md.
+A browser shows the recordings as a page at http://127.0.0.1:9797/; docs/page-interface.md has its
+interface.  In Grafana the address is that of a data source of the type Prometheus.  Names of
+metrics: docs/reference/prometheus.md.
 
 /metrics is a page with the newest sample of each host, for scrapers.  For other machines:
   whit serve --hash-password  reads a password; its hash is for a line NAME:HASH of the file users

@@ -62,6 +62,59 @@ fn recordings_are_served() {
     assert!(server.ended().success());
 }
 
+/// The objects that `whit play` writes of a recording, one for each sample.
+fn played(folder: &Path, options: &[&str]) -> Vec<serde_json::Value> {
+    let out = run(whit().arg("play").arg(folder).arg("--json").args(options));
+    let lines = out.lines().map(|line| serde_json::from_str(line).unwrap());
+    lines.collect()
+}
+
+#[test]
+fn the_page_says_what_play_says() {
+    let folder = tempfile::tempdir().unwrap();
+    run(whit().args(["record", "-scmdZ", "-i0.2:0.2", "-c6", "-f"]).arg(folder.path()));
+    let samples = played(folder.path(), &["-scm"]);
+    assert!(samples.len() >= 4, "{}", samples.len());
+    let (mut server, address) = serve(folder.path(), &[]);
+    let ask = |question: &str, parameters: &[(&str, &str)]| -> serde_json::Value {
+        let answer = http(address, "GET", &format!("/api/whit/v1/{question}"), parameters);
+        assert_eq!(answer.status, 200, "{question}: {}", answer.body);
+        serde_json::from_str(&answer.body).unwrap()
+    };
+    assert!(http(address, "GET", "/", &[]).body.contains("<html"));
+    let mut compared = 0;
+    for sample in &samples {
+        let time = sample["time"].as_str().unwrap();
+        let at_ms = time.parse::<jiff::Timestamp>().unwrap().as_millisecond();
+        let at = at_ms.to_string();
+        let moment = ask("moment", &[("at", &at)]);
+        assert_eq!(moment["at_ms"], at_ms);
+        let tables = moment["tables"].as_array().unwrap();
+        for source in ["cpu", "memory"] {
+            let table = tables.iter().find(|table| table["name"] == source).unwrap();
+            let rows = table["rows"].as_array().unwrap();
+            for (field, value) in sample["sources"][source].as_object().unwrap() {
+                let row = rows.iter().find(|row| row[0] == *field).unwrap();
+                let (ours, theirs) = (row[1].as_f64().unwrap(), value.as_f64().unwrap());
+                assert!((ours - theirs).abs() <= 1e-8 * theirs.abs(), "{field}: {row} {value}");
+                compared += 1;
+            }
+        }
+        let load =
+            ask("chart", &[("id", "load"), ("from", &at), ("thru", &(at_ms + 1).to_string())]);
+        // A step in which two samples came, since one was late, has their mean.
+        if load["readings"] == serde_json::json!([1]) {
+            let (ours, theirs) =
+                (&load["series"][0]["mean"][0], &sample["sources"]["cpu"]["load_1m"]);
+            let difference = ours.as_f64().unwrap() - theirs.as_f64().unwrap();
+            assert!(difference.abs() < 1e-6, "{ours} {theirs}");
+        }
+    }
+    assert!(compared > 100, "{compared}");
+    server.signal(libc::SIGTERM);
+    assert!(server.ended().success());
+}
+
 #[test]
 fn side_files_are_made_unless_not_wanted() {
     let folder = tempfile::tempdir().unwrap();

@@ -116,13 +116,13 @@ impl Drop for Waits {
 }
 
 /// Why a query must end now, if it must.
-pub(crate) type LooksForStop<'a> = &'a (dyn Fn() -> Option<Stop> + Send + Sync);
+pub(crate) type LooksForStop = Arc<dyn Fn() -> Option<Stop> + Send + Sync>;
 
 /// What `evaluate` makes in a thread for queries, in at most this time.
 pub(crate) async fn evaluated<T: Send + 'static>(
     shared: &Arc<Shared>,
     longest: Duration,
-    evaluate: impl FnOnce(&Arc<Shared>, LooksForStop<'_>) -> Result<T, QueryError> + Send + 'static,
+    evaluate: impl FnOnce(&Arc<Shared>, &LooksForStop) -> Result<T, QueryError> + Send + 'static,
 ) -> Result<T, QueryError> {
     let is_gone = Arc::new(AtomicBool::new(false));
     let waits = Waits(is_gone.clone());
@@ -131,12 +131,13 @@ pub(crate) async fn evaluated<T: Send + 'static>(
     let Ok(Ok(turn)) = turn else { return Err(QueryError::TimedOut) };
     let own = shared.clone();
     let evaluate = move || {
-        let stop = || match () {
+        let looking = own.clone();
+        let stop: LooksForStop = Arc::new(move || match () {
             () if is_gone.load(Ordering::Relaxed) => Some(Stop::Cancelled),
-            () if own.ends.load(Ordering::Relaxed) => Some(Stop::Cancelled),
+            () if looking.ends.load(Ordering::Relaxed) => Some(Stop::Cancelled),
             () if deadline.has_passed() => Some(Stop::TimedOut),
             () => None,
-        };
+        });
         evaluate(&own, &stop)
     };
     // Only a panic ends it without a result; the thread and the server go on.
@@ -157,7 +158,7 @@ async fn data_of(
         _ => parameters.duration("timeout")?.min(longest),
     };
     evaluated(shared, longest, move |shared, stop| {
-        Evaluated { shared, parameters: &parameters, stop }.data(&asked)
+        Evaluated { shared, parameters: &parameters, stop: &**stop }.data(&asked)
     })
     .await
 }

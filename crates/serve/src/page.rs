@@ -7,8 +7,13 @@
 mod asked;
 mod chart;
 mod charts;
+mod compare;
 mod files;
+mod heaviest;
 mod hosts;
+mod live;
+mod moment;
+mod ruler;
 mod table;
 
 use std::sync::Arc;
@@ -17,10 +22,11 @@ use http_server::{HttpAnswer, answer as answer_of, method_not_allowed};
 use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, HeaderValue};
 use hyper::{Method, Request, StatusCode};
-use promql::QueryError;
+use promql::{QueryError, Stop};
 use serde_json::json;
 
 use self::asked::Asked;
+use self::live::Live;
 use crate::interface::evaluated;
 use crate::parameters::Parameters;
 use crate::recordings::RecordingStorage;
@@ -29,21 +35,44 @@ use crate::settings::Shared;
 /// Where the interface is.
 const PREFIX: &str = "/api/whit/v1/";
 
+/// The newest samples as they come.
+const LIVE: &str = "live";
+
+/// How the parts of a service are.
+const PARTS: &str = "parts";
+
 /// What the page shows.
 pub struct Page {
     recordings: Arc<RecordingStorage>,
+    live: Arc<Live>,
+    parts: Option<TellParts>,
 }
+
+/// Says how the parts of a service are, as JSON.
+type TellParts = Box<dyn Fn() -> String + Send + Sync>;
 
 impl Page {
     /// A page of recordings.
     #[must_use]
     pub fn new(recordings: Arc<RecordingStorage>) -> Self {
-        Page { recordings }
+        Page { recordings, live: Arc::default(), parts: None }
+    }
+
+    /// The same with an answer to `parts`: what `tell` says of the parts of a service, an object of
+    /// JSON.
+    #[must_use]
+    pub fn with_parts(self, tell: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        Page { parts: Some(Box::new(tell)), ..self }
     }
 
     /// The recordings as a storage of series.
     pub(crate) fn recordings(&self) -> Arc<RecordingStorage> {
         self.recordings.clone()
+    }
+
+    /// Ends what runs for readers.
+    pub(crate) fn end(&self) {
+        self.live.end();
     }
 }
 
@@ -51,8 +80,16 @@ impl Page {
 type Question = fn(&Asked<'_>) -> Result<String, QueryError>;
 
 /// The questions, by the last part of their path.
-const QUESTIONS: &[(&str, Question)] =
-    &[("hosts", hosts::hosts), ("charts", chart::charts), ("chart", chart::chart)];
+const QUESTIONS: &[(&str, Question)] = &[
+    ("hosts", hosts::hosts),
+    ("charts", chart::charts),
+    ("chart", chart::chart),
+    ("ruler", ruler::ruler),
+    ("moment", moment::moment),
+    ("heaviest", heaviest::heaviest),
+    ("compare", compare::compare),
+    ("explain", compare::explain),
+];
 
 /// The answer to a request, if its path is one of the page.
 pub(crate) async fn answer(
@@ -68,42 +105,74 @@ pub(crate) async fn answer(
             _ => method_not_allowed("GET, HEAD"),
         });
     };
-    let question = QUESTIONS.iter().find(|(known, _)| *known == name).map(|(_, question)| *question);
-    let Some(question) = question else {
-        let known: Vec<&str> = QUESTIONS.iter().map(|(known, _)| *known).collect();
-        let why = format!("there is no {PREFIX}{name}: there are {}", known.join(", "));
-        return Some(json_answer(StatusCode::NOT_FOUND, json!({ "error": why }).to_string()));
-    };
     if *request.method() != Method::GET {
         return Some(method_not_allowed("GET"));
     }
-    Some(match asked(shared, page, question, request).await {
-        Ok(body) if body.starts_with('{') => json_answer(StatusCode::OK, body),
-        Ok(body) => with_headers(answer_of(StatusCode::OK, "text/csv; charset=utf-8", body)),
-        Err(error) => failed(&error),
-    })
+    let question =
+        QUESTIONS.iter().find(|(known, _)| *known == name).map(|(_, question)| *question);
+    let answered = match (name, question, &page.parts) {
+        (_, Some(question), _) => {
+            let answered = asked(shared, page, request, question).await;
+            answered.and_then(|answer| bounded(shared, answer)).map(text)
+        }
+        (LIVE, ..) => {
+            let reader = asked(shared, page, request, live::reader).await;
+            let added = reader.and_then(|reader| page.live.add(&page.recordings, reader));
+            added.map(with_headers)
+        }
+        (PARTS, _, Some(tell)) => Ok(json_answer(StatusCode::OK, tell())),
+        _ => return Some(not_found(page, name)),
+    };
+    Some(answered.unwrap_or_else(|error| failed(&error)))
 }
 
-async fn asked(
+/// What asks the recordings in a thread for queries.
+async fn asked<T: Send + 'static>(
     shared: &Arc<Shared>,
     page: &Arc<Page>,
-    question: Question,
     request: &Request<Bytes>,
-) -> Result<String, QueryError> {
+    question: fn(&Asked<'_>) -> Result<T, QueryError>,
+) -> Result<T, QueryError> {
     let mut parameters = Parameters::default();
     parameters.add(request.uri().query().unwrap_or_default().as_bytes())?;
-    let page = page.clone();
-    let most = shared.settings.answer_bytes_max;
-    evaluated(shared, shared.settings.query_time_max, move |_, _| {
-        let recordings = page.recordings.recordings().map_err(asked::refused)?;
-        let answered = question(&Asked { recordings, parameters: &parameters })?;
-        if answered.len() > most {
-            let why = format!("the answer has more than {most} bytes: ask for less");
-            return Err(QueryError::BadData(why));
-        }
-        Ok(answered)
+    let storage = page.recordings.clone();
+    evaluated(shared, shared.settings.query_time_max, move |_, stop| {
+        let recordings = storage.recordings().map_err(asked::refused)?;
+        let ends = stop.clone();
+        let recordings = recordings.ending(move || ends().is_some());
+        let answered = question(&Asked { recordings, parameters: &parameters });
+        // An archive that was ended does not say why.
+        answered.map_err(|error| match (error, stop()) {
+            (QueryError::Cancelled, Some(Stop::TimedOut)) => QueryError::TimedOut,
+            (error, _) => error,
+        })
     })
     .await
+}
+
+fn bounded(shared: &Shared, answer: String) -> Result<String, QueryError> {
+    let most = shared.settings.answer_bytes_max;
+    if answer.len() > most {
+        return Err(QueryError::BadData(format!(
+            "the answer has more than {most} bytes: ask for less"
+        )));
+    }
+    Ok(answer)
+}
+
+fn not_found(page: &Page, name: &str) -> HttpAnswer {
+    let known = QUESTIONS.iter().map(|(known, _)| *known).chain([LIVE]);
+    let known: Vec<&str> = known.chain(page.parts.is_some().then_some(PARTS)).collect();
+    let why = format!("there is no {PREFIX}{name}: there are {}", known.join(", "));
+    json_answer(StatusCode::NOT_FOUND, json!({ "error": why }).to_string())
+}
+
+/// A text that a question made: an object of JSON, or a table.
+fn text(body: String) -> HttpAnswer {
+    match body.starts_with('{') {
+        true => json_answer(StatusCode::OK, body),
+        false => with_headers(answer_of(StatusCode::OK, "text/csv; charset=utf-8", body)),
+    }
 }
 
 fn failed(error: &QueryError) -> HttpAnswer {

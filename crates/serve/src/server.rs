@@ -90,6 +90,9 @@ impl QueryServer {
 impl Drop for QueryServer {
     fn drop(&mut self) {
         self.shared.ends.store(true, Ordering::Relaxed);
+        if let Some(page) = &self.shared.page {
+            page.end();
+        }
     }
 }
 

@@ -8,5 +8,6 @@ mod dashboard;
 mod grafana;
 mod hostile;
 mod metrics;
+mod page;
 mod recorded;
 mod recordings;

@@ -25,6 +25,9 @@ use crate::{Error, FieldValue};
 /// more steps would cost more than they save.
 const UNALIGNED_STEPS_MAX: usize = 4;
 
+/// It is looked once in so many values whether who asks wants no more.
+const LOOK_TURNS: u32 = 4096;
+
 /// The steps of a question.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spans {
@@ -125,7 +128,15 @@ impl Recordings {
         loop {
             let (mut state, mut totals) = (begin(), Totals::default());
             let plan = Plan::of(self, select, spans, &damaged);
-            match plan.follow(self, &mut totals, &mut |found| each(&mut state, found)) {
+            let mut turns = 0_u32;
+            let mut take = |found: &Gathered<'_>| {
+                turns = turns.wrapping_add(1);
+                if turns % LOOK_TURNS == 1 {
+                    self.look()?;
+                }
+                each(&mut state, found)
+            };
+            match plan.follow(self, &mut totals, &mut take) {
                 Ok(()) => return Ok((state, totals)),
                 Err(Fault::Damaged(bad)) if !damaged.contains(&bad) => damaged.push(bad),
                 Err(Fault::Error(error)) => return Err(error),

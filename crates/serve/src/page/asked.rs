@@ -1,10 +1,9 @@
 //! What a request of the page asks: its parameters, checked, and the recordings of its host.
 
-use std::sync::Arc;
-
-use archive::Recordings;
+use archive::{Recordings, Select};
 use promql::QueryError;
 
+use super::chart::Steps;
 use crate::clock::now_ms;
 use crate::parameters::{Parameters, invalid};
 
@@ -25,7 +24,7 @@ const COUNT_MAX: usize = 10_000;
 
 /// A request.
 pub(crate) struct Asked<'a> {
-    pub(crate) recordings: Arc<Recordings>,
+    pub(crate) recordings: Recordings,
     pub(crate) parameters: &'a Parameters,
 }
 
@@ -37,8 +36,9 @@ pub(crate) struct Period {
 }
 
 impl Period {
-    pub(crate) fn seconds(self) -> f64 {
-        (self.thru_ns - self.from_ns) as f64 / 1e9
+    /// The period of a length that ends where this one begins.
+    pub(crate) fn before(self, length_ns: i64) -> Period {
+        Period { from_ns: self.from_ns.saturating_sub(length_ns), thru_ns: self.from_ns }
     }
 }
 
@@ -163,9 +163,15 @@ impl Asked<'_> {
         recorded(&self.recordings, host)
     }
 
+    /// The steps of a period for readings of a source.
+    pub(crate) fn steps(&self, host: &str, source: &str, period: Period, points: usize) -> Steps {
+        let interval_ns = self.interval_ns(host, source, period);
+        Steps::of(period, points, interval_ns, || self.reading_ns(host, source, period))
+    }
+
     /// The longest interval between two readings of a source of a host, in its recordings that have
     /// a period.
-    pub(crate) fn interval_ns(&self, host: &str, source: &str, period: Period) -> i64 {
+    fn interval_ns(&self, host: &str, source: &str, period: Period) -> i64 {
         let is_second = self.recordings.source(host, source);
         let is_second = is_second.is_ok_and(|def| def.cadence != sample::Cadence::First);
         let mut longest_ns = 0;
@@ -180,6 +186,19 @@ impl Asked<'_> {
             }
         }
         i64::try_from(longest_ns).unwrap_or(i64::MAX)
+    }
+
+    /// The time of a reading near the start of a period.
+    fn reading_ns(&self, host: &str, source: &str, period: Period) -> Option<i64> {
+        let Period { from_ns, thru_ns } = period;
+        let mut found = None;
+        let select = Select { host, source, fields: &[], from_ns, thru_ns };
+        // The first one is enough; it ends the scan.
+        let _ = self.recordings.scan(&select, &mut |reading| {
+            found = Some(reading.realtime_ns);
+            Err(archive::Error::Ended)
+        });
+        found
     }
 }
 

@@ -34,19 +34,37 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// At most so many steps, none of them shorter than the interval of the readings.
-    pub(crate) fn of(period: Period, points: usize, interval_ns: i64) -> Self {
+    /// At most so many steps, none of them shorter than the interval of the readings.  Where each
+    /// step has one reading, and the readings are at the ends of steps, some would have two and
+    /// others none: then they begin half a step later.  `reading_ns` is the time of a reading.
+    pub(crate) fn of(
+        period: Period,
+        points: usize,
+        interval_ns: i64,
+        reading_ns: impl FnOnce() -> Option<i64>,
+    ) -> Self {
         let Period { from_ns, thru_ns } = period;
-        let begin_ns = |step_ns: i64| from_ns - from_ns.rem_euclid(step_ns);
-        let count =
-            |step_ns: i64| ((thru_ns - begin_ns(step_ns) - 1) / step_ns + 1).unsigned_abs() as usize;
+        let begin_ns =
+            |step_ns: i64, shift_ns: i64| from_ns - (from_ns - shift_ns).rem_euclid(step_ns);
+        let count = |step_ns: i64, shift_ns: i64| {
+            ((thru_ns - begin_ns(step_ns, shift_ns) - 1) / step_ns + 1).unsigned_abs() as usize
+        };
         let short = SHORT_STEPS_MS.iter().map(|step_ms| step_ms * 1_000_000);
         let mut short = short.filter(|&step_ns| 0 < interval_ns && interval_ns <= step_ns);
-        let step_ns = short.find(|&step_ns| count(step_ns) <= points).unwrap_or_else(|| {
+        let step_ns = short.find(|&step_ns| count(step_ns, 0) <= points).unwrap_or_else(|| {
             let shortest_ns = Recordings::aligned_step(0, interval_ns.max(1), 1);
             Recordings::aligned_step(from_ns, thru_ns, points).max(shortest_ns)
         });
-        Steps { from_ns: begin_ns(step_ns), thru_ns, step_ns, count: count(step_ns) }
+        // A reading is late and never early.
+        let is_near = |at_ns: i64| step_ns - at_ns.rem_euclid(step_ns) < step_ns / 10;
+        let is_single = step_ns < interval_ns.saturating_mul(2);
+        let shifts = is_single && reading_ns().is_some_and(is_near);
+        let mut shift_ns = if shifts { step_ns / 2 } else { 0 };
+        if count(step_ns, shift_ns) > points {
+            shift_ns = 0;
+        }
+        let from_ns = begin_ns(step_ns, shift_ns);
+        Steps { from_ns, thru_ns, step_ns, count: count(step_ns, shift_ns) }
     }
 
     fn query(&self, host: &str, source: &str, fields: &[&str], names: &[Vec<u8>]) -> RangeQuery {
@@ -68,12 +86,6 @@ pub(crate) struct Spread {
     pub(crate) mean: f64,
     pub(crate) min: Option<f64>,
     pub(crate) max: Option<f64>,
-}
-
-impl Spread {
-    fn single(value: f64) -> Self {
-        Spread { mean: value, min: Some(value), max: Some(value) }
-    }
 }
 
 /// A curve.
@@ -119,82 +131,54 @@ impl Columns<'_> {
     }
 
     fn evaluate(&self, formula: Formula, step: usize) -> Option<Spread> {
-        let spread = match formula {
-            Formula::Field(field) => self.field(field, step)?,
-            Formula::Fraction(field) => self.field(field, step)?.scaled(100.0),
-            Formula::Share(field) => self.share(field, step)?,
-            Formula::Busy => self.busy(step)?,
-            Formula::Rest(fields) => self.rest(fields, step)?,
+        let of = |pick: fn(&StepValue) -> f64| move |field: &str| self.base(field, step, pick);
+        let (mean_of, min_of, max_of) =
+            (of(StepValue::mean), of(|value| value.min), of(|value| value.max));
+        let mean = formula.value(&mean_of).filter(|mean| mean.is_finite())?;
+        if self.readings(step) <= 1 {
+            return Some(Spread { mean, min: Some(mean), max: Some(mean) });
+        }
+        let (min, max) = match formula {
+            Formula::Field(_) | Formula::Fraction(_) => {
+                (formula.value(&min_of), formula.value(&max_of))
+            }
+            // The time of all CPUs is nearly the same in all readings.
+            Formula::Share(field) => {
+                let all: f64 = CPU_PARTS.iter().filter_map(|part| mean_of(part)).sum();
+                let percent = |value: f64| (all > 0.0).then(|| 100.0 * value / all);
+                (percent(min_of(field)?), percent(max_of(field)?))
+            }
+            Formula::Busy => self.busy(step),
+            Formula::Rest(_) => (None, None),
         };
-        spread.mean.is_finite().then_some(spread)
+        let is_percent = matches!(formula, Formula::Share(_) | Formula::Busy);
+        let most = if is_percent { 100.0 } else { f64::INFINITY };
+        let (min, max) = (min.map(|min| min.min(mean)), max.map(|max| max.max(mean).min(most)));
+        Some(Spread { mean, min, max })
     }
 
     /// A field in base units.
-    fn field(&self, field: &str, step: usize) -> Option<Spread> {
+    fn base(&self, field: &str, step: usize, of: fn(&StepValue) -> f64) -> Option<f64> {
         let value = self.value(field, step)?;
         let unit = self.def.fields[self.def.field(field)?].unit;
         let unknown = Meta::new();
         let meta = self.recordings.meta(value.files.0 as usize).unwrap_or(&unknown);
-        let [mean, min, max] =
-            [value.mean(), value.min, value.max].map(|value| to_base(unit, value, meta));
-        Some(Spread { mean, min: Some(min), max: Some(max) })
+        Some(to_base(unit, of(value), meta))
     }
 
-    /// The time of all CPUs in a step, of those parts that are known.
-    fn cpu_time(&self, step: usize) -> Option<f64> {
-        let parts = CPU_PARTS.iter().filter_map(|part| self.value(part, step));
-        Some(parts.map(StepValue::mean).sum()).filter(|total: &f64| *total > 0.0)
-    }
-
-    fn share(&self, field: &str, step: usize) -> Option<Spread> {
-        let (value, total) = (self.value(field, step)?, self.cpu_time(step)?);
-        let percent = |value: f64| (100.0 * value / total).clamp(0.0, 100.0);
-        let mean = percent(value.mean());
-        if value.readings <= 1 {
-            return Some(Spread::single(mean));
-        }
-        let (min, max) = (percent(value.min).min(mean), percent(value.max).max(mean));
-        Some(Spread { mean, min: Some(min), max: Some(max) })
-    }
-
-    /// The part that is not idle.  Two bounds are known of its largest value: all time without the
-    /// smallest idle time, and the largest parts together.  The smaller one is taken, which is exact
-    /// for a step of one reading; so it is with the smallest value.
-    fn busy(&self, step: usize) -> Option<Spread> {
-        let total = self.cpu_time(step)?;
+    /// Smallest and largest part of the time that is not idle.  Two bounds are known of the largest:
+    /// all time without the smallest idle time, and the largest parts together.  The smaller one is
+    /// taken; so it is with the smallest.
+    fn busy(&self, step: usize) -> (Option<f64>, Option<f64>) {
         let sum = |is_idle: bool, of: fn(&StepValue) -> f64| -> f64 {
             let parts = CPU_PARTS.iter().filter(|part| CPU_IDLE.contains(part) == is_idle);
             parts.filter_map(|part| self.value(part, step)).map(of).sum()
         };
-        self.value("idle", step)?;
-        let percent = |value: f64| (100.0 * value / total).clamp(0.0, 100.0);
-        let mean = percent(sum(false, StepValue::mean));
-        if self.readings(step) <= 1 {
-            return Some(Spread::single(mean));
-        }
-        let max = (total - sum(true, |value| value.min)).min(sum(false, |value| value.max));
-        let min = (total - sum(true, |value| value.max)).max(sum(false, |value| value.min));
-        Some(Spread { mean, min: Some(percent(min).min(mean)), max: Some(percent(max).max(mean)) })
-    }
-
-    fn rest(&self, fields: &[&str], step: usize) -> Option<Spread> {
-        let mut rest = None;
-        for field in fields {
-            let value = self.field(field, step)?.mean;
-            rest = Some(rest.map_or(value, |rest: f64| rest - value));
-        }
-        let rest = rest?.max(0.0);
-        Some(match self.readings(step) {
-            1 => Spread::single(rest),
-            _ => Spread { mean: rest, min: None, max: None },
-        })
-    }
-}
-
-impl Spread {
-    fn scaled(self, by: f64) -> Self {
-        let Spread { mean, min, max } = self;
-        Spread { mean: mean * by, min: min.map(|min| min * by), max: max.map(|max| max * by) }
+        let all = sum(false, StepValue::mean) + sum(true, StepValue::mean);
+        let percent = |value: f64| (all > 0.0).then(|| (100.0 * value / all).max(0.0));
+        let max = (all - sum(true, |value| value.min)).min(sum(false, |value| value.max));
+        let min = (all - sum(true, |value| value.max)).max(sum(false, |value| value.min));
+        (percent(min), percent(max))
     }
 }
 
@@ -249,8 +233,7 @@ impl ChartData {
                 fields.push(field);
             }
         }
-        let interval_ns = asked.interval_ns(host, chart.source, period);
-        let steps = Steps::of(period, points, interval_ns);
+        let steps = asked.steps(host, chart.source, period, points);
         let mut data = ChartData {
             chart,
             steps,

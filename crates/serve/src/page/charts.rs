@@ -65,6 +65,35 @@ impl Formula {
         }
     }
 
+    /// Its value, by those of the fields in base units.
+    pub(crate) fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+        let cpu_time = |is_left_out: fn(&&&str) -> bool| -> f64 {
+            let parts = CPU_PARTS.iter().filter(|part| !is_left_out(part));
+            parts.filter_map(|part| of(part)).sum()
+        };
+        let part_of_all = |part: f64| {
+            let all = cpu_time(|_| false);
+            (all > 0.0).then(|| (100.0 * part / all).clamp(0.0, 100.0))
+        };
+        match self {
+            Formula::Field(field) => of(field),
+            Formula::Fraction(field) => Some(100.0 * of(field)?),
+            Formula::Share(field) => part_of_all(of(field)?),
+            Formula::Busy => {
+                of("idle")?;
+                part_of_all(cpu_time(|part| CPU_IDLE.contains(*part)))
+            }
+            Formula::Rest(fields) => {
+                let (whole, parts) = fields.split_first()?;
+                let mut rest = of(whole)?;
+                for part in parts {
+                    rest -= of(part)?;
+                }
+                Some(rest.max(0.0))
+            }
+        }
+    }
+
     /// Whether it has a value with these fields.
     fn is_possible(&self, def: &SourceDef) -> bool {
         match self {
@@ -108,6 +137,17 @@ const NONE: Chart = Chart {
     source: "",
     instances: Instances::None,
     series: &[],
+};
+
+/// How busy all CPUs together are, for the ruler.
+pub(crate) const BUSY: &Chart = &Chart {
+    id: "cpu",
+    title: "CPU",
+    group: "CPU",
+    unit: "percent",
+    source: "cpu",
+    series: &[ChartSeries { id: "busy", label: "busy", of: Formula::Busy }],
+    ..NONE
 };
 
 /// All charts, in the order of the page.

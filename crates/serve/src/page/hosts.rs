@@ -19,9 +19,9 @@ fn one(recordings: &Recordings, host: &str) -> Result<Value, QueryError> {
     let now_ns = now_ms().saturating_mul(1_000_000);
     let Recorded { from_ns, thru_ns, is_live } = recorded(recordings, host);
     let spans = recordings.spans(host);
-    let spans = spans.iter().map(|span| {
-        json!({ "from_ms": ms(span.from_ns), "thru_ms": ms(end(span, now_ns).0) })
-    });
+    let spans = spans
+        .iter()
+        .map(|span| json!({ "from_ms": ms(span.from_ns), "thru_ms": ms(end(span, now_ns).0) }));
     // The facts are those of the latest recording.
     let metas = (0..).map_while(|file| recordings.meta(file));
     let meta = metas.filter(|meta| meta.host() == host).last();
@@ -52,8 +52,6 @@ pub(crate) fn gaps(
     thru_ns: i64,
 ) -> Result<Vec<Value>, QueryError> {
     let gaps = recordings.gaps(host, from_ns, thru_ns).map_err(refused)?;
-    let gap = |gap: &archive::RecordedGap| {
-        json!({ "from_ms": ms(gap.after_ns), "thru_ms": ms(gap.until_ns) })
-    };
+    let gap = |gap: &archive::RecordedGap| json!({ "from_ms": ms(gap.after_ns), "thru_ms": ms(gap.until_ns) });
     Ok(gaps.iter().map(gap).collect())
 }

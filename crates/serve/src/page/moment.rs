@@ -1,0 +1,456 @@
+//! One moment: every process of it, those that ended included, and all tables.
+
+use std::collections::HashMap;
+
+use archive::{RecordedMoment, Recordings, Select};
+use layout::{Frame, Options, Row};
+use promql::QueryError;
+use sample::{Cells, Kind, Meta, SourceDef, State, Table, Track};
+use serde_json::{Value, json};
+use view::{base_number, instance_parts, to_base};
+
+use super::asked::{Asked, ms, refused};
+use super::chart::{number, shown};
+use super::table::Csv;
+use crate::parameters::invalid;
+
+/// Rows of a table and processes of an answer.
+const ROWS_MAX: usize = 100_000;
+
+/// The sources that tell of processes, which are no tables.
+const PROCESS: &str = "process";
+const EXIT: &str = "exit";
+
+/// The name of the table of processes.
+const PROCESSES: &str = "processes";
+
+/// What an answer has of a process, and of what form the column is in a table.
+const COLUMNS: &[&str] = &[
+    "pid",
+    "parent",
+    "started_ms",
+    "command",
+    "arguments",
+    "user",
+    "cgroup",
+    "state",
+    "threads",
+    "cpu_percent",
+    "user_percent",
+    "system_percent",
+    "rss_bytes",
+    "read_bytes_s",
+    "write_bytes_s",
+    "faults_s",
+    "ended",
+    "ended_ms",
+    "lived_ms",
+    "exit",
+];
+
+/// A table of an answer.
+struct Shown {
+    name: String,
+    title: String,
+    columns: Vec<(String, String, String)>,
+    rows: Vec<Vec<Value>>,
+}
+
+/// The answer to `moment`.
+pub(crate) fn moment(asked: &Asked<'_>) -> Result<String, QueryError> {
+    asked.only(&["host", "at", "table", "format"])?;
+    let host = asked.host()?;
+    let (at_ns, is_csv) = (asked.needed_ns("at")?, asked.is_csv()?);
+    let only = asked.parameters.get("table");
+    if is_csv && only.is_empty() {
+        return Err(invalid("table", "name the table that is wanted as csv, such as processes"));
+    }
+    let recordings = &asked.recordings;
+    let moments = recordings.moment_after(&host, at_ns, None).map_err(refused)?;
+    let Some(first) = moments.first() else {
+        return Err(invalid("at", "no sample was recorded at that time or later"));
+    };
+    let options = Options::default();
+    let frame = Frame::new(&first.history, &first.meta, &options);
+    let now_ns = frame.realtime_ns;
+    let before_ns = now_ns - (frame.seconds * 1e9) as i64;
+    let mut processes = Vec::new();
+    let mut of_processes = Value::Null;
+    if only.is_empty() || only == PROCESSES {
+        let found = recordings.moment_after(&host, at_ns, Some(PROCESS)).map_err(refused)?;
+        if let Some(found) = found.first() {
+            (processes, of_processes) = read_processes(recordings, &host, found)?;
+        }
+    }
+    let mut tables: Vec<Shown> = Vec::new();
+    for moment in &moments {
+        let frame = Frame::new(&moment.history, &moment.meta, &options);
+        for track in frame.tracks {
+            let name = &*track.def.name;
+            let is_asked = only.is_empty() || only == name;
+            let is_known = tables.iter().any(|table| table.name == name);
+            if is_asked && !is_known && track.current.state == State::Ok {
+                tables.extend(table(&frame, track));
+            }
+        }
+    }
+    if !only.is_empty() && only != PROCESSES && tables.is_empty() {
+        return Err(invalid("table", &format!("{only:?} was not recorded then")));
+    }
+    if is_csv {
+        return Ok(csv(only, &processes, &tables));
+    }
+    let tables = tables.into_iter().map(|table| {
+        let columns = table.columns.iter();
+        let column = |(id, label, unit): &(String, String, String)| {
+            json!({ "id": id, "label": label, "unit": unit })
+        };
+        json!({
+            "name": table.name,
+            "title": table.title,
+            "columns": columns.map(column).collect::<Vec<_>>(),
+            "rows": table.rows,
+        })
+    });
+    Ok(json!({
+        "at_ms": ms(now_ns),
+        "before_ms": ms(before_ns),
+        "processes_read": of_processes,
+        "processes": processes,
+        "tables": tables.collect::<Vec<_>>(),
+    })
+    .to_string())
+}
+
+fn csv(only: &str, processes: &[Value], tables: &[Shown]) -> String {
+    if only == PROCESSES {
+        let mut csv = Csv::new(COLUMNS);
+        for process in processes {
+            let cells: Vec<Value> = COLUMNS.iter().map(|name| process[*name].clone()).collect();
+            csv.line(&cells);
+        }
+        return csv.text;
+    }
+    let Some(table) = tables.first() else { return String::new() };
+    let columns: Vec<&str> = table.columns.iter().map(|column| column.0.as_str()).collect();
+    let mut csv = Csv::new(&columns);
+    table.rows.iter().for_each(|row| csv.line(row));
+    csv.text
+}
+
+/// A source as a table: a row for each instance, or for each field if it has but one row.
+fn table(frame: &Frame<'_>, track: &Track) -> Option<Shown> {
+    let (def, whole) = (&track.def, frame.whole(track));
+    if def.name == PROCESS || def.name == EXIT {
+        return None;
+    }
+    let text = |text: &str| text.to_owned();
+    let mut columns = Vec::new();
+    let rows = if def.instance.is_empty() {
+        columns.push((text("field"), text("Field"), String::new()));
+        columns.push((text("value"), text("Value"), String::new()));
+        columns.push((text("unit"), text("Unit"), String::new()));
+        columns.push((text("meaning"), text("Meaning"), String::new()));
+        let row = whole.rows().next()?;
+        let line = |(index, field): (usize, &sample::Field)| {
+            let unit = unit(def, index);
+            vec![json!(field.name), cell(&row, index), json!(unit), json!(field.help)]
+        };
+        def.fields.iter().enumerate().map(line).collect()
+    } else {
+        for label in def.instance.iter() {
+            columns.push((text(label), text(label), String::new()));
+        }
+        for (index, field) in def.fields.iter().enumerate() {
+            columns.push((text(&field.name), text(&field.help), unit(def, index)));
+        }
+        let line = |row: Row<'_>| {
+            let mut parts = instance_parts(row.name());
+            let names = def.instance.iter().map(|_| json!(parts.next().unwrap_or_default()));
+            let mut line: Vec<Value> = names.collect();
+            line.extend((0..def.fields.len()).map(|index| cell(&row, index)));
+            line
+        };
+        whole.rows().take(ROWS_MAX).map(line).collect()
+    };
+    Some(Shown { name: text(&def.name), title: text(&def.about), columns, rows })
+}
+
+/// The unit of a field as tables have it.
+fn unit(def: &SourceDef, index: usize) -> String {
+    let field = &def.fields[index];
+    let unit = match field.unit.base_name() {
+        "" if field.kind == Kind::Text => "",
+        "" => "count",
+        unit => unit,
+    };
+    if field.kind == Kind::Counter { format!("{unit}/s") } else { unit.to_owned() }
+}
+
+fn cell(row: &Row<'_>, index: usize) -> Value {
+    match row.track.def.fields[index].kind {
+        Kind::Text => row.text(index).map_or(Value::Null, |text| json!(shown(text))),
+        Kind::Counter | Kind::Gauge => number(base_number(row, index)),
+    }
+}
+
+/// The processes of a reading, and those that ended since the one before.
+fn read_processes(
+    recordings: &Recordings,
+    host: &str,
+    moment: &RecordedMoment,
+) -> Result<(Vec<Value>, Value), QueryError> {
+    let options = Options::default();
+    let frame = Frame::new(&moment.history, &moment.meta, &options);
+    let Some(whole) = frame.source(PROCESS) else { return Ok((Vec::new(), Value::Null)) };
+    let track = whole.track;
+    let seconds = whole.interval_seconds().filter(|seconds| *seconds > 0.0);
+    let now_ns = track.current.realtime_ns;
+    let before_ns = seconds.map(|seconds| now_ns - (seconds * 1e9) as i64);
+    let interval = Interval { meta: &moment.meta, seconds };
+    let mut ended = match before_ns {
+        Some(before_ns) => interval.ended(recordings, host, track, (before_ns, now_ns))?,
+        None => HashMap::new(),
+    };
+    let mut found = Vec::new();
+    for row in whole.rows().take(ROWS_MAX) {
+        let process = interval.living(&row);
+        // It ended while the processes were read: its end tells all it used.
+        found.push(ended.remove(row.name()).unwrap_or(process));
+    }
+    found.extend(ended.into_values());
+    let usage = |process: &Value| process["cpu_percent"].as_f64().unwrap_or(-1.0);
+    found.sort_by(|one, other| usage(other).total_cmp(&usage(one)));
+    let total = |name: &str| {
+        let row = frame.source("process_total")?;
+        row.rate(row.track.def.field(name)?).map(|rate| rate / 1e7)
+    };
+    let read = json!({
+        "at_ms": ms(now_ns),
+        "before_ms": before_ns.map(ms),
+        "attributed_percent": number(total("attributed")),
+        "busy_percent": number(total("busy")),
+    });
+    Ok((found, read))
+}
+
+/// The time between two readings of the processes of a machine.
+struct Interval<'a> {
+    meta: &'a Meta,
+    seconds: Option<f64>,
+}
+
+/// A row of a table, by the names of its fields.
+struct Named<'a> {
+    def: &'a SourceDef,
+    cells: Cells<'a>,
+    meta: &'a Meta,
+}
+
+impl Named<'_> {
+    /// A level or a counter in base units.
+    fn number(&self, field: &str) -> Option<f64> {
+        let index = self.def.field(field)?;
+        let raw = self.cells.raw(index)?;
+        Some(view::raw_in_base(&self.def.fields[index], raw, self.meta))
+    }
+
+    fn text(&self, field: &str) -> Value {
+        let text = self.def.field(field).and_then(|index| self.cells.text(index));
+        text.map_or(Value::Null, |text| json!(shown(text)))
+    }
+
+    /// CPU time, exact if it was recorded so.
+    fn cpu_seconds(&self) -> Option<f64> {
+        let exact = self.number("run_time");
+        exact.or_else(|| Some(self.number("user_time")? + self.number("system_time")?))
+    }
+
+    fn faults(&self) -> Option<f64> {
+        Some(self.number("minor_faults")? + self.number("major_faults")?)
+    }
+}
+
+impl Interval<'_> {
+    fn boot_ns(&self) -> Option<i64> {
+        self.meta.get("boot_ns")?.parse().ok()
+    }
+
+    /// Milliseconds since the epoch of a time since boot.
+    fn since_boot_ms(&self, seconds: Option<f64>) -> Value {
+        let at = seconds.zip(self.boot_ns());
+        at.map_or(Value::Null, |(seconds, boot_ns)| {
+            json!(ms(boot_ns.saturating_add((seconds * 1e9) as i64)))
+        })
+    }
+
+    fn pid(name: &[u8]) -> Value {
+        let pid = instance_parts(name).next().and_then(|part| part.parse::<i64>().ok());
+        pid.map_or(Value::Null, |pid| json!(pid))
+    }
+
+    fn living(&self, row: &Row<'_>) -> Value {
+        let (def, meta) = (&*row.track.def, self.meta);
+        let now = Named { def, cells: row.now(), meta };
+        let before = row.before().map(|cells| Named { def, cells, meta });
+        // What was not there before has used all of it since, unless it was only not recorded.
+        let previous_s = row.track.previous.monotonic_ns as f64 / 1e9;
+        let is_born = now.number("start_time").is_some_and(|start| start + 1.0 >= previous_s);
+        let per_second = |of: &dyn Fn(&Named<'_>) -> Option<f64>| {
+            let base = match &before {
+                Some(before) => of(before)?,
+                None if is_born => 0.0,
+                None => return None,
+            };
+            Some((of(&now)? - base) / self.seconds?).filter(|rate| *rate >= 0.0)
+        };
+        let field = |name: &'static str| move |row: &Named<'_>| row.number(name);
+        let percent = |rate: Option<f64>| number(rate.map(|rate| 100.0 * rate));
+        json!({
+            "pid": Self::pid(row.name()),
+            "parent": number(now.number("parent")),
+            "started_ms": self.since_boot_ms(now.number("start_time")),
+            "command": now.text("command"),
+            "arguments": now.text("command_line"),
+            "user": now.text("user"),
+            "cgroup": now.text("cgroup"),
+            "state": now.text("state"),
+            "threads": number(now.number("threads")),
+            "cpu_percent": percent(per_second(&|row: &Named<'_>| row.cpu_seconds())),
+            "user_percent": percent(per_second(&field("user_time"))),
+            "system_percent": percent(per_second(&field("system_time"))),
+            "rss_bytes": number(now.number("resident")),
+            "read_bytes_s": number(per_second(&field("read_bytes"))),
+            "write_bytes_s": number(per_second(&field("write_bytes"))),
+            "faults_s": number(per_second(&|row: &Named<'_>| row.faults())),
+            "ended": false,
+            "ended_ms": null,
+            "lived_ms": null,
+            "exit": null,
+        })
+    }
+
+    /// The processes that ended between two times, by name.
+    fn ended(
+        &self,
+        recordings: &Recordings,
+        host: &str,
+        living: &Track,
+        (before_ns, now_ns): (i64, i64),
+    ) -> Result<HashMap<Vec<u8>, Value>, QueryError> {
+        let mut found = HashMap::new();
+        let Ok(def) = recordings.source(host, EXIT) else { return Ok(found) };
+        let fields: Vec<&str> = def.fields.iter().map(|field| &*field.name).collect();
+        let select = Select {
+            host,
+            source: EXIT,
+            fields: &fields,
+            from_ns: before_ns,
+            thru_ns: now_ns.saturating_add(1),
+        };
+        let mut inferred = 0_u64;
+        let read = recordings.scan(&select, &mut |reading| {
+            let table = &reading.sample.table;
+            let is_within = before_ns < reading.realtime_ns && reading.realtime_ns <= now_ns;
+            if !is_within || reading.sample.state != State::Ok {
+                return Ok(());
+            }
+            for row in 0..table.rows() {
+                if found.len() >= ROWS_MAX {
+                    return Err(archive::Error::TooMuch {
+                        what: "ended processes",
+                        limit: ROWS_MAX,
+                    });
+                }
+                let mut name = table.name(row).to_vec();
+                let exit = Named { def: reading.def, cells: Cells { table, row }, meta: self.meta };
+                if exit.text("origin") == "inferred" {
+                    // One parent may have such a row at each tick.
+                    inferred += 1;
+                    name.extend_from_slice(&inferred.to_be_bytes());
+                }
+                let ended =
+                    self.one_that_ended(&exit, table.name(row), &living.previous.table, living);
+                found.insert(name, ended);
+            }
+            Ok(())
+        });
+        read.map_err(refused)?;
+        Ok(found)
+    }
+
+    fn one_that_ended(
+        &self,
+        exit: &Named<'_>,
+        name: &[u8],
+        before: &Table,
+        living: &Track,
+    ) -> Value {
+        let seen = before.find(name, 0).map(|row| Cells { table: before, row });
+        let seen = seen.map(|cells| Named { def: &living.def, cells, meta: self.meta });
+        // The clock of an end may lag that of a reading by a tick.
+        let per_second = |of: &dyn Fn(&Named<'_>) -> Option<f64>| {
+            let base = match &seen {
+                Some(seen) => of(seen)?,
+                None => 0.0,
+            };
+            Some((of(exit)? - base).max(0.0) / self.seconds?)
+        };
+        let field = |name: &'static str| move |row: &Named<'_>| row.number(name);
+        let percent = |rate: Option<f64>| number(rate.map(|rate| 100.0 * rate));
+        let how = match (exit.number("signal"), exit.number("exit_code")) {
+            (Some(signal), _) if signal > 0.0 => json!(format!("signal {signal}")),
+            (_, code) => number(code),
+        };
+        json!({
+            "pid": Self::pid(name),
+            "parent": number(exit.number("parent")),
+            "started_ms": self.since_boot_ms(exit.number("start_time")),
+            "command": exit.text("command"),
+            "arguments": exit.text("command_line"),
+            "user": exit.text("user"),
+            "cgroup": exit.text("cgroup"),
+            "state": null,
+            "threads": null,
+            "cpu_percent": percent(per_second(&|row: &Named<'_>| row.cpu_seconds())),
+            "user_percent": percent(per_second(&field("user_time"))),
+            "system_percent": percent(per_second(&field("system_time"))),
+            "rss_bytes": number(exit.number("peak_resident")),
+            "read_bytes_s": number(per_second(&field("read_bytes"))),
+            "write_bytes_s": number(per_second(&field("write_bytes"))),
+            "faults_s": number(per_second(&|row: &Named<'_>| row.faults())),
+            "ended": true,
+            "ended_ms": self.since_boot_ms(exit.number("end_time")),
+            "lived_ms": number(exit.number("lifetime").map(|seconds| (seconds * 1e3).round())),
+            "exit": how,
+        })
+    }
+}
+
+/// The heaviest processes of a reading by CPU time, for what shows the newest sample.
+pub(crate) fn heaviest(frame: &Frame<'_>, count: usize) -> Option<Vec<Value>> {
+    let whole = frame.source(PROCESS).filter(|whole| whole.track.fresh)?;
+    let def = &whole.track.def;
+    let rate = |row: &Row<'_>, field: &str| base_number(row, def.field(field)?);
+    let mut rows: Vec<(f64, Row<'_>)> = Vec::new();
+    for row in whole.rows() {
+        let exact = rate(&row, "run_time");
+        let used = exact.or_else(|| Some(rate(&row, "user_time")? + rate(&row, "system_time")?));
+        rows.extend(used.map(|used| (used, row)));
+    }
+    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
+    rows.truncate(count);
+    let one = |(used, row): (f64, Row<'_>)| {
+        let text = def.field("command").and_then(|field| row.text(field));
+        let resident = def.field("resident").and_then(|field| row.gauge(field).zip(Some(field)));
+        let resident =
+            resident.map(|(value, field)| to_base(def.fields[field].unit, value, frame.meta));
+        json!({
+            "command": text.map(shown),
+            "pid": Interval::pid(row.name()),
+            "cpu_percent": number(Some(100.0 * used)),
+            "rss_bytes": number(resident),
+        })
+    };
+    Some(rows.into_iter().map(one).collect())
+}
