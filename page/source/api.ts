@@ -15,7 +15,7 @@ export interface Host extends Period {
   kernel: string | null;
   boot_ms: number | null;
   /** The zone of the machine's clock, where the recording says it. */
-  zone?: string | null;
+  timezone?: string | null;
   spans: Period[];
   gaps: Period[];
   sources: string[];
@@ -104,6 +104,8 @@ export interface Moment {
   at_ms: number;
   before_ms: number | null;
   processes: Process[];
+  /** Processes may be recorded less often than the rest. */
+  processes_read?: { at_ms: number; before_ms: number | null; busy_percent: number | null } | null;
   tables: Table[];
 }
 
@@ -138,6 +140,7 @@ export interface Difference {
 
 export interface ProcessDifference {
   name: string;
+  what: string;
   value: number | null;
   base: number | null;
   unit: string;
@@ -146,7 +149,6 @@ export interface ProcessDifference {
 export interface Compared {
   rows: Difference[];
   processes: ProcessDifference[];
-  heaviest?: Heaviest | HeaviestRow[];
 }
 
 export interface LiveSample {

@@ -6,7 +6,7 @@ import type { ChartData, ChartInfo, Values } from "./api";
 import { colours, styled, theme } from "./colour";
 import { choice, download, h } from "./dom";
 import { formatted, MISSING } from "./format";
-import { drawn, labelOf, lonely, middles, piled, reached, thinned } from "./series";
+import { bounds, drawn, labelOf, lonely, middles, piled, reached, thinned } from "./series";
 import { svgOf } from "./svg";
 import { axisLabels, dateAndClock, period as periodText, splits, type Zone } from "./time";
 
@@ -140,7 +140,7 @@ export class Chart {
     const x = middles(data);
     if (this.isStack) return [x, reached(series), ...piled(series).reverse()];
     const columns: Values[] = [];
-    for (const one of series) columns.push(one.mean, one.max, one.min);
+    for (const one of series) columns.push(one.mean, bounds(one).max, bounds(one).min);
     if (base) {
       // Steps of the other period are as long.
       const offset = Math.round((base.from_ms + shift_ms - data.from_ms) / data.step_ms);
@@ -404,7 +404,8 @@ export class Chart {
       const row = h("tr", {}, h("th", { scope: "row" }, dateAndClock(few.from_ms + k * few.step_ms, zone)));
       for (const one of few.series) {
         const [mean, min, max] = [one.mean[k], one.min[k], one.max[k]].map((value) => formatted(value, data.unit));
-        row.append(h("td", {}, mean === MISSING ? MISSING : `${mean}, ${min} – ${max}`));
+        const spread = min === MISSING ? "" : `, ${min} – ${max}`;
+        row.append(h("td", {}, `${mean}${spread}`));
       }
       body.append(row);
     }

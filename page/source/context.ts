@@ -2,7 +2,7 @@
 
 import type { Shown } from "./address";
 import { chart, chartAddress, type ChartInfo, type Host, type Period } from "./api";
-import { reached } from "./series";
+import { highest } from "./series";
 import type { Zone } from "./time";
 
 export interface Context {
@@ -32,15 +32,8 @@ export async function openHighest(context: Context, info: ChartInfo, at_ms: numb
     const instance = shown.instances[info.id];
     try {
       const data = await chart({ host: host.host, id: info.id, from_ms: at_ms, thru_ms: at_ms + step_ms, points, ...(instance ? { instance } : {}) });
-      const lists = info.kind === "stack" ? [reached(data.series)] : data.series.map((one) => one.max);
-      let most = -Infinity;
-      for (const list of lists) {
-        list.forEach((value, k) => {
-          const time = data.from_ms + k * data.step_ms;
-          const isWithin = time + data.step_ms > at_ms && time < at_ms + step_ms;
-          if (value !== null && value > most && isWithin) [most, at] = [value, time];
-        });
-      }
+      const found = highest(data, info.kind === "stack");
+      if (found !== null) at = data.from_ms + found * data.step_ms;
     } catch {
       // The first sample of the step is shown instead, and says so itself if it cannot be had.
     }

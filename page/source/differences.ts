@@ -17,6 +17,7 @@ const FIELDS: Column<Difference>[] = [
 
 const PROCESSES: Column<ProcessDifference>[] = [
   { id: "name", label: "Processes", unit: null, value: (row) => row.name },
+  { id: "what", label: "What", unit: null, value: (row) => row.what },
   { id: "value", label: "Now", unit: "count", value: (row) => row.value, shown: (row) => formatted(row.value, row.unit) },
   { id: "base", label: "Before", unit: "count", value: (row) => row.base, shown: (row) => formatted(row.base, row.unit) },
   {

@@ -120,7 +120,7 @@ class Page {
   }
 
   private get zone() {
-    return zoneOf(this.shown.zone, this.host?.zone);
+    return zoneOf(this.shown.zone, this.host?.timezone);
   }
 
   private context(host: Host): Context {
@@ -385,7 +385,7 @@ class Page {
     });
     const viewer = zoneOf("viewer", null).name;
     const zones: [ZoneChoice, string][] = [["viewer", `mine (${viewer})`]];
-    if (isZone(this.host?.zone)) zones.push(["machine", `the machine's (${this.host?.zone})`]);
+    if (isZone(this.host?.timezone)) zones.push(["machine", `the machine's (${this.host?.timezone})`]);
     zones.push(["utc", "UTC"]);
     const tools: HTMLElement[] = [];
     if (this.hosts.length > 1) {

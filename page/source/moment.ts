@@ -164,10 +164,13 @@ export class MomentView {
     const { data } = this;
     if (!data) return;
     this.title.textContent = `${dateAndClock(data.at_ms, zone)} ${zone.name}`;
-    const before = data.before_ms === null ? "" : `, rates since ${clock(data.before_ms, zone)}`;
+    const read = data.processes_read ?? data;
+    const since = read.before_ms === null ? "" : `, from ${clock(read.before_ms, zone)} to ${clock(read.at_ms, zone)}`;
+    const busy = data.processes_read?.busy_percent ?? null;
+    const machine = busy === null ? "" : `, of ${formatted(busy, "percent")} that the machine used`;
     const ended = data.processes.filter((one) => one.ended).length;
     const cpu = sum(data.processes.map((one) => one.cpu_percent));
-    this.sums.textContent = `${data.processes.length} processes, ${ended} of them ended; together ${formatted(cpu, "percent")} of a CPU${before}`;
+    this.sums.textContent = `${data.processes.length} processes, ${ended} of them ended; together ${formatted(cpu, "percent")} of a CPU${machine}${since}`;
     const tabs: [string, string][] = [["processes", "Processes"], ["difference", "What differs"], ...data.tables.map((table): [string, string] => [table.name, table.title])];
     const tools: HTMLElement[] = [choice("show", tabs, shown.tab, (tab) => go({ tab, sort: "" }))];
     if (shown.tab === "processes") {

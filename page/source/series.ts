@@ -23,7 +23,7 @@ export function largest(values: Values): number | null {
 /** The series to draw: all, or those with the largest values. */
 export function drawn(data: ChartData): Series[] {
   if (data.series.length <= DRAWN_MAX) return data.series;
-  const sizes = data.series.map((series, index) => ({ index, size: largest(series.max) ?? -Infinity }));
+  const sizes = data.series.map((series, index) => ({ index, size: largest(bounds(series).max) ?? -Infinity }));
   sizes.sort((a, b) => b.size - a.size || a.index - b.index);
   const kept = new Set(sizes.slice(0, DRAWN_MAX).map(({ index }) => index));
   return data.series.filter((_, index) => kept.has(index));
@@ -52,15 +52,23 @@ export function reached(series: Series[]): Values {
     let mean = 0;
     let rise = 0;
     for (const one of series) {
-      const [low, high] = [one.min[k] ?? null, one.max[k] ?? null];
-      if (low === null || high === null) continue;
+      const value = one.mean[k] ?? null;
+      if (value === null) continue;
+      // What is made of several levels has no bounds.
+      const [low, high] = [one.min[k] ?? value, one.max[k] ?? value];
       sum = (sum ?? 0) + low;
-      mean += one.mean[k] ?? 0;
+      mean += value;
       rise = Math.max(rise, high - low);
     }
     return sum === null ? null : Math.max(sum + rise, mean);
   });
 }
+
+/** The bounds of a series; where there are none, its means. */
+export const bounds = (series: Series): { min: Values; max: Values } => ({
+  min: series.mean.map((value, k) => series.min[k] ?? value),
+  max: series.mean.map((value, k) => series.max[k] ?? value),
+});
 
 /** The sum of all series in each step, by one of their values. */
 export function totals(series: Series[]): Values {
@@ -77,7 +85,7 @@ export function lonely(values: Values | ArrayLike<number | null | undefined>): n
 
 /** The step with the highest value of all series; `null` if there is none. */
 export function highest(data: ChartData, isStack: boolean): number | null {
-  const values = isStack ? [reached(data.series)] : data.series.map((one) => one.max);
+  const values = isStack ? [reached(data.series)] : data.series.map((one) => bounds(one).max);
   let found: number | null = null;
   let size = -Infinity;
   for (const list of values) {

@@ -3,7 +3,7 @@
 import type { ChartData, Values } from "./api";
 import { colours } from "./colour";
 import { formatted } from "./format";
-import { drawn, labelOf, middles, piled, reached } from "./series";
+import { bounds, drawn, labelOf, middles, piled, reached } from "./series";
 import { axisLabels, period, splits, type Zone } from "./time";
 
 const WIDTH = 960;
@@ -58,7 +58,7 @@ export function svgOf(data: ChartData, picture: Picture): string {
   const isStack = picture.kind === "stack";
   const palette = colours(series.map((one) => (one.instance ? "" : one.id)), "light");
   const sums = piled(series);
-  const tops = isStack ? [reached(series)] : series.map((one) => one.max);
+  const tops = isStack ? [reached(series)] : series.map((one) => bounds(one).max);
   const most = Math.max(0, ...tops.flat().filter((one) => one !== null));
   const marks = levels(most);
   const top = marks.at(-1) ?? 1;
@@ -95,8 +95,8 @@ export function svgOf(data: ChartData, picture: Picture): string {
       }
       continue;
     }
-    const highs = runs(one.max, x, y);
-    runs(one.min, x, y).forEach((low, part) => {
+    const highs = runs(bounds(one).max, x, y);
+    runs(bounds(one).min, x, y).forEach((low, part) => {
       const band = [...(highs[part] ?? []), ...low.reverse()];
       lines.push(`<polygon points="${points(band)}" fill="${colour}" fill-opacity=".2"/>`);
     });

@@ -94,8 +94,8 @@ function rowsOfDifferences() {
       { source: "disk", field: "write", instance: HOSTILE, label: "Written", unit: "bytes/s", value: 9e6, base: null, difference: null, ratio: null, score: 2 },
     ],
     processes: [
-      { name: "burst", value: 180, base: 0, unit: "percent" },
-      { name: HOSTILE, value: 3, base: 2.8, unit: "percent" },
+      { name: "burst", what: "cpu", value: 180, base: 0, unit: "percent" },
+      { name: HOSTILE, what: "cpu", value: 3, base: 2.8, unit: "percent" },
     ],
   };
 }
@@ -117,11 +117,11 @@ export interface Fake {
 export async function fake(): Promise<Fake> {
   const streams = new Set<ServerResponse>();
   const sockets = new Set<Socket>();
-  const host: Host & { zone: string } = {
-    host: "alpha", from_ms: NOW_MS - YEAR_MS, thru_ms: NOW_MS, interval_ms: 1000, is_live: true, cpus: 4, kernel: "6.1.0-41-amd64", boot_ms: NOW_MS - 9e8, zone: "America/New_York",
+  const host: Host = {
+    host: "alpha", from_ms: NOW_MS - YEAR_MS, thru_ms: NOW_MS, interval_ms: 1000, is_live: true, cpus: 4, kernel: "6.1.0-41-amd64", boot_ms: NOW_MS - 9e8, timezone: "America/New_York",
     spans: [{ from_ms: NOW_MS - YEAR_MS, thru_ms: NOW_MS }], gaps: [GAP], sources: ["cpu", "disk", "memory", "network"],
   };
-  const usual = { host: "beta & <b>sons</b>", zone: null, is_live: false };
+  const usual = { host: "beta & <b>sons</b>", timezone: null, is_live: false };
   const json = (response: ServerResponse, value: unknown, status = 200) => {
     response.writeHead(status, { "Content-Type": "application/json" });
     response.end(JSON.stringify(value));
@@ -152,7 +152,7 @@ export async function fake(): Promise<Fake> {
         return json(response, { at_ms: at, before_ms: at - 1000, processes: processes(), tables });
       }
       case "heaviest":
-        return json(response, { what: query.get("what"), unit: query.get("what") === "cpu" ? "seconds" : "bytes", by: query.get("by"), total: 1000, rows: [{ name: "burst", value: 600, share: 0.6, processes: 400, ended: 400 }, { name: HOSTILE, value: 90, share: 0.09, processes: 1, ended: 0 }] });
+        return json(response, { what: query.get("what"), unit: query.get("what") === "cpu" ? "seconds" : "bytes", by: query.get("by"), total: 1000, rows: [{ name: "burst", what: "cpu", value: 600, share: 0.6, processes: 400, ended: 400 }, { name: HOSTILE, value: 90, share: 0.09, processes: 1, ended: 0 }] });
       case "compare":
       case "explain":
         return json(response, rowsOfDifferences());

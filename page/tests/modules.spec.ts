@@ -86,6 +86,8 @@ test("what a pile has reached is at least its mean, and no spike is lost in it",
   const all = [series("user", [20], [5], [90]), series("system", [5], [4], [8])];
   expect(reached(all)).toEqual([94]);
   expect(reached([series("a", [null])])).toEqual([null]);
+  // Values that are made of several levels have no bounds.
+  expect(reached([series("used", [3], [null], [null]), series("free", [2], [1], [4])])).toEqual([7]);
   expect(highest(chart(series("a", [1, 2, 1], [1, 1, 1], [1, 3, 9])), false)).toBe(2);
 });
 
