@@ -193,7 +193,7 @@ class Page {
       this.status.textContent = "";
       return;
     }
-    let wasLost = false;
+    this.missed = false;
     this.live = api.live(
       host.host,
       this.infos.map((info) => info.id),
@@ -201,27 +201,19 @@ class Page {
       (isConnected) => {
         this.status.textContent = isConnected ? "live" : "connection lost: trying again";
         this.status.classList.toggle("lost", !isConnected);
-        if (isConnected && wasLost) void this.catchUp();
-        wasLost = !isConnected;
+        // What was recorded since the curves were asked for is asked for with the first sample.
+        if (isConnected) this.missed = true;
       },
     );
     this.rulerTimer = window.setInterval(() => void this.loadRuler(), RULER_MS);
   }
 
-  /** What was recorded while the connection was lost. */
-  private async catchUp() {
-    try {
-      this.hosts = (await api.hosts()).hosts;
-      this.host = this.hosts.find((one) => one.host === this.host?.host) ?? this.host;
-      this.newest_ms = Math.max(this.newest_ms, this.host?.thru_ms ?? 0);
-      if (this.view instanceof Overview && this.host) {
-        this.view.update(this.context(this.host));
-        this.view.load();
-      }
-      this.fine();
-    } catch (error) {
-      this.fail(error, () => void this.catchUp());
-    }
+  /** What was recorded while nobody listened: asked for up to the newest sample. */
+  private catchUp() {
+    this.missed = false;
+    if (!(this.view instanceof Overview) || !this.host) return;
+    this.view.update(this.context(this.host));
+    this.view.load();
   }
 
   private sample(sample: LiveSample) {
@@ -231,11 +223,8 @@ class Page {
       this.missed = true;
       return;
     }
-    if (this.missed) {
-      this.missed = false;
-      void this.catchUp();
-    }
     if (this.view instanceof Overview) this.view.live(this.context(this.host), sample);
+    if (this.missed) this.catchUp();
     // Samples that come together, as after a pause, are drawn once.
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;

@@ -9,9 +9,11 @@ import { choice, h, isAbort } from "./dom";
 import { formatted } from "./format";
 import { append, type Counts } from "./series";
 
-/** Charts that are asked for first, so that the first curve is there at once. */
-const FIRST = 4;
+/** Charts that are asked for by themselves, so that the first curve is there at once. */
+const FIRST = 1;
 const HEAVIEST = 10;
+/** Samples that came live and may be missing in an answer that was asked for before. */
+const RECENT = 60;
 
 interface Slot {
   info: ChartInfo;
@@ -27,7 +29,7 @@ export class Overview {
   private readonly now = h("div", { class: "now" });
   private asked: AbortController | null = null;
   private key = "";
-  private newest: LiveSample | null = null;
+  private recent: LiveSample[] = [];
 
   constructor(private context: Context) {
     this.build();
@@ -88,14 +90,15 @@ export class Overview {
     const whole = this.slots.filter((slot) => !shown.instances[slot.info.id]);
     const parts = [whole.slice(0, FIRST), whole.slice(FIRST)].filter((part) => part.length > 0);
     const work = async () => {
-      for (const part of parts) {
+      const take = async (part: Slot[]) => {
         const found = await api.chartsData(host.host, part.map((slot) => slot.info.id), period, points, asked.signal);
-        for (const data of found) this.take(data);
-      }
+        for (const data of found) this.take(data, period.thru_ms);
+      };
+      await Promise.all(parts.map(take));
       for (const slot of this.slots) {
         const instance = shown.instances[slot.info.id];
         if (instance) {
-          this.take(await api.chart({ host: host.host, id: slot.info.id, ...period, points, instance }, asked.signal));
+          this.take(await api.chart({ host: host.host, id: slot.info.id, ...period, points, instance }, asked.signal), period.thru_ms);
         }
       }
       await this.loadHeaviest(period, asked.signal);
@@ -112,11 +115,15 @@ export class Overview {
       });
   }
 
-  private take(data: ChartData) {
+  /** Takes an answer; what came live while it was on its way goes on from its end. */
+  private take(data: ChartData, thru_ms: number) {
     const slot = this.slots.find((one) => one.info.id === data.id);
     if (!slot) return;
     slot.data = data;
     slot.counts = new Map();
+    if (this.context.shown.from_ms === null) {
+      for (const sample of this.recent) if (sample.at_ms > thru_ms) this.add(slot, data, sample);
+    }
     this.draw(slot);
   }
 
@@ -130,21 +137,25 @@ export class Overview {
   live(context: Context, sample: LiveSample) {
     this.context = context;
     for (const slot of this.slots) {
-      const { data, info } = slot;
-      if (!data) continue;
-      append(data, slot.counts, sample.at_ms, context.period.from_ms, (series) => {
-        const place = series.instance ? `${info.id}/${series.instance}` : info.id;
-        return sample.charts[place]?.[series.id] ?? null;
-      });
+      if (slot.data) this.add(slot, slot.data, sample);
     }
-    this.newest = sample;
+    this.recent.push(sample);
+    if (this.recent.length > RECENT) this.recent.shift();
+  }
+
+  private add({ info, counts }: Slot, data: ChartData, sample: LiveSample) {
+    append(data, counts, sample.at_ms, this.context.period.from_ms, (series) => {
+      const place = series.instance ? `${info.id}/${series.instance}` : info.id;
+      return sample.charts[place]?.[series.id] ?? null;
+    });
   }
 
   /** Shows the samples that have come. */
   drawLive(context: Context) {
     this.context = context;
     for (const slot of this.slots) this.draw(slot);
-    if (this.newest) this.showNow(this.newest);
+    const newest = this.recent.at(-1);
+    if (newest) this.showNow(newest);
   }
 
   private showNow(sample: LiveSample) {

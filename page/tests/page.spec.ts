@@ -252,6 +252,20 @@ test("samples come live, and an hour of them leaves the heap as it was", async (
   await expect(page.locator(".heaviest .now")).toContainText(HOSTILE);
 });
 
+test("what is recorded between the first answer and the first sample is no gap", async ({ page, server, open }) => {
+  await open("?last=60000");
+  await expect(page.locator(".status")).toHaveText("live");
+  const asked = () => server.requests.filter((one) => one.includes("/chart?") && one.includes("id=memory")).map((one) => Number(new URLSearchParams(one.split("?")[1]).get("thru")));
+  const before = asked().length;
+  server.sample(NOW_MS + 5000, 42);
+  await expect.poll(() => asked().length).toBeGreaterThan(before);
+  expect(asked().at(-1)).toBe(NOW_MS + 5000);
+  // Samples after it need no question, and the page goes on by them.
+  server.sample(NOW_MS + 6000, 43);
+  await expect(page.locator("#chart-cpu .readings")).toContainText("user 43 %");
+  expect(asked().length).toBe(before + 1);
+});
+
 test("a lost connection is shown and comes back by itself", async ({ page, server, errors, open }) => {
   await open();
   await expect(page.locator(".status")).toHaveText("live");
