@@ -19,6 +19,7 @@ mod doc;
 mod generate;
 mod miri;
 mod newcomer;
+mod page;
 mod picture;
 mod skips;
 mod smoke;
@@ -38,6 +39,7 @@ cargo xtask gen      rewrite generated files (docs/reference); --check only comp
 cargo xtask smoke    run every benchmark at its smallest size
 cargo xtask newcomer add a source and a view to a copy of the tree, and find them everywhere
 cargo xtask bpf      compile the kernel's programs (needs clang and llvm-strip)
+cargo xtask page     build the page of `whit serve` (needs node and npm)
 cargo xtask miri     unit tests in the Miri interpreter (needs nightly; about ten minutes)
 cargo xtask picture  draw the README's picture from the commands given, run for real
 cargo xtask vm       boot Debian's kernels in an emulator and check whit there; --all: every kernel;
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         ["newcomer"] => newcomer::run(false),
         ["smoke"] => build_whit(false).and_then(|whit| smoke::run(&whit)),
         ["bpf"] => bpf::run(),
+        ["page"] => page::run(),
         ["vm", arguments @ ..] => vm::run(arguments),
         ["dist"] => dist::run(),
         ["picture", commands @ ..] => picture::run(commands),
@@ -107,6 +110,7 @@ fn ci(strict: bool, long: bool) -> anyhow::Result<()> {
         steps.may("gen --check", || generate::run(&built.whit, true));
         steps.may("newcomer", || newcomer::run(true));
         steps.may("vm", || vm::run_in_ci(&built.whit));
+        steps.may("page", || page::check(&built.whit));
         steps.may("packages", packages);
     });
     // Benchmarks by themselves: beside other work they would wait for it.

@@ -15,12 +15,13 @@ mod leftovers;
 mod names;
 mod options;
 pub(crate) mod packages;
+mod page;
 mod pages;
 mod rust;
 mod size;
 mod skips;
 mod sources;
-mod tree;
+pub(crate) mod tree;
 mod unsafe_code;
 
 use tree::Tree;
@@ -43,6 +44,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     names::check(&tree, &mut complaints);
     options::check(&tree, &mut complaints);
     packages::check(&tree, &metadata, &mut complaints);
+    page::check(&tree, &mut complaints);
     pages::check(&tree, &mut complaints);
     size::check(&tree, &mut complaints);
     skips::check(&tree, &mut complaints);

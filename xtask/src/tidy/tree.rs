@@ -71,7 +71,7 @@ pub(super) fn crate_of(path: &str) -> Option<&str> {
 }
 
 /// The files that git tracks or would; in a tree without git all but what is built.
-fn paths() -> anyhow::Result<Vec<String>> {
+pub(crate) fn paths() -> anyhow::Result<Vec<String>> {
     if !root().join(".git").exists() {
         let mut files = Vec::new();
         walk(&root(), &mut files)?;
@@ -99,8 +99,8 @@ pub(super) fn git(arguments: &[&str]) -> anyhow::Result<String> {
 fn walk(folder: &Path, files: &mut Vec<String>) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        let is_built =
-            ["target", "corpus", "artifacts"].iter().any(|name| entry.file_name() == *name);
+        let built = ["target", "corpus", "artifacts", "node_modules", "test-results"];
+        let is_built = built.iter().any(|name| entry.file_name() == *name);
         match entry.file_type()? {
             kind if kind.is_dir() && !is_built => walk(&entry.path(), files)?,
             kind if kind.is_file() => {

@@ -1,0 +1,20 @@
+// The tests of the page: its modules by themselves, and the page in Debian's Chromium.
+import { defineConfig } from "@playwright/test";
+
+export default defineConfig({
+  testDir: "tests",
+  fullyParallel: true,
+  workers: 2,
+  // A busy machine is slow, and no test says how long something may take.
+  timeout: 120_000,
+  expect: { timeout: 60_000 },
+  reporter: "line",
+  outputDir: "test-results",
+  use: {
+    browserName: "chromium",
+    viewport: { width: 1280, height: 900 },
+    timezoneId: "Europe/Berlin",
+    locale: "en-GB",
+    launchOptions: { executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] },
+  },
+});

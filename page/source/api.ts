@@ -1,0 +1,338 @@
+// The interface of `whit serve`, typed, and what can go wrong with it.
+
+const BASE = "api/whit/v1/";
+
+export interface Period {
+  from_ms: number;
+  thru_ms: number;
+}
+
+export interface Host extends Period {
+  host: string;
+  interval_ms: number;
+  is_live: boolean;
+  cpus: number | null;
+  kernel: string | null;
+  boot_ms: number | null;
+  /** The zone of the machine's clock, where the recording says it. */
+  timezone?: string | null;
+  spans: Period[];
+  gaps: Period[];
+  sources: string[];
+}
+
+export interface ChartInfo {
+  id: string;
+  title: string;
+  unit: string;
+  kind: "line" | "stack";
+  group: string;
+  instances: string[];
+  series: { id: string; label: string }[];
+}
+
+export type Values = (number | null)[];
+
+export interface Series {
+  id: string;
+  label: string;
+  instance?: string | null;
+  mean: Values;
+  min: Values;
+  max: Values;
+}
+
+export interface ChartData {
+  id: string;
+  unit: string;
+  from_ms: number;
+  step_ms: number;
+  series: Series[];
+  origin?: ("recording" | "history" | null)[];
+}
+
+export interface Spike {
+  at_ms: number;
+  chart: string;
+  label: string;
+  value: number;
+  usual: number | null;
+}
+
+export interface RulerData {
+  from_ms: number;
+  step_ms: number;
+  max: Values;
+  mean: Values;
+  spikes: Spike[];
+  gaps: Period[];
+}
+
+export interface Process {
+  pid: number;
+  parent: number | null;
+  started_ms: number | null;
+  command: string;
+  arguments: string | null;
+  user: string | null;
+  cgroup: string | null;
+  state: string | null;
+  threads: number | null;
+  cpu_percent: number | null;
+  user_percent: number | null;
+  system_percent: number | null;
+  rss_bytes: number | null;
+  read_bytes_s: number | null;
+  write_bytes_s: number | null;
+  faults_s: number | null;
+  ended: boolean;
+  ended_ms: number | null;
+  lived_ms: number | null;
+  exit: number | string | null;
+}
+
+export type Cell = string | number | boolean | null;
+
+export interface Table {
+  name: string;
+  title: string;
+  columns: { id: string; label: string; unit: string | null }[];
+  rows: Cell[][];
+}
+
+export interface Moment {
+  at_ms: number;
+  before_ms: number | null;
+  processes: Process[];
+  /** Processes may be recorded less often than the rest. */
+  processes_read?: { at_ms: number; before_ms: number | null; busy_percent: number | null } | null;
+  tables: Table[];
+}
+
+export interface HeaviestRow {
+  name: string;
+  value: number;
+  share: number | null;
+  processes: number | null;
+  ended: number | null;
+}
+
+export interface Heaviest {
+  what: string;
+  unit: string;
+  by: string;
+  total: number | null;
+  rows: HeaviestRow[];
+}
+
+export interface Difference {
+  source: string;
+  field: string;
+  instance: string | null;
+  label: string;
+  unit: string;
+  value: number | null;
+  base: number | null;
+  difference: number | null;
+  ratio: number | null;
+  score: number | null;
+}
+
+export interface ProcessDifference {
+  name: string;
+  what: string;
+  value: number | null;
+  base: number | null;
+  unit: string;
+}
+
+export interface Compared {
+  rows: Difference[];
+  processes: ProcessDifference[];
+}
+
+export interface LiveSample {
+  at_ms: number;
+  charts: Record<string, Record<string, number | null>>;
+  heaviest: { command: string; pid: number; cpu_percent: number | null; rss_bytes: number | null }[];
+}
+
+/** An answer that says what is wrong. */
+export class ServerError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+/** No answer at all: the connection is lost. */
+export class ConnectionError extends Error {}
+
+export type Parameter = string | number | null | undefined | string[];
+
+/** The address of a request; what has no value is left out. */
+export function addressOf(name: string, parameters: Record<string, Parameter>): string {
+  const words = new URLSearchParams();
+  for (const [key, value] of Object.entries(parameters)) {
+    if (value === null || value === undefined) continue;
+    for (const one of Array.isArray(value) ? value : [value]) {
+      words.append(key, typeof one === "number" ? String(Math.round(one)) : one);
+    }
+  }
+  const text = words.toString();
+  return text === "" ? `${BASE}${name}` : `${BASE}${name}?${text}`;
+}
+
+async function get<T>(address: string, signal?: AbortSignal): Promise<T> {
+  let answer: Response;
+  try {
+    answer = await fetch(address, signal ? { signal } : {});
+  } catch (error) {
+    if (error instanceof DOMException) throw error;
+    throw new ConnectionError("the server does not answer");
+  }
+  if (answer.ok) {
+    try {
+      return (await answer.json()) as T;
+    } catch (error) {
+      if (error instanceof DOMException) throw error;
+      // A connection that breaks within an answer leaves half of it.
+      throw new ConnectionError("the answer of the server is not whole");
+    }
+  }
+  let said = `${answer.status} ${answer.statusText}`;
+  try {
+    said = ((await answer.json()) as { error?: string }).error ?? said;
+  } catch {
+    // An answer without JSON has its status alone.
+  }
+  throw new ServerError(said, answer.status);
+}
+
+export const hosts = (signal?: AbortSignal) => get<{ now_ms: number; hosts: Host[] }>(addressOf("hosts", {}), signal);
+
+export const charts = (host: string, signal?: AbortSignal) =>
+  get<{ charts: ChartInfo[] }>(addressOf("charts", { host }), signal);
+
+export interface ChartQuery {
+  host: string;
+  id: string;
+  from_ms: number;
+  thru_ms: number;
+  points: number;
+  instance?: string | null;
+}
+
+/** The address of a chart's data, also as a file. */
+export function chartAddress(asked: ChartQuery, format?: "csv"): string {
+  const { host, id, from_ms, thru_ms, points, instance } = asked;
+  return addressOf("chart", { host, id, from: from_ms, thru: thru_ms, points, instance, format });
+}
+
+export const chart = (asked: ChartQuery, signal?: AbortSignal) => get<ChartData>(chartAddress(asked), signal);
+
+/** Several charts in one request. */
+export async function chartsData(
+  host: string,
+  ids: string[],
+  period: Period,
+  points: number,
+  signal?: AbortSignal,
+): Promise<ChartData[]> {
+  const address = addressOf("chart", { host, id: ids, from: period.from_ms, thru: period.thru_ms, points });
+  const answer = await get<{ charts: ChartData[] } | ChartData>(address, signal);
+  return "charts" in answer ? answer.charts : [answer];
+}
+
+export const ruler = (host: string, period: Period | null, points: number, signal?: AbortSignal) =>
+  get<RulerData>(addressOf("ruler", { host, from: period?.from_ms, thru: period?.thru_ms, points }), signal);
+
+export const moment = (host: string, at_ms: number, signal?: AbortSignal) =>
+  get<Moment>(addressOf("moment", { host, at: at_ms }), signal);
+
+export const explain = (host: string, at_ms: number, count: number, signal?: AbortSignal) =>
+  get<Compared>(addressOf("explain", { host, at: at_ms, count }), signal);
+
+export const heaviest = (
+  host: string,
+  period: Period,
+  what: string,
+  by: string,
+  count: number,
+  signal?: AbortSignal,
+) => get<Heaviest>(heaviestAddress(host, period, what, by, count), signal);
+
+export function heaviestAddress(
+  host: string,
+  period: Period,
+  what: string,
+  by: string,
+  count: number,
+  format?: "csv",
+): string {
+  return addressOf("heaviest", { host, from: period.from_ms, thru: period.thru_ms, what, by, count, format });
+}
+
+export function compareAddress(host: string, period: Period, base: Period, count: number, format?: "csv"): string {
+  return addressOf("compare", {
+    host,
+    from: period.from_ms,
+    thru: period.thru_ms,
+    base_from: base.from_ms,
+    base_thru: base.thru_ms,
+    count,
+    format,
+  });
+}
+
+export const compare = (host: string, period: Period, base: Period, count: number, signal?: AbortSignal) =>
+  get<Compared>(compareAddress(host, period, base, count), signal);
+
+/** How long to wait before a lost connection is tried again: longer each time. */
+export function pause_ms(failures: number): number {
+  return Math.min(1000 * 2 ** Math.max(failures - 1, 0), 15_000);
+}
+
+/** New samples as they come.  A lost connection is told, and tried again until `end` is called. */
+export function live(
+  host: string,
+  ids: string[],
+  sample: (sample: LiveSample) => void,
+  connected: (is: boolean) => void,
+): { end: () => void } {
+  let source: EventSource | null = null;
+  let timer = 0;
+  let failures = 0;
+  const open = () => {
+    source = new EventSource(addressOf("live", { host, id: ids }));
+    source.onopen = () => {
+      failures = 0;
+      connected(true);
+    };
+    source.onmessage = (event: MessageEvent<string>) => {
+      let read: LiveSample;
+      try {
+        read = JSON.parse(event.data) as LiveSample;
+      } catch {
+        return;
+      }
+      sample(read);
+    };
+    source.onerror = () => {
+      // The browser tries again by itself only after some errors, and as often as it likes.
+      source?.close();
+      failures += 1;
+      connected(false);
+      timer = window.setTimeout(open, pause_ms(failures));
+    };
+  };
+  open();
+  return {
+    end: () => {
+      clearTimeout(timer);
+      source?.close();
+    },
+  };
+}

@@ -1,0 +1,218 @@
+// A server of the page's interface with data of our own: names that want to be markup, errors, lost
+// connections, years of time.  The same numbers at every run.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { readFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import type { AddressInfo, Socket } from "node:net";
+import { join } from "node:path";
+import type { ChartData, ChartInfo, Host, Process, Series } from "../source/api";
+
+const FILES = process.env["WHIT_PAGE_FILES"] ?? join(import.meta.dirname, "../../crates/serve/page_files");
+const TYPES: Record<string, string> = { html: "text/html; charset=utf-8", js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8", svg: "image/svg+xml" };
+
+/** 2026-11-26 10:30:00 UTC. */
+export const NOW_MS = Date.UTC(2026, 10, 26, 10, 30);
+const YEAR_MS = 365 * 86_400_000;
+/** When the machine was busy, and who it was. */
+export const SPIKE_MS = Date.UTC(2026, 10, 26, 10, 15, 7);
+export const GAP = { from_ms: NOW_MS - 40 * 60_000, thru_ms: NOW_MS - 36 * 60_000 };
+export const HOSTILE = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>`;
+
+const list = (...words: string[]) => words.map((id) => ({ id, label: id }));
+const chart = (id: string, title: string, unit: string, kind: "line" | "stack", group: string, series: { id: string; label: string }[], instances: string[] = []): ChartInfo => ({ id, title, unit, kind, group, instances, series });
+
+export const CHARTS: ChartInfo[] = [
+  chart("cpu", "CPU", "percent", "stack", "CPU", list("user", "nice", "system", "irq", "softirq", "steal", "iowait")),
+  chart("load", "Load average", "count", "line", "CPU", list("1 minute", "5 minutes", "15 minutes")),
+  chart("memory", "Memory", "bytes", "stack", "Memory", list("used", "buffers", "cached", "slab", "free")),
+  chart("disk", "Disks", "bytes/s", "line", "Disks", list("read", "write"), ["nvme0n1", "sda", HOSTILE]),
+  chart("network", "Network", "bytes/s", "line", "Network", list("receive", "transmit"), ["eth0"]),
+  chart("pressure", "Pressure: tasks stalled", "percent", "line", "Pressure", list("cpu", "memory", "io")),
+];
+
+const SIZES: Record<string, number> = { user: 12, system: 5, iowait: 2, nice: 0.5, irq: 0.2, softirq: 0.6, steal: 0, used: 3e9, buffers: 2e8, cached: 8e9, slab: 6e8, free: 4e9, read: 4e6, write: 9e6, receive: 1.2e6, transmit: 3e5, cpu: 3, memory: 0.1, io: 1 };
+
+/** A number from 0 to 1 that hangs on its arguments alone. */
+function noise(a: number, b: number): number {
+  const x = Math.sin(a * 12.9898 + b * 78.233) * 43_758.5453;
+  return x - Math.floor(x);
+}
+
+function series(info: ChartInfo, instance: string | null, from_ms: number, step_ms: number, count: number): Series[] {
+  return info.series.map(({ id, label }, number) => {
+    const size = SIZES[id] ?? 1;
+    const one: Series = { id, label, instance, mean: [], min: [], max: [] };
+    for (let k = 0; k < count; k += 1) {
+      const at = from_ms + k * step_ms;
+      if ((at + step_ms > GAP.from_ms && at < GAP.thru_ms) || at > NOW_MS || at < NOW_MS - YEAR_MS) {
+        one.mean.push(null);
+        one.min.push(null);
+        one.max.push(null);
+        continue;
+      }
+      const wave = 1 + 0.4 * Math.sin(at / 400_000 + number) + 0.3 * Math.sin(at / 86_400_000 * 2 * Math.PI);
+      const value = size * Math.max(wave + 0.4 * (noise(at / 1000, number) - 0.5), 0.02);
+      const isSpike = id === "user" && at <= SPIKE_MS && at + step_ms > SPIKE_MS;
+      const peak = isSpike ? 78 : value * (step_ms > 1000 ? 1.3 : 1);
+      one.mean.push(isSpike ? value + (78 - value) / Math.max(step_ms / 1000, 1) : value);
+      one.min.push(value * (step_ms > 1000 ? 0.7 : 1));
+      one.max.push(peak);
+    }
+    return one;
+  });
+}
+
+function chartData(id: string, query: URLSearchParams): ChartData {
+  const info = CHARTS.find((one) => one.id === id) as ChartInfo;
+  const [from, thru, points] = ["from", "thru", "points"].map((name) => Number(query.get(name)));
+  const steps = [1, 2, 5, 10, 30, 60, 300, 600, 1800, 3600, 21_600, 86_400].map((one) => one * 1000);
+  const span = (thru ?? 0) - (from ?? 0);
+  const step_ms = steps.find((one) => span / one <= (points ?? 1)) ?? 86_400_000;
+  const from_ms = Math.floor((from ?? 0) / step_ms) * step_ms;
+  const count = Math.ceil(((thru ?? 0) - from_ms) / step_ms);
+  const asked = query.get("instance");
+  const instances: (string | null)[] = asked ? [asked] : info.instances.length > 0 ? info.instances : [null];
+  return { id, unit: info.unit, from_ms, step_ms, series: instances.flatMap((one) => series(info, one, from_ms, step_ms, count)), origin: [] };
+}
+
+export function processes(): Process[] {
+  const all: Process[] = [];
+  const add = (pid: number, parent: number, command: string, cpu: number, more: Partial<Process> = {}) =>
+    all.push({ pid, parent, started_ms: SPIKE_MS - pid * 1000, command, arguments: `${command} --number ${pid}`, user: pid % 3 === 0 ? "root" : "www-data", cgroup: `/system.slice/${command.replace(/\W/g, "")}.service`, state: "S", threads: 1 + (pid % 5), cpu_percent: cpu, user_percent: cpu * 0.8, system_percent: cpu * 0.2, rss_bytes: 1e6 * (pid % 97), read_bytes_s: pid % 7 === 0 ? 1e5 : 0, write_bytes_s: null, faults_s: 12, ended: false, ended_ms: null, lived_ms: null, exit: null, ...more });
+  add(1, 0, "systemd", 0.1);
+  for (let pid = 2; pid < 300; pid += 1) add(pid, pid % 10 === 0 ? 1 : pid - (pid % 10) || 1, pid % 10 === 0 ? "bash" : "sleep", 0);
+  for (let pid = 1000; pid < 1040; pid += 1) add(pid, 10, "burst", 4.5, { ended: true, ended_ms: SPIKE_MS, lived_ms: 50, exit: 0 });
+  add(4000, 1, HOSTILE, 3, { arguments: HOSTILE, user: HOSTILE });
+  return all;
+}
+
+function rowsOfDifferences() {
+  return {
+    rows: [
+      { source: "cpu", field: "user", instance: null, label: "CPU time of users", unit: "percent", value: 78, base: 12, difference: 66, ratio: 6.5, score: 9.1 },
+      { source: "disk", field: "write", instance: HOSTILE, label: "Written", unit: "bytes/s", value: 9e6, base: null, difference: null, ratio: null, score: 2 },
+    ],
+    processes: [
+      { name: "burst", what: "cpu", value: 180, base: 0, unit: "percent" },
+      { name: HOSTILE, what: "cpu", value: 3, base: 2.8, unit: "percent" },
+    ],
+  };
+}
+
+export interface Fake {
+  address: string;
+  /** Every answer is this error, if there is one. */
+  failing: { status: number; error: string } | null;
+  /** No connection is taken, and those that are there end. */
+  drop: () => Promise<void>;
+  restore: () => Promise<void>;
+  /** Sends a sample to every page that listens. */
+  sample: (at_ms: number, user: number) => void;
+  listeners: () => number;
+  requests: string[];
+  end: () => Promise<void>;
+}
+
+export async function fake(): Promise<Fake> {
+  const streams = new Set<ServerResponse>();
+  const sockets = new Set<Socket>();
+  const host: Host = {
+    host: "alpha", from_ms: NOW_MS - YEAR_MS, thru_ms: NOW_MS, interval_ms: 1000, is_live: true, cpus: 4, kernel: "6.1.0-41-amd64", boot_ms: NOW_MS - 9e8, timezone: "America/New_York",
+    spans: [{ from_ms: NOW_MS - YEAR_MS, thru_ms: NOW_MS }], gaps: [GAP], sources: ["cpu", "disk", "memory", "network"],
+  };
+  const usual = { host: "beta & <b>sons</b>", timezone: null, is_live: false };
+  const json = (response: ServerResponse, value: unknown, status = 200) => {
+    response.writeHead(status, { "Content-Type": "application/json" });
+    response.end(JSON.stringify(value));
+  };
+  const api = (name: string, query: URLSearchParams, response: ServerResponse) => {
+    if (fakeServer.failing) return json(response, { error: fakeServer.failing.error }, fakeServer.failing.status);
+    switch (name) {
+      case "hosts":
+        return json(response, { now_ms: NOW_MS, hosts: [host, { ...host, ...usual }] });
+      case "charts":
+        return json(response, { charts: CHARTS });
+      case "chart": {
+        const data = query.getAll("id").map((id) => chartData(id, query));
+        return json(response, data.length === 1 ? data[0] : { charts: data });
+      }
+      case "ruler": {
+        const asked = new URLSearchParams(query);
+        if (!query.has("from")) [["from", host.from_ms], ["thru", NOW_MS]].forEach(([key, value]) => asked.set(String(key), String(value)));
+        const data = chartData("cpu", asked);
+        const { mean = [], max = [] } = data.series[0] ?? {};
+        const within = SPIKE_MS >= Number(asked.get("from")) && SPIKE_MS <= Number(asked.get("thru"));
+        const spikes = within ? [{ at_ms: SPIKE_MS, chart: "cpu", label: "CPU user", value: 78, usual: 12 }] : [];
+        return json(response, { from_ms: data.from_ms, step_ms: data.step_ms, mean, max, spikes, gaps: [GAP] });
+      }
+      case "moment": {
+        const at = Math.ceil(Number(query.get("at")) / 1000) * 1000;
+        const tables = [{ name: "disk", title: "Disks", columns: [{ id: "name", label: "Disk", unit: null }, { id: "read", label: "Read", unit: "bytes/s" }], rows: [["sda", 1.2e6], [HOSTILE, null]] }];
+        return json(response, { at_ms: at, before_ms: at - 1000, processes: processes(), tables });
+      }
+      case "heaviest":
+        return json(response, { what: query.get("what"), unit: query.get("what") === "cpu" ? "seconds" : "bytes", by: query.get("by"), total: 1000, rows: [{ name: "burst", what: "cpu", value: 600, share: 0.6, processes: 400, ended: 400 }, { name: HOSTILE, value: 90, share: 0.09, processes: 1, ended: 0 }] });
+      case "compare":
+      case "explain":
+        return json(response, rowsOfDifferences());
+      case "live":
+        response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-cache" });
+        response.write(": here\n\n");
+        streams.add(response);
+        response.on("close", () => streams.delete(response));
+        return;
+      default:
+        return json(response, { error: `there is no ${name}` }, 404);
+    }
+  };
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const address = new URL(request.url ?? "/", "http://127.0.0.1");
+    fakeServer.requests.push(address.pathname + address.search);
+    if (address.pathname.startsWith("/api/whit/v1/")) return api(address.pathname.slice(13), address.searchParams, response);
+    const name = address.pathname === "/" ? "index.html" : address.pathname.slice(1);
+    const path = join(FILES, name);
+    if (name.includes("..") || !existsSync(path)) return json(response, { error: "no such file" }, 404);
+    const policy = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+    response.writeHead(200, { "Content-Type": TYPES[name.split(".").at(-1) ?? ""] ?? "text/plain", "Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff" });
+    response.end(await readFile(path));
+  };
+  let server: Server;
+  let port = 0;
+  const listen = async () => {
+    server = createServer((request, response) => void answer(request, response));
+    server.on("connection", (socket) => {
+      sockets.add(socket);
+      socket.on("close", () => sockets.delete(socket));
+    });
+    await new Promise<void>((done) => server.listen(port, "127.0.0.1", done));
+    port = (server.address() as AddressInfo).port;
+  };
+  const drop = async () => {
+    const closed = new Promise((done) => server.close(done));
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  const fakeServer: Fake = {
+    address: "",
+    failing: null,
+    drop,
+    restore: listen,
+    sample: (at_ms, user) => {
+      const charts: Record<string, Record<string, number>> = {};
+      for (const info of CHARTS) {
+        const values = () => Object.fromEntries(info.series.map(({ id }) => [id, id === "user" ? user : (SIZES[id] ?? 1)]));
+        if (info.instances.length === 0) charts[info.id] = values();
+        for (const name of info.instances) charts[`${info.id}/${name}`] = values();
+      }
+      const heaviest = [{ command: HOSTILE, pid: 4000, cpu_percent: user, rss_bytes: 5e6 }, { command: "burst", pid: 1001, cpu_percent: 2, rss_bytes: 3e6 }];
+      for (const stream of streams) stream.write(`data: ${JSON.stringify({ at_ms, charts, heaviest })}\n\n`);
+    },
+    listeners: () => streams.size,
+    requests: [],
+    end: drop,
+  };
+  await listen();
+  fakeServer.address = `http://127.0.0.1:${port}/`;
+  return fakeServer;
+}
