@@ -1,4 +1,4 @@
-//! What a distribution needs: the two programs, man pages, shell completions, the systemd unit,
+//! What a distribution needs: the two programs, man pages, shell completions, the systemd units,
 //! RRDtool's C library, and a Debian package.
 //!
 //! Writes to `target/dist`.  The package is made by cargo-deb, which is installed from the crate
@@ -22,7 +22,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
         generate.args(["generate", what, "--to"]).arg(dist.join(what));
         finish(generate)?;
     }
-    for name in ["whit.service", "whit-log.conf"] {
+    let configuration = std::fs::File::create(dist.join("whit.toml"))?;
+    let mut installed = Command::new(&whit);
+    installed.args(["config", "--installed"]).stdout(configuration);
+    finish(installed)?;
+    for name in ["whit.service", "whit.socket", "whit-record.service", "whit-log.conf"] {
         std::fs::copy(root().join("dist").join(name), dist.join(name))?;
     }
     for name in ["whit", "whit-bench"] {

@@ -14,3 +14,4 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod top;
 pub(crate) mod trace;
+pub(crate) mod watch;

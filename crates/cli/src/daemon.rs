@@ -1,18 +1,16 @@
-//! `-D` and what belongs to it: the background, the pid file, another user, a lower priority.
+//! `-D` and what belongs to it: the background, another user, a lower priority.
 //!
 //! The command that starts a daemon waits until the daemon has opened everything, and otherwise
-//! reports its error, so an init script sees the true result.  The pid file is locked, so a stale
-//! one is recognized, whatever process has its number now.
+//! reports its error, so an init script sees the true result.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, bail, ensure};
-use rustix::fs::FlockOperation;
+use anyhow::{Context, ensure};
 
 /// Sent by a daemon when it is ready.
 const READY: &[u8] = b"\0";
@@ -77,74 +75,11 @@ pub(crate) fn leave() -> anyhow::Result<Parent> {
     }
 }
 
-/// A pid file, locked while this lives, then deleted.
-pub(crate) struct PidFile {
-    path: PathBuf,
-    _file: File,
-}
-
-impl PidFile {
-    /// Writes the pid file of `name` (`whit` or `whit-PNAME`): under `/run`, or in `own` if that is
-    /// not writable or `prefer_own` is set (`--runas`).
-    pub(crate) fn write(name: &str, own: Option<&Path>, prefer_own: bool) -> anyhow::Result<Self> {
-        let run = Path::new("/run").to_owned();
-        let places = if prefer_own { vec![own] } else { vec![Some(run.as_path()), own] };
-        let mut last = None;
-        for directory in places.into_iter().flatten() {
-            let path = directory.join(format!("{name}.pid"));
-            match OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)
-            {
-                Ok(file) => return Self::hold(path, file),
-                Err(error) => last = Some((path, error)),
-            }
-        }
-        match last {
-            Some((path, error)) => {
-                Err(error).with_context(|| format!("cannot write the pid file {}", path.display()))
-            }
-            None => bail!("a daemon needs a directory for its pid file"),
-        }
-    }
-
-    /// Writes the pid file at a place.
-    pub(crate) fn at(path: &Path) -> anyhow::Result<Self> {
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).open(path);
-        let file = file.with_context(|| format!("cannot write the pid file {}", path.display()))?;
-        Self::hold(path.to_owned(), file)
-    }
-
-    fn hold(path: PathBuf, mut file: File) -> anyhow::Result<Self> {
-        if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            let mut pid = String::new();
-            let _ = file.read_to_string(&mut pid);
-            bail!("already running with pid {}: {} is held", pid.trim(), path.display());
-        }
-        let write = || -> std::io::Result<()> {
-            file.set_len(0)?;
-            (&file).write_all(format!("{}\n", std::process::id()).as_bytes())
-        };
-        write().with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(PidFile { path, _file: file })
-    }
-
-    /// Gives the file to another user, who must be able to delete it.
-    pub(crate) fn give_to(&self, user: &User) {
-        let _ = std::os::unix::fs::chown(&self.path, Some(user.uid), user.gid);
-    }
-}
-
-impl Drop for PidFile {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
 /// `--runas user[:group]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct User {
-    uid: u32,
-    gid: Option<u32>,
+    pub(crate) uid: u32,
+    pub(crate) gid: Option<u32>,
 }
 
 impl User {
@@ -197,7 +132,7 @@ impl User {
 }
 
 /// The number of a name in a file of `name:password:number:…` lines.
-fn id(name: &str, file: &str) -> Option<u32> {
+pub(crate) fn id(name: &str, file: &str) -> Option<u32> {
     if let Ok(number) = name.parse() {
         return Some(number);
     }
@@ -251,19 +186,5 @@ mod tests {
         assert_eq!(parse("monitor:adm").unwrap(), User { uid: 77, gid: Some(4) });
         assert_eq!(parse("1000:1001").unwrap(), User { uid: 1000, gid: Some(1001) });
         assert!(parse("nobody").is_err() && parse("root:wheel").is_err() && parse("").is_err());
-    }
-
-    #[test]
-    fn a_held_pid_file_names_its_holder_and_a_stale_one_is_taken_over() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("whit-test.pid");
-        std::fs::write(&path, "999999\n").unwrap();
-        let held = PidFile::write("whit-test", Some(directory.path()), true).unwrap();
-        let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(text.trim(), std::process::id().to_string());
-        let refused = PidFile::write("whit-test", Some(directory.path()), true).err().unwrap();
-        assert!(refused.to_string().contains(text.trim()), "{refused}");
-        drop(held);
-        assert!(!path.exists());
     }
 }

@@ -6,12 +6,23 @@ use std::fmt::Write as _;
 /// Below the help of `whit`.
 pub(crate) const WHIT: &str = "\
 Examples:
+  whit watch                     the service: records, and serves http://127.0.0.1:9797
   whit record                    CPU, disks and network, a line a second
   whit record -f /var/log/whit/  the same, to a recording
   whit play /var/log/whit/       show it
   whit doctor                    what reading costs here, and what is missing
 
 Exit codes: 0 done; 1 nothing found, or a verdict that is not fine; 2 an error, in one line on stderr.";
+
+/// Below the help of `whit watch`.
+pub(crate) const WATCH: &str = "\
+Examples:
+  whit watch                     record this machine, and serve it at http://127.0.0.1:9797
+  whit watch --status            what the parts do
+  whit config --installed        a file to begin with: docs/watch.md
+  whit config                    what is in force, and where it came from
+
+Signals: TERM and INT end all parts; HUP reads the configuration again.";
 
 /// Below the help of `whit run`.
 pub(crate) const RUN: &str = "\
@@ -304,6 +315,7 @@ mod tests {
             bench::arguments::HELP,
             super::LINK,
             super::SERVE,
+            super::WATCH,
         ]
         .map(str::to_owned);
         let mut count = 0;

@@ -49,8 +49,6 @@ impl HttpArguments {
 
     /// Reads the files and opens the sockets of an address.
     pub(crate) fn open(&self, listen: &str) -> anyhow::Result<HttpSockets> {
-        let address =
-            Address::parse(listen, &RULES).with_context(|| format!("--listen {listen}"))?;
         let tls = self.tls.load()?;
         let access = if self.token_file.is_some() || self.users.is_some() {
             let credentials = Credentials::load(self.token_file.as_deref(), self.users.as_deref())?;
@@ -60,6 +58,16 @@ impl HttpArguments {
         } else {
             HttpAccess::ThisMachine
         };
+        if let Some(numbers) = listen.strip_prefix("fd:") {
+            let take = |number: &str| Ok(watch::given_socket(number.parse()?)?.0);
+            let sockets = numbers.split(',').map(take).collect::<anyhow::Result<Vec<_>>>();
+            let sockets = sockets.with_context(|| format!("--listen {listen}"))?;
+            let listeners = http_server::admitted(sockets, tls.as_ref(), &access)?;
+            let place = HttpPlace { is_encrypted: tls.is_some(), file: None };
+            return Ok(HttpSockets { listeners, access, place });
+        }
+        let address =
+            Address::parse(listen, &RULES).with_context(|| format!("--listen {listen}"))?;
         let listeners = http_server::open(&address, tls.as_ref(), &access)?;
         let is_encrypted = address.is_encrypted();
         let file = match address {

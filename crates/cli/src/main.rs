@@ -54,6 +54,10 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
+    /// The service: record this machine and serve what was recorded; more by one configuration
+    Watch(commands::watch::WatchArguments),
+    /// Show the configuration of the service, and where each value came from
+    Config(commands::watch::ConfigArguments),
     /// Sample this machine: to the screen, or with -f to a recording
     Record(Box<commands::record::RecordArguments>),
     /// Show recordings: whit's own and collectl's
@@ -118,6 +122,8 @@ fn run() -> ExitCode {
         Err(error) => return refuse(&error, &words, failure),
     };
     let done = match arguments.verb {
+        Verb::Watch(arguments) => commands::watch::run(&arguments),
+        Verb::Config(arguments) => commands::watch::show(&arguments),
         Verb::Record(arguments) => commands::record::run(*arguments),
         Verb::Play(arguments) => commands::play::run(*arguments),
         Verb::Top(arguments) => commands::top::run(&arguments),

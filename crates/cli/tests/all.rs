@@ -66,6 +66,7 @@ mod trace_count;
 mod trace_ends;
 mod trace_events;
 mod trace_memory;
+mod watch;
 
 /// The program that is tested.
 const WHIT: &str = env!("CARGO_BIN_EXE_whit");

@@ -28,5 +28,5 @@ pub use answer::{AnswerBody, HttpAnswer, answer, method_not_allowed, text_answer
 pub use credentials::{Credentials, CredentialsError, hash_password};
 pub use hyper::body::Bytes;
 pub use hyper::{Request, StatusCode};
-pub use open::{HttpOpenError, open};
+pub use open::{HttpOpenError, admitted, open};
 pub use server::{HttpHandler, HttpServer, HttpSettings, HttpStartError, in_background};

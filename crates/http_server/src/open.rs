@@ -30,6 +30,9 @@ pub enum HttpOpenError {
     /// The system refuses the address.
     #[error("cannot listen on {0}")]
     Listen(Address, #[source] io::Error),
+    /// The system does not say where a socket listens.
+    #[error("cannot find out where a socket listens")]
+    Socket(#[source] io::Error),
 }
 
 /// Opens the sockets of an address.  `tls` is what the server shows there, if the address asks for it.
@@ -58,12 +61,24 @@ pub fn open(
             Some(_) => HttpOpenError::NotEncrypted(address),
         });
     }
+    let sockets = ListeningSocket::bind_host(host, port).map_err(refused)?;
+    admitted(sockets, tls, access)
+}
+
+/// Takes sockets that are open already, by the same rules.
+///
+/// # Errors
+/// If other machines reach one of them and TLS or knowing the clients is missing.
+pub fn admitted(
+    sockets: Vec<ListeningSocket>,
+    tls: Option<&ServerTls>,
+    access: &HttpAccess,
+) -> Result<Vec<ServerListener>, HttpOpenError> {
     let is_known = matches!(access, HttpAccess::Known(_))
         || tls.is_some_and(ServerTls::wants_client_certificate);
-    let sockets = ListeningSocket::bind_host(host, port).map_err(refused)?;
     for socket in &sockets {
         let ListeningSocket::Tcp(socket) = socket else { continue };
-        let address = socket.local_addr().map_err(refused)?;
+        let address = socket.local_addr().map_err(HttpOpenError::Socket)?;
         let missing = match (address.ip().is_loopback(), tls.is_some(), is_known) {
             (true, ..) | (_, true, true) => continue,
             (_, false, true) => "TLS (tls: in front of the address, and a certificate)",

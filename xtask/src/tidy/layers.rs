@@ -33,7 +33,7 @@ const LAYERS: &[&[&str]] = &[
         "snmp_simulator",
     ],
     &["archive"],
-    &["serve", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central"],
+    &["serve", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central", "watch"],
     &["cli", "librrd"],
 ];
 

@@ -15,11 +15,12 @@ use clap::{ArgMatches, Args, FromArgMatches};
 use rrdcached::protocol::Permissions;
 use rrdcached::{Acknowledge, CachingDaemon, DaemonSettings, Limits, PathRules, Server};
 
-use crate::daemon::{PidFile, User, leave};
+use crate::daemon::{User, leave};
 use crate::end_signals::{self, End};
 use crate::server_tls::ServerTlsArguments;
 use connection::{ServerListener, ServerTls};
 use sockets::Rights;
+use watch::PidFile;
 
 /// Exit code of every error, as rrdcached's.
 pub(crate) const FAILURE: u8 = 1;
@@ -277,7 +278,7 @@ fn begin(
         machine::LocalMachine::new(&options.log_level, options.log.as_deref(), options.foreground)?;
     if let Some(user) = &user {
         if let Some(held) = &held {
-            held.give_to(user);
+            held.give_to(user.uid, user.gid);
         }
         user.become_it()?;
     }

@@ -23,7 +23,7 @@ pub(crate) struct ServeArguments {
     #[arg(value_name = "FOLDER", required_unless_present = "hash_password")]
     paths: Vec<PathBuf>,
     /// Listen here: HOST:PORT of the loopback, tls:HOST:PORT for other machines too (with --tls-cert,
-    /// and --token-file or --users), or the path of a socket
+    /// and --token-file or --users), the path of a socket, or fd:N,N for sockets that are open already
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9797")]
     listen: String,
     #[command(flatten)]

@@ -10,6 +10,7 @@ use poll::debug::DebugTags;
 use poll::lock::{LockError, LockFile};
 use poll::round::{RoundReport, RoundSettings, Rounds};
 use sample::Clock as _;
+use watch::PidFile;
 
 use super::arguments::PollCommand;
 use super::messages::Messages;
@@ -17,7 +18,7 @@ use super::samples::Samples;
 use super::{
     FAILURE, PollArguments, Polled, index, keep_databases_open, load, make, now_s, pages, schedule,
 };
-use crate::daemon::{PidFile, User, leave};
+use crate::daemon::{User, leave};
 
 /// Exit code when the configuration is being polled already.
 const RUNNING: u8 = 17;
@@ -81,7 +82,7 @@ pub(crate) fn run(mut arguments: PollArguments) -> anyhow::Result<ExitCode> {
     let held = match held {
         Ok(held) => held,
         Err(error) => {
-            messages.say(&format!("{error:#}"));
+            messages.say(&text::error_text::with_causes(&error));
             return Ok(ExitCode::from(RUNNING));
         }
     };
@@ -129,7 +130,7 @@ fn stay(
         for one in &mut polled {
             one.lock.rewrite(std::process::id()).context("cannot write the lock file")?;
         }
-        PidFile::at(&places.pid)
+        Ok(PidFile::at(&places.pid)?)
     };
     let held = match begin() {
         Ok(held) => held,

@@ -24,13 +24,14 @@ use source::{
 };
 use view::PlotFiles;
 use view::export::Setting;
+use watch::PidFile;
 
 use super::RecordArguments;
 use super::arguments::{CpuWay, ProcessWay};
 use super::messages::Messages;
 use super::signals::Signals;
 use super::start;
-use crate::daemon::{self, Parent, PidFile, User};
+use crate::daemon::{self, Parent, User};
 use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
 use crate::http::{HttpPlace, HttpSockets};
 use crate::memory;
@@ -238,12 +239,15 @@ impl RecordSettings {
             Some(name) => format!("whit-{name}"),
             None => "whit".to_owned(),
         };
-        let pid_file = PidFile::write(&name, directory, self.user.is_some())?;
+        // Another user may not write to /run.
+        let own = directory.map(|directory| directory.join(format!("{name}.pid")));
+        let run = self.user.is_none().then(|| format!("/run/{name}.pid").into());
+        let pid_file = PidFile::at_first(&run.into_iter().chain(own).collect::<Vec<_>>())?;
         if let Some(user) = &self.user {
             if let Some(directory) = directory {
                 user.check_owns(directory)?;
             }
-            pid_file.give_to(user);
+            pid_file.give_to(user.uid, user.gid);
             user.become_it()?;
         }
         Ok(pid_file)

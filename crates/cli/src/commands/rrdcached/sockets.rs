@@ -1,23 +1,12 @@
 //! Sockets: addresses as rrdcached takes them, socket files with group and mode, sockets that
 //! systemd has opened.
 
-use std::net::TcpListener;
-use std::os::fd::{FromRawFd as _, OwnedFd};
-use std::os::unix::net::UnixListener;
-use std::path::Path;
-
 use anyhow::{Context as _, bail};
 use connection::{
     Address, AddressError, AddressRules, ListeningSocket, ServerTls, SocketFileRights,
 };
 use rrdcached::protocol::Permissions;
 use rrdcached::{Acknowledge, Listener};
-use rustix::net::{AddressFamily, sockopt};
-
-/// The first descriptor that systemd gives.
-const FIRST_GIVEN: i32 = 3;
-/// Most descriptors that are taken from systemd.
-const GIVEN_MAX: i32 = 64;
 
 /// What the clients of a socket may do, and who they may be.
 #[derive(Debug, Clone)]
@@ -42,7 +31,7 @@ impl Rights {
             "acknowledge" => self.acknowledge = super::acknowledge(value),
             "socket_group" => {
                 let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
-                let group = group(value, &groups);
+                let group = crate::daemon::id(value, &groups);
                 self.file.group =
                     Some(group.ok_or_else(|| format!("-s: there is no group '{value}'"))?);
             }
@@ -60,14 +49,6 @@ impl Rights {
         let tls = tls.cloned();
         Listener { socket, permissions, acknowledge, tls }
     }
-}
-
-fn group(name: &str, groups: &str) -> Option<u32> {
-    if let Ok(number) = name.parse() {
-        return Some(number);
-    }
-    let line = groups.lines().find(|line| line.split(':').next() == Some(name))?;
-    line.split(':').nth(2)?.parse().ok()
 }
 
 /// How addresses are written, as rrdcached takes them.
@@ -126,23 +107,9 @@ pub(super) fn activated(
     last: &Rights,
     tls: Option<&ServerTls>,
 ) -> anyhow::Result<Vec<Listener>> {
-    let number = |name: &str| std::env::var(name).ok()?.parse::<i32>().ok();
-    let own = i32::try_from(std::process::id()).ok();
-    let (Some(pid), Some(count)) = (number("LISTEN_PID"), number("LISTEN_FDS")) else {
-        return Ok(Vec::new());
-    };
-    if Some(pid) != own {
-        return Ok(Vec::new());
-    }
     let mut listeners = Vec::new();
-    for descriptor in FIRST_GIVEN..FIRST_GIVEN + count.clamp(0, GIVEN_MAX) {
-        // SAFETY: systemd has opened these descriptors for this process, as the process id says,
-        // and nothing else here knows of them.
-        let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
-        rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)
-            .with_context(|| format!("descriptor {descriptor} of LISTEN_FDS is not open"))?;
-        let (socket, address) = given(socket)
-            .with_context(|| format!("descriptor {descriptor} of LISTEN_FDS is no socket"))?;
+    for descriptor in watch::given_descriptors(&|name| std::env::var(name).ok()) {
+        let (socket, address) = watch::given_socket(descriptor).context("LISTEN_FDS")?;
         let mut places =
             sockets.iter().filter_map(|(text, rights)| Some((parse(text).ok()?, rights)));
         let named = places.find(|(named, _)| Some(plain(named)) == address);
@@ -168,23 +135,6 @@ fn plain(address: &Address) -> Address {
         Address::Network { host, port, .. } => Address::Network { host, port, is_encrypted: false },
         address => address,
     }
-}
-
-/// A socket that was opened elsewhere, and its address.
-fn given(socket: OwnedFd) -> anyhow::Result<(ListeningSocket, Option<Address>)> {
-    if sockopt::socket_domain(&socket)? == AddressFamily::UNIX {
-        let socket = UnixListener::from(socket);
-        let path = socket.local_addr()?.as_pathname().map(Path::to_owned);
-        return Ok((ListeningSocket::Unix(socket, None), path.map(Address::Unix)));
-    }
-    let socket = TcpListener::from(socket);
-    let address = socket.local_addr()?;
-    let host = match address.ip() {
-        ip if ip.is_unspecified() => String::new(),
-        ip => ip.to_string(),
-    };
-    let address = Address::Network { host, port: address.port(), is_encrypted: false };
-    Ok((ListeningSocket::Tcp(socket), Some(address)))
 }
 
 #[cfg(test)]

@@ -1,0 +1,106 @@
+//! `whit watch` and `whit config`: the service, and the configuration that is in force.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use procfs::SystemClock;
+use watch::{Configuration, ConfigurationError, Service, ServiceManager, ServicePlaces};
+
+use crate::stderr;
+
+/// Which configuration.
+#[derive(clap::Args)]
+struct FileArguments {
+    /// The configuration [default: /etc/whit/whit.toml for root, ~/.config/whit/whit.toml for others, if
+    /// there is one]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The folder of all data, in place of [data] folder
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+}
+
+/// Arguments of `whit watch`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::WATCH)]
+pub(crate) struct WatchArguments {
+    #[command(flatten)]
+    file: FileArguments,
+    /// Show what the parts of the running service do, and end
+    #[arg(long)]
+    status: bool,
+}
+
+/// Arguments of `whit config`.
+#[derive(clap::Args)]
+pub(crate) struct ConfigArguments {
+    #[command(flatten)]
+    file: FileArguments,
+    /// Print the file that is installed: every key, with a comment and its default
+    #[arg(long)]
+    installed: bool,
+}
+
+impl FileArguments {
+    fn places(&self) -> anyhow::Result<ServicePlaces> {
+        let folder = self.folder.as_ref().map(std::path::absolute).transpose()?;
+        let is_root = rustix::process::geteuid().is_root();
+        Ok(ServicePlaces::of(is_root, &|name| std::env::var_os(name), folder.as_deref()))
+    }
+
+    fn read(&self, places: &ServicePlaces) -> Result<Configuration, ConfigurationError> {
+        Configuration::in_force(places, self.config.as_deref())
+    }
+}
+
+/// Runs `whit watch`: until INT or TERM.
+pub(crate) fn run(arguments: &WatchArguments) -> anyhow::Result<ExitCode> {
+    let places = arguments.file.places()?;
+    if arguments.status {
+        stderr::print(&watch::status_text(&places.runtime, jiff::Timestamp::now().as_second())?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let configuration = match arguments.file.read(&places) {
+        Ok(configuration) => configuration,
+        Err(error) => return Ok(refused(&error)),
+    };
+    let text = |name: &str| std::env::var(name).ok();
+    let given = watch::given_descriptors(&text).map(watch::given_socket);
+    let given = given.map(|given| Ok(given?.0)).collect::<anyhow::Result<Vec<_>>>()?;
+    let watchdog = text("WATCHDOG_USEC").and_then(|us| us.parse().ok());
+    let watchdog = watchdog.map(std::time::Duration::from_micros);
+    let manager = match std::env::var_os("NOTIFY_SOCKET") {
+        Some(address) => ServiceManager::at(&address, watchdog).context("NOTIFY_SOCKET")?,
+        None => ServiceManager::default(),
+    };
+    // No file of the service is for everybody.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o027));
+    let (mut clock, say) = (SystemClock, |text: &str| stderr::message(text));
+    say(&format!(
+        "data in {}; whit watch --status shows the parts",
+        configuration.folder().display()
+    ));
+    let parts = (places.clone(), manager, given);
+    let mut service = Service::start(configuration, parts, &mut clock, &say)?;
+    crate::memory::give_back_start();
+    service.run(&|| arguments.file.read(&places))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs `whit config`.
+pub(crate) fn show(arguments: &ConfigArguments) -> anyhow::Result<ExitCode> {
+    let text = match (arguments.installed, arguments.file.read(&arguments.file.places()?)) {
+        (true, _) => watch::default_file(),
+        (false, Ok(configuration)) => configuration.shown(),
+        (false, Err(error)) => return Ok(refused(&error)),
+    };
+    stderr::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says every error of a configuration in a line of its own.
+fn refused(error: &ConfigurationError) -> ExitCode {
+    text::error_text::with_causes(error).lines().for_each(stderr::message);
+    ExitCode::from(2)
+}

@@ -1,0 +1,404 @@
+//! `whit watch`: the real service, its parts killed, its configuration changed, its disk full.
+
+use std::fs::{self, File};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use testkit::{Running, SmallDisk, http, wait_for, wait_until};
+
+use crate::whit;
+
+/// A folder for data, a configuration in it, and what the service says.
+struct Place(PathBuf);
+
+impl Place {
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Writes the configuration: the page at a free port, samples often, and what `more` says.
+    fn configure(&self, more: &str) {
+        let text = format!(
+            "[record]\ninterval = \"0.05:0.05:60\"\nsubsystems = \"cmZ\"\n[data]\nfree_min = \"0\"\n\
+             [page]\nlisten = \"127.0.0.1:0\"\n{more}"
+        );
+        fs::write(self.file("whit.toml"), text).unwrap();
+    }
+
+    fn command(&self, verb: &str) -> Command {
+        let mut command = whit();
+        command.arg(verb).arg("--config").arg(self.file("whit.toml"));
+        command.arg("--folder").arg(self.file("data"));
+        command.env_remove("RUNTIME_DIRECTORY").env_remove("STATE_DIRECTORY");
+        command
+    }
+
+    fn start(&self) -> Running {
+        let said = fs::OpenOptions::new().create(true).append(true).open(self.file("said"));
+        let mut command = self.command("watch");
+        Running::start(command.stdout(Stdio::null()).stderr(said.unwrap()))
+    }
+
+    fn said(&self) -> String {
+        fs::read_to_string(self.file("said")).unwrap()
+    }
+
+    /// The account of a part, once there is one.
+    fn part(&self, name: &str) -> Option<Value> {
+        let text = fs::read_to_string(self.file("data/run/parts.json")).ok()?;
+        let account: Value = serde_json::from_str(&text).unwrap();
+        account["parts"].as_array().unwrap().iter().find(|part| part["name"] == name).cloned()
+    }
+
+    /// The process of a part that runs.
+    fn pid(&self, name: &str) -> Option<i32> {
+        i32::try_from(self.part(name)?["pid"].as_i64()?).ok()
+    }
+
+    fn recordings(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.file("data/recordings")).into_iter().flatten().flatten();
+        entries
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|end| end == "whit"))
+            .collect()
+    }
+
+    /// Waits until the recordings grow.
+    fn grows(&self) {
+        let bytes = || -> u64 {
+            self.recordings().iter().map(|path| path.metadata().map_or(0, |data| data.len())).sum()
+        };
+        let before = bytes();
+        wait_until("more samples", || bytes() > before);
+    }
+
+    /// The address of the page, which it says.
+    fn address(&self) -> SocketAddr {
+        wait_for("the page", || {
+            let said = self.said();
+            let (_, rest) = said.rsplit_once("http://127")?;
+            format!("127{}", rest.lines().next()?).parse().ok()
+        })
+    }
+}
+
+fn place(folder: &Path) -> Place {
+    let place = Place(folder.to_owned());
+    place.configure("");
+    place
+}
+
+#[test]
+fn the_service_records_and_serves_and_ends_with_whole_recordings() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    let mut service = place.start();
+    let address = place.address();
+    place.grows();
+    let page = http(address, "GET", "/metrics", &[]);
+    assert!(page.body.contains("node_memory_MemTotal_bytes"), "{}", page.body);
+    let status = place.command("watch").arg("--status").output().unwrap();
+    let shown = String::from_utf8(status.stdout).unwrap();
+    assert!(shown.contains("record         runs since "), "{shown}");
+    assert!(shown.contains("page           runs since "), "{shown}");
+    // A second one is refused.
+    let second = place.command("watch").output().unwrap();
+    let said = String::from_utf8(second.stderr).unwrap();
+    assert_eq!(second.status.code(), Some(2), "{said}");
+    assert!(said.contains("already running with pid"), "{said}");
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success(), "{}", place.said());
+    let recordings = place.recordings();
+    assert_eq!(recordings.len(), 1);
+    let played = whit().args(["play", "-sZ", "--json"]).args(&recordings).output().unwrap();
+    assert!(played.status.success() && !played.stdout.is_empty());
+    assert_eq!(String::from_utf8_lossy(&played.stderr), "", "the recording is whole");
+    let status = place.command("watch").arg("--status").output().unwrap();
+    let said = String::from_utf8(status.stderr).unwrap();
+    assert_eq!(status.status.code(), Some(2));
+    assert!(said.contains("no service runs"), "{said}");
+}
+
+#[test]
+fn a_part_that_is_killed_starts_again_and_the_others_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    let mut service = place.start();
+    let address = place.address();
+    let recorder = wait_for("the recorder", || place.pid("record"));
+    let page = wait_for("the page", || place.pid("page"));
+    // SAFETY: no pointers; the process is the page of our service.
+    assert_eq!(unsafe { libc::kill(page, libc::SIGKILL) }, 0);
+    let other = wait_for("another page", || place.pid("page").filter(|pid| *pid != page));
+    assert_ne!(other, page);
+    assert_eq!(place.pid("record"), Some(recorder), "it never noticed");
+    assert_eq!(place.part("record").unwrap()["failed"], 0);
+    let account = place.part("page").unwrap();
+    assert_eq!(account["failed"], 1, "{account}");
+    let why = account["last_error"]["text"].as_str().unwrap();
+    assert!(why.contains("signal 9 ended it"), "{why}");
+    // The socket was open all the time.
+    assert_eq!(http(address, "GET", "/-/healthy", &[]).status, 200);
+    service.signal(libc::SIGINT);
+    assert!(service.ended().success());
+}
+
+#[test]
+fn a_service_that_is_killed_takes_its_parts_along_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    let service = place.start();
+    place.grows();
+    let recorder = wait_for("the recorder", || place.pid("record"));
+    service.kill();
+    wait_until("the end of the recorder", || !Path::new(&format!("/proc/{recorder}")).exists());
+    let before = place.recordings();
+    let played = whit().args(["play", "-sm", "--csv"]).args(&before).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&played.stderr), "", "the recording is whole");
+    let status = place.command("watch").arg("--status").output().unwrap();
+    assert_eq!(status.status.code(), Some(2));
+    let mut service = place.start();
+    wait_until("another recording", || place.recordings().len() == before.len() + 1);
+    place.grows();
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success());
+}
+
+#[test]
+fn hup_takes_another_configuration_over_and_a_wrong_one_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    let mut service = place.start();
+    let page = wait_for("the page", || place.pid("page"));
+    let recorder = wait_for("the recorder", || place.pid("record"));
+    place.configure("[recrod]\n[log.central]\nenabled = 1\n");
+    service.signal(libc::SIGHUP);
+    wait_until("the refusal", || place.said().contains("the old one stays in force"));
+    wait_until("both errors", || {
+        place.said().contains("whit.toml:10:11: enabled: write true or false")
+    });
+    assert!(
+        place.said().contains("whit.toml:8:1: there is no table [recrod]: did you mean record?")
+    );
+    let status = place.command("watch").arg("--status").output().unwrap();
+    let shown = String::from_utf8(status.stdout).unwrap();
+    assert!(shown.contains("the old one is in force"), "{shown}");
+    assert_eq!((place.pid("page"), place.pid("record")), (Some(page), Some(recorder)));
+    let socket = place.file("log.sock");
+    let more = format!("[log.central]\nenabled = true\nlisten = [\"{}\"]\n", socket.display());
+    place.configure(&more);
+    service.signal(libc::SIGHUP);
+    wait_for("the store of logs", || place.pid("log.central"));
+    testkit::connect(&socket);
+    assert_eq!((place.pid("page"), place.pid("record")), (Some(page), Some(recorder)));
+    place.configure("");
+    service.signal(libc::SIGHUP);
+    wait_until("its end", || place.part("log.central").is_none());
+    assert!(!socket.exists());
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success());
+}
+
+#[test]
+fn what_keeps_a_service_from_starting_is_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    fs::write(place.file("whit.toml"), format!("[page]\nlisten = \"{address}\"\n")).unwrap();
+    let refused = |command: &mut Command, what: &str| {
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(what), "{said}");
+        said
+    };
+    refused(&mut place.command("watch"), &format!("cannot listen on {address}: end what listens"));
+    fs::write(place.file("whit.toml"), "[page]\nlisten = 1\nlisen = 2\n").unwrap();
+    for verb in ["watch", "config"] {
+        let said = refused(&mut place.command(verb), "whit.toml:2:10: listen: write it as text");
+        assert!(
+            said.contains("whit.toml:3:1: [page] has no key lisen: did you mean listen?"),
+            "{said}"
+        );
+    }
+    place.configure("");
+    File::create(place.file("data")).unwrap();
+    refused(&mut place.command("watch"), "cannot write to ");
+    fs::remove_file(place.file("whit.toml")).unwrap();
+    refused(&mut place.command("watch"), "cannot read the configuration ");
+}
+
+#[test]
+fn a_full_disk_ends_what_writes_until_there_is_room() {
+    let Some(disk) = SmallDisk::mount(16 << 10) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    std::os::unix::fs::symlink(disk.path(), place.file("data")).unwrap();
+    place.configure("");
+    let text = fs::read_to_string(place.file("whit.toml")).unwrap();
+    fs::write(place.file("whit.toml"), text.replace("free_min = \"0\"", "free_min = \"4M\""))
+        .unwrap();
+    let mut service = place.start();
+    let address = place.address();
+    place.grows();
+    let keep = place.file("data/filler");
+    fs::write(&keep, vec![1; 13 << 20]).unwrap();
+    wait_until("the end of the recorder", || {
+        place.part("record").is_some_and(|part| part["state"] == "waits")
+    });
+    assert!(
+        place.said().contains("nothing new is written until there is room"),
+        "{}",
+        place.said()
+    );
+    let status = place.command("watch").arg("--status").output().unwrap();
+    let shown = String::from_utf8(status.stdout).unwrap();
+    assert!(shown.contains("nearly full since "), "{shown}");
+    assert_eq!(http(address, "GET", "/-/healthy", &[]).status, 200);
+    fs::remove_file(&keep).unwrap();
+    wait_for("the recorder", || place.pid("record"));
+    place.grows();
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success());
+}
+
+#[test]
+fn every_part_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    let file = |name: &str| place.file(name).display().to_string();
+    fs::create_dir(place.file("www")).unwrap();
+    fs::write(place.file("mrtg.cfg"), format!(
+        "WorkDir: {}\nRunAsDaemon: Yes\nTarget[a]: `echo 1; echo 2; echo; echo`\nMaxBytes[a]: 100\n\
+         Title[a]: a\nPageTop[a]: a\n", file("www"))).unwrap();
+    let (central, cached) = (file("central.sock"), file("rrd.sock"));
+    place.configure(&format!(
+        "[log.central]\nenabled = true\nlisten = [\"{central}\"]\nkeep_for = \"90d\"\n\
+         [log.proxy]\nenabled = true\ncentral = \"{central}\"\nfolders = [\"{}\"]\n\
+         [rrdcached]\nenabled = true\nlisten = [\"{cached}\"]\nwrite = \"5m\"\nack = \"disk\"\n\
+         [poll]\nenabled = true\nconfigs = [\"{}\"]\n",
+        file("rings"),
+        file("mrtg.cfg")
+    ));
+    let text = fs::read_to_string(place.file("whit.toml")).unwrap();
+    let more = "[record]\ndurable = \"1m\"\nkeep = \"30d\"\n";
+    fs::write(place.file("whit.toml"), text.replace("[record]\n", more)).unwrap();
+    fs::create_dir(place.file("rings")).unwrap();
+    let mut service = place.start();
+    place.address();
+    testkit::connect(Path::new(&central));
+    testkit::connect(Path::new(&cached));
+    wait_until("a round", || {
+        place
+            .recordings()
+            .iter()
+            .any(|path| path.file_name().unwrap().to_string_lossy().starts_with("poll-"))
+    });
+    for name in ["record", "page", "log.central", "log.proxy", "rrdcached", "poll"] {
+        let account = place.part(name).unwrap();
+        assert_eq!(
+            (&account["state"], &account["failed"]),
+            (&"runs".into(), &0.into()),
+            "{account} {}",
+            place.said()
+        );
+    }
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success(), "{}", place.said());
+}
+
+#[test]
+fn the_configuration_is_shown_with_where_it_came_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    let shown = place.command("config").output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    let has = |line: &str| assert!(shown.contains(line), "{line}: {shown}");
+    has(&format!(
+        "subsystems = \"cmZ\"                       # {}:3",
+        place.file("whit.toml").display()
+    ));
+    has("keep = \"10G\"                             # default");
+    has("# option");
+    let installed = whit().args(["config", "--installed"]).output().unwrap().stdout;
+    fs::write(place.file("whit.toml"), &installed).unwrap();
+    assert!(String::from_utf8(installed).unwrap().contains("[log.central]"));
+    assert!(place.command("config").status().unwrap().success());
+}
+
+#[test]
+fn a_configuration_and_a_folder_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, data) = (folder.path().join("w.toml"), folder.path().join("d"));
+    fs::write(&file, "[record]\nkeep = \"7d\"\n").unwrap();
+    let run = |verb: &str, more: &[&str]| {
+        let mut command = whit();
+        command.env_remove("RUNTIME_DIRECTORY").env_remove("STATE_DIRECTORY");
+        command.arg(verb).arg("--config").arg(&file).arg("--folder").arg(&data).args(more);
+        command.output().unwrap()
+    };
+    let shown = String::from_utf8(run("config", &[]).stdout).unwrap();
+    assert!(shown.contains("keep = \"7d\" "), "{shown}");
+    assert!(shown.contains(&format!("folder = \"{}\"", data.display())), "{shown}");
+    let refused = run("watch", &["--status"]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    let wanted = format!("no service runs: there is no {}/run/parts.json", data.display());
+    assert!(said.contains(&wanted), "{said}");
+}
+
+#[test]
+fn a_service_manager_gives_the_socket_and_is_told_what_happens() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    let manager = UnixDatagram::bind(place.file("notify")).unwrap();
+    manager.set_read_timeout(Some(testkit::PATIENCE)).unwrap();
+    let told = |what: &str| {
+        wait_for(what, || {
+            let mut bytes = [0; 512];
+            let count = manager.recv(&mut bytes).unwrap();
+            String::from_utf8_lossy(&bytes[..count]).contains(what).then_some(())
+        });
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let watch = place.command("watch");
+    let mut command = Command::new("sh");
+    let script = "exec 3<&0 </dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec \"$@\"";
+    command.args(["-c", script, "sh"]).arg(watch.get_program()).args(watch.get_args());
+    command.stdin(OwnedFd::from(listener)).env("NOTIFY_SOCKET", place.file("notify"));
+    command
+        .env("WATCHDOG_USEC", "200000")
+        .env_remove("RUNTIME_DIRECTORY")
+        .env_remove("STATE_DIRECTORY");
+    command.stdout(Stdio::null()).stderr(File::create(place.file("said")).unwrap());
+    let mut service = Running::start(&mut command);
+    told("READY=1");
+    told("STATUS=2 of 2 parts run");
+    told("WATCHDOG=1");
+    assert_eq!(http(address, "GET", "/-/healthy", &[]).status, 200);
+    service.signal(libc::SIGHUP);
+    told("RELOADING=1");
+    told("READY=1");
+    service.signal(libc::SIGTERM);
+    told("STOPPING=1");
+    assert!(service.ended().success());
+}
+
+#[test]
+fn the_unit_is_as_tight_as_its_page_says() {
+    let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dist");
+    let mut analyze = Command::new("systemd-analyze");
+    analyze.args(["security", "--offline=true", "--threshold=30"]).arg(units.join("whit.service"));
+    match analyze.output() {
+        Ok(output) => {
+            let shown = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{shown}");
+        }
+        Err(error) => testkit::skip("systemd-analyze", &error.to_string()),
+    }
+}

@@ -1,0 +1,457 @@
+//! A configuration: a file checked against the keys, and where each value came from.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use connection::{Address, AddressRules};
+
+use crate::keys::{ConfigKey, KEYS, ValueKind, find};
+use crate::places::ServicePlaces;
+use crate::toml::{self, Item, Spot};
+
+/// Most bytes of a file: more is none of ours.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+const ADDRESSES: AddressRules =
+    AddressRules { default_port: None, is_path: |text| text.starts_with('/'), is_host: |_| true };
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum ValueOrigin {
+    /// No file says otherwise.
+    Default,
+    /// A line of the file.
+    Line(usize),
+    /// The command line.
+    Argument,
+}
+
+/// Why there is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigurationError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        #[source]
+        error: std::io::Error,
+    },
+    /// The file is wrong: a line for each error, `FILE:LINE:COLUMN: what is wrong and what to do`.
+    #[error("{0}")]
+    Wrong(String),
+}
+
+/// The values of all keys that have one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configuration {
+    path: Option<PathBuf>,
+    folder: PathBuf,
+    values: BTreeMap<String, (Item, ValueOrigin)>,
+}
+
+impl Configuration {
+    /// The defaults, with data in `folder`.
+    #[must_use]
+    pub fn defaults(folder: &Path) -> Self {
+        let value =
+            |key: &ConfigKey| Some((key.full_name(), (default_of(key)?, ValueOrigin::Default)));
+        let mut values: BTreeMap<_, _> = KEYS.iter().filter_map(value).collect();
+        let shown = Item::Text(folder.display().to_string());
+        values.insert("data.folder".to_owned(), (shown, ValueOrigin::Default));
+        Configuration { path: None, folder: folder.to_owned(), values }
+    }
+
+    /// The configuration in force: of the file `given`, or of the file that the places name if there is
+    /// one, or the defaults.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or with every error that is in it.
+    pub fn in_force(
+        places: &ServicePlaces,
+        given: Option<&Path>,
+    ) -> Result<Self, ConfigurationError> {
+        let mut configuration = match given {
+            None if !places.file.exists() => Self::defaults(&places.data),
+            given => Self::read(given.unwrap_or(&places.file), &places.data)?,
+        };
+        if places.is_asked {
+            configuration.set_folder(&places.data);
+        }
+        Ok(configuration)
+    }
+
+    /// Reads a file; `folder` is that of data if the file names none.
+    ///
+    /// # Errors
+    /// If it cannot be read, or with every error that is in it.
+    pub fn read(path: &Path, folder: &Path) -> Result<Self, ConfigurationError> {
+        let unreadable = |error| ConfigurationError::Unreadable { path: path.to_owned(), error };
+        let mut bytes = Vec::new();
+        let file = File::open(path).map_err(unreadable)?;
+        file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        let refused = |text: &str| unreadable(std::io::Error::other(text.to_owned()));
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            return Err(refused("it has more than 1 MiB"));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8"))?;
+        Self::of(&text, path, folder)
+    }
+
+    /// Checks a text.
+    fn of(text: &str, path: &Path, folder: &Path) -> Result<Self, ConfigurationError> {
+        let document = toml::parse(text);
+        let mut faults = document.faults;
+        let mut configuration = Self::defaults(folder);
+        configuration.path = Some(path.to_owned());
+        for (table, at) in &document.tables {
+            let is_known = |key: &ConfigKey| {
+                key.table == table
+                    || key
+                        .table
+                        .strip_prefix(table.as_str())
+                        .is_some_and(|rest| rest.starts_with('.'))
+            };
+            if !KEYS.iter().any(is_known) {
+                let near = nearest(table, KEYS.iter().map(|key| key.table));
+                faults.push((*at, format!("there is no table [{table}]{near}")));
+            }
+        }
+        for entry in document.entries {
+            let Some(key) = find(&entry.table, &entry.key) else {
+                // An unknown table is told once.
+                if KEYS.iter().any(|key| key.table == entry.table) || entry.table.is_empty() {
+                    faults.push((entry.key_at, unknown(&entry.table, &entry.key)));
+                }
+                continue;
+            };
+            match checked(key, &entry.value) {
+                Ok(()) => {
+                    let value = (entry.value, ValueOrigin::Line(entry.value_at.line));
+                    configuration.values.insert(key.full_name(), value);
+                }
+                Err(text) => faults.push((entry.value_at, format!("{}: {text}", entry.key))),
+            }
+        }
+        configuration.check_together(&mut faults);
+        if let Some(folder) = configuration.text("data.folder") {
+            configuration.folder = PathBuf::from(folder);
+        }
+        if faults.is_empty() {
+            return Ok(configuration);
+        }
+        faults.sort_by_key(|(at, _)| *at);
+        let line = |(at, text): &(Spot, String)| {
+            format!("{}:{}:{}: {text}", path.display(), at.line, at.column)
+        };
+        Err(ConfigurationError::Wrong(faults.iter().map(line).collect::<Vec<_>>().join("\n")))
+    }
+
+    /// What only several keys together say.
+    fn check_together(&self, faults: &mut Vec<(Spot, String)>) {
+        let at = |name: &str| match self.values.get(name).map(|(_, origin)| origin) {
+            Some(ValueOrigin::Line(line)) => Spot { line: *line, column: 1 },
+            _ => Spot { line: 1, column: 1 },
+        };
+        if !Path::new(self.text("data.folder").unwrap_or("/")).is_absolute() {
+            faults.push((at("data.folder"), "folder: give a path that begins with /".to_owned()));
+        }
+        for table in ["page", "log.central", "rrdcached"] {
+            let (cert, key) = (format!("{table}.tls_cert"), format!("{table}.tls_key"));
+            let (has_cert, has_key) =
+                (self.values.contains_key(&cert), self.values.contains_key(&key));
+            if has_cert != has_key {
+                let given = if has_cert { cert } else { key };
+                let text = "tls_cert and tls_key belong together: give both".to_owned();
+                faults.push((at(&given), text));
+            }
+        }
+        let is_encrypted = self.page_address().is_some_and(|address| address.is_encrypted());
+        if is_encrypted != self.values.contains_key("page.tls_cert") && self.is_on("page.enabled") {
+            let text =
+                "listen: an address with tls: and tls_cert belong together: give both or none";
+            let named = match self.values.get("page.listen") {
+                Some((_, ValueOrigin::Line(_))) => "page.listen",
+                _ => "page.tls_cert",
+            };
+            faults.push((at(named), text.to_owned()));
+        }
+    }
+
+    /// Sets a value that the command line gives.
+    fn set_folder(&mut self, folder: &Path) {
+        self.folder = folder.to_owned();
+        let shown = Item::Text(folder.display().to_string());
+        self.values.insert("data.folder".to_owned(), (shown, ValueOrigin::Argument));
+    }
+
+    /// The file; `None` for the defaults.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The folder of all data.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(crate) fn item(&self, name: &str) -> Option<&Item> {
+        self.values.get(name).map(|(item, _)| item)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        match self.item(name)? {
+            Item::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether a switch is on.
+    #[must_use]
+    pub fn is_on(&self, name: &str) -> bool {
+        self.item(name) == Some(&Item::Switch(true))
+    }
+
+    /// The path of a key, below the folder of data if it does not begin with `/`.
+    #[must_use]
+    pub fn path_of(&self, name: &str) -> Option<PathBuf> {
+        self.text(name).map(|text| self.folder.join(text))
+    }
+
+    /// Bytes that stay free on the disk of the folder.
+    #[must_use]
+    pub fn free_min(&self) -> u64 {
+        let text = self.text("data.free_min").unwrap_or_default();
+        log_format::parse_size(text).unwrap_or(0)
+    }
+
+    /// The address of the page.
+    #[must_use]
+    pub fn page_address(&self) -> Option<Address> {
+        let text = self.text("page.listen").filter(|_| self.is_on("page.enabled"))?;
+        Address::parse(text, &ADDRESSES).ok()
+    }
+
+    /// The whole configuration as a file, each value with where it came from.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let mut text = String::new();
+        let mut table = "";
+        for key in KEYS {
+            if key.table != table {
+                let gap = if table.is_empty() { "" } else { "\n" };
+                table = key.table;
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "{gap}[{table}]");
+            }
+            let Some((item, origin)) = self.values.get(&key.full_name()) else {
+                let _ = writeln!(text, "#{} =", key.name);
+                continue;
+            };
+            let from = match (origin, &self.path) {
+                (ValueOrigin::Line(line), Some(path)) => format!("{}:{line}", path.display()),
+                (ValueOrigin::Argument, _) => "option".to_owned(),
+                _ => "default".to_owned(),
+            };
+            let assigned = format!("{} = {}", key.name, written(item));
+            let _ = writeln!(text, "{assigned:<40} # {from}");
+        }
+        text
+    }
+}
+
+/// A value as it stands in a file.
+fn written(item: &Item) -> String {
+    match item {
+        Item::Text(text) => serde_json::Value::from(text.as_str()).to_string(),
+        Item::Whole(number) => number.to_string(),
+        Item::Number(number) => number.to_string(),
+        Item::Switch(is_on) => is_on.to_string(),
+        Item::List(items) => {
+            format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn default_of(key: &ConfigKey) -> Option<Item> {
+    let document = toml::parse(&format!("x = {}", key.default?));
+    document.entries.into_iter().next().map(|entry| entry.value)
+}
+
+fn unknown(table: &str, name: &str) -> String {
+    if table.is_empty() {
+        let tables: Vec<_> =
+            KEYS.iter().filter(|key| key.name == name).map(|key| key.table).collect();
+        return match tables.as_slice() {
+            [] => format!("{name} stands in no table: write [TABLE] above it"),
+            tables => {
+                format!("{name} stands in no table: it belongs below [{}]", tables.join("] or ["))
+            }
+        };
+    }
+    let elsewhere = KEYS.iter().find(|key| key.name == name && key.table != table);
+    let near = nearest(name, KEYS.iter().filter(|key| key.table == table).map(|key| key.name));
+    match elsewhere {
+        Some(key) if near.is_empty() => {
+            format!("[{table}] has no key {name}: it belongs below [{}]", key.table)
+        }
+        _ => format!("[{table}] has no key {name}{near}"),
+    }
+}
+
+/// What was meant: the known name that takes the fewest changed letters, if these are few.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let best = known.map(|one| (distance(name, one), one)).min();
+    match best {
+        Some((changes, one)) if changes <= one.len() / 2 => format!(": did you mean {one}?"),
+        _ => String::new(),
+    }
+}
+
+/// Letters to insert, delete or replace to make one word the other.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, letter) in one.chars().take(64).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (at, same) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(*same != letter);
+            diagonal = row[at + 1];
+            row[at + 1] = replaced.min(row[at] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}
+
+/// Says what is wrong with a value.
+fn checked(key: &ConfigKey, item: &Item) -> Result<(), String> {
+    let all = |items: &[Item], of: &dyn Fn(&str) -> Result<(), String>| {
+        let text = |item: &Item| match item {
+            Item::Text(text) if !text.is_empty() => of(text),
+            _ => Err("the list has texts alone: [\"…\", \"…\"]".to_owned()),
+        };
+        items.iter().try_for_each(text)
+    };
+    let address = |text: &str| {
+        Address::parse(text, &ADDRESSES).map(drop).map_err(|error| format!("\"{text}\": {error}"))
+    };
+    match (key.kind, item) {
+        (ValueKind::Switch, Item::Switch(_)) => Ok(()),
+        (ValueKind::Switch, _) => Err("write true or false".to_owned()),
+        (ValueKind::Percent, Item::Whole(1..=100)) => Ok(()),
+        (ValueKind::Percent, Item::Number(share)) if *share > 0.0 && *share <= 100.0 => Ok(()),
+        (ValueKind::Percent, _) => Err("give per cent, more than 0 and at most 100".to_owned()),
+        (ValueKind::Paths, Item::List(items)) => all(items, &|_| Ok(())),
+        (ValueKind::Addresses, Item::List(items)) => all(items, &address),
+        (ValueKind::Paths | ValueKind::Addresses, _) => {
+            Err("write a list: [\"…\", \"…\"]".to_owned())
+        }
+        (_, Item::Text(text)) if text.is_empty() || text.contains('\0') => {
+            Err("give a text that is not empty, or leave the key out".to_owned())
+        }
+        (kind, Item::Text(text)) => of_text(kind, text),
+        (_, Item::Whole(number)) => Err(format!("write it as text: \"{number}\"")),
+        (_, Item::Number(number)) => Err(format!("write it as text: \"{number}\"")),
+        _ => Err("write one text: \"…\"".to_owned()),
+    }
+}
+
+fn of_text(kind: ValueKind, text: &str) -> Result<(), String> {
+    match kind {
+        ValueKind::Size => log_format::parse_size(text).map(drop),
+        ValueKind::Span => match log_format::parse_span(text) {
+            Ok(span) if span.subsec_nanos() == 0 => Ok(()),
+            Ok(_) => Err("give whole seconds: 1s".to_owned()),
+            Err(error) => Err(error),
+        },
+        ValueKind::Interval => recorder::parse_intervals(text, "1", (true, true), false)
+            .map(drop)
+            .map_err(|error| error.to_string()),
+        ValueKind::Keep => recorder::Keep::parse(text).map(drop).map_err(|error| error.to_string()),
+        ValueKind::Address => {
+            Address::parse(text, &ADDRESSES).map(drop).map_err(|error| error.to_string())
+        }
+        ValueKind::Choice(words) if !words.contains(&text) => {
+            Err(format!("\"{text}\" is none of {}", words.join(", ")))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::default_file;
+
+    fn of(text: &str) -> Result<Configuration, Vec<String>> {
+        Configuration::of(text, Path::new("/w.toml"), Path::new("/d"))
+            .map_err(|error| error.to_string().lines().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn the_installed_file_is_the_defaults_with_and_without_its_comment_signs() {
+        let defaults = Configuration::defaults(Path::new("/d"));
+        assert_eq!(of(&default_file()).unwrap().values, defaults.values);
+        let is_key = |line: &&str| line.starts_with('#') && !line.starts_with("# ");
+        let has_value = |line: &&str| !line.ends_with('=');
+        let plain = default_file();
+        let plain = plain.lines().map(|line| match is_key(&line) && has_value(&line) {
+            true => &line[1..],
+            false => line,
+        });
+        let read = of(&plain.collect::<Vec<_>>().join("\n")).unwrap();
+        for (name, (item, origin)) in &read.values {
+            assert_eq!(Some(item), defaults.item(name), "{name}");
+            assert!(name == "data.folder" || matches!(origin, ValueOrigin::Line(_)), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_error_is_told_at_once_with_its_place_and_what_was_meant() {
+        let text = "listen = \"x\"\n[recrod]\ninterval = 1\n[record]\nintreval = \"1\"\nenabled = 1\n\
+                    interval = \"x\"\nkeep = \"10Q\"\nlisten = \"1\"\n[page]\nlisten = \"nowhere\"\n\
+                    tls_cert = \"/c\"\n[rrdcached]\nack = \"maybe\"\nlisten = \"/a\"\nzzzzzzzz = 1\n";
+        let said = of(text).unwrap_err();
+        let wanted = [
+            "/w.toml:1:1: listen stands in no table: it belongs below [page] or [log.central] or \
+             [rrdcached]",
+            "/w.toml:2:1: there is no table [recrod]: did you mean record?",
+            "/w.toml:5:1: [record] has no key intreval: did you mean interval?",
+            "/w.toml:6:11: enabled: write true or false",
+            "/w.toml:7:12: interval: ",
+            "/w.toml:8:8: keep: '10Q' is neither",
+            "/w.toml:9:1: [record] has no key listen: it belongs below [page]",
+            "/w.toml:11:10: listen: ",
+            "/w.toml:12:1: tls_cert and tls_key belong together",
+            "/w.toml:12:1: listen: an address with tls: and tls_cert belong together",
+            "/w.toml:14:7: ack: \"maybe\" is none of none, os, disk",
+            "/w.toml:15:10: listen: write a list",
+            "/w.toml:16:1: [rrdcached] has no key zzzzzzzz",
+        ];
+        assert_eq!(said.len(), wanted.len(), "{said:#?}");
+        for (said, wanted) in said.iter().zip(wanted) {
+            assert!(said.starts_with(wanted), "{said}\n{wanted}");
+        }
+    }
+
+    #[test]
+    fn values_show_where_they_came_from() {
+        let mut read = of("[record]\n\ninterval = \"10\" # slow\n").unwrap();
+        assert!(read.shown().contains("interval = \"10\" "), "{}", read.shown());
+        assert!(read.shown().lines().any(|line| line.ends_with(" # /w.toml:3")));
+        read.set_folder(Path::new("/e"));
+        assert!(read.shown().contains("folder = \"/e\" "), "{}", read.shown());
+        assert_eq!(read.path_of("record.folder").unwrap(), Path::new("/e/recordings"));
+        // What is shown is a configuration again.
+        assert_eq!(
+            of(&read.shown()).unwrap().path_of("record.folder"),
+            read.path_of("record.folder")
+        );
+    }
+}

@@ -1,0 +1,497 @@
+//! Every key of the configuration: its kind, its default, its help, and the option that it becomes.
+//!
+//! The check of a file, the installed default, `whit config` and the command lines of parts are all made
+//! from this table.
+
+use std::fmt::Write as _;
+
+/// What a value has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ValueKind {
+    /// `true` or `false`.
+    Switch,
+    /// Text.
+    Text,
+    /// A path; one that does not begin with `/` is below the folder of `[data]`.
+    Path,
+    /// A list of paths.
+    Paths,
+    /// A list of addresses.
+    Addresses,
+    /// An address to listen at: `HOST:PORT`, `tls:HOST:PORT`, or the path of a socket.
+    Address,
+    /// Bytes: `"500M"`, `"10G"`.
+    Size,
+    /// A time: `"30s"`, `"12h"`, `"90d"`.
+    Span,
+    /// Intervals of a recorder: `"1:1:60"`.
+    Interval,
+    /// What recordings are kept: an age, a size, or both with a comma between.
+    Keep,
+    /// A share of one CPU in per cent.
+    Percent,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+/// What a value becomes on the command line of its part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WordPlace {
+    /// Nothing: the service uses it.
+    Service,
+    /// An option and its value: `--listen=VALUE`, for each of a list.
+    Option(&'static str),
+    /// As an option, in seconds.
+    Seconds(&'static str),
+    /// An option if the switch is off.
+    Unless(&'static str),
+    /// Words of their own.
+    Words,
+    /// The subsystems of a recorder.
+    Subsystems,
+}
+
+/// A key.
+#[derive(Debug)]
+pub(crate) struct ConfigKey {
+    /// The table that it is in.
+    pub(crate) table: &'static str,
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What its value has to be.
+    pub(crate) kind: ValueKind,
+    /// Its default, as it stands in a file; `None` if it has none.
+    pub(crate) default: Option<&'static str>,
+    /// What its value becomes.
+    pub(crate) place: WordPlace,
+    /// What it is for.
+    pub(crate) help: &'static str,
+}
+
+impl ConfigKey {
+    /// `TABLE.NAME`.
+    pub(crate) fn full_name(&self) -> String {
+        format!("{}.{}", self.table, self.name)
+    }
+
+    /// Whether a text of it is a path.
+    pub(crate) fn is_path(&self) -> bool {
+        matches!(self.kind, ValueKind::Path | ValueKind::Paths)
+    }
+}
+
+const fn key(
+    table: &'static str,
+    name: &'static str,
+    kind: ValueKind,
+    default: Option<&'static str>,
+    place: WordPlace,
+    help: &'static str,
+) -> ConfigKey {
+    ConfigKey { table, name, kind, default, place, help }
+}
+
+const ACKNOWLEDGE: ValueKind = ValueKind::Choice(&["none", "os", "disk"]);
+
+/// All keys, in the order of the installed default.
+pub(crate) const KEYS: &[ConfigKey] = &[
+    key(
+        "data",
+        "folder",
+        ValueKind::Path,
+        None,
+        WordPlace::Service,
+        "Where all data is: /var/lib/whit for root, $XDG_STATE_HOME/whit or ~/.local/state/whit for others.",
+    ),
+    key(
+        "data",
+        "free_min",
+        ValueKind::Size,
+        Some("\"256M\""),
+        WordPlace::Service,
+        "Below so much free space on its disk no part writes new data: those that write are stopped until there is room, and the state of parts says since when.",
+    ),
+    key(
+        "record",
+        "enabled",
+        ValueKind::Switch,
+        Some("true"),
+        WordPlace::Service,
+        "The recorder of this machine.",
+    ),
+    key(
+        "record",
+        "folder",
+        ValueKind::Path,
+        Some("\"recordings\""),
+        WordPlace::Option("--filename"),
+        "Folder of its recordings.",
+    ),
+    key(
+        "record",
+        "interval",
+        ValueKind::Interval,
+        Some("\"1:1:60\""),
+        WordPlace::Option("--interval"),
+        "Seconds between samples: of most subsystems, of processes and slabs, of sensors and volumes.",
+    ),
+    key(
+        "record",
+        "subsystems",
+        ValueKind::Text,
+        Some("\"ALL\""),
+        WordPlace::Subsystems,
+        "ALL (all summaries and details, processes too), all (summaries without processes), or letters as of whit record -s.",
+    ),
+    key(
+        "record",
+        "keep",
+        ValueKind::Keep,
+        Some("\"10G\""),
+        WordPlace::Option("--keep"),
+        "Delete recordings older than an age (30d), or the oldest beyond a size (10G), or both: \"30d,10G\".",
+    ),
+    key(
+        "record",
+        "durable",
+        ValueKind::Span,
+        None,
+        WordPlace::Seconds("--sync"),
+        "A power cut loses at most this much; without it the kernel decides, some 30 s. The end of the process alone loses nothing.",
+    ),
+    key(
+        "record",
+        "budget",
+        ValueKind::Percent,
+        None,
+        WordPlace::Option("--budget"),
+        "At most this share of one CPU in per cent: over it, expensive sources are read less often.",
+    ),
+    key(
+        "page",
+        "enabled",
+        ValueKind::Switch,
+        Some("true"),
+        WordPlace::Service,
+        "The server: Prometheus's query interface over the recordings, and /metrics.",
+    ),
+    key(
+        "page",
+        "listen",
+        ValueKind::Address,
+        Some("\"127.0.0.1:9797\""),
+        WordPlace::Service,
+        "HOST:PORT of the loopback; tls:HOST:PORT for other machines too (with tls_cert, and token_file or users); or the path of a socket.",
+    ),
+    key(
+        "page",
+        "token_file",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--token-file"),
+        "Let clients in that know the token in this file.",
+    ),
+    key(
+        "page",
+        "users",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--users"),
+        "Let the users in that this file lists, NAME:HASH (whit serve --hash-password).",
+    ),
+    key(
+        "page",
+        "tls_cert",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--tls-cert"),
+        "Certificate of a tls: address, in PEM.",
+    ),
+    key(
+        "page",
+        "tls_key",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--tls-key"),
+        "Its key, in PEM.",
+    ),
+    key(
+        "page",
+        "tls_client_ca",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--tls-client-ca"),
+        "Take only clients whose certificate an authority in this file has signed.",
+    ),
+    key(
+        "page",
+        "side_files",
+        ValueKind::Switch,
+        Some("true"),
+        WordPlace::Unless("--no-side-files"),
+        "Make files beside recordings that make answers fast.",
+    ),
+    key(
+        "log.central",
+        "enabled",
+        ValueKind::Switch,
+        Some("false"),
+        WordPlace::Service,
+        "The central store of log records.",
+    ),
+    key(
+        "log.central",
+        "listen",
+        ValueKind::Addresses,
+        Some("[\"/run/whit-log.sock\"]"),
+        WordPlace::Option("--listen"),
+        "Where it listens: paths of sockets, HOST:PORT or tls:HOST:PORT.",
+    ),
+    key(
+        "log.central",
+        "store",
+        ValueKind::Path,
+        Some("\"log\""),
+        WordPlace::Option("--store"),
+        "Folder of the store.",
+    ),
+    key(
+        "log.central",
+        "keep",
+        ValueKind::Size,
+        Some("\"4G\""),
+        WordPlace::Option("--keep"),
+        "Most bytes of the store: the oldest segments are removed.",
+    ),
+    key(
+        "log.central",
+        "keep_for",
+        ValueKind::Span,
+        None,
+        WordPlace::Option("--keep-for"),
+        "Age at which a segment is removed.",
+    ),
+    key(
+        "log.central",
+        "ack",
+        ACKNOWLEDGE,
+        Some("\"disk\""),
+        WordPlace::Option("--ack"),
+        "When records are acknowledged: received (none), written (os), on disk (disk).",
+    ),
+    key(
+        "log.central",
+        "secret_file",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--secret-file"),
+        "File with the secret that clients must know.",
+    ),
+    key(
+        "log.central",
+        "tls_cert",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--tls-cert"),
+        "Certificate of a tls: address, in PEM.",
+    ),
+    key(
+        "log.central",
+        "tls_key",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--tls-key"),
+        "Its key, in PEM.",
+    ),
+    key(
+        "log.central",
+        "tls_client_ca",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--tls-client-ca"),
+        "Take only clients whose certificate an authority in this file has signed.",
+    ),
+    key(
+        "log.proxy",
+        "enabled",
+        ValueKind::Switch,
+        Some("false"),
+        WordPlace::Service,
+        "The proxy that carries the log records of this host's programs.",
+    ),
+    key(
+        "log.proxy",
+        "central",
+        ValueKind::Address,
+        Some("\"/run/whit-log.sock\""),
+        WordPlace::Option("--central"),
+        "The central server: the path of a socket, HOST:PORT or tls:HOST:PORT.",
+    ),
+    key(
+        "log.proxy",
+        "spool",
+        ValueKind::Path,
+        Some("\"spool\""),
+        WordPlace::Option("--spool"),
+        "Folder for what is not acknowledged yet.",
+    ),
+    key(
+        "log.proxy",
+        "quota",
+        ValueKind::Size,
+        Some("\"1G\""),
+        WordPlace::Option("--quota"),
+        "Most bytes of the spool.",
+    ),
+    key(
+        "log.proxy",
+        "folders",
+        ValueKind::Paths,
+        None,
+        WordPlace::Option("--directory"),
+        "Folders of rings; without it those that programs use by default.",
+    ),
+    key(
+        "log.proxy",
+        "secret_file",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--secret-file"),
+        "File with the secret that the central server asks for.",
+    ),
+    key(
+        "poll",
+        "enabled",
+        ValueKind::Switch,
+        Some("false"),
+        WordPlace::Service,
+        "The poller of network devices.",
+    ),
+    key(
+        "poll",
+        "configs",
+        ValueKind::Paths,
+        Some("[\"/etc/mrtg/mrtg.cfg\"]"),
+        WordPlace::Words,
+        "MRTG's configuration files.",
+    ),
+    key(
+        "poll",
+        "keep",
+        ValueKind::Keep,
+        Some("\"2G\""),
+        WordPlace::Option("--keep"),
+        "Of the recordings of its rounds, which are beside those of the recorder: an age, a size, or both.",
+    ),
+    key(
+        "poll",
+        "pages",
+        ValueKind::Switch,
+        Some("true"),
+        WordPlace::Unless("--log-only"),
+        "Write MRTG's pages and pictures, too.",
+    ),
+    key(
+        "rrdcached",
+        "enabled",
+        ValueKind::Switch,
+        Some("false"),
+        WordPlace::Service,
+        "The caching daemon of round-robin databases.",
+    ),
+    key(
+        "rrdcached",
+        "listen",
+        ValueKind::Addresses,
+        Some("[\"/run/rrdcached.sock\"]"),
+        WordPlace::Option("--listen"),
+        "Where it listens: paths of sockets, HOST:PORT or tls:HOST:PORT.",
+    ),
+    key(
+        "rrdcached",
+        "base",
+        ValueKind::Path,
+        Some("\"rrd\""),
+        WordPlace::Option("--base"),
+        "The folder that names of databases are relative to; others are refused.",
+    ),
+    key(
+        "rrdcached",
+        "journal",
+        ValueKind::Path,
+        Some("\"rrd-journal\""),
+        WordPlace::Option("--journal"),
+        "Folder of its journal.",
+    ),
+    key(
+        "rrdcached",
+        "write",
+        ValueKind::Span,
+        None,
+        WordPlace::Seconds("--write"),
+        "Write a file when its readings are this old; without it an hour, or 5 minutes while memory is half full.",
+    ),
+    key(
+        "rrdcached",
+        "ack",
+        ACKNOWLEDGE,
+        Some("\"os\""),
+        WordPlace::Service,
+        "When updates are acknowledged: none (before they are in the journal), os (when they survive the end of the daemon), disk (of the power).",
+    ),
+    key(
+        "rrdcached",
+        "tls_cert",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--tls-cert"),
+        "Certificate of a tls: address, in PEM.",
+    ),
+    key(
+        "rrdcached",
+        "tls_key",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--tls-key"),
+        "Its key, in PEM.",
+    ),
+    key(
+        "rrdcached",
+        "tls_client_ca",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--tls-client-ca"),
+        "Take only clients whose certificate an authority in this file has signed.",
+    ),
+];
+
+/// The key of a table and a name.
+pub(crate) fn find(table: &str, name: &str) -> Option<&'static ConfigKey> {
+    KEYS.iter().find(|key| key.table == table && key.name == name)
+}
+
+/// The file that is installed: every key, with its comment, and with its default where it has one.
+#[must_use]
+pub fn default_file() -> String {
+    let mut text = "\
+# The configuration of `whit watch`: a line that begins with # says what the key below it does; a key
+# that is commented out has the value shown, or none.  `whit config` checks this file and shows what is
+# in force; `systemctl reload whit` takes changes over.  A path without / in front is below [data] folder.
+"
+    .to_owned();
+    let mut table = "";
+    for key in KEYS {
+        if key.table != table {
+            table = key.table;
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\n[{table}]\n");
+        }
+        let name = key.name;
+        let _ = writeln!(text, "# {}", key.help);
+        let _ = match key.default {
+            Some(value) => writeln!(text, "#{name} = {value}"),
+            None => writeln!(text, "#{name} ="),
+        };
+    }
+    text
+}

@@ -1,0 +1,32 @@
+//! The service: one configuration, and the parts that it starts and starts again.
+//!
+//! A part is a verb of whit with its own options, in a process of its own.  A part that panics, leaks
+//! memory or is killed ends alone, and the recorder's tick waits for no other part; in one process a panic
+//! would end all of them.  `keys.rs` has every key of the configuration: its kind, its default, its help,
+//! and the option that it becomes.  [`Configuration::read`] checks a file and reports every error with its
+//! line; [`Service`] starts the parts, and starts those that fail again after pauses that grow.
+//!
+//! Uses `recorder`, `log_format` and `connection` to check values.  Begin with `keys.rs`, then
+//! `configuration.rs`, `parts.rs` and `service.rs`.
+
+mod configuration;
+mod given;
+mod keys;
+mod notify;
+mod part;
+mod parts;
+mod pid_file;
+mod places;
+mod service;
+mod signals;
+mod status;
+mod toml;
+
+pub use configuration::{Configuration, ConfigurationError};
+pub use given::{given_descriptors, given_socket};
+pub use keys::default_file;
+pub use notify::ServiceManager;
+pub use pid_file::{PidFile, PidFileError};
+pub use places::ServicePlaces;
+pub use service::{Service, ServiceError};
+pub use status::{StatusError, status_text};

@@ -1,0 +1,232 @@
+//! A part: its process, what it says, and when it is started again.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, RawFd};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+
+use sample::Moment;
+use serde_json::{Value, json};
+
+use crate::parts::PartPlan;
+
+/// The first pause after a failure, and the longest.
+const PAUSE_NS_MIN: u64 = 1_000_000_000;
+const PAUSE_NS_MAX: u64 = 60_000_000_000;
+/// A part that has run for so long is well: its next failure is the first again.
+const WELL_NS: u64 = 60_000_000_000;
+/// Most bytes of a line that a part says; the rest of it is left out.
+const LINE_BYTES_MAX: usize = 4096;
+
+/// What a part does.
+#[derive(Debug)]
+pub(crate) enum PartState {
+    /// It does not run, and starts as soon as nothing is in the way; the reason is for people.
+    Waits(String),
+    Runs(Child, ChildStderr),
+    /// It has failed and starts again at this time of the monotonic clock.
+    Pauses(u64),
+}
+
+/// A part and its account.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) plan: PartPlan,
+    pub(crate) state: PartState,
+    /// When the state began.
+    since: Moment,
+    /// Failures since the service began, and those in a row.
+    failed: u64,
+    in_row: u32,
+    last_error: Option<(Moment, String)>,
+    /// The latest line that it said.
+    latest: String,
+    /// The begin of a line that is not complete.
+    partial: Vec<u8>,
+}
+
+/// The pause after so many failures in a row: 1 s, 2 s, 4 s … 60 s.
+pub(crate) fn pause_ns(in_row: u32) -> u64 {
+    let doubled =
+        PAUSE_NS_MIN.checked_shl(in_row.saturating_sub(1).min(16)).unwrap_or(PAUSE_NS_MAX);
+    doubled.min(PAUSE_NS_MAX)
+}
+
+impl Part {
+    pub(crate) fn new(plan: PartPlan, now: Moment) -> Self {
+        Part {
+            plan,
+            state: PartState::Waits("it starts".to_owned()),
+            since: now,
+            failed: 0,
+            in_row: 0,
+            last_error: None,
+            latest: String::new(),
+            partial: Vec::new(),
+        }
+    }
+
+    /// Takes another state.
+    pub(crate) fn become_state(&mut self, state: PartState, now: Moment) {
+        self.state = state;
+        self.since = now;
+    }
+
+    /// Starts its process, with the sockets that are open for it.
+    pub(crate) fn start(&mut self, program: &Path, sockets: &[RawFd], now: Moment) {
+        match self.launch(program, sockets) {
+            Ok((child, said)) => self.become_state(PartState::Runs(child, said), now),
+            Err(error) => self.fail(format!("cannot start it: {error}"), now),
+        }
+    }
+
+    fn launch(&mut self, program: &Path, sockets: &[RawFd]) -> io::Result<(Child, ChildStderr)> {
+        for folder in &self.plan.folders {
+            fs::create_dir_all(folder).map_err(|error| {
+                io::Error::new(error.kind(), format!("cannot make {}: {error}", folder.display()))
+            })?;
+        }
+        let mut command = Command::new(program);
+        command.arg0("whit").args(&self.plan.words).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"] {
+            command.env_remove(name);
+        }
+        let sockets = if self.plan.reads.is_some() { sockets.to_vec() } else { Vec::new() };
+        let service = std::process::id();
+        let prepare = move || {
+            crate::signals::prepare_part(service)?;
+            for socket in &sockets {
+                // SAFETY: the service keeps the socket open while it starts parts.
+                let socket = unsafe { BorrowedFd::borrow_raw(*socket) };
+                rustix::io::fcntl_setfd(socket, rustix::io::FdFlags::empty())?;
+            }
+            Ok(())
+        };
+        // SAFETY: it only makes system calls, and neither allocates nor takes locks.
+        unsafe { command.pre_exec(prepare) };
+        let mut child = command.spawn()?;
+        let said =
+            child.stderr.take().ok_or_else(|| io::Error::other("it has no standard error"))?;
+        rustix::io::ioctl_fionbio(&said, true)?;
+        self.latest.clear();
+        self.partial.clear();
+        Ok((child, said))
+    }
+
+    /// Notes a failure: the part starts again after a pause.
+    fn fail(&mut self, error: String, now: Moment) {
+        self.failed += 1;
+        self.in_row += 1;
+        self.last_error = Some((now, error));
+        let until_ns = now.monotonic_ns.saturating_add(pause_ns(self.in_row));
+        self.become_state(PartState::Pauses(until_ns), now);
+    }
+
+    /// Passes on what it has said.
+    pub(crate) fn listen(&mut self, say: &dyn Fn(&str)) {
+        let PartState::Runs(_, said) = &mut self.state else { return };
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = said.read(&mut bytes) {
+            for byte in &bytes[..count] {
+                if *byte != b'\n' {
+                    if self.partial.len() < LINE_BYTES_MAX {
+                        self.partial.push(*byte);
+                    }
+                    continue;
+                }
+                let line = String::from_utf8_lossy(&self.partial).into_owned();
+                self.partial.clear();
+                let line = line.strip_prefix("whit: ").unwrap_or(&line);
+                say(&format!("{}: {line}", self.plan.name));
+                line.clone_into(&mut self.latest);
+            }
+        }
+    }
+
+    /// Looks whether its process has ended by itself; says so.
+    pub(crate) fn look(&mut self, say: &dyn Fn(&str), now: Moment) {
+        self.listen(say);
+        let PartState::Runs(child, _) = &mut self.state else { return };
+        let Ok(Some(status)) = child.try_wait() else { return };
+        // What it said last, before it ended.
+        self.listen(say);
+        if now.monotonic_ns.saturating_sub(self.since.monotonic_ns) >= WELL_NS {
+            self.in_row = 0;
+        }
+        let how = how_ended(status);
+        let error = if self.latest.is_empty() { how } else { format!("{}; {how}", self.latest) };
+        self.fail(error, now);
+        let seconds = pause_ns(self.in_row) / 1_000_000_000;
+        say(&format!("{}: {}; it starts again in {seconds} s", self.plan.name, how_ended(status)));
+    }
+
+    /// Asks its process to end.
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        if let PartState::Runs(child, _) = &self.state
+            && let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed())
+        {
+            // It may have ended by itself.
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+
+    /// What it says, as long as it runs.
+    pub(crate) fn said(&self) -> Option<BorrowedFd<'_>> {
+        match &self.state {
+            PartState::Runs(_, said) => Some(said.as_fd()),
+            _ => None,
+        }
+    }
+
+    /// Its place in the account of parts.
+    pub(crate) fn account(&self) -> Value {
+        let (state, pid, why) = match &self.state {
+            PartState::Waits(why) => ("waits", None, Some(why.as_str())),
+            PartState::Runs(child, _) => ("runs", Some(child.id()), None),
+            PartState::Pauses(_) => ("pauses", None, None),
+        };
+        let error = self.last_error.as_ref();
+        json!({
+            "name": self.plan.name,
+            "state": state,
+            "since": seconds(self.since),
+            "pid": pid,
+            "why": why,
+            "failed": self.failed,
+            "last_error": error.map(|(at, text)| json!({ "at": seconds(*at), "text": text })),
+        })
+    }
+}
+
+/// Seconds since 1970.
+pub(crate) fn seconds(at: Moment) -> i64 {
+    at.realtime_ns.div_euclid(1_000_000_000)
+}
+
+fn how_ended(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("it ended with exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal} ended it"),
+        (None, None) => "it ended".to_owned(),
+    }
+}
+
+/// The numbers of sockets, for the command line of their part.
+pub(crate) fn numbers(sockets: &[impl std::os::fd::AsFd]) -> Vec<RawFd> {
+    sockets.iter().map(|socket| socket.as_fd().as_raw_fd()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_from_a_second_to_a_minute() {
+        let seconds: Vec<u64> = (1..9).map(|row| pause_ns(row) / 1_000_000_000).collect();
+        assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60]);
+        assert_eq!(pause_ns(u32::MAX), PAUSE_NS_MAX);
+    }
+}

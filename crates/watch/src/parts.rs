@@ -1,0 +1,159 @@
+//! Which parts a configuration has, and the command line of each.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::configuration::Configuration;
+use crate::keys::{ConfigKey, KEYS, WordPlace};
+use crate::toml::Item;
+
+/// A poller stops after so many rounds: never.
+const ROUNDS: &str = "--count=18446744073709551615";
+
+/// A part as a configuration has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PartPlan {
+    /// Its table.
+    pub(crate) name: &'static str,
+    /// The words behind `whit`; for the page without its sockets.
+    pub(crate) words: Vec<OsString>,
+    /// Folders that it needs.
+    pub(crate) folders: Vec<PathBuf>,
+    /// Whether it writes new data, and so is stopped while its disk is full.
+    pub(crate) writes: bool,
+    /// The folder in which a recording must be before it starts.
+    pub(crate) reads: Option<PathBuf>,
+}
+
+/// The parts that are on, in the order in which they start: those that others use come first.
+pub(crate) fn plan(configuration: &Configuration) -> Vec<PartPlan> {
+    let names = ["log.central", "rrdcached", "record", "log.proxy", "poll", "page"];
+    let is_on = |name: &&str| configuration.is_on(&format!("{name}.enabled"));
+    names.into_iter().filter(is_on).map(|name| plan_of(configuration, name)).collect()
+}
+
+fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
+    let mut plan = PartPlan {
+        name,
+        words: Vec::new(),
+        folders: Vec::new(),
+        writes: name != "page",
+        reads: None,
+    };
+    let recordings = configuration.path_of("record.folder").unwrap_or_default();
+    let folders: &[&str] = match name {
+        "record" => {
+            plan.words.push("record".into());
+            plan.folders.push(recordings.clone());
+            &[]
+        }
+        "page" => {
+            plan.words.push("serve".into());
+            plan.reads = Some(recordings.clone());
+            &[]
+        }
+        "log.central" => {
+            plan.words.extend(["log".into(), "central".into()]);
+            &["log.central.store"]
+        }
+        "log.proxy" => {
+            plan.words.extend(["log".into(), "proxy".into()]);
+            &["log.proxy.spool"]
+        }
+        "poll" => {
+            plan.words.extend(["poll".into(), ROUNDS.into()]);
+            plan.words.push(option("--filename", recordings.join("poll")));
+            plan.folders.push(recordings.clone());
+            &[]
+        }
+        _ => {
+            plan.words.extend(["rrdcached".into(), "-g".into(), "-B".into(), "-R".into()]);
+            // It holds for the sockets behind it.
+            let acknowledge = configuration.text("rrdcached.ack").unwrap_or("os");
+            plan.words.push(option("--ack", acknowledge.into()));
+            &["rrdcached.base", "rrdcached.journal"]
+        }
+    };
+    plan.folders.extend(folders.iter().filter_map(|name| configuration.path_of(name)));
+    let mut last = Vec::new();
+    for key in KEYS.iter().filter(|key| key.table == name) {
+        if let Some(item) = configuration.item(&key.full_name()) {
+            add(&mut plan, &mut last, configuration, key, item);
+        }
+    }
+    if name == "page" {
+        last.push(recordings.into());
+    }
+    if !last.is_empty() {
+        plan.words.push("--".into());
+        plan.words.append(&mut last);
+    }
+    plan
+}
+
+fn option(name: &str, value: PathBuf) -> OsString {
+    let mut word = OsString::from(format!("{name}="));
+    word.push(value);
+    word
+}
+
+/// Adds what a value becomes; words that are no options go to `last`.
+fn add(
+    plan: &mut PartPlan,
+    last: &mut Vec<OsString>,
+    configuration: &Configuration,
+    key: &ConfigKey,
+    item: &Item,
+) {
+    let value = |item: &Item| match item {
+        Item::Text(text) if key.is_path() => configuration.folder().join(text),
+        Item::Text(text) => text.into(),
+        Item::Whole(number) => number.to_string().into(),
+        Item::Number(number) => number.to_string().into(),
+        Item::Switch(_) | Item::List(_) => PathBuf::new(),
+    };
+    let items = match item {
+        Item::List(items) => items.as_slice(),
+        item => std::slice::from_ref(item),
+    };
+    let is_on = *item == Item::Switch(true);
+    match key.place {
+        WordPlace::Service => {}
+        WordPlace::Option(name) => {
+            plan.words.extend(items.iter().map(|item| option(name, value(item))));
+        }
+        WordPlace::Seconds(name) => {
+            let text = configuration.text(&key.full_name()).unwrap_or_default();
+            let seconds = log_format::parse_span(text).unwrap_or_default().as_secs();
+            plan.words.push(format!("{name}={seconds}").into());
+        }
+        WordPlace::Unless(name) if !is_on => plan.words.push(name.into()),
+        WordPlace::Unless(_) => {}
+        WordPlace::Words => last.extend(items.iter().map(|item| value(item).into_os_string())),
+        WordPlace::Subsystems => match configuration.text(&key.full_name()).unwrap_or_default() {
+            every @ ("all" | "ALL") => plan.words.push(format!("--{every}").into()),
+            letters => plan.words.push(format!("--subsys={letters}").into()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn without_a_file_this_machine_is_recorded_and_shown() {
+        let plans = plan(&Configuration::defaults(Path::new("/d")));
+        let lines: Vec<String> =
+            plans.iter().map(|plan| plan.words.join(" ".as_ref()).into_string().unwrap()).collect();
+        assert_eq!(
+            lines,
+            [
+                "record --filename=/d/recordings --interval=1:1:60 --ALL --keep=10G",
+                "serve -- /d/recordings"
+            ]
+        );
+    }
+}

@@ -1,0 +1,426 @@
+//! The service: starts the parts, starts those that fail again, and takes over another configuration.
+//!
+//! One thread waits for signals, for what parts say, and for times; it does no work of the parts.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+
+use connection::{Address, ListeningSocket, SocketFileRights};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
+use sample::{Clock, Moment};
+use serde_json::{Value, json};
+
+use crate::configuration::{Configuration, ConfigurationError};
+use crate::notify::ServiceManager;
+use crate::part::{Part, PartState, numbers, seconds};
+use crate::parts::{PartPlan, plan};
+use crate::pid_file::{PidFile, PidFileError};
+use crate::places::ServicePlaces;
+use crate::signals::ServiceSignals;
+
+/// How often the room on the disk is looked at, and the longest wait.
+const LOOK_NS: u64 = 5_000_000_000;
+/// How often a part is looked at that waits for a recording.
+const WAIT_NS: u64 = 100_000_000;
+/// How long parts may take to end.
+const END_NS: u64 = 30_000_000_000;
+
+/// Why a service does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// A folder cannot be made or written to.
+    #[error("cannot write to {}: choose another folder in [data], or give it to this user", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The reason.
+        #[source]
+        error: io::Error,
+    },
+    /// The address of the page cannot be had.
+    #[error(
+        "cannot listen on {address}: end what listens there, or choose another address with [page] listen"
+    )]
+    Listen {
+        /// The address.
+        address: Address,
+        /// The reason.
+        #[source]
+        error: io::Error,
+    },
+    /// Another service runs with the same state.
+    #[error(transparent)]
+    Held(#[from] PidFileError),
+    /// The system refuses something.
+    #[error("cannot wait for signals and parts")]
+    System(#[from] io::Error),
+}
+
+/// A running service.
+pub struct Service<'a> {
+    configuration: Configuration,
+    places: ServicePlaces,
+    manager: ServiceManager,
+    signals: ServiceSignals,
+    clock: &'a mut dyn Clock,
+    say: &'a dyn Fn(&str),
+    parts: Vec<Part>,
+    /// Where the page listens; the service manager's sockets come first.
+    given: Vec<ListeningSocket>,
+    sockets: Vec<ListeningSocket>,
+    started: Moment,
+    /// Since when there is too little room.
+    full_since: Option<Moment>,
+    looked_ns: Option<u64>,
+    /// When a configuration was refused, and why.
+    refused: Option<(Moment, String)>,
+    written: String,
+    _pid_file: PidFile,
+}
+
+impl<'a> Service<'a> {
+    /// Makes the folders, opens the sockets, and starts the parts.
+    ///
+    /// # Errors
+    /// If a folder or the page's address cannot be had.
+    pub fn start(
+        configuration: Configuration,
+        (places, manager, given): (ServicePlaces, ServiceManager, Vec<ListeningSocket>),
+        clock: &'a mut dyn Clock,
+        say: &'a dyn Fn(&str),
+    ) -> Result<Self, ServiceError> {
+        let signals = ServiceSignals::open()?;
+        check_folder(configuration.folder().to_owned())?;
+        check_folder(places.runtime.clone())?;
+        let pid_file = PidFile::at(&places.runtime.join("watch.pid"))?;
+        let sockets = match given.is_empty() {
+            true => open(configuration.page_address().as_ref())?,
+            false => Vec::new(),
+        };
+        let started = clock.now();
+        let mut service = Service {
+            configuration,
+            places,
+            manager,
+            signals,
+            clock,
+            say,
+            parts: Vec::new(),
+            given,
+            sockets,
+            started,
+            full_since: None,
+            looked_ns: None,
+            refused: None,
+            written: String::new(),
+            _pid_file: pid_file,
+        };
+        let plans = service.plans();
+        service.parts = plans.into_iter().map(|plan| Part::new(plan, started)).collect();
+        service.work();
+        service.manager.tell("READY=1");
+        Ok(service)
+    }
+
+    /// Runs until INT or TERM; `reload` reads the configuration again after HUP.
+    ///
+    /// # Errors
+    /// If the system refuses to wait.
+    pub fn run(
+        &mut self,
+        reload: &dyn Fn() -> Result<Configuration, ConfigurationError>,
+    ) -> Result<(), ServiceError> {
+        loop {
+            self.wait()?;
+            let asked = self.signals.take();
+            if asked.end {
+                break;
+            }
+            if asked.reload && self.configuration.path().is_none() {
+                // The terminal is gone.
+                break;
+            }
+            if asked.reload {
+                self.reload(reload());
+            }
+            self.work();
+            self.manager.tell("WATCHDOG=1");
+        }
+        self.manager.tell("STOPPING=1");
+        let all = (0..self.parts.len()).collect::<Vec<_>>();
+        self.end_parts(&all)?;
+        // It says that nothing runs: a reader finds no service.
+        let _ = fs::remove_file(self.places.runtime.join(crate::status::FILE));
+        Ok(())
+    }
+
+    /// The parts of the configuration, the page with its sockets and the file of the account.
+    fn plans(&self) -> Vec<PartPlan> {
+        let mut plans = plan(&self.configuration);
+        if let Some(page) = plans.iter_mut().find(|plan| plan.reads.is_some()) {
+            let numbers =
+                numbers(self.page_sockets()).iter().map(i32::to_string).collect::<Vec<_>>();
+            page.words.insert(1, format!("--listen=fd:{}", numbers.join(",")).into());
+        }
+        plans
+    }
+
+    fn page_sockets(&self) -> &[ListeningSocket] {
+        if self.given.is_empty() { &self.sockets } else { &self.given }
+    }
+
+    /// Waits for a signal, for what a part says, or for the next thing to do.
+    fn wait(&self) -> Result<(), ServiceError> {
+        let said = self.parts.iter().filter_map(Part::said);
+        let mut watched: Vec<PollFd<'_>> = std::iter::once(self.signals.as_fd())
+            .chain(said)
+            .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN))
+            .collect();
+        let wait_ns = self.wait_ns();
+        let time = Timespec {
+            tv_sec: (wait_ns / 1_000_000_000).cast_signed(),
+            tv_nsec: (wait_ns % 1_000_000_000).cast_signed(),
+        };
+        match poll(&mut watched, Some(&time)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(io::Error::from(error).into()),
+        }
+    }
+
+    fn wait_ns(&self) -> u64 {
+        let beat =
+            self.manager.beat().map(|beat| u64::try_from(beat.as_nanos()).unwrap_or(LOOK_NS));
+        let mut wait_ns = beat.unwrap_or(LOOK_NS).min(LOOK_NS);
+        let now_ns = self.looked_ns.unwrap_or(0);
+        for part in &self.parts {
+            match &part.state {
+                PartState::Pauses(until_ns) => {
+                    wait_ns = wait_ns.min(until_ns.saturating_sub(now_ns).max(WAIT_NS));
+                }
+                PartState::Waits(_) if part.plan.reads.is_some() => wait_ns = wait_ns.min(WAIT_NS),
+                _ => {}
+            }
+        }
+        wait_ns
+    }
+
+    /// Looks at all parts and starts those that are due.
+    fn work(&mut self) {
+        let now = self.clock.now();
+        self.look_at_room(now);
+        self.looked_ns = Some(now.monotonic_ns);
+        let sockets = numbers(self.page_sockets());
+        for part in &mut self.parts {
+            part.look(self.say, now);
+            let is_due = match &part.state {
+                PartState::Runs(..) => false,
+                PartState::Pauses(until_ns) => now.monotonic_ns >= *until_ns,
+                PartState::Waits(_) => true,
+            };
+            if !is_due {
+                continue;
+            }
+            match obstacle(&part.plan, self.full_since, &self.configuration) {
+                None => part.start(&self.places.program, &sockets, now),
+                Some(why) => {
+                    if !matches!(&part.state, PartState::Waits(known) if *known == why) {
+                        part.become_state(PartState::Waits(why), now);
+                    }
+                }
+            }
+        }
+        self.keep_account();
+    }
+
+    /// Ends the parts that write when the disk is nearly full, and lets them start when it is not.
+    fn look_at_room(&mut self, now: Moment) {
+        let folder = self.configuration.folder();
+        let Ok(room) = rustix::fs::statvfs(folder) else { return };
+        let free = room.f_bavail.saturating_mul(room.f_frsize);
+        let least = self.configuration.free_min();
+        // Not at the same mark, so that parts do not start and end all the time.
+        let wanted = if self.full_since.is_some() { least / 4 * 5 } else { least };
+        let shown = folder.display();
+        match (free < wanted, self.full_since) {
+            (true, None) => {
+                self.full_since = Some(now);
+                let free = free >> 20;
+                (self.say)(&format!(
+                    "{shown} has {free} MiB free, less than [data] free_min: nothing new is written \
+                     until there is room"
+                ));
+                let writes = |index: &usize| self.parts[*index].plan.writes;
+                let writers: Vec<usize> = (0..self.parts.len()).filter(writes).collect();
+                if self.end_parts(&writers).is_err() {
+                    (self.say)("cannot wait for the parts that write");
+                }
+            }
+            (false, Some(_)) => {
+                self.full_since = None;
+                (self.say)(&format!("{shown} has room again: parts that write start"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends parts, which wait from then on.
+    fn end_parts(&mut self, indices: &[usize]) -> Result<(), ServiceError> {
+        for index in indices {
+            self.parts[*index].signal(Signal::TERM);
+        }
+        let until_ns = self.clock.now().monotonic_ns.saturating_add(END_NS);
+        loop {
+            let now = self.clock.now();
+            let mut runs = false;
+            for index in indices {
+                let part = &mut self.parts[*index];
+                part.listen(self.say);
+                let PartState::Runs(child, _) = &mut part.state else { continue };
+                match child.try_wait() {
+                    Ok(None) if now.monotonic_ns >= until_ns => {
+                        (self.say)(&format!("{}: it does not end and is killed", part.plan.name));
+                        part.signal(Signal::KILL);
+                        runs = true;
+                    }
+                    Ok(None) => runs = true,
+                    _ => {
+                        part.listen(self.say);
+                        part.become_state(PartState::Waits("it starts".to_owned()), now);
+                    }
+                }
+            }
+            if !runs {
+                return Ok(());
+            }
+            self.manager.tell("WATCHDOG=1");
+            // The end of a part is a signal, which stays readable for the loop of `run`.
+            let time = Timespec { tv_sec: 0, tv_nsec: i64::from(10_000_000) };
+            let _ = poll(&mut [], Some(&time));
+        }
+    }
+
+    /// Takes another configuration over; a wrong one leaves the old one in force.
+    fn reload(&mut self, read: Result<Configuration, ConfigurationError>) {
+        let now = self.clock.now();
+        self.manager.tell("RELOADING=1");
+        let taken =
+            read.map_err(|error| error.to_string()).and_then(|new| self.take_over(new, now));
+        match taken {
+            Ok(()) => {
+                self.refused = None;
+                (self.say)("the configuration was read again");
+            }
+            Err(text) => {
+                (self.say)("the configuration is refused and the old one stays in force:");
+                text.lines().for_each(self.say);
+                self.refused = Some((now, text));
+            }
+        }
+        self.manager.tell("READY=1");
+    }
+
+    fn take_over(&mut self, new: Configuration, now: Moment) -> Result<(), String> {
+        let with_causes = |error: ServiceError| text::error_text::with_causes(&error);
+        check_folder(new.folder().to_owned()).map_err(with_causes)?;
+        let address = new.page_address();
+        if self.given.is_empty() && address != self.configuration.page_address() {
+            self.sockets = open(address.as_ref()).map_err(with_causes)?;
+        }
+        self.configuration = new;
+        let plans = self.plans();
+        let stays = |part: &Part| plans.contains(&part.plan);
+        let leave: Vec<usize> =
+            (0..self.parts.len()).filter(|index| !stays(&self.parts[*index])).collect();
+        self.end_parts(&leave).map_err(with_causes)?;
+        let mut old: Vec<Part> = std::mem::take(&mut self.parts);
+        for plan in plans {
+            let same = old.iter().position(|part| part.plan == plan);
+            let part = same.map(|index| old.swap_remove(index));
+            self.parts.push(part.unwrap_or_else(|| Part::new(plan, now)));
+        }
+        Ok(())
+    }
+
+    /// Writes the account of the parts, if it has changed.
+    fn keep_account(&mut self) {
+        let account = self.account().to_string();
+        if account == self.written {
+            return;
+        }
+        let path = self.places.runtime.join(crate::status::FILE);
+        let new = path.with_extension("new");
+        let mut options = fs::OpenOptions::new();
+        let file = options.write(true).create(true).truncate(true).mode(0o640).open(&new);
+        let done = file
+            .and_then(|mut file| file.write_all(account.as_bytes()))
+            .and_then(|()| fs::rename(&new, &path));
+        if let Err(error) = done {
+            (self.say)(&format!("cannot write {}: {error}", path.display()));
+        }
+        let runs = self.parts.iter().filter(|part| part.said().is_some()).count();
+        let all = self.parts.len();
+        self.manager.tell(&format!("STATUS={runs} of {all} parts run"));
+        self.written = account;
+    }
+
+    fn account(&self) -> Value {
+        let refused = self.refused.as_ref();
+        json!({
+            "pid": std::process::id(),
+            "started": seconds(self.started),
+            "configuration": self.configuration.path().map(|path| path.display().to_string()),
+            "refused": refused.map(|(at, text)| json!({ "at": seconds(*at), "text": text })),
+            "folder": self.configuration.folder().display().to_string(),
+            "full_since": self.full_since.map(seconds),
+            "parts": self.parts.iter().map(Part::account).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Why a part cannot start.
+fn obstacle(
+    plan: &PartPlan,
+    full_since: Option<Moment>,
+    configuration: &Configuration,
+) -> Option<String> {
+    if plan.writes && full_since.is_some() {
+        let folder = configuration.folder().display();
+        return Some(format!("the disk of {folder} is nearly full"));
+    }
+    let folder = plan.reads.as_ref()?;
+    let is_recording =
+        |entry: fs::DirEntry| entry.path().extension().is_some_and(|end| end == "whit");
+    let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    (!entries.any(is_recording))
+        .then(|| format!("there is no recording in {} yet", folder.display()))
+}
+
+/// Makes a folder and tries to write in it.
+fn check_folder(path: PathBuf) -> Result<(), ServiceError> {
+    let probe = path.join(".whit-probe");
+    let tried = fs::create_dir_all(&path).and_then(|()| fs::write(&probe, b""));
+    // A full disk is no reason not to start.
+    let tried = tried.or_else(|error| match error.kind() {
+        io::ErrorKind::StorageFull => Ok(()),
+        _ => Err(error),
+    });
+    let _ = fs::remove_file(&probe);
+    tried.map_err(|error| ServiceError::Folder { path, error })
+}
+
+/// Opens the sockets of the page.
+fn open(address: Option<&Address>) -> Result<Vec<ListeningSocket>, ServiceError> {
+    let Some(address) = address else { return Ok(Vec::new()) };
+    let opened = match address {
+        Address::Unix(path) => {
+            let rights = SocketFileRights { mode: Some(0o600), ..SocketFileRights::default() };
+            ListeningSocket::bind_unix(path, &rights).map(|socket| vec![socket])
+        }
+        Address::Network { host, port, .. } => ListeningSocket::bind_host(host, *port),
+    };
+    opened.map_err(|error| ServiceError::Listen { address: address.clone(), error })
+}

@@ -1,0 +1,82 @@
+//! The signals of the service, as a descriptor that can be waited for.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, OwnedFd};
+
+/// The signals: INT and TERM end the service, HUP has it read its file again, CHLD is of a part.
+#[derive(Debug)]
+pub(crate) struct ServiceSignals(OwnedFd);
+
+/// What signals ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) end: bool,
+    pub(crate) reload: bool,
+}
+
+impl ServiceSignals {
+    /// Blocks the signals in this thread, which must be the only one that does not block them, and
+    /// opens the descriptor.
+    pub(crate) fn open() -> io::Result<Self> {
+        // SAFETY: `sigemptyset` fills the set, `sigaddset` is given signals that exist, and the set lives
+        // through the calls; the old mask is not asked for.  A descriptor that is not negative is ours.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGCHLD] {
+                libc::sigaddset(&raw mut set, signal);
+            }
+            match libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) {
+                0 => {}
+                code => return Err(io::Error::from_raw_os_error(code)),
+            }
+            match libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {
+                -1 => Err(io::Error::last_os_error()),
+                descriptor => Ok(ServiceSignals(OwnedFd::from_raw_fd(descriptor))),
+            }
+        }
+    }
+
+    /// The signals that came since the last call.
+    pub(crate) fn take(&self) -> Asked {
+        let mut asked = Asked::default();
+        let mut bytes = [0; size_of::<libc::signalfd_siginfo>()];
+        while rustix::io::read(&self.0, &mut bytes).is_ok_and(|count| count == bytes.len()) {
+            // `ssi_signo` is the first field.
+            let number = u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+            match number.cast_signed() {
+                libc::SIGINT | libc::SIGTERM => asked.end = true,
+                libc::SIGHUP => asked.reload = true,
+                _ => {}
+            }
+        }
+        asked
+    }
+}
+
+impl AsFd for ServiceSignals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Prepares a process that was just forked: no blocked signals, and an end when the service ends.
+///
+/// # Errors
+/// If the system refuses it, or the service has ended already.
+pub(crate) fn prepare_part(service: u32) -> io::Result<()> {
+    // SAFETY: system calls with plain numbers and a set of this frame, all of them allowed between fork
+    // and exec.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+        if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if libc::getppid().cast_unsigned() != service {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+    }
+    Ok(())
+}
