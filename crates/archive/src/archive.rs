@@ -8,6 +8,7 @@ use sample::{Meta, SourceDef};
 
 use crate::Error;
 use crate::archived_file::{ArchivedFile, RecordedSpan};
+use crate::databases::{Database, FolderDatabases};
 use crate::named::{Named, Stamp};
 
 /// The recordings of a folder, or of several, and what they are of.  A copy shares what is known of
@@ -21,6 +22,11 @@ pub struct Recordings {
     pub(crate) refused: Vec<Refused>,
     /// The definitions of this program.
     pub(crate) known: Arc<[Arc<SourceDef>]>,
+    /// Folders with databases alone.
+    pub(crate) beside: Vec<(PathBuf, FolderDatabases)>,
+    /// The databases, each with its host, and what cannot be used of them.
+    pub(crate) databases: Arc<[(Arc<str>, Database)]>,
+    pub(crate) database_complaints: Vec<String>,
 }
 
 /// A file that cannot be used.
@@ -43,6 +49,9 @@ impl Recordings {
             files: Vec::new(),
             refused: Vec::new(),
             known: source::definitions().into(),
+            beside: Vec::new(),
+            databases: Arc::default(),
+            database_complaints: Vec::new(),
         };
         recordings.find(now)?;
         Ok(recordings)
@@ -51,12 +60,24 @@ impl Recordings {
     /// The files of the folders that could not be used, each with the reason.
     #[must_use]
     pub fn complaints(&self) -> Vec<&str> {
-        self.refused.iter().map(|refused| refused.complaint.as_str()).collect()
+        let recordings = self.refused.iter().map(|refused| refused.complaint.as_str());
+        recordings.chain(self.database_complaints.iter().map(String::as_str)).collect()
     }
 
-    /// The machines, in the order of the files.
+    /// The machines, in the order of the recordings; then those of which there are databases alone.
     #[must_use]
     pub fn hosts(&self) -> Vec<&str> {
+        let mut hosts = self.recorded_hosts();
+        for (host, _) in self.databases.iter() {
+            if !hosts.contains(&&**host) {
+                hosts.push(host);
+            }
+        }
+        hosts
+    }
+
+    /// The machines of which there are recordings, in the order of the files.
+    pub(crate) fn recorded_hosts(&self) -> Vec<&str> {
         let mut hosts: Vec<&str> = self.files.iter().map(|file| file.file.meta.host()).collect();
         hosts.dedup();
         hosts
@@ -68,7 +89,8 @@ impl Recordings {
         self.of_host(host).map(|(_, file)| file.span()).collect()
     }
 
-    /// The sources of a machine's recordings, each as the latest recording that has it defines it.
+    /// The sources of a machine, each as the latest recording that has it defines it; then those of
+    /// which there are databases alone.
     #[must_use]
     pub fn sources(&self, host: &str) -> Vec<Arc<SourceDef>> {
         let mut sources: Vec<Arc<SourceDef>> = Vec::new();
@@ -78,6 +100,11 @@ impl Recordings {
                     Some(known) => *known = def.clone(),
                     None => sources.push(def.clone()),
                 }
+            }
+        }
+        for database in self.databases_of(host) {
+            if !sources.iter().any(|def| def.name == *database.source) {
+                sources.extend(self.known_source(&database.source).cloned());
             }
         }
         sources
@@ -100,7 +127,7 @@ impl Recordings {
 
     /// Checks that there are recordings of a machine.
     pub(crate) fn check_host(&self, host: &str) -> Result<(), Error> {
-        if self.of_host(host).next().is_some() {
+        if self.of_host(host).next().is_some() || self.databases_of(host).next().is_some() {
             return Ok(());
         }
         let known = Error::list(self.hosts().into_iter());
@@ -116,8 +143,15 @@ impl Recordings {
     }
 
     fn without_files(&self) -> Recordings {
-        let known = self.known.clone();
-        Recordings { named: Vec::new(), files: Vec::new(), refused: Vec::new(), known }
+        Recordings {
+            named: Vec::new(),
+            files: Vec::new(),
+            refused: Vec::new(),
+            known: self.known.clone(),
+            beside: Vec::new(),
+            databases: Arc::default(),
+            database_complaints: Vec::new(),
+        }
     }
 
     /// The path of the recording with that index, as answers name it.

@@ -9,6 +9,9 @@ pub enum Error {
     /// A recording cannot be read.
     #[error(transparent)]
     Feed(#[from] FeedError),
+    /// A database cannot be read.
+    #[error("a database cannot be read: {0}: mend it (whit rrd check), or move it away")]
+    Database(#[from] rrd::Error),
     /// No recording is of that machine.
     #[error("no recording is of host {asked}: there are {known}")]
     UnknownHost {

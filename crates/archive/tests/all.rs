@@ -5,6 +5,7 @@
 mod columns;
 mod decoded;
 mod folders;
+mod histories;
 mod machine;
 mod questions;
 mod ranges;
