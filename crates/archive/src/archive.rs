@@ -64,15 +64,15 @@ impl Recordings {
         recordings.chain(self.database_complaints.iter().map(String::as_str)).collect()
     }
 
-    /// The machines, in the order of the recordings; then those of which there are databases alone.
+    /// The machines, in the order of the recordings; then those of which there are databases alone, and
+    /// the devices that pollers recorded.
     #[must_use]
     pub fn hosts(&self) -> Vec<&str> {
         let mut hosts = self.recorded_hosts();
-        for (host, _) in self.databases.iter() {
-            if !hosts.contains(&&**host) {
-                hosts.push(host);
-            }
-        }
+        hosts.extend(self.databases.iter().map(|(host, _)| &**host));
+        hosts.extend(self.devices());
+        let mut known = std::collections::HashSet::new();
+        hosts.retain(|host| known.insert(*host));
         hosts
     }
 
@@ -94,7 +94,8 @@ impl Recordings {
     #[must_use]
     pub fn sources(&self, host: &str) -> Vec<Arc<SourceDef>> {
         let mut sources: Vec<Arc<SourceDef>> = Vec::new();
-        for (_, file) in self.of_host(host) {
+        let is_device = self.of_host(host).any(|(_, file)| file.has_device(host));
+        for (_, file) in self.of_host(host).filter(|(_, file)| file.file.meta.host() == host) {
             for def in file.defs.iter() {
                 match sources.iter_mut().find(|known| known.name == def.name) {
                     Some(known) => *known = def.clone(),
@@ -107,6 +108,7 @@ impl Recordings {
                 sources.extend(self.known_source(&database.source).cloned());
             }
         }
+        sources.extend(is_device.then(|| Arc::new(crate::target_source())));
         sources
     }
 
@@ -166,9 +168,9 @@ impl Recordings {
         self.files.get(file).map(|file| &file.file.meta)
     }
 
-    /// The recordings of a machine, each with its index.
+    /// The recordings of a machine or of a device, each with its index.
     pub(crate) fn of_host(&self, host: &str) -> impl Iterator<Item = (usize, &ArchivedFile)> {
         let files = self.files.iter().enumerate();
-        files.filter(move |(_, file)| file.file.meta.host() == host)
+        files.filter(move |(_, file)| file.file.meta.host() == host || file.has_device(host))
     }
 }

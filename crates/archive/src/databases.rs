@@ -172,7 +172,7 @@ impl Listing<'_> {
                 }
                 None if is_folder => match place {
                     Place::Recordings if name == HISTORY => {
-                        self.databases(&path, Place::History)?
+                        self.databases(&path, Place::History)?;
                     }
                     Place::History => {
                         self.databases(&path, Place::OfHost(&name.as_str().into()))?;

@@ -16,6 +16,9 @@
 //! Round-robin databases beside the recordings answer for times that no recording has
 //! ([`RangeAnswer::history`], [`Recordings::origins`]).
 //!
+//! A device that `whit poll` records is a host with the source `target` ([`target_source`]); it has
+//! ranges and stored values.
+//!
 //! May use `sample`, `layout`, `source`, `recording`, `feed`, `recorder` (names of databases), `rrd`,
 //! `view` (base units); prints nothing, reads no environment.
 //! Begin reading with `archive.rs`, then `scan.rs` and `range.rs`.
@@ -25,6 +28,7 @@ mod archive;
 mod archived_file;
 mod compare;
 mod databases;
+mod devices;
 mod error;
 mod folders;
 mod gaps;
@@ -47,6 +51,7 @@ mod wall_steps;
 pub use archive::Recordings;
 pub use archived_file::RecordedSpan;
 pub use compare::Compared;
+pub use devices::target_source;
 pub use error::Error;
 pub use gaps::RecordedGap;
 pub use heaviest::{HeaviestQuery, Heavy};

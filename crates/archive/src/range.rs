@@ -189,6 +189,9 @@ impl Recordings {
     /// that is too large; a recording that cannot be read.
     pub fn range(&self, query: &RangeQuery) -> Result<RangeAnswer, Error> {
         let steps = query.steps()?;
+        if let Some(answer) = self.range_of_targets(query)? {
+            return Ok(answer);
+        }
         let def = self.source(&query.host, &query.source)?;
         let fields: Vec<&str> = query.fields.iter().map(String::as_str).collect();
         check_fields(&def, &fields)?;

@@ -4,6 +4,7 @@
 
 mod columns;
 mod decoded;
+mod devices;
 mod folders;
 mod histories;
 mod machine;

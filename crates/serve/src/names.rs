@@ -329,6 +329,15 @@ pub fn prometheus_names() -> String {
             let _ = writeln!(page, "| `{source}.{field}` | `{name}` | {} |", labels.join(", "));
         }
     }
+    page.push_str(
+        "\nThe targets of `whit poll` are of their devices: `instance` is the device.\n\n\
+         | field | metric | labels |\n|---|---|---|\n",
+    );
+    let targets = archive::target_source();
+    for field in targets.fields.iter() {
+        let name = view::FieldMetric::of(&targets, field).name;
+        let _ = writeln!(page, "| `{}.{}` | `{name}` | `target` |", targets.name, field.name);
+    }
     page
 }
 

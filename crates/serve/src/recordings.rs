@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use archive::{Recordings, Select, StoredRow, StoredValue, VisitStored};
+use archive::{Recordings, Select, StoredRow, StoredValue, VisitStored, target_source};
 use promql::{
     Labels, Matcher, Metadata, QueryBudget, QueryError, Series, SeriesPoint, SeriesStorage,
     stale_mark,
@@ -89,6 +89,10 @@ impl RecordingStorage {
             let mut names = MetricNames::new();
             for def in recordings.sources(host) {
                 budget.look()?;
+                // What pollers recorded is shown as of the devices.
+                if def.device().is_some() {
+                    continue;
+                }
                 let plan = SourcePlan::new(&def, matchers, &mut names);
                 if !plan.metrics.is_empty() {
                     found.read(&recordings, host, &plan)?;
@@ -132,9 +136,9 @@ impl SeriesStorage for RecordingStorage {
 
     fn metadata(&self) -> Vec<Metadata> {
         let mut found = BTreeMap::new();
-        for def in source::definitions() {
+        for def in source::definitions().iter().map(|def| &**def).chain([&target_source()]) {
             for field in def.fields.iter() {
-                let metric = FieldMetric::of(&def, field);
+                let metric = FieldMetric::of(def, field);
                 let name = known(&def.name, &field.name)
                     .map_or(metric.name, |(_, name, _)| name.to_owned());
                 let kind = match metric.kind {
