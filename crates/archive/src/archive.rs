@@ -9,6 +9,7 @@ use sample::{Meta, SourceDef};
 
 use crate::Error;
 use crate::archived_file::{ArchivedFile, RecordedSpan};
+use crate::databases::{Database, FolderDatabases};
 use crate::named::{Named, Stamp};
 
 /// The recordings of a folder, or of several, and what they are of.  A copy shares what is known of
@@ -24,6 +25,11 @@ pub struct Recordings {
     pub(crate) known: Arc<[Arc<SourceDef>]>,
     /// Whether who asks wants no more.
     pub(crate) is_ended: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    /// Folders with databases alone.
+    pub(crate) beside: Vec<(PathBuf, FolderDatabases)>,
+    /// The databases, each with its host, and what cannot be used of them.
+    pub(crate) databases: Arc<[(Arc<str>, Database)]>,
+    pub(crate) database_complaints: Vec<String>,
 }
 
 /// A file that cannot be used.
@@ -47,6 +53,9 @@ impl Recordings {
             refused: Vec::new(),
             known: source::definitions().into(),
             is_ended: None,
+            beside: Vec::new(),
+            databases: Arc::default(),
+            database_complaints: Vec::new(),
         };
         recordings.find(now)?;
         Ok(recordings)
@@ -69,12 +78,24 @@ impl Recordings {
     /// The files of the folders that could not be used, each with the reason.
     #[must_use]
     pub fn complaints(&self) -> Vec<&str> {
-        self.refused.iter().map(|refused| refused.complaint.as_str()).collect()
+        let recordings = self.refused.iter().map(|refused| refused.complaint.as_str());
+        recordings.chain(self.database_complaints.iter().map(String::as_str)).collect()
     }
 
-    /// The machines, in the order of the files.
+    /// The machines, in the order of the recordings; then those of which there are databases alone, and
+    /// the devices that pollers recorded.
     #[must_use]
     pub fn hosts(&self) -> Vec<&str> {
+        let mut hosts = self.recorded_hosts();
+        hosts.extend(self.databases.iter().map(|(host, _)| &**host));
+        hosts.extend(self.devices());
+        let mut known = std::collections::HashSet::new();
+        hosts.retain(|host| known.insert(*host));
+        hosts
+    }
+
+    /// The machines of which there are recordings, in the order of the files.
+    pub(crate) fn recorded_hosts(&self) -> Vec<&str> {
         let mut hosts: Vec<&str> = self.files.iter().map(|file| file.file.meta.host()).collect();
         hosts.dedup();
         hosts
@@ -86,11 +107,13 @@ impl Recordings {
         self.of_host(host).map(|(_, file)| file.span()).collect()
     }
 
-    /// The sources of a machine's recordings, each as the latest recording that has it defines it.
+    /// The sources of a machine, each as the latest recording that has it defines it; then those of
+    /// which there are databases alone.
     #[must_use]
     pub fn sources(&self, host: &str) -> Vec<Arc<SourceDef>> {
         let mut sources: Vec<Arc<SourceDef>> = Vec::new();
-        for (_, file) in self.of_host(host) {
+        let is_device = self.of_host(host).any(|(_, file)| file.has_device(host));
+        for (_, file) in self.of_host(host).filter(|(_, file)| file.file.meta.host() == host) {
             for def in file.defs.iter() {
                 match sources.iter_mut().find(|known| known.name == def.name) {
                     Some(known) => *known = def.clone(),
@@ -98,6 +121,12 @@ impl Recordings {
                 }
             }
         }
+        for database in self.databases_of(host) {
+            if !sources.iter().any(|def| def.name == *database.source) {
+                sources.extend(self.known_source(&database.source).cloned());
+            }
+        }
+        sources.extend(is_device.then(|| Arc::new(crate::target_source())));
         sources
     }
 
@@ -118,7 +147,7 @@ impl Recordings {
 
     /// Checks that there are recordings of a machine.
     pub(crate) fn check_host(&self, host: &str) -> Result<(), Error> {
-        if self.of_host(host).next().is_some() {
+        if self.of_host(host).next().is_some() || self.databases_of(host).next().is_some() {
             return Ok(());
         }
         let known = Error::list(self.hosts().into_iter());
@@ -135,7 +164,16 @@ impl Recordings {
 
     fn without_files(&self) -> Recordings {
         let (known, is_ended) = (self.known.clone(), self.is_ended.clone());
-        Recordings { named: Vec::new(), files: Vec::new(), refused: Vec::new(), known, is_ended }
+        Recordings {
+            named: Vec::new(),
+            files: Vec::new(),
+            refused: Vec::new(),
+            known,
+            is_ended,
+            beside: Vec::new(),
+            databases: Arc::default(),
+            database_complaints: Vec::new(),
+        }
     }
 
     /// The path of the recording with that index, as answers name it.
@@ -155,9 +193,9 @@ impl Recordings {
         self.files.iter().map(|file| &*file.file)
     }
 
-    /// The recordings of a machine, each with its index.
+    /// The recordings of a machine or of a device, each with its index.
     pub(crate) fn of_host(&self, host: &str) -> impl Iterator<Item = (usize, &ArchivedFile)> {
         let files = self.files.iter().enumerate();
-        files.filter(move |(_, file)| file.file.meta.host() == host)
+        files.filter(move |(_, file)| file.file.meta.host() == host || file.has_device(host))
     }
 }

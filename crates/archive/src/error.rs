@@ -9,6 +9,9 @@ pub enum Error {
     /// A recording cannot be read.
     #[error(transparent)]
     Feed(#[from] FeedError),
+    /// A database cannot be read.
+    #[error("a database cannot be read: {0}: mend it (whit rrd check), or move it away")]
+    Database(#[from] rrd::Error),
     /// No recording is of that machine.
     #[error("no recording is of host {asked}: there are {known}")]
     UnknownHost {
@@ -49,6 +52,12 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+    /// Targets of a device have ranges and stored values alone.
+    #[error(
+        "{0} is a device that was polled: ask for ranges of its targets, or for the recordings of its \
+         poller"
+    )]
+    OfDevice(String),
     /// The field is a text, which has no mean.
     #[error("{source_name}.{field} is a text: ask for a moment to see it")]
     Text {

@@ -5,7 +5,7 @@
 //! take up again.  A recording is opened again when it is another one, or was closed.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use feed::{FeedError, Origin, RecordedFile, has_text_for, in_order, left_out};
@@ -16,6 +16,7 @@ use sample::SourceDef;
 use crate::Error;
 use crate::archive::{Recordings, Refused};
 use crate::archived_file::{ArchivedFile, Identity, fingerprint};
+use crate::databases::Database;
 use crate::named::{Named, Stamp};
 
 impl Recordings {
@@ -24,14 +25,17 @@ impl Recordings {
         if self.named.is_empty() {
             return Err(FeedError::NothingNamed.into());
         }
+        let known = self.known.clone();
+        let is_source = |name: &str| known.iter().any(|def| def.name == name);
         for named in &mut self.named {
-            named.look(now)?;
+            named.look(now, &is_source)?;
             if named.is_empty_folder() {
                 return Err(FeedError::NoRecordings(named.path.clone()).into());
             }
         }
         self.read_files(now, true)?;
-        if self.files.is_empty() {
+        self.assign_databases();
+        if self.files.is_empty() && self.databases.is_empty() {
             return Err(FeedError::NoneUsable(self.complaints().join("; ")).into());
         }
         Ok(())
@@ -44,13 +48,21 @@ impl Recordings {
     /// A folder cannot be read; what was known stays.
     pub fn refresh(&mut self, now: &Zoned) -> Result<bool, Error> {
         let mut is_listed = false;
+        let known = self.known.clone();
+        let is_source = |name: &str| known.iter().any(|def| def.name == name);
         for named in &mut self.named {
-            is_listed |= named.look(now)?;
+            is_listed |= named.look(now, &is_source)?;
         }
-        if is_listed || self.has_changed() {
-            return self.read_files(now, false);
+        if !is_listed && !self.has_changed() {
+            return Ok(false);
         }
-        Ok(false)
+        let before = self.databases.clone();
+        let is_changed = self.read_files(now, false)?;
+        self.assign_databases();
+        let names = |databases: &[(Arc<str>, Database)]| -> Vec<(Arc<str>, PathBuf)> {
+            databases.iter().map(|(host, one)| (host.clone(), one.path.clone())).collect()
+        };
+        Ok(is_changed || names(&before) != names(&self.databases))
     }
 
     /// Whether a recording that may grow, or that was named itself, is not as it was read.  What has

@@ -1,4 +1,4 @@
-//! An archive: questions to a folder of recordings, of several hosts, rolled or growing, whit's and
+//! An archive: questions to a folder of recordings and of round-robin databases, of several hosts, rolled or growing, whit's and
 //! collectl's.
 //!
 //! [`Recordings`] knows which hosts, sources and times there are, and with which gaps; it sees what is
@@ -13,17 +13,27 @@
 //! Counters are rates over the true time between two readings of their source, gauges are themselves.
 //! What is missing is missing: never 0, never interpolated; a reset has no rate.
 //!
-//! May use `sample`, `layout`, `source`, `recording`, `feed`; prints nothing, reads no environment.
+//! Round-robin databases beside the recordings answer for times that no recording has
+//! ([`RangeAnswer::history`], [`Recordings::origins`]).
+//!
+//! A device that `whit poll` records is a host with the source `target` ([`target_source`]); it has
+//! ranges and stored values.
+//!
+//! May use `sample`, `layout`, `source`, `recording`, `feed`, `recorder` (names of databases), `rrd`,
+//! `view` (base units); prints nothing, reads no environment.
 //! Begin reading with `archive.rs`, then `scan.rs` and `range.rs`.
 #![forbid(unsafe_code)]
 
 mod archive;
 mod archived_file;
 mod compare;
+mod databases;
+mod devices;
 mod error;
 mod folders;
 mod gaps;
 mod heaviest;
+mod history;
 mod moment;
 mod named;
 mod period_base;
@@ -42,9 +52,12 @@ mod wall_steps;
 pub use archive::Recordings;
 pub use archived_file::RecordedSpan;
 pub use compare::Compared;
+pub use devices::target_source;
 pub use error::Error;
 pub use gaps::RecordedGap;
 pub use heaviest::{HeaviestQuery, Heavy};
+pub use history::{HistorySeries, HistoryValue};
+pub use layout::StepOrigin;
 pub use moment::RecordedMoment;
 pub use range::{RangeAnswer, RangeQuery, RangeSeries, StepValue};
 pub use ranking::{Ranked, Ranking, RankingQuery};

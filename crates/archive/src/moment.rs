@@ -34,6 +34,7 @@ impl Recordings {
         let files = self
             .of_host(host)
             .map(|(_, file)| file)
+            .filter(|file| file.file.meta.host() == host)
             .filter(|file| file.file.started_ns <= realtime_ns && realtime_ns <= file.ended_ns);
         let mut moments = Vec::new();
         for file in files {

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use feed::{FeedError, recordings_in};
 use jiff::Zoned;
 
+use crate::databases::FolderDatabases;
+
 /// A change of a folder may have the same time as an earlier one, by the clock of its filesystem: what
 /// changed so short a time ago is listed again.
 const SETTLED_NS: i128 = 2_000_000_000;
@@ -34,9 +36,34 @@ impl Stamp {
         Ok((stamp, metadata.is_dir()))
     }
 
+    /// That of a folder, if no later change can have the same.
+    fn settled(self, now_ns: i128) -> Option<Self> {
+        (self.modified_ns + SETTLED_NS < now_ns).then_some(self)
+    }
+
     /// Whether it is the same file.
     pub(crate) fn is_same_file(&self, other: &Stamp) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
+    }
+}
+
+/// A folder that was listed.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    path: PathBuf,
+    /// The folder then, if no later change can have the same.
+    settled: Option<Stamp>,
+}
+
+impl Listed {
+    /// Of a folder that is listed after this.
+    pub(crate) fn new(path: &Path, now_ns: i128) -> Result<Self, FeedError> {
+        let (stamp, _) = Stamp::of(path)?;
+        Ok(Listed { path: path.to_owned(), settled: stamp.settled(now_ns) })
+    }
+
+    pub(crate) fn may_have_changed(&self) -> bool {
+        self.settled.is_none() || Stamp::of(&self.path).ok().map(|(stamp, _)| stamp) != self.settled
     }
 }
 
@@ -51,6 +78,7 @@ pub(crate) struct Named {
 #[derive(Clone, Debug, Default)]
 struct Folder {
     names: Vec<PathBuf>,
+    databases: FolderDatabases,
     /// The folder when it was listed, if no later change can have the same.
     settled: Option<Stamp>,
 }
@@ -61,7 +89,11 @@ impl Named {
     }
 
     /// Lists a folder that may have changed since.  Returns whether it was listed.
-    pub(crate) fn look(&mut self, now: &Zoned) -> Result<bool, FeedError> {
+    pub(crate) fn look(
+        &mut self,
+        now: &Zoned,
+        is_source: &dyn Fn(&str) -> bool,
+    ) -> Result<bool, FeedError> {
         let (stamp, is_folder) = match Stamp::of(&self.path) {
             Ok(found) => found,
             // A file is asked for again below.
@@ -73,18 +105,25 @@ impl Named {
             return Ok(false);
         }
         let folder = self.folder.get_or_insert_default();
-        if folder.settled == Some(stamp) {
+        if folder.settled == Some(stamp) && !folder.databases.may_have_changed() {
             return Ok(false);
         }
-        let is_old = stamp.modified_ns + SETTLED_NS < now.timestamp().as_nanosecond();
+        let now_ns = now.timestamp().as_nanosecond();
         folder.names = recordings_in(&self.path)?;
-        folder.settled = is_old.then_some(stamp);
+        folder.databases = FolderDatabases::list(&self.path, now_ns, is_source)?;
+        folder.settled = stamp.settled(now_ns);
         Ok(true)
     }
 
-    /// Whether it is a folder without recordings.
+    /// If it is a folder, its path and the databases in it.
+    pub(crate) fn databases(&self) -> Option<(&Path, &FolderDatabases)> {
+        Some((&self.path, &self.folder.as_ref()?.databases))
+    }
+
+    /// Whether it is a folder without recordings and databases.
     pub(crate) fn is_empty_folder(&self) -> bool {
-        self.folder.as_ref().is_some_and(|folder| folder.names.is_empty())
+        let is_empty = |folder: &Folder| folder.names.is_empty() && folder.databases.is_empty();
+        self.folder.as_ref().is_some_and(is_empty)
     }
 
     /// Whether it is that file.

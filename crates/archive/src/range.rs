@@ -5,11 +5,12 @@ use std::ops::Range;
 use sample::{Kind, SourceDef};
 
 use crate::archive::Recordings;
+use crate::history::HistorySeries;
 use crate::summary::{Cell, Gathered, RangeCost, SECOND_NS, Spans, What};
 use crate::{Error, FieldValue, Select};
 
 /// The most values (instances by fields by steps) of an answer: 20 MiB of them.
-const VALUES_MAX: usize = 256 << 10;
+pub(crate) const VALUES_MAX: usize = 256 << 10;
 
 /// The most steps: a year of minutes.
 const STEPS_MAX: i64 = 1 << 20;
@@ -42,6 +43,8 @@ pub struct RangeAnswer {
     pub def: std::sync::Arc<SourceDef>,
     /// The instances that have any value, by name, each field of one after the other.
     pub series: Vec<RangeSeries>,
+    /// The steps that no recording answers, from databases; in the same order.
+    pub history: Vec<HistorySeries>,
     /// What was read for it.
     pub cost: RangeCost,
 }
@@ -197,6 +200,9 @@ impl Recordings {
     /// that is too large; a recording that cannot be read.
     pub fn range(&self, query: &RangeQuery) -> Result<RangeAnswer, Error> {
         let steps = query.steps()?;
+        if let Some(answer) = self.range_of_targets(query)? {
+            return Ok(answer);
+        }
         let def = self.source(&query.host, &query.source)?;
         let fields: Vec<&str> = query.fields.iter().map(String::as_str).collect();
         check_fields(&def, &fields)?;
@@ -222,7 +228,8 @@ impl Recordings {
         let mut series = sums.series(name);
         series
             .sort_by(|one, other| (&one.instance, one.field).cmp(&(&other.instance, other.field)));
-        Ok(RangeAnswer { steps, def, series, cost: totals.cost })
+        let history = self.history(query, &def, steps, &series)?;
+        Ok(RangeAnswer { steps, def, series, history, cost: totals.cost })
     }
 }
 

@@ -11,6 +11,7 @@ use sample::{Cadence, Sample, Snapshot, SourceDef};
 
 use crate::archive::Recordings;
 use crate::archived_file::ArchivedFile;
+use crate::devices::TARGET;
 use crate::reading::{Select, SourceReading};
 use crate::tracker::{Each, FileColumns};
 use crate::{Error, ReadValue, Tracker};
@@ -142,6 +143,9 @@ impl Recordings {
             .of_host(select.host)
             .filter(|(_, file)| file.source(select.source).is_some())
             .collect();
+        if files.is_empty() && select.source == TARGET {
+            return Err(Error::OfDevice(select.host.to_owned()));
+        }
         let first_ns = files.iter().map(|(_, file)| file.file.started_ns).min().unwrap_or(0);
         let mut reach_ns = files.iter().map(|(_, file)| interval_ns(file, &def)).max().unwrap_or(0);
         loop {

@@ -1,14 +1,15 @@
 //! Sources in steps, as readings: two for each step, between which counters grow and levels stand as
 //! they did in the mean, so that what shows two readings of a source shows a step.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use layout::{SourceStep, StepCell};
+use layout::{SourceStep, StepCell, StepOrigin};
 use sample::{Cadence, Field, Kind, Sample, Snapshot, SourceDef, State, Table, Unit};
 
 use crate::archive::Recordings;
 use crate::wall_steps::WallSteps;
-use crate::{Error, RangeQuery, StepValue};
+use crate::{Error, HistoryValue, RangeQuery, StepValue};
 
 /// How many steps are asked for at once, unless the answer is too large.
 const CHUNK_STEPS: usize = 1_024;
@@ -85,11 +86,12 @@ impl Recordings {
             current: Snapshot::new(query.sources),
             sources: vec![SourceStep::default(); query.sources.len()],
         };
+        let history = self.history_span(query.host)?;
         let mut chunk_steps = CHUNK_STEPS;
         let mut at_ns = query.from_ns;
         while at_ns < query.thru_ns {
             if !query.with_empty {
-                let Some(next_ns) = self.next_recorded(query.host, at_ns) else { break };
+                let Some(next_ns) = self.next_known(query.host, history, at_ns) else { break };
                 at_ns = at_ns.max(next_ns);
                 if at_ns >= query.thru_ns {
                     break;
@@ -114,10 +116,11 @@ impl Recordings {
         Ok(())
     }
 
-    /// The first time at or after `at_ns` at which there is a recording.
-    fn next_recorded(&self, host: &str, at_ns: i64) -> Option<i64> {
-        let after = self.of_host(host).filter(|(_, file)| file.ended_ns >= at_ns);
-        after.map(|(_, file)| file.file.started_ns.max(at_ns)).min()
+    /// The first time at or after `at_ns` at which there is a recording, or a history.
+    fn next_known(&self, host: &str, history: Option<(i64, i64)>, at_ns: i64) -> Option<i64> {
+        let recorded = self.of_host(host).map(|(_, file)| (file.file.started_ns, file.ended_ns));
+        let after = recorded.chain(history).filter(|(_, ended_ns)| *ended_ns >= at_ns);
+        after.map(|(started_ns, _)| started_ns.max(at_ns)).min()
     }
 
     fn columns_of(
@@ -141,8 +144,15 @@ impl Recordings {
                 thru_ns: chunk.thru_ns,
                 step_ns: chunk.step_ns,
             })?;
+            columns.origins = self.origins(&answer);
             for series in answer.series {
-                columns.add(&series.instance, series.field, series.values);
+                let shown = series.values.iter().map(ShownStep::of_readings);
+                columns.add(&series.instance, series.field, shown.collect(), 0);
+            }
+            let of_readings = columns.rows.len();
+            for series in answer.history {
+                let shown = series.values.iter().map(ShownStep::of_history);
+                columns.add(&series.instance, series.field, shown.collect(), of_readings);
             }
             columns.sort();
             Ok(columns)
@@ -236,6 +246,42 @@ struct SourceColumns {
     numbers: Vec<usize>,
     example: Option<Example>,
     rows: Vec<RowColumns>,
+    /// Where the values of each step come from.
+    origins: BTreeMap<u32, StepOrigin>,
+}
+
+/// A value of a step.
+#[derive(Clone, Copy)]
+struct ShownStep {
+    step: u32,
+    mean: f64,
+    /// How much a counter grew in its readings, and in which time.
+    growth: Option<f64>,
+    seconds: f64,
+    cell: StepCell,
+}
+
+impl ShownStep {
+    fn of_readings(value: &StepValue) -> Self {
+        ShownStep {
+            step: value.step,
+            mean: value.mean(),
+            growth: value.growth(),
+            seconds: value.seconds(),
+            cell: StepCell {
+                is_known: true,
+                readings: value.readings,
+                min: Some(value.min),
+                max: Some(value.max),
+            },
+        }
+    }
+
+    fn of_history(value: &HistoryValue) -> Self {
+        let HistoryValue { step, mean, min, max, .. } = *value;
+        let cell = StepCell { is_known: true, readings: 0, min, max };
+        ShownStep { step, mean, growth: None, seconds: 0.0, cell }
+    }
 }
 
 /// The steps of an instance.
@@ -244,14 +290,14 @@ struct RowColumns {
     /// Its row in the example.
     example: Option<usize>,
     /// For each field its steps, and how many of them are over.
-    fields: Vec<(Vec<StepValue>, usize)>,
+    fields: Vec<(Vec<ShownStep>, usize)>,
     /// For each field its latest mean.
     latest: Vec<Option<f64>>,
 }
 
 impl RowColumns {
     /// The value of a field in a step; steps are asked for in rising order.
-    fn value(&mut self, field: usize, step: usize) -> Option<StepValue> {
+    fn value(&mut self, field: usize, step: usize) -> Option<ShownStep> {
         let (values, passed) = &mut self.fields[field];
         while values.get(*passed).is_some_and(|value| (value.step as usize) < step) {
             *passed += 1;
@@ -264,12 +310,17 @@ impl SourceColumns {
     fn new(def: Arc<SourceDef>, example: Option<Example>) -> Self {
         let fields = def.fields.iter().enumerate();
         let numbers = fields.filter(|(_, field)| field.kind != Kind::Text).map(|(at, _)| at);
-        SourceColumns { numbers: numbers.collect(), def, example, rows: Vec::new() }
+        let (numbers, origins) = (numbers.collect(), BTreeMap::new());
+        SourceColumns { numbers, def, example, rows: Vec::new(), origins }
     }
 
-    /// Adds the steps of a number of an instance; instances come one after the other.
-    fn add(&mut self, instance: &[u8], number: usize, values: Vec<StepValue>) {
-        if self.rows.last().is_none_or(|row| row.name != instance) {
+    /// Adds steps of a number of an instance that it does not have; instances come in their order, once
+    /// those of readings, and once those of a history.  So many rows are of readings then, else 0.
+    fn add(&mut self, instance: &[u8], number: usize, values: Vec<ShownStep>, of_readings: usize) {
+        let is_last = self.rows.last().is_some_and(|row| row.name == instance);
+        let recorded = self.rows[..of_readings].binary_search_by(|row| (*row.name).cmp(instance));
+        let known = if is_last { Some(self.rows.len() - 1) } else { recorded.ok() };
+        let row = known.unwrap_or_else(|| {
             let width = self.def.fields.len();
             self.rows.push(RowColumns {
                 name: instance.to_vec(),
@@ -277,9 +328,13 @@ impl SourceColumns {
                 fields: vec![(Vec::new(), 0); width],
                 latest: vec![None; width],
             });
-        }
-        if let Some(row) = self.rows.last_mut() {
-            row.fields[self.numbers[number]] = (values, 0);
+            self.rows.len() - 1
+        });
+        let (held, _) = &mut self.rows[row].fields[self.numbers[number]];
+        let is_more = !held.is_empty();
+        held.extend(values);
+        if is_more {
+            held.sort_by_key(|value| value.step);
         }
     }
 
@@ -302,6 +357,7 @@ impl SourceColumns {
         known: &mut SourceStep,
     ) -> bool {
         known.readings = 0;
+        known.origin = u32::try_from(step).ok().and_then(|step| self.origins.get(&step).copied());
         known.cells.clear();
         base.table.begin();
         current.table.begin();
@@ -310,8 +366,8 @@ impl SourceColumns {
         for row in &mut self.rows {
             for &field in &self.numbers {
                 if let Some(value) = row.value(field, step) {
-                    known.readings = known.readings.max(value.readings);
-                    covered_s = covered_s.max(value.seconds());
+                    known.readings = known.readings.max(value.cell.readings);
+                    covered_s = covered_s.max(value.seconds);
                 }
             }
         }
@@ -338,7 +394,7 @@ impl SourceColumns {
             }
         }
         (base.monotonic_ns, current.monotonic_ns) = (BASE_NS, BASE_NS + covered_ns);
-        known.readings > 0
+        known.origin.is_some()
     }
 }
 
@@ -368,17 +424,17 @@ fn fill_cell(
         let counted = known.and_then(|(table, row, field)| table.get(row, field));
         let counted = counted.unwrap_or(1).min(u64::MAX / 2);
         base.row_mut(at).set(field, counted);
-        let is_whole = value.seconds() == covered_s;
-        let growth = value.growth().filter(|_| is_whole);
-        current.set_mean(at, field, counted, growth.unwrap_or(value.mean() * covered_s));
+        let is_whole = value.seconds == covered_s;
+        let growth = value.growth.filter(|_| is_whole);
+        current.set_mean(at, field, counted, growth.unwrap_or(value.mean * covered_s));
     } else {
         if let Some(mean) = row.latest[field] {
             base.set_mean(at, field, 0, mean);
         }
-        current.set_mean(at, field, 0, value.mean());
-        row.latest[field] = Some(value.mean());
+        current.set_mean(at, field, 0, value.mean);
+        row.latest[field] = Some(value.mean);
     }
-    StepCell { readings: value.readings, min: value.min, max: value.max }
+    value.cell
 }
 
 impl StepReadings {
@@ -393,12 +449,13 @@ impl StepReadings {
         for (snapshot, clock) in [&mut self.base, &mut self.current].into_iter().zip(clocks) {
             (snapshot.monotonic_ns, snapshot.realtime_ns, snapshot.restart) = clock;
         }
-        let mut most = 0;
+        let (mut most, mut is_any) = (None, false);
         for (at, columns) in columns.iter_mut().enumerate() {
             let (base, current) = (&mut self.base.samples[at], &mut self.current.samples[at]);
             let known = &mut self.sources[at];
             let is_read = columns.fill(step, chunk.step_ns, (base, current), known);
-            most = most.max(known.readings);
+            is_any |= is_read;
+            most = most.max(known.told_readings());
             let covered_ns = current.monotonic_ns.saturating_sub(base.monotonic_ns);
             base.realtime_ns = self.begin_ns;
             current.realtime_ns = self.begin_ns.saturating_add_unsigned(covered_ns);
@@ -415,9 +472,10 @@ impl StepReadings {
                 snapshot.fresh[at] = true;
                 let sample = &mut snapshot.samples[at];
                 sample.state = State::Ok;
-                sample.table.row(b"").set(0, u64::from(most));
+                let readings = most.filter(|&most| most > 0 || !is_any).map(u64::from);
+                sample.table.row(b"").set_some(0, readings);
             }
         }
-        most > 0
+        is_any
     }
 }

@@ -63,6 +63,9 @@ impl Recordings {
     /// An unknown host or source, a recording that cannot be read, more instances than a scan keeps,
     /// and those of `visit`.
     pub fn stored(&self, select: &Select<'_>, visit: &mut dyn VisitStored) -> Result<(), Error> {
+        if self.stored_targets(select, visit)? {
+            return Ok(());
+        }
         self.visit(
             select,
             &mut StoredRows {

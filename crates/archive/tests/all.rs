@@ -4,7 +4,9 @@
 
 mod columns;
 mod decoded;
+mod devices;
 mod folders;
+mod histories;
 mod machine;
 mod questions;
 mod ranges;

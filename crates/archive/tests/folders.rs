@@ -18,7 +18,7 @@ fn open(folder: &Path) -> Recordings {
 }
 
 /// When no change can have the time of an earlier one.
-fn later() -> Zoned {
+pub(crate) fn later() -> Zoned {
     &Zoned::now() + 1.hour()
 }
 
@@ -157,11 +157,11 @@ fn looks_to_be_counted() {
     }
 }
 
-/// System calls of so many looks, by name.
-fn calls(looks: u32, grows: bool) -> i64 {
+/// System calls of so many looks of a test.
+fn calls(test: &str, looks: u32, grows: bool) -> i64 {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("calls");
-    let counted = testkit::own_test("folders::looks_to_be_counted");
+    let counted = testkit::own_test(test);
     let mut command = Command::new("strace");
     command.args(["-f", "-c", "-U", "calls", "-o"]).arg(&path);
     command.arg(counted.get_program()).args(counted.get_args()).arg("--ignored");
@@ -172,21 +172,28 @@ fn calls(looks: u32, grows: bool) -> i64 {
     text.lines().last().unwrap().split_whitespace().next().unwrap().parse().unwrap()
 }
 
-#[test]
-fn a_look_costs_a_stat_of_each_folder_and_of_what_may_grow() {
+/// System calls of each look of a test; `None` if they cannot be counted here.
+pub(crate) fn looks(test: &str, grows: bool) -> Option<i64> {
     if !testkit::is_installed("strace", "strace") {
-        return;
+        return None;
     }
     let traced = Command::new("strace").args(["-o", "/dev/null", "true"]).output().unwrap();
     if !traced.status.success() {
-        return testkit::skip_refused("strace", &String::from_utf8_lossy(&traced.stderr));
+        testkit::skip_refused("strace", &String::from_utf8_lossy(&traced.stderr));
+        return None;
     }
-    let each = |grows| (calls(2000, grows) - calls(1000, grows) + 500) / 1000;
+    Some((calls(test, 2000, grows) - calls(test, 1000, grows) + 500) / 1000)
+}
+
+#[test]
+fn a_look_costs_a_stat_of_each_folder_and_of_what_may_grow() {
+    let each = |grows| looks("folders::looks_to_be_counted", grows);
+    let (Some(idle), Some(growing)) = (each(false), each(true)) else { return };
     // The folder, and the latest recordings of three hosts.
-    assert_eq!(each(false), 1 + 3);
+    assert_eq!(idle, 1 + 3);
     // And open, fcntl and close of the one that has grown, which its own writer writes meanwhile; a
     // debug build looks at a descriptor before it closes it.
-    assert!(each(true) <= 1 + 3 + 4 + 2, "{}", each(true));
+    assert!(growing <= 1 + 3 + 4 + 2, "{growing}");
 }
 
 /// The times of the samples of each recording of a host, after its start, and its longest interval.

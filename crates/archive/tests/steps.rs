@@ -51,7 +51,7 @@ fn asked(recordings: &Recordings, of: &decoded::Source, steps: &WallSteps) -> St
                     assert_eq!(mean.is_some(), cell.is_some(), "{} {field}", of.def.name);
                     let Some((mean, cell)) = mean.zip(cell) else { continue };
                     let key = (begin_ns, row.name().to_vec(), field);
-                    found.insert(key, (cell.readings, mean, cell.min, cell.max));
+                    found.insert(key, (cell.readings, mean, cell.min.unwrap(), cell.max.unwrap()));
                 }
             }
             Ok(true)

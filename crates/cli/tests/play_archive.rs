@@ -100,15 +100,16 @@ fn every_view_has_steps_and_says_on_how_many_readings_they_stand() {
     assert_eq!(verbose.iter().filter(|line| line.starts_with("# DISK STATISTICS")).count(), 2);
     assert_eq!(verbose.iter().filter(|line| line.starts_with("# STEP SUMMARY")).count(), 2);
     let long = lines(&["-sc", "--csv"]);
-    assert_eq!(long[0], "time,host,source,instance,field,value,readings");
+    assert_eq!(long[0], "time,host,source,instance,field,value,readings,origin,resolution");
     assert!(
-        long[1].starts_with("2026-01-01T10:00:02.000Z,gamma,cpu,,user,") && long[1].ends_with(",2")
+        long[1].starts_with("2026-01-01T10:00:02.000Z,gamma,cpu,,user,")
+            && long[1].ends_with(",2,recording,1")
     );
     let wide = lines(&["--csv", "--fields", "cpu.user,disk[none].reads", "--spread"]);
     let names = "cpu.user,cpu.user.min,cpu.user.max,disk[none].reads,disk[none].reads.min,\
                  disk[none].reads.max";
-    assert_eq!(wide[0], format!("time,host,{names},readings"));
-    assert!(wide.len() == 3 && wide[1].ends_with(",,,,2"), "{wide:?}");
+    assert_eq!(wide[0], format!("time,host,{names},readings,origin,resolution"));
+    assert!(wide.len() == 3 && wide[1].ends_with(",,,,2,recording,1"), "{wide:?}");
     let table = lines(&["-sc", "--spread"]);
     assert_eq!(table[0], "# 20260101 10:00:02, 2 s: 2 readings");
     let user: Vec<&str> = table[2].split_whitespace().collect();
@@ -224,4 +225,60 @@ fn processes_that_no_reading_has_count_among_the_heaviest() {
     let line = line.unwrap_or_else(|| panic!("nothing of true: {lines:?}"));
     assert!(line["ended"].as_u64().unwrap() > 0, "{line}");
     assert!(line["value"].as_f64().unwrap() > 0.0, "{line}");
+}
+
+/// Runs a command, which must not fail.
+fn done(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn what_is_older_than_the_recordings_is_shown_from_databases_and_says_so() {
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(recordings.join(GAMMA), folder.path().join(GAMMA)).unwrap();
+    let database = folder.path().join("history/cpu.rrd");
+    std::fs::create_dir(folder.path().join("history")).unwrap();
+    // Ten minutes until two seconds after the start of the recording, at 2026-01-01 10:00:00 UTC.
+    let end_s = 1_767_261_600 + 2;
+    let rrd = |words: &[&str]| done(crate::whit().arg("rrd").args(words));
+    let (path, start) = (database.to_str().unwrap(), (end_s - 600).to_string());
+    let archives = ["RRA:AVERAGE:0.5:1:700", "RRA:MAX:0.5:60:20", "RRA:AVERAGE:0.5:60:20"];
+    let fields = ["DS:user:GAUGE:10:U:U", "DS:idle:GAUGE:10:U:U"];
+    let create = ["create", path, "--step", "1", "--start", &start];
+    rrd(&[&create[..], &fields, &archives].concat());
+    let rows: Vec<String> =
+        (1..=600).map(|row| format!("{}:0.{}:1", end_s - 600 + row, row % 10)).collect();
+    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+    rrd(&[&["update", path][..], &rows].concat());
+    let play = |words: &[&str]| {
+        let words = [&["-sc", "--step", "1m"][..], words].concat();
+        done(crate::whit().arg("play").arg(folder.path()).args(words))
+    };
+    let steps = objects(&play(&["--json", "--spread"]));
+    assert_eq!(steps.len(), 11, "{steps:?}");
+    let (last, older) = steps.split_last().unwrap();
+    assert_eq!(last["origin"]["cpu"], "recording");
+    assert!(last["readings"]["cpu"].as_u64().unwrap() > 3);
+    for step in older {
+        assert_eq!(step["origin"]["cpu"], "history", "{step}");
+        assert!(step["readings"]["cpu"].is_null());
+        assert_eq!(step["resolution"]["cpu"].as_f64(), Some(60.0), "{step}");
+        let user = step["sources"]["cpu"]["user"].as_f64().unwrap();
+        assert!((user - 0.45).abs() < 0.02, "{step}");
+        assert_eq!(step["max"]["cpu"]["user"].as_f64(), Some(0.9), "{step}");
+    }
+    let csv = play(&["--csv", "--fields", "cpu.user"]);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines[0], "time,host,cpu.user,readings,origin,resolution");
+    assert!(lines[2].ends_with(",,history,60"), "{csv}");
+    assert!(lines[11].ends_with(",recording,1"), "{csv}");
+    let table = play(&["--spread"]);
+    assert!(table.contains(": 0 readings, history of 60 s"), "{table}");
+    // A period of the recording alone is not longer than it was.
+    assert_eq!(objects(&play(&["--json", "--from", "10:00-10:05"])).len(), 1);
+    let brief = play(&["-oT"]);
+    assert_eq!(brief.lines().count(), 13, "{brief}");
 }

@@ -31,10 +31,44 @@ pub struct Frame<'a> {
     pub steps: Option<&'a [SourceStep]>,
 }
 
+/// Where the values of a step come from, and how far apart what was kept there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepOrigin {
+    /// Readings of recordings.
+    Recording {
+        /// The time between two of them, as the recorder was told.
+        resolution_ns: u64,
+    },
+    /// Rows of round-robin databases.
+    History {
+        /// The time that a row stands for; it may be longer than the step.
+        resolution_ns: u64,
+    },
+}
+
+impl StepOrigin {
+    /// Its name in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            StepOrigin::Recording { .. } => "recording",
+            StepOrigin::History { .. } => "history",
+        }
+    }
+
+    /// The resolution in seconds.
+    pub fn resolution_seconds(self) -> f64 {
+        let (StepOrigin::Recording { resolution_ns } | StepOrigin::History { resolution_ns }) =
+            self;
+        resolution_ns as f64 / 1e9
+    }
+}
+
 /// The readings of a source in a step.
 #[derive(Clone, Debug, Default)]
 pub struct SourceStep {
-    /// How many there are.
+    /// Where its values come from, if it has any.
+    pub origin: Option<StepOrigin>,
+    /// How many readings there are; 0 if its values are of a history, which does not tell.
     pub readings: u32,
     /// One for each cell of the table, row by row.
     pub cells: Vec<StepCell>,
@@ -44,12 +78,22 @@ pub struct SourceStep {
 /// field.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepCell {
-    /// How many there are: of a counter those that have a rate.
+    /// Whether the cell has a value.
+    pub is_known: bool,
+    /// How many there are: of a counter those that have a rate; 0 in a history.
     pub readings: u32,
-    /// The smallest.
-    pub min: f64,
-    /// The largest.
-    pub max: f64,
+    /// The smallest, if that is known: a history need not have it.
+    pub min: Option<f64>,
+    /// The largest, if that is known.
+    pub max: Option<f64>,
+}
+
+impl SourceStep {
+    /// The number of readings; `None` if its values are of a history, which does not tell.
+    pub fn told_readings(&self) -> Option<u32> {
+        let is_history = matches!(self.origin, Some(StepOrigin::History { .. }));
+        (!is_history).then_some(self.readings)
+    }
 }
 
 impl<'a> Frame<'a> {
@@ -205,7 +249,7 @@ impl<'a> Row<'a> {
     /// What is known of the readings of a cell that has a value in a step.
     pub fn step_cell(&self, field: usize) -> Option<StepCell> {
         let cell = self.step()?.cells.get(self.index * self.track.def.fields.len() + field)?;
-        Some(*cell).filter(|cell| cell.readings > 0)
+        Some(*cell).filter(|cell| cell.is_known)
     }
 
     /// The seconds by which rates are divided: the time between the two readings of this source; 1

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use sample::{Field, Kind, Moment, Sample, Snapshot, SourceDef, State, Unit};
+use sample::{Direction, Field, Kind, Moment, Sample, Snapshot, SourceDef, State, Unit};
 use text::byte_text;
 
 use crate::config::{Config, LogFormat};
@@ -127,7 +127,7 @@ impl NewSource {
             name = format!("device_{name}");
         }
         let about = match host {
-            Some(host) => format!("Targets of {}, polled", one_line(host)),
+            Some(host) => SourceDef::about_device(&one_line(host)),
             None => "Targets over programs and over several devices, polled".to_owned(),
         };
         NewSource { name: unique(&name, names), about, fields: Vec::new(), taken: HashSet::new() }
@@ -140,7 +140,8 @@ impl NewSource {
         // What a device counts since it was read last is no counter that grows.
         let is_gauge = options.gauge || options.absolute;
         let has_fraction = options.gauge && config.global.log_format == LogFormat::Rrdtool;
-        for (direction, legend) in [("in", &target.legend_in), ("out", &target.legend_out)] {
+        let legends = [&target.legend_in, &target.legend_out];
+        for (direction, legend) in Direction::BOTH.map(Direction::name).into_iter().zip(legends) {
             let name = format!("{}_{direction}", identifier(&target.name, "target_"));
             let what = legend.as_deref().filter(|legend| !legend.is_empty()).unwrap_or(direction);
             self.fields.push(Field {

@@ -20,14 +20,14 @@ use std::sync::Arc;
 
 use layout::{Frame, Options, Row};
 use rrd::update::Updater;
-use sample::{Cadence, Field, Kind, Level, Meta, SourceDef, State};
+use sample::{Field, Kind, Level, Meta, SourceDef, State};
 use view::export::{DEFAULT_TABLE, Databases};
 use view::{View, base_number, is_shown, to_base};
 
 mod daemon;
 mod file;
 mod grid;
-mod names;
+pub mod names;
 mod table;
 
 pub use table::{DatabaseTable, NamedSource, TableError};
@@ -148,7 +148,7 @@ impl DatabaseView {
 
     /// What is kept of a source that the user asked for.
     fn plan(&mut self, def: &SourceDef, meta: &Meta, options: &Options) -> io::Result<TrackPlan> {
-        let interval_ns = interval_ns(def, meta);
+        let interval_ns = meta.cadence_ns(def.cadence);
         let mut track = TrackPlan {
             whole: None,
             instances: Vec::new(),
@@ -571,16 +571,6 @@ fn sums(whole: &Row<'_>, plan: &Plan, counts: fn(&Row<'_>) -> bool, values: &mut
 /// Microseconds of a batch; of tries again where a recording is played.
 fn batch_us(settings: &Databases) -> i64 {
     i64::from(settings.batch_seconds.unwrap_or(10)) * 1_000_000
-}
-
-/// How often a source is read.
-fn interval_ns(def: &SourceDef, meta: &Meta) -> u64 {
-    let third_ns = || meta.get("interval3_ns").and_then(|text| text.parse().ok());
-    match def.cadence {
-        Cadence::First => meta.interval_ns(),
-        Cadence::Second => meta.interval2_ns(),
-        Cadence::Third => third_ns().unwrap_or(120_000_000_000),
-    }
 }
 
 fn invalid(text: impl std::fmt::Display) -> io::Error {

@@ -31,6 +31,7 @@ mod rotation;
 mod schedule;
 
 pub use budget::{Budget, Used};
+pub use databases::names as database_names;
 pub use databases::{DatabaseTable, NamedSource, TableError, read_table};
 pub use error::RecorderError;
 pub use export::open_export;

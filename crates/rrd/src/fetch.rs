@@ -90,6 +90,41 @@ pub fn from_file_within(
     Ok(FetchedSeries { start, end, step_seconds: step as u64, names, cells })
 }
 
+/// Reads the rows of one archive that begin in a period, in seconds since 1970: those that it has, at
+/// most so many from the first of them on.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn rows_beginning(
+    file: &File,
+    archive: usize,
+    (from, thru): (i64, i64),
+    rows_max: u32,
+) -> Result<FetchedSeries> {
+    let header = file.header();
+    let step = header.row_seconds(archive).clamp(1, TIME_MAX as u64) as i64;
+    let (oldest, newest) = span(header, archive);
+    let round_up = |time: i64| time.saturating_add(step - 1).div_euclid(step).saturating_mul(step);
+    let start = round_up(from).max(oldest).min(newest);
+    let most = start.saturating_add(step.saturating_mul(i64::from(rows_max)));
+    let end = round_up(thru).clamp(start, newest).min(most);
+    let rows = usize::try_from((end - start) / step).unwrap_or(0);
+    let mut cells = vec![UNKNOWN; rows * header.sources.len()];
+    fill(file, archive, start, end, &mut cells)?;
+    let names = header.sources.iter().map(|source| source.name.clone()).collect();
+    Ok(FetchedSeries { start, end, step_seconds: step as u64, names, cells })
+}
+
+/// The period of an archive, in seconds since 1970: the start of its oldest row and the end of its
+/// newest one.
+#[must_use]
+pub fn span(header: &RrdHeader, archive: usize) -> (i64, i64) {
+    let rows = header.archives[archive].rows;
+    let length = header.row_seconds(archive).saturating_mul(rows);
+    let newest = header.newest_row(archive).clamp(-TIME_MAX, TIME_MAX);
+    (newest.saturating_sub(i64::try_from(length).unwrap_or(i64::MAX)).max(-TIME_MAX), newest)
+}
+
 /// Copies the rows that the archive has.
 fn fill(file: &File, archive: usize, start: i64, end: i64, cells: &mut [f64]) -> Result<()> {
     let header = file.header();

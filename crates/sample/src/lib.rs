@@ -21,6 +21,7 @@ mod field;
 mod history;
 mod interner;
 mod meta;
+mod polled;
 mod reading;
 mod table;
 
@@ -33,5 +34,6 @@ pub use field::{ascii_text, lower_case};
 pub use history::{History, Track, increase, seconds_between};
 pub use interner::Interner;
 pub use meta::Meta;
+pub use polled::Direction;
 pub use reading::{Gap, Sample, Snapshot, State};
 pub use table::{RowMut, Table};

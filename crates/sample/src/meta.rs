@@ -3,6 +3,8 @@
 //! A list of keys and values, so that every version can read every other's.  The keys that whit
 //! uses have accessors here; others are kept and shown.
 
+use crate::Cadence;
+
 /// Facts about a recording and its machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
@@ -70,6 +72,15 @@ impl Meta {
     /// `interval_ns`: the first interval asked for, 1 s if unknown.
     pub fn interval_ns(&self) -> u64 {
         self.number("interval_ns").unwrap_or(1_000_000_000)
+    }
+
+    /// How often sources of a cadence are read.
+    pub fn cadence_ns(&self, cadence: Cadence) -> u64 {
+        match cadence {
+            Cadence::First => self.interval_ns(),
+            Cadence::Second => self.interval2_ns(),
+            Cadence::Third => self.number("interval3_ns").unwrap_or(120_000_000_000),
+        }
     }
 
     /// `interval2_ns`: the second interval asked for, 60 s if unknown.

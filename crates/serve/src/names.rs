@@ -379,6 +379,15 @@ pub fn prometheus_names() -> String {
         let labels: Vec<String> = one.facts.iter().map(|(_, label)| format!("`{label}`")).collect();
         let _ = writeln!(page, "| `{}` | {} | {} |", one.name, one.help, labels.join(", "));
     }
+    page.push_str(
+        "\nThe targets of `whit poll` are of their devices: `instance` is the device.\n\n\
+         | field | metric | labels |\n|---|---|---|\n",
+    );
+    let targets = archive::target_source();
+    for field in targets.fields.iter() {
+        let name = view::FieldMetric::of(&targets, field).name;
+        let _ = writeln!(page, "| `{}.{}` | `{name}` | `target` |", targets.name, field.name);
+    }
     page
 }
 

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use archive::{Recordings, Select, StoredRow, StoredValue, VisitStored};
+use archive::{Recordings, Select, StoredRow, StoredValue, VisitStored, target_source};
 use promql::{
     Labels, Matcher, Metadata, QueryBudget, QueryError, Series, SeriesPoint, SeriesStorage,
     stale_mark,
@@ -90,6 +90,10 @@ impl RecordingStorage {
             let mut has_machine = false;
             for def in recordings.sources(host) {
                 budget.look()?;
+                // What pollers recorded is shown as of the devices.
+                if def.device().is_some() {
+                    continue;
+                }
                 let mut plan = SourcePlan::new(&def, matchers, &mut names);
                 if !has_machine && def.instance.is_empty() {
                     plan.add_machine(matchers);
@@ -141,9 +145,9 @@ impl SeriesStorage for RecordingStorage {
             (name.clone(), Metadata { name, kind: "gauge", help, unit: String::new() })
         });
         let mut found: BTreeMap<String, Metadata> = of_machine.collect();
-        for def in source::definitions() {
+        for def in source::definitions().iter().map(|def| &**def).chain([&target_source()]) {
             for field in def.fields.iter() {
-                let metric = FieldMetric::of(&def, field);
+                let metric = FieldMetric::of(def, field);
                 let name = known(&def.name, &field.name)
                     .map_or(metric.name, |(_, name, _)| name.to_owned());
                 let kind = match metric.kind {

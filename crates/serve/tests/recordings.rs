@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use promql::{QueryBudget, QueryLimits, SeriesStorage as _, is_stale, selector};
+use recording::{Writer, WriterOptions};
+use sample::{Field, Meta, Snapshot, SourceDef, State, Unit};
 use serve::RecordingStorage;
 
 fn recordings() -> PathBuf {
@@ -100,6 +103,58 @@ fn a_row_that_goes_ends_and_a_text_that_changes_begins_a_series() {
     let of_end = |from_ms| storage.series(&matchers, from_ms, 1 << 50, &budget).unwrap().len();
     assert_eq!(of_end(-(1 << 50)), found.len());
     assert_eq!(of_end(1 << 49), 0);
+}
+
+#[test]
+fn what_a_poller_recorded_is_of_its_devices() {
+    let folder = tempfile::tempdir().unwrap();
+    let counter = |name: &'static str| Field::counter(name, Unit::Count, "A counter");
+    let def = Arc::new(SourceDef {
+        name: "device_10_0_0_1".into(),
+        about: SourceDef::about_device("10.0.0.1").into(),
+        fields: vec![counter("eth0_in"), counter("eth0_out")].into(),
+        ..SourceDef::EMPTY
+    });
+    let mut meta = Meta::new();
+    meta.set("host", "poller");
+    meta.set("started_ns", "1000000000000");
+    let (path, defs) = (folder.path().join("poller.whit"), [def]);
+    let mut writer = Writer::create(&path, &meta, &defs, WriterOptions::default()).unwrap();
+    let mut snapshot = Snapshot::new(&defs);
+    for round in 0..3 {
+        let sample = &mut snapshot.samples[0];
+        (sample.monotonic_ns, sample.realtime_ns) =
+            (1 + round * 60_000_000_000, 1_000_000_000_000 + round as i64 * 60_000_000_000);
+        (snapshot.monotonic_ns, snapshot.realtime_ns) = (sample.monotonic_ns, sample.realtime_ns);
+        snapshot.fresh[0] = true;
+        sample.state = State::Ok;
+        sample.table.begin();
+        let mut row = sample.table.row(b"");
+        row.set(0, 7 * round);
+        row.set(1, 9 * round);
+        writer.append(&snapshot).unwrap();
+    }
+    writer.close().unwrap();
+    let (storage, _) = RecordingStorage::open(&[path]).unwrap();
+    let budget = QueryBudget::new(QueryLimits::default(), &|| None);
+    let of = |text: &str| {
+        let matchers = selector(text).unwrap();
+        let found = storage.select(&matchers, 0, 1 << 50, &budget).unwrap();
+        let values = found.iter().map(|series| {
+            let labels = ["__name__", "instance", "target"].map(|name| series.labels.get(name));
+            let values = series.samples.iter().map(|sample| sample.value);
+            (labels.join(" "), values.collect::<Vec<f64>>())
+        });
+        values.collect::<BTreeMap<_, _>>()
+    };
+    let all = of("{__name__=~\".+\"}");
+    let (first, second) =
+        ("whit_target_in_total 10.0.0.1 eth0", "whit_target_out_total 10.0.0.1 eth0");
+    assert_eq!(all.keys().collect::<Vec<_>>(), [first, second]);
+    assert_eq!((&all[first], &all[second]), (&vec![0.0, 7.0, 14.0], &vec![0.0, 9.0, 18.0]));
+    assert_eq!(of("whit_target_in_total{target=\"eth0\"}").len(), 1);
+    assert!(of("{instance=\"poller\"}").is_empty());
+    assert!(of("{target=\"eth1\"}").is_empty());
 }
 
 /// All series of a storage, by their labels.

@@ -10,8 +10,11 @@
 //! ones; the long form has all.
 //!
 //! A frame that stands for a step has more columns: in the long form `readings`, how many readings the
-//! value stands on, and with `spread` before it `min` and `max`; in the wide form `.min` and `.max` of
-//! each column, and at the end `readings` of the source that has most.
+//! value stands on (empty: a history does not tell), `origin`, where it comes from (`recording`,
+//! `history`), and `resolution`, the seconds between two readings or rows there; with `spread` before
+//! them `min` and `max`.  In the wide form `.min` and `.max` of each column, and at the end `readings`
+//! of the source that has most, the `origin` (`recording+history` if sources differ) and the longest
+//! `resolution`.
 //!
 //! Times are UTC with milliseconds; with `--utc`, seconds since the epoch.  Numbers follow
 //! `fields`: base units, counters as rates per second.
@@ -20,12 +23,13 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use layout::{Frame, Options, Row, text};
+use layout::{Frame, Options, Row, SourceStep, text};
 use sample::{Meta, SourceDef};
 
 use crate::compare::field_name;
 use crate::fields::{
-    Plan, Selection, Value, epoch_text, for_each_value, rows_shown, spread, time_text, value,
+    Plan, Selection, Value, epoch_text, for_each_value, origin_of, rows_shown, spread, time_text,
+    value,
 };
 use crate::{HeadingLines, TableForm, View, ViewEntry};
 
@@ -38,6 +42,9 @@ pub(crate) static ENTRY: ViewEntry = ViewEntry {
     open: |_| Box::<Csv>::default(),
     ..ViewEntry::EMPTY
 };
+
+/// The columns of a step.
+const STEP_COLUMNS: &[u8] = b",readings,origin,resolution\n";
 
 /// Instances without a column that are named in a note; further ones are only counted.
 const LATE_NAMES_MAX: usize = 8;
@@ -119,7 +126,7 @@ impl Csv {
         if !self.wide {
             out.write_all(b"time,host,source,instance,field,value")?;
             out.write_all(if has_spread { b",min,max" } else { b"" })?;
-            return out.write_all(if is_step { b",readings\n" } else { b"\n" });
+            return out.write_all(if is_step { STEP_COLUMNS } else { b"\n" });
         }
         // Sources and fields that only later recordings have get their columns now.
         let played = frame.options.sources_played.iter().map(|def| (def, true));
@@ -164,7 +171,7 @@ impl Csv {
                 text::push_csv_field(&mut self.line, format!("{name}{part}").as_bytes());
             }
         }
-        self.line.extend_from_slice(if is_step { b",readings\n" } else { b"\n" });
+        self.line.extend_from_slice(if is_step { STEP_COLUMNS } else { b"\n" });
         out.write_all(&self.line)
     }
 
@@ -187,7 +194,8 @@ impl Csv {
             }
             if let Some(steps) = row.step() {
                 let readings = row.step_cell(at).map_or(steps.readings, |cell| cell.readings);
-                write!(line, ",{readings}")?;
+                let readings = steps.told_readings().map(|_| readings);
+                push_step(line, readings, origin_of(std::iter::once(steps)))?;
             }
             line.push(b'\n');
             out.write_all(line)
@@ -216,12 +224,13 @@ impl Csv {
                 push_value(&mut self.line, value);
             }
             if frame.options.spread {
-                push_spread(&mut self.line, cell.and_then(|(row, field)| spread(&row, field)));
+                let known = cell.map(|(row, field)| spread(&row, field));
+                push_spread(&mut self.line, known.unwrap_or_default());
             }
         }
         if let Some(steps) = frame.steps {
-            let readings = steps.iter().map(|step| step.readings).max().unwrap_or(0);
-            write!(self.line, ",{readings}")?;
+            let readings = steps.iter().filter_map(SourceStep::told_readings).max();
+            push_step(&mut self.line, readings, origin_of(steps.iter()))?;
         }
         self.line.push(b'\n');
         self.remember_late(frame, &rows);
@@ -251,12 +260,28 @@ impl Csv {
 }
 
 /// Appends the smallest and the largest value of a cell, empty where missing.
-fn push_spread(line: &mut Vec<u8>, spread: Option<[f64; 2]>) {
-    for at in [0, 1] {
+fn push_spread(line: &mut Vec<u8>, spread: [Option<f64>; 2]) {
+    for value in spread {
         line.push(b',');
-        if let Some(spread) = spread {
-            push_value(line, Value::Number(spread[at]));
+        if let Some(value) = value {
+            push_value(line, Value::Number(value));
         }
+    }
+}
+
+/// Appends what is known of a step: readings, origin, resolution.
+fn push_step(
+    line: &mut Vec<u8>,
+    readings: Option<u32>,
+    origin: Option<(&'static str, f64)>,
+) -> io::Result<()> {
+    line.push(b',');
+    if let Some(readings) = readings {
+        write!(line, "{readings}")?;
+    }
+    match origin {
+        Some((name, seconds)) => write!(line, ",{name},{seconds}"),
+        None => write!(line, ",,"),
     }
 }
 

@@ -13,7 +13,7 @@
 use std::io;
 use std::sync::Arc;
 
-use layout::{Frame, Options, Row, text};
+use layout::{Frame, Options, Row, SourceStep, text};
 use sample::{Field, Kind, Level, Meta, SourceDef, State, Track, Unit};
 
 /// One name of `--fields`.
@@ -282,9 +282,23 @@ pub fn number(row: &Row<'_>, field: usize) -> Option<f64> {
 
 /// The smallest and the largest number of a cell among the readings of a step, as [`number`] has its
 /// mean.
-pub(crate) fn spread(row: &Row<'_>, field: usize) -> Option<[f64; 2]> {
-    let (cell, unit) = (row.step_cell(field)?, row.track.def.fields[field].unit);
-    Some([cell.min, cell.max].map(|value| to_base(unit, value, row.frame.meta)))
+pub(crate) fn spread(row: &Row<'_>, field: usize) -> [Option<f64>; 2] {
+    let (cell, unit) = (row.step_cell(field), row.track.def.fields[field].unit);
+    let cell = cell.unwrap_or_default();
+    [cell.min, cell.max].map(|value| Some(to_base(unit, value?, row.frame.meta)))
+}
+
+/// Where the values of sources in a step come from, and in which resolution: the name (both, if they
+/// have different ones) and the longest time in seconds.
+pub(crate) fn origin_of<'a>(
+    steps: impl Iterator<Item = &'a SourceStep>,
+) -> Option<(&'static str, f64)> {
+    let parts = steps.filter_map(|step| step.origin);
+    let parts = parts.map(|origin| (origin.name(), origin.resolution_seconds()));
+    parts.reduce(|(name, seconds), (other, more)| {
+        let name = if name == other { name } else { "recording+history" };
+        (name, seconds.max(more))
+    })
 }
 
 /// A time since the epoch as CSV and JSON print it: `2026-11-21T04:35:02.001Z`.

@@ -13,8 +13,10 @@
 //! this tick is in neither.  `seconds` is the time since the previous tick.  Numbers follow
 //! `fields`: base units, counters as rates per second (the counters themselves are in OpenMetrics).
 //!
-//! A frame that stands for a step also has `readings`, how many each source has in it, and with
-//! `spread` `min` and `max`, which have the form of `sources`.
+//! A frame that stands for a step also has, for each source, `readings`, how many there are in it
+//! (`null`: a history does not tell), `origin`, where its values come from (`recording`, `history`),
+//! and `resolution`, the seconds between two readings or rows there; and with `spread` `min` and `max`,
+//! which have the form of `sources`.
 //!
 //! To the kernel, names and texts are bytes, not necessarily UTF-8.  They are escaped as on the
 //! screen (a control character or a byte outside UTF-8 is `\xNN`, a backslash `\\`), then quoted as
@@ -24,7 +26,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use layout::{Frame, Options, Row, text};
+use layout::{Frame, Options, Row, SourceStep, text};
 use sample::{Meta, SourceDef, State};
 
 use crate::fields::{
@@ -74,20 +76,16 @@ impl View for Json {
         write!(line, ",\"seconds\":{},\"sources\":", frame.seconds)?;
         push_sources(line, frame, &self.plans, &|row, field| value(row, field));
         if let Some(steps) = frame.steps {
-            line.extend_from_slice(b",\"readings\":{");
-            let mut comma = false;
             let sources = frame.tracks.iter().zip(&self.plans).zip(steps);
-            for ((track, _), step) in sources.filter(|((_, plan), _)| !plan.fields.is_empty()) {
-                separate(line, &mut comma);
-                write!(line, "\"{}\":{}", track.def.name, step.readings)?;
-            }
-            line.push(b'}');
+            let asked = sources.filter(|((_, plan), _)| !plan.fields.is_empty());
+            let asked: Vec<_> = asked.map(|((track, _), step)| (&*track.def.name, step)).collect();
+            push_steps(line, &asked)?;
         }
         if frame.options.spread {
             for (at, name) in ["min", "max"].into_iter().enumerate() {
                 write!(line, ",\"{name}\":")?;
                 push_sources(line, frame, &self.plans, &|row, field| {
-                    Some(Value::Number(spread(row, field)?[at]))
+                    spread(row, field)[at].map(Value::Number)
                 });
             }
         }
@@ -99,6 +97,34 @@ impl View for Json {
     fn end(&mut self, _out: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// What is known of the sources of a step: their readings, where their values come from, and in which
+/// resolution, in seconds.
+fn push_steps(line: &mut Vec<u8>, steps: &[(&str, &SourceStep)]) -> io::Result<()> {
+    line.extend_from_slice(b",\"readings\":{");
+    let mut comma = false;
+    for (name, step) in steps {
+        separate(line, &mut comma);
+        match step.told_readings() {
+            Some(readings) => write!(line, "\"{name}\":{readings}")?,
+            None => write!(line, "\"{name}\":null")?,
+        }
+    }
+    for part in ["origin", "resolution"] {
+        write!(line, "}},\"{part}\":{{")?;
+        comma = false;
+        for (name, step) in steps {
+            let Some(origin) = step.origin else { continue };
+            separate(line, &mut comma);
+            match part {
+                "origin" => write!(line, "\"{name}\":\"{}\"", origin.name())?,
+                _ => write!(line, "\"{name}\":{}", origin.resolution_seconds())?,
+            }
+        }
+    }
+    line.push(b'}');
+    Ok(())
 }
 
 /// What is written of a cell; `None` if it is missing.

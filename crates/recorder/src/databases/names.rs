@@ -17,12 +17,33 @@ use sample::SourceDef;
 const NAME_LENGTH_MAX: usize = 220;
 
 /// The file of a source as a whole, or of an instance.
-pub(super) fn file_of(folder: &Path, source: &str, instance: Option<&[u8]>) -> PathBuf {
+#[must_use]
+pub fn file_of(folder: &Path, source: &str, instance: Option<&[u8]>) -> PathBuf {
     let source = escape(source.as_bytes());
     match instance {
         None => folder.join(format!("{source}.rrd")),
         Some(instance) => folder.join(source).join(format!("{}.rrd", escape(instance))),
     }
+}
+
+/// The name of an instance by that of its file without the ending; `None` if it was too long for the
+/// name of a file, or if that is another program's.
+#[must_use]
+pub fn instance_of(file: &str) -> Option<Vec<u8>> {
+    let mut name = Vec::with_capacity(file.len());
+    let mut rest = file.bytes();
+    while let Some(byte) = rest.next() {
+        name.push(match byte {
+            b',' => SourceDef::INSTANCE_SEPARATOR,
+            b'%' if file.len() > 1 => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                u8::try_from(digit()? << 4 | digit()?).ok()?
+            }
+            b'%' => break,
+            byte => byte,
+        });
+    }
+    (escape(&name) == file).then_some(name)
 }
 
 fn escape(name: &[u8]) -> String {
@@ -51,7 +72,8 @@ fn escape(name: &[u8]) -> String {
 
 /// The data source of a field: its name, or, if that is longer than a data source's can be, its
 /// first 14 bytes, `_` and four digits that are made from all of it.
-pub(super) fn data_source(field: &str) -> String {
+#[must_use]
+pub fn data_source(field: &str) -> String {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if (1..=NAME_BYTES_MAX).contains(&field.len()) && field.bytes().all(fits) {
         return field.to_owned();
@@ -91,6 +113,8 @@ mod tests {
             (b"24,cpu1", "d/disk/24%2Ccpu1.rrd"),
         ] {
             assert_eq!(name(instance), file);
+            let file = file.strip_prefix("d/disk/").and_then(|file| file.strip_suffix(".rrd"));
+            assert_eq!(instance_of(file.unwrap()).as_deref(), Some(instance));
         }
     }
 
@@ -101,6 +125,9 @@ mod tests {
         other.push(b'b');
         assert_ne!(name(&one), name(&other));
         assert!(name(&one).len() < 240, "{}", name(&one));
+        for other in [&name(&one)[7..name(&one).len() - 4], "", "a b", "%4", "%41", "a%", ".a"] {
+            assert_eq!(instance_of(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(super) fn play(
     out: &mut dyn Write,
 ) -> anyhow::Result<Outcome> {
     let asked = asked(arguments, text)?;
-    let archive = archive_of(recordings)?;
+    let archive = archive_of(recordings, &[])?;
     let mut outcome = Outcome::default();
     let hosts = archive.hosts();
     for &host in &hosts {

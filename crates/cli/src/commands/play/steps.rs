@@ -31,11 +31,12 @@ pub(super) fn play(
     consumer: &mut dyn FrameConsumer,
     out: &mut dyn Write,
 ) -> anyhow::Result<Outcome> {
-    let archive = archive_of(recordings)?;
+    let archive = archive_of(recordings, &arguments.files)?;
     let hosts = archive.hosts();
     let known: Vec<Arc<SourceDef>> = hosts.iter().flat_map(|host| archive.sources(host)).collect();
     let shown = Shown::new(arguments.display.shows_values());
-    let (presence, outcome) = Default::default();
+    let (presence, mut outcome): (_, Outcome) = Default::default();
+    outcome.notes.extend(archive.complaints().into_iter().map(str::to_owned));
     let mut player = StepPlayer { arguments, archive: &archive, known, presence, shown, outcome };
     for host in hosts {
         let is_of_host = |recording: &&RecordedFile| recording.meta.host() == host;
@@ -57,11 +58,16 @@ pub(super) fn play(
     Ok(outcome)
 }
 
-/// The archive of recordings that were found.
-pub(super) fn archive_of(recordings: &[RecordedFile]) -> anyhow::Result<Recordings> {
+/// The archive of recordings that were found, and of the databases in folders.
+pub(super) fn archive_of(
+    recordings: &[RecordedFile],
+    folders: &[std::path::PathBuf],
+) -> anyhow::Result<Recordings> {
     let paths: Vec<_> = recordings.iter().map(|recording| recording.path.clone()).collect();
     let now = jiff::Timestamp::now().to_zoned(crate::zone::local());
-    Ok(Recordings::open(&paths, &now)?)
+    let mut archive = Recordings::open(&paths, &now)?;
+    archive.add_databases(folders, &now)?;
+    Ok(archive)
 }
 
 /// State that is kept from one host to the next.
