@@ -126,7 +126,7 @@ impl Recordings {
                 sources.extend(self.known_source(&database.source).cloned());
             }
         }
-        sources.extend(is_device.then(|| Arc::new(crate::target_source())));
+        sources.extend(is_device.then(|| Arc::new(crate::targets::target_source())));
         sources
     }
 

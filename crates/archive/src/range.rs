@@ -5,7 +5,7 @@ use std::ops::Range;
 use sample::{Kind, SourceDef};
 
 use crate::archive::Recordings;
-use crate::history::HistorySeries;
+use crate::history_value::HistorySeries;
 use crate::summary::{Cell, Gathered, RangeCost, SECOND_NS, Spans, What};
 use crate::{Error, FieldValue, Select};
 

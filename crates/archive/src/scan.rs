@@ -11,8 +11,8 @@ use sample::{Cadence, Sample, Snapshot, SourceDef};
 
 use crate::archive::Recordings;
 use crate::archived_file::ArchivedFile;
-use crate::devices::TARGET;
 use crate::reading::{Select, SourceReading};
+use crate::targets::TARGET;
 use crate::tracker::{Each, FileColumns};
 use crate::{Error, ReadValue, Tracker};
 
