@@ -151,37 +151,50 @@ pub enum RollError {
     TooLate(u32),
 }
 
-/// Which old files are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
-    /// Files that were last modified longer ago are deleted.
-    AgeNs(u64),
+/// Which old files are kept: without a limit all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// Files that were last modified longer ago are deleted, nanoseconds.
+    pub age_ns: Option<u64>,
     /// The oldest files are deleted while the sum of sizes is larger, with what readers made of them.
-    Bytes(u64),
+    pub size_bytes: Option<u64>,
 }
 
 impl Keep {
-    /// Parses `30d`, `12h`, `2w` or `500M`, `10G`.
+    /// Parses an age (`30d`, `12h`, `2w`), a size (`500M`, `10G`), or one of each: `30d,10G`.
     ///
     /// # Errors
     /// [`KeepError`].
     pub fn parse(text: &str) -> Result<Self, KeepError> {
-        let bad = || KeepError::NotAgeOrSize(text.to_owned());
-        let unit = text.chars().last().ok_or_else(bad)?;
-        let shift = match unit {
-            'w' | 'd' | 'h' => return Ok(Keep::AgeNs(parse_duration(text)?)),
-            'K' => 10,
-            'M' => 20,
-            'G' => 30,
-            'T' => 40,
-            _ => return Err(bad()),
-        };
-        let count: u64 = text[..text.len() - 1].parse().map_err(|_| bad())?;
-        let bytes = count.checked_mul(1 << shift).ok_or_else(bad)?;
-        if bytes < 1 << 20 {
-            return Err(KeepError::TooSmall(text.to_owned()));
+        let mut keep = Keep::default();
+        for part in text.split(',') {
+            let is_second = match part.ends_with(['w', 'd', 'h']) {
+                true => keep.age_ns.replace(parse_duration(part)?).is_some(),
+                false => keep.size_bytes.replace(size_bytes(part)?).is_some(),
+            };
+            if is_second {
+                return Err(KeepError::Twice(text.to_owned()));
+            }
         }
-        Ok(Keep::Bytes(bytes))
+        Ok(keep)
+    }
+}
+
+fn size_bytes(text: &str) -> Result<u64, KeepError> {
+    let bad = || KeepError::NotAgeOrSize(text.to_owned());
+    let unit = text.chars().last().ok_or_else(bad)?;
+    let shift = match unit {
+        'K' => 10,
+        'M' => 20,
+        'G' => 30,
+        'T' => 40,
+        _ => return Err(bad()),
+    };
+    let count: u64 = text[..text.len() - 1].parse().map_err(|_| bad())?;
+    let bytes = count.checked_mul(1 << shift).ok_or_else(bad)?;
+    match bytes < 1 << 20 {
+        true => Err(KeepError::TooSmall(text.to_owned())),
+        false => Ok(bytes),
     }
 }
 
@@ -194,6 +207,9 @@ pub enum KeepError {
     /// An invalid age.
     #[error(transparent)]
     Age(#[from] DurationError),
+    /// Two ages or two sizes.
+    #[error("'{0}' has two ages or two sizes: give one of each at most")]
+    Twice(String),
     /// Too small a size.
     #[error("{0} is less than 1M, too small for a single file")]
     TooSmall(String),
@@ -235,10 +251,14 @@ pub(crate) fn purge(
     }
     // Names contain the date, so they sort by time.
     ours.sort();
-    match keep {
-        Some(Keep::AgeNs(age_ns)) => gone.extend(older_than(&ours, age_ns, now)),
-        Some(Keep::Bytes(bytes)) => gone.extend(beyond(&ours, bytes, current)),
-        None => {}
+    let keep = keep.unwrap_or_default();
+    if let Some(age_ns) = keep.age_ns {
+        let old = older_than(&ours, age_ns, now);
+        ours.retain(|(_, path)| !old.contains(path));
+        gone.extend(old);
+    }
+    if let Some(size_bytes) = keep.size_bytes {
+        gone.extend(beyond(&ours, size_bytes, current));
     }
     let remove = |path: PathBuf| {
         let done = std::fs::remove_file(&path);
@@ -335,11 +355,13 @@ mod tests {
         assert!(Roll::parse("01:30,7,60").is_err(), "outside the first interval");
         let roll = Roll::parse("00:00,3:2").unwrap();
         assert_eq!((roll.days, roll.months, roll.every_minutes), (3, 2, 1440));
-        for text in ["", "5", "d", "10K", "5m", "x7M"] {
+        for text in ["", "5", "d", "10K", "5m", "x7M", "1d,2d", "1G,1d,2G", "1d,", ",1G"] {
             assert!(Keep::parse(text).is_err(), "{text}");
         }
-        assert_eq!(Keep::parse("2G").unwrap(), Keep::Bytes(2 << 30));
-        assert_eq!(Keep::parse("1d").unwrap(), Keep::AgeNs(86_400_000_000_000));
+        let (age_ns, size_bytes) = (Some(86_400_000_000_000), Some(2 << 30));
+        assert_eq!(Keep::parse("2G").unwrap(), Keep { age_ns: None, size_bytes });
+        assert_eq!(Keep::parse("1d").unwrap(), Keep { age_ns, size_bytes: None });
+        assert_eq!(Keep::parse("2G,1d").unwrap(), Keep { age_ns, size_bytes });
     }
 
     #[test]
@@ -378,11 +400,34 @@ mod tests {
             gone(purge(&file_names, Some(&roll), None, &["tab".to_owned()], &now, &current));
         assert_eq!(first, ["h-20261101-000000.whit", "h-20261101.tab", "h-whit-202501.log"]);
         assert_eq!(sides.each_ref().map(|side| side.exists()), [false, true]);
-        let keep = Some(Keep::Bytes(1 << 20));
+        let keep = Some(Keep::parse("1M").unwrap());
         let second = gone(purge(&file_names, None, keep, &["tab".to_owned()], &now, &current));
         assert_eq!(second, ["h-20261120-000000.whit"]);
-        let third = gone(purge(&file_names, None, Some(Keep::Bytes(1 << 20)), &[], &now, &current));
+        let third = gone(purge(&file_names, None, keep, &[], &now, &current));
         assert!(third.is_empty(), "the file being written stays");
+    }
+
+    #[test]
+    fn an_age_and_a_size_hold_together() {
+        let directory = tempfile::tempdir().unwrap();
+        let file_names = FileNames::new(directory.path(), "h");
+        let now: Zoned = "2026-11-21T12:00:00[UTC]".parse().unwrap();
+        let days = |count: u64| std::time::Duration::from_secs(count * 86_400);
+        // Too old; beyond the size; kept.
+        let files = [("h-20261118-000000.whit", 0, 3), ("h-20261119-000000.whit", 900, 1)];
+        for (name, kib, age_days) in files.into_iter().chain([("h-20261120-000000.whit", 900, 0)]) {
+            let path = directory.path().join(name);
+            std::fs::write(&path, vec![0; kib << 10]).unwrap();
+            let at = std::time::SystemTime::from(now.timestamp()) - days(age_days);
+            std::fs::File::options().write(true).open(path).unwrap().set_modified(at).unwrap();
+        }
+        let gone = |keep: &str| {
+            let gone = purge(&file_names, None, Some(Keep::parse(keep).unwrap()), &[], &now, &[]);
+            gone.into_iter().map(|(path, _)| path).collect::<Vec<_>>()
+        };
+        assert_eq!(gone("2d,10M"), [directory.path().join(files[0].0)]);
+        assert_eq!(gone("2d,1M"), [directory.path().join(files[1].0)]);
+        assert_eq!(gone("2d,1M"), [""; 0].map(PathBuf::from));
     }
 
     #[test]
@@ -403,7 +448,7 @@ mod tests {
         write(&at("h-20261101-000000.whit.notes"), 1);
         write(&at("other-20261101-000000.whit.columns"), 1);
         // Recordings alone are 300 KiB, with all that readers made of them 1,200.
-        let keep = Some(Keep::Bytes(1 << 20));
+        let keep = Some(Keep::parse("1M").unwrap());
         let gone = purge(&file_names, None, keep, &[], &now, &current);
         let gone: Vec<PathBuf> = gone.into_iter().map(|(path, _)| path).collect();
         assert_eq!(gone, [at("h-20261101-000000.whit.columns"), at(recordings[0])]);

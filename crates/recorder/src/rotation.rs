@@ -55,8 +55,9 @@ impl Rotation {
 
     /// Whether new files are due.
     pub(crate) fn is_due(&self, now: Moment, recording: Option<&RecordingFile>) -> bool {
-        let is_full = match (self.keep, recording) {
-            (Some(Keep::Bytes(bytes)), Some(recording)) => recording.bytes() >= bytes / KEEP_PARTS,
+        let size_bytes = self.keep.and_then(|keep| keep.size_bytes);
+        let is_full = match (size_bytes, recording) {
+            (Some(bytes), Some(recording)) => recording.bytes() >= bytes / KEEP_PARTS,
             _ => false,
         };
         is_full || now.realtime_ns >= self.next_roll_ns

@@ -3,22 +3,20 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use http_server::{HttpAnswer, in_background, method_not_allowed, text_answer};
+use http_server::{HttpAnswer, method_not_allowed, text_answer};
 use hyper::body::Bytes;
 use hyper::{Method, Request, StatusCode};
 use promql::{
-    Labels, QueryBudget, QueryContext, QueryError, QuerySteps, Stop, push_labels, push_text,
-    write_answer,
+    Labels, QueryBudget, QueryContext, QueryError, QuerySteps, SeriesStorage, Stop, push_labels,
+    push_text, write_answer,
 };
 
-use crate::clock::{Deadline, now_ms};
-use crate::metrics;
-use crate::page;
+use crate::clock::now_ms;
+use crate::evaluation::{self, Evaluation};
+use crate::metrics::{self, NewestSamples};
+use crate::page::{self, Page};
 use crate::parameters::{Parameters, invalid};
-use crate::settings::Shared;
 
 /// The version of the language and the interface, which Grafana asks for.
 const PROMETHEUS_VERSION: &str = "2.42.0";
@@ -70,10 +68,18 @@ impl Asked {
     }
 }
 
+/// What all connections share.
+pub(crate) struct Shared {
+    pub(crate) evaluation: Arc<Evaluation>,
+    pub(crate) storage: Arc<dyn SeriesStorage>,
+    pub(crate) newest: Arc<dyn NewestSamples>,
+    pub(crate) page: Option<Arc<Page>>,
+}
+
 /// The answer to a request.
 pub(crate) async fn answer(shared: &Arc<Shared>, request: &Request<Bytes>) -> HttpAnswer {
     if let Some(page) = &shared.page
-        && let Some(answer) = page::answer(shared, page, request).await
+        && let Some(answer) = page::answer(&shared.evaluation, page, request).await
     {
         return answer;
     }
@@ -87,7 +93,7 @@ pub(crate) async fn answer(shared: &Arc<Shared>, request: &Request<Bytes>) -> Ht
     match asked {
         Asked::Health => text_answer(StatusCode::OK, "whit is healthy.\n"),
         Asked::Metrics => {
-            let most = shared.settings.answer_bytes_max;
+            let most = shared.evaluation.settings.answer_bytes_max;
             metrics::answer(&shared.newest, request.headers(), most).await
         }
         asked => match parameters(request, is_form) {
@@ -106,59 +112,20 @@ fn parameters(request: &Request<Bytes>, is_form: bool) -> Result<Parameters, Que
     Ok(parameters)
 }
 
-/// Says that nobody waits any more, when the connection is dropped with its request.
-struct Waits(Arc<AtomicBool>);
-
-impl Drop for Waits {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Why a query must end now, if it must.
-pub(crate) type LooksForStop = Arc<dyn Fn() -> Option<Stop> + Send + Sync>;
-
-/// What `evaluate` makes in a thread for queries, in at most this time.
-pub(crate) async fn evaluated<T: Send + 'static>(
-    shared: &Arc<Shared>,
-    longest: Duration,
-    evaluate: impl FnOnce(&Arc<Shared>, &LooksForStop) -> Result<T, QueryError> + Send + 'static,
-) -> Result<T, QueryError> {
-    let is_gone = Arc::new(AtomicBool::new(false));
-    let waits = Waits(is_gone.clone());
-    let deadline = Deadline::after(longest);
-    let turn = tokio::time::timeout(longest, shared.queries.acquire()).await;
-    let Ok(Ok(turn)) = turn else { return Err(QueryError::TimedOut) };
-    let own = shared.clone();
-    let evaluate = move || {
-        let looking = own.clone();
-        let stop: LooksForStop = Arc::new(move || match () {
-            () if is_gone.load(Ordering::Relaxed) => Some(Stop::Cancelled),
-            () if looking.ends.load(Ordering::Relaxed) => Some(Stop::Cancelled),
-            () if deadline.has_passed() => Some(Stop::TimedOut),
-            () => None,
-        });
-        evaluate(&own, &stop)
-    };
-    // Only a panic ends it without a result; the thread and the server go on.
-    let result = in_background(evaluate).await;
-    drop((turn, waits));
-    result.unwrap_or_else(|| Err(QueryError::Execution("the query failed".to_owned())))
-}
-
 /// The data of an answer of Prometheus's interface.
 async fn data_of(
     shared: &Arc<Shared>,
     asked: Asked,
     parameters: Parameters,
 ) -> Result<String, QueryError> {
-    let longest = shared.settings.query_time_max;
+    let longest = shared.evaluation.settings.query_time_max;
     let longest = match parameters.get("timeout") {
         "" => longest,
         _ => parameters.duration("timeout")?.min(longest),
     };
-    evaluated(shared, longest, move |shared, stop| {
-        Evaluated { shared, parameters: &parameters, stop: &**stop }.data(&asked)
+    let own = shared.clone();
+    evaluation::run(&shared.evaluation, longest, move |stop| {
+        Evaluated { shared: &own, parameters: &parameters, stop: &**stop }.data(&asked)
     })
     .await
 }
@@ -212,7 +179,7 @@ impl Evaluated<'_> {
             Asked::BuildInfo => push_build_info(&mut out),
             Asked::Metrics | Asked::Health => {}
         }
-        let most = self.shared.settings.answer_bytes_max;
+        let most = self.shared.evaluation.settings.answer_bytes_max;
         if out.len() > most {
             let why =
                 format!("the answer has more than {most} bytes: ask for less, or a longer step");
@@ -222,7 +189,7 @@ impl Evaluated<'_> {
     }
 
     fn context(&self) -> QueryContext<'_> {
-        let limits = self.shared.settings.limits;
+        let limits = self.shared.evaluation.settings.limits;
         QueryContext { storage: &*self.shared.storage, limits, stop: self.stop }
     }
 
@@ -246,7 +213,7 @@ impl Evaluated<'_> {
     fn series(&self) -> Result<BTreeSet<Arc<Labels>>, QueryError> {
         let from_ms = self.parameters.time_ms("start", Some(ALL_TIMES_MS.0))?;
         let to_ms = self.parameters.time_ms("end", Some(ALL_TIMES_MS.1))?;
-        let budget = QueryBudget::new(self.shared.settings.limits, self.stop);
+        let budget = QueryBudget::new(self.shared.evaluation.settings.limits, self.stop);
         let mut found = BTreeSet::new();
         let mut any = false;
         for text in self.parameters.all("match[]") {
@@ -324,21 +291,12 @@ fn push_list<T>(items: impl Iterator<Item = T>, out: &mut String, push: impl Fn(
     out.push(']');
 }
 
-/// The status of an error.
-pub(crate) fn status(error: &QueryError) -> StatusCode {
-    match error {
-        QueryError::BadData(_) => StatusCode::BAD_REQUEST,
-        QueryError::Execution(_) => StatusCode::UNPROCESSABLE_ENTITY,
-        QueryError::TimedOut | QueryError::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
-    }
-}
-
 /// An answer of the interface: its data, or an error.
 fn data(result: Result<String, QueryError>) -> HttpAnswer {
     let (status, body) = match result {
         Ok(data) => (StatusCode::OK, format!("{{\"status\":\"success\",\"data\":{data}}}")),
         Err(error) => {
-            let status = status(&error);
+            let status = evaluation::status(&error);
             let mut body =
                 format!("{{\"status\":\"error\",\"errorType\":\"{}\",\"error\":", error.kind());
             push_text(&error.to_string(), &mut body);

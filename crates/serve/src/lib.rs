@@ -21,6 +21,7 @@
 static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;
 
 mod clock;
+mod evaluation;
 mod interface;
 mod live;
 mod metrics;

@@ -14,6 +14,7 @@ mod hosts;
 mod live;
 mod moment;
 mod ruler;
+mod steps;
 mod table;
 
 use std::sync::Arc;
@@ -27,10 +28,9 @@ use serde_json::json;
 
 use self::asked::Asked;
 use self::live::Live;
-use crate::interface::evaluated;
+use crate::evaluation::{self, Evaluation};
 use crate::parameters::Parameters;
 use crate::recordings::RecordingStorage;
-use crate::settings::Shared;
 
 /// Where the interface is.
 const PREFIX: &str = "/api/whit/v1/";
@@ -93,7 +93,7 @@ const QUESTIONS: &[(&str, Question)] = &[
 
 /// The answer to a request, if its path is one of the page.
 pub(crate) async fn answer(
-    shared: &Arc<Shared>,
+    evaluation: &Arc<Evaluation>,
     page: &Arc<Page>,
     request: &Request<Bytes>,
 ) -> Option<HttpAnswer> {
@@ -112,11 +112,11 @@ pub(crate) async fn answer(
         QUESTIONS.iter().find(|(known, _)| *known == name).map(|(_, question)| *question);
     let answered = match (name, question, &page.parts) {
         (_, Some(question), _) => {
-            let answered = asked(shared, page, request, question).await;
-            answered.and_then(|answer| bounded(shared, answer)).map(text)
+            let answered = asked(evaluation, page, request, question).await;
+            answered.and_then(|answer| bounded(evaluation, answer)).map(text)
         }
         (LIVE, ..) => {
-            let reader = asked(shared, page, request, live::reader).await;
+            let reader = asked(evaluation, page, request, live::reader).await;
             let added = reader.and_then(|reader| page.live.add(&page.recordings, reader));
             added.map(with_headers)
         }
@@ -128,7 +128,7 @@ pub(crate) async fn answer(
 
 /// What asks the recordings in a thread for queries.
 async fn asked<T: Send + 'static>(
-    shared: &Arc<Shared>,
+    evaluation: &Arc<Evaluation>,
     page: &Arc<Page>,
     request: &Request<Bytes>,
     question: fn(&Asked<'_>) -> Result<T, QueryError>,
@@ -136,7 +136,8 @@ async fn asked<T: Send + 'static>(
     let mut parameters = Parameters::default();
     parameters.add(request.uri().query().unwrap_or_default().as_bytes())?;
     let storage = page.recordings.clone();
-    evaluated(shared, shared.settings.query_time_max, move |_, stop| {
+    let longest = evaluation.settings.query_time_max;
+    evaluation::run(evaluation, longest, move |stop| {
         let recordings = storage.recordings().map_err(asked::refused)?;
         let ends = stop.clone();
         let recordings = recordings.ending(move || ends().is_some());
@@ -150,8 +151,8 @@ async fn asked<T: Send + 'static>(
     .await
 }
 
-fn bounded(shared: &Shared, answer: String) -> Result<String, QueryError> {
-    let most = shared.settings.answer_bytes_max;
+fn bounded(evaluation: &Evaluation, answer: String) -> Result<String, QueryError> {
+    let most = evaluation.settings.answer_bytes_max;
     if answer.len() > most {
         return Err(QueryError::BadData(format!(
             "the answer has more than {most} bytes: ask for less"
@@ -176,7 +177,7 @@ fn text(body: String) -> HttpAnswer {
 }
 
 fn failed(error: &QueryError) -> HttpAnswer {
-    json_answer(crate::interface::status(error), json!({ "error": error.to_string() }).to_string())
+    json_answer(evaluation::status(error), json!({ "error": error.to_string() }).to_string())
 }
 
 fn json_answer(status: StatusCode, body: String) -> HttpAnswer {

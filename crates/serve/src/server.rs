@@ -4,19 +4,18 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use connection::ServerListener;
 use http_server::{HttpAnswer, HttpHandler, HttpServer, HttpSettings, HttpStartError};
 use hyper::Request;
 use hyper::body::Bytes;
 use promql::SeriesStorage;
-use tokio::sync::Semaphore;
 
-use crate::interface;
+use crate::evaluation::Evaluation;
+use crate::interface::{self, Shared};
 use crate::metrics::{self, NewestSamples};
 use crate::page::Page;
-use crate::settings::{ServeSettings, Shared};
+use crate::settings::ServeSettings;
 
 /// A running server of queries; dropping it ends the server and its queries.
 pub struct QueryServer {
@@ -59,17 +58,11 @@ impl QueryServer {
         newest: Arc<dyn NewestSamples>,
         page: Option<Arc<Page>>,
     ) -> Result<Self, HttpStartError> {
-        let queries_max = settings.queries_max.max(1);
         // One thread more makes pages.
-        let http = HttpSettings { threads_max: queries_max + 1, ..settings.http.clone() };
-        let shared = Arc::new(Shared {
-            queries: Semaphore::new(queries_max),
-            settings,
-            storage,
-            newest,
-            page,
-            ends: AtomicBool::new(false),
-        });
+        let threads_max = settings.queries_max.max(1) + 1;
+        let http = HttpSettings { threads_max, ..settings.http.clone() };
+        let evaluation = Arc::new(Evaluation::new(settings));
+        let shared = Arc::new(Shared { evaluation, storage, newest, page });
         let handler = Arc::new(QueryHandler(shared.clone()));
         Ok(QueryServer { http: HttpServer::start(listeners, http, handler)?, shared })
     }
@@ -89,7 +82,7 @@ impl QueryServer {
 
 impl Drop for QueryServer {
     fn drop(&mut self) {
-        self.shared.ends.store(true, Ordering::Relaxed);
+        self.shared.evaluation.end();
         if let Some(page) = &self.shared.page {
             page.end();
         }

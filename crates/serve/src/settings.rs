@@ -1,15 +1,9 @@
-//! What a server does and may use, and what its connections share.
+//! What a server does and may use.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use http_server::HttpSettings;
-use promql::{QueryLimits, SeriesStorage};
-use tokio::sync::Semaphore;
-
-use crate::metrics::NewestSamples;
-use crate::page::Page;
+use promql::QueryLimits;
 
 /// The stack of a thread that evaluates queries: the tree of a query has 150 levels at most.
 const STACK_BYTES: usize = 4 << 20;
@@ -40,14 +34,4 @@ impl Default for ServeSettings {
             answer_bytes_max: 64 << 20,
         }
     }
-}
-
-/// What all connections share.
-pub(crate) struct Shared {
-    pub(crate) settings: ServeSettings,
-    pub(crate) storage: Arc<dyn SeriesStorage>,
-    pub(crate) newest: Arc<dyn NewestSamples>,
-    pub(crate) page: Option<Arc<Page>>,
-    pub(crate) queries: Semaphore,
-    pub(crate) ends: AtomicBool,
 }

@@ -188,8 +188,9 @@ fn serve(folder: &Path) -> QueryServer {
     let (storage, left_out) = RecordingStorage::open(&[folder.to_owned()]).unwrap();
     assert!(left_out.is_empty(), "{left_out:?}");
     let settings = ServeSettings { http: patient(), ..ServeSettings::default() };
-    let page = Page::new(Arc::new(storage)).with_parts(|| "{\"parts\":[]}".to_owned());
-    let newest = Arc::new(RecordedPages::new(vec![folder.to_owned()]));
+    let storage = Arc::new(storage);
+    let newest = Arc::new(RecordedPages::new(storage.clone()));
+    let page = Page::new(storage).with_parts(|| "{\"parts\":[]}".to_owned());
     QueryServer::start_with_page(listeners(), settings, page, newest).unwrap()
 }
 

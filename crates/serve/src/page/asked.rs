@@ -3,7 +3,7 @@
 use archive::{Recordings, Select};
 use promql::QueryError;
 
-use super::chart::Steps;
+use super::steps::{Period, Steps};
 use crate::clock::now_ms;
 use crate::parameters::{Parameters, invalid};
 
@@ -26,20 +26,6 @@ const COUNT_MAX: usize = 10_000;
 pub(crate) struct Asked<'a> {
     pub(crate) recordings: Recordings,
     pub(crate) parameters: &'a Parameters,
-}
-
-/// A period in nanoseconds since the epoch: from its first time up to its second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Period {
-    pub(crate) from_ns: i64,
-    pub(crate) thru_ns: i64,
-}
-
-impl Period {
-    /// The period of a length that ends where this one begins.
-    pub(crate) fn before(self, length_ns: i64) -> Period {
-        Period { from_ns: self.from_ns.saturating_sub(length_ns), thru_ns: self.from_ns }
-    }
 }
 
 /// When the recordings of a host begin and end.

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use archive::{RangeQuery, RangeSeries, Recordings, StepValue};
+use archive::{RangeSeries, Recordings, StepValue};
 use promql::QueryError;
 use sample::{Meta, SourceDef};
 use serde_json::{Value, json};
 use view::to_base;
 
-use super::asked::{Asked, Period, ms, refused};
+use super::asked::{Asked, ms, refused};
 use super::charts::{CPU_IDLE, CPU_PARTS, Chart, ChartSeries, Formula, Instances};
+use super::steps::{Period, Steps};
 use super::table::Csv;
 use crate::parameters::invalid;
 
@@ -19,66 +20,7 @@ const INSTANCES_MAX: usize = 64;
 /// Values that are asked of the archive at once, of those that it gives at most.
 const VALUES_AT_ONCE: usize = 200_000;
 
-/// Steps of less than a second, in milliseconds.
-const SHORT_STEPS_MS: [i64; 6] = [10, 20, 50, 100, 200, 500];
-
 const SECOND_NS: i64 = 1_000_000_000;
-
-/// The steps of an answer, which begin at round times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Steps {
-    pub(crate) from_ns: i64,
-    pub(crate) thru_ns: i64,
-    pub(crate) step_ns: i64,
-    pub(crate) count: usize,
-}
-
-impl Steps {
-    /// At most so many steps, none of them shorter than the interval of the readings.  Where each
-    /// step has one reading, and the readings are at the ends of steps, some would have two and
-    /// others none: then they begin half a step later.  `reading_ns` is the time of a reading.
-    pub(crate) fn of(
-        period: Period,
-        points: usize,
-        interval_ns: i64,
-        reading_ns: impl FnOnce() -> Option<i64>,
-    ) -> Self {
-        let Period { from_ns, thru_ns } = period;
-        let begin_ns =
-            |step_ns: i64, shift_ns: i64| from_ns - (from_ns - shift_ns).rem_euclid(step_ns);
-        let count = |step_ns: i64, shift_ns: i64| {
-            ((thru_ns - begin_ns(step_ns, shift_ns) - 1) / step_ns + 1).unsigned_abs() as usize
-        };
-        let short = SHORT_STEPS_MS.iter().map(|step_ms| step_ms * 1_000_000);
-        let mut short = short.filter(|&step_ns| 0 < interval_ns && interval_ns <= step_ns);
-        let step_ns = short.find(|&step_ns| count(step_ns, 0) <= points).unwrap_or_else(|| {
-            let shortest_ns = Recordings::aligned_step(0, interval_ns.max(1), 1);
-            Recordings::aligned_step(from_ns, thru_ns, points).max(shortest_ns)
-        });
-        // A reading is late and never early.
-        let is_near = |at_ns: i64| step_ns - at_ns.rem_euclid(step_ns) < step_ns / 10;
-        let is_single = step_ns < interval_ns.saturating_mul(2);
-        let shifts = is_single && reading_ns().is_some_and(is_near);
-        let mut shift_ns = if shifts { step_ns / 2 } else { 0 };
-        if count(step_ns, shift_ns) > points {
-            shift_ns = 0;
-        }
-        let from_ns = begin_ns(step_ns, shift_ns);
-        Steps { from_ns, thru_ns, step_ns, count: count(step_ns, shift_ns) }
-    }
-
-    fn query(&self, host: &str, source: &str, fields: &[&str], names: &[Vec<u8>]) -> RangeQuery {
-        RangeQuery {
-            host: host.to_owned(),
-            source: source.to_owned(),
-            fields: fields.iter().map(|field| (*field).to_owned()).collect(),
-            instances: names.to_vec(),
-            from_ns: self.from_ns,
-            thru_ns: self.thru_ns,
-            step_ns: self.step_ns,
-        }
-    }
-}
 
 /// A value of a step; its spread is not known if it is made of several fields.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,9 +7,10 @@ use promql::QueryError;
 use sample::{Kind, Meta, SourceDef, Unit};
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Period, refused};
+use super::asked::{Asked, refused};
 use super::chart::{number, shown};
 use super::heaviest::{AMOUNTS, Heavy};
+use super::steps::Period;
 use super::table::Csv;
 
 /// Lines that come if nobody says how many.

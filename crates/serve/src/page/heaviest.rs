@@ -4,8 +4,9 @@ use archive::{Ranked, RankingQuery, Recordings};
 use promql::QueryError;
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Period, refused};
+use super::asked::{Asked, refused};
 use super::chart::{number, shown};
+use super::steps::Period;
 use super::table::Csv;
 use crate::parameters::invalid;
 

@@ -9,10 +9,11 @@
 use promql::QueryError;
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Period, ms};
-use super::chart::{ChartData, Curve, Spread, Steps, number, shown};
+use super::asked::{Asked, ms};
+use super::chart::{ChartData, Curve, Spread, number, shown};
 use super::charts::{BUSY, Chart};
 use super::hosts::gaps;
+use super::steps::{Period, Steps};
 
 /// Steps on each side that say what is usual.
 const AROUND: usize = 30;

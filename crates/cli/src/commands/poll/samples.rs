@@ -37,8 +37,8 @@ pub(super) struct SampleArguments {
         requires = "filename"
     )]
     roll: Option<String>,
-    /// Delete recordings older than this (12h, 30d, 4w), or the oldest beyond this size (500M, 10G)
-    #[arg(long, value_name = "AGE|SIZE", requires = "filename")]
+    /// Delete recordings older than this (12h, 30d, 4w), the oldest beyond this size (500M), or both (30d,10G)
+    #[arg(long, value_name = "AGE,SIZE", requires = "filename")]
     keep: Option<String>,
     /// A power cut loses at most so many seconds of recordings; 0 syncs after each round
     #[arg(long, value_name = "SECONDS", requires = "filename")]

@@ -145,8 +145,8 @@ pub(crate) struct RecordArguments {
     #[command(flatten)]
     pub(crate) http: HttpArguments,
 
-    /// Delete recordings older than this (12h, 30d, 4w), or the oldest beyond this size (500M, 10G)
-    #[arg(long, value_name = "AGE|SIZE", requires = "filename")]
+    /// Delete recordings older than this (12h, 30d, 4w), the oldest beyond this size (500M), or both (30d,10G)
+    #[arg(long, value_name = "AGE,SIZE", requires = "filename")]
     pub(crate) keep: Option<String>,
 
     /// At most this share of one CPU, on average, for all that the recorder does after its start:
