@@ -83,6 +83,10 @@ impl Visit for Looking<'_> {
     fn takes_columns(&self) -> bool {
         self.visit.takes_columns()
     }
+
+    fn is_done(&self) -> bool {
+        self.visit.is_done()
+    }
 }
 
 /// Value by value.

@@ -16,8 +16,7 @@ const GIVEN_MAX: i32 = 64;
 
 /// The descriptors that a service manager has opened for this process, by its variables `LISTEN_PID` and
 /// `LISTEN_FDS`.
-#[must_use]
-pub fn given_descriptors(variable: &dyn Fn(&str) -> Option<String>) -> std::ops::Range<i32> {
+fn given_descriptors(variable: &dyn Fn(&str) -> Option<String>) -> std::ops::Range<i32> {
     let number = |name: &str| variable(name)?.parse::<i32>().ok();
     let own = i32::try_from(std::process::id()).ok();
     match (number("LISTEN_PID"), number("LISTEN_FDS")) {
@@ -26,6 +25,16 @@ pub fn given_descriptors(variable: &dyn Fn(&str) -> Option<String>) -> std::ops:
         }
         _ => 0..0,
     }
+}
+
+/// Takes all sockets that a service manager has opened for this process.
+///
+/// # Errors
+/// If one of them is no socket that listens.
+pub fn given_sockets(
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> io::Result<Vec<(ListeningSocket, Option<Address>)>> {
+    given_descriptors(variable).map(given_socket).collect()
 }
 
 /// Takes a socket that listens and that another process has opened; with its address.  To be called

@@ -23,7 +23,7 @@ mod status;
 mod toml;
 
 pub use configuration::{Configuration, ConfigurationError};
-pub use given::{given_descriptors, given_socket};
+pub use given::{given_socket, given_sockets};
 pub use keys::default_file;
 pub use notify::ServiceManager;
 pub use pid_file::{PidFile, PidFileError};

@@ -1,6 +1,6 @@
 //! What the service tells the service manager: systemd's protocol, sd_notify(3).
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -15,6 +15,20 @@ pub struct ServiceManager {
 }
 
 impl ServiceManager {
+    /// The manager that started this process, by its variables `NOTIFY_SOCKET` and `WATCHDOG_USEC`
+    /// (sd_notify(3), sd_watchdog_enabled(3)); none if it is not one that wants to be told.
+    ///
+    /// # Errors
+    /// If it cannot be reached.
+    pub fn of_environment(variable: &dyn Fn(&str) -> Option<OsString>) -> io::Result<Self> {
+        let number = |text: OsString| text.to_str()?.parse().ok();
+        let watchdog = variable("WATCHDOG_USEC").and_then(number).map(Duration::from_micros);
+        match variable("NOTIFY_SOCKET") {
+            Some(address) => Self::at(&address, watchdog),
+            None => Ok(ServiceManager::default()),
+        }
+    }
+
     /// The manager at an address (`NOTIFY_SOCKET`), which wants a sign of life within `watchdog`.
     ///
     /// # Errors

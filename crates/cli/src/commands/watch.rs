@@ -65,22 +65,15 @@ pub(crate) fn run(arguments: &WatchArguments) -> anyhow::Result<ExitCode> {
         Ok(configuration) => configuration,
         Err(error) => return Ok(refused(&error)),
     };
-    let text = |name: &str| std::env::var(name).ok();
-    let given = watch::given_descriptors(&text).map(watch::given_socket);
-    let given = given.map(|given| Ok(given?.0)).collect::<anyhow::Result<Vec<_>>>()?;
-    let watchdog = text("WATCHDOG_USEC").and_then(|us| us.parse().ok());
-    let watchdog = watchdog.map(std::time::Duration::from_micros);
-    let manager = match std::env::var_os("NOTIFY_SOCKET") {
-        Some(address) => ServiceManager::at(&address, watchdog).context("NOTIFY_SOCKET")?,
-        None => ServiceManager::default(),
-    };
+    let given = watch::given_sockets(&|name| std::env::var(name).ok())?;
+    let given: Vec<_> = given.into_iter().map(|(socket, _)| socket).collect();
+    let manager = ServiceManager::of_environment(&|name| std::env::var_os(name));
+    let manager = manager.context("NOTIFY_SOCKET")?;
     // No file of the service is for everybody.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o027));
     let (mut clock, say) = (SystemClock, |text: &str| stderr::message(text));
-    say(&format!(
-        "data in {}; whit watch --status shows the parts",
-        configuration.folder().display()
-    ));
+    let folder = configuration.folder().display();
+    say(&format!("data in {folder}; whit watch --status shows the parts"));
     let parts = (places.clone(), manager, given);
     let mut service = Service::start(configuration, parts, &mut clock, &say)?;
     crate::memory::give_back_start();

@@ -108,8 +108,8 @@ pub(super) fn activated(
     tls: Option<&ServerTls>,
 ) -> anyhow::Result<Vec<Listener>> {
     let mut listeners = Vec::new();
-    for descriptor in watch::given_descriptors(&|name| std::env::var(name).ok()) {
-        let (socket, address) = watch::given_socket(descriptor).context("LISTEN_FDS")?;
+    let given = watch::given_sockets(&|name| std::env::var(name).ok()).context("LISTEN_FDS")?;
+    for (descriptor, (socket, address)) in (3..).zip(given) {
         let mut places =
             sockets.iter().filter_map(|(text, rights)| Some((parse(text).ok()?, rights)));
         let named = places.find(|(named, _)| Some(plain(named)) == address);
