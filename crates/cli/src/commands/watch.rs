@@ -12,8 +12,7 @@ use crate::stderr;
 /// Which configuration.
 #[derive(clap::Args)]
 struct FileArguments {
-    /// The configuration [default: /etc/whit/whit.toml for root, ~/.config/whit/whit.toml for others, if
-    /// there is one]
+    /// The configuration [default: /etc/whit/whit.toml, of others than root ~/.config/whit/whit.toml]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The folder of all data, in place of [data] folder
