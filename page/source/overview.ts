@@ -115,14 +115,14 @@ export class Overview {
       });
   }
 
-  /** Takes an answer; what came live while it was on its way goes on from its end. */
+  /** Takes an answer, which ends before `thru_ms`; what came live since goes on from there. */
   private take(data: ChartData, thru_ms: number) {
     const slot = this.slots.find((one) => one.info.id === data.id);
     if (!slot) return;
     slot.data = data;
     slot.counts = new Map();
     if (this.context.shown.from_ms === null) {
-      for (const sample of this.recent) if (sample.at_ms > thru_ms) this.add(slot, data, sample);
+      for (const sample of this.recent) if (sample.at_ms >= thru_ms) this.add(slot, data, sample);
     }
     this.draw(slot);
   }

@@ -260,6 +260,9 @@ test("what is recorded between the first answer and the first sample is no gap",
   server.sample(NOW_MS + 5000, 42);
   await expect.poll(() => asked().length).toBeGreaterThan(before);
   expect(asked().at(-1)).toBe(NOW_MS + 5000);
+  // The answer ends before that sample, which stays.
+  await loaded(page);
+  await expect(page.locator("#chart-cpu .readings")).toContainText("user 42 %");
   // Samples after it need no question, and the page goes on by them.
   server.sample(NOW_MS + 6000, 43);
   await expect(page.locator("#chart-cpu .readings")).toContainText("user 43 %");
