@@ -53,14 +53,15 @@ impl ServicePlaces {
             },
         };
         let runtime = path("RUNTIME_DIRECTORY").unwrap_or(runtime);
-        ServicePlaces {
-            file,
-            is_asked: folder.is_some(),
-            data,
-            runtime,
-            program: "/proc/self/exe".into(),
-        }
+        ServicePlaces { file, is_asked: folder.is_some(), data, runtime, program: own_program() }
     }
+}
+
+/// The file of this program, after which the kernel names the parts; what runs, if the file has gone.
+fn own_program() -> PathBuf {
+    const RUNNING: &str = "/proc/self/exe";
+    let file = std::fs::read_link(RUNNING).ok().filter(|path| path.exists());
+    file.unwrap_or_else(|| RUNNING.into())
 }
 
 #[cfg(test)]
@@ -73,6 +74,7 @@ mod tests {
         let root = ServicePlaces::of(true, &none, None);
         assert_eq!(root.data, Path::new("/var/lib/whit"));
         assert_eq!(root.runtime, Path::new("/run/whit-watch"));
+        assert_eq!(root.program, std::env::current_exe().unwrap());
         let of = |name: &str| Some(OsString::from(format!("/{name}")));
         let user = ServicePlaces::of(false, &|name| of(name).filter(|_| name == "HOME"), None);
         assert_eq!(user.data, Path::new("/HOME/.local/state/whit"));
