@@ -152,12 +152,14 @@ fn a_service_that_is_killed_takes_its_parts_along_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let place = place(folder.path());
     let service = place.start();
-    place.grows();
+    let play = || whit().args(["play", "-sm", "--csv"]).args(place.recordings()).output().unwrap();
+    // A rate has two.
+    wait_until("two samples", || play().stdout.iter().filter(|byte| **byte == b'\n').count() > 1);
     let recorder = wait_for("the recorder", || place.pid("record"));
     service.kill();
     wait_until("the end of the recorder", || !Path::new(&format!("/proc/{recorder}")).exists());
     let before = place.recordings();
-    let played = whit().args(["play", "-sm", "--csv"]).args(&before).output().unwrap();
+    let played = play();
     assert_eq!(String::from_utf8_lossy(&played.stderr), "", "the recording is whole");
     let status = place.command("watch").arg("--status").output().unwrap();
     assert_eq!(status.status.code(), Some(2));
@@ -227,6 +229,8 @@ fn what_keeps_a_service_from_starting_is_told_at_once() {
         );
     }
     place.configure("");
+    // The service that could not listen had made its folder.
+    fs::remove_dir_all(place.file("data")).unwrap();
     File::create(place.file("data")).unwrap();
     refused(&mut place.command("watch"), "cannot write to ");
     fs::remove_file(place.file("whit.toml")).unwrap();

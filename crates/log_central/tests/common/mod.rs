@@ -223,10 +223,11 @@ pub(crate) fn held_of_damaged(store: &Path) -> Held {
     let mut reader = StoreReader::open(store).unwrap();
     let mut last_ns = 0;
     let flow = reader.visit_all(&|_, _| true, &mut |item| {
-        // A ring's records are never reordered; its clock may be measured better meanwhile, and the
-        // machine's clock be set.
+        // A ring's records are never reordered.  But its clock may be measured better meanwhile: a
+        // program measures it for 0.2 ms, which on a slow clock of a guest is off by a hundredth.
+        // And the machine's clock may be set.
         let back_ns = u64::saturating_sub(last_ns, item.record.stamp);
-        let is_in_order = back_ns < 1_000_000 + wall_clock_moved_ns();
+        let is_in_order = back_ns < 50_000_000 + wall_clock_moved_ns();
         assert!(is_in_order, "in the order of time: {back_ns} ns back");
         last_ns = item.record.stamp;
         let stream = StreamId { process: item.process.id, ring: item.stream.ring };
