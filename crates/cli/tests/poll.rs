@@ -268,13 +268,15 @@ fn thresholds_are_looked_at_through_our_caching_daemon() {
         ));
     };
     let notes = || std::fs::read_to_string(site.path("notes")).unwrap_or_default();
-    for (bound, expected) in [(7, ""), (5, "b 5 6.66666666666667 too much\n"), (9, "b 9 6.6")] {
+    // The last digit depends on when in a second the rounds were.
+    for (bound, expected) in [(7, ""), (5, "b 5 6.6666666666666"), (9, "b 9 6.6")] {
         config(bound);
         let before = notes();
         let output = site.whit(&["-c", "2"]);
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
         let added = notes()[before.len()..].to_owned();
         assert!(added.starts_with(expected), "{bound}: {added} {}", said(&output));
+        assert!(bound != 5 || added.ends_with(" too much\n"), "{bound}: {added}");
         assert_eq!(added.lines().count(), usize::from(!expected.is_empty()), "{bound}: {added}");
     }
 }
