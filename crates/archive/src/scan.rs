@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use feed::{CollectlFeed, CollectlSettings, Feed, Origin, Position, WhitFeed};
-use sample::{Cadence, Sample, Snapshot, SourceDef};
+use sample::{Sample, Snapshot, SourceDef};
 
 use crate::archive::Recordings;
 use crate::archived_file::ArchivedFile;
@@ -15,9 +15,6 @@ use crate::reading::{Select, SourceReading};
 use crate::targets::TARGET;
 use crate::tracker::{Each, FileColumns};
 use crate::{Error, ReadValue, Tracker};
-
-/// The third of collectl's intervals, which recordings do not tell.
-const THIRD_INTERVAL_NS: i64 = 120_000_000_000;
 
 /// How much earlier the next attempt begins, if the first reading of a period had none before it.
 const REACH_GROWTH: i64 = 16;
@@ -40,10 +37,8 @@ pub(crate) trait Visit {
     /// Whether it takes columns.
     fn takes_columns(&self) -> bool;
 
-    /// Whether it needs no more readings.
-    fn is_done(&self) -> bool {
-        false
-    }
+    /// Whether it needs no more readings.  Without a default: who passes readings on must pass this on.
+    fn is_done(&self) -> bool;
 }
 
 /// One by one.
@@ -59,6 +54,10 @@ impl Visit for EachReading<'_> {
     }
 
     fn takes_columns(&self) -> bool {
+        false
+    }
+
+    fn is_done(&self) -> bool {
         false
     }
 }
@@ -107,6 +106,10 @@ impl Visit for EachValue<'_> {
 
     fn takes_columns(&self) -> bool {
         true
+    }
+
+    fn is_done(&self) -> bool {
+        false
     }
 }
 
@@ -169,12 +172,7 @@ impl Recordings {
 /// How long before a time a reading of the source is expected.
 fn interval_ns(file: &ArchivedFile, def: &SourceDef) -> i64 {
     let meta = &file.file.meta;
-    let signed = |interval_ns: u64| i64::try_from(interval_ns).unwrap_or(i64::MAX);
-    let interval_ns = match def.cadence {
-        Cadence::First => signed(meta.interval_ns()),
-        Cadence::Second => signed(meta.interval2_ns()),
-        Cadence::Third => signed(meta.interval2_ns()).max(THIRD_INTERVAL_NS),
-    };
+    let interval_ns = i64::try_from(meta.cadence_ns(def.cadence)).unwrap_or(i64::MAX);
     (interval_ns / 4).saturating_mul(9).max(1)
 }
 

@@ -283,6 +283,10 @@ impl Visit for StoredRows<'_> {
     fn takes_columns(&self) -> bool {
         true
     }
+
+    fn is_done(&self) -> bool {
+        false
+    }
 }
 
 /// The fields of one instance in a window of readings.

@@ -161,13 +161,7 @@ impl Tracker {
         self.readings
     }
 
-    /// The time between readings of the period that can be compared.
-    #[must_use]
-    pub fn seconds(&self) -> f64 {
-        self.covered_ns as f64 / 1e9
-    }
-
-    /// The time that [`seconds`](Self::seconds) tells, by the clock of the recording.
+    /// The time between readings of the period that can be compared, by the clock of the recording.
     pub(crate) fn covered_ns(&self) -> u64 {
         self.covered_ns
     }

@@ -307,26 +307,13 @@ fn unknown(table: &str, name: &str) -> String {
 
 /// What was meant: the known name that takes the fewest changed letters, if these are few.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let best = known.map(|one| (distance(name, one), one)).min();
+    // However long the word is.
+    let name: String = name.chars().take(64).collect();
+    let best = known.map(|one| (strsim::levenshtein(&name, one), one)).min();
     match best {
         Some((changes, one)) if changes <= one.len() / 2 => format!(": did you mean {one}?"),
         _ => String::new(),
     }
-}
-
-/// Letters to insert, delete or replace to make one word the other.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, letter) in one.chars().take(64).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (at, same) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(*same != letter);
-            diagonal = row[at + 1];
-            row[at + 1] = replaced.min(row[at] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
 }
 
 /// Says what is wrong with a value.

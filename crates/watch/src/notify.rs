@@ -29,11 +29,8 @@ impl ServiceManager {
         }
     }
 
-    /// The manager at an address (`NOTIFY_SOCKET`), which wants a sign of life within `watchdog`.
-    ///
-    /// # Errors
-    /// If it cannot be reached.
-    pub fn at(address: &OsStr, watchdog: Option<Duration>) -> io::Result<Self> {
+    /// The manager at an address, which wants a sign of life within `watchdog`.
+    fn at(address: &OsStr, watchdog: Option<Duration>) -> io::Result<Self> {
         let bytes = address.as_bytes();
         let address = match bytes.strip_prefix(b"@") {
             Some(name) => SocketAddr::from_abstract_name(name)?,

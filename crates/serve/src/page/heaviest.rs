@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::asked::{Asked, refused};
 use super::chart::{number, shown};
+use super::moment::pid_of;
 use super::steps::Period;
 use super::table::Csv;
 use crate::parameters::invalid;
@@ -114,9 +115,7 @@ pub(crate) fn heaviest(asked: &Asked<'_>) -> Result<String, QueryError> {
 
 fn row(heavy: &Heavy, is_process: bool) -> Value {
     let line = &heavy.line;
-    let pid = line.name.as_deref().filter(|_| is_process).and_then(|name| {
-        view::instance_parts(name).next().and_then(|part| part.parse::<i64>().ok())
-    });
+    let pid = line.name.as_deref().filter(|_| is_process).and_then(pid_of);
     let command = line.command.as_deref().map(shown);
     let name = match (is_process, &command) {
         (true, Some(command)) => command.clone(),

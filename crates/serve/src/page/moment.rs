@@ -234,6 +234,11 @@ fn read_processes(
     Ok((found, read))
 }
 
+/// The process id in the name of an instance of `process` or `exit`.
+pub(super) fn pid_of(name: &[u8]) -> Option<i64> {
+    instance_parts(name).next()?.parse().ok()
+}
+
 /// The time between two readings of the processes of a machine.
 struct Interval<'a> {
     meta: &'a Meta,
@@ -284,11 +289,6 @@ impl Interval<'_> {
         })
     }
 
-    fn pid(name: &[u8]) -> Value {
-        let pid = instance_parts(name).next().and_then(|part| part.parse::<i64>().ok());
-        pid.map_or(Value::Null, |pid| json!(pid))
-    }
-
     fn living(&self, row: &Row<'_>) -> Value {
         let (def, meta) = (&*row.track.def, self.meta);
         let now = Named { def, cells: row.now(), meta };
@@ -307,7 +307,7 @@ impl Interval<'_> {
         let field = |name: &'static str| move |row: &Named<'_>| row.number(name);
         let percent = |rate: Option<f64>| number(rate.map(|rate| 100.0 * rate));
         json!({
-            "pid": Self::pid(row.name()),
+            "pid": pid_of(row.name()),
             "parent": number(now.number("parent")),
             "started_ms": self.since_boot_ms(now.number("start_time")),
             "command": now.text("command"),
@@ -403,7 +403,7 @@ impl Interval<'_> {
             (_, code) => number(code),
         };
         json!({
-            "pid": Self::pid(name),
+            "pid": pid_of(name),
             "parent": number(exit.number("parent")),
             "started_ms": self.since_boot_ms(exit.number("start_time")),
             "command": exit.text("command"),
@@ -447,7 +447,7 @@ pub(crate) fn heaviest(frame: &Frame<'_>, count: usize) -> Option<Vec<Value>> {
             resident.map(|(value, field)| to_base(def.fields[field].unit, value, frame.meta));
         json!({
             "command": text.map(shown),
-            "pid": Interval::pid(row.name()),
+            "pid": pid_of(row.name()),
             "cpu_percent": number(Some(100.0 * used)),
             "rss_bytes": number(resident),
         })
