@@ -2,7 +2,9 @@
 
 import type { ZoneChoice } from "./time";
 
-export type View = "overview" | "compare";
+/** The views, by the word of the address. */
+const VIEWS = ["overview", "compare"] as const;
+export type View = (typeof VIEWS)[number];
 export type Grouping = "list" | "tree" | "command" | "user" | "cgroup";
 
 export type Resource = "cpu" | "memory" | "read" | "write";
@@ -61,7 +63,6 @@ export function standard(): Shown {
   };
 }
 
-const VIEWS: readonly View[] = ["overview", "compare"];
 const GROUPINGS: readonly Grouping[] = ["list", "tree", "command", "user", "cgroup"];
 export const RESOURCES: readonly Resource[] = ["cpu", "memory", "read", "write"];
 export const OWNERS: readonly Owner[] = ["command", "user", "cgroup", "process"];

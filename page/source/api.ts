@@ -211,6 +211,8 @@ async function get<T>(address: string, signal?: AbortSignal): Promise<T> {
   throw new ServerError(said, answer.status);
 }
 
+export const sections = (signal?: AbortSignal) => get<{ sections: string[] }>(addressOf("sections", {}), signal);
+
 export const hosts = (signal?: AbortSignal) => get<{ now_ms: number; hosts: Host[] }>(addressOf("hosts", {}), signal);
 
 export const charts = (host: string, signal?: AbortSignal) =>

@@ -1,18 +1,17 @@
 // The page: its head, the ruler, a view, the moment beside it; addresses, keys, and the connection.
 
 import "uplot/dist/uPlot.min.css";
-import { HOUR_MS, parse, PERIOD_MS_MIN, query, type Shown, type View } from "./address";
+import { HOUR_MS, parse, PERIOD_MS_MIN, query, type Shown } from "./address";
 import * as api from "./api";
 import type { ChartInfo, Host, LiveSample, Period, Spike } from "./api";
 import { applyTheme, switchTheme, theme } from "./colour";
-import { CompareView } from "./compare";
 import type { Context } from "./context";
 import { choice, h, isAbort } from "./dom";
 import { duration } from "./format";
 import { MomentView } from "./moment";
-import { Overview } from "./overview";
 import { Ruler, spoken } from "./ruler";
 import { isZone, period as periodText, zoneOf, type ZoneChoice } from "./time";
+import { offered, type PageView } from "./views";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -41,7 +40,8 @@ class Page {
   private host: Host | null = null;
   private infos: ChartInfo[] = [];
   private newest_ms = 0;
-  private view: Overview | CompareView | null = null;
+  private view: PageView | null = null;
+  private sections: string[] = [];
   private viewKey = "";
   private moment: MomentView | null = null;
   private live: { end: () => void } | null = null;
@@ -81,8 +81,9 @@ class Page {
   /** Asks for the hosts; everything else follows. */
   private async start() {
     try {
-      const found = await api.hosts();
+      const [found, has] = await Promise.all([api.hosts(), api.sections()]);
       this.hosts = found.hosts;
+      this.sections = has.sections;
       if (found.hosts.length === 0) {
         this.main.replaceChildren(h("p", { class: "missing" }, "Nothing is recorded yet. `whit record -f FOLDER` records this machine."));
         this.drawHead();
@@ -158,12 +159,16 @@ class Page {
     const { host } = this;
     if (!host) return;
     const context = this.context(host);
-    const key = `${host.host} ${this.shown.view}`;
+    const views = offered(this.sections);
+    const info = views.find((view) => view.id === this.shown.view) ?? views[0];
+    if (!info) return;
+    if (info.id !== this.shown.view) this.shown = { ...this.shown, view: info.id };
+    const key = `${host.host} ${info.id}`;
     if (!this.moment) this.moment = new MomentView(context);
     if (key !== this.viewKey) {
       this.viewKey = key;
       this.view?.end();
-      this.view = this.shown.view === "compare" ? new CompareView(context) : new Overview(context);
+      this.view = info.create(context);
       this.main.replaceChildren(this.moment.element, this.view.element);
     }
     this.main.classList.toggle("has-moment", this.shown.at_ms !== null);
@@ -182,7 +187,7 @@ class Page {
   /** Listens to new samples as long as the page follows them. */
   private follow() {
     const host = this.host;
-    const follows = host?.is_live && this.shown.from_ms === null && this.shown.view === "overview";
+    const follows = host?.is_live && this.shown.from_ms === null && this.view?.live !== undefined;
     const key = follows ? host.host : "";
     if (key === this.liveKey) return;
     this.liveKey = key;
@@ -211,9 +216,9 @@ class Page {
   /** What was recorded while nobody listened: asked for up to the newest sample. */
   private catchUp() {
     this.missed = false;
-    if (!(this.view instanceof Overview) || !this.host) return;
+    if (!this.view?.reload || !this.host) return;
     this.view.update(this.context(this.host));
-    this.view.load();
+    this.view.reload();
   }
 
   private sample(sample: LiveSample) {
@@ -223,13 +228,13 @@ class Page {
       this.missed = true;
       return;
     }
-    if (this.view instanceof Overview) this.view.live(this.context(this.host), sample);
+    this.view?.live?.(this.context(this.host), sample);
     if (this.missed) this.catchUp();
     // Samples that come together, as after a pause, are drawn once.
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
       if (!this.host || this.shown.from_ms !== null) return;
-      if (this.view instanceof Overview) this.view.drawLive(this.context(this.host));
+      this.view?.drawLive?.(this.context(this.host));
       this.ruler.show(this.period, this.zone);
     });
   }
@@ -362,15 +367,14 @@ class Page {
   // --- Head, bar, errors ----------------------------------------------------------------------
 
   private drawHead() {
-    const views: [View, string][] = [["overview", "Overview"], ["compare", "Compare"]];
-    const links = views.map(([view, name]) => {
+    const links = offered(this.sections).map(({ id: view, title, isFixed }) => {
       const isHere = this.shown.view === view;
       const follow = (event: MouseEvent) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
-        if (!isHere) this.go({ view, sort: "", ...(view === "compare" ? this.period : {}) });
+        if (!isHere) this.go({ view, sort: "", ...(isFixed ? this.period : {}) });
       };
-      return h("a", { href: query({ ...this.shown, view }) || "?", "aria-current": isHere ? "page" : null, click: follow }, name);
+      return h("a", { href: query({ ...this.shown, view }) || "?", "aria-current": isHere ? "page" : null, click: follow }, title);
     });
     const viewer = zoneOf("viewer", null).name;
     const zones: [ZoneChoice, string][] = [["viewer", `mine (${viewer})`]];

@@ -75,13 +75,13 @@ export class Overview {
     }
     if (key !== this.key) {
       this.key = key;
-      this.load();
+      this.reload();
     }
     this.now.hidden = !followed || !host.is_live;
   }
 
   /** Asks for all data again: what came live meanwhile may have been missed. */
-  load() {
+  reload() {
     this.asked?.abort();
     const asked = new AbortController();
     this.asked = asked;
@@ -108,7 +108,7 @@ export class Overview {
     this.element.setAttribute("aria-busy", "true");
     work()
       .catch((error: unknown) => {
-        if (!isAbort(error)) this.context.fail(error, () => this.load());
+        if (!isAbort(error)) this.context.fail(error, () => this.reload());
       })
       .finally(() => {
         if (this.asked === asked) this.element.removeAttribute("aria-busy");

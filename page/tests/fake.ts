@@ -107,6 +107,8 @@ export interface Fake {
   /** No connection is taken, and those that are there end. */
   drop: () => Promise<void>;
   restore: () => Promise<void>;
+  /** The sections that it says it has. */
+  sections: string[];
   /** Sends a sample to every page that listens. */
   sample: (at_ms: number, user: number) => void;
   listeners: () => number;
@@ -129,6 +131,8 @@ export async function fake(): Promise<Fake> {
   const api = (name: string, query: URLSearchParams, response: ServerResponse) => {
     if (fakeServer.failing) return json(response, { error: fakeServer.failing.error }, fakeServer.failing.status);
     switch (name) {
+      case "sections":
+        return json(response, { sections: fakeServer.sections });
       case "hosts":
         return json(response, { now_ms: NOW_MS, hosts: [host, { ...host, ...usual }] });
       case "charts":
@@ -196,6 +200,7 @@ export async function fake(): Promise<Fake> {
   const fakeServer: Fake = {
     address: "",
     failing: null,
+    sections: [],
     drop,
     restore: listen,
     sample: (at_ms, user) => {

@@ -108,7 +108,7 @@ fn parameters(request: &Request<Bytes>, is_form: bool) -> Result<Parameters, Que
     if is_form {
         parameters.add(request.body())?;
     }
-    parameters.add(request.uri().query().unwrap_or_default().as_bytes())?;
+    parameters.add_query(request.uri())?;
     Ok(parameters)
 }
 

@@ -14,6 +14,7 @@ mod hosts;
 mod live;
 mod moment;
 mod ruler;
+mod section;
 mod steps;
 mod table;
 
@@ -28,6 +29,7 @@ use serde_json::json;
 
 use self::asked::Asked;
 use self::live::Live;
+use self::section::{PageSection, Parts, SectionQuestion};
 use crate::evaluation::{self, Evaluation};
 use crate::parameters::Parameters;
 use crate::recordings::RecordingStorage;
@@ -38,31 +40,44 @@ const PREFIX: &str = "/api/whit/v1/";
 /// The newest samples as they come.
 const LIVE: &str = "live";
 
-/// How the parts of a service are.
-const PARTS: &str = "parts";
+/// Which sections there are.
+const SECTIONS: &str = "sections";
 
 /// What the page shows.
 pub struct Page {
     recordings: Arc<RecordingStorage>,
     live: Arc<Live>,
-    parts: Option<TellParts>,
+    sections: Vec<Arc<dyn PageSection>>,
 }
-
-/// Says how the parts of a service are, as JSON.
-type TellParts = Box<dyn Fn() -> String + Send + Sync>;
 
 impl Page {
     /// A page of recordings.
     #[must_use]
     pub fn new(recordings: Arc<RecordingStorage>) -> Self {
-        Page { recordings, live: Arc::default(), parts: None }
+        Page { recordings, live: Arc::default(), sections: Vec::new() }
     }
 
     /// The same with an answer to `parts`: what `tell` says of the parts of a service, an object of
     /// JSON.
     #[must_use]
     pub fn with_parts(self, tell: impl Fn() -> String + Send + Sync + 'static) -> Self {
-        Page { parts: Some(Box::new(tell)), ..self }
+        self.with(Parts(tell))
+    }
+
+    /// The same with a section.
+    fn with(mut self, section: impl PageSection + 'static) -> Self {
+        self.sections.push(Arc::new(section));
+        self
+    }
+
+    /// The section of a path below the interface, and the rest of that path.
+    fn section<'a>(&self, path: &'a str) -> Option<(&Arc<dyn PageSection>, &'a str)> {
+        let (name, rest) = path.split_once('/').unwrap_or((path, ""));
+        Some((self.sections.iter().find(|section| section.name() == name)?, rest))
+    }
+
+    fn section_names(&self) -> impl Iterator<Item = &'static str> {
+        self.sections.iter().map(|section| section.name())
     }
 
     /// The recordings as a storage of series.
@@ -110,20 +125,42 @@ pub(crate) async fn answer(
     }
     let question =
         QUESTIONS.iter().find(|(known, _)| *known == name).map(|(_, question)| *question);
-    let answered = match (name, question, &page.parts) {
-        (_, Some(question), _) => {
+    let answered = match (name, question) {
+        (_, Some(question)) => {
             let answered = asked(evaluation, page, request, question).await;
             answered.and_then(|answer| bounded(evaluation, answer)).map(text)
         }
-        (LIVE, ..) => {
+        (LIVE, None) => {
             let reader = asked(evaluation, page, request, live::reader).await;
             let added = reader.and_then(|reader| page.live.add(&page.recordings, reader));
             added.map(with_headers)
         }
-        (PARTS, _, Some(tell)) => Ok(json_answer(StatusCode::OK, tell())),
-        _ => return Some(not_found(page, name)),
+        (SECTIONS, None) => {
+            let names: Vec<&str> = page.section_names().collect();
+            Ok(json_answer(StatusCode::OK, json!({ "sections": names }).to_string()))
+        }
+        _ => match page.section(name) {
+            Some((section, path)) => of_section(evaluation, section, path, request).await,
+            None => return Some(not_found(page, name)),
+        },
     };
     Some(answered.unwrap_or_else(|error| failed(&error)))
+}
+
+/// What a section answers, in a thread for queries.
+async fn of_section(
+    evaluation: &Arc<Evaluation>,
+    section: &Arc<dyn PageSection>,
+    path: &str,
+    request: &Request<Bytes>,
+) -> Result<HttpAnswer, QueryError> {
+    let parameters = Parameters::of(request.uri())?;
+    let (section, path) = (section.clone(), path.to_owned());
+    evaluation::run(evaluation, evaluation.settings.query_time_max, move |stop| {
+        let question = SectionQuestion { path: &path, parameters: &parameters, stop };
+        section.answer(&question).map(with_headers)
+    })
+    .await
 }
 
 /// What asks the recordings in a thread for queries.
@@ -133,8 +170,7 @@ async fn asked<T: Send + 'static>(
     request: &Request<Bytes>,
     question: fn(&Asked<'_>) -> Result<T, QueryError>,
 ) -> Result<T, QueryError> {
-    let mut parameters = Parameters::default();
-    parameters.add(request.uri().query().unwrap_or_default().as_bytes())?;
+    let parameters = Parameters::of(request.uri())?;
     let storage = page.recordings.clone();
     let longest = evaluation.settings.query_time_max;
     evaluation::run(evaluation, longest, move |stop| {
@@ -162,8 +198,8 @@ fn bounded(evaluation: &Evaluation, answer: String) -> Result<String, QueryError
 }
 
 fn not_found(page: &Page, name: &str) -> HttpAnswer {
-    let known = QUESTIONS.iter().map(|(known, _)| *known).chain([LIVE]);
-    let known: Vec<&str> = known.chain(page.parts.is_some().then_some(PARTS)).collect();
+    let known = QUESTIONS.iter().map(|(known, _)| *known).chain([LIVE, SECTIONS]);
+    let known: Vec<&str> = known.chain(page.section_names()).collect();
     let why = format!("there is no {PREFIX}{name}: there are {}", known.join(", "));
     json_answer(StatusCode::NOT_FOUND, json!({ "error": why }).to_string())
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hyper::Uri;
 use promql::QueryError;
 
 /// Names and values, in their order.
@@ -9,6 +10,18 @@ use promql::QueryError;
 pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
+    /// Those of an address.
+    pub(crate) fn of(address: &Uri) -> Result<Self, QueryError> {
+        let mut parameters = Parameters::default();
+        parameters.add_query(address)?;
+        Ok(parameters)
+    }
+
+    /// Adds those of an address.
+    pub(crate) fn add_query(&mut self, address: &Uri) -> Result<(), QueryError> {
+        self.add(address.query().unwrap_or_default().as_bytes())
+    }
+
     /// Adds those of a form, or of the part of an address behind `?`.
     pub(crate) fn add(&mut self, form: &[u8]) -> Result<(), QueryError> {
         for pair in form.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {

@@ -382,7 +382,9 @@ fn the_page_and_the_parts_are_served() {
     let packed = b"GET / HTTP/1.0\r\nAccept-Encoding: br, gzip\r\n\r\n";
     let packed = testkit::http_raw(address, packed).unwrap();
     assert!(packed.head.to_ascii_lowercase().contains("content-encoding: gzip"));
+    assert_eq!(ask(address, "sections", &[])["sections"], serde_json::json!(["parts"]));
     assert_eq!(ask(address, "parts", &[])["parts"], Value::Array(Vec::new()));
+    assert_eq!(http(address, "GET", "/api/whit/v1/parts/none", &[]).status, 400);
     for path in ["/assets/../Cargo.toml", "/assets/none", "/api/whit/v1/none", "/checksum"] {
         assert_eq!(http(address, "GET", path, &[]).status, 404, "{path}");
     }

@@ -1,0 +1,48 @@
+//! What the page shows beside recordings: each section has a name, and answers questions below it.
+
+use http_server::HttpAnswer;
+use hyper::StatusCode;
+use promql::QueryError;
+
+use super::json_answer;
+use crate::evaluation::LooksForStop;
+use crate::parameters::Parameters;
+
+/// A section of the page.
+pub(crate) trait PageSection: Send + Sync {
+    /// Its name, which is its path below the interface: `NAME` and all of `NAME/…`.
+    fn name(&self) -> &'static str;
+
+    /// The answer to a question; it runs in a thread for queries.
+    ///
+    /// # Errors
+    ///
+    /// If the question is refused or fails, or if nobody waits for it any more.
+    fn answer(&self, question: &SectionQuestion<'_>) -> Result<HttpAnswer, QueryError>;
+}
+
+/// A question to a section.
+pub(crate) struct SectionQuestion<'a> {
+    /// The path behind the section's name; empty for the section itself.
+    pub(crate) path: &'a str,
+    /// What stands behind `?`.
+    pub(crate) parameters: &'a Parameters,
+    /// Why the question must end now, if it must.
+    pub(crate) stop: &'a LooksForStop,
+}
+
+/// How the parts of a service are.
+pub(super) struct Parts<F>(pub(super) F);
+
+impl<F: Fn() -> String + Send + Sync> PageSection for Parts<F> {
+    fn name(&self) -> &'static str {
+        "parts"
+    }
+
+    fn answer(&self, question: &SectionQuestion<'_>) -> Result<HttpAnswer, QueryError> {
+        if !question.path.is_empty() {
+            return Err(QueryError::BadData("parts has nothing below it".to_owned()));
+        }
+        Ok(json_answer(StatusCode::OK, self.0()))
+    }
+}
