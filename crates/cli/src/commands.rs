@@ -11,6 +11,7 @@ pub(crate) mod record;
 pub(crate) mod rrd;
 pub(crate) mod rrdcached;
 pub(crate) mod run;
+pub(crate) mod send;
 pub(crate) mod serve;
 pub(crate) mod top;
 pub(crate) mod trace;

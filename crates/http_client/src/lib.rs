@@ -14,5 +14,6 @@ mod url;
 
 pub use client::{ClientAnswer, ClientSettings, HttpClient, open, system_authorities};
 pub use error::HttpError;
+pub use hyper::body::Bytes;
 pub use hyper::{Method, StatusCode, header};
 pub use url::{HttpUrl, UrlError};

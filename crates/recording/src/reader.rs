@@ -291,6 +291,28 @@ impl Reader {
         self.go_to(index, realtime_ns);
     }
 
+    /// Goes to the sample of that number, from 0; to the end of what is there if it has fewer.
+    pub fn seek_number(&mut self, number: u64) {
+        let is_before = |block: &BlockLocation| {
+            let end = block.first_sequence + u64::from(block.samples);
+            block.latest_realtime_ns != i64::MAX && end <= number
+        };
+        let index = self.map.blocks.partition_point(is_before);
+        self.go_to(index, i64::MIN);
+        self.wanted = number;
+    }
+
+    /// The number of the sample that [`next`](Self::next) reads next.
+    pub fn next_number(&self) -> u64 {
+        self.sequence.max(self.wanted)
+    }
+
+    /// How many samples the closed blocks have: those of a block that is being written come on top.
+    pub fn samples_closed(&self) -> u64 {
+        let closed = self.map.blocks.iter().filter(|block| block.latest_realtime_ns != i64::MAX);
+        closed.map(|block| block.first_sequence + u64::from(block.samples)).max().unwrap_or(0)
+    }
+
     /// Goes to the first sample of a block at or after a time.
     fn go_to(&mut self, index: usize, realtime_ns: i64) {
         self.cursor = Cursor::Before(index);

@@ -25,10 +25,8 @@ mod evaluation;
 mod interface;
 mod live;
 mod metrics;
-mod names;
 mod page;
 mod parameters;
-mod plan;
 mod recorded_pages;
 mod recordings;
 mod server;
@@ -37,7 +35,6 @@ mod side_files;
 
 pub use live::{LivePages, SamplePublisher, live_samples};
 pub use metrics::{NewestError, NewestSamples};
-pub use names::prometheus_names;
 pub use page::Page;
 pub use recorded_pages::RecordedPages;
 pub use recordings::RecordingStorage;

@@ -11,9 +11,8 @@ use hyper::body::Bytes;
 use hyper::header::{ACCEPT, HeaderMap, HeaderValue, VARY};
 use hyper::{Method, Request, StatusCode};
 use layout::Frame;
+use metric_names::metric_name;
 use view::{PageForm, PageHost, ScrapePage};
-
-use crate::names::metric_name;
 
 /// Bytes of a page where nothing else says it.
 const PAGE_BYTES_MAX: usize = 64 << 20;

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use archive::{Recordings, Select, StoredRow, StoredValue, VisitStored, target_source};
+use metric_names::{MACHINE, MetricValue, NamesOfHost, SourcePlan, is_host_asked, known};
 use promql::{
     Labels, Matcher, Metadata, QueryBudget, QueryError, Series, SeriesPoint, SeriesStorage,
     stale_mark,
@@ -19,8 +20,6 @@ use sample::{Field, Kind};
 use view::{FieldMetric, raw_in_base};
 
 use crate::clock::{Deadline, now};
-use crate::names::{MACHINE, MetricValue, known};
-use crate::plan::{MetricNames, SourcePlan, is_host_asked};
 
 /// A recorder may add recordings at any time; they are looked for so often at most.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -86,7 +85,7 @@ impl RecordingStorage {
             places: HashMap::new(),
         };
         for host in recordings.hosts().into_iter().filter(|host| is_host_asked(matchers, host)) {
-            let mut names = MetricNames::new();
+            let mut names = NamesOfHost::new();
             let mut has_machine = false;
             for def in recordings.sources(host) {
                 budget.look()?;

@@ -1,7 +1,9 @@
 //! Child processes that do not outlive their test.
 
+use std::fs;
 use std::io::Write as _;
 use std::ops::{Deref, DerefMut};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 use crate::wait_for;
@@ -27,6 +29,27 @@ impl Running {
     #[must_use]
     pub fn pid(&self) -> i32 {
         self.0.id().cast_signed()
+    }
+
+    /// The port of the loopback at which it listens, once it does: of a program that does not tell which
+    /// it was given for port 0.
+    ///
+    /// # Panics
+    /// If the tables of `/proc` cannot be read.
+    #[must_use]
+    pub fn listening_port(&self) -> Option<u16> {
+        let folder = PathBuf::from(format!("/proc/{}", self.pid()));
+        let descriptors = fs::read_dir(folder.join("fd")).expect("its descriptors");
+        let sockets: Vec<PathBuf> =
+            descriptors.flatten().filter_map(|entry| fs::read_link(entry.path()).ok()).collect();
+        let table = fs::read_to_string(folder.join("net/tcp")).expect("its sockets");
+        // Number, local address, remote address, state, four more, the number of the inode.
+        table.lines().skip(1).find_map(|line| {
+            let columns: Vec<&str> = line.split_whitespace().collect();
+            let is_own = sockets.contains(&PathBuf::from(format!("socket:[{}]", columns[9])));
+            let port = columns[1].rsplit_once(':')?.1;
+            (is_own && columns[3] == "0A").then(|| u16::from_str_radix(port, 16).expect("a port"))
+        })
     }
 
     /// Sends a signal, a number of signal(7).

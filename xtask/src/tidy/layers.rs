@@ -34,7 +34,19 @@ const LAYERS: &[&[&str]] = &[
         "snmp_simulator",
     ],
     &["archive"],
-    &["serve", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central", "watch"],
+    &["metric_names"],
+    &[
+        "serve",
+        "poll",
+        "rrdcached",
+        "rrdtool",
+        "top",
+        "doctor",
+        "bench",
+        "log_central",
+        "watch",
+        "send",
+    ],
     &["cli", "librrd"],
 ];
 

@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
         Generated::Reference => {
             write(&to.join("sources.md"), &sources())?;
             write(&to.join("commands.md"), &commands())?;
-            write(&to.join("prometheus.md"), &serve::prometheus_names())?;
+            write(&to.join("prometheus.md"), &metric_names::prometheus_names())?;
         }
     }
     Ok(ExitCode::SUCCESS)

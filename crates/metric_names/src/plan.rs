@@ -13,22 +13,25 @@ use crate::names::{MACHINE, MetricValue, known};
 const JOB: &str = "whit";
 
 /// What tells the metrics of a host apart: the name, and the label of the field if it has one.
-pub(crate) type MetricNames = HashSet<(String, Option<(&'static str, &'static str)>)>;
+pub type NamesOfHost = HashSet<(String, Option<(&'static str, &'static str)>)>;
 
 /// What is asked of a source.
-pub(crate) struct SourcePlan {
-    pub(crate) def: Arc<SourceDef>,
-    pub(crate) metrics: Vec<MetricPlan>,
+pub struct SourcePlan {
+    /// The source.
+    pub def: Arc<SourceDef>,
+    /// What is asked of it.
+    pub metrics: Vec<MetricPlan>,
     /// The fields to read: those of the metrics, and texts that are labels.
-    pub(crate) fields: Vec<String>,
+    pub fields: Vec<String>,
     /// Which of them are texts.
-    pub(crate) texts: Vec<usize>,
+    pub texts: Vec<usize>,
 }
 
 /// A field that is asked for, the texts of a source, or a fact of the machine.
-pub(crate) struct MetricPlan {
+pub struct MetricPlan {
     name: String,
-    pub(crate) value: MetricValue,
+    /// Where its value is from.
+    pub value: MetricValue,
     /// The label that tells this field from others of the metric.
     label: Option<(&'static str, &'static str)>,
     /// The label of its instances, by node_exporter's table.
@@ -42,7 +45,7 @@ pub(crate) struct MetricPlan {
 impl SourcePlan {
     /// What is asked, by the names of metrics alone.  Two fields of one name would be one series with
     /// two values: `names` has those of the sources before.
-    pub(crate) fn new(def: &Arc<SourceDef>, matchers: &[Matcher], names: &mut MetricNames) -> Self {
+    pub fn new(def: &Arc<SourceDef>, matchers: &[Matcher], names: &mut NamesOfHost) -> Self {
         let mut plan =
             SourcePlan { def: def.clone(), metrics: vec![], fields: vec![], texts: vec![] };
         let mut info = None;
@@ -77,7 +80,7 @@ impl SourcePlan {
     }
 
     /// Asks for what is known of the machine, with a source that has one row.
-    pub(crate) fn add_machine(&mut self, matchers: &[Matcher]) {
+    pub fn add_machine(&mut self, matchers: &[Matcher]) {
         let asked = MACHINE.iter().filter(|one| is_asked(matchers, NAME, one.name));
         self.metrics.extend(asked.map(|one| MetricPlan {
             facts: one.facts,
@@ -103,7 +106,7 @@ impl SourcePlan {
     }
 
     /// Whether a series of an instance may match, whatever its texts are.
-    pub(crate) fn may_match(&self, matchers: &[Matcher], host: &str, name: &[u8]) -> bool {
+    pub fn may_match(&self, matchers: &[Matcher], host: &str, name: &[u8]) -> bool {
         self.metrics.iter().any(|metric| {
             let labels = metric.labels(&self.def, host, name, |_| String::new(), None);
             let is_text = |name: &str| {
@@ -123,7 +126,7 @@ impl MetricPlan {
 
     /// The labels of an instance: the host, what names the instance, texts, and facts of the
     /// recording.
-    pub(crate) fn labels(
+    pub fn labels(
         &self,
         def: &SourceDef,
         host: &str,
@@ -154,12 +157,12 @@ impl MetricPlan {
 }
 
 /// Whether the matchers of a label take a value.
-pub(crate) fn is_asked(matchers: &[Matcher], label: &str, value: &str) -> bool {
+pub fn is_asked(matchers: &[Matcher], label: &str, value: &str) -> bool {
     let mut of_label = matchers.iter().filter(|matcher| matcher.name == label);
     of_label.all(|matcher| matcher.is_match(value))
 }
 
 /// Whether any series of a host may match.
-pub(crate) fn is_host_asked(matchers: &[Matcher], host: &str) -> bool {
+pub fn is_host_asked(matchers: &[Matcher], host: &str) -> bool {
     is_asked(matchers, "instance", host) && is_asked(matchers, "job", JOB)
 }

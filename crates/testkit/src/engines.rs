@@ -1,4 +1,5 @@
-//! Prometheus over given samples, or scraping a server, started for a test and ended with it.
+//! Engines for metrics, started for a test and ended with it: Prometheus over given samples or scraping a
+//! server, VictoriaMetrics.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -18,16 +19,51 @@ pub struct Prometheus {
     _folder: TempDir,
 }
 
-/// The folder of its programs.  `None`, and a skip, if it is neither installed nor unpacked by
-/// `.ci/run`.
-fn programs() -> Option<PathBuf> {
-    let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/prometheus/usr/bin");
-    let folders = [PathBuf::from("/usr/bin"), unpacked];
-    let found = folders.into_iter().find(|folder| folder.join("prometheus").exists());
+/// The folder of the programs of an engine.  `None`, and a skip, if it is neither installed nor unpacked
+/// by `.ci/run`.
+fn programs(engine: &str) -> Option<PathBuf> {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    let folders = [PathBuf::from("/usr/bin"), target.join(engine).join("usr/bin")];
+    let found = folders.into_iter().find(|folder| folder.join(engine).exists());
     if found.is_none() {
-        skip("prometheus", "not installed");
+        skip(engine, "not installed");
     }
     found
+}
+
+/// A running VictoriaMetrics, which takes samples of any time; dropping it ends the server.
+#[derive(Debug)]
+pub struct VictoriaMetrics {
+    _child: Running,
+    address: SocketAddr,
+    _folder: TempDir,
+}
+
+impl VictoriaMetrics {
+    /// Starts a server and waits until it answers.  `None`, and a skip, if it is not there.
+    ///
+    /// # Panics
+    /// If it does not answer within [`crate::PATIENCE`].
+    #[must_use]
+    pub fn start() -> Option<Self> {
+        let program = programs("victoria-metrics")?.join("victoria-metrics");
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("log");
+        let mut command = Command::new(program);
+        command.args(["-httpListenAddr=127.0.0.1:0", "-retentionPeriod=100y"]);
+        command.arg(format!("-storageDataPath={}", folder.path().join("data").display()));
+        command.stdout(Stdio::null()).stderr(File::create(&log).expect("a file"));
+        let child = Running::start(&mut command);
+        let port = wait_for("VictoriaMetrics", || child.listening_port());
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        Some(Self { _child: child, address, _folder: folder })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
 }
 
 impl Prometheus {
@@ -38,7 +74,7 @@ impl Prometheus {
     /// If it does not take the samples or does not answer within [`crate::PATIENCE`].
     #[must_use]
     pub fn start(samples: &str) -> Option<Self> {
-        let programs = programs()?;
+        let programs = programs("prometheus")?;
         let folder = tempfile::tempdir().expect("a folder");
         let [input, data] = ["input", "data"].map(|name| folder.path().join(name));
         std::fs::write(&input, samples).expect("a file");
@@ -56,7 +92,21 @@ impl Prometheus {
     /// If it does not answer within [`crate::PATIENCE`].
     #[must_use]
     pub fn scraping(configuration: &str) -> Option<Self> {
-        Some(Self::run(&programs()?, tempfile::tempdir().expect("a folder"), configuration))
+        Some(Self::run(
+            &programs("prometheus")?,
+            tempfile::tempdir().expect("a folder"),
+            configuration,
+        ))
+    }
+
+    /// Starts a server that takes samples by remote write, of any time, and waits until it answers.
+    /// `None`, and a skip, if it is not there.
+    ///
+    /// # Panics
+    /// If it does not answer within [`crate::PATIENCE`].
+    #[must_use]
+    pub fn receiving() -> Option<Self> {
+        Self::scraping("global: {}\n")
     }
 
     /// The complaints of `promtool check metrics` about a page; `None`, and a skip, if it is not there.
@@ -65,7 +115,7 @@ impl Prometheus {
     /// If it cannot be run.
     #[must_use]
     pub fn complaints(page: &str) -> Option<String> {
-        let mut check = Command::new(programs()?.join("promtool"));
+        let mut check = Command::new(programs("prometheus")?.join("promtool"));
         check.args(["check", "metrics"]).stdin(Stdio::piped());
         check.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = check.spawn().expect("promtool");
@@ -82,6 +132,7 @@ impl Prometheus {
         std::fs::write(&config, configuration).expect("a file");
         let mut command = Command::new(programs.join("prometheus"));
         command.arg("--web.listen-address=127.0.0.1:0").arg("--storage.tsdb.retention.time=100y");
+        command.arg("--web.enable-remote-write-receiver");
         command.arg(format!("--config.file={}", config.display()));
         command.arg(format!("--storage.tsdb.path={}", data.display()));
         command.stdout(Stdio::null()).stderr(File::create(&log).expect("a file"));

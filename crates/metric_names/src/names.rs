@@ -3,16 +3,17 @@
 use std::fmt::Write as _;
 
 /// A source of which fields are metrics of node_exporter.
-pub(crate) struct KnownSource {
-    pub(crate) source: &'static str,
+pub struct KnownSource {
+    /// Its name.
+    pub source: &'static str,
     /// The label of its instances, if it has any.
-    pub(crate) instance: &'static str,
+    pub instance: &'static str,
     /// Texts that are labels there: the field and the label.
-    pub(crate) texts: &'static [(&'static str, &'static str)],
+    pub texts: &'static [(&'static str, &'static str)],
     /// A label whose values are those of the metrics below.
-    pub(crate) label: &'static str,
+    pub label: &'static str,
     /// Field, metric, value of the label.
-    pub(crate) metrics: &'static [(&'static str, &'static str, &'static str)],
+    pub metrics: &'static [(&'static str, &'static str, &'static str)],
 }
 
 const EMPTY: KnownSource =
@@ -267,7 +268,7 @@ const KNOWN: &[KnownSource] = &[
 
 /// The values of a metric.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MetricValue {
+pub enum MetricValue {
     /// Of a field, by its index among the fields to read.
     Field(usize),
     /// Always 1: the labels tell.
@@ -280,16 +281,19 @@ pub(crate) enum MetricValue {
 
 /// A metric of node_exporter that is no field but a fact of the machine: dashboards find machines by
 /// these.
-pub(crate) struct MachineMetric {
-    pub(crate) name: &'static str,
-    pub(crate) help: &'static str,
-    pub(crate) value: MetricValue,
+pub struct MachineMetric {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says.
+    pub help: &'static str,
+    /// Where its value is from.
+    pub value: MetricValue,
     /// Facts of the recording that are labels: the fact and the label.
-    pub(crate) facts: &'static [(&'static str, &'static str)],
+    pub facts: &'static [(&'static str, &'static str)],
 }
 
 /// All that are known.
-pub(crate) const MACHINE: &[MachineMetric] = &[
+pub const MACHINE: &[MachineMetric] = &[
     MachineMetric {
         name: "node_uname_info",
         help: "The machine and its kernel",
@@ -325,7 +329,7 @@ impl KnownSource {
 
 /// The source and the metric of a field, if it is one of node_exporter's: its name and the value of
 /// the source's label.
-pub(crate) fn known(
+pub fn known(
     source: &str,
     field: &str,
 ) -> Option<(&'static KnownSource, &'static str, &'static str)> {
@@ -339,7 +343,7 @@ pub(crate) fn known(
 }
 
 /// The metric of node_exporter that a field is, for pages.
-pub(crate) fn metric_name(source: &str, field: &str) -> Option<view::KnownMetric> {
+pub fn metric_name(source: &str, field: &str) -> Option<view::KnownMetric> {
     let (known, name, value) = known(source, field)?;
     let label = Some((known.label, value)).filter(|_| !value.is_empty());
     Some(view::KnownMetric { name, instance: known.instance, texts: known.texts, label })

@@ -1,0 +1,17 @@
+//! Fields of recordings as metrics: what a metric is called, which labels its series have.
+//!
+//! A field that is a metric of node_exporter has its name there (`names.rs` is the table), every other
+//! number is `whit_SOURCE_FIELD_UNIT`, and the texts of a row are labels of `whit_SOURCE_info`.  A
+//! [`SourcePlan`] says for a source which fields are read and what labels each row's series have.
+//!
+//! Uses `view` for the names of fields and `promql` for labels and matchers.  Does no I/O.  The server
+//! of queries, the pages of a scraper and what is sent to engines name series by this crate.
+#![forbid(unsafe_code)]
+
+mod names;
+mod plan;
+
+pub use names::{
+    KnownSource, MACHINE, MachineMetric, MetricValue, known, metric_name, prometheus_names,
+};
+pub use plan::{MetricPlan, NamesOfHost, SourcePlan, is_asked, is_host_asked};

@@ -1,0 +1,176 @@
+//! The samples behind a cursor: recordings of a folder in the order of their times, also while they
+//! grow.
+//!
+//! Memory: a block of one recording, whatever is still to be read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use feed::{Origin, RecordedFile, in_order, left_out, recordings_in};
+use jiff::Zoned;
+use recording::{ReadOutcome, Reader};
+use sample::Snapshot;
+
+use crate::SendError;
+use crate::batch::{Batch, BatchSeries, SampleEnd};
+use crate::cursor::{Cursor, RecordingCursor};
+use crate::series::{RecordingSeries, Selection};
+
+/// Series whose labels are kept: more come of many recordings with other instances each.
+const SERIES_KEPT_MAX: usize = 100_000;
+
+/// What is not yet sent.
+pub(crate) struct Backlog {
+    folder: PathBuf,
+    selection: Selection,
+    open: Vec<OpenRecording>,
+    /// Recordings that are read to their end: until a file of another size is there.
+    finished: BTreeSet<u64>,
+    pub(crate) series: BatchSeries,
+    /// What was said of files that are left out.
+    complaints: BTreeMap<PathBuf, String>,
+}
+
+/// A recording that is being read.
+struct OpenRecording {
+    file_id: u64,
+    reader: Reader,
+    snapshot: Snapshot,
+    series: RecordingSeries,
+    unreadable: u64,
+}
+
+/// What a look at a folder found.
+#[derive(Default)]
+pub(crate) struct Looked {
+    /// New sentences about files that are left out.
+    pub(crate) complaints: Vec<String>,
+    /// Samples that were deleted before they were sent.
+    pub(crate) deleted: u64,
+}
+
+impl Backlog {
+    pub(crate) fn new(folder: &Path, selection: Selection) -> Self {
+        Backlog {
+            folder: folder.to_owned(),
+            selection,
+            open: Vec::new(),
+            finished: BTreeSet::new(),
+            series: BatchSeries::default(),
+            complaints: BTreeMap::new(),
+        }
+    }
+
+    /// Looks which recordings there are: new ones are opened, those that are gone are told.
+    pub(crate) fn look(&mut self, cursor: &mut Cursor) -> Result<Looked, SendError> {
+        let mut looked = Looked::default();
+        let mut files = Vec::new();
+        for path in recordings_in(&self.folder)? {
+            match RecordedFile::open(path.clone(), Zoned::now().time_zone()) {
+                Ok(file) if file.origin == Origin::Whit => files.push(file),
+                Ok(_) => self.complain(&mut looked, path, |path| {
+                    format!("{}: collectl's recordings are not sent; left out", path.display())
+                }),
+                // It was deleted meanwhile, or its head is not yet written.
+                Err(error) => self.complain(&mut looked, path, |_| left_out(&error)),
+            }
+        }
+        let mut present = BTreeSet::new();
+        for file in in_order(files, |file| file) {
+            let reader = Reader::open(&file.path, &source::definitions());
+            let Ok(reader) = reader else { continue };
+            let file_id = reader.file_id();
+            present.insert(file_id);
+            let known = cursor.recordings.entry(file_id).or_insert_with(RecordingCursor::default);
+            known.name = name_of(&file.path);
+            known.samples = known.samples.max(reader.samples_closed());
+            let is_open = self.open.iter().any(|open| open.file_id == file_id);
+            if !known.is_done && !is_open && !self.finished.contains(&file_id) {
+                self.open.push(OpenRecording::new(reader, known.next, &self.selection));
+            }
+        }
+        // A file that is open is read to its end although it was deleted.
+        let is_open = |id: &u64| self.open.iter().any(|open| open.file_id == *id);
+        cursor.recordings.retain(|id, one| {
+            let stays = present.contains(id) || is_open(id);
+            if !stays && !one.is_done {
+                looked.deleted += one.samples.saturating_sub(one.next);
+            }
+            stays
+        });
+        Ok(looked)
+    }
+
+    fn complain(&mut self, looked: &mut Looked, path: PathBuf, text: impl FnOnce(&Path) -> String) {
+        self.complaints.entry(path).or_insert_with_key(|path| {
+            let text = text(path);
+            looked.complaints.push(text.clone());
+            text
+        });
+    }
+
+    /// Fills a batch with the next samples: until it has that many points, or nothing more is there.
+    pub(crate) fn fill(&mut self, batch: &mut Batch, points_max: usize) -> Result<(), SendError> {
+        batch.clear();
+        if self.series.len() > SERIES_KEPT_MAX {
+            self.series.clear();
+        }
+        let mut at = 0;
+        while at < self.open.len() && batch.points.len() < points_max {
+            let open = &mut self.open[at];
+            match open.reader.next(&mut open.snapshot)? {
+                ReadOutcome::Sample => {
+                    open.unreadable += open.snapshot.gap.samples_unreadable;
+                    open.series.add(&open.snapshot, &mut self.series, batch);
+                    batch.ends.push(SampleEnd {
+                        file_id: open.file_id,
+                        next: open.reader.next_number(),
+                        points: batch.points.len(),
+                        realtime_ns: open.snapshot.realtime_ns,
+                    });
+                }
+                ReadOutcome::NoMoreYet if open.reader.is_being_written() => at += 1,
+                // Nobody writes the rest of a recording whose recorder was killed.
+                ReadOutcome::NoMoreYet | ReadOutcome::End => {
+                    let open = self.open.remove(at);
+                    self.finished.insert(open.file_id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what was acknowledged: recordings that are read to their end are done.
+    pub(crate) fn settle(&mut self, cursor: &mut Cursor) {
+        for open in &mut self.open {
+            cursor.samples_unreadable += std::mem::take(&mut open.unreadable);
+        }
+        for id in std::mem::take(&mut self.finished) {
+            if let Some(one) = cursor.recordings.get_mut(&id) {
+                one.is_done = true;
+                one.samples = one.samples.max(one.next);
+            }
+        }
+    }
+
+    /// Goes back to the cursor: what was read since is read again.
+    pub(crate) fn rewind(&mut self) {
+        self.open.clear();
+        self.finished.clear();
+    }
+}
+
+impl OpenRecording {
+    fn new(mut reader: Reader, next: u64, selection: &Selection) -> Self {
+        let defs = reader.defs();
+        let series = RecordingSeries::new(reader.meta(), &defs, selection);
+        reader.focus(&series.wanted());
+        reader.seek_number(next);
+        let (file_id, snapshot) = (reader.file_id(), Snapshot::new(&defs));
+        OpenRecording { file_id, reader, snapshot, series, unreadable: 0 }
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

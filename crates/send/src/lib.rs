@@ -1,0 +1,32 @@
+//! Hands recordings over to engines: metrics to whoever takes them, each sample once it is recorded.
+//!
+//! The recording is the write-ahead log.  An engine has only a **cursor** into it (`cursor.rs`): for each
+//! recording of the folder the number of the next sample, advanced when the engine has acknowledged
+//! what is before it, and kept beside the recordings.  So an outage of the engine, an end of whit or of
+//! the machine cost time and nothing else, and memory does not depend on how much is still to be sent.
+//!
+//! `backlog.rs` reads the samples behind a cursor, `series.rs` makes series of them, by the names that
+//! `/metrics` has, `sender.rs` sends batches and goes on when they are acknowledged.  An engine
+//! ([`Engine`]) makes a request of a batch and says what the answer means; a new one is a file and a
+//! line in `engine.rs`.
+//!
+//! Uses `feed`, `recording`, `metric_names` and `http_client`.  Prints nothing.  Begin with `sender.rs`.
+#![forbid(unsafe_code)]
+
+mod backlog;
+mod batch;
+mod cursor;
+mod engine;
+mod error;
+mod remote_write;
+mod sender;
+mod series;
+mod status;
+
+pub use batch::{BatchPoint, BatchSeries};
+pub use cursor::{Cursor, CursorFile};
+pub use engine::{Engine, EngineKind, Outcome, SendRequest};
+pub use error::SendError;
+pub use sender::{SendEvent, SendSettings, Sender};
+pub use series::Selection;
+pub use status::{EngineStatus, status};

@@ -1,0 +1,249 @@
+//! Sends what is behind the cursor of an engine, batch after batch, and moves the cursor when a batch is
+//! acknowledged.
+//!
+//! A batch that is refused is sent again in halves, so that one bad sample keeps no other back; a
+//! single sample that is refused for good is listed in a file, counted, and left behind.
+
+use std::path::Path;
+use std::time::Duration;
+
+use http_client::header::{AUTHORIZATION, HeaderValue};
+use http_client::{Bytes, ClientSettings, HttpClient, HttpUrl, Method};
+use serde_json::json;
+use sink::Backoff;
+use text::error_text::with_causes;
+
+use crate::SendError;
+use crate::backlog::Backlog;
+use crate::batch::Batch;
+use crate::cursor::{Cursor, CursorFile};
+use crate::engine::{Engine, EngineKind, Outcome};
+use crate::series::Selection;
+
+/// The pauses while an engine does not take anything.
+const BACKOFF: Backoff = Backoff { first_ns: 500_000_000, longest_ns: 30_000_000_000 };
+
+/// How often a folder is looked at for recordings while all is sent.
+const LOOK: Duration = Duration::from_millis(1000);
+
+/// How a sender works.
+#[derive(Clone, Debug)]
+pub struct SendSettings {
+    /// Points of a request; a sample is never divided.
+    pub points_max: usize,
+    /// Whether it goes on when all is sent.
+    pub follows: bool,
+    /// Which sources are sent.
+    pub selection: Selection,
+    /// What a request may take.
+    pub client: ClientSettings,
+    /// The header `Authorization`, if the engine wants one.
+    pub authorization: Option<HeaderValue>,
+}
+
+impl Default for SendSettings {
+    fn default() -> Self {
+        let (client, selection) = (ClientSettings::default(), Selection::default());
+        SendSettings { points_max: 10_000, follows: false, selection, client, authorization: None }
+    }
+}
+
+/// What a sender tells while it works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SendEvent {
+    /// A file is left out, samples were deleted, or a sample is refused.
+    Note(String),
+    /// The engine does not take anything; it is tried again.
+    Waits {
+        /// Why.
+        why: String,
+        /// Failures in a row.
+        failures: u32,
+    },
+    /// The engine takes again, after failures.
+    GoesOn,
+}
+
+/// Sends a folder to an engine.
+pub struct Sender {
+    file: CursorFile,
+    cursor: Cursor,
+    backlog: Backlog,
+    engine: Box<dyn Engine>,
+    client: HttpClient,
+    settings: SendSettings,
+    batch: Batch,
+}
+
+impl Sender {
+    /// A sender from a folder to an engine, which goes on where the last one of that name ended.
+    ///
+    /// # Errors
+    /// If another process sends under that name, or the cursor cannot be read.
+    pub fn new(
+        folder: &Path,
+        name: &str,
+        kind: &EngineKind,
+        url: HttpUrl,
+        settings: SendSettings,
+    ) -> Result<Self, SendError> {
+        let (file, mut cursor) = CursorFile::open(folder, name)?;
+        cursor.address = url.to_string();
+        let backlog = Backlog::new(folder, settings.selection.clone());
+        let engine = kind.open(&url);
+        let client = HttpClient::new(url, settings.client.clone()).map_err(SendError::Client)?;
+        Ok(Sender { file, cursor, backlog, engine, client, settings, batch: Batch::default() })
+    }
+
+    /// What the engine has acknowledged so far.
+    #[must_use]
+    pub fn cursor(&self) -> &Cursor {
+        &self.cursor
+    }
+
+    /// Sends until all is acknowledged, or for as long as `pause` says; a sender that follows goes on
+    /// after that.  `pause` waits for a time and returns false if the sender is to end; `tell` hears
+    /// what happens.  Returns whether all was acknowledged at the end.
+    ///
+    /// # Errors
+    /// If the folder, a recording or the file of the cursor fails.
+    pub fn run(
+        &mut self,
+        pause: &mut dyn FnMut(Duration) -> bool,
+        tell: &mut dyn FnMut(SendEvent),
+    ) -> Result<bool, SendError> {
+        loop {
+            self.look(tell)?;
+            let mut is_empty = true;
+            loop {
+                self.backlog.fill(&mut self.batch, self.settings.points_max)?;
+                if self.batch.ends.is_empty() {
+                    break;
+                }
+                is_empty = false;
+                if !self.hand_over(0..self.batch.ends.len(), pause, tell)? {
+                    self.backlog.rewind();
+                    self.file.write(&self.cursor)?;
+                    return Ok(false);
+                }
+                self.file.write(&self.cursor)?;
+            }
+            self.backlog.settle(&mut self.cursor);
+            self.file.write(&self.cursor)?;
+            let has_all = is_empty && !self.settings.follows;
+            if has_all || !pause(if self.settings.follows { LOOK } else { Duration::ZERO }) {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn look(&mut self, tell: &mut dyn FnMut(SendEvent)) -> Result<(), SendError> {
+        let looked = self.backlog.look(&mut self.cursor)?;
+        looked.complaints.into_iter().for_each(|text| tell(SendEvent::Note(text)));
+        if looked.deleted > 0 {
+            self.cursor.samples_deleted += looked.deleted;
+            let count = looked.deleted;
+            tell(SendEvent::Note(format!("{count} samples were deleted before they were sent")));
+        }
+        Ok(())
+    }
+
+    /// Sends some samples of the batch until they are acknowledged or refused; false if the sender is
+    /// to end before.
+    fn hand_over(
+        &mut self,
+        samples: std::ops::Range<usize>,
+        pause: &mut dyn FnMut(Duration) -> bool,
+        tell: &mut dyn FnMut(SendEvent),
+    ) -> Result<bool, SendError> {
+        let points = self.batch.points_of(samples.clone());
+        if points.is_empty() {
+            self.advance(samples);
+            return Ok(true);
+        }
+        let request = self.engine.request(&self.backlog.series, points);
+        let (mut headers, body) = (request.headers, Bytes::from(request.body));
+        let authorization = self.settings.authorization.iter().cloned();
+        headers.extend(authorization.map(|value| (AUTHORIZATION, value)));
+        let mut failures = 0;
+        loop {
+            let sent = self.client.send(Method::POST, &request.target, &headers, body.clone());
+            let outcome = match sent {
+                Ok(answer) => self.engine.outcome(&answer),
+                Err(error) => Outcome::Retry { why: with_causes(&error), after: None },
+            };
+            match outcome {
+                Outcome::Acknowledged => {
+                    if failures > 0 {
+                        tell(SendEvent::GoesOn);
+                    }
+                    self.advance(samples);
+                    return Ok(true);
+                }
+                Outcome::Retry { why, after } => {
+                    failures += 1;
+                    tell(SendEvent::Waits { why, failures });
+                    let usual = Duration::from_nanos(BACKOFF.pause_ns(failures));
+                    if !pause(after.unwrap_or(usual)) {
+                        return Ok(false);
+                    }
+                }
+                Outcome::Refused { .. } if samples.len() > 1 => {
+                    let middle = samples.start + samples.len() / 2;
+                    return Ok(self.hand_over(samples.start..middle, pause, tell)?
+                        && self.hand_over(middle..samples.end, pause, tell)?);
+                }
+                Outcome::Refused { why, is_known } => {
+                    self.refuse(samples, &why, is_known, tell)?;
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// Moves the cursor behind samples that the engine has.
+    fn advance(&mut self, samples: std::ops::Range<usize>) {
+        self.cursor.points_sent += self.batch.points_of(samples.clone()).len() as u64;
+        self.cursor.samples_sent += samples.len() as u64;
+        self.pass(samples);
+    }
+
+    /// Moves the cursor.
+    fn pass(&mut self, samples: std::ops::Range<usize>) {
+        for end in &self.batch.ends[samples] {
+            self.cursor.newest_ns = self.cursor.newest_ns.max(end.realtime_ns);
+            if let Some(one) = self.cursor.recordings.get_mut(&end.file_id) {
+                one.next = end.next;
+                one.samples = one.samples.max(end.next);
+            }
+        }
+    }
+
+    /// Leaves a sample behind that the engine never takes.
+    fn refuse(
+        &mut self,
+        samples: std::ops::Range<usize>,
+        why: &str,
+        is_known: bool,
+        tell: &mut dyn FnMut(SendEvent),
+    ) -> Result<(), SendError> {
+        if is_known {
+            self.cursor.samples_known += samples.len() as u64;
+        } else {
+            for end in &self.batch.ends[samples.clone()] {
+                let name = self.cursor.recordings.get(&end.file_id).map(|one| one.name.clone());
+                self.file.refuse(&json!({
+                    "recording": name,
+                    "file_id": format!("{:016x}", end.file_id),
+                    "sample": end.next.saturating_sub(1),
+                    "realtime_ns": end.realtime_ns,
+                    "why": why,
+                }))?;
+            }
+            self.cursor.samples_refused += samples.len() as u64;
+            tell(SendEvent::Note(format!("a sample is refused for good: {why}")));
+        }
+        self.pass(samples);
+        Ok(())
+    }
+}

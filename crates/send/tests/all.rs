@@ -1,0 +1,8 @@
+//! Recordings handed over to Prometheus, through faults, ends and lost acknowledgements.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod deliveries;
+mod proxy;
+#[path = "../../serve/tests/recorded.rs"]
+mod recorded;

@@ -1,0 +1,268 @@
+//! What a sender hands over: everything, whatever happens on the way.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use http_client::HttpUrl;
+use promql::{QueryBudget, QueryLimits, SeriesStorage as _, is_stale, selector};
+use send::{EngineKind, SendEvent, SendSettings, Sender};
+use serve::RecordingStorage;
+use testkit::{Prometheus, VictoriaMetrics};
+
+use crate::proxy::Proxy;
+use crate::recorded::{FILES, SAMPLES, STARTED_S, record};
+
+/// By the labels, the points: time in milliseconds, and the bits of the value.
+type Points = BTreeMap<String, Vec<(i64, u64)>>;
+
+fn sender(folder: &Path, address: SocketAddr, settings: SendSettings) -> Sender {
+    let to = format!("remote-write=http://{address}");
+    let (kind, url): (&EngineKind, HttpUrl) = EngineKind::parse(&to).unwrap();
+    Sender::new(folder, "test", kind, url, settings).unwrap()
+}
+
+fn few_points() -> SendSettings {
+    SendSettings { points_max: 2000, ..SendSettings::default() }
+}
+
+/// What the recordings have.
+fn recorded(folder: &Path) -> Points {
+    let (storage, _) = RecordingStorage::open(&[folder.to_owned()]).unwrap();
+    let budget = QueryBudget::new(QueryLimits::default(), &|| None);
+    let all = selector("{instance=\"vm\"}").unwrap();
+    let found = storage.select(&all, 0, i64::MAX / 2_000_000, &budget).unwrap();
+    let mut points = Points::new();
+    for series in found {
+        let values = series.samples.iter().filter(|point| !is_stale(point.value));
+        let values = values.map(|point| (point.time_ms, point.value.to_bits()));
+        let labels: BTreeMap<&str, &str> = series.labels.iter().collect();
+        points.insert(format!("{labels:?}"), values.collect());
+    }
+    points
+}
+
+/// What Prometheus has.
+fn held(address: SocketAddr) -> Points {
+    let end = (STARTED_S + FILES * SAMPLES + 100).to_string();
+    let window = format!("{{instance=\"vm\"}}[{}s]", FILES * SAMPLES + 200);
+    let answer =
+        testkit::http(address, "POST", "/api/v1/query", &[("query", &window), ("time", &end)]);
+    let answer: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+    let mut points = Points::new();
+    for series in answer["data"]["result"].as_array().unwrap() {
+        let values = series["values"].as_array().unwrap().iter().map(|point| {
+            let time_ms = (point[0].as_f64().unwrap() * 1000.0).round() as i64;
+            (time_ms, point[1].as_str().unwrap().parse::<f64>().unwrap().to_bits())
+        });
+        points.insert(labels_of(&series["metric"]), values.collect());
+    }
+    points
+}
+
+fn assert_same(recorded: &Points, held: &Points) {
+    let of = |points: &Points| points.values().map(Vec::len).sum::<usize>();
+    assert!(of(recorded) > 10_000, "{}", of(recorded));
+    for (labels, points) in recorded {
+        let empty = Vec::new();
+        let other = held.get(labels).unwrap_or(&empty);
+        let missing = points.iter().find(|point| !other.contains(point));
+        assert_eq!(missing, None, "{labels}: {} of {}", other.len(), points.len());
+    }
+    assert_eq!(of(recorded), of(held));
+}
+
+#[test]
+fn everything_arrives_through_faults_and_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let _writer =
+        record(folder.path(), Path::new("/"), &["cpu", "memory", "disk", "network"], |_| ());
+    let Some(prometheus) = Prometheus::receiving() else { return };
+    let proxy = Proxy::start(prometheus.address(), testkit::seed(25), 7);
+    let mut ends = 0;
+    let mut random = testkit::Random::from_seed(testkit::seed(26));
+    loop {
+        // Ended at a random moment, and gone on by another process.
+        let mut pauses = random.below(12);
+        let mut is_ended = false;
+        let mut sender = sender(folder.path(), proxy.address, few_points());
+        let mut pause = |_: Duration| {
+            is_ended = pauses == 0;
+            pauses = pauses.saturating_sub(1);
+            !is_ended
+        };
+        sender.run(&mut pause, &mut |_| ()).unwrap();
+        if !is_ended {
+            let cursor = sender.cursor();
+            assert_eq!(cursor.samples_refused, 0);
+            assert_eq!(cursor.samples_sent + cursor.samples_known, (FILES * SAMPLES) as u64);
+            assert!(cursor.samples_known > 0, "no acknowledgement was lost");
+            break;
+        }
+        ends += 1;
+    }
+    assert!(ends > 2, "{ends} ends in {} requests", proxy.requests());
+    assert_same(&recorded(folder.path()), &held(prometheus.address()));
+}
+
+#[test]
+fn victoria_metrics_has_everything_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let _writer = record(folder.path(), Path::new("/"), &["cpu", "memory", "disk"], |_| ());
+    let Some(victoria) = VictoriaMetrics::start() else { return };
+    let mut sender = sender(folder.path(), victoria.address(), few_points());
+    sender.run(&mut |_| true, &mut |_| ()).unwrap();
+    // What it was sent it shows only after a flush.
+    let flushed = testkit::http(victoria.address(), "GET", "/internal/force_flush", &[]);
+    assert_eq!(flushed.status, 200, "{}", flushed.body);
+    let exported = testkit::http(
+        victoria.address(),
+        "POST",
+        "/api/v1/export",
+        &[("match[]", "{instance=\"vm\"}"), ("reduce_mem_usage", "1")],
+    );
+    let mut held = BTreeMap::new();
+    for line in exported.body.lines() {
+        let series: serde_json::Value = serde_json::from_str(line).unwrap();
+        let list = |name: &str| series[name].as_array().unwrap().clone();
+        let points = list("timestamps").into_iter().zip(list("values"));
+        // A stale mark is null.
+        let points = points.filter(|(_, value)| !value.is_null());
+        let points: Vec<(i64, f64)> =
+            points.map(|(time, value)| (time.as_i64().unwrap(), value.as_f64().unwrap())).collect();
+        held.entry(labels_of(&series["metric"])).or_insert_with(Vec::new).extend(points);
+    }
+    let recorded = recorded(folder.path());
+    assert_eq!(recorded.keys().collect::<Vec<_>>(), held.keys().collect::<Vec<_>>());
+    for (labels, points) in recorded {
+        let held = &mut held.get_mut(&labels).unwrap();
+        held.sort_by_key(|(time, _)| *time);
+        assert_eq!(points.len(), held.len(), "{labels}");
+        for ((time, value), (other_time, other)) in points.iter().zip(held.iter()) {
+            // It keeps 15 digits.
+            let value = f64::from_bits(*value);
+            assert_eq!(time, other_time, "{labels}");
+            assert!((value - other).abs() <= value.abs() * 1e-14, "{labels}: {value} {other}");
+        }
+    }
+}
+
+/// The labels of a series, as a key.
+fn labels_of(metric: &serde_json::Value) -> String {
+    let labels: BTreeMap<&str, &str> = metric
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str().unwrap()))
+        .collect();
+    format!("{labels:?}")
+}
+
+#[test]
+fn a_sender_that_follows_sends_what_is_recorded_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(prometheus) = Prometheus::receiving() else { return };
+    let settings = SendSettings { follows: true, ..few_points() };
+    let mut sender = sender(folder.path(), prometheus.address(), settings);
+    // Nothing is there at first; recordings come, two are closed and one is not.
+    let mut writer = None;
+    let mut looks = 0;
+    let mut pause = |_: Duration| {
+        looks += 1;
+        if looks == 2 {
+            writer = Some(record(folder.path(), Path::new("/"), &["cpu", "memory"], |_| ()));
+        }
+        looks < 5
+    };
+    sender.run(&mut pause, &mut |_| ()).unwrap();
+    assert_eq!(sender.cursor().samples_sent, (FILES * SAMPLES) as u64);
+    let done: Vec<bool> = sender.cursor().recordings.values().map(|one| one.is_done).collect();
+    assert_eq!(done.iter().filter(|is_done| **is_done).count(), 2, "{done:?}");
+    let status = send::status(folder.path()).unwrap();
+    assert_eq!((status.len(), status[0].samples_waiting), (1, 0), "{status:?}");
+    assert_same(&recorded(folder.path()), &held(prometheus.address()));
+}
+
+#[test]
+fn what_is_deleted_before_it_is_sent_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let _writer = record(folder.path(), Path::new("/"), &["cpu"], |_| ());
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut told = Vec::new();
+    let mut first = sender(folder.path(), nobody, few_points());
+    first.run(&mut |_| false, &mut |event| told.push(event)).unwrap();
+    assert!(matches!(&told[0], SendEvent::Waits { failures: 1, .. }), "{told:?}");
+    drop(first);
+    std::fs::remove_file(folder.path().join("vm-0.whit")).unwrap();
+    let mut second = sender(folder.path(), nobody, few_points());
+    told.clear();
+    second.run(&mut |_| false, &mut |event| told.push(event)).unwrap();
+    assert_eq!(second.cursor().samples_deleted, SAMPLES as u64);
+    let note = SendEvent::Note(format!("{SAMPLES} samples were deleted before they were sent"));
+    assert!(told.contains(&note), "{told:?}");
+    // Two processes do not send to the same engine.
+    let (kind, url) = EngineKind::parse("remote-write=http://127.0.0.1:1").unwrap();
+    let other = Sender::new(folder.path(), "test", kind, url, few_points());
+    assert!(other.err().unwrap().to_string().contains("another process sends from here"));
+}
+
+#[test]
+fn a_sample_that_is_refused_for_good_keeps_no_other_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let _writer = record(folder.path(), Path::new("/"), &["cpu"], |_| ());
+    // Whoever has the sample of one time in it is refused.
+    let bad_s = STARTED_S + 100;
+    let engine = refusing(bad_s);
+    let mut sender = sender(folder.path(), engine, few_points());
+    let mut told = Vec::new();
+    sender.run(&mut |_| true, &mut |event| told.push(event)).unwrap();
+    assert_eq!(sender.cursor().samples_refused, 1, "{told:?}");
+    assert_eq!(sender.cursor().samples_sent, (FILES * SAMPLES - 1) as u64);
+    let listed = std::fs::read_to_string(folder.path().join(".send-test.refused")).unwrap();
+    let listed: serde_json::Value = serde_json::from_str(listed.trim()).unwrap();
+    assert_eq!(listed["sample"], 99);
+    assert_eq!(listed["realtime_ns"].as_i64().unwrap() / 1_000_000_000, bad_s);
+    assert!(listed["why"].as_str().unwrap().contains("no such \\x1b[31m"), "{listed}");
+}
+
+/// An engine that refuses requests with a point of one second.
+fn refusing(bad_s: i64) -> SocketAddr {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let (mut head, mut one) = (Vec::new(), [0]);
+            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut one).unwrap() == 1 {
+                head.push(one[0]);
+            }
+            let text = String::from_utf8_lossy(&head).to_ascii_lowercase();
+            let Some(rest) = text.split("content-length: ").nth(1) else { continue };
+            let mut body = vec![0; rest.lines().next().unwrap().parse().unwrap()];
+            stream.read_exact(&mut body).unwrap();
+            let body = snap::raw::Decoder::new().decompress_vec(&body).unwrap();
+            let status = match has_second(&body, bad_s) {
+                true => "400 Bad Request",
+                false => "204 No Content",
+            };
+            let body = if status.starts_with("400") { "no such \x1b[31m" } else { "" };
+            let length = body.len();
+            let answer = format!(
+                "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+            );
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    address
+}
+
+/// Whether a request has a point of a second: any varint of it.
+fn has_second(body: &[u8], second: i64) -> bool {
+    (0..body.len()).any(|at| {
+        let mut rest = &body[at..];
+        let value = prost::encoding::decode_varint(&mut rest);
+        value.is_ok_and(|value| value / 1000 == second as u64)
+    })
+}
