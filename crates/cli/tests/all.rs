@@ -55,6 +55,7 @@ mod run_sem;
 mod run_stats;
 mod run_tee;
 mod schedule;
+mod send;
 mod serve;
 mod serve_beside_prometheus;
 mod syscalls;

@@ -5,7 +5,7 @@
 //! [`SourcePlan`] says for a source which fields are read and what labels each row's series have.
 //!
 //! Uses `view` for the names of fields and `promql` for labels and matchers.  Does no I/O.  The server
-//! of queries, the pages of a scraper and what is sent to engines name series by this crate.
+//! of queries, the pages of a scraper and what is sent to engines name series by this crate.  Begin with `plan.rs`.
 #![forbid(unsafe_code)]
 
 mod names;

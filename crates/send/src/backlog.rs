@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use feed::{Origin, RecordedFile, in_order, left_out, recordings_in};
-use jiff::Zoned;
+use jiff::tz::TimeZone;
 use recording::{ReadOutcome, Reader};
 use sample::Snapshot;
 
 use crate::SendError;
 use crate::batch::{Batch, BatchSeries, SampleEnd};
-use crate::cursor::{Cursor, RecordingCursor};
-use crate::series::{RecordingSeries, Selection};
+use crate::cursor::SendCursor;
+use crate::series::{RecordingSeries, SourceChoice};
 
 /// Series whose labels are kept: more come of many recordings with other instances each.
 const SERIES_KEPT_MAX: usize = 100_000;
@@ -22,7 +22,7 @@ const SERIES_KEPT_MAX: usize = 100_000;
 /// What is not yet sent.
 pub(crate) struct Backlog {
     folder: PathBuf,
-    selection: Selection,
+    selection: SourceChoice,
     open: Vec<OpenRecording>,
     /// Recordings that are read to their end: until a file of another size is there.
     finished: BTreeSet<u64>,
@@ -50,7 +50,7 @@ pub(crate) struct Looked {
 }
 
 impl Backlog {
-    pub(crate) fn new(folder: &Path, selection: Selection) -> Self {
+    pub(crate) fn new(folder: &Path, selection: SourceChoice) -> Self {
         Backlog {
             folder: folder.to_owned(),
             selection,
@@ -62,11 +62,11 @@ impl Backlog {
     }
 
     /// Looks which recordings there are: new ones are opened, those that are gone are told.
-    pub(crate) fn look(&mut self, cursor: &mut Cursor) -> Result<Looked, SendError> {
+    pub(crate) fn look(&mut self, cursor: &mut SendCursor) -> Result<Looked, SendError> {
         let mut looked = Looked::default();
         let mut files = Vec::new();
         for path in recordings_in(&self.folder)? {
-            match RecordedFile::open(path.clone(), Zoned::now().time_zone()) {
+            match RecordedFile::open(path.clone(), &TimeZone::UTC) {
                 Ok(file) if file.origin == Origin::Whit => files.push(file),
                 Ok(_) => self.complain(&mut looked, path, |path| {
                     format!("{}: collectl's recordings are not sent; left out", path.display())
@@ -81,7 +81,7 @@ impl Backlog {
             let Ok(reader) = reader else { continue };
             let file_id = reader.file_id();
             present.insert(file_id);
-            let known = cursor.recordings.entry(file_id).or_insert_with(RecordingCursor::default);
+            let known = cursor.recordings.entry(file_id).or_default();
             known.name = name_of(&file.path);
             known.samples = known.samples.max(reader.samples_closed());
             let is_open = self.open.iter().any(|open| open.file_id == file_id);
@@ -141,7 +141,7 @@ impl Backlog {
     }
 
     /// Notes what was acknowledged: recordings that are read to their end are done.
-    pub(crate) fn settle(&mut self, cursor: &mut Cursor) {
+    pub(crate) fn settle(&mut self, cursor: &mut SendCursor) {
         for open in &mut self.open {
             cursor.samples_unreadable += std::mem::take(&mut open.unreadable);
         }
@@ -161,7 +161,7 @@ impl Backlog {
 }
 
 impl OpenRecording {
-    fn new(mut reader: Reader, next: u64, selection: &Selection) -> Self {
+    fn new(mut reader: Reader, next: u64, selection: &SourceChoice) -> Self {
         let defs = reader.defs();
         let series = RecordingSeries::new(reader.meta(), &defs, selection);
         reader.focus(&series.wanted());

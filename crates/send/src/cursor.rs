@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::SendError;
-use crate::engine::NAME_BYTES_MAX;
 
 const VERSION: u64 = 1;
+
+/// Bytes of the name of a cursor: it is a part of a file's name.
+pub(crate) const NAME_BYTES_MAX: usize = 100;
 
 /// How far a recording was sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +32,7 @@ pub struct RecordingCursor {
 
 /// What an engine has acknowledged, and what it never got.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cursor {
+pub struct SendCursor {
     /// By the number of the recording.
     pub recordings: BTreeMap<u64, RecordingCursor>,
     /// Samples acknowledged, and their points.
@@ -79,7 +81,7 @@ impl CursorFile {
     ///
     /// # Errors
     /// If another process has it, or it cannot be read.
-    pub fn open(folder: &Path, name: &str) -> Result<(Self, Cursor), SendError> {
+    pub fn open(folder: &Path, name: &str) -> Result<(Self, SendCursor), SendError> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(is_plain) {
             return Err(SendError::Name(name.to_owned()));
@@ -103,7 +105,7 @@ impl CursorFile {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn read(folder: &Path, name: &str) -> Result<Option<Cursor>, SendError> {
+    pub fn read(folder: &Path, name: &str) -> Result<Option<SendCursor>, SendError> {
         let path = folder.join(format!(".send-{name}.json"));
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -126,7 +128,7 @@ impl CursorFile {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write(&self, cursor: &Cursor) -> Result<(), SendError> {
+    pub fn write(&self, cursor: &SendCursor) -> Result<(), SendError> {
         let path = self.folder.join(format!(".send-{}.json", self.name));
         let beside = self.folder.join(format!(".send-{}.new", self.name));
         let text = format!("{:#}\n", to_json(cursor));
@@ -171,11 +173,11 @@ macro_rules! counts {
 }
 
 /// The counts of a cursor, by name.
-pub(crate) fn counts(cursor: &Cursor) -> impl Iterator<Item = (&'static str, u64)> {
+pub(crate) fn counts(cursor: &SendCursor) -> impl Iterator<Item = (&'static str, u64)> {
     counts!(cursor).into_iter().map(|(name, count)| (name, *count))
 }
 
-fn to_json(cursor: &Cursor) -> Value {
+fn to_json(cursor: &SendCursor) -> Value {
     let recordings = cursor.recordings.iter().map(|(id, one)| {
         json!({
             "file_id": format!("{id:016x}"),
@@ -197,14 +199,14 @@ fn to_json(cursor: &Cursor) -> Value {
     value
 }
 
-fn from_json(value: &Value) -> Option<Cursor> {
+fn from_json(value: &Value) -> Option<SendCursor> {
     if value["version"].as_u64()? != VERSION {
         return None;
     }
-    let mut cursor = Cursor {
+    let mut cursor = SendCursor {
         address: value["address"].as_str()?.to_owned(),
         newest_ns: value["newest_ns"].as_i64()?,
-        ..Cursor::default()
+        ..SendCursor::default()
     };
     for (name, count) in counts!(mut cursor) {
         *count = value[name].as_u64()?;

@@ -42,8 +42,13 @@ pub enum SendError {
         name: String,
     },
     /// What `--to` says.
-    #[error("'{0}' is no engine: write KIND=ADDRESS, with one of {known} as KIND", known = crate::EngineKind::names())]
-    NoEngine(String),
+    #[error("'{text}' is no engine: write KIND=ADDRESS, with one of {known} as KIND")]
+    NoEngine {
+        /// The text.
+        text: String,
+        /// All kinds.
+        known: String,
+    },
     /// The address.
     #[error(transparent)]
     Url(#[from] UrlError),

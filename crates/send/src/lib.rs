@@ -7,8 +7,8 @@
 //!
 //! `backlog.rs` reads the samples behind a cursor, `series.rs` makes series of them, by the names that
 //! `/metrics` has, `sender.rs` sends batches and goes on when they are acknowledged.  An engine
-//! ([`Engine`]) makes a request of a batch and says what the answer means; a new one is a file and a
-//! line in `engine.rs`.
+//! ([`MetricEngine`]) makes a request of a batch and says what the answer means; a new one is a file and a
+//! line in `kinds.rs`.
 //!
 //! Uses `feed`, `recording`, `metric_names` and `http_client`.  Prints nothing.  Begin with `sender.rs`.
 #![forbid(unsafe_code)]
@@ -18,15 +18,17 @@ mod batch;
 mod cursor;
 mod engine;
 mod error;
+mod kinds;
 mod remote_write;
 mod sender;
 mod series;
 mod status;
 
 pub use batch::{BatchPoint, BatchSeries};
-pub use cursor::{Cursor, CursorFile};
-pub use engine::{Engine, EngineKind, Outcome, SendRequest};
+pub use cursor::{CursorFile, SendCursor};
+pub use engine::{MetricEngine, SendOutcome, SendRequest};
 pub use error::SendError;
+pub use kinds::EngineKind;
 pub use sender::{SendEvent, SendSettings, Sender};
-pub use series::Selection;
+pub use series::SourceChoice;
 pub use status::{EngineStatus, status};

@@ -11,7 +11,7 @@ use http_client::{ClientAnswer, HttpUrl, StatusCode};
 use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 
 use crate::batch::{BatchPoint, BatchSeries};
-use crate::engine::{Engine, Outcome, SendRequest, retry_after, said};
+use crate::engine::{MetricEngine, SendOutcome, SendRequest, retry_after, said};
 
 /// Where Prometheus takes it.
 const USUAL_PATH: &str = "/api/v1/write";
@@ -79,7 +79,7 @@ impl RemoteWrite {
     }
 }
 
-impl Engine for RemoteWrite {
+impl MetricEngine for RemoteWrite {
     fn request(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> SendRequest {
         self.learn(series);
         self.message.clear();
@@ -113,14 +113,14 @@ impl Engine for RemoteWrite {
         }
     }
 
-    fn outcome(&mut self, answer: &ClientAnswer) -> Outcome {
+    fn outcome(&mut self, answer: &ClientAnswer) -> SendOutcome {
         let status = answer.status;
         if status.is_success() {
-            return Outcome::Acknowledged;
+            return SendOutcome::Acknowledged;
         }
         let why = said(answer);
         if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-            return Outcome::Retry { why, after: retry_after(answer) };
+            return SendOutcome::Retry { why, after: retry_after(answer) };
         }
         // A wrong password or address is mended by a person, and then all is well.
         let may_be_mended = [
@@ -131,11 +131,11 @@ impl Engine for RemoteWrite {
             StatusCode::REQUEST_TIMEOUT,
         ];
         if may_be_mended.contains(&status) || status.is_redirection() {
-            return Outcome::Retry { why, after: None };
+            return SendOutcome::Retry { why, after: None };
         }
         let known = ["out of order", "duplicate sample", "out of bounds", "too old"];
         let is_known = known.iter().any(|words| why.contains(words));
-        Outcome::Refused { why, is_known }
+        SendOutcome::Refused { why, is_known }
     }
 }
 

@@ -16,9 +16,10 @@ use text::error_text::with_causes;
 use crate::SendError;
 use crate::backlog::Backlog;
 use crate::batch::Batch;
-use crate::cursor::{Cursor, CursorFile};
-use crate::engine::{Engine, EngineKind, Outcome};
-use crate::series::Selection;
+use crate::cursor::{CursorFile, SendCursor};
+use crate::engine::{MetricEngine, SendOutcome};
+use crate::kinds::EngineKind;
+use crate::series::SourceChoice;
 
 /// The pauses while an engine does not take anything.
 const BACKOFF: Backoff = Backoff { first_ns: 500_000_000, longest_ns: 30_000_000_000 };
@@ -34,7 +35,7 @@ pub struct SendSettings {
     /// Whether it goes on when all is sent.
     pub follows: bool,
     /// Which sources are sent.
-    pub selection: Selection,
+    pub selection: SourceChoice,
     /// What a request may take.
     pub client: ClientSettings,
     /// The header `Authorization`, if the engine wants one.
@@ -43,7 +44,7 @@ pub struct SendSettings {
 
 impl Default for SendSettings {
     fn default() -> Self {
-        let (client, selection) = (ClientSettings::default(), Selection::default());
+        let (client, selection) = (ClientSettings::default(), SourceChoice::default());
         SendSettings { points_max: 10_000, follows: false, selection, client, authorization: None }
     }
 }
@@ -67,9 +68,9 @@ pub enum SendEvent {
 /// Sends a folder to an engine.
 pub struct Sender {
     file: CursorFile,
-    cursor: Cursor,
+    cursor: SendCursor,
     backlog: Backlog,
-    engine: Box<dyn Engine>,
+    engine: Box<dyn MetricEngine>,
     client: HttpClient,
     settings: SendSettings,
     batch: Batch,
@@ -97,7 +98,7 @@ impl Sender {
 
     /// What the engine has acknowledged so far.
     #[must_use]
-    pub fn cursor(&self) -> &Cursor {
+    pub fn cursor(&self) -> &SendCursor {
         &self.cursor
     }
 
@@ -170,17 +171,17 @@ impl Sender {
             let sent = self.client.send(Method::POST, &request.target, &headers, body.clone());
             let outcome = match sent {
                 Ok(answer) => self.engine.outcome(&answer),
-                Err(error) => Outcome::Retry { why: with_causes(&error), after: None },
+                Err(error) => SendOutcome::Retry { why: with_causes(&error), after: None },
             };
             match outcome {
-                Outcome::Acknowledged => {
+                SendOutcome::Acknowledged => {
                     if failures > 0 {
                         tell(SendEvent::GoesOn);
                     }
                     self.advance(samples);
                     return Ok(true);
                 }
-                Outcome::Retry { why, after } => {
+                SendOutcome::Retry { why, after } => {
                     failures += 1;
                     tell(SendEvent::Waits { why, failures });
                     let usual = Duration::from_nanos(BACKOFF.pause_ns(failures));
@@ -188,12 +189,12 @@ impl Sender {
                         return Ok(false);
                     }
                 }
-                Outcome::Refused { .. } if samples.len() > 1 => {
+                SendOutcome::Refused { .. } if samples.len() > 1 => {
                     let middle = samples.start + samples.len() / 2;
                     return Ok(self.hand_over(samples.start..middle, pause, tell)?
                         && self.hand_over(middle..samples.end, pause, tell)?);
                 }
-                Outcome::Refused { why, is_known } => {
+                SendOutcome::Refused { why, is_known } => {
                     self.refuse(samples, &why, is_known, tell)?;
                     return Ok(true);
                 }

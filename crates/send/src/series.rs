@@ -12,13 +12,13 @@ use crate::batch::{Batch, BatchPoint, BatchSeries};
 
 /// Which sources are sent.
 #[derive(Clone, Debug, Default)]
-pub struct Selection {
+pub struct SourceChoice {
     /// These alone; empty for all but those with a row for each process, of which there is no end of
     /// series.
     pub sources: Vec<String>,
 }
 
-impl Selection {
+impl SourceChoice {
     /// Whether a source is sent.
     #[must_use]
     pub fn has(&self, def: &SourceDef) -> bool {
@@ -61,7 +61,7 @@ struct RowSeries {
 
 impl RecordingSeries {
     /// The series of the sources of a recording.
-    pub(crate) fn new(meta: &Meta, defs: &[Arc<SourceDef>], selection: &Selection) -> Self {
+    pub(crate) fn new(meta: &Meta, defs: &[Arc<SourceDef>], selection: &SourceChoice) -> Self {
         let mut names = NamesOfHost::new();
         let mut sources = Vec::new();
         let mut has_machine = false;

@@ -6,7 +6,7 @@ use recording::{ReadOutcome, Reader};
 use sample::Snapshot;
 use serde_json::{Value, json};
 
-use crate::cursor::{Cursor, CursorFile};
+use crate::cursor::{CursorFile, SendCursor};
 use crate::{SendError, cursor};
 
 /// An engine and what it has.
@@ -15,7 +15,7 @@ pub struct EngineStatus {
     /// The name of its cursor.
     pub name: String,
     /// What it has acknowledged.
-    pub cursor: Cursor,
+    pub cursor: SendCursor,
     /// Samples in recordings that are there and not acknowledged.
     pub samples_waiting: u64,
 }
@@ -35,7 +35,7 @@ pub fn status(folder: &Path) -> Result<Vec<EngineStatus>, SendError> {
     Ok(found)
 }
 
-fn waiting(folder: &Path, cursor: &Cursor) -> Result<u64, SendError> {
+fn waiting(folder: &Path, cursor: &SendCursor) -> Result<u64, SendError> {
     let mut waiting = 0;
     for path in feed::recordings_in(folder)? {
         // What is no recording of ours is not sent either.
@@ -72,7 +72,7 @@ impl EngineStatus {
     /// As lines for people.
     #[must_use]
     pub fn text(&self) -> String {
-        let Cursor { samples_sent, points_sent, newest_ns, address, .. } = &self.cursor;
+        let SendCursor { samples_sent, points_sent, newest_ns, address, .. } = &self.cursor;
         let newest = jiff::Timestamp::from_nanosecond(i128::from(*newest_ns));
         let newest = match newest {
             Ok(time) if *newest_ns != 0 => {

@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use connection::ClientTls;
 use http_client::header::HeaderValue;
 use http_client::{ClientSettings, HttpUrl};
-use send::{EngineKind, Selection, SendEvent, SendSettings, Sender};
+use send::{EngineKind, SendEvent, SendSettings, Sender, SourceChoice};
 
 use crate::{end_signals, stderr};
 
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &SendArguments) -> anyhow::Result<ExitCode> {
         let running: Vec<_> = senders.into_iter().map(start).collect();
         running
             .into_iter()
-            .map(|thread| thread.join())
+            .map(thread::ScopedJoinHandle::join)
             .fold(false, |any, ended| any | !ended.unwrap_or(false))
     });
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -153,7 +153,7 @@ fn check_sources(names: &[String]) -> anyhow::Result<()> {
 fn settings(arguments: &SendArguments, is_encrypted: bool) -> anyhow::Result<SendSettings> {
     let mut settings = SendSettings {
         follows: arguments.follow,
-        selection: Selection { sources: arguments.sources.clone() },
+        selection: SourceChoice { sources: arguments.sources.clone() },
         ..SendSettings::default()
     };
     if let Some(path) = &arguments.token_file {

@@ -1,0 +1,132 @@
+//! `whit send`, killed at any moment: the engine has everything.
+
+use std::path::Path;
+
+use serde_json::Value;
+use testkit::{Prometheus, Random, Running, http, wait_until};
+
+use crate::whit;
+
+/// A recording of this machine: a sample every 20 ms, so that there are some at once.  A count is that of
+/// the intervals.
+fn record(folder: &Path, samples: u32) {
+    let mut record = whit();
+    record.args(["record", "-i", "0.02", "-s", "cdmn", "-c", &(samples - 1).to_string(), "-f"]);
+    assert!(record.arg(folder).status().unwrap().success());
+}
+
+fn send(folder: &Path, to: &str) -> std::process::Command {
+    let mut send = whit();
+    send.args(["send", "--to", &format!("remote-write={to}")]).arg(folder);
+    send
+}
+
+/// What each engine has; nothing before anything was sent.
+fn status(folder: &Path, form: &str) -> Vec<Value> {
+    let said = whit().args(["send", "--status", form]).arg(folder).output().unwrap();
+    if !said.status.success() {
+        assert!(String::from_utf8_lossy(&said.stderr).contains("nothing was sent"), "{said:?}");
+    }
+    let lines = String::from_utf8(said.stdout).unwrap();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_killed_sender_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(prometheus) = Prometheus::receiving() else { return };
+    let to = format!("http://{}", prometheus.address());
+    let mut random = Random::from_seed(testkit::seed(251));
+    let mut samples = 0;
+    for _ in 0..testkit::share(40) {
+        record(folder.path(), 10);
+        samples += 10;
+        let sender = Running::start(send(folder.path(), &to).arg("--follow"));
+        // Anywhere between its start and the end of its work.
+        let polls = random.below(40);
+        for _ in 0..polls {
+            std::thread::yield_now();
+            let _ = std::fs::read_dir(format!("/proc/{}/task", sender.pid())).map(Iterator::count);
+        }
+        sender.kill();
+    }
+    assert!(send(folder.path(), &to).status().unwrap().success());
+    let status = status(folder.path(), "--json");
+    assert_eq!(status[0]["samples_waiting"], 0, "{status:?}");
+    for count in ["samples_refused", "samples_deleted", "samples_unreadable"] {
+        assert_eq!(status[0][count], 0, "{status:?}");
+    }
+    // Each sample has one reading of the CPU, and none is there twice.
+    let query = [("query", "count_over_time(node_context_switches_total[1h])")];
+    let answer = http(prometheus.address(), "POST", "/api/v1/query", &query);
+    let answer: Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!(answer["data"]["result"][0]["value"][1], samples.to_string(), "{answer}");
+}
+
+#[test]
+fn an_engine_that_is_down_delays_no_other_and_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(prometheus) = Prometheus::receiving() else { return };
+    record(folder.path(), 5);
+    let down = testkit::ClosedPort::bind().unwrap();
+    let mut both = send(folder.path(), &format!("http://{}", prometheus.address()));
+    both.args(["--to", &format!("remote-write=http://127.0.0.1:{}", down.port())]);
+    both.args(["--sources", "cpu"]).stderr(std::process::Stdio::piped());
+    let mut sender = Running::start(&mut both);
+    let of = |word: &str| {
+        let port = format!("-{}", down.port());
+        let is_down = |one: &Value| one["name"].as_str().unwrap().ends_with(&port);
+        let found = status(folder.path(), "--json");
+        found.into_iter().find(|one| is_down(one) == (word == "down"))
+    };
+    wait_until("the one that is up has all", || {
+        of("up").is_some_and(|one| one["samples_sent"] == 5 && one["samples_waiting"] == 0)
+    });
+    sender.signal(libc::SIGINT);
+    assert_eq!(sender.ended().code(), Some(1));
+    assert_eq!(of("down").unwrap()["samples_waiting"], 5);
+    let mut said = String::new();
+    std::io::Read::read_to_string(sender.stderr.as_mut().unwrap(), &mut said).unwrap();
+    assert!(said.contains("Connection refused") && said.contains("trying again"), "{said}");
+    assert!(said.contains("ended before all was sent"), "{said}");
+    let text = whit().args(["send", "--status"]).arg(folder.path()).output().unwrap();
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("has 5 samples (") && text.contains("; 5 wait"), "{text}");
+}
+
+#[test]
+fn a_token_and_authorities_are_used() {
+    use std::io::{Read as _, Write as _};
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), 2);
+    let token = folder.path().join("token");
+    std::fs::write(&token, "secret\n").unwrap();
+    std::fs::set_permissions(&token, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = format!("http://{}", listener.local_addr().unwrap());
+    let engine = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let (mut head, mut one) = (Vec::new(), [0]);
+        while !head.ends_with(b"\r\n\r\n") {
+            stream.read_exact(&mut one).unwrap();
+            head.push(one[0]);
+        }
+        stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").unwrap();
+        String::from_utf8(head).unwrap()
+    });
+    let sent = send(folder.path(), &to).arg("--token-file").arg(&token).status().unwrap();
+    assert!(sent.success());
+    let head = engine.join().unwrap();
+    assert!(head.contains("authorization: Bearer secret\r\n"), "{head}");
+    for (arguments, why) in [
+        (&["--ca", "/no/file"][..], "/no/file"),
+        (&["--sources", "nothing"], "there is no source nothing"),
+        (&["--to", "kafka=http://h"], "is no engine"),
+        (&["--to", "remote-write=ftp://h"], "begins with neither"),
+        (&["--token-file", "/no/token"], "/no/token"),
+    ] {
+        let refused = send(folder.path(), "https://127.0.0.1:1").args(arguments).output().unwrap();
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success() && said.contains(why), "{arguments:?}: {said}");
+    }
+}
