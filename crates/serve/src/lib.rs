@@ -38,7 +38,7 @@ mod side_files;
 pub use live::{LivePages, SamplePublisher, live_samples};
 pub use metrics::{NewestError, NewestSamples};
 pub use names::prometheus_names;
-pub use page::Page;
+pub use page::{Page, PageReportError, ReportMade, write_report};
 pub use recorded_pages::RecordedPages;
 pub use recordings::RecordingStorage;
 pub use server::{MetricsServer, QueryServer};
