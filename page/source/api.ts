@@ -1,5 +1,7 @@
 // The interface of `whit serve`, typed, and what can go wrong with it.
 
+import { answerOf, Refused, report } from "./report";
+
 const BASE = "api/whit/v1/";
 
 export interface Period {
@@ -185,7 +187,22 @@ export function addressOf(name: string, parameters: Record<string, Parameter>): 
   return text === "" ? `${BASE}${name}` : `${BASE}${name}?${text}`;
 }
 
-async function get<T>(address: string, signal?: AbortSignal): Promise<T> {
+/** What is asked of the file of the page itself. */
+async function ofReport<T>(address: string, signal?: AbortSignal): Promise<T> {
+  const [name = "", words] = address.slice(BASE.length).split("?");
+  try {
+    const answer = await answerOf(name, new URLSearchParams(words));
+    signal?.throwIfAborted();
+    return answer as T;
+  } catch (error) {
+    if (error instanceof Refused) throw new ServerError(error.message, 400);
+    throw error;
+  }
+}
+
+/** The answer to a request. */
+export async function get<T>(address: string, signal?: AbortSignal): Promise<T> {
+  if (report) return await ofReport<T>(address, signal);
   let answer: Response;
   try {
     answer = await fetch(address, signal ? { signal } : {});

@@ -7,6 +7,7 @@ import { colours, styled, theme } from "./colour";
 import { choice, download, h } from "./dom";
 import { formatted, MISSING } from "./format";
 import { bounds, drawn, labelOf, lonely, middles, piled, reached, thinned } from "./series";
+import { savingLinks } from "./saving";
 import { svgOf } from "./svg";
 import { axisLabels, dateAndClock, period as periodText, splits, type Zone } from "./time";
 
@@ -24,8 +25,8 @@ export interface ChartActions {
   /** A gesture that is zooming: by this factor about a time, moved by this share of the period. */
   move: (factor: number, about_ms: number, share: number) => void;
   instance: (name: string) => void;
-  csv: () => string;
-  json: () => string;
+  /** The address of what the chart shows, as a file. */
+  file: (format?: "csv") => string;
 }
 
 /** What a chart shows. */
@@ -415,8 +416,7 @@ export class Chart {
   }
 
   private saving(): HTMLElement {
-    const csv = h("a", { download: `${this.info.id}.csv` }, "CSV");
-    const json = h("a", { target: "_blank" }, "JSON");
+    const files = h("div", {});
     const menu = h(
       "details",
       { class: "menu" },
@@ -424,15 +424,13 @@ export class Chart {
       h(
         "div",
         {},
-        csv,
-        json,
+        files,
         h("button", { type: "button", click: () => this.savePng() }, "PNG"),
         h("button", { type: "button", click: () => this.saveSvg() }, "SVG"),
       ),
     );
     menu.addEventListener("toggle", () => {
-      csv.href = this.actions.csv();
-      json.href = this.actions.json();
+      files.replaceChildren(...savingLinks(this.info.id, this.actions.file));
     });
     return menu;
   }
@@ -440,9 +438,8 @@ export class Chart {
   private saveSvg() {
     const content = this.content;
     if (!content) return;
-    const { data, from_ms, thru_ms, zone } = content;
     const { title, kind } = this.info;
-    const file = svgOf(data, { title, kind, from_ms, thru_ms, zone });
+    const file = svgOf(content.data, { ...content, title, kind });
     download(`${this.info.id}.svg`, new Blob([file], { type: "image/svg+xml" }));
   }
 

@@ -7,6 +7,8 @@ import { addressOfChart, openHighest, type Context } from "./context";
 import { differences } from "./differences";
 import { choice, h, isAbort } from "./dom";
 import { duration } from "./format";
+import { NotInReport, report } from "./report";
+import { savingLinks } from "./saving";
 import { reached, totals } from "./series";
 import { fieldOf, ofField, period as periodText } from "./time";
 
@@ -44,8 +46,7 @@ export class CompareView {
           open: (at_ms, step_ms) => void openHighest(this.context, info, at_ms, step_ms),
           move: (factor, about_ms, share) => this.context.move(factor, about_ms, share),
           instance: (name) => this.context.go({ instances: { ...this.context.shown.instances, [info.id]: name } }),
-          csv: () => addressOfChart(this.context, info, this.points(), "csv"),
-          json: () => addressOfChart(this.context, info, this.points()),
+          file: (format) => addressOfChart(this.context, info, this.points(), format),
         },
         context.shown.instances[info.id] ?? "",
       );
@@ -95,8 +96,7 @@ export class CompareView {
     this.bar.replaceChildren(
       choice("compare with", options, value, chosen),
       h("label", { class: "choice" }, h("span", {}, "from"), field),
-      h("a", { href: api.compareAddress(host.host, period, base, ROWS, "csv"), download: "compare.csv" }, "CSV"),
-      h("a", { href: api.compareAddress(host.host, period, base, ROWS), target: "_blank" }, "JSON"),
+      ...(report ? [] : savingLinks("compare", (format) => api.compareAddress(host.host, period, base, ROWS, format))),
     );
     this.said.textContent = `Solid: ${periodText(period.from_ms, period.thru_ms, zone)}. Dashed: ${periodText(base.from_ms, base.thru_ms, zone)}, ${duration(period.from_ms - base.from_ms)} before. ${zone.name}, ${duration(length)} each.`;
   }
@@ -118,17 +118,24 @@ export class CompareView {
         }
         return found;
       };
-      const [mine, other] = await Promise.all([data(period), data(base)]);
+      // A report may lack the other period: this one is shown then.
+      const unless = (error: unknown) => (error instanceof NotInReport ? [] : Promise.reject(error as Error));
+      const [mine, other] = await Promise.all([data(period), data(base).catch(unless)]);
       for (const chart of this.charts) {
         const [one, two] = [mine, other].map((list) => list.find((that) => that.id === chart.info.id));
         const isStack = infos.find((info) => info.id === chart.info.id)?.kind === "stack";
-        if (one && two) {
+        if (one && (two || report)) {
           const of = isStack ? added : (that: api.ChartData) => that;
-          chart.show({ data: of(one), base: of(two), shift_ms: period.from_ms - base.from_ms, ...period, at_ms: shown.at_ms, zone, instance: "" });
+          chart.show({ data: of(one), base: two ? of(two) : null, shift_ms: period.from_ms - base.from_ms, ...period, at_ms: shown.at_ms, zone, instance: "" });
         }
       }
-      this.found = await api.compare(host.host, period, base, ROWS, asked.signal);
-      this.drawTable();
+      try {
+        this.found = await api.compare(host.host, period, base, ROWS, asked.signal);
+        this.drawTable();
+      } catch (error) {
+        if (!(error instanceof NotInReport)) throw error;
+        this.table.replaceChildren(h("p", { class: "missing" }, error.message));
+      }
       this.context.fine();
     };
     work()

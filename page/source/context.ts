@@ -2,6 +2,7 @@
 
 import type { Shown } from "./address";
 import { chart, chartAddress, type ChartInfo, type Host, type Period } from "./api";
+import { hasMoment, nearestMoment, report } from "./report";
 import { highest } from "./series";
 import type { Zone } from "./time";
 
@@ -37,6 +38,11 @@ export async function openHighest(context: Context, info: ChartInfo, at_ms: numb
     } catch {
       // The first sample of the step is shown instead, and says so itself if it cannot be had.
     }
+  }
+  if (report && !hasMoment(host.host, at)) {
+    // One of the same step says more than none.
+    const nearest = nearestMoment(host.host, at);
+    if (nearest !== null && nearest >= at_ms && nearest <= at_ms + step_ms) at = nearest;
   }
   context.go({ at_ms: Math.max(0, Math.round(at)) });
 }

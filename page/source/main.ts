@@ -10,7 +10,8 @@ import { choice, h, isAbort } from "./dom";
 import { duration } from "./format";
 import { MomentView } from "./moment";
 import { Ruler, spoken } from "./ruler";
-import { isZone, period as periodText, zoneOf, type ZoneChoice } from "./time";
+import { report } from "./report";
+import { dateAndClock, isZone, period as periodText, zoneOf, type ZoneChoice } from "./time";
 import { offered, type PageView } from "./views";
 
 const MINUTE_MS = 60_000;
@@ -64,10 +65,11 @@ class Page {
   private readonly head = h("header", { class: "top" });
   private readonly error = h("div", { class: "error", role: "alert", hidden: true });
   private readonly status = h("span", { class: "status", role: "status" });
+  private readonly about = h("section", { class: "sums", "aria-label": "About this report", hidden: report === null });
   private readonly main = h("main", { id: "main" });
 
   constructor(root: HTMLElement) {
-    root.append(h("a", { class: "skip", href: "#main" }, "To the charts"), this.head, this.error, this.ruler.element, this.bar, this.main);
+    root.append(h("a", { class: "skip", href: "#main" }, "To the charts"), this.head, this.error, this.ruler.element, this.bar, this.about, this.main);
     this.ruler.element.append(this.spikes);
     addEventListener("popstate", () => this.arrive(parse(location.search)));
     addEventListener("keydown", (event) => this.key(event));
@@ -105,6 +107,8 @@ class Page {
     }
     this.host = host;
     this.newest_ms = host.thru_ms;
+    // A report shows all of its period first.
+    if (report && this.shown.from_ms === null) this.shown = { ...this.shown, from_ms: host.from_ms, thru_ms: host.thru_ms };
     this.infos = (await api.charts(host.host)).charts;
     this.viewKey = "";
     this.moment?.element.remove();
@@ -433,6 +437,15 @@ class Page {
       h("span", { class: "period" }, follows ? `the last ${duration(this.shown.last_ms)} until ${end}, ${zone.name}` : `${periodText(period.from_ms, period.thru_ms, zone)} ${zone.name} (${duration(length)})`),
     );
     if (focused >= 0) this.bar.querySelectorAll("button")[focused]?.focus();
+    this.drawAbout();
+  }
+
+  /** What a report is, and what is in it. */
+  private drawAbout() {
+    if (!report || !this.host) return;
+    const samples = report.is_coarse ? ", single samples around the spikes" : "";
+    const made = dateAndClock(report.made_ms - (report.made_ms % 1000), this.zone);
+    this.about.textContent = `A report made ${made}: curves in steps of ${duration(report.step_ms)}${samples}, and ${report.moments} moments with their processes. What else was recorded is not in it.`;
   }
 
   /** Another length about the middle, or up to the newest sample. */

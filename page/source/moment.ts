@@ -9,6 +9,8 @@ import { differences } from "./differences";
 import { choice, h, isAbort } from "./dom";
 import { duration, formatted, MISSING } from "./format";
 import { grouped, sum, tree, type Branch, type Group } from "./processes";
+import { momentTimes, nearestMoment, NotInReport, report } from "./report";
+import { savingLinks } from "./saving";
 import { tableOf, type Column } from "./table";
 import { clock, dateAndClock } from "./time";
 
@@ -106,6 +108,12 @@ export class MomentView {
     const { shown, host, go } = this.context;
     const at = this.data?.at_ms ?? shown.at_ms;
     if (at === null) return;
+    if (report) {
+      const times = momentTimes(host.host);
+      const next = by > 0 ? times.find((one) => one > at) : times.findLast((one) => one < at);
+      if (next !== undefined) go({ at_ms: next }, true);
+      return;
+    }
     const interval = Math.max(host.interval_ms, 1);
     // The first sample at or after a time is shown: back goes to just after the one before the last.
     go({ at_ms: Math.max(0, by > 0 ? at + 1 : (this.data?.before_ms ?? at - interval) - Math.floor(interval / 2)) }, true);
@@ -152,11 +160,21 @@ export class MomentView {
       .catch((error: unknown) => {
         if (isAbort(error)) return;
         this.content.replaceChildren(h("p", { class: "missing" }, error instanceof Error ? error.message : String(error)));
+        if (error instanceof NotInReport) return this.offerNearest(host, at);
         this.context.fail(error, () => this.load(host, at));
       })
       .finally(() => {
         if (this.asked === asked) this.element.removeAttribute("aria-busy");
       });
+  }
+
+  /** A report has some moments: which one is the nearest. */
+  private offerNearest(host: string, at: number) {
+    this.sums.textContent = "";
+    this.tabs.replaceChildren();
+    const nearest = nearestMoment(host, at);
+    if (nearest === null) return;
+    this.content.append(h("button", { type: "button", click: () => this.context.go({ at_ms: nearest }) }, `Open the nearest one that is: ${clock(nearest, this.context.zone)}`));
   }
 
   private draw() {
@@ -178,9 +196,9 @@ export class MomentView {
       tools.push(choice("as", by, shown.by, (value) => go({ by: value as Grouping, sort: "" })));
     }
     const table = shown.tab === "difference" ? null : shown.tab;
-    const address = (format?: "csv") => api.addressOf(shown.tab === "difference" ? "explain" : "moment", { host: host.host, at: shown.at_ms, table: format ? table : null, format });
+    const address = (format?: "csv") => api.addressOf(table === null ? "explain" : "moment", { host: host.host, at: shown.at_ms, table, format });
     const focused = document.activeElement === this.filter;
-    this.tabs.replaceChildren(...tools, this.filter, h("a", { href: address(), target: "_blank" }, "JSON"), h("a", { href: address("csv"), download: "moment.csv" }, "CSV"));
+    this.tabs.replaceChildren(...tools, this.filter, ...(report ? [] : savingLinks("moment", address)));
     if (focused) this.filter.focus();
     const scrolled = this.content.querySelector(".scroll")?.scrollLeft ?? 0;
     this.content.replaceChildren(this.table(data));

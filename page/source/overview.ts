@@ -7,6 +7,8 @@ import { Chart } from "./chart";
 import { addressOfChart, openHighest, type Context } from "./context";
 import { choice, h, isAbort } from "./dom";
 import { formatted } from "./format";
+import { report } from "./report";
+import { savingLinks } from "./saving";
 import { append, type Counts } from "./series";
 
 /** Charts that are asked for by themselves, so that the first curve is there at once. */
@@ -53,8 +55,7 @@ export class Overview {
         open: (at_ms, step_ms) => void openHighest(this.context, info, at_ms, step_ms),
         move: (factor, about_ms, share) => this.context.move(factor, about_ms, share),
         instance: (name) => this.context.go({ instances: { ...this.context.shown.instances, [info.id]: name } }),
-        csv: () => addressOfChart(this.context, info, this.points(), "csv"),
-        json: () => addressOfChart(this.context, info, this.points()),
+        file: (format) => addressOfChart(this.context, info, this.points(), format),
       },
       this.context.shown.instances[info.id] ?? "",
     );
@@ -200,12 +201,11 @@ export class Overview {
         { class: "tools" },
         choice("by", RESOURCES.map((one) => [one, named[one]]), what, (value) => go({ what: value as Resource })),
         choice("per", OWNERS.map((one) => [one, one]), per, (value) => go({ per: value as Owner })),
-        h("a", { href: address("csv"), download: "heaviest.csv" }, "CSV"),
-        h("a", { href: address(), target: "_blank" }, "JSON"),
+        ...savingLinks("heaviest", address),
       ),
       rows.length === 0
         ? h("p", {}, "No process is recorded in this period.")
-        : h("table", {}, h("caption", {}, "In the whole period"), h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, per), h("th", { scope: "col", class: "number" }, named[what]), h("th", { scope: "col", class: "number" }, "processes"))), h("tbody", {}, ...rows)),
+        : h("table", {}, h("caption", {}, report ? "In the whole report: those of shorter periods are not in it" : "In the whole period"), h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, per), h("th", { scope: "col", class: "number" }, named[what]), h("th", { scope: "col", class: "number" }, "processes"))), h("tbody", {}, ...rows)),
       this.now,
     );
   }

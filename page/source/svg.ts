@@ -50,6 +50,9 @@ export interface Picture {
   from_ms: number;
   thru_ms: number;
   zone: Zone;
+  /** The same chart of another period, which is drawn dashed, moved by so much. */
+  base?: ChartData | null;
+  shift_ms?: number;
 }
 
 /** The file. */
@@ -59,7 +62,8 @@ export function svgOf(data: ChartData, picture: Picture): string {
   const palette = colours(series.map((one) => (one.instance ? "" : one.id)), "light");
   const sums = piled(series);
   const tops = isStack ? [reached(series)] : series.map((one) => bounds(one).max);
-  const most = Math.max(0, ...tops.flat().filter((one) => one !== null));
+  const others = series.map((one) => picture.base?.series.find((that) => that.id === one.id && labelOf(that) === labelOf(one))?.mean ?? []);
+  const most = Math.max(0, ...[...tops, ...others].flat().filter((one) => one !== null));
   const marks = levels(most);
   const top = marks.at(-1) ?? 1;
   const span = picture.thru_ms - picture.from_ms;
@@ -109,6 +113,13 @@ export function svgOf(data: ChartData, picture: Picture): string {
       );
     }
   }
+  const { base, shift_ms = 0 } = picture;
+  const moved = base ? middles(base).map((at) => across(at + shift_ms)) : [];
+  others.forEach((values, index) => {
+    for (const run of runs(values, moved, y)) {
+      lines.push(`<polyline points="${points(run)}" fill="none" stroke="${palette[index] ?? "#777"}" stroke-width="1.5" stroke-dasharray="4 4"/>`);
+    }
+  });
   if (isStack) {
     for (const run of runs(reached(series), x, y)) {
       lines.push(`<polyline points="${points(run)}" fill="none" stroke="#222" stroke-width=".8"/>`);
@@ -123,7 +134,8 @@ export function svgOf(data: ChartData, picture: Picture): string {
     lines.push(`<text x="${left + 15}" y="297">${escaped(label)}</text>`);
     left += 35 + label.length * 7;
   });
-  const when = `${period(picture.from_ms, picture.thru_ms, picture.zone)} ${picture.zone.name}`;
+  const other = base ? `; dashed: ${period(picture.from_ms - shift_ms, picture.thru_ms - shift_ms, picture.zone)}` : "";
+  const when = `${period(picture.from_ms, picture.thru_ms, picture.zone)} ${picture.zone.name}${other}`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12" fill="#222">
 <title>${escaped(picture.title)}, ${escaped(when)}</title>
 <rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>

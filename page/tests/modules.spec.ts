@@ -141,6 +141,10 @@ test("a picture has no markup from names", () => {
   expect(file).toContain("&lt;script&gt;&quot;&amp;");
   // Two runs with a gap: both are single points.
   expect(file.match(/<circle/g)?.length).toBe(2);
+  expect(file).not.toContain("stroke-dasharray");
+  const compared = svgOf(data, { title: "t", kind: "line", from_ms: 10_000, thru_ms: 13_000, zone: UTC, base: data, shift_ms: 0 });
+  expect(compared).toContain('stroke-dasharray="4 4"');
+  expect(compared).toContain("; dashed: ");
   expect(escaped("a\u0000b")).toBe("a\ufffdb");
   expect(levels(87)).toEqual([0, 25, 50, 75, 100]);
   expect(levels(0)[0]).toBe(0);

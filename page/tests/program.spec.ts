@@ -1,12 +1,13 @@
 // The page over the real program: `WHIT` names it.  Without, the tests of this file are left out.
 
-import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 import { expect, test as plain } from "@playwright/test";
-import { barriers, loaded, watched } from "./watch";
+import { barriers, curves, loaded, periodOf, watched } from "./watch";
 
 const WHIT = process.env["WHIT"] ?? "";
 
@@ -18,13 +19,18 @@ async function ended(child: ChildProcess) {
   await gone;
 }
 
-/** A recorder of this machine and a server over its recordings. */
-const test = plain.extend<{ address: string }>({
-  address: async ({}, use) => {
+/** A recorder of this machine, and a server over its recordings. */
+const test = plain.extend<{ folder: string; address: string }>({
+  folder: async ({}, use) => {
     const folder = mkdtempSync(join(tmpdir(), "whit-page-"));
-    const recorder = spawn(WHIT, ["record", "-s", "cdmnZ", "-i", "1", "-f", folder], { stdio: "ignore" });
+    const recorder = spawn(WHIT, ["record", "-s", "cdmnZ", "-i", "1:1", "-f", folder], { stdio: "ignore" });
     const size = () => readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
     await expect.poll(size).toBeGreaterThan(0);
+    await use(folder);
+    await ended(recorder);
+    rmSync(folder, { recursive: true });
+  },
+  address: async ({ folder }, use) => {
     const server = spawn(WHIT, ["serve", folder, "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "pipe"] });
     const address = await new Promise<string>((done, failed) => {
       server.once("exit", (code) => failed(new Error(`whit serve ended: ${code}`)));
@@ -37,8 +43,6 @@ const test = plain.extend<{ address: string }>({
     });
     await use(address);
     await ended(server);
-    await ended(recorder);
-    rmSync(folder, { recursive: true });
   },
 });
 
@@ -80,5 +84,52 @@ test("the real program: live curves, a moment with its processes, comparison, no
   await page.getByRole("link", { name: "Compare" }).click();
   await expect(page.locator(".compare table").first()).toBeVisible();
   await loaded(page);
+  expect(errors).toEqual([]);
+});
+
+test("a report opens from its file: curves, moments, names as text, and no request", async ({ page, folder }) => {
+  const name = "</script><b>";
+  const hostile = "</script><script>window.hacked=1</script><!--<script>";
+  const child = spawn("sh", ["-c", `printf '%s' '${name}' > /proc/$$/comm; while :; do :; done`, hostile], { stdio: "ignore" });
+  const file = join(folder, "report.html");
+  // As many samples as a curve needs, whatever else the machine does.
+  await expect(async () => {
+    await promisify(execFile)(WHIT, ["play", folder, "--html", file]);
+    const about = /<script type="application\/json" id="report">(.*)<\/script>/.exec(readFileSync(file, "utf8"));
+    const { moments } = JSON.parse(about?.[1] ?? "{}") as { moments: number };
+    expect(moments).toBeGreaterThan(4);
+  }).toPass();
+  await ended(child);
+  const address = `file://${file}`;
+  const errors = watched(page, address);
+  await page.goto(address);
+  await loaded(page);
+  await expect(page.getByText("A report made")).toBeVisible();
+  await expect(page.locator("#chart-cpu .readings")).toContainText(/user [\d.]+ %/);
+  await expect(page.locator(".heaviest tbody")).toContainText(name);
+  expect(await barriers(page)).toEqual([]);
+  const whole = periodOf(page);
+  await page.getByRole("button", { name: "Closer (+)" }).click();
+  await expect.poll(() => periodOf(page).length).not.toBe(whole.length);
+  await loaded(page);
+  const box = await curves(page, "cpu");
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  await expect(page.locator(".moment .sums")).toContainText(/\d+ processes/);
+  await page.getByLabel("Filter the rows").fill(name);
+  await expect(page.locator(".moment tbody tr").first()).toContainText(name);
+  await expect(page.locator(".moment tbody tr").first()).toContainText("window.hacked");
+  await page.getByLabel("Filter the rows").fill("");
+  await page.getByLabel("show", { exact: true }).selectOption("difference");
+  await expect(page.locator(".moment table").first()).toBeVisible();
+  expect(await barriers(page)).toEqual([]);
+  // What is not there is said to be so, with what is.
+  await page.goto(`${address}?at=1000`);
+  await expect(page.locator(".moment .missing")).toHaveText("This moment is not in this report.");
+  await page.getByRole("button", { name: /Open the nearest one/ }).click();
+  await expect(page.locator(".moment .sums")).toContainText(/\d+ processes/);
+  await page.getByRole("link", { name: "Compare" }).click();
+  await expect(page.locator(".compare .missing")).toContainText("is not in this report");
+  await loaded(page);
+  expect(await page.evaluate(() => "hacked" in window)).toBe(false);
   expect(errors).toEqual([]);
 });

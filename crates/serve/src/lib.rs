@@ -35,7 +35,7 @@ mod side_files;
 
 pub use live::{LivePages, SamplePublisher, live_samples};
 pub use metrics::{NewestError, NewestSamples};
-pub use page::Page;
+pub use page::{Page, PageReportError, ReportMade, write_report};
 pub use recorded_pages::RecordedPages;
 pub use recordings::RecordingStorage;
 pub use server::{MetricsServer, QueryServer};

@@ -13,6 +13,8 @@ mod heaviest;
 mod hosts;
 mod live;
 mod moment;
+mod report;
+mod report_file;
 mod ruler;
 mod section;
 mod steps;
@@ -29,6 +31,7 @@ use serde_json::json;
 
 use self::asked::Asked;
 use self::live::Live;
+pub use self::report::{PageReportError, ReportMade, write_report};
 use self::section::{PageSection, Parts, SectionQuestion};
 use crate::evaluation::{self, Evaluation};
 use crate::parameters::Parameters;
@@ -106,6 +109,11 @@ const QUESTIONS: &[(&str, Question)] = &[
     ("explain", compare::explain),
 ];
 
+/// The question of a name.
+fn question(name: &str) -> Option<Question> {
+    QUESTIONS.iter().find(|(known, _)| *known == name).map(|(_, question)| *question)
+}
+
 /// The answer to a request, if its path is one of the page.
 pub(crate) async fn answer(
     evaluation: &Arc<Evaluation>,
@@ -123,9 +131,7 @@ pub(crate) async fn answer(
     if *request.method() != Method::GET {
         return Some(method_not_allowed("GET"));
     }
-    let question =
-        QUESTIONS.iter().find(|(known, _)| *known == name).map(|(_, question)| *question);
-    let answered = match (name, question) {
+    let answered = match (name, question(name)) {
         (_, Some(question)) => {
             let answered = asked(evaluation, page, request, question).await;
             answered.and_then(|answer| bounded(evaluation, answer)).map(text)

@@ -17,6 +17,11 @@ impl Parameters {
         Ok(parameters)
     }
 
+    /// Names with values.
+    pub(crate) fn with(pairs: &[(&str, &str)]) -> Self {
+        Parameters(pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
+    }
+
     /// Adds those of an address.
     pub(crate) fn add_query(&mut self, address: &Uri) -> Result<(), QueryError> {
         self.add(address.query().unwrap_or_default().as_bytes())

@@ -1,10 +1,11 @@
 //! The page's interface, over recordings of made-up samples: what it says is what was recorded.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 
+use base64ct::{Base64, Encoding as _};
 use recording::{Writer, WriterOptions};
 use sample::{Meta, Snapshot, SourceDef, State, Table};
 use serde_json::Value;
@@ -358,6 +359,86 @@ fn charts_have_the_values_that_were_recorded() {
     assert_eq!(heaviest["rows"][1]["ended"], 24 * BURSTS);
     let share = |row: usize| heaviest["rows"][row]["share"].as_f64().unwrap();
     assert!((share(0) + share(1) - 1.0).abs() < 1e-6, "{heaviest}");
+}
+
+/// The answers of a report, each with what it was asked for.
+fn answers_of(report: &str) -> Vec<(Value, String)> {
+    let between = |begin: &str| {
+        let (_, rest) = report.split_once(begin).unwrap_or_else(|| panic!("no {begin}"));
+        rest.split_once("</script>").unwrap().0
+    };
+    let about: Value = serde_json::from_str(between("id=\"report\">")).unwrap();
+    let heads = about["answers"].as_array().unwrap().clone();
+    let unpacked = heads.into_iter().enumerate().map(|(number, head)| {
+        let packed = Base64::decode_vec(between(&format!("id=\"answer-{number}\">"))).unwrap();
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut text).unwrap();
+        (head, text)
+    });
+    unpacked.collect()
+}
+
+#[test]
+fn a_report_answers_as_the_server_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let bursts = record_bursts(folder.path());
+    let storage = RecordingStorage::open(&[folder.path().to_owned()]).unwrap().0;
+    let from_ns = (STARTED_S * SECOND_NS).cast_signed() + 60 * SECOND_NS.cast_signed();
+    let period = (from_ns, from_ns + 1000 * SECOND_NS.cast_signed());
+    let mut file = Vec::new();
+    let recordings = storage.recordings().unwrap();
+    let made = serve::write_report(&recordings, &[("vm", period)], &mut file).unwrap();
+    let report = String::from_utf8(file).unwrap();
+    assert!(report.contains("default-src 'none'"));
+    assert_eq!((made.step_ns, made.is_coarse), (SECOND_NS.cast_signed(), false));
+    let server = serve(folder.path());
+    let address = server.address().unwrap();
+    let answers = answers_of(&report);
+    let number = |head: &Value, name: &str| head[name].as_i64().unwrap().to_string();
+    let mut moments = Vec::new();
+    for (head, text) in &answers {
+        let name = head["name"].as_str().unwrap();
+        match name {
+            "moment" | "explain" => {
+                moments
+                    .push((head["from_ms"].as_i64().unwrap(), head["thru_ms"].as_i64().unwrap()));
+                let at = number(head, "at_ms");
+                let parameters = [("at", &*at), ("count", "60")];
+                let count = if name == "moment" { 1 } else { 2 };
+                let server_says = ask(address, name, &parameters[..count]);
+                let report_says: Value = serde_json::from_str(text).unwrap();
+                assert_eq!(report_says["processes"], server_says["processes"], "{head}");
+            }
+            "ruler" => {
+                let (from, thru) = (number(head, "from_ms"), number(head, "thru_ms"));
+                let parameters = [("from", &*from), ("thru", &*thru), ("points", "1000")];
+                assert_eq!(
+                    serde_json::from_str::<Value>(text).unwrap(),
+                    ask(address, name, &parameters)
+                );
+            }
+            "hosts" => {
+                let said: Value = serde_json::from_str(text).unwrap();
+                let host = &said["hosts"][0];
+                assert_eq!(host["from_ms"], from_ns / 1_000_000);
+                assert_eq!(
+                    (&host["is_live"], host["spans"].as_array().unwrap().len()),
+                    (&Value::Bool(false), 1)
+                );
+            }
+            _ => {}
+        }
+    }
+    // Each burst of the period has its moment, and the period a chart in single samples.
+    for burst in bursts.iter().filter(|burst| (70..1050).contains(*burst)) {
+        let at_ms: i64 = ms(*burst).parse().unwrap();
+        let has = moments.iter().any(|(from_ms, thru_ms)| (from_ms..=thru_ms).contains(&&at_ms));
+        assert!(has, "{burst}");
+    }
+    let steps = |head: &Value| (head["name"] == "chart").then(|| head["step_ms"].as_i64().unwrap());
+    assert!(answers.iter().any(|(head, _)| steps(head) == Some(1000)));
+    let nothing = serve::write_report(&recordings, &[("vm", (0, 1))], &mut Vec::new());
+    assert!(matches!(nothing, Err(serve::PageReportError::Empty)));
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod frames;
 mod heaviest;
 mod notes;
 mod plot_files;
+mod report;
 mod run;
 mod steps;
 mod views;

@@ -34,6 +34,12 @@ pub(crate) fn find(path: &str) -> Option<&'static PageFile> {
     FILES.iter().filter(is_shown).find(|file| file.name == name)
 }
 
+/// The text of a file that is part of every page.
+pub(super) fn text(name: &str) -> &'static str {
+    let file = FILES.iter().find(|file| file.name == name);
+    file.and_then(|file| std::str::from_utf8(file.bytes).ok()).unwrap_or_default()
+}
+
 /// Answers a request for a file.
 pub(crate) fn file(file: &'static PageFile, asked: &HeaderMap) -> HttpAnswer {
     let packed = file.packed.filter(|_| takes_gzip(asked));

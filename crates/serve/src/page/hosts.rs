@@ -15,7 +15,8 @@ pub(crate) fn hosts(asked: &Asked<'_>) -> Result<String, QueryError> {
     Ok(json!({ "now_ms": now_ms(), "hosts": hosts }).to_string())
 }
 
-fn one(recordings: &Recordings, host: &str) -> Result<Value, QueryError> {
+/// What is said of a host.
+pub(super) fn one(recordings: &Recordings, host: &str) -> Result<Value, QueryError> {
     let now_ns = now_ms().saturating_mul(1_000_000);
     let Recorded { from_ns, thru_ns, is_live } = recorded(recordings, host);
     let spans = recordings.spans(host);

@@ -220,7 +220,11 @@ fn read_processes(
     }
     found.extend(ended.into_values());
     let usage = |process: &Value| process["cpu_percent"].as_f64().unwrap_or(-1.0);
-    found.sort_by(|one, other| usage(other).total_cmp(&usage(one)));
+    // Equals by number: the same question has the same answer.
+    let number_of = |process: &Value| process["pid"].as_i64();
+    found.sort_by(|one, other| {
+        usage(other).total_cmp(&usage(one)).then_with(|| number_of(one).cmp(&number_of(other)))
+    });
     let total = |name: &str| {
         let row = frame.source("process_total")?;
         row.rate(row.track.def.field(name)?).map(|rate| rate / 1e7)

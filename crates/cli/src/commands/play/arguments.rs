@@ -127,6 +127,18 @@ pub(crate) struct PlayArguments {
     )]
     pub(crate) heaviest: Option<String>,
 
+    /// A report of the period: the page with its data in one file of at most 8.5 MB, which opens without
+    /// a server; - is standard output
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "follow", "extract", "grep", "stats", "diff", "procanalyze", "slabanalyze", "filename",
+            "envrules", "showheader", "showcolheaders", "step", "heaviest",
+        ]
+    )]
+    pub(crate) html: Option<PathBuf>,
+
     /// `offsettime` in nanoseconds.
     #[arg(skip)]
     pub(crate) offset_ns: i64,

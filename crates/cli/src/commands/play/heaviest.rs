@@ -13,6 +13,7 @@ use view::{RankingLine, RankingTable, write_ranking};
 use super::arguments::PlayArguments;
 use super::frames::Outcome;
 use super::steps::archive_of;
+use crate::display::DisplayArguments;
 
 /// How many are shown unless a number is given.
 const COUNT: usize = 10;
@@ -128,14 +129,16 @@ pub(super) fn check(arguments: &PlayArguments) -> anyhow::Result<()> {
         "--heaviest makes a table of its own, with {} if you like",
         crate::display::switches(" or", |entry| entry.table.is_some())
     );
+    refuse_choices(display, "--heaviest names what it shows")
+}
+
+/// Refuses what chooses sources, fields and rows.
+pub(super) fn refuse_choices(display: &DisplayArguments, why: &str) -> anyhow::Result<()> {
     let chosen = display.subsystems.is_some() || display.is_everything();
-    ensure!(!chosen, "--heaviest names what it shows: leave -s out");
-    ensure!(
-        display.formats.fields.is_empty(),
-        "--heaviest names what it shows: leave --fields out"
-    );
-    ensure!(display.lists.top.is_none(), "--heaviest WHAT,N sorts and cuts: leave --top out");
+    ensure!(!chosen, "{why}: leave -s out");
+    ensure!(display.formats.fields.is_empty(), "{why}: leave --fields out");
+    ensure!(display.lists.top.is_none(), "{why}: leave --top out");
     let filters = display.sources.filters();
-    ensure!(filters.is_empty(), "--heaviest ranks all: leave {} out", filters.join(" and "));
+    ensure!(filters.is_empty(), "{why}: leave {} out", filters.join(" and "));
     Ok(())
 }

@@ -14,6 +14,7 @@ use super::digests::DigestFiles;
 use super::frames::{self, Outcome};
 use super::heaviest;
 use super::plot_files::PlotFileSets;
+use super::report;
 use super::steps;
 use super::views::{Headings, OneView};
 use crate::stderr;
@@ -27,6 +28,7 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     arguments.check()?;
     steps::check(&arguments)?;
     heaviest::check(&arguments)?;
+    report::check(&arguments)?;
     let nanoseconds = arguments.offsettime.checked_mul(1_000_000_000);
     arguments.offset_ns = nanoseconds.context("--offsettime: out of range")?;
     // Digests are files of the kind that plot files are: -oz and --sep mean the same.
@@ -87,6 +89,10 @@ fn show(
     if let Some(pattern) = &arguments.grep {
         let count = grep(arguments, period, recordings, pattern, &mut out)?;
         return Ok(if count == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS });
+    }
+    if let Some(path) = &arguments.html {
+        report::write(recordings, period, path, &mut out)?;
+        return Ok(ExitCode::SUCCESS);
     }
     if let Some(newest) = recordings.last().filter(|_| arguments.follow) {
         newest.check_follow()?;
