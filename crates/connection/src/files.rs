@@ -129,6 +129,12 @@ impl ClientTls {
         config.resumption = rustls::client::Resumption::disabled();
         Ok(Self(Arc::new(config)))
     }
+
+    /// The same for rustls, for clients with a runtime of their own.
+    #[must_use]
+    pub fn config(&self) -> Arc<ClientConfig> {
+        self.0.clone()
+    }
 }
 
 fn pair(certificate: &Path, key: &Path, error: &rustls::Error) -> TlsFileError {

@@ -18,6 +18,7 @@ const LAYERS: &[&[&str]] = &[
         "rrdclient",
         "logring",
         "promql",
+        "http_client",
         "http_server",
     ],
     &["source", "recording", "rrd", "view", "sink", "snmp", "log_format", "log_protocol"],

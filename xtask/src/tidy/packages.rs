@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::Complaints;
 use super::tree::Tree;
 
-/// Packages of others in Cargo.lock.  Raise it only in a commit that says why.
-const PACKAGES_MAX: usize = 263;
+/// Packages of others in Cargo.lock.  Raise it only in a commit that says why.  265 since whit asks
+/// other servers by HTTP (hyper as a client).
+const PACKAGES_MAX: usize = 265;
 
 /// Where packages may come from.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
