@@ -8,7 +8,9 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use http_server::HttpSettings;
 use serve::{Page, QueryServer, RecordedPages, RecordingStorage, ServeSettings, SideFileMaker};
+use watch::DataKind;
 
+use crate::commands::watch::data_of_service;
 use crate::http::{HttpArguments, HttpSockets};
 use crate::{end_signals, stderr};
 
@@ -19,8 +21,8 @@ const PASSWORD_BYTES_MAX: u64 = 4096;
 #[derive(clap::Args)]
 #[command(after_help = crate::help::SERVE)]
 pub(crate) struct ServeArguments {
-    /// Folders of recordings, or single recordings
-    #[arg(value_name = "FOLDER", required_unless_present = "hash_password")]
+    /// Folders of recordings, or single recordings [default: those of the service]
+    #[arg(value_name = "FOLDER")]
     paths: Vec<PathBuf>,
     /// Listen here: HOST:PORT of the loopback, tls:HOST:PORT for other machines too (with --tls-cert,
     /// and --token-file or --users), the path of a socket, or fd:N,N for sockets that are open already
@@ -43,7 +45,11 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
         return hash_password();
     }
     end_signals::block()?;
-    let (storage, left_out) = RecordingStorage::open(&arguments.paths)?;
+    let paths = match arguments.paths.as_slice() {
+        [] => &[data_of_service(DataKind::Recordings)?],
+        paths => paths,
+    };
+    let (storage, left_out) = RecordingStorage::open(paths)?;
     left_out.iter().for_each(stderr::message);
     let HttpSockets { listeners, access, place } = arguments.http.open(&arguments.listen)?;
     let settings = ServeSettings::default();
