@@ -178,6 +178,36 @@ fn verbs_without_a_path_show_the_data_of_the_service() {
 }
 
 #[test]
+fn the_page_of_the_service_shows_other_hosts() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [theirs, ours] = folders.each_ref().map(|folder| place(folder.path()));
+    let mut other = theirs.start();
+    let address = theirs.address();
+    // It becomes `whit serve --host`.
+    ours.configure(&format!("[[host]]\nurl = \"http://{address}\"\nname = \"web1\"\n"));
+    let mut service = ours.start();
+    let page = ours.address();
+    let hosts = wait_for("the other host", || {
+        let hosts: Value =
+            serde_json::from_str(&http(page, "GET", "/api/whit/v1/hosts", &[]).body).ok()?;
+        (hosts["hosts"].as_array()?.len() == 2).then_some(hosts)
+    });
+    assert_eq!(hosts["hosts"][1]["host"], "web1", "{hosts}");
+    assert_eq!(hosts["hosts"][1]["is_live"], true, "{hosts}");
+    other.signal(libc::SIGTERM);
+    assert!(other.ended().success());
+    wait_until("it is missed", || {
+        let hosts = http(page, "GET", "/api/whit/v1/hosts", &[]).body;
+        hosts.contains("cannot connect to http://") && hosts.contains("\"host\":\"web1\"")
+    });
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success(), "{}", ours.said());
+    let refused = whit().args(["serve", "--host", "name=x", "."]).output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("--host") && said.contains("there is no url"), "{said}");
+}
+
+#[test]
 fn a_part_that_is_killed_starts_again_and_the_others_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let place = place(folder.path());

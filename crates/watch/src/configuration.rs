@@ -156,6 +156,20 @@ impl Configuration {
         if !Path::new(self.text("data.folder").unwrap_or("/")).is_absolute() {
             faults.push((at("data.folder"), "folder: give a path that begins with /".to_owned()));
         }
+        for (row, at_row) in self.rows("host") {
+            let is_given = |key: &&ConfigKey| self.item(&full_name(key, Some(row))).is_some();
+            let mut given = KEYS.iter().filter(|key| key.table == "host").filter(is_given);
+            if given.next().is_some_and(|first| first.name != "url") {
+                faults.push((at_row, "url: there is none: [[host]] needs one".to_owned()));
+            }
+            for key in KEYS.iter().filter(|key| key.table == "host") {
+                let name = full_name(key, Some(row));
+                if self.text(&name).is_some_and(|text| text.contains(',')) {
+                    let text = format!("{}: it has a comma, which no host may have", key.name);
+                    faults.push((at(&name), text));
+                }
+            }
+        }
         for table in ["page", "log.central", "rrdcached"] {
             let (cert, key) = (format!("{table}.tls_cert"), format!("{table}.tls_key"));
             let (has_cert, has_key) =

@@ -94,7 +94,7 @@ const fn key(
 const ACKNOWLEDGE: ValueKind = ValueKind::Choice(&["none", "os", "disk"]);
 
 /// Tables of which there may be several, as `[[NAME]]`.
-const LISTS: &[&str] = &["alert"];
+const LISTS: &[&str] = &["alert", "host"];
 
 /// Whether there may be several of a table.
 pub(crate) fn is_list(table: &str) -> bool {
@@ -486,6 +486,38 @@ pub(crate) const KEYS: &[ConfigKey] = &[
         None,
         WordPlace::Service,
         "When it fires: an expression of PromQL over what is recorded, such as node_load1 > 20; each of its results is an instance.",
+    ),
+    key(
+        "host",
+        "url",
+        ValueKind::Text,
+        None,
+        WordPlace::Service,
+        "Another host that the page shows: the address of its whit, https://NAME:9797. It is asked when somebody looks.",
+    ),
+    key(
+        "host",
+        "name",
+        ValueKind::Text,
+        None,
+        WordPlace::Service,
+        "What it is called here; without it its address.",
+    ),
+    key(
+        "host",
+        "token_file",
+        ValueKind::Path,
+        None,
+        WordPlace::Service,
+        "File with the token by which it knows this host: its [page] token_file has the same.",
+    ),
+    key(
+        "host",
+        "ca",
+        ValueKind::Path,
+        None,
+        WordPlace::Service,
+        "The authorities by which its certificate is checked, in PEM; without it those of the system.",
     ),
 ];
 

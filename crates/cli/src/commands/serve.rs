@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use http_server::HttpSettings;
-use serve::{Page, QueryServer, RecordedPages, RecordingStorage, ServeSettings, SideFileMaker};
+use serve::{
+    OtherHost, Page, QueryServer, RecordedPages, RecordingStorage, ServeSettings, SideFileMaker,
+};
 use watch::DataKind;
 
 use crate::commands::watch::data_of_service;
@@ -30,6 +32,10 @@ pub(crate) struct ServeArguments {
     listen: String,
     #[command(flatten)]
     http: HttpArguments,
+    /// Show another host on the page, too: url=URL of its whit serve or whit watch, and if wanted
+    /// name=NAME, token_file=FILE, ca=FILE, with commas between; may be given up to 100 times
+    #[arg(long, value_name = "DESCRIPTION")]
+    host: Vec<String>,
     /// Make no files beside the recordings (NAME.whit.columns, NAME.whit.summary) that make answers
     /// fast
     #[arg(long)]
@@ -45,6 +51,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
         return hash_password();
     }
     end_signals::block()?;
+    let hosts = arguments.host.iter().map(|text| Ok(OtherHost::parse(text)?));
+    let hosts = hosts.collect::<anyhow::Result<_>>().context("--host")?;
     let paths = match arguments.paths.as_slice() {
         [] => &[data_of_service(DataKind::Recordings)?],
         paths => paths,
@@ -57,7 +65,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     let settings = ServeSettings { http, ..settings };
     let storage = Arc::new(storage);
     let pages = Arc::new(RecordedPages::new(storage.clone()));
-    let page = Page::new(storage.clone());
+    let page = Page::new(storage.clone()).with_hosts(hosts).context("--host")?;
     let server = QueryServer::start_with_page(listeners, settings, page, pages)?;
     let makes = !arguments.no_side_files;
     let maker = makes.then(|| SideFileMaker::start(storage, |text| stderr::message(text)));
