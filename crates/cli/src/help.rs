@@ -66,6 +66,7 @@ Signals: TERM and INT end the recording, HUP begins new files, USR1 writes out w
 
 const PLAY: &str = "\
 Examples:
+  whit play --from 10:00-10:15           what the service, whit watch, has recorded
   whit play /var/log/whit/               all recordings of a folder
   whit play host-20261121.raw.gz -s cm   two subsystems of one of collectl's recordings
   whit play -p '/var/log/whit/*TODAY*' --from 10:00-11:30 -oT
@@ -93,7 +94,8 @@ Examples:
   whit top --sort res               by memory in use
   whit top --by cgroup              one line for each control group
   whit top --tree -H                parents, children and threads
-  whit top x.whit --at 10:15        how it was then; Left and Right move in time
+  whit top --at 10:15               how it was then, by what whit watch has recorded
+  whit top x.whit --at 10:15        by a recording; Left and Right move in time
 
 Keys: ? lists them all; q ends, g groups, t makes a tree, k sends a signal after a question.
 NO_COLOR in the environment does without colours.";

@@ -124,6 +124,90 @@ fn the_service_records_and_serves_and_ends_with_whole_recordings() {
 }
 
 #[test]
+fn verbs_without_a_path_show_the_data_of_the_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    place.configure("[log.central]\nenabled = true\nlisten = [\"/nowhere\"]\nstore = \"l\"\n");
+    let text = fs::read_to_string(place.file("whit.toml")).unwrap();
+    let text = text.replace("\"/nowhere\"", &format!("{:?}", place.file("log.sock")));
+    fs::write(place.file("whit.toml"), text).unwrap();
+    // As a service manager says it.
+    let managed = |command: &mut Command| {
+        command.env("STATE_DIRECTORY", place.file("data"));
+        command.env("RUNTIME_DIRECTORY", place.file("data/run"));
+    };
+    let asked = |line: &str| {
+        let mut command = whit();
+        managed(command.args(line.split(' ')));
+        let done = command.stdin(Stdio::null()).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (done.status.code(), text(done.stdout), text(done.stderr))
+    };
+    let (code, _, said) = asked("play");
+    assert_eq!(code, Some(2), "{said}");
+    let wanted = format!("there is no {}", place.file("data/recordings").display());
+    assert!(said.contains(&wanted) && said.contains("whit watch"), "{said}");
+    let mut service = place.start();
+    place.address();
+    place.grows();
+    wait_until("a store", || place.file("data/l").exists());
+    let from = |name: &str| format!("whit: from {}\n", place.file(name).display());
+    let (code, shown, said) = asked("play -sc --json");
+    assert_eq!((code, said.as_str()), (Some(0), &*from("data/recordings")));
+    assert!(shown.lines().count() > 0);
+    let (_, shown, said) = asked("log query --count");
+    assert_eq!((shown.as_str(), said.as_str()), ("0\n", &*from("data/l")));
+    for line in ["log verify", "log stats", "log tail --no-follow"] {
+        assert_eq!(asked(line).2, from("data/l"), "{line}");
+    }
+    let (code, shown, said) = asked("watch --status");
+    assert_eq!((code, said.as_str()), (Some(0), ""), "{shown}");
+    // No terminal: the recording was found, and then the screen is refused.
+    let (_, _, said) = asked("top --at 19700102:00:00");
+    assert!(said.starts_with(&from("data/recordings")), "{said}");
+    assert!(said.contains("no recording was begun before 19700102:00:00"), "{said}");
+    let now = jiff::Zoned::now().strftime("%Y%m%d:%H:%M:%S").to_string();
+    let (_, _, said) = asked(&format!("top --at {now}"));
+    assert!(said.contains("whit top needs a terminal"), "{said}");
+    let (_, _, said) = asked("serve --listen nowhere");
+    assert!(said.starts_with(&from("data/recordings")), "{said}");
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success(), "{}", place.said());
+    // The service has ended: what it has written is at the places of its configuration.
+    assert_eq!(asked("play -sc --json").2, from("data/recordings"));
+}
+
+#[test]
+fn the_page_of_the_service_shows_other_hosts() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [theirs, ours] = folders.each_ref().map(|folder| place(folder.path()));
+    let mut other = theirs.start();
+    let address = theirs.address();
+    // It becomes `whit serve --host`.
+    ours.configure(&format!("[[host]]\nurl = \"http://{address}\"\nname = \"web1\"\n"));
+    let mut service = ours.start();
+    let page = ours.address();
+    let hosts = wait_for("the other host", || {
+        let hosts: Value =
+            serde_json::from_str(&http(page, "GET", "/api/whit/v1/hosts", &[]).body).ok()?;
+        (hosts["hosts"].as_array()?.len() == 2).then_some(hosts)
+    });
+    assert_eq!(hosts["hosts"][1]["host"], "web1", "{hosts}");
+    assert_eq!(hosts["hosts"][1]["is_live"], true, "{hosts}");
+    other.signal(libc::SIGTERM);
+    assert!(other.ended().success());
+    wait_until("it is missed", || {
+        let hosts = http(page, "GET", "/api/whit/v1/hosts", &[]).body;
+        hosts.contains("cannot connect to http://") && hosts.contains("\"host\":\"web1\"")
+    });
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success(), "{}", ours.said());
+    let refused = whit().args(["serve", "--host", "name=x", "."]).output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("--host") && said.contains("there is no url"), "{said}");
+}
+
+#[test]
 fn a_part_that_is_killed_starts_again_and_the_others_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let place = place(folder.path());

@@ -15,8 +15,8 @@ use sample::{History, Meta, Snapshot, SourceDef, State};
 use source::Entry;
 
 use crate::{
-    CollectlFeed, CollectlSettings, Feed, FeedError, Origin, TimeError, TimeSelection, WhitFeed,
-    meta_of, origin_of, zone_of,
+    CollectlFeed, CollectlSettings, Feed, FeedError, Origin, TimeError, WhitFeed, meta_of,
+    origin_of, period, zone_of,
 };
 
 /// Reading begins twice the second interval earlier; if that is too late, this many times earlier.
@@ -119,14 +119,9 @@ impl Cursor {
     /// # Errors
     /// The text is not a time.
     pub fn moment(&self, text: &str) -> Result<i64, TimeError> {
-        let wrong = || TimeError::Form { option: "--at", text: text.to_owned(), source: None };
-        if text.contains('-') {
-            return Err(wrong());
-        }
         let first = jiff::Timestamp::from_nanosecond(i128::from(self.first_ns)).unwrap_or_default();
         let day = first.to_zoned(self.zone.clone()).date();
-        let selection = TimeSelection::parse(Some(text), None).map_err(|_| wrong())?;
-        Ok(selection.of(day, &self.zone, 0)?.from_ns.saturating_add(999_999_999))
+        Ok(period::moment(text, day, &self.zone)?.saturating_add(999_999_999))
     }
 
     /// Moves the cursor.  Calls `taken` for every sample that is read, with `true` after a jump:

@@ -35,7 +35,7 @@ pub use extract::{ExtractedTo, extract};
 pub use files::{RecordedFile, find, in_order, left_out, recordings_in};
 pub use live::LiveFeed;
 pub use origin::{Origin, meta_of, origin_of};
-pub use period::{TimeError, TimeRange, TimeSelection, zone_of};
+pub use period::{TimeError, TimeRange, TimeSelection, moment_before, moment_text, zone_of};
 pub use playback::{PlaySettings, Playback, Step};
 pub use recorded::{
     COLLECTL_LETTERS, RECORDED_BESIDE, RecordingSet, check_recorded, has_text_for, recordable, sets,

@@ -5,7 +5,7 @@
 
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan};
+use jiff::{Timestamp, ToSpan, Zoned};
 
 /// One end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,6 +187,33 @@ impl Bound {
     }
 }
 
+/// The time of `--at`: `[yyyymmdd:]hh:mm[:ss]`, on `day` if it has none.
+pub(crate) fn moment(text: &str, day: Date, zone: &TimeZone) -> Result<i64, TimeError> {
+    let wrong = |_| TimeError::Form { option: "--at", text: text.to_owned(), source: None };
+    let bound = Bound::parse("--at", text, Time::midnight()).map_err(wrong)?;
+    epoch_ns(bound.date.unwrap_or(day), bound.time, zone)
+}
+
+/// The time of `--at` for recordings of several days, in nanoseconds since the epoch: without a day it is
+/// the latest such time of day that is not after `now`.
+///
+/// # Errors
+/// The text is not a time.
+pub fn moment_before(text: &str, now: &Zoned) -> Result<i64, TimeError> {
+    let at_ns = moment(text, now.date(), now.time_zone())?;
+    if i128::from(at_ns) <= now.timestamp().as_nanosecond() {
+        return Ok(at_ns);
+    }
+    moment(text, now.date().yesterday()?, now.time_zone())
+}
+
+/// A time as `--at` takes it, with its day.
+#[must_use]
+pub fn moment_text(at_ns: i64, zone: &TimeZone) -> String {
+    let at = jiff::Timestamp::from_nanosecond(i128::from(at_ns)).unwrap_or_default();
+    at.to_zoned(zone.clone()).strftime("%Y%m%d:%H:%M:%S").to_string()
+}
+
 fn epoch_ns(date: Date, time: Time, zone: &TimeZone) -> Result<i64, TimeError> {
     let moment = zone.to_timestamp(date.to_datetime(time))?;
     Ok(i64::try_from(moment.as_nanosecond())?)
@@ -225,6 +252,17 @@ fn parse_zone(text: &str) -> Option<TimeZone> {
 mod tests {
     use super::*;
     use jiff::civil::date;
+
+    #[test]
+    fn a_time_of_day_is_the_latest_before_now() {
+        let now = date(2026, 3, 2).at(10, 15, 0, 0).in_tz("UTC").unwrap();
+        let text = |at: &str| moment_text(moment_before(at, &now).unwrap(), &TimeZone::UTC);
+        assert_eq!(text("10:15"), "20260302:10:15:00");
+        assert_eq!(text("10:15:01"), "20260301:10:15:01");
+        assert_eq!(text("20260303:01:00"), "20260303:01:00:00");
+        let said = moment_before("10:00-11:00", &now).unwrap_err().to_string();
+        assert_eq!(said, "--at 10:00-11:00: write [yyyymmdd:]hh:mm[:ss]");
+    }
 
     fn span(from: Option<&str>, thru: Option<&str>) -> (i64, i64, i64) {
         let period = TimeSelection::parse(from, thru).unwrap();

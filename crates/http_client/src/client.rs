@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use connection::{Address, ClientTls, connect_tcp, connect_unix, resolve};
+use connection::{Address, ClientTls, connect_unix};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
@@ -99,21 +99,45 @@ impl HttpClient {
         let (url, settings) = (&self.url, &self.settings);
         let request = request(url, method, target, headers, Full::new(body.into()))?;
         let kept = self.connection.take();
-        let work = async {
-            let mut connection = usable(kept, url, settings).await?;
-            let answer = connection.send_request(request).await;
-            let answer = answer.map_err(|source| failed(url, source))?;
-            let (head, body) = answer.into_parts();
-            let body = whole(url, body, settings.answer_bytes_max).await?;
-            let answer = ClientAnswer { status: head.status, headers: head.headers, body };
-            Ok((answer, connection))
-        };
-        let timeout = settings.timeout;
-        let done = self.runtime.block_on(async { tokio::time::timeout(timeout, work).await });
-        let (answer, connection) = done.unwrap_or_else(|_| Err(timed_out(url, timeout)))?;
+        let (answer, connection) = self.runtime.block_on(answered(kept, url, settings, request))?;
         self.connection = Some(connection);
         Ok(answer)
     }
+}
+
+/// Sends a request over a connection of its own, within the runtime of the caller, and gives its whole
+/// answer.
+///
+/// # Errors
+/// If there is no answer in time, or none of the size that is allowed.
+pub async fn ask(
+    url: &HttpUrl,
+    settings: &ClientSettings,
+    target: &str,
+    headers: &[(HeaderName, HeaderValue)],
+) -> Result<ClientAnswer, HttpError> {
+    let request = request(url, Method::GET, target, headers, Full::new(Bytes::new()))?;
+    Ok(answered(None, url, settings, request).await?.0)
+}
+
+/// The answer to a request, and the connection for the next one.
+async fn answered(
+    kept: Option<SendRequest<Full<Bytes>>>,
+    url: &HttpUrl,
+    settings: &ClientSettings,
+    request: Request<Full<Bytes>>,
+) -> Result<(ClientAnswer, SendRequest<Full<Bytes>>), HttpError> {
+    let work = async {
+        let mut connection = usable(kept, url, settings).await?;
+        let answer = connection.send_request(request).await;
+        let answer = answer.map_err(|source| failed(url, source))?;
+        let (head, body) = answer.into_parts();
+        let body = whole(url, body, settings.answer_bytes_max).await?;
+        let answer = ClientAnswer { status: head.status, headers: head.headers, body };
+        Ok((answer, connection))
+    };
+    let done = tokio::time::timeout(settings.timeout, work).await;
+    done.unwrap_or_else(|_| Err(timed_out(url, settings.timeout)))
 }
 
 /// Sends a request over a connection of its own, within the runtime of the caller, and gives the
@@ -196,17 +220,10 @@ where
             greeted(url, stream).await
         }
         Address::Network { host, port, is_encrypted } => {
-            let (name, port, timeout) = (host.clone(), *port, settings.timeout);
-            // The system's resolver waits, and so do the tries of one address after the other.
-            let connected = tokio::task::spawn_blocking(move || {
-                let stream = connect_tcp(resolve(&name, port)?, Some(timeout))?;
-                stream.set_nonblocking(true)?;
-                stream.set_nodelay(true)?;
-                Ok(stream)
-            });
-            let connected = connected.await.unwrap_or_else(|error| Err(io::Error::other(error)));
-            let stream =
-                connected.and_then(tokio::net::TcpStream::from_std).map_err(unreachable)?;
+            // Only a name waits for the system's resolver in a thread.
+            let stream = tokio::net::TcpStream::connect((host.as_str(), *port)).await;
+            let stream = stream.map_err(unreachable)?;
+            stream.set_nodelay(true).map_err(unreachable)?;
             if !is_encrypted {
                 return greeted(url, stream).await;
             }

@@ -25,6 +25,7 @@ mod evaluation;
 mod interface;
 mod live;
 mod metrics;
+mod other_host;
 mod page;
 mod parameters;
 mod recorded_pages;
@@ -35,6 +36,7 @@ mod side_files;
 
 pub use live::{LivePages, SamplePublisher, live_samples};
 pub use metrics::{NewestError, NewestSamples};
+pub use other_host::{OtherHost, OtherHostError};
 pub use page::{Page, PageReportError, ReportMade, write_report};
 pub use recorded_pages::RecordedPages;
 pub use recordings::RecordingStorage;

@@ -13,6 +13,7 @@ mod heaviest;
 mod hosts;
 mod live;
 mod moment;
+mod others;
 mod report;
 mod report_file;
 mod ruler;
@@ -20,6 +21,7 @@ mod section;
 mod steps;
 mod table;
 
+use std::io;
 use std::sync::Arc;
 
 use http_server::{HttpAnswer, answer as answer_of, method_not_allowed};
@@ -31,9 +33,11 @@ use serde_json::json;
 
 use self::asked::Asked;
 use self::live::Live;
+use self::others::Others;
 pub use self::report::{PageReportError, ReportMade, write_report};
 use self::section::{PageSection, Parts, SectionQuestion};
 use crate::evaluation::{self, Evaluation};
+use crate::other_host::OtherHost;
 use crate::parameters::Parameters;
 use crate::recordings::RecordingStorage;
 
@@ -43,6 +47,9 @@ const PREFIX: &str = "/api/whit/v1/";
 /// The newest samples as they come.
 const LIVE: &str = "live";
 
+/// The recorded hosts.
+const HOSTS: &str = "hosts";
+
 /// Which sections there are.
 const SECTIONS: &str = "sections";
 
@@ -51,13 +58,14 @@ pub struct Page {
     recordings: Arc<RecordingStorage>,
     live: Arc<Live>,
     sections: Vec<Arc<dyn PageSection>>,
+    others: Option<Others>,
 }
 
 impl Page {
     /// A page of recordings.
     #[must_use]
     pub fn new(recordings: Arc<RecordingStorage>) -> Self {
-        Page { recordings, live: Arc::default(), sections: Vec::new() }
+        Page { recordings, live: Arc::default(), sections: Vec::new(), others: None }
     }
 
     /// The same with an answer to `parts`: what `tell` says of the parts of a service, an object of
@@ -65,6 +73,16 @@ impl Page {
     #[must_use]
     pub fn with_parts(self, tell: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.with(Parts(tell))
+    }
+
+    /// The same with other hosts: questions to them are passed on.
+    ///
+    /// # Errors
+    ///
+    /// If the system gives no thread for it, or there are too many.
+    pub fn with_hosts(self, hosts: Vec<OtherHost>) -> io::Result<Self> {
+        let others = if hosts.is_empty() { None } else { Some(Others::start(hosts)?) };
+        Ok(Page { others, ..self })
     }
 
     /// The same with a section.
@@ -99,7 +117,7 @@ type Question = fn(&Asked<'_>) -> Result<String, QueryError>;
 
 /// The questions, by the last part of their path.
 const QUESTIONS: &[(&str, Question)] = &[
-    ("hosts", hosts::hosts),
+    (HOSTS, hosts::hosts),
     ("charts", chart::charts),
     ("chart", chart::chart),
     ("ruler", ruler::ruler),
@@ -131,10 +149,17 @@ pub(crate) async fn answer(
     if *request.method() != Method::GET {
         return Some(method_not_allowed("GET"));
     }
+    if let Some(answer) = passed_on(evaluation, page, name, request).await {
+        return Some(answer.unwrap_or_else(|error| failed(&error)));
+    }
     let answered = match (name, question(name)) {
         (_, Some(question)) => {
             let answered = asked(evaluation, page, request, question).await;
-            answered.and_then(|answer| bounded(evaluation, answer)).map(text)
+            let answered = answered.and_then(|answer| bounded(evaluation, answer));
+            match (answered, others(page, request)) {
+                (Ok(own), Some(others)) if name == HOSTS => others.hosts(&own).await.map(text),
+                (answered, _) => answered.map(text),
+            }
         }
         (LIVE, None) => {
             let reader = asked(evaluation, page, request, live::reader).await;
@@ -151,6 +176,44 @@ pub(crate) async fn answer(
         },
     };
     Some(answered.unwrap_or_else(|error| failed(&error)))
+}
+
+/// The other hosts, unless one of them asks: they are not asked in a circle.
+fn others<'a>(page: &'a Page, request: &Request<Bytes>) -> Option<&'a Others> {
+    let is_passed_on = request.headers().contains_key(others::PASSED_ON);
+    page.others.as_ref().filter(|_| !is_passed_on)
+}
+
+/// The answer of another host, if the question is for one.
+async fn passed_on(
+    evaluation: &Arc<Evaluation>,
+    page: &Arc<Page>,
+    name: &str,
+    request: &Request<Bytes>,
+) -> Option<Result<HttpAnswer, QueryError>> {
+    let others = others(page, request)?;
+    if name != LIVE && !QUESTIONS.iter().any(|(known, _)| *known == name) {
+        return None;
+    }
+    let parameters = Parameters::of(request.uri()).ok()?;
+    let host = parameters.get("host");
+    // Most questions are for this host.
+    others.find(host, &[])?;
+    let own = asked(evaluation, page, request, |asked| {
+        Ok(asked.recordings.hosts().into_iter().map(str::to_owned).collect::<Vec<_>>())
+    });
+    let own = match own.await {
+        Ok(own) => own,
+        Err(error) => return Some(Err(error)),
+    };
+    if own.iter().any(|own| own == host) {
+        return None;
+    }
+    let found = others.find(host, &own)?;
+    Some(match name {
+        LIVE => others.live(&found, &parameters).await,
+        _ => others.ask(&found, name, &parameters).await,
+    })
 }
 
 /// What a section answers, in a thread for queries.

@@ -1,5 +1,6 @@
 //! The parameters of a request: of the address, and of a form.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use hyper::Uri;
@@ -48,6 +49,20 @@ impl Parameters {
         self.0.iter().filter(move |(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
+    /// All but one name, as an address has them behind `?`.
+    pub(crate) fn without(&self, name: &str) -> String {
+        let mut query = String::new();
+        for (own, value) in self.0.iter().filter(|(own, _)| own != name) {
+            if !query.is_empty() {
+                query.push('&');
+            }
+            push_encoded(&mut query, own);
+            query.push('=');
+            push_encoded(&mut query, value);
+        }
+        query
+    }
+
     /// All names.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
@@ -88,6 +103,19 @@ impl Parameters {
 /// A parameter that cannot be used.
 pub(crate) fn invalid(name: &str, why: &str) -> QueryError {
     QueryError::BadData(format!("invalid parameter {name:?}: {why}"))
+}
+
+/// Adds a name or a value as an address has it.
+pub(crate) fn push_encoded(query: &mut String, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                query.push(char::from(byte));
+            }
+            // Writing to a string cannot fail.
+            _ => drop(write!(query, "%{byte:02X}")),
+        }
+    }
 }
 
 fn decoded(text: &[u8]) -> Result<String, QueryError> {

@@ -7,6 +7,7 @@ mod common;
 mod dashboard;
 mod grafana;
 mod hostile;
+mod hosts;
 mod metrics;
 mod page;
 mod recorded;

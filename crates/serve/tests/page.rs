@@ -9,7 +9,7 @@ use base64ct::{Base64, Encoding as _};
 use recording::{Writer, WriterOptions};
 use sample::{Meta, Snapshot, SourceDef, State, Table};
 use serde_json::Value;
-use serve::{Page, QueryServer, RecordedPages, RecordingStorage, ServeSettings};
+use serve::{OtherHost, Page, QueryServer, RecordedPages, RecordingStorage, ServeSettings};
 use testkit::{PATIENCE, Random, http};
 
 use crate::common::{listeners, patient};
@@ -166,7 +166,7 @@ fn writer(folder: &Path, defs: &[Arc<SourceDef>]) -> Writer {
 }
 
 /// Records the bursts, at random seconds that are apart; returns these.
-fn record_bursts(folder: &Path) -> Vec<usize> {
+pub(crate) fn record_bursts(folder: &Path) -> Vec<usize> {
     let mut machine = Machine::new();
     let width = SAMPLES / BURSTS;
     let mut bursts = Vec::new();
@@ -186,31 +186,36 @@ fn record_bursts(folder: &Path) -> Vec<usize> {
 }
 
 fn serve(folder: &Path) -> QueryServer {
+    serve_with(folder, Vec::new())
+}
+
+pub(crate) fn serve_with(folder: &Path, hosts: Vec<OtherHost>) -> QueryServer {
     let (storage, left_out) = RecordingStorage::open(&[folder.to_owned()]).unwrap();
     assert!(left_out.is_empty(), "{left_out:?}");
     let settings = ServeSettings { http: patient(), ..ServeSettings::default() };
     let storage = Arc::new(storage);
     let newest = Arc::new(RecordedPages::new(storage.clone()));
     let page = Page::new(storage).with_parts(|| "{\"parts\":[]}".to_owned());
+    let page = page.with_hosts(hosts).unwrap();
     QueryServer::start_with_page(listeners(), settings, page, newest).unwrap()
 }
 
-fn text(address: SocketAddr, question: &str, parameters: &[(&str, &str)]) -> String {
+pub(crate) fn text(address: SocketAddr, question: &str, parameters: &[(&str, &str)]) -> String {
     let answer = http(address, "GET", &format!("/api/whit/v1/{question}"), parameters);
     assert_eq!(answer.status, 200, "{question} {parameters:?}: {}", answer.body);
     assert!(answer.head.to_ascii_lowercase().contains("nosniff"), "{}", answer.head);
     answer.body
 }
 
-fn ask(address: SocketAddr, question: &str, parameters: &[(&str, &str)]) -> Value {
+pub(crate) fn ask(address: SocketAddr, question: &str, parameters: &[(&str, &str)]) -> Value {
     serde_json::from_str(&text(address, question, parameters)).unwrap()
 }
 
-fn ms(second: usize) -> String {
+pub(crate) fn ms(second: usize) -> String {
     ((STARTED_S + second as u64) * 1000).to_string()
 }
 
-fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value[name].as_array().unwrap_or_else(|| panic!("{name} in {value}"))
 }
 

@@ -46,6 +46,18 @@ pub enum TopError {
         /// The letters of what is in it.
         recorded: String,
     },
+    /// A folder without a recording of that time.
+    #[error(
+        "{}: no recording was begun before {}",
+        folder.display(),
+        at.as_deref().unwrap_or("now")
+    )]
+    NothingBefore {
+        /// The folder.
+        folder: PathBuf,
+        /// The time.
+        at: Option<String>,
+    },
     /// The recording cannot be read at the requested time.
     #[error("cannot read {}", path.display())]
     Read {

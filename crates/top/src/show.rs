@@ -39,7 +39,9 @@ impl TopScreen {
         Ok(TopScreen(app))
     }
 
-    /// A recording, at its first sample that has rates or at `at` (`[yyyymmdd:]hh:mm[:ss]`).
+    /// A recording, at its first sample that has rates or at `at` (`[yyyymmdd:]hh:mm[:ss]`).  Of a folder
+    /// the latest recording that has processes, and was begun before `at`; without a day `at` is the
+    /// latest time of day before now.
     ///
     /// # Errors
     /// If it cannot be read or has no processes; if `at` is not a time.
@@ -49,6 +51,9 @@ impl TopScreen {
         zone: TimeZone,
         settings: ListSettings,
     ) -> Result<Self, TopError> {
+        if file.is_dir() {
+            return Self::recorded_in(file, at, &zone, &settings);
+        }
         let (cursor, meta) = app::open_recording(file, zone)?;
         let motion = match at {
             Some(at) => Motion::At(cursor.moment(at)?),
@@ -64,6 +69,33 @@ impl TopScreen {
             app.go(Motion::Forward)?;
         }
         Ok(TopScreen(app))
+    }
+
+    fn recorded_in(
+        folder: &Path,
+        at: Option<&str>,
+        zone: &TimeZone,
+        settings: &ListSettings,
+    ) -> Result<Self, TopError> {
+        let now = jiff::Timestamp::from_nanosecond(i128::from(SystemClock.now().realtime_ns));
+        let now = now.unwrap_or_default().to_zoned(zone.clone());
+        let at_ns = at.map(|at| feed::moment_before(at, &now)).transpose()?;
+        let (mut recordings, _) = feed::find(&[folder.to_owned()], None, &now)?;
+        // To the end of that second.
+        let end_ns = at_ns.map_or(i64::MAX, |at_ns| at_ns.saturating_add(999_999_999));
+        recordings.retain(|recording| recording.started_ns <= end_ns);
+        recordings.sort_by_key(|recording| std::cmp::Reverse(recording.started_ns));
+        let mut refused = None;
+        for recording in recordings {
+            let at = at_ns.map(|at_ns| feed::moment_text(at_ns, &recording.zone));
+            match Self::recorded(&recording.path, at.as_deref(), zone.clone(), settings.clone()) {
+                // A poller's recording has none.
+                Err(error @ TopError::NoProcesses { .. }) => refused = refused.or(Some(error)),
+                done => return done,
+            }
+        }
+        let at = at.map(str::to_owned);
+        Err(refused.unwrap_or_else(|| TopError::NothingBefore { folder: folder.to_owned(), at }))
     }
 
     /// Shows the screen until the user ends it, or `count` samples have been shown.

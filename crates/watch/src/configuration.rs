@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use connection::{Address, AddressRules};
 
-use crate::keys::{ConfigKey, KEYS, ValueKind, find};
+use crate::keys::{ConfigKey, KEYS, ValueKind, find, is_list};
 use crate::places::ServicePlaces;
-use crate::toml::{self, Item, Spot};
+use crate::toml::{self, Head, Item, Spot};
 
 /// Most bytes of a file: more is none of ours.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -52,6 +52,8 @@ pub struct Configuration {
     path: Option<PathBuf>,
     folder: PathBuf,
     values: BTreeMap<String, (Item, ValueOrigin)>,
+    /// The tables of lists: their name, which they are, and where they begin.
+    rows: BTreeMap<(String, usize), Spot>,
 }
 
 impl Configuration {
@@ -60,10 +62,11 @@ impl Configuration {
     pub fn defaults(folder: &Path) -> Self {
         let value =
             |key: &ConfigKey| Some((key.full_name(), (default_of(key)?, ValueOrigin::Default)));
-        let mut values: BTreeMap<_, _> = KEYS.iter().filter_map(value).collect();
+        let single = KEYS.iter().filter(|key| !is_list(key.table));
+        let mut values: BTreeMap<_, _> = single.filter_map(value).collect();
         let shown = Item::Text(folder.display().to_string());
         values.insert("data.folder".to_owned(), (shown, ValueOrigin::Default));
-        Configuration { path: None, folder: folder.to_owned(), values }
+        Configuration { path: None, folder: folder.to_owned(), values, rows: BTreeMap::new() }
     }
 
     /// The configuration in force: of the file `given`, or of the file that the places name if there is
@@ -108,17 +111,10 @@ impl Configuration {
         let mut faults = document.faults;
         let mut configuration = Self::defaults(folder);
         configuration.path = Some(path.to_owned());
-        for (table, at) in &document.tables {
-            let is_known = |key: &ConfigKey| {
-                key.table == table
-                    || key
-                        .table
-                        .strip_prefix(table.as_str())
-                        .is_some_and(|rest| rest.starts_with('.'))
-            };
-            if !KEYS.iter().any(is_known) {
-                let near = nearest(table, KEYS.iter().map(|key| key.table));
-                faults.push((*at, format!("there is no table [{table}]{near}")));
+        for head in &document.tables {
+            faults.extend(wrong_head(head).map(|text| (head.at, text)));
+            if let Some(row) = head.row {
+                configuration.rows.insert((head.name.clone(), row), head.at);
             }
         }
         for entry in document.entries {
@@ -132,7 +128,7 @@ impl Configuration {
             match checked(key, &entry.value) {
                 Ok(()) => {
                     let value = (entry.value, ValueOrigin::Line(entry.value_at.line));
-                    configuration.values.insert(key.full_name(), value);
+                    configuration.values.insert(full_name(key, entry.row), value);
                 }
                 Err(text) => faults.push((entry.value_at, format!("{}: {text}", entry.key))),
             }
@@ -159,6 +155,20 @@ impl Configuration {
         };
         if !Path::new(self.text("data.folder").unwrap_or("/")).is_absolute() {
             faults.push((at("data.folder"), "folder: give a path that begins with /".to_owned()));
+        }
+        for (row, at_row) in self.rows("host") {
+            let is_given = |key: &&ConfigKey| self.item(&full_name(key, Some(row))).is_some();
+            let mut given = KEYS.iter().filter(|key| key.table == "host").filter(is_given);
+            if given.next().is_some_and(|first| first.name != "url") {
+                faults.push((at_row, "url: there is none: [[host]] needs one".to_owned()));
+            }
+            for key in KEYS.iter().filter(|key| key.table == "host") {
+                let name = full_name(key, Some(row));
+                if self.text(&name).is_some_and(|text| text.contains(',')) {
+                    let text = format!("{}: it has a comma, which no host may have", key.name);
+                    faults.push((at(&name), text));
+                }
+            }
         }
         for table in ["page", "log.central", "rrdcached"] {
             let (cert, key) = (format!("{table}.tls_cert"), format!("{table}.tls_key"));
@@ -199,6 +209,12 @@ impl Configuration {
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The tables of a list, by their number: the names of their keys begin with `TABLE.NUMBER.`.
+    pub(crate) fn rows(&self, table: &str) -> impl Iterator<Item = (usize, Spot)> {
+        let rows = self.rows.iter().filter(move |((name, _), _)| name == table);
+        rows.map(|((_, row), at)| (*row, *at))
     }
 
     pub(crate) fn item(&self, name: &str) -> Option<&Item> {
@@ -244,13 +260,29 @@ impl Configuration {
         let mut text = String::new();
         let mut table = "";
         for key in KEYS {
-            if key.table != table {
-                let gap = if table.is_empty() { "" } else { "\n" };
-                table = key.table;
-                // Writing to a string cannot fail.
-                let _ = writeln!(text, "{gap}[{table}]");
+            if key.table == table {
+                continue;
             }
-            let Some((item, origin)) = self.values.get(&key.full_name()) else {
+            table = key.table;
+            if !is_list(table) {
+                self.show_table(&mut text, table, None);
+            }
+            for (row, _) in self.rows(table) {
+                self.show_table(&mut text, table, Some(row));
+            }
+        }
+        text
+    }
+
+    fn show_table(&self, text: &mut String, table: &str, row: Option<usize>) {
+        let gap = if text.is_empty() { "" } else { "\n" };
+        // Writing to a string cannot fail.
+        let _ = match row {
+            None => writeln!(text, "{gap}[{table}]"),
+            Some(_) => writeln!(text, "{gap}[[{table}]]"),
+        };
+        for key in KEYS.iter().filter(|key| key.table == table) {
+            let Some((item, origin)) = self.values.get(&full_name(key, row)) else {
                 let _ = writeln!(text, "#{} =", key.name);
                 continue;
             };
@@ -262,7 +294,31 @@ impl Configuration {
             let assigned = format!("{} = {}", key.name, written(item));
             let _ = writeln!(text, "{assigned:<40} # {from}");
         }
-        text
+    }
+}
+
+/// The name of a value: `TABLE.NAME`, or `TABLE.NUMBER.NAME` in a table of a list.
+fn full_name(key: &ConfigKey, row: Option<usize>) -> String {
+    match row {
+        None => key.full_name(),
+        Some(row) => format!("{}.{row}.{}", key.table, key.name),
+    }
+}
+
+/// Says what is wrong with the head of a table.
+fn wrong_head(head: &Head) -> Option<String> {
+    let table = head.name.as_str();
+    let is_below = |key: &ConfigKey| {
+        key.table.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    if !KEYS.iter().any(is_below) {
+        let near = nearest(table, KEYS.iter().map(|key| key.table));
+        return Some(format!("there is no table [{table}]{near}"));
+    }
+    match (is_list(table), head.row) {
+        (true, None) => Some(format!("there may be several: write [[{table}]]")),
+        (false, Some(_)) => Some(format!("there is one of it: write [{table}]")),
+        _ => None,
     }
 }
 

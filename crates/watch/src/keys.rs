@@ -93,6 +93,14 @@ const fn key(
 
 const ACKNOWLEDGE: ValueKind = ValueKind::Choice(&["none", "os", "disk"]);
 
+/// Tables of which there may be several, as `[[NAME]]`.
+const LISTS: &[&str] = &["alert", "host"];
+
+/// Whether there may be several of a table.
+pub(crate) fn is_list(table: &str) -> bool {
+    LISTS.contains(&table)
+}
+
 /// All keys, in the order of the installed default.
 pub(crate) const KEYS: &[ConfigKey] = &[
     key(
@@ -463,6 +471,54 @@ pub(crate) const KEYS: &[ConfigKey] = &[
         WordPlace::Option("--tls-client-ca"),
         "Take only clients whose certificate an authority in this file has signed.",
     ),
+    key(
+        "alert",
+        "name",
+        ValueKind::Text,
+        None,
+        WordPlace::Service,
+        "The name of the alert; each has another.",
+    ),
+    key(
+        "alert",
+        "when",
+        ValueKind::Text,
+        None,
+        WordPlace::Service,
+        "When it fires: an expression of PromQL over what is recorded, such as node_load1 > 20; each of its results is an instance.",
+    ),
+    key(
+        "host",
+        "url",
+        ValueKind::Text,
+        None,
+        WordPlace::Service,
+        "Another host that the page shows: the address of its whit, https://NAME:9797. It is asked when somebody looks.",
+    ),
+    key(
+        "host",
+        "name",
+        ValueKind::Text,
+        None,
+        WordPlace::Service,
+        "What it is called here; without it its address.",
+    ),
+    key(
+        "host",
+        "token_file",
+        ValueKind::Path,
+        None,
+        WordPlace::Service,
+        "File with the token by which it knows this host: its [page] token_file has the same.",
+    ),
+    key(
+        "host",
+        "ca",
+        ValueKind::Path,
+        None,
+        WordPlace::Service,
+        "The authorities by which its certificate is checked, in PEM; without it those of the system.",
+    ),
 ];
 
 /// The key of a table and a name.
@@ -484,7 +540,10 @@ pub fn default_file() -> String {
         if key.table != table {
             table = key.table;
             // Writing to a string cannot fail.
-            let _ = write!(text, "\n[{table}]\n");
+            let _ = match is_list(table) {
+                false => write!(text, "\n[{table}]\n"),
+                true => write!(text, "\n# There may be several of these:\n#[[{table}]]\n"),
+            };
         }
         let name = key.name;
         let _ = writeln!(text, "# {}", key.help);

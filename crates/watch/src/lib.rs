@@ -10,6 +10,7 @@
 //! `configuration.rs`, `parts.rs` and `service.rs`.
 
 mod configuration;
+mod data;
 mod given;
 mod keys;
 mod notify;
@@ -23,6 +24,7 @@ mod status;
 mod toml;
 
 pub use configuration::{Configuration, ConfigurationError};
+pub use data::{DataKind, ServiceDataError};
 pub use given::{given_socket, given_sockets};
 pub use keys::default_file;
 pub use notify::ServiceManager;

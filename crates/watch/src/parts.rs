@@ -82,6 +82,8 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         }
     }
     if name == "page" {
+        plan.words
+            .extend(configuration.rows("host").filter_map(|(row, _)| host(configuration, row)));
         last.push(recordings.into());
     }
     if !last.is_empty() {
@@ -89,6 +91,22 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         plan.words.append(&mut last);
     }
     plan
+}
+
+/// The option for a table `[[host]]`; none for one without keys.
+fn host(configuration: &Configuration, row: usize) -> Option<OsString> {
+    let mut word = OsString::from("--host=url=");
+    word.push(configuration.text(&format!("host.{row}.url"))?);
+    for key in KEYS.iter().filter(|key| key.table == "host" && key.name != "url") {
+        let name = format!("host.{row}.{}", key.name);
+        let Some(text) = configuration.text(&name) else { continue };
+        word.push(format!(",{}=", key.name));
+        match key.is_path() {
+            true => word.push(configuration.folder().join(text)),
+            false => word.push(text),
+        }
+    }
+    Some(word)
 }
 
 fn option(name: &str, value: PathBuf) -> OsString {
@@ -142,6 +160,28 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+
+    #[test]
+    fn the_page_is_told_of_other_hosts() {
+        let text = "[[host]]\nurl = \"http://a:1\"\n[[host]]\nca = \"c\"\nurl = \"https://b\"\n";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("whit.toml");
+        std::fs::write(&path, text).unwrap();
+        let read = Configuration::read(&path, Path::new("/d")).unwrap();
+        let page = plan(&read).pop().unwrap();
+        assert_eq!(
+            page.words[1..],
+            ["--host=url=http://a:1", "--host=url=https://b,ca=/d/c", "--", "/d/recordings"]
+        );
+        for (text, wanted) in [
+            ("[[host]]\nname = \"x\"\n", ":1:1: url: there is none"),
+            ("[[host]]\nurl = \"http://a,b\"\n", ":2:1: url: it has a comma"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let said = Configuration::read(&path, Path::new("/d")).unwrap_err().to_string();
+            assert!(said.contains(wanted), "{said}");
+        }
+    }
 
     #[test]
     fn without_a_file_this_machine_is_recorded_and_shown() {

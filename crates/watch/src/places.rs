@@ -19,6 +19,14 @@ pub struct ServicePlaces {
 }
 
 impl ServicePlaces {
+    /// Where a verb looks for a service: the places of this user, then those of the machine's service.
+    #[must_use]
+    pub fn to_look_at(is_root: bool, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Self> {
+        let own = Self::of(is_root, variable, None);
+        let machine = Self::of(true, &|_| None, None);
+        if own == machine { vec![own] } else { vec![own, machine] }
+    }
+
     /// The places of a user, by the variables of its environment; `folder` is asked for in place of that
     /// of data, and has the state, too.
     #[must_use]

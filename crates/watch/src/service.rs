@@ -15,6 +15,7 @@ use sample::{Clock, Moment};
 use serde_json::{Value, json};
 
 use crate::configuration::{Configuration, ConfigurationError};
+use crate::data::DataKind;
 use crate::notify::ServiceManager;
 use crate::part::{Part, PartState, numbers, seconds};
 use crate::parts::{PartPlan, plan};
@@ -369,12 +370,15 @@ impl<'a> Service<'a> {
 
     fn account(&self) -> Value {
         let refused = self.refused.as_ref();
+        let path = |kind: DataKind| self.configuration.path_of(kind.key());
         json!({
             "pid": std::process::id(),
             "started": seconds(self.started),
             "configuration": self.configuration.path().map(|path| path.display().to_string()),
             "refused": refused.map(|(at, text)| json!({ "at": seconds(*at), "text": text })),
             "folder": self.configuration.folder().display().to_string(),
+            (DataKind::Recordings.key()): path(DataKind::Recordings),
+            (DataKind::Log.key()): path(DataKind::Log),
             "full_since": self.full_since.map(seconds),
             "parts": self.parts.iter().map(Part::account).collect::<Vec<_>>(),
         })

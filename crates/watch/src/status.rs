@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::places::ServicePlaces;
+
 /// The file of the account in the folder of the service's state.
 pub(crate) const FILE: &str = "parts.json";
 
@@ -30,11 +32,27 @@ pub enum StatusError {
     Gone(u64),
 }
 
-/// The account of the service whose state is in a folder, in lines; `now_s` are seconds since 1970.
+/// The account of the first service that runs at one of the places, in lines; `now_s` are seconds since
+/// 1970.
+///
+/// # Errors
+/// If no service runs there, or its account cannot be read: of the first place.
+pub fn status_text(all: &[ServicePlaces], now_s: i64) -> Result<String, StatusError> {
+    let mut refused = None;
+    for places in all {
+        match running(&places.runtime) {
+            Ok(account) => return Ok(shown(&account, now_s)),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    Err(refused.unwrap_or_else(|| StatusError::None(PathBuf::from(FILE))))
+}
+
+/// The account of the service whose state is in a folder.
 ///
 /// # Errors
 /// If no service runs there, or its account cannot be read.
-pub fn status_text(runtime: &Path, now_s: i64) -> Result<String, StatusError> {
+pub(crate) fn running(runtime: &Path) -> Result<Value, StatusError> {
     let path = runtime.join(FILE);
     let unreadable = |error| StatusError::Unreadable { path: path.clone(), error };
     let text = match fs::read_to_string(&path) {
@@ -49,7 +67,7 @@ pub fn status_text(runtime: &Path, now_s: i64) -> Result<String, StatusError> {
     if !Path::new(&format!("/proc/{pid}")).exists() {
         return Err(StatusError::Gone(pid));
     }
-    Ok(shown(&account, now_s))
+    Ok(account)
 }
 
 fn shown(account: &Value, now_s: i64) -> String {

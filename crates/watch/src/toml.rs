@@ -1,4 +1,5 @@
-//! The part of TOML that configurations need: tables, keys, strings, numbers, switches and lists.
+//! The part of TOML that configurations need: tables, lists of tables, keys, strings, numbers, switches and
+//! lists.
 //!
 //! What else TOML has (dates, tables in a line, strings over several lines) is refused by name.  An error
 //! ends its line and not the reading, so that all of them are reported at once.
@@ -23,10 +24,21 @@ pub(crate) struct Spot {
     pub(crate) column: usize,
 }
 
+/// `[NAME]`, or `[[NAME]]`: one more table of a list.
+#[derive(Clone, Debug)]
+pub(crate) struct Head {
+    pub(crate) name: String,
+    pub(crate) at: Spot,
+    /// Which table of a list, from 0; `None` of a table that stands once.
+    pub(crate) row: Option<usize>,
+}
+
 /// `KEY = VALUE` in a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) table: String,
+    /// Which table of a list, as of its head.
+    pub(crate) row: Option<usize>,
     pub(crate) key: String,
     pub(crate) key_at: Spot,
     pub(crate) value: Item,
@@ -37,41 +49,56 @@ pub(crate) struct Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     /// The heads of tables.
-    pub(crate) tables: Vec<(String, Spot)>,
+    pub(crate) tables: Vec<Head>,
     pub(crate) entries: Vec<Entry>,
     /// What is wrong, and where.
     pub(crate) faults: Vec<(Spot, String)>,
+}
+
+impl Document {
+    fn add_head(&mut self, name: String, at: Spot, is_list: bool) -> Head {
+        let same = self.tables.iter().rev().find(|known| known.name == name);
+        let row = match same {
+            _ if !is_list => None,
+            Some(Head { row: Some(before), .. }) => Some(before + 1),
+            _ => Some(0),
+        };
+        if let Some(first) = same.filter(|known| row.is_none() || known.row.is_none()) {
+            let text = format!("the table [{name}] is in line {} already", first.at.line);
+            self.faults.push((at, text));
+        }
+        let head = Head { name, at, row };
+        self.tables.push(head.clone());
+        head
+    }
+
+    fn add_entry(&mut self, entry: Entry) {
+        let same =
+            |one: &&Entry| one.table == entry.table && one.row == entry.row && one.key == entry.key;
+        match self.entries.iter().find(same) {
+            Some(first) => {
+                let text = format!("{} is in line {} already", entry.key, first.key_at.line);
+                self.faults.push((entry.key_at, text));
+            }
+            None => self.entries.push(entry),
+        }
+    }
 }
 
 /// Reads a text.
 pub(crate) fn parse(text: &str) -> Document {
     let mut document = Document::default();
     let mut reader = Reader { text, chars: text.char_indices().peekable(), line: 1, begin: 0 };
-    let mut table = String::new();
+    let mut head = Head { name: String::new(), at: Spot { line: 1, column: 1 }, row: None };
     loop {
         reader.skip(true);
         let at = reader.spot();
         let Some(next) = reader.peek() else { break };
         let done = match next {
-            '[' => reader.head().map(|name| {
-                if let Some((_, first)) = document.tables.iter().find(|(known, _)| *known == name) {
-                    let text = format!("the table [{name}] is in line {} already", first.line);
-                    document.faults.push((at, text));
-                }
-                document.tables.push((name.clone(), at));
-                table = name;
+            '[' => reader.head().map(|(name, is_list)| {
+                head = document.add_head(name, at, is_list);
             }),
-            _ => reader.entry(&table).map(|entry| {
-                let same = |one: &&Entry| one.table == entry.table && one.key == entry.key;
-                match document.entries.iter().find(same) {
-                    Some(first) => {
-                        let line = first.key_at.line;
-                        let text = format!("{} is in line {line} already", entry.key);
-                        document.faults.push((at, text));
-                    }
-                    None => document.entries.push(entry),
-                }
-            }),
+            _ => reader.entry(&head).map(|entry| document.add_entry(entry)),
         };
         let done = done.and_then(|()| reader.end_of_line());
         if let Err(fault) = done {
@@ -149,20 +176,21 @@ impl Reader<'_> {
         }
     }
 
-    /// `[NAME.NAME]`.
-    fn head(&mut self) -> Result<String, Fault> {
+    /// `[NAME.NAME]`, or `[[NAME.NAME]]` of a list; whether it is one.
+    fn head(&mut self) -> Result<(String, bool), Fault> {
         self.next();
-        if self.peek() == Some('[') {
-            return self.fault("no table here is a list: write [NAME] in place of [[NAME]]");
+        let is_list = self.peek() == Some('[');
+        if is_list {
+            self.next();
         }
         let name = self.path()?.join(".");
-        match self.peek() {
-            Some(']') => {
-                self.next();
-                Ok(name)
-            }
-            _ => self.fault("a ] is missing behind the name of the table"),
+        for _ in 0..1 + usize::from(is_list) {
+            match self.peek() {
+                Some(']') => self.next(),
+                _ => return self.fault("a ] is missing behind the name of the table"),
+            };
         }
+        Ok((name, is_list))
     }
 
     /// Names with dots between them.
@@ -197,11 +225,11 @@ impl Reader<'_> {
         Ok(name)
     }
 
-    fn entry(&mut self, table: &str) -> Result<Entry, Fault> {
+    fn entry(&mut self, head: &Head) -> Result<Entry, Fault> {
         let key_at = self.spot();
         let mut path = self.path()?;
         let key = path.pop().unwrap_or_default();
-        let names = Some(table.to_owned()).filter(|name| !name.is_empty()).into_iter().chain(path);
+        let names = Some(head.name.clone()).filter(|name| !name.is_empty()).into_iter().chain(path);
         let table = names.collect::<Vec<_>>().join(".");
         if self.peek() != Some('=') {
             return self.fault(format!("a = is missing behind {key}"));
@@ -210,7 +238,7 @@ impl Reader<'_> {
         self.skip(false);
         let value_at = self.spot();
         let value = self.value(true)?;
-        Ok(Entry { table, key, key_at, value, value_at })
+        Ok(Entry { table, row: head.row, key, key_at, value, value_at })
     }
 
     fn value(&mut self, may_be_list: bool) -> Result<Item, Fault> {
@@ -344,13 +372,29 @@ mod tests {
 
     #[test]
     fn every_fault_has_its_line_and_column_and_the_rest_is_read() {
-        let text = "a = yes\nb = 1 2\nc\nd = {x=1}\ne = \"open\nf = 1\nf = 2\n[t\n[[u]]\ng = [1\n";
+        let text = "a = yes\nb = 1 2\nc\nd = {x=1}\ne = \"open\nf = 1\nf = 2\n[t\n[[u]\ng = [1\n";
         let document = parse(text);
         let spots: Vec<_> = document.faults.iter().map(|(at, _)| (at.line, at.column)).collect();
-        let wanted = [(1, 5), (2, 7), (3, 2), (4, 5), (5, 5), (7, 1), (8, 3), (9, 2), (11, 1)];
+        let wanted = [(1, 5), (2, 7), (3, 2), (4, 5), (5, 5), (7, 1), (8, 3), (9, 5), (11, 1)];
         assert_eq!(spots, wanted, "{:?}", document.faults);
         let keys: Vec<_> = document.entries.iter().map(|one| one.key.as_str()).collect();
         assert_eq!(keys, ["b", "f"]);
+    }
+
+    #[test]
+    fn tables_of_a_list_are_counted() {
+        let document = parse("[[a]]\nk = 1\n[b]\nk = 2\n[[a]]\nk = 3\nl.k = 4\n[[ c.d ]]\nk = 5\n");
+        assert_eq!(document.faults, []);
+        let read = |entry: &Entry| (entry.table.clone(), entry.row, entry.value.clone());
+        let wanted = [("a", Some(0), 1), ("b", None, 2), ("a", Some(1), 3), ("a.l", Some(1), 4)];
+        let wanted = wanted.into_iter().chain([("c.d", Some(0), 5)]);
+        let wanted: Vec<_> =
+            wanted.map(|(table, row, value)| (table.to_owned(), row, Item::Whole(value))).collect();
+        assert_eq!(document.entries.iter().map(read).collect::<Vec<_>>(), wanted);
+        // A table is a list or none, and a key stands once in each table of one.
+        let document = parse("[a]\n[[a]]\n[[b]]\nk = 1\nk = 2\n[b]\n");
+        let spots: Vec<_> = document.faults.iter().map(|(at, _)| at.line).collect();
+        assert_eq!(spots, [2, 5, 6], "{:?}", document.faults);
     }
 
     #[test]

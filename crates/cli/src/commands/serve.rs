@@ -7,8 +7,12 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use http_server::HttpSettings;
-use serve::{Page, QueryServer, RecordedPages, RecordingStorage, ServeSettings, SideFileMaker};
+use serve::{
+    OtherHost, Page, QueryServer, RecordedPages, RecordingStorage, ServeSettings, SideFileMaker,
+};
+use watch::DataKind;
 
+use crate::commands::watch::data_of_service;
 use crate::http::{HttpArguments, HttpSockets};
 use crate::{end_signals, stderr};
 
@@ -19,8 +23,8 @@ const PASSWORD_BYTES_MAX: u64 = 4096;
 #[derive(clap::Args)]
 #[command(after_help = crate::help::SERVE)]
 pub(crate) struct ServeArguments {
-    /// Folders of recordings, or single recordings
-    #[arg(value_name = "FOLDER", required_unless_present = "hash_password")]
+    /// Folders of recordings, or single recordings [default: those of the service]
+    #[arg(value_name = "FOLDER")]
     paths: Vec<PathBuf>,
     /// Listen here: HOST:PORT of the loopback, tls:HOST:PORT for other machines too (with --tls-cert,
     /// and --token-file or --users), the path of a socket, or fd:N,N for sockets that are open already
@@ -28,6 +32,10 @@ pub(crate) struct ServeArguments {
     listen: String,
     #[command(flatten)]
     http: HttpArguments,
+    /// Show another host on the page, too: url=URL of its whit serve or whit watch, and if wanted
+    /// name=NAME, token_file=FILE, ca=FILE, with commas between; may be given up to 100 times
+    #[arg(long, value_name = "DESCRIPTION")]
+    host: Vec<String>,
     /// Make no files beside the recordings (NAME.whit.columns, NAME.whit.summary) that make answers
     /// fast
     #[arg(long)]
@@ -43,7 +51,13 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
         return hash_password();
     }
     end_signals::block()?;
-    let (storage, left_out) = RecordingStorage::open(&arguments.paths)?;
+    let hosts = arguments.host.iter().map(|text| Ok(OtherHost::parse(text)?));
+    let hosts = hosts.collect::<anyhow::Result<_>>().context("--host")?;
+    let paths = match arguments.paths.as_slice() {
+        [] => &[data_of_service(DataKind::Recordings)?],
+        paths => paths,
+    };
+    let (storage, left_out) = RecordingStorage::open(paths)?;
     left_out.iter().for_each(stderr::message);
     let HttpSockets { listeners, access, place } = arguments.http.open(&arguments.listen)?;
     let settings = ServeSettings::default();
@@ -51,7 +65,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     let settings = ServeSettings { http, ..settings };
     let storage = Arc::new(storage);
     let pages = Arc::new(RecordedPages::new(storage.clone()));
-    let page = Page::new(storage.clone());
+    let page = Page::new(storage.clone()).with_hosts(hosts).context("--host")?;
     let server = QueryServer::start_with_page(listeners, settings, page, pages)?;
     let makes = !arguments.no_side_files;
     let maker = makes.then(|| SideFileMaker::start(storage, |text| stderr::message(text)));

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use procfs::SystemClock;
-use watch::{Configuration, ConfigurationError, Service, ServiceManager, ServicePlaces};
+use watch::{Configuration, ConfigurationError, DataKind, Service, ServiceManager, ServicePlaces};
 
 use crate::stderr;
 
@@ -41,6 +41,18 @@ pub(crate) struct ConfigArguments {
     installed: bool,
 }
 
+/// Where services of this machine may be.
+fn services() -> Vec<ServicePlaces> {
+    ServicePlaces::to_look_at(rustix::process::geteuid().is_root(), &|name| std::env::var_os(name))
+}
+
+/// The folder of the service's data, for a verb that is given no path; says which it is.
+pub(crate) fn data_of_service(kind: DataKind) -> anyhow::Result<PathBuf> {
+    let folder = kind.find(&services())?;
+    stderr::message(format_args!("from {}", folder.display()));
+    Ok(folder)
+}
+
 impl FileArguments {
     fn places(&self) -> anyhow::Result<ServicePlaces> {
         let folder = self.folder.as_ref().map(std::path::absolute).transpose()?;
@@ -57,7 +69,8 @@ impl FileArguments {
 pub(crate) fn run(arguments: &WatchArguments) -> anyhow::Result<ExitCode> {
     let places = arguments.file.places()?;
     if arguments.status {
-        stderr::print(&watch::status_text(&places.runtime, jiff::Timestamp::now().as_second())?)?;
+        let all = if places.is_asked { vec![places] } else { services() };
+        stderr::print(&watch::status_text(&all, jiff::Timestamp::now().as_second())?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let configuration = match arguments.file.read(&places) {

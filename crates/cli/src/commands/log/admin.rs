@@ -10,19 +10,18 @@ use anyhow::{Context as _, bail};
 use log_protocol::frame::{FrameKind, Head};
 use log_protocol::handshake::send;
 use log_protocol::levels::{Lasting, LevelOrder};
-use log_store::StoreReader;
 use log_store::audit::Audit;
 use logring::{LEVEL_OFF, LogLevel};
 
-use super::filters::{self, DEFAULT_STORE, FilterArguments};
+use super::filters::{self, FilterArguments};
 use super::reach::{DEFAULT_CENTRAL, ReachArguments};
 
 /// Options of `whit log stats`.
 #[derive(clap::Args)]
 pub(crate) struct StatsArguments {
-    /// Folder of the store
-    #[arg(value_name = "STORE", default_value = DEFAULT_STORE)]
-    store: PathBuf,
+    /// Folder of the store [default: that of the service]
+    #[arg(value_name = "STORE")]
+    store: Option<PathBuf>,
     #[command(flatten)]
     filter: FilterArguments,
     /// Ask a running central server for its counters instead
@@ -70,9 +69,9 @@ pub(crate) struct LevelArguments {
 /// Options of `whit log verify`.
 #[derive(clap::Args)]
 pub(crate) struct VerifyArguments {
-    /// Folder of the store
-    #[arg(value_name = "STORE", default_value = DEFAULT_STORE)]
-    store: PathBuf,
+    /// Folder of the store [default: that of the service]
+    #[arg(value_name = "STORE")]
+    store: Option<PathBuf>,
     /// Read every record, not only the tables
     #[arg(long)]
     deep: bool,
@@ -101,8 +100,7 @@ pub(crate) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let filter = arguments.filter.filter()?;
-    let store = &arguments.store;
-    let mut reader = StoreReader::open(store).with_context(|| filters::unreadable(store))?;
+    let mut reader = filters::open_store(arguments.store.as_deref())?;
     let mut counts: BTreeMap<(&str, String), u64> = BTreeMap::new();
     let (mut total, mut scratch) = (0_u64, Vec::new());
     let flow = reader.visit_all(&|chunk, block| filter.wants_block(chunk, block), &mut |item| {
@@ -200,7 +198,7 @@ pub(crate) fn level(arguments: &LevelArguments) -> anyhow::Result<ExitCode> {
 
 /// Runs `whit log verify`.
 pub(crate) fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
-    let store = &arguments.store;
+    let store = &filters::store(arguments.store.as_deref())?;
     let audit = Audit::of(store, arguments.deep).with_context(|| filters::unreadable(store))?;
     let text = if arguments.json { verify_json(&audit) } else { verify_text(&audit) };
     crate::stderr::print(&text)?;

@@ -5,9 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use layout::text::CsvFormulas;
 use log_format::{FormatOptions, LogZone, RecordFormat, TextFormat, parse_time};
+use log_store::StoreReader;
 use log_store::query::Filter;
 use logring::LogLevel;
 use logring::folder::{self, FolderRule};
+use watch::DataKind;
+
+use crate::commands::watch::data_of_service;
 
 /// Which records.
 #[derive(clap::Args, Clone)]
@@ -160,6 +164,20 @@ pub(crate) fn ring_folders(given: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
 
 /// Where the store is, unless told otherwise.
 pub(crate) const DEFAULT_STORE: &str = "/var/lib/whit/log";
+
+/// The store that is given, else that of the service.
+pub(super) fn store(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match given {
+        Some(path) => Ok(path.to_owned()),
+        None => data_of_service(DataKind::Log),
+    }
+}
+
+/// The same, opened.
+pub(super) fn open_store(given: Option<&Path>) -> anyhow::Result<StoreReader> {
+    let store = store(given)?;
+    StoreReader::open(&store).with_context(|| unreadable(&store))
+}
 
 /// What is said of a store that cannot be read.
 pub(super) fn unreadable(store: &Path) -> String {

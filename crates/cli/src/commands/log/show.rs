@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use log_format::{RecordFormat, RecoveredRings, WriterSink};
 use log_store::query::Filter;
 use log_store::{Chunk, Item, StoreReader};
 
-use super::filters::{self, DEFAULT_STORE, FilterArguments, FormatArguments, ring_folders};
+use super::filters::{self, FilterArguments, FormatArguments, ring_folders};
 use super::reach::ReachArguments;
 
 /// Between two looks for new records.
@@ -23,9 +23,9 @@ const OUT_BYTES: usize = 64 << 10;
 /// Which records are shown, where they are, and how: of `tail` and `query`.
 #[derive(clap::Args)]
 pub(crate) struct RecordsArguments {
-    /// Folder of the store
-    #[arg(value_name = "STORE", default_value = DEFAULT_STORE)]
-    store: PathBuf,
+    /// Folder of the store [default: that of the service]
+    #[arg(value_name = "STORE")]
+    store: Option<PathBuf>,
     /// Ask the central server at this address, not a store on this machine: the path of a socket,
     /// HOST:PORT or tls:HOST:PORT
     #[arg(short = 'c', long, value_name = "ADDRESS", conflicts_with = "store")]
@@ -54,9 +54,9 @@ pub(crate) struct QueryArguments {
 /// Options of `whit log export`.
 #[derive(clap::Args)]
 pub(crate) struct ExportArguments {
-    /// Folder of the store
-    #[arg(value_name = "STORE", default_value = DEFAULT_STORE)]
-    store: PathBuf,
+    /// Folder of the store [default: that of the service]
+    #[arg(value_name = "STORE")]
+    store: Option<PathBuf>,
     /// The file to write; it must not exist
     #[arg(short = 'o', long, value_name = "FILE")]
     output: PathBuf,
@@ -177,10 +177,6 @@ impl Newest {
     }
 }
 
-fn open(store: &Path) -> anyhow::Result<StoreReader> {
-    StoreReader::open(store).with_context(|| filters::unreadable(store))
-}
-
 /// Says what was damaged.
 fn complain(reader: &StoreReader) {
     for (path, from, to) in &reader.damaged {
@@ -199,7 +195,7 @@ pub(crate) fn query(arguments: &QueryArguments) -> anyhow::Result<ExitCode> {
     let filter = arguments.records.filter.filter()?;
     let stdout = io::stdout();
     let format = arguments.records.format.format(stdout.is_terminal());
-    let mut reader = open(&arguments.records.store)?;
+    let mut reader = filters::open_store(arguments.records.store.as_deref())?;
     let wanted = filter.clone();
     let limit = arguments.limit.unwrap_or(u64::MAX);
     let mut printer = Printer::new(format, filter, stdout.lock());
@@ -226,7 +222,7 @@ pub(crate) fn query(arguments: &QueryArguments) -> anyhow::Result<ExitCode> {
 pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     let filter = arguments.filter.filter()?;
     let path = &arguments.output;
-    let mut reader = open(&arguments.store)?;
+    let mut reader = filters::open_store(arguments.store.as_deref())?;
     let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
     let file = file.with_context(|| format!("cannot write {}", path.display()))?;
     let wanted = filter.clone();
@@ -244,7 +240,7 @@ pub(crate) fn tail(arguments: &TailArguments) -> anyhow::Result<ExitCode> {
     let filter = arguments.records.filter.filter()?;
     let stdout = io::stdout();
     let format = arguments.records.format.format(stdout.is_terminal());
-    let mut reader = open(&arguments.records.store)?;
+    let mut reader = filters::open_store(arguments.records.store.as_deref())?;
     let wanted = filter.clone();
     let wants = |chunk: &Chunk, block: &log_store::BlockIndex| wanted.wants_block(chunk, block);
     let mut printer = Printer::new(format, filter, stdout.lock());

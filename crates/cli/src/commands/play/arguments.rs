@@ -15,7 +15,7 @@ use crate::display::{DisplayArguments, sources_for};
 #[derive(clap::Args)]
 #[command(after_help = crate::help::play())]
 pub(crate) struct PlayArguments {
-    /// Recordings, or folders of them
+    /// Recordings, or folders of them [default, without -p: those of the service]
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 

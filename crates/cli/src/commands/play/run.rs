@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use feed::{Origin, RecordedFile, TimeColumn, TimeSelection};
 use layout::Selection;
 use regex::bytes::Regex;
+use watch::DataKind;
 
 use super::PlayArguments;
 use super::diff;
@@ -17,6 +18,7 @@ use super::plot_files::PlotFileSets;
 use super::report;
 use super::steps;
 use super::views::{Headings, OneView};
+use crate::commands::watch::data_of_service;
 use crate::stderr;
 
 /// Runs the verb.
@@ -33,6 +35,9 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     arguments.offset_ns = nanoseconds.context("--offsettime: out of range")?;
     // Digests are files of the kind that plot files are: -oz and --sep mean the same.
     arguments.display.plot |= !arguments.digests().is_empty();
+    if arguments.files.is_empty() && arguments.pattern.is_none() {
+        arguments.files.push(data_of_service(DataKind::Recordings)?);
+    }
     let arguments = arguments;
     let period = TimeSelection::parse(arguments.from.as_deref(), arguments.thru.as_deref())?
         .shown_later_by(arguments.offset_ns);

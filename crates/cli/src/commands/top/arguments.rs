@@ -10,12 +10,13 @@ use top::{Column, GroupBy};
 #[derive(clap::Args)]
 #[command(after_help = crate::help::TOP)]
 pub(crate) struct TopArguments {
-    /// A recording, in which the arrow keys move in time; without one, this machine
+    /// A recording or a folder of them, in which the arrow keys move in time; without one, this
+    /// machine, and with --at what its service has recorded
     #[arg(value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
 
     /// In a recording, begin here: [yyyymmdd:]hh:mm[:ss]
-    #[arg(long, value_name = "TIME", requires = "file")]
+    #[arg(long, value_name = "TIME")]
     pub(super) at: Option<String>,
 
     /// Seconds between samples, fractions allowed

@@ -5,8 +5,10 @@ use std::process::ExitCode;
 use recorder::{Intervals, RunFacts, gather_facts};
 use sample::Clock as _;
 use top::{ListSettings, TerminalKind, TopScreen};
+use watch::DataKind;
 
 use super::TopArguments;
+use crate::commands::watch::data_of_service;
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
@@ -23,7 +25,11 @@ pub(crate) fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
         ..ListSettings::default()
     };
     let zone = crate::zone::local();
-    let top = match &arguments.file {
+    let recorded = match (&arguments.file, &arguments.at) {
+        (None, Some(_)) => Some(data_of_service(DataKind::Recordings)?),
+        (file, _) => file.clone(),
+    };
+    let top = match &recorded {
         Some(file) => TopScreen::recorded(file, arguments.at.as_deref(), zone, settings)?,
         None => {
             let run = RunFacts {

@@ -1,0 +1,229 @@
+//! A page that shows other hosts: questions are passed on, and what is dead, slow or hostile harms nobody.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use serde_json::Value;
+use serve::OtherHost;
+use testkit::{ClosedPort, PATIENCE, http, wait_for, wait_until};
+
+use crate::page::{ask, list, ms, record_bursts, serve_with, text};
+
+fn host(name: &str, address: SocketAddr) -> OtherHost {
+    OtherHost::parse(&format!("url=http://{address},name={name}")).unwrap()
+}
+
+/// A server that answers each request with what `answer` writes.
+fn fake(answer: impl Fn(&str, &mut TcpStream) + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let (mut head, mut byte) = (Vec::new(), [0]);
+            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n == 1) {
+                head.push(byte[0]);
+            }
+            answer(&String::from_utf8_lossy(&head), &mut stream);
+        }
+    });
+    address
+}
+
+/// A server with the same answer to everything.
+fn fixed(head: &'static str, body: &str) -> SocketAddr {
+    let (length, body) = (body.len(), body.to_owned());
+    fake(move |_, stream| {
+        let text =
+            format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\nX-Theirs: 1\r\n\r\n{body}");
+        let _ = stream.write_all(text.as_bytes());
+    })
+}
+
+const JSON: &str = "200 OK\r\nContent-Type: application/json";
+
+fn names(hosts: &Value) -> Vec<&str> {
+    list(hosts, "hosts").iter().map(|host| host["host"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn questions_for_another_host_are_passed_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let bursts = record_bursts(folder.path());
+    let theirs = serve_with(folder.path(), Vec::new());
+    let other = theirs.address().unwrap();
+    let ours = serve_with(folder.path(), vec![host("web 1", other)]);
+    let address = ours.address().unwrap();
+    let hosts = ask(address, "hosts", &[]);
+    assert_eq!(names(&hosts), ["vm", "web 1"]);
+    assert_eq!(hosts["hosts"][0]["spans"], hosts["hosts"][1]["spans"]);
+    assert_eq!(list(&hosts, "unreachable").len(), 0);
+    let at = ms(bursts[3]);
+    for (question, more) in [
+        ("heaviest", vec![("from", at.as_str()), ("thru", &ms(bursts[3] + 60)), ("format", "csv")]),
+        ("explain", vec![("at", at.as_str())]),
+        ("chart", vec![("id", "cpu"), ("from", at.as_str()), ("thru", &ms(bursts[3] + 60))]),
+    ] {
+        let passed: Vec<_> = more.iter().copied().chain([("host", "web 1")]).collect();
+        assert_eq!(text(address, question, &passed), text(other, question, &more), "{question}");
+    }
+    let refused = http(address, "GET", "/api/whit/v1/moment", &[("host", "web 1"), ("at", "x")]);
+    assert_eq!(refused.status, 400);
+    assert!(refused.body.contains("\"x\\\" is no time"), "{}", refused.body);
+    let unknown = http(address, "GET", "/api/whit/v1/moment", &[("host", "web 2"), ("at", &at)]);
+    assert_eq!(unknown.status, 400, "{}", unknown.body);
+    // Its live samples come, too.
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let request = "GET /api/whit/v1/live?host=web%201&id=cpu HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    let (mut seen, mut bytes) = (String::new(), [0; 4096]);
+    while !seen.contains(": still here") {
+        let count = stream.read(&mut bytes).unwrap();
+        assert!(count > 0, "{seen}");
+        seen.push_str(&String::from_utf8_lossy(&bytes[..count]));
+    }
+    assert!(seen.contains("text/event-stream"), "{seen}");
+}
+
+#[test]
+fn hosts_of_one_name_are_told_apart_and_a_circle_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    record_bursts(folder.path());
+    let server = serve_with(folder.path(), Vec::new());
+    let first = server.address().unwrap();
+    // The second one shows the first, but not to other hosts.
+    let between = serve_with(folder.path(), vec![host("first", first)]);
+    let second = between.address().unwrap();
+    let ours = serve_with(folder.path(), vec![host("vm", first), host("vm", second)]);
+    let address = ours.address().unwrap();
+    let hosts = ask(address, "hosts", &[]);
+    let labels = [first, second].map(|address| format!("vm@{address}"));
+    assert_eq!(names(&hosts), ["vm", &labels[0], &labels[1]], "{hosts}");
+    assert_eq!(names(&ask(second, "hosts", &[])), ["vm", "first"]);
+    for label in &labels {
+        let charts = ask(address, "charts", &[("host", label)]);
+        assert_eq!(charts, ask(first, "charts", &[]));
+    }
+    // A name that only the one between knows is not found through it.
+    let through = format!("{}/first", labels[1]);
+    let refused = http(address, "GET", "/api/whit/v1/charts", &[("host", &through)]);
+    assert_eq!(refused.status, 400, "{}", refused.body);
+}
+
+#[test]
+fn a_hundred_hosts_are_asked_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let bursts = record_bursts(folder.path());
+    let theirs = serve_with(folder.path(), Vec::new());
+    let other = theirs.address().unwrap();
+    let all = (0..100).map(|number| host(&format!("h{number}"), other)).collect();
+    let ours = serve_with(folder.path(), all);
+    let address = ours.address().unwrap();
+    let hosts = wait_for("all hosts", || {
+        let hosts = ask(address, "hosts", &[]);
+        (list(&hosts, "hosts").len() == 101).then_some(hosts)
+    });
+    assert_eq!((names(&hosts)[0], names(&hosts)[100]), ("vm", "h99"));
+    let at = ms(bursts[0]);
+    let asked = testkit::side_by_side(&names(&hosts), 8, |name| {
+        let moment = ask(address, "moment", &[("host", name), ("at", &at)]);
+        list(&moment, "processes").len()
+    });
+    assert!(asked.iter().all(|count| *count == 64), "{asked:?}");
+    let error = serve::Page::new(std::sync::Arc::new(
+        serve::RecordingStorage::open(&[folder.path().to_owned()]).unwrap().0,
+    ));
+    let many = (0..101).map(|number| host(&format!("h{number}"), other)).collect();
+    assert!(error.with_hosts(many).is_err_and(|error| error.to_string().contains("more than 100")));
+}
+
+#[test]
+fn dead_slow_and_hostile_hosts_are_told_and_harm_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    record_bursts(folder.path());
+    let closed = ClosedPort::bind().unwrap();
+    let dead = SocketAddr::from(([127, 0, 0, 1], closed.port()));
+    // It takes connections and never says anything.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endless = fake(|_, stream| {
+        let head = format!("HTTP/1.1 {JSON}\r\n\r\n{{\"hosts\":[\"");
+        let mut went = stream.write_all(head.as_bytes());
+        while went.is_ok() {
+            went = stream.write_all(&[b'a'; 65536]);
+        }
+    });
+    let script = "<script>alert(1)</script>";
+    let markup = format!(
+        "{{\"hosts\":[{{\"host\":\"{script}\",\"from_ms\":1,\"thru_ms\":2,\"is_live\":true,\"spans\":[],\
+         \"gaps\":[],\"sources\":[],\"more\":{{}}}}]}}"
+    );
+    let redirect = "302 Found\r\nLocation: file:///etc/passwd";
+    let hosts: Vec<(&str, SocketAddr, &str)> = vec![
+        ("dead", dead, "cannot connect"),
+        ("silent", silent.local_addr().unwrap(), "did not answer within"),
+        ("endless", endless, "has more than"),
+        ("wrong", fixed(JSON, "{\"hosts\":[{\"host\":7}]}"), "no list of hosts"),
+        ("cut", fixed(JSON, "{\"hosts\":["), "no list of hosts"),
+        ("deep", fixed(JSON, &"[".repeat(100_000)), "no list of hosts"),
+        ("redirect", fixed(redirect, ""), "302"),
+        ("page", fixed("200 OK\r\nContent-Type: text/html", script), "no list of hosts"),
+        ("markup", fixed(JSON, &markup), ""),
+    ];
+    let all = hosts.iter().map(|(name, address, _)| host(name, *address));
+    let all: Vec<OtherHost> = all.map(|host| host.within(Duration::from_secs(2))).collect();
+    let ours = serve_with(folder.path(), all);
+    let address = ours.address().unwrap();
+    let mut told = Value::Null;
+    wait_until("all have been asked", || {
+        told = ask(address, "hosts", &[]);
+        list(&told, "unreachable").len() == hosts.len() - 1
+    });
+    assert_eq!(names(&told), ["vm", "markup"], "{told}");
+    assert_eq!(told["hosts"][1]["more"], Value::Null);
+    for (name, _, why) in &hosts[..8] {
+        let unreachable = list(&told, "unreachable");
+        let one = unreachable.iter().find(|one| one["host"] == *name).unwrap();
+        assert!(one["why"].as_str().unwrap().contains(why), "{one}");
+        assert!(one["since_ms"].as_i64().unwrap() > 0);
+    }
+    for (name, ..) in &hosts {
+        for question in ["moment", "live"] {
+            let path = format!("/api/whit/v1/{question}");
+            let answer = http(address, "GET", &path, &[("host", name), ("at", "1")]);
+            let is_json = question == "moment" && ["wrong", "markup"].contains(name);
+            assert_eq!(answer.status, if is_json { 200 } else { 502 }, "{name}: {}", answer.body);
+            let head = answer.head.to_ascii_lowercase();
+            assert!(!head.contains("x-theirs") && !head.contains("location"), "{head}");
+            assert!(head.contains("nosniff") && head.contains("application/json"), "{head}");
+        }
+    }
+    // This host was never in doubt.
+    assert_eq!(ask(address, "hosts", &[])["hosts"][0]["host"], "vm");
+}
+
+#[test]
+fn the_token_goes_to_its_host() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    record_bursts(folder.path());
+    let file = folder.path().join("token");
+    std::fs::write(&file, "very-secret").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let known = fake(|head, stream| {
+        let head = head.to_ascii_lowercase();
+        let is_known = head.contains("authorization: bearer very-secret\r\n")
+            && head.contains("whit-passed-on: 1\r\n");
+        let status = if is_known { "418 T" } else { "401 Unauthorized" };
+        let _ = write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+    });
+    let with = format!("url=http://{known},name=with,token_file={}", file.display());
+    let hosts = vec![OtherHost::parse(&with).unwrap(), host("without", known)];
+    let ours = serve_with(folder.path(), hosts);
+    let told = wait_for("both", || {
+        let told = ask(ours.address().unwrap(), "hosts", &[]);
+        (list(&told, "unreachable").len() == 2).then_some(told)
+    });
+    let why = |index: usize| told["unreachable"][index]["why"].as_str().unwrap();
+    assert!(why(0).contains("418") && why(1).contains("401"), "{told}");
+}
