@@ -8,9 +8,10 @@
 
 mod batch;
 mod chunk;
+pub(crate) mod dictionaries;
 mod newest;
 mod open_segment;
-mod reader;
+pub(crate) mod reader;
 mod retention;
 pub(crate) mod segment;
 mod state;
