@@ -12,12 +12,14 @@ mod files;
 mod heaviest;
 mod hosts;
 mod live;
+mod logs;
 mod moment;
 mod ruler;
 mod section;
 mod steps;
 mod table;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use http_server::{HttpAnswer, answer as answer_of, method_not_allowed};
@@ -64,6 +66,12 @@ impl Page {
         self.with(Parts(tell))
     }
 
+    /// The same with `logs`: what the store of `whit log` in a folder has, which need not be there yet.
+    #[must_use]
+    pub fn with_logs(self, store: &Path) -> Self {
+        self.with(logs::Logs::new(store))
+    }
+
     /// The same with a section.
     fn with(mut self, section: impl PageSection + 'static) -> Self {
         self.sections.push(Arc::new(section));
@@ -88,6 +96,7 @@ impl Page {
     /// Ends what runs for readers.
     pub(crate) fn end(&self) {
         self.live.end();
+        self.sections.iter().for_each(|section| section.end());
     }
 }
 

@@ -7,6 +7,7 @@ mod common;
 mod dashboard;
 mod grafana;
 mod hostile;
+mod logs;
 mod metrics;
 mod page;
 mod recorded;

@@ -39,6 +39,11 @@ pub struct LogLosses {
 }
 
 impl LogLosses {
+    /// Adds what a chunk says to be missing of the processes of a filter.
+    pub fn add_chunk(&mut self, chunk: &Chunk, filter: &Filter) {
+        of(chunk, filter).for_each(|loss| self.add(loss));
+    }
+
     /// The losses one by one.
     pub fn lost(&self) -> impl Iterator<Item = &LogLoss> {
         self.lost.values()
@@ -66,7 +71,8 @@ impl LogLosses {
         index.damaged.iter().for_each(|(from, to)| self.add_damage(&path, *from, *to));
     }
 
-    pub(super) fn add_damage(&mut self, path: &Path, from: u64, to: u64) {
+    /// Adds a part of a segment that is damaged: from its first byte to the byte after its last.
+    pub fn add_damage(&mut self, path: &Path, from: u64, to: u64) {
         let damage = (path.to_owned(), from, to);
         match self.damaged.len() < TOLD_MAX {
             _ if self.damaged.contains(&damage) => {}

@@ -27,7 +27,9 @@ pub struct RecordKey {
 }
 
 impl RecordKey {
-    fn of(item: &Item<'_>) -> Self {
+    /// The key of a record of a store.
+    #[must_use]
+    pub fn of(item: &Item<'_>) -> Self {
         RecordKey {
             time_ns: item.record.stamp,
             process: item.process.id,
@@ -80,6 +82,8 @@ pub struct LogPage {
     pub order: LogOrder,
     /// So many at most.
     pub limit: usize,
+    /// Bytes of what is made of them at most; one record may have more.
+    pub bytes_max: usize,
     /// Only those behind this one, in this order.
     pub behind: Option<RecordKey>,
 }
@@ -109,6 +113,7 @@ struct Best {
     page: LogPage,
     /// What was made of each; `None` until its block is through.
     found: BTreeMap<RecordKey, Option<Vec<u8>>>,
+    bytes: usize,
     has_more: bool,
 }
 
@@ -170,11 +175,24 @@ impl Best {
         }
         self.found.entry(key).or_default();
         if self.found.len() > self.page.limit {
-            let _ = match self.page.order {
-                LogOrder::NewestFirst => self.found.pop_first(),
-                LogOrder::OldestFirst => self.found.pop_last(),
-            };
-            self.has_more = true;
+            self.leave_out_last();
+        }
+    }
+
+    fn leave_out_last(&mut self) {
+        let last = match self.page.order {
+            LogOrder::NewestFirst => self.found.pop_first(),
+            LogOrder::OldestFirst => self.found.pop_last(),
+        };
+        self.bytes -= last.and_then(|(_, text)| text).map_or(0, |text| text.len());
+        self.has_more = true;
+    }
+
+    /// Leaves out what is too much; from then on the answer has no more records than now.
+    fn keep_bytes(&mut self) {
+        while self.bytes > self.page.bytes_max && self.found.len() > 1 {
+            self.leave_out_last();
+            self.page.limit = self.found.len();
         }
     }
 }
@@ -199,7 +217,7 @@ impl LogArchive {
             LogOrder::NewestFirst => parts.sort_by_key(|part| std::cmp::Reverse(span(part).1)),
             LogOrder::OldestFirst => parts.sort_by_key(|part| span(part).0),
         }
-        let mut best = Best { page, found: BTreeMap::new(), has_more: false };
+        let mut best = Best { page, found: BTreeMap::new(), bytes: 0, has_more: false };
         let mut scratch = Vec::new();
         for part in &parts {
             if !best.may_take(span(part)) {
@@ -301,7 +319,10 @@ impl Best {
             if let Some(text @ None) = self.found.get_mut(&key)
                 && let Some(record) = search.wanted(item, scratch)
             {
-                *text = Some(make(key, &record));
+                let made = make(key, &record);
+                self.bytes += made.len();
+                *text = Some(made);
+                self.keep_bytes();
             }
         })
     }
