@@ -20,9 +20,8 @@ export function visible(text: string, keepsLines = false): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (one) => {
     const code = one.charCodeAt(0);
     if (keepsLines && (one === "\n" || one === "\t")) return one;
-    if (one === "\n") return "␊ ";
-    if (code < 0x20) return String.fromCharCode(0x2400 + code);
-    return `\\u${code.toString(16).padStart(4, "0")}`;
+    if (one === "\n") return " ↵ ";
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
   });
 }
 

@@ -72,7 +72,7 @@ test("a record opens with all its data; from it one goes to the moment, and to t
   await page.getByRole("button", { name: "window.hacked" }).click();
   const whole = page.locator(".whole");
   await expect(whole.locator("pre")).toContainText(HOSTILE);
-  await expect(whole.locator("pre")).toContainText("\\u202eright to left\\u2066 second\nline ␀ end");
+  await expect(whole.locator("pre")).toContainText("\\u202eright to left\\u2066 second\nline \\x00 end");
   await expect(whole).toContainText("DV01");
   await page.getByRole("button", { name: /The moment of alpha/ }).click();
   await expect(page.locator(".moment .sums")).toContainText("340 processes");

@@ -152,7 +152,7 @@ fn records_counts_and_names_of_a_period() {
     let names = ask(address, &format!("loggers?{period}"));
     assert_eq!(names["loggers"], serde_json::json!(["control/antenna"]));
     assert_eq!(names["processes"][0]["name"], "program<b>");
-    for (path, head, lines) in [
+    for (path, more, head, lines) in [
         ("records", "", "time,level,", 121),
         ("counts", "&points=100", "time_ms,TRACE,", 101),
         ("loggers", "", "kind,", 4),
