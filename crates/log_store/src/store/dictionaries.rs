@@ -1,14 +1,33 @@
-//! The dictionaries of the processes of a store, as far as chunks with their bytes were read.
+//! The dictionaries of the processes of a store, as far as chunks with their bytes were read, and
+//! records with what they mean by them.
 
 use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;
 
-use log_protocol::ProcessId;
+use log_protocol::{ProcessId, ProcessInfo};
 use logring::{Dictionary, DictionaryEntry, RingRecord};
 
 use crate::store::segment::Segment;
-use crate::store::{Chunk, Item, Visit, name_bit};
+use crate::store::{Chunk, StreamPart, name_bit};
+
+/// A record of a store, and what it means.
+#[derive(Debug, Clone, Copy)]
+pub struct Item<'a> {
+    /// The process that wrote it.
+    pub process: &'a ProcessInfo,
+    /// The ring and the thread.
+    pub stream: &'a StreamPart,
+    /// The record; its stamp is in ns since 1970.
+    pub record: &'a RingRecord<'a>,
+    /// The dictionary of its process, as far as it is known.
+    pub dictionary: &'a Dictionary,
+    /// The bytes of the dictionary, if the reader keeps them.
+    pub dictionary_bytes: &'a [u8],
+}
+
+/// What a visitor does with records.
+pub type Visit<'a> = dyn FnMut(&Item<'_>) -> ControlFlow<()> + 'a;
 
 /// Dictionaries by process.
 #[derive(Debug, Default)]

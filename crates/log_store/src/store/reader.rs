@@ -11,28 +11,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use logring::{Dictionary, RecordIterator, RingRecord};
+use logring::{RecordIterator, RingRecord};
 
-use crate::store::dictionaries::Dictionaries;
+use crate::store::dictionaries::{Dictionaries, Visit};
 use crate::store::segment::{self, Piece, Segment};
-use crate::store::{BLOCK_STREAM_BYTES, BlockIndex, Chunk, RUN_BYTES, StreamPart, split_block};
-use log_protocol::ProcessInfo;
+use crate::store::{BLOCK_STREAM_BYTES, BlockIndex, Chunk, RUN_BYTES, split_block};
 use log_protocol::bytes::{u32_at, u64_at};
-
-/// A record of a store, and what it means.
-#[derive(Debug, Clone, Copy)]
-pub struct Item<'a> {
-    /// The process that wrote it.
-    pub process: &'a ProcessInfo,
-    /// The ring and the thread.
-    pub stream: &'a StreamPart,
-    /// The record; its stamp is in ns since 1970.
-    pub record: &'a RingRecord<'a>,
-    /// The dictionary of its process, as far as it is known.
-    pub dictionary: &'a Dictionary,
-    /// The bytes of the dictionary, if the reader keeps them.
-    pub dictionary_bytes: &'a [u8],
-}
 
 /// Reads a store.
 #[derive(Debug)]
@@ -81,9 +65,6 @@ struct BlockCursor {
     /// By stream: the sequence number that comes next.
     expected: HashMap<u32, u64>,
 }
-
-/// What a visitor does with records.
-pub type Visit<'a> = dyn FnMut(&Item<'_>) -> ControlFlow<()> + 'a;
 
 impl StoreReader {
     /// Reads a store from its first segment on.
