@@ -3,7 +3,7 @@
 import type { ZoneChoice } from "./time";
 
 /** The views, by the word of the address. */
-const VIEWS = ["overview", "compare"] as const;
+const VIEWS = ["overview", "compare", "logs"] as const;
 export type View = (typeof VIEWS)[number];
 export type Grouping = "list" | "tree" | "command" | "user" | "cgroup";
 
@@ -33,6 +33,17 @@ export interface Shown {
   /** The start of the period that this one is compared with. */
   base_ms: number | null;
   zone: ZoneChoice;
+  /** Which log records: words of their text, a level and above, names (`*` is any text). */
+  text: string;
+  level: string;
+  logger: string;
+  program: string;
+  machine: string;
+  /** The log record that is open. */
+  record: string;
+  /** Of the log records around a moment: their level and above, and how many seconds on each side. */
+  near: string;
+  around_s: number;
   /** The instance that a chart shows, by chart. */
   instances: Record<string, string>;
 }
@@ -59,6 +70,14 @@ export function standard(): Shown {
     per: "command",
     base_ms: null,
     zone: "viewer",
+    text: "",
+    level: "",
+    logger: "",
+    program: "",
+    machine: "",
+    record: "",
+    near: "WARNING",
+    around_s: 10,
     instances: {},
   };
 }
@@ -66,6 +85,9 @@ export function standard(): Shown {
 const GROUPINGS: readonly Grouping[] = ["list", "tree", "command", "user", "cgroup"];
 export const RESOURCES: readonly Resource[] = ["cpu", "memory", "read", "write"];
 export const OWNERS: readonly Owner[] = ["command", "user", "cgroup", "process"];
+/** The levels of log records, from the least on. */
+export const LEVELS = ["TRACE", "DELOUSE", "DEBUG", "INFO", "NOTICE", "WARNING", "ERROR", "CRITICAL", "ALERT", "EMERGENCY"] as const;
+const LOG_WORDS = ["text", "level", "logger", "program", "machine", "record", "near"] as const;
 const ZONES: readonly ZoneChoice[] = ["viewer", "machine", "utc"];
 
 function time(text: string | null): number | null {
@@ -99,6 +121,10 @@ export function parse(query: string): Shown {
   shown.per = one(given.get("per"), OWNERS, shown.per);
   shown.base_ms = time(given.get("base"));
   shown.zone = one(given.get("zone"), ZONES, shown.zone);
+  for (const name of LOG_WORDS) shown[name] = given.get(name) ?? shown[name];
+  shown.level = one(shown.level, ["", ...LEVELS], "");
+  shown.near = one(shown.near, LEVELS, "WARNING");
+  shown.around_s = Math.min(Math.max(time(given.get("around")) ?? shown.around_s, 1), 3600);
   for (const [name, value] of given) {
     if (name.startsWith("of.")) shown.instances[name.slice(3)] = value;
   }
@@ -129,6 +155,8 @@ export function query(shown: Shown): string {
   add("per", shown.per, usual.per);
   add("base", shown.base_ms, null);
   add("zone", shown.zone, usual.zone);
+  for (const name of LOG_WORDS) add(name, shown[name], usual[name]);
+  add("around", shown.around_s, usual.around_s);
   for (const chart of Object.keys(shown.instances).sort()) add(`of.${chart}`, shown.instances[chart] ?? "", "");
   const text = words.toString();
   return text === "" ? "" : `?${text}`;

@@ -309,6 +309,84 @@ export function compareAddress(host: string, period: Period, base: Period, count
 export const compare = (host: string, period: Period, base: Period, count: number, signal?: AbortSignal) =>
   get<Compared>(compareAddress(host, period, base, count), signal);
 
+/** A record of a log; what it has beside these is shown as it is. */
+export interface LogRecord {
+  id: string;
+  at_ms: number;
+  level: string;
+  logger?: string;
+  host?: string;
+  process?: string;
+  pid?: number;
+  message: string;
+  /** Its message goes on: the record itself has all. */
+  is_short?: boolean;
+  message_bytes?: number;
+  [name: string]: unknown;
+}
+
+export interface LogLosses {
+  records: number;
+  of: { host: string; process: string; why: string; records: number }[];
+  damaged: { file: string; from: number; to: number }[];
+  damaged_more: number;
+}
+
+export interface LogRecords {
+  records: LogRecord[];
+  behind: string | null;
+  lost: LogLosses;
+}
+
+export interface LogCounts {
+  from_ms: number;
+  step_ms: number;
+  levels: Record<string, Values>;
+  recorded: Period | null;
+  lost: LogLosses;
+}
+
+export interface LogNames {
+  hosts: { name: string; records: number }[];
+  processes: { name: string; records: number }[];
+  loggers: string[];
+  left_out: number;
+}
+
+export const logRecords = (asked: Record<string, Parameter>, signal?: AbortSignal) => get<LogRecords>(addressOf("logs/records", asked), signal);
+
+export const logRecord = (id: string, signal?: AbortSignal) => get<LogRecord>(addressOf("logs/record", { id }), signal);
+
+export const logCounts = (asked: Record<string, Parameter>, signal?: AbortSignal) => get<LogCounts>(addressOf("logs/counts", asked), signal);
+
+export const logNames = (period: Period, signal?: AbortSignal) => get<LogNames>(addressOf("logs/loggers", { from: period.from_ms, thru: period.thru_ms }), signal);
+
+/** What comes while one listens to a log. */
+export interface LogTail {
+  begin: () => void;
+  records: (records: LogRecord[], missed: number, lost: LogLosses) => void;
+  trouble: (why: string | null) => void;
+  connected: (is: boolean) => void;
+}
+
+/** New records of a log as they are committed. */
+export function logTail(asked: Record<string, Parameter>, tail: LogTail): { end: () => void } {
+  const read = <T>(event: MessageEvent<string>, take: (data: T) => void) => {
+    let data: T;
+    try {
+      data = JSON.parse(event.data) as T;
+    } catch {
+      return;
+    }
+    take(data);
+  };
+  return stream(addressOf("logs/live", asked), tail.connected, (source) => {
+    source.addEventListener("begin", () => tail.begin());
+    source.addEventListener("trouble", (event) => read<{ why: string | null }>(event as MessageEvent<string>, ({ why }) => tail.trouble(why)));
+    source.onmessage = (event: MessageEvent<string>) => read<{ records: LogRecord[]; missed: number; lost: LogLosses }>(event, (data) => tail.records(data.records, data.missed, data.lost));
+  });
+}
+
 /** How long to wait before a lost connection is tried again: longer each time. */
 export function pause_ms(failures: number): number {
   return Math.min(1000 * 2 ** Math.max(failures - 1, 0), 15_000);
@@ -321,15 +399,7 @@ export function live(
   sample: (sample: LiveSample) => void,
   connected: (is: boolean) => void,
 ): { end: () => void } {
-  let source: EventSource | null = null;
-  let timer = 0;
-  let failures = 0;
-  const open = () => {
-    source = new EventSource(addressOf("live", { host, id: ids }));
-    source.onopen = () => {
-      failures = 0;
-      connected(true);
-    };
+  return stream(addressOf("live", { host, id: ids }), connected, (source) => {
     source.onmessage = (event: MessageEvent<string>) => {
       let read: LiveSample;
       try {
@@ -339,6 +409,21 @@ export function live(
       }
       sample(read);
     };
+  });
+}
+
+/** Server-sent events, which `listen` takes; a lost connection is tried again until `end` is called. */
+function stream(address: string, connected: (is: boolean) => void, listen: (source: EventSource) => void): { end: () => void } {
+  let source: EventSource | null = null;
+  let timer = 0;
+  let failures = 0;
+  const open = () => {
+    source = new EventSource(address);
+    source.onopen = () => {
+      failures = 0;
+      connected(true);
+    };
+    listen(source);
     source.onerror = () => {
       // The browser tries again by itself only after some errors, and as often as it likes.
       source?.close();

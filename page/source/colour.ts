@@ -24,6 +24,11 @@ const FIXED: Record<string, number> = {
   buffers: 2,
   slab: 3,
   free: 6,
+  error: 1,
+  warning: 5,
+  notice: 4,
+  info: 0,
+  debug: 6,
 };
 
 /** The colours of a chart's series, in their order. */

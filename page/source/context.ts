@@ -11,6 +11,8 @@ export interface Context {
   host: Host;
   infos: ChartInfo[];
   zone: Zone;
+  /** What the server has beside recordings. */
+  sections: readonly string[];
   /** The period on screen; of a page that follows, up to the newest sample. */
   period: Period;
   /** Goes where this differs from what is shown; `replace` makes no step of the browser's history. */

@@ -134,6 +134,7 @@ class Page {
       host,
       infos: this.infos,
       zone: this.zone,
+      sections: this.sections,
       period: this.period,
       go: (change, replace) => this.go(change, replace),
       move: (factor, about, share) => this.move(factor, about, share),
@@ -376,7 +377,7 @@ class Page {
       const follow = (event: MouseEvent) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
-        if (!isHere) this.go({ view, sort: "", ...(isFixed ? this.period : {}) });
+        if (!isHere) this.go({ view, sort: "", record: "", ...(isFixed ? this.period : {}) });
       };
       return h("a", { href: query({ ...this.shown, view }) || "?", "aria-current": isHere ? "page" : null, click: follow }, title);
     });

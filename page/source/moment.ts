@@ -8,6 +8,7 @@ import type { Context } from "./context";
 import { differences } from "./differences";
 import { choice, h, isAbort } from "./dom";
 import { duration, formatted, MISSING } from "./format";
+import { LogsAround } from "./logs";
 import { grouped, sum, tree, type Branch, type Group } from "./processes";
 import { momentTimes, nearestMoment, NotInReport, report } from "./report";
 import { savingLinks } from "./saving";
@@ -85,6 +86,7 @@ export class MomentView {
   private readonly content = h("div", { class: "content" });
   private readonly sums = h("p", { class: "sums" });
   private readonly filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter the rows" });
+  private readonly around = new LogsAround();
   private asked: AbortController | null = null;
   private key = "";
   private data: Moment | null = null;
@@ -189,19 +191,25 @@ export class MomentView {
     const ended = data.processes.filter((one) => one.ended).length;
     const cpu = sum(data.processes.map((one) => one.cpu_percent));
     this.sums.textContent = `${data.processes.length} processes, ${ended} of them ended; together ${formatted(cpu, "percent")} of a CPU${machine}${since}`;
-    const tabs: [string, string][] = [["processes", "Processes"], ["difference", "What differs"], ...data.tables.map((table): [string, string] => [table.name, table.title])];
+    const tabs: [string, string][] = [["processes", "Processes"], ["difference", "What differs"], ...(this.context.sections.includes("logs") ? [["logs", "Log records"] as [string, string]] : []), ...data.tables.map((table): [string, string] => [table.name, table.title])];
     const tools: HTMLElement[] = [choice("show", tabs, shown.tab, (tab) => go({ tab, sort: "" }))];
     if (shown.tab === "processes") {
       const by: [Grouping, string][] = [["list", "list"], ["tree", "tree"], ["command", "by command"], ["user", "by user"], ["cgroup", "by control group"]];
       tools.push(choice("as", by, shown.by, (value) => go({ by: value as Grouping, sort: "" })));
     }
+    const isLogs = shown.tab === "logs" && this.context.sections.includes("logs");
+    if (isLogs) tools.push(...this.around.tools(this.context));
     const table = shown.tab === "difference" ? null : shown.tab;
-    const address = (format?: "csv") => api.addressOf(table === null ? "explain" : "moment", { host: host.host, at: shown.at_ms, table, format });
+    const address = (format?: "csv") =>
+      isLogs
+        ? this.around.address(this.context, shown.at_ms ?? data.at_ms, format)
+        : api.addressOf(table === null ? "explain" : "moment", { host: host.host, at: shown.at_ms, table, format });
     const focused = document.activeElement === this.filter;
     this.tabs.replaceChildren(...tools, this.filter, ...(report ? [] : savingLinks("moment", address)));
     if (focused) this.filter.focus();
     const scrolled = this.content.querySelector(".scroll")?.scrollLeft ?? 0;
-    this.content.replaceChildren(this.table(data));
+    if (isLogs) this.around.update(this.context, shown.at_ms ?? data.at_ms);
+    this.content.replaceChildren(isLogs ? this.around.element : this.table(data));
     const scroll = this.content.querySelector(".scroll");
     if (scroll) scroll.scrollLeft = scrolled;
   }

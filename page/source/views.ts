@@ -4,6 +4,7 @@ import type { View } from "./address";
 import type { LiveSample } from "./api";
 import { CompareView } from "./compare";
 import type { Context } from "./context";
+import { LogsView } from "./logs";
 import { Overview } from "./overview";
 
 /** What a view shows below the ruler. */
@@ -34,6 +35,7 @@ interface ViewInfo {
 export const VIEWS: readonly ViewInfo[] = [
   { id: "overview", title: "Overview", create: (context) => new Overview(context) },
   { id: "compare", title: "Compare", isFixed: true, create: (context) => new CompareView(context) },
+  { id: "logs", title: "Logs", section: "logs", create: (context) => new LogsView(context) },
 ];
 
 /** The views that a server with these sections has. */

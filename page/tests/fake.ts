@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
-import type { ChartData, ChartInfo, Host, Process, Series } from "../source/api";
+import type { ChartData, ChartInfo, Host, LogRecord, Process, Series } from "../source/api";
 
 const FILES = process.env["WHIT_PAGE_FILES"] ?? join(import.meta.dirname, "../../crates/serve/page_files");
 const TYPES: Record<string, string> = { html: "text/html; charset=utf-8", js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8", svg: "image/svg+xml" };
@@ -100,6 +100,64 @@ function rowsOfDifferences() {
   };
 }
 
+/** Characters that are no markup and would still break a table. */
+export const ODD = "\u001b[31mred\u0007 \u202eright to left\u2066 second\nline \u0000 end";
+const NO_LOSSES = { records: 0, of: [], damaged: [], damaged_more: 0 };
+
+/** The log: a record each second, worse ones at times; one of a megabyte. */
+function logRecord(at_ms: number): LogRecord {
+  const second = Math.floor(at_ms / 1000);
+  const level = second % 60 === 7 ? "ERROR" : second % 15 === 2 ? "WARNING" : second % 4 === 0 ? "DEBUG" : "INFO";
+  const message = at_ms === SPIKE_MS ? `${HOSTILE} ${ODD}` : second % 97 === 0 ? "long ".repeat(800) : `request ${second % 100} answered in ${second % 13} ms`;
+  const record: LogRecord = { id: `${at_ms}-00-0-1`, at_ms, time: new Date(at_ms).toISOString(), level, logger: second % 3 === 0 ? HOSTILE : "control/antenna", host: "alpha", process: `program${second % 3}`, pid: 100, thread: "main", file: "x.rs", line: 7, sequence: second, message, context: { Antenna: "DV01" }, data: { number: 7, text: HOSTILE } };
+  return second % 97 === 0 ? { ...record, is_short: true, message_bytes: 1_000_000 } : record;
+}
+
+const LEVELS = ["TRACE", "DELOUSE", "DEBUG", "INFO", "NOTICE", "WARNING", "ERROR", "CRITICAL", "ALERT", "EMERGENCY"];
+
+function logAnswer(name: string, query: URLSearchParams): unknown {
+  const [from, thru] = [Number(query.get("from")), Math.min(Number(query.get("thru") ?? NOW_MS), NOW_MS)];
+  const least = LEVELS.indexOf(query.get("level") ?? "TRACE");
+  const words = (query.get("text") ?? "").toLowerCase().split(" ");
+  const wanted = (record: LogRecord) => LEVELS.indexOf(record.level) >= least && words.every((word) => record.message.toLowerCase().includes(word));
+  if (name === "record") {
+    const record = logRecord(Number((query.get("id") ?? "").split("-")[0]));
+    return record.is_short ? { ...record, is_short: undefined, message: "<b>long</b> \u202e".repeat(80_000) } : record;
+  }
+  if (name === "loggers") return { hosts: [{ name: "alpha", records: 3600 }], processes: [{ name: "program0", records: 9 }, { name: HOSTILE, records: 3 }], loggers: ["control/antenna", HOSTILE], left_out: 0 };
+  const seconds = (work: (at: number) => boolean, isNewest: boolean) => {
+    const [first, last] = [Math.ceil(from / 1000), Math.ceil(thru / 1000) - 1];
+    for (let k = 0; k <= last - first; k += 1) if (!work((isNewest ? last - k : first + k) * 1000)) return;
+  };
+  if (name === "counts") {
+    const step_ms = Math.max(Math.ceil((thru - from) / 100_000) * 1000, 1000);
+    const count = Math.ceil((thru - from) / step_ms);
+    const levels: Record<string, number[]> = {};
+    for (const level of LEVELS) levels[level] = new Array<number>(count).fill(0);
+    if (count * step_ms < 1e8) {
+      seconds((at) => {
+        const record = logRecord(at);
+        const list = levels[record.level];
+        const step = Math.floor((at - from) / step_ms);
+        if (wanted(record) && list) list[step] = (list[step] ?? 0) + 1;
+        return true;
+      }, false);
+    }
+    return { from_ms: from, step_ms, levels, recorded: { from_ms: from, thru_ms: NOW_MS }, lost: { ...NO_LOSSES, records: 7, of: [{ host: "alpha", process: HOSTILE, why: "never arrived", records: 7 }] } };
+  }
+  const records: LogRecord[] = [];
+  const [most, behind] = [Number(query.get("count")), Number((query.get("behind") ?? "").split("-")[0])];
+  let more = false;
+  seconds((at) => {
+    const record = logRecord(at);
+    if (!wanted(record) || (behind > 0 && at >= behind)) return true;
+    more = records.length === most;
+    if (!more) records.push(record);
+    return !more;
+  }, query.get("order") !== "oldest");
+  return { records, behind: more ? records.at(-1)?.id : null, lost: NO_LOSSES };
+}
+
 export interface Fake {
   address: string;
   /** Every answer is this error, if there is one. */
@@ -111,6 +169,8 @@ export interface Fake {
   sections: string[];
   /** Sends a sample to every page that listens. */
   sample: (at_ms: number, user: number) => void;
+  /** Sends records, and says how many it left out, to every page that listens to the log. */
+  logged: (at_ms: number, message: string, missed: number) => void;
   listeners: () => number;
   requests: string[];
   end: () => Promise<void>;
@@ -118,6 +178,7 @@ export interface Fake {
 
 export async function fake(): Promise<Fake> {
   const streams = new Set<ServerResponse>();
+  const tails = new Set<ServerResponse>();
   const sockets = new Set<Socket>();
   const host: Host = {
     host: "alpha", from_ms: NOW_MS - YEAR_MS, thru_ms: NOW_MS, interval_ms: 1000, is_live: true, cpus: 4, kernel: "6.1.0-41-amd64", boot_ms: NOW_MS - 9e8, timezone: "America/New_York",
@@ -160,6 +221,17 @@ export async function fake(): Promise<Fake> {
       case "compare":
       case "explain":
         return json(response, rowsOfDifferences());
+      case "logs/live":
+        response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-cache" });
+        response.write("event: begin\ndata: {}\n\n");
+        tails.add(response);
+        response.on("close", () => tails.delete(response));
+        return;
+      case "logs/records":
+      case "logs/record":
+      case "logs/counts":
+      case "logs/loggers":
+        return json(response, logAnswer(name.slice(5), query));
       case "live":
         response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-cache" });
         response.write(": here\n\n");
@@ -212,6 +284,10 @@ export async function fake(): Promise<Fake> {
       }
       const heaviest = [{ command: HOSTILE, pid: 4000, cpu_percent: user, rss_bytes: 5e6 }, { command: "burst", pid: 1001, cpu_percent: 2, rss_bytes: 3e6 }];
       for (const stream of streams) stream.write(`data: ${JSON.stringify({ at_ms, charts, heaviest })}\n\n`);
+    },
+    logged: (at_ms, message, missed) => {
+      const record = { ...logRecord(at_ms), level: "INFO", id: `${at_ms}-01-0-1`, message };
+      for (const tail of tails) tail.write(`data: ${JSON.stringify({ records: [record], missed, lost: NO_LOSSES })}\n\n`);
     },
     listeners: () => streams.size,
     requests: [],

@@ -1,7 +1,7 @@
 // The page over the real program: `WHIT` names it.  Without, the tests of this file are left out.
 
-import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -19,8 +19,37 @@ async function ended(child: ChildProcess) {
   await gone;
 }
 
-/** A recorder of this machine, and a server over its recordings. */
-const test = plain.extend<{ folder: string; address: string }>({
+/** Runs a program that must end well. */
+function ran(folder: string, program: string, ...words: string[]) {
+  const { status, stderr } = spawnSync(program, words, { cwd: folder, encoding: "utf8" });
+  if (status !== 0) throw new Error(`${program} ${words.join(" ")}: ${stderr}`);
+}
+
+/** Logs from C, and carries the records to the store in a folder. */
+async function logged(folder: string, text: string) {
+  const client = join(import.meta.dirname, "../../clients/c");
+  if (!existsSync(join(folder, "log"))) {
+    mkdirSync(join(folder, "rings"), { recursive: true, mode: 0o700 });
+    writeFileSync(join(folder, "log.c"), '#include <whit_log.h>\nint main(int count, char **words) {\n whit_log_logger log;\n whit_log_start(NULL);\n whit_log_logger_make(&log, "CONTROL/PM01", NULL, 0);\n WHIT_LOG_ERROR(&log, "%s %d", words[count - 1], 7);\n return 0;\n}\n');
+    ran(folder, "cc", "-std=gnu11", "-D_GNU_SOURCE", "-pthread", `-I${client}/include`, "log.c", `${client}/src/whit_log.c`, "-o", "log", "-lm");
+  }
+  const { WHIT_LOG_DIRECTORY } = process.env;
+  process.env["WHIT_LOG_DIRECTORY"] = join(folder, "rings");
+  ran(folder, "./log", text);
+  if (WHIT_LOG_DIRECTORY === undefined) delete process.env["WHIT_LOG_DIRECTORY"];
+  ran(folder, WHIT, "log", "proxy", "--directory", "rings", "--central", "./socket", "--spool", "spool", "--once");
+}
+
+/** A recorder of this machine, a store of logs, and a server over both. */
+const test = plain.extend<{ folder: string; place: string; address: string }>({
+  place: async ({}, use) => {
+    const place = mkdtempSync(join(tmpdir(), "whit-log-"));
+    const central = spawn(WHIT, ["log", "central", "--store", "store", "--listen", "./socket"], { cwd: place, stdio: "ignore" });
+    await expect.poll(() => existsSync(join(place, "socket"))).toBe(true);
+    await use(place);
+    await ended(central);
+    rmSync(place, { recursive: true });
+  },
   folder: async ({}, use) => {
     const folder = mkdtempSync(join(tmpdir(), "whit-page-"));
     const recorder = spawn(WHIT, ["record", "-s", "cdmnZ", "-i", "1:1", "-f", folder], { stdio: "ignore" });
@@ -30,8 +59,8 @@ const test = plain.extend<{ folder: string; address: string }>({
     await ended(recorder);
     rmSync(folder, { recursive: true });
   },
-  address: async ({ folder }, use) => {
-    const server = spawn(WHIT, ["serve", folder, "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "pipe"] });
+  address: async ({ folder, place }, use) => {
+    const server = spawn(WHIT, ["serve", folder, "--listen", "127.0.0.1:0", "--logs", join(place, "store")], { stdio: ["ignore", "pipe", "pipe"] });
     const address = await new Promise<string>((done, failed) => {
       server.once("exit", (code) => failed(new Error(`whit serve ended: ${code}`)));
       for (const stream of [server.stdout, server.stderr]) {
@@ -131,5 +160,33 @@ test("a report opens from its file: curves, moments, names as text, and no reque
   await expect(page.locator(".compare .missing")).toContainText("is not in this report");
   await loaded(page);
   expect(await page.evaluate(() => "hacked" in window)).toBe(false);
+  expect(errors).toEqual([]);
+});
+
+test("the real program: records of a program in C, at once and live, and their moment", async ({ page, address, place }) => {
+  const errors = watched(page, address);
+  await logged(place, "before <b>");
+  await page.goto(`${address}?view=logs&last=600000`);
+  await loaded(page);
+  const first = page.locator(".records tbody tr").first();
+  await expect(first).toContainText("before <b> 7");
+  await expect(first).toContainText("ERROR");
+  await logged(place, "and now");
+  await expect(first).toContainText("and now 7");
+  await first.getByRole("button").click();
+  await expect(page.locator(".whole")).toContainText("log.c");
+  // There is a sample after it before long.
+  const at = await page.locator(".whole a").getAttribute("href");
+  const record = (await (await page.request.get(new URL(at ?? "", address).href)).json()) as { at_ms: number };
+  await expect.poll(async () => (await fetch(`${address}api/whit/v1/moment?at=${record.at_ms}`)).status).toBe(200);
+  await page.getByRole("button", { name: /The moment of/ }).click();
+  await expect(page.locator(".moment .sums")).toContainText(/\d+ processes/);
+  await page.getByLabel("show", { exact: true }).selectOption("logs");
+  await expect(page.locator(".moment .records")).toContainText("and now 7");
+  expect(await barriers(page)).toEqual([]);
+  for (const name of ["JSON", "CSV"]) {
+    const href = await page.locator(".logs > .tools").getByRole("link", { name }).getAttribute("href");
+    expect((await page.request.get(new URL(href ?? "", address).href)).status(), href ?? "").toBe(200);
+  }
   expect(errors).toEqual([]);
 });

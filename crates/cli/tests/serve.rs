@@ -14,6 +14,7 @@ use testkit::{
 };
 
 use crate::history_common::{recording_in, run, whit};
+use crate::log_common;
 
 /// Starts a server that says its address on standard error, which goes to a file.
 pub(crate) fn start(command: &mut Command, said: &Path) -> (Running, SocketAddr) {
@@ -385,4 +386,63 @@ fn a_server_under_attack_serves_others_in_bounded_memory() {
     assert!(server.ended().success());
     let said = std::fs::read_to_string(folder.path().join("said")).unwrap();
     assert!(said.contains("connections were closed: too many at once"), "{said}");
+}
+
+#[test]
+fn the_records_of_a_store_are_those_of_log_query_also_while_it_grows() {
+    let folder = log_common::folder();
+    let here = folder.path();
+    let recorded = here.join("recorded");
+    std::fs::create_dir(&recorded).unwrap();
+    run(whit().args(["record", "-sc", "-i0.01", "-c3", "-f"]).arg(&recorded));
+    let store = here.join("store");
+    // The store need not be there yet.
+    let (_server, address) = serve(&recorded, &["--logs", store.to_str().unwrap()]);
+    let ask = |path: &str, parameters: &[(&str, &str)]| -> serde_json::Value {
+        let path = format!("/api/whit/v1/{path}");
+        let answer = http(address, "GET", &path, parameters);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        serde_json::from_str(&answer.body).unwrap()
+    };
+    assert_eq!(ask("sections", &[])["sections"], serde_json::json!(["logs"]));
+    let sorted = |mut all: Vec<serde_json::Value>| {
+        all.sort_by_key(|record| format!("{} {}", record["time"], record["sequence"]));
+        all
+    };
+    for round in 0..2 {
+        let central = log_common::start(here, "central --store store --listen ./socket");
+        log_common::write(&here.join("rings"));
+        let sent = log_common::whit(
+            here,
+            "proxy --directory rings --central ./socket --spool spool --once",
+        );
+        assert!(sent.status.success(), "{sent:?}");
+        log_common::end(central);
+        for (filter, parameters) in [
+            ("--level INFO", [("level", "INFO"), ("logger", "")]),
+            ("--level ERROR --logger b.*", [("level", "error"), ("logger", "b.*")]),
+            ("--process writerx", [("process", "writerx"), ("host", "hostx")]),
+            ("--pair Antenna=a.one", [("pair", "Antenna=a.one"), ("pair", "Audience=*")]),
+            ("--text trouble", [("text", "TROUBLE"), ("order", "oldest")]),
+            ("--host nobody", [("host", "nobody"), ("regex", ".")]),
+        ] {
+            let shown = log_common::whit(here, &format!("query store --format json {filter}"));
+            let parsed = |line: &str| serde_json::from_str(line).unwrap();
+            let expected = log_common::text(&shown).lines().map(parsed).collect();
+            let answer = ask("logs/records", &parameters);
+            let found = answer["records"].as_array().unwrap().iter().map(|record| {
+                let mut record = record.as_object().unwrap().clone();
+                record.remove("id").unwrap();
+                record.remove("at_ms").unwrap();
+                serde_json::Value::Object(record)
+            });
+            assert_eq!(sorted(found.collect()), sorted(expected), "{filter}, round {round}");
+        }
+        let counts = ask("logs/counts", &[("level", "ERROR"), ("points", "7")]);
+        let counts = counts["levels"]["ERROR"].as_array().unwrap();
+        let sum: u64 = counts.iter().filter_map(serde_json::Value::as_u64).sum();
+        assert_eq!(sum, 2 * (round + 1));
+    }
+    let names = ask("logs/loggers", &[("process", "writerx")]);
+    assert_eq!(names["loggers"], serde_json::json!(["a.one", "b.two"]));
 }

@@ -280,7 +280,13 @@ fn hup_takes_another_configuration_over_and_a_wrong_one_changes_nothing() {
     service.signal(libc::SIGHUP);
     wait_for("the store of logs", || place.pid("log.central"));
     testkit::connect(&socket);
-    assert_eq!((place.pid("page"), place.pid("record")), (Some(page), Some(recorder)));
+    // The page is started again: it shows the log, too.
+    wait_until("another page", || place.pid("page").is_some_and(|now| now != page));
+    assert_eq!(place.pid("record"), Some(recorder));
+    wait_until("the log", || {
+        let sections = http(place.address(), "GET", "/api/whit/v1/sections", &[]);
+        sections.body.contains("logs")
+    });
     place.configure("");
     service.signal(libc::SIGHUP);
     wait_until("its end", || place.part("log.central").is_none());

@@ -6,9 +6,11 @@
 //!
 //! Uses `segments` (the folder), `log_protocol` (identities; questions that are sent), `logring` and
 //! `log_format` (records and their text); prints nothing.  Begin with `store.rs`; `store/reader.rs` is the
-//! reading side, `query.rs` says which records are wanted, `remote.rs` asks a server for them.
+//! reading side, `query.rs` says which records are wanted, `remote.rs` asks a server for them;
+//! `archive.rs` answers questions about a period.
 #![forbid(unsafe_code)]
 
+pub mod archive;
 pub mod audit;
 #[doc(hidden)]
 pub mod fuzzing;

@@ -37,6 +37,25 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Whether it asks for levels and a period alone.
+    pub(crate) fn is_of_levels(&self) -> bool {
+        self.host.is_empty() && self.process.is_empty() && self.is_of_levels_and_processes()
+    }
+
+    /// Whether of a chunk it asks for levels and a period alone: its processes are all wanted.
+    pub(crate) fn is_of_levels_of(&self, chunk: &Chunk) -> bool {
+        self.is_of_levels_and_processes()
+            && chunk.processes.iter().all(|part| self.wants_process(&part.info))
+    }
+
+    fn is_of_levels_and_processes(&self) -> bool {
+        self.logger.is_empty()
+            && self.pairs.is_empty()
+            && self.text.is_empty()
+            && self.regex.is_none()
+            && !self.all_kinds
+    }
+
     /// Whether a block may hold records that are wanted.
     #[must_use]
     pub fn wants_block(&self, chunk: &Chunk, block: &BlockIndex) -> bool {
@@ -52,7 +71,7 @@ impl Filter {
         has_level && has_logger && chunk.processes.iter().any(|part| is_process(&part.info))
     }
 
-    fn wants_process(&self, info: &log_protocol::ProcessInfo) -> bool {
+    pub(crate) fn wants_process(&self, info: &log_protocol::ProcessInfo) -> bool {
         let is_named = matches(&self.process, &info.name)
             || self.process.parse::<u32>().is_ok_and(|pid| pid == info.pid);
         is_named && matches(&self.host, &info.host)

@@ -8,9 +8,10 @@
 
 mod batch;
 mod chunk;
+pub(crate) mod dictionaries;
 mod newest;
 mod open_segment;
-mod reader;
+pub(crate) mod reader;
 mod retention;
 pub(crate) mod segment;
 mod state;
@@ -25,8 +26,9 @@ pub(crate) use batch::split_block;
 pub use batch::{CommitBatch, LostPart, RecordsPart};
 pub(crate) use chunk::{BLOCK_STREAM_BYTES, MAGIC as CHUNK_MAGIC, RUN_BYTES};
 pub use chunk::{BlockIndex, Chunk, ProcessPart, SequenceGap, StreamPart, name_bit};
+pub use dictionaries::{Item, Visit};
 pub use newest::{WantsBlock, WantsRecord};
-pub use reader::{Item, StoreReader, Visit};
+pub use reader::StoreReader;
 pub use retention::Retention;
 pub use state::DICTIONARY_BYTES_MAX;
 

@@ -12,6 +12,7 @@ mod files;
 mod heaviest;
 mod hosts;
 mod live;
+mod logs;
 mod moment;
 mod others;
 mod report;
@@ -22,6 +23,7 @@ mod steps;
 mod table;
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use http_server::{HttpAnswer, answer as answer_of, method_not_allowed};
@@ -85,6 +87,12 @@ impl Page {
         Ok(Page { others, ..self })
     }
 
+    /// The same with `logs`: what the store of `whit log` in a folder has, which need not be there yet.
+    #[must_use]
+    pub fn with_logs(self, store: &Path) -> Self {
+        self.with(logs::Logs::new(store))
+    }
+
     /// The same with a section.
     fn with(mut self, section: impl PageSection + 'static) -> Self {
         self.sections.push(Arc::new(section));
@@ -109,6 +117,7 @@ impl Page {
     /// Ends what runs for readers.
     pub(crate) fn end(&self) {
         self.live.end();
+        self.sections.iter().for_each(|section| section.end());
     }
 }
 

@@ -49,6 +49,10 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         }
         "page" => {
             plan.words.push("serve".into());
+            let store = configuration.path_of("log.central.store");
+            if let Some(store) = store.filter(|_| configuration.is_on("log.central.enabled")) {
+                plan.words.push(option("--logs", store));
+            }
             plan.reads = Some(recordings.clone());
             &[]
         }

@@ -30,6 +30,9 @@ pub(crate) struct ServeArguments {
     /// and --token-file or --users), the path of a socket, or fd:N,N for sockets that are open already
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9797")]
     listen: String,
+    /// Show the records of this store of whit log, too: the folder of whit log central
+    #[arg(long, value_name = "STORE")]
+    logs: Option<PathBuf>,
     #[command(flatten)]
     http: HttpArguments,
     /// Show another host on the page, too: url=URL of its whit serve or whit watch, and if wanted
@@ -65,7 +68,10 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     let settings = ServeSettings { http, ..settings };
     let storage = Arc::new(storage);
     let pages = Arc::new(RecordedPages::new(storage.clone()));
-    let page = Page::new(storage.clone()).with_hosts(hosts).context("--host")?;
+    let mut page = Page::new(storage.clone()).with_hosts(hosts).context("--host")?;
+    if let Some(store) = &arguments.logs {
+        page = page.with_logs(store);
+    }
     let server = QueryServer::start_with_page(listeners, settings, page, pages)?;
     let makes = !arguments.no_side_files;
     let maker = makes.then(|| SideFileMaker::start(storage, |text| stderr::message(text)));

@@ -8,8 +8,8 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::ops::ControlFlow;
 
-use crate::store::reader::{Candidate, Visit};
-use crate::store::{BlockIndex, Chunk, Item, StoreReader};
+use crate::store::reader::Candidate;
+use crate::store::{BlockIndex, Chunk, Item, StoreReader, Visit};
 
 /// Whether a block may hold records that are wanted.
 pub type WantsBlock<'a> = dyn Fn(&Chunk, &BlockIndex) -> bool + 'a;

@@ -11,36 +11,18 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use logring::{Dictionary, RecordIterator, RingRecord};
+use logring::{RecordIterator, RingRecord};
 
+use crate::store::dictionaries::{Dictionaries, Visit};
 use crate::store::segment::{self, Piece, Segment};
-use crate::store::{BLOCK_STREAM_BYTES, BlockIndex, Chunk, RUN_BYTES, StreamPart, split_block};
+use crate::store::{BLOCK_STREAM_BYTES, BlockIndex, Chunk, RUN_BYTES, split_block};
 use log_protocol::bytes::{u32_at, u64_at};
-use log_protocol::{ProcessId, ProcessInfo};
-
-/// A record of a store, and what it means.
-#[derive(Debug, Clone, Copy)]
-pub struct Item<'a> {
-    /// The process that wrote it.
-    pub process: &'a ProcessInfo,
-    /// The ring and the thread.
-    pub stream: &'a StreamPart,
-    /// The record; its stamp is in ns since 1970.
-    pub record: &'a RingRecord<'a>,
-    /// The dictionary of its process, as far as it is known.
-    pub dictionary: &'a Dictionary,
-    /// The bytes of the dictionary, if the reader keeps them.
-    pub dictionary_bytes: &'a [u8],
-}
 
 /// Reads a store.
 #[derive(Debug)]
 pub struct StoreReader {
     folder: PathBuf,
-    /// The dictionaries of processes.
-    dictionaries: HashMap<ProcessId, Dictionary>,
-    /// Their bytes, if they are to be passed on.
-    dictionary_bytes: Option<HashMap<ProcessId, Vec<u8>>>,
+    dictionaries: Dictionaries,
     /// The segment that is read, and its number.
     current: Option<(u64, Segment)>,
     /// The segment that comes next.
@@ -65,7 +47,7 @@ impl Candidate {
 }
 
 /// A block that is read.
-struct OpenBlock {
+pub(crate) struct OpenBlock {
     chunk: Arc<Chunk>,
     raw: Vec<u8>,
     /// Bytes of records in `raw`.
@@ -84,9 +66,6 @@ struct BlockCursor {
     expected: HashMap<u32, u64>,
 }
 
-/// What a visitor does with records.
-pub type Visit<'a> = dyn FnMut(&Item<'_>) -> ControlFlow<()> + 'a;
-
 impl StoreReader {
     /// Reads a store from its first segment on.
     ///
@@ -96,17 +75,32 @@ impl StoreReader {
         let first = segment::NAMES.list(folder)?.first().copied().unwrap_or(0);
         Ok(StoreReader {
             folder: folder.to_owned(),
-            dictionaries: HashMap::new(),
-            dictionary_bytes: None,
+            dictionaries: Dictionaries::default(),
             current: None,
             next: first,
             damaged: Vec::new(),
         })
     }
 
+    /// Reads a store from its newest segment on, which needs no other.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn open_newest(folder: &Path) -> io::Result<Self> {
+        let mut reader = StoreReader::open(folder)?;
+        let numbers = segment::NAMES.list(folder)?;
+        // The last one may be without a head still.
+        let is_begun = |number: &u64| {
+            let opened = Segment::open(&segment::NAMES.path(folder, *number));
+            opened.is_ok_and(|segment| segment.is_some())
+        };
+        reader.next = numbers.into_iter().rev().find(is_begun).unwrap_or(reader.next);
+        Ok(reader)
+    }
+
     /// Keeps the bytes of dictionaries, for whoever passes records on.
     pub fn keep_dictionary_bytes(&mut self) {
-        self.dictionary_bytes = Some(HashMap::new());
+        self.dictionaries.keep_bytes();
     }
 
     /// The next chunk that is committed; `None` if there is none yet.  Dictionaries are taken over.
@@ -133,8 +127,7 @@ impl StoreReader {
             }
             match piece {
                 Some(Piece::Chunk(at, chunk)) => {
-                    let dictionaries = segment.dictionaries(at, &chunk)?;
-                    self.take_dictionaries(&chunk, &dictionaries);
+                    self.dictionaries.take(segment, at, &chunk)?;
                     return Ok(Some((Arc::from(chunk), at)));
                 }
                 Some(Piece::Damage(from, to)) => {
@@ -165,23 +158,6 @@ impl StoreReader {
         Ok(false)
     }
 
-    fn take_dictionaries(&mut self, chunk: &Chunk, bytes: &[Option<Vec<u8>>]) {
-        for (part, bytes) in chunk.processes.iter().zip(bytes) {
-            let dictionary = self.dictionaries.entry(part.info.id).or_default();
-            let here = dictionary.length_bytes();
-            let skip = here.checked_sub(part.dictionary_offset).and_then(|n| n.try_into().ok());
-            let new = skip.and_then(|skip: usize| bytes.as_deref()?.get(skip..));
-            // What is malformed ends the dictionary; its records are shown without their texts.
-            let added = new.map(|new| dictionary.add(new));
-            if let (Some(kept), Some(new), Some(Ok(used))) =
-                (&mut self.dictionary_bytes, new, added)
-            {
-                let kept = kept.entry(part.info.id).or_default();
-                kept.extend_from_slice(new.get(..used).unwrap_or(new));
-            }
-        }
-    }
-
     /// The path of the segment that is read.
     fn path(&self) -> PathBuf {
         segment::NAMES.path(&self.folder, self.current.as_ref().map_or(0, |(number, _)| *number))
@@ -208,31 +184,12 @@ impl StoreReader {
                 continue;
             };
             while let Some((stream, record)) = open.next() {
-                if self.show(chunk, stream, &record, visit).is_break() {
+                if self.dictionaries.show(chunk, stream, &record, visit).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
         }
         Ok(ControlFlow::Continue(()))
-    }
-
-    fn show(
-        &self,
-        chunk: &Chunk,
-        stream: u32,
-        record: &RingRecord<'_>,
-        visit: &mut Visit<'_>,
-    ) -> ControlFlow<()> {
-        let Some(stream) = chunk.streams.get(stream as usize) else {
-            return ControlFlow::Continue(());
-        };
-        let process = &chunk.processes[stream.process as usize].info;
-        let Some(dictionary) = self.dictionaries.get(&process.id) else {
-            return ControlFlow::Continue(());
-        };
-        let kept = self.dictionary_bytes.as_ref().and_then(|kept| kept.get(&process.id));
-        let dictionary_bytes = kept.map_or(&[][..], Vec::as_slice);
-        visit(&Item { process, stream, record, dictionary, dictionary_bytes })
     }
 
     /// Visits every record that is committed by now and that the index lets through, in the order
@@ -321,7 +278,7 @@ impl StoreReader {
         let chunk = block.chunk.clone();
         loop {
             let (stream, record) = block.next()?;
-            if self.show(&chunk, stream, &record, visit).is_break() {
+            if self.dictionaries.show(&chunk, stream, &record, visit).is_break() {
                 return Some(ControlFlow::Break(()));
             }
             if block.stamp()? > limit {
@@ -355,7 +312,7 @@ impl StoreReader {
 }
 
 impl OpenBlock {
-    fn read(
+    pub(crate) fn read(
         segment: &Segment,
         at: u64,
         chunk: &Arc<Chunk>,
@@ -395,7 +352,7 @@ impl OpenBlock {
     }
 
     /// The next record and its stream.
-    fn next(&mut self) -> Option<(u32, RingRecord<'_>)> {
+    pub(crate) fn next(&mut self) -> Option<(u32, RingRecord<'_>)> {
         if !self.find_run() {
             return None;
         }

@@ -74,6 +74,12 @@ impl Segment {
         Ok(Some(Piece::Damage(start, self.at)))
     }
 
+    /// The chunk that begins at a place, if it is sound.
+    pub(crate) fn chunk_from(&mut self, at: u64) -> io::Result<Option<Chunk>> {
+        let length = self.file.metadata()?.len();
+        self.chunk_at(at, length)
+    }
+
     fn chunk_at(&mut self, at: u64, length: u64) -> io::Result<Option<Chunk>> {
         let mut head = [0; CHUNK_HEAD_BYTES];
         if read_at_most(&self.file, &mut head, at)? < head.len() {

@@ -17,7 +17,7 @@ const POINTS_MAX: usize = 4096;
 const POINTS_USUAL: usize = 600;
 
 /// The period of a chart, if nobody says it: an hour.
-const PERIOD_USUAL_MS: i64 = 3_600_000;
+pub(crate) const PERIOD_USUAL_MS: i64 = 3_600_000;
 
 /// The most values of a list, where each costs memory.
 const COUNT_MAX: usize = 10_000;
@@ -54,16 +54,77 @@ pub(crate) fn refused(error: archive::Error) -> QueryError {
     }
 }
 
-impl Asked<'_> {
+/// What every question of the page checks.
+impl Parameters {
     /// Refuses parameters that this request does not have.
     pub(crate) fn only(&self, known: &[&str]) -> Result<(), QueryError> {
-        match self.parameters.names().find(|name| !known.contains(name)) {
+        match self.names().find(|name| !known.contains(name)) {
             None => Ok(()),
             Some(name) => {
                 let known = known.join(", ");
                 Err(invalid(name, &format!("it is not known here: there are {known}")))
             }
         }
+    }
+
+    /// A time in nanoseconds, if it is given.
+    pub(crate) fn time_ns(&self, name: &str) -> Result<Option<i64>, QueryError> {
+        let text = self.get(name);
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let time_ms = text.parse().ok().filter(|time_ms| (0..=TIME_MS_MAX).contains(time_ms));
+        let time_ms: i64 = time_ms.ok_or_else(|| {
+            let why = format!("{text:?} is no time: give whole milliseconds since 1970");
+            invalid(name, &why)
+        })?;
+        Ok(Some(time_ms * 1_000_000))
+    }
+
+    /// A whole number, if it is given.
+    pub(crate) fn number(
+        &self,
+        name: &str,
+        usual: usize,
+        most: usize,
+    ) -> Result<usize, QueryError> {
+        let text = self.get(name);
+        if text.is_empty() {
+            return Ok(usual);
+        }
+        let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+        number.ok_or_else(|| invalid(name, &format!("{text:?} is no number from 1 to {most}")))
+    }
+
+    /// How many steps are wanted at most.
+    pub(crate) fn points(&self) -> Result<usize, QueryError> {
+        self.number("points", POINTS_USUAL, POINTS_MAX)
+    }
+
+    /// Whether lines for a table are wanted instead of JSON.
+    pub(crate) fn is_csv(&self) -> Result<bool, QueryError> {
+        match self.get("format") {
+            "" | "json" => Ok(false),
+            "csv" => Ok(true),
+            other => Err(invalid("format", &format!("{other:?}: give json or csv"))),
+        }
+    }
+}
+
+impl Asked<'_> {
+    /// Refuses parameters that this request does not have.
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), QueryError> {
+        self.parameters.only(known)
+    }
+
+    /// A time in nanoseconds, if it is given.
+    pub(crate) fn time_ns(&self, name: &str) -> Result<Option<i64>, QueryError> {
+        self.parameters.time_ns(name)
+    }
+
+    /// Whether lines for a table are wanted instead of JSON.
+    pub(crate) fn is_csv(&self) -> Result<bool, QueryError> {
+        self.parameters.is_csv()
     }
 
     /// The host: the one that is named, or the only one.
@@ -78,20 +139,6 @@ impl Asked<'_> {
                 Err(invalid("host", &format!("no recording is of {host:?}: there are {known}")))
             }
         }
-    }
-
-    /// A time in nanoseconds, if it is given.
-    pub(crate) fn time_ns(&self, name: &str) -> Result<Option<i64>, QueryError> {
-        let text = self.parameters.get(name);
-        if text.is_empty() {
-            return Ok(None);
-        }
-        let time_ms = text.parse().ok().filter(|time_ms| (0..=TIME_MS_MAX).contains(time_ms));
-        let time_ms: i64 = time_ms.ok_or_else(|| {
-            let why = format!("{text:?} is no time: give whole milliseconds since 1970");
-            invalid(name, &why)
-        })?;
-        Ok(Some(time_ms * 1_000_000))
     }
 
     /// A time in nanoseconds that must be given.
@@ -118,30 +165,12 @@ impl Asked<'_> {
 
     /// How many steps are wanted at most.
     pub(crate) fn points(&self) -> Result<usize, QueryError> {
-        self.number("points", POINTS_USUAL, POINTS_MAX)
+        self.parameters.points()
     }
 
     /// How many lines are wanted at most.
     pub(crate) fn count(&self, usual: usize) -> Result<usize, QueryError> {
-        self.number("count", usual, COUNT_MAX)
-    }
-
-    fn number(&self, name: &str, usual: usize, most: usize) -> Result<usize, QueryError> {
-        let text = self.parameters.get(name);
-        if text.is_empty() {
-            return Ok(usual);
-        }
-        let number = text.parse().ok().filter(|number| (1..=most).contains(number));
-        number.ok_or_else(|| invalid(name, &format!("{text:?} is no number from 1 to {most}")))
-    }
-
-    /// Whether lines for a table are wanted instead of JSON.
-    pub(crate) fn is_csv(&self) -> Result<bool, QueryError> {
-        match self.parameters.get("format") {
-            "" | "json" => Ok(false),
-            "csv" => Ok(true),
-            other => Err(invalid("format", &format!("{other:?}: give json or csv"))),
-        }
+        self.parameters.number("count", usual, COUNT_MAX)
     }
 
     /// When the recordings of a host begin and end.
@@ -188,7 +217,7 @@ impl Asked<'_> {
     }
 }
 
-fn checked(thru: &str, from_ns: i64, thru_ns: i64) -> Result<Period, QueryError> {
+pub(crate) fn checked(thru: &str, from_ns: i64, thru_ns: i64) -> Result<Period, QueryError> {
     match from_ns < thru_ns {
         true => Ok(Period { from_ns, thru_ns }),
         false => Err(invalid(thru, "the period ends before it begins")),

@@ -19,6 +19,9 @@ pub(crate) trait PageSection: Send + Sync {
     ///
     /// If the question is refused or fails, or if nobody waits for it any more.
     fn answer(&self, question: &SectionQuestion<'_>) -> Result<HttpAnswer, QueryError>;
+
+    /// Ends what runs for readers.
+    fn end(&self) {}
 }
 
 /// A question to a section.
