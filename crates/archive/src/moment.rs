@@ -105,6 +105,7 @@ impl OpenMoment {
             },
             slowest: SLOWEST,
             local: file.file.zone.clone(),
+            history_samples: 0,
         };
         let (cursor, meta) = Cursor::open(&file.file.path, settings)?;
         let history = History::new(cursor.defs());

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use sample::{Kind, SourceDef};
+use sample::{Kind, Meta, SourceDef};
 
 use crate::archive::Recordings;
+use crate::archived_file::ArchivedFile;
 use crate::history_value::HistorySeries;
-use crate::summary::{Cell, Gathered, RangeCost, SECOND_NS, Spans, What};
+use crate::summary::{Cell, Gathered, RangeCost, SECOND_NS, Spans, What, lengths_ns};
 use crate::{Error, FieldValue, Select};
 
 /// The most values (instances by fields by steps) of an answer: 20 MiB of them.
@@ -170,6 +171,13 @@ const NICE_STEPS: [i64; 20] = [
     86_400, 172_800, 604_800,
 ];
 
+/// The longest of them.
+const WEEK_NS: i64 = NICE_STEPS[NICE_STEPS.len() - 1] * SECOND_NS;
+
+/// Readings of a period up to which they may be read one by one: eleven hours at one a second, a
+/// fifth of a second for 128 columns.
+const READINGS_ONE_BY_ONE: u64 = 40_000;
+
 impl Recordings {
     /// The shortest step that people read easily (1, 2, 5, 10, 15, 30 seconds or minutes; 1, 2, 3, 6,
     /// 12 hours; 1, 2 days; weeks) with which a period has at most so many steps.
@@ -187,10 +195,37 @@ impl Recordings {
         };
         let mut nice = NICE_STEPS.iter().map(|seconds| seconds * SECOND_NS);
         nice.find(fits).unwrap_or_else(|| {
-            let week_ns = NICE_STEPS[NICE_STEPS.len() - 1] * SECOND_NS;
-            let mut weeks = (1..i64::MAX / week_ns).map(|weeks| weeks * week_ns);
+            let mut weeks = (1..i64::MAX / WEEK_NS).map(|weeks| weeks * WEEK_NS);
             weeks.find(fits).unwrap_or(i64::MAX)
         })
+    }
+
+    /// The step of [`aligned_step`](Self::aligned_step), or in a long period up to twice as long: the
+    /// shortest one that is made of whole windows of the host's summaries.  The samples of a period
+    /// of which no step is made of windows are all read.
+    #[must_use]
+    pub fn summarized_step(
+        &self,
+        host: &str,
+        from_ns: i64,
+        thru_ns: i64,
+        points_max: usize,
+    ) -> i64 {
+        let step_ns = Self::aligned_step(from_ns, thru_ns, points_max);
+        let is_within =
+            |file: &ArchivedFile| file.file.started_ns < thru_ns && file.ended_ns >= from_ns;
+        let recorded = self.of_host(host).map(|(_, file)| file);
+        let recorded = recorded.filter(|file| file.file.meta.host() == host && is_within(file));
+        let metas: Vec<&Meta> = recorded.map(|file| &file.file.meta).collect();
+        let interval_ns = metas.iter().map(|meta| meta.interval_ns().max(1)).min();
+        let readings = thru_ns.saturating_sub(from_ns).unsigned_abs() / interval_ns.unwrap_or(1);
+        if metas.is_empty() || readings <= READINGS_ONE_BY_ONE {
+            return step_ns;
+        }
+        let is_windows = |step_ns: &i64| metas.iter().all(|meta| step_ns % lengths_ns(meta).0 == 0);
+        let nice = NICE_STEPS.iter().map(|seconds| seconds * SECOND_NS);
+        let mut near = nice.filter(|nice_ns| (step_ns..=2 * step_ns).contains(nice_ns));
+        if step_ns > WEEK_NS { step_ns } else { near.find(is_windows).unwrap_or(step_ns) }
     }
 
     /// A range of fields in steps.

@@ -47,7 +47,7 @@ pub(crate) use gather::{Gathered, Spans, Totals, What};
 pub(crate) use recording::summary_path as path;
 pub(crate) use write::write;
 
-use sample::{Cadence, Kind, Meta, SourceDef};
+use sample::{Kind, Meta};
 
 use cell::Coding;
 
@@ -73,7 +73,7 @@ const LENGTHS_NS: [(i64, i64); 7] = [
 const READINGS: i64 = 120;
 
 const MAGIC: [u8; 8] = *b"WHITSUMM";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const SEGMENT_MAGIC: [u8; 4] = *b"SSEG";
 const PRELUDE_BYTES: usize = 60;
 const HEADER_BYTES: usize = 88;
@@ -85,19 +85,11 @@ const PART_BYTES_MAX: usize = 64 << 20;
 const FLAG_CLOCK_SET_BACK: u32 = 1;
 
 /// The length of a window of tier 0 of a recording, and of a segment of them.
-fn lengths_ns(meta: &Meta) -> (i64, i64) {
+pub(crate) fn lengths_ns(meta: &Meta) -> (i64, i64) {
     let interval_ns = i64::try_from(meta.interval_ns()).unwrap_or(i64::MAX);
     let wanted_ns = interval_ns.saturating_mul(READINGS);
     let long_enough = LENGTHS_NS.iter().find(|lengths| lengths.0 >= wanted_ns);
     *long_enough.unwrap_or(&LENGTHS_NS[LENGTHS_NS.len() - 1])
-}
-
-/// The interval of a source, from which covered times are written as a difference.
-fn interval_ns(meta: &Meta, def: &SourceDef) -> u64 {
-    match def.cadence {
-        Cadence::First => meta.interval_ns(),
-        Cadence::Second | Cadence::Third => meta.interval2_ns(),
-    }
 }
 
 fn coding(kind: Kind, single_clock: bool) -> Coding {

@@ -145,10 +145,10 @@ fn what_is_read_for_a_range_does_not_grow_with_its_length() {
     }
     let recordings = open(folder.path());
     assert!(recordings.write_side_files().is_empty());
-    let cost = |days: i64| {
+    let cost_of = |days: i64, points: usize| {
         let from_ns = machine::STARTED_NS + DAY_NS / 2;
         let thru_ns = from_ns + days * DAY_NS;
-        let step_ns = Recordings::aligned_step(from_ns, thru_ns, 50);
+        let step_ns = recordings.summarized_step("delta", from_ns, thru_ns, points);
         let from_ns = from_ns - from_ns.rem_euclid(step_ns);
         let query = RangeQuery {
             host: "delta".into(),
@@ -161,11 +161,18 @@ fn what_is_read_for_a_range_does_not_grow_with_its_length() {
         };
         recordings.range(&query).unwrap().cost
     };
+    let cost = |days| cost_of(days, 50);
     let (day, week) = (cost(1), cost(DAYS - 1));
     assert_eq!((day.readings, week.readings), (0, 0), "{day:?} {week:?}");
     // A day has 48 windows of half an hour, seven days have 168 hours, and the edges of each file.
     assert!(week.windows <= 4 * day.windows, "{day:?} {week:?}");
     assert!(week.summary_bytes <= 7 * day.summary_bytes, "{day:?} {week:?}");
+    // A quarter of an hour would be half a window: of a week, whose samples are many, steps are
+    // windows; of a day they are what was asked for.
+    assert_eq!(Recordings::aligned_step(0, 7 * DAY_NS, 700), 15 * MINUTE_NS);
+    assert_eq!(cost_of(DAYS - 1, 700).readings, 0);
+    assert!(cost_of(1, 100).readings > 5_000);
+    assert_eq!(recordings.summarized_step("delta", 0, 1, 100), SECOND_NS as i64);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use recording::Reader;
-use sample::{History, Meta, Snapshot, SourceDef, State};
+use sample::{Cadence, History, Meta, Snapshot, SourceDef, State, Track};
 use source::Entry;
 
 use crate::{
@@ -22,8 +22,9 @@ use crate::{
 /// Reading begins twice the second interval earlier; if that is too late, this many times earlier.
 const REACH_GROWTH: i64 = 8;
 
-/// Samples to read before a time, so that the history of the CPU can be shown.
-const HISTORY_SAMPLES: i64 = 30;
+/// A source of the first interval that has no two readings in so many samples has no other ones soon
+/// before.
+const BASE_SAMPLES: i64 = 30;
 
 /// Where to go in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,9 @@ pub struct CursorSettings {
     pub slowest: &'static str,
     /// The time zone of the viewing machine.
     pub local: TimeZone,
+    /// Samples to read before the one that a jump goes to, for what shows a history.  The two
+    /// readings that rates need are read in any case.
+    pub history_samples: u32,
 }
 
 /// A recording, and the sample of it that is shown.
@@ -68,6 +72,8 @@ pub struct Cursor {
     now_ns: i64,
     /// How long before a time to begin reading.
     reach_ns: i64,
+    /// How long before a time sources of the first interval are searched for two readings.
+    base_ns: i64,
     /// The time zone of the recording.
     pub zone: TimeZone,
 }
@@ -91,7 +97,9 @@ impl Cursor {
         let times = |interval_ns: u64, quarters: i64| {
             i64::try_from(interval_ns).unwrap_or(i64::MAX).saturating_mul(quarters) / 4
         };
-        let reach_ns = times(longest_ns, 9).max(times(meta.interval_ns(), 4 * HISTORY_SAMPLES));
+        let history_samples = i64::from(settings.history_samples);
+        let reach_ns = times(longest_ns, 9).max(times(meta.interval_ns(), 4 * history_samples));
+        let base_ns = times(meta.interval_ns(), 4 * BASE_SAMPLES);
         let (zone, _) = zone_of(meta.timezone(), first_ns, &settings.local);
         let cursor = Cursor {
             path: path.to_owned(),
@@ -104,6 +112,7 @@ impl Cursor {
             first_ns,
             now_ns: first_ns,
             reach_ns: reach_ns.max(1_000_000_000),
+            base_ns,
             zone,
         };
         Ok((cursor, meta))
@@ -188,7 +197,7 @@ impl Cursor {
                 self.pass_on(history, taken);
                 found += 1;
             }
-            if whole || found > 0 && self.has_base(history) {
+            if whole || found > 0 && self.has_base(history, reach_ns) {
                 return Ok(());
             }
             reach_ns = reach_ns.saturating_mul(REACH_GROWTH);
@@ -206,12 +215,19 @@ impl Cursor {
         })
     }
 
-    /// Whether the source that is read least often has two readings, if it is recorded at all.
-    fn has_base(&self, history: &History) -> bool {
+    /// Whether the source that is read least often has two readings, if it is recorded at all, and
+    /// those of the first interval that were read, if a longer reach may find the one before.
+    fn has_base(&self, history: &History, reach_ns: i64) -> bool {
         let (meta, options) = (Meta::new(), layout::Options::default());
         let frame = Frame::new(history, &meta, &options);
-        let slowest = frame.tracks.iter().find(|track| track.def.name == self.settings.slowest);
-        slowest.is_none_or(|track| track.previous.state != State::NotRecorded)
+        let is_needed = |track: &&Track| {
+            track.def.name == self.settings.slowest
+                || reach_ns < self.base_ns
+                    && track.def.cadence == Cadence::First
+                    && track.current.state == State::Ok
+        };
+        let mut needed = frame.tracks.iter().filter(is_needed);
+        needed.all(|track| track.previous.state != State::NotRecorded)
     }
 
     /// Reads the sample after the shown one, unless it was already read.
@@ -248,4 +264,59 @@ fn open_feed(
         }
         Origin::Whit => Box::new(WhitFeed::open(path, base_ns, false)?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    /// Records a source at these seconds.
+    fn record(path: &Path, seconds: impl Iterator<Item = u64>) {
+        let mut meta = Meta::new();
+        for key in ["interval_ns", "interval2_ns"] {
+            meta.set(key, SECOND_NS.to_string());
+        }
+        let def = [source::find("cpu_core").unwrap().def().shared()];
+        let options = recording::WriterOptions::default();
+        let mut writer = recording::Writer::create(path, &meta, &def, options).unwrap();
+        let mut snapshot = Snapshot::new(&def);
+        for second in seconds {
+            snapshot.monotonic_ns = second * SECOND_NS;
+            snapshot.realtime_ns = snapshot.monotonic_ns.cast_signed();
+            snapshot.fresh[0] = true;
+            let sample = &mut snapshot.samples[0];
+            (sample.monotonic_ns, sample.realtime_ns) =
+                (snapshot.monotonic_ns, snapshot.realtime_ns);
+            sample.state = State::Ok;
+            sample.table.begin();
+            sample.table.row(b"");
+            writer.append(&snapshot).unwrap();
+        }
+        writer.close().unwrap();
+    }
+
+    #[test]
+    fn a_jump_reads_what_is_wanted_and_a_base_also_before_a_pause() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("name.whit");
+        record(&path, (1..100).filter(|second| !(80..90).contains(second)));
+        let jump = |second: i64, history_samples: u32| {
+            let local = TimeZone::UTC;
+            let settings =
+                CursorSettings { entries: Vec::new(), slowest: "process", local, history_samples };
+            let (mut cursor, _) = Cursor::open(&path, settings).unwrap();
+            let (mut history, mut read) = (History::new(cursor.defs()), 0);
+            let motion = Motion::At(second * SECOND_NS.cast_signed());
+            let mut count = |_: &History, is_jump: bool| read += usize::from(!is_jump);
+            cursor.go(motion, &mut history, &mut count).unwrap();
+            let of_ns = [&history.tracks()[0].previous, &history.tracks()[0].current]
+                .map(|reading| reading.realtime_ns / SECOND_NS.cast_signed());
+            (of_ns, read)
+        };
+        assert_eq!(jump(50, 0), ([49, 50], 3));
+        assert_eq!(jump(50, 30), ([49, 50], 31));
+        assert_eq!(jump(90, 0).0, [79, 90]);
+    }
 }

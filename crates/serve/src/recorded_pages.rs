@@ -104,7 +104,8 @@ impl NewestSamples for RecordedPages {
 /// The last sample; `None` if a recorder has just begun.
 fn last_sample(file: &RecordedFile) -> Result<Option<LastSample>, FeedError> {
     let local = file.zone.clone();
-    let settings = CursorSettings { entries: Vec::new(), slowest: SLOWEST, local };
+    let settings =
+        CursorSettings { entries: Vec::new(), slowest: SLOWEST, local, history_samples: 0 };
     let (mut cursor, meta) = match Cursor::open(&file.path, settings) {
         Err(FeedError::NoSamples(_)) => return Ok(None),
         opened => opened?,

@@ -484,7 +484,8 @@ pub(crate) fn open_live(root: &Path, threads: bool) -> LiveFeed {
 pub(crate) fn open_recording(path: &Path, local: TimeZone) -> Result<(Cursor, Meta), TopError> {
     let shown = |entry: &&'static Entry| entry.asked_by(&COLLECTL_LETTERS.into());
     let entries = source::ALL.iter().copied().filter(shown).collect();
-    let settings = CursorSettings { entries, slowest: "process", local };
+    // As many as the history of the CPU shows.
+    let settings = CursorSettings { entries, slowest: "process", local, history_samples: 30 };
     let (cursor, meta) = Cursor::open(path, settings)?;
     if !cursor.defs().iter().any(|def| matches!(&*def.name, "process" | "exit")) {
         let recorded = meta.subsystems().to_owned();

@@ -14,7 +14,7 @@ use super::column::{FieldBytes, FieldReader};
 use super::head::SourceHead;
 use super::{
     FLAG_CLOCK_SET_BACK, HEADER_BYTES, HOUR_NS, MAGIC, PART_BYTES_MAX, PRELUDE_BYTES,
-    SEGMENT_MAGIC, VERSION, coding, interval_ns,
+    SEGMENT_MAGIC, VERSION, coding,
 };
 use crate::archived_file::{ArchivedFile, Identity};
 
@@ -190,7 +190,8 @@ impl Summary {
         let head = self.part(places.head)?;
         windows.bytes += places.head.1;
         let single_clock = meta.has_single_clock();
-        windows.head = SourceHead::decode(&head, interval_ns(meta, def), single_clock).ok()?;
+        windows.head =
+            SourceHead::decode(&head, meta.cadence_ns(def.cadence), single_clock).ok()?;
         if windows.head.windows.len() != segment.windows as usize {
             return None;
         }

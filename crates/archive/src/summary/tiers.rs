@@ -10,7 +10,7 @@ use super::column::{FieldBytes, FieldColumns};
 use super::head::{SourceHead, Window};
 use super::out::{Body, Out};
 use super::read::{ENDS, Segment, SourceWindows};
-use super::{DAY_NS, HOUR_NS, ceil, coding, floor, interval_ns};
+use super::{DAY_NS, HOUR_NS, ceil, coding, floor};
 use crate::Error;
 use crate::archived_file::ArchivedFile;
 
@@ -129,7 +129,7 @@ impl Day {
                 done.push(columns.map_err(|_| damaged())?.finish(head.slots.len()));
             }
         }
-        let head = head.encode(interval_ns(meta, def), meta.has_single_clock());
+        let head = head.encode(meta.cadence_ns(def.cadence), meta.has_single_clock());
         body.add(out.compressor(), &head, &done, &[])
     }
 

@@ -13,7 +13,7 @@ use super::column::{FieldBytes, FieldColumns};
 use super::head::{Edge, SourceHead, Window};
 use super::out::{Body, Out};
 use super::read::{BEGINS, ENDS, Segment};
-use super::{FLAG_CLOCK_SET_BACK, SECOND_NS, coding, floor, interval_ns, lengths_ns, tiers};
+use super::{FLAG_CLOCK_SET_BACK, SECOND_NS, coding, floor, lengths_ns, tiers};
 use crate::archived_file::ArchivedFile;
 use crate::reading::SourceReading;
 use crate::{Error, Tracker};
@@ -222,7 +222,7 @@ impl<'a> Pass<'a> {
         let failed = |source| Error::Summary { path, source };
         let mut body = Body::default();
         let written = self.sources.iter_mut().try_for_each(|source| {
-            let interval_ns = interval_ns(&self.file.file.meta, &source.def);
+            let interval_ns = self.file.file.meta.cadence_ns(source.def.cadence);
             source.write(&segment, interval_ns, self.out, &mut body)
         });
         written.and_then(|()| self.out.append(segment, &body)).map_err(failed)?;

@@ -181,7 +181,10 @@ impl Asked<'_> {
     /// The steps of a period for readings of a source.
     pub(crate) fn steps(&self, host: &str, source: &str, period: Period, points: usize) -> Steps {
         let interval_ns = self.interval_ns(host, source, period);
-        Steps::of(period, points, interval_ns, || self.reading_ns(host, source, period))
+        let Period { from_ns, thru_ns } = period;
+        let nice_ns = || self.recordings.summarized_step(host, from_ns, thru_ns, points);
+        let reading_ns = || self.reading_ns(host, source, period);
+        Steps::of(period, points, interval_ns, nice_ns, reading_ns)
     }
 
     /// The longest interval between two readings of a source of a host, in its recordings that have

@@ -280,8 +280,12 @@ impl Followed {
 
 impl Open {
     fn at_end(path: PathBuf) -> Result<Self, FeedError> {
-        let settings =
-            CursorSettings { entries: Vec::new(), slowest: SLOWEST, local: TimeZone::UTC };
+        let settings = CursorSettings {
+            entries: Vec::new(),
+            slowest: SLOWEST,
+            local: TimeZone::UTC,
+            history_samples: 0,
+        };
         let (mut cursor, meta) = Cursor::open(&path, settings)?;
         let mut history = History::new(cursor.defs());
         cursor.go(Motion::Last, &mut history, &mut |_, _| {})?;

@@ -77,8 +77,13 @@ pub(crate) fn moment(asked: &Asked<'_>) -> Result<String, QueryError> {
     let mut processes = Vec::new();
     let mut of_processes = Value::Null;
     if only.is_empty() || only == PROCESSES {
-        let found = recordings.moment_after(&host, at_ns, Some(PROCESS)).map_err(refused)?;
-        if let Some(found) = found.first() {
+        // Mostly the first sample has them: a block of many processes is not decoded twice.
+        let mut later = Vec::new();
+        let is_read = first.history.tracks().iter().any(|t| t.fresh && t.def.name == PROCESS);
+        if !is_read {
+            later = recordings.moment_after(&host, at_ns, Some(PROCESS)).map_err(refused)?;
+        }
+        if let Some(found) = if is_read { Some(first) } else { later.first() } {
             (processes, of_processes) = read_processes(recordings, &host, found)?;
         }
     }

@@ -31,11 +31,13 @@ pub(crate) struct Steps {
 impl Steps {
     /// At most so many steps, none of them shorter than the interval of the readings.  Where each
     /// step has one reading, and the readings are at the ends of steps, some would have two and
-    /// others none: then they begin half a step later.  `reading_ns` is the time of a reading.
+    /// others none: then they begin half a step later.  `nice_ns` is the step that people read
+    /// easily, at least a second; `reading_ns` is the time of a reading.
     pub(crate) fn of(
         period: Period,
         points: usize,
         interval_ns: i64,
+        nice_ns: impl FnOnce() -> i64,
         reading_ns: impl FnOnce() -> Option<i64>,
     ) -> Self {
         let Period { from_ns, thru_ns } = period;
@@ -48,7 +50,7 @@ impl Steps {
         let mut short = short.filter(|&step_ns| 0 < interval_ns && interval_ns <= step_ns);
         let step_ns = short.find(|&step_ns| count(step_ns, 0) <= points).unwrap_or_else(|| {
             let shortest_ns = Recordings::aligned_step(0, interval_ns.max(1), 1);
-            Recordings::aligned_step(from_ns, thru_ns, points).max(shortest_ns)
+            nice_ns().max(shortest_ns)
         });
         // A reading is late and never early.
         let is_near = |at_ns: i64| step_ns - at_ns.rem_euclid(step_ns) < step_ns / 10;
