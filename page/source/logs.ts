@@ -93,8 +93,7 @@ export class LogsView {
         open: (at_ms, step_ms) => (isLogs ? this.context.go({ at_ms: Math.round(at_ms), tab: "logs" }) : void openHighest(this.context, info, at_ms, step_ms)),
         move: (factor, about_ms, share) => this.context.move(factor, about_ms, share),
         instance: () => undefined,
-        csv: () => address("csv"),
-        json: () => address(),
+        file: address,
       },
       "",
     );
