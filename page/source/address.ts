@@ -3,7 +3,7 @@
 import type { ZoneChoice } from "./time";
 
 /** The views, by the word of the address. */
-const VIEWS = ["overview", "compare"] as const;
+const VIEWS = ["overview", "compare", "devices", "databases"] as const;
 export type View = (typeof VIEWS)[number];
 export type Grouping = "list" | "tree" | "command" | "user" | "cgroup";
 
@@ -33,6 +33,15 @@ export interface Shown {
   /** The start of the period that this one is compared with. */
   base_ms: number | null;
   zone: ZoneChoice;
+  /** The database that is open: its path. */
+  database: string | null;
+  /** The folder of the database, where several have one of that path. */
+  folder: string | null;
+  /** The data sources of the database that are shown; all without any. */
+  sources: string[];
+  /** The target that is open, and its device. */
+  device: string | null;
+  target: string | null;
   /** The instance that a chart shows, by chart. */
   instances: Record<string, string>;
 }
@@ -59,6 +68,11 @@ export function standard(): Shown {
     per: "command",
     base_ms: null,
     zone: "viewer",
+    database: null,
+    folder: null,
+    sources: [],
+    device: null,
+    target: null,
     instances: {},
   };
 }
@@ -66,6 +80,8 @@ export function standard(): Shown {
 const GROUPINGS: readonly Grouping[] = ["list", "tree", "command", "user", "cgroup"];
 export const RESOURCES: readonly Resource[] = ["cpu", "memory", "read", "write"];
 export const OWNERS: readonly Owner[] = ["command", "user", "cgroup", "process"];
+/** What is open in a view, each under its own name. */
+const PLACES = ["database", "folder", "device", "target"] as const;
 const ZONES: readonly ZoneChoice[] = ["viewer", "machine", "utc"];
 
 function time(text: string | null): number | null {
@@ -99,6 +115,8 @@ export function parse(query: string): Shown {
   shown.per = one(given.get("per"), OWNERS, shown.per);
   shown.base_ms = time(given.get("base"));
   shown.zone = one(given.get("zone"), ZONES, shown.zone);
+  for (const name of PLACES) shown[name] = given.get(name);
+  shown.sources = given.getAll("source");
   for (const [name, value] of given) {
     if (name.startsWith("of.")) shown.instances[name.slice(3)] = value;
   }
@@ -129,6 +147,8 @@ export function query(shown: Shown): string {
   add("per", shown.per, usual.per);
   add("base", shown.base_ms, null);
   add("zone", shown.zone, usual.zone);
+  for (const name of PLACES) add(name, shown[name], null);
+  for (const source of shown.sources) words.append("source", source);
   for (const chart of Object.keys(shown.instances).sort()) add(`of.${chart}`, shown.instances[chart] ?? "", "");
   const text = words.toString();
   return text === "" ? "" : `?${text}`;

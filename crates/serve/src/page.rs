@@ -8,6 +8,10 @@ mod asked;
 mod chart;
 mod charts;
 mod compare;
+mod database_picture;
+mod databases;
+mod device_pages;
+mod devices;
 mod files;
 mod heaviest;
 mod hosts;
@@ -18,6 +22,7 @@ mod section;
 mod steps;
 mod table;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use http_server::{HttpAnswer, answer as answer_of, method_not_allowed};
@@ -28,6 +33,9 @@ use promql::{QueryError, Stop};
 use serde_json::json;
 
 use self::asked::Asked;
+use self::databases::Databases;
+use self::device_pages::DevicePages;
+use self::devices::Devices;
 use self::live::Live;
 use self::section::{PageSection, Parts, SectionQuestion};
 use crate::evaluation::{self, Evaluation};
@@ -48,13 +56,26 @@ pub struct Page {
     recordings: Arc<RecordingStorage>,
     live: Arc<Live>,
     sections: Vec<Arc<dyn PageSection>>,
+    device_pages: Option<DevicePages>,
 }
 
 impl Page {
     /// A page of recordings.
     #[must_use]
     pub fn new(recordings: Arc<RecordingStorage>) -> Self {
-        Page { recordings, live: Arc::default(), sections: Vec::new() }
+        let (live, sections) = (Arc::default(), Vec::new());
+        let page = Page { recordings, live, sections, device_pages: None };
+        let devices = Devices::new(page.recordings.clone());
+        page.with(devices)
+    }
+
+    /// The same with the pages of devices that are in a folder, below `/mrtg/`.
+    #[must_use]
+    pub fn with_device_pages(mut self, folder: PathBuf) -> Self {
+        self.device_pages = Some(DevicePages::new(folder.clone()));
+        let named = Devices::new(self.recordings.clone()).with_pages(folder);
+        self.sections.retain(|section| section.name() != named.name());
+        self.with(named)
     }
 
     /// The same with an answer to `parts`: what `tell` says of the parts of a service, an object of
@@ -62,6 +83,12 @@ impl Page {
     #[must_use]
     pub fn with_parts(self, tell: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.with(Parts(tell))
+    }
+
+    /// The same with the round-robin databases of folders.
+    #[must_use]
+    pub fn with_databases(self, folders: Vec<PathBuf>) -> Self {
+        self.with(Databases::new(folders))
     }
 
     /// The same with a section.
@@ -77,7 +104,7 @@ impl Page {
     }
 
     fn section_names(&self) -> impl Iterator<Item = &'static str> {
-        self.sections.iter().map(|section| section.name())
+        self.sections.iter().filter(|section| section.is_offered()).map(|section| section.name())
     }
 
     /// The recordings as a storage of series.
@@ -114,6 +141,9 @@ pub(crate) async fn answer(
 ) -> Option<HttpAnswer> {
     let path = request.uri().path();
     let Some(name) = path.strip_prefix(PREFIX) else {
+        if page.device_pages.is_some() && device_pages::is_below(path) {
+            return Some(device_page(evaluation, page, request).await);
+        }
         let file = files::find(path)?;
         return Some(match *request.method() {
             Method::GET | Method::HEAD => files::file(file, request.headers()),
@@ -145,6 +175,23 @@ pub(crate) async fn answer(
         },
     };
     Some(answered.unwrap_or_else(|error| failed(&error)))
+}
+
+/// A file of the pages of devices, read in a thread for queries.
+async fn device_page(
+    evaluation: &Arc<Evaluation>,
+    page: &Arc<Page>,
+    request: &Request<Bytes>,
+) -> HttpAnswer {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return method_not_allowed("GET, HEAD");
+    }
+    let (page, path) = (page.clone(), request.uri().path().to_owned());
+    let longest = evaluation.settings.query_time_max;
+    let answered = evaluation::run(evaluation, longest, move |_| {
+        page.device_pages.as_ref().map_or_else(|| Err(QueryError::Cancelled), |pages| pages.answer(&path))
+    });
+    answered.await.unwrap_or_else(|error| failed(&error))
 }
 
 /// What a section answers, in a thread for queries.

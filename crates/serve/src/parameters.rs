@@ -85,7 +85,7 @@ pub(crate) fn invalid(name: &str, why: &str) -> QueryError {
     QueryError::BadData(format!("invalid parameter {name:?}: {why}"))
 }
 
-fn decoded(text: &[u8]) -> Result<String, QueryError> {
+pub(crate) fn decoded(text: &[u8]) -> Result<String, QueryError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     while let [first, after @ ..] = rest {

@@ -1,7 +1,7 @@
 //! Which parts a configuration has, and the command line of each.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::configuration::Configuration;
 use crate::keys::{ConfigKey, KEYS, WordPlace};
@@ -75,6 +75,15 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         }
     };
     plan.folders.extend(folders.iter().filter_map(|name| configuration.path_of(name)));
+    match name {
+        "record" => plan.words.extend(history(configuration, &recordings)),
+        "page" if configuration.item("page.databases").is_none() => {
+            let base = configuration.path_of("rrdcached.base");
+            let base = base.filter(|_| configuration.is_on("rrdcached.enabled"));
+            plan.words.extend(base.map(|base| option("--databases", base)));
+        }
+        _ => {}
+    }
     let mut last = Vec::new();
     for key in KEYS.iter().filter(|key| key.table == name) {
         if let Some(item) = configuration.item(&key.full_name()) {
@@ -89,6 +98,24 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         plan.words.append(&mut last);
     }
     plan
+}
+
+/// The words of a recorder that keeps a history; the archive finds it beside the recordings.
+fn history(configuration: &Configuration, recordings: &Path) -> Vec<OsString> {
+    if !configuration.is_on("history.enabled") {
+        return Vec::new();
+    }
+    let mut export = option("--export", Path::new("rrd").to_owned());
+    export.push(",");
+    export.push(recordings.join("history"));
+    if let Some(limit) = configuration.text("history.limit") {
+        export.push(format!(",limit={limit}"));
+    }
+    if let Some(table) = configuration.path_of("history.table") {
+        export.push(",table=");
+        export.push(table);
+    }
+    vec!["--rawtoo".into(), export]
 }
 
 fn option(name: &str, value: PathBuf) -> OsString {
@@ -139,8 +166,6 @@ fn add(
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     #[test]
@@ -151,7 +176,8 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "record --filename=/d/recordings --interval=1:1:60 --ALL --keep=10G",
+                "record --rawtoo --export=rrd,/d/recordings/history,limit=100M \
+                 --filename=/d/recordings --interval=1:1:60 --ALL --keep=10G",
                 "serve -- /d/recordings"
             ]
         );

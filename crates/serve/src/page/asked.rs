@@ -54,16 +54,61 @@ pub(crate) fn refused(error: archive::Error) -> QueryError {
     }
 }
 
-impl Asked<'_> {
+impl Parameters {
     /// Refuses parameters that this request does not have.
     pub(crate) fn only(&self, known: &[&str]) -> Result<(), QueryError> {
-        match self.parameters.names().find(|name| !known.contains(name)) {
+        match self.names().find(|name| !known.contains(name)) {
             None => Ok(()),
             Some(name) => {
                 let known = known.join(", ");
                 Err(invalid(name, &format!("it is not known here: there are {known}")))
             }
         }
+    }
+
+    /// A time in nanoseconds, if it is given.
+    pub(crate) fn time_ns(&self, name: &str) -> Result<Option<i64>, QueryError> {
+        let text = self.get(name);
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let time_ms = text.parse().ok().filter(|time_ms| (0..=TIME_MS_MAX).contains(time_ms));
+        let time_ms: i64 = time_ms.ok_or_else(|| {
+            let why = format!("{text:?} is no time: give whole milliseconds since 1970");
+            invalid(name, &why)
+        })?;
+        Ok(Some(time_ms * 1_000_000))
+    }
+
+    /// A whole number from 1 to a most; `usual` if it is not given.
+    pub(crate) fn number(&self, name: &str, usual: usize, most: usize) -> Result<usize, QueryError> {
+        let text = self.get(name);
+        if text.is_empty() {
+            return Ok(usual);
+        }
+        let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+        number.ok_or_else(|| invalid(name, &format!("{text:?} is no number from 1 to {most}")))
+    }
+
+    /// Whether lines for a table are wanted instead of JSON.
+    pub(crate) fn is_csv(&self) -> Result<bool, QueryError> {
+        match self.get("format") {
+            "" | "json" => Ok(false),
+            "csv" => Ok(true),
+            other => Err(invalid("format", &format!("{other:?}: give json or csv"))),
+        }
+    }
+}
+
+impl Asked<'_> {
+    /// Refuses parameters that this request does not have.
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), QueryError> {
+        self.parameters.only(known)
+    }
+
+    /// Whether lines for a table are wanted instead of JSON.
+    pub(crate) fn is_csv(&self) -> Result<bool, QueryError> {
+        self.parameters.is_csv()
     }
 
     /// The host: the one that is named, or the only one.
@@ -80,34 +125,20 @@ impl Asked<'_> {
         }
     }
 
-    /// A time in nanoseconds, if it is given.
-    pub(crate) fn time_ns(&self, name: &str) -> Result<Option<i64>, QueryError> {
-        let text = self.parameters.get(name);
-        if text.is_empty() {
-            return Ok(None);
-        }
-        let time_ms = text.parse().ok().filter(|time_ms| (0..=TIME_MS_MAX).contains(time_ms));
-        let time_ms: i64 = time_ms.ok_or_else(|| {
-            let why = format!("{text:?} is no time: give whole milliseconds since 1970");
-            invalid(name, &why)
-        })?;
-        Ok(Some(time_ms * 1_000_000))
-    }
-
     /// A time in nanoseconds that must be given.
     pub(crate) fn needed_ns(&self, name: &str) -> Result<i64, QueryError> {
         let why = "it is missing: give whole milliseconds since 1970";
-        self.time_ns(name)?.ok_or_else(|| invalid(name, why))
+        self.parameters.time_ns(name)?.ok_or_else(|| invalid(name, why))
     }
 
     /// The period of two parameters, which end with the recordings and last an hour if not given.
     pub(crate) fn period(&self, host: &str) -> Result<Period, QueryError> {
-        let thru_ns = match self.time_ns("thru")? {
+        let thru_ns = match self.parameters.time_ns("thru")? {
             Some(thru_ns) => thru_ns,
             None => self.recorded(host).thru_ns + 1,
         };
         let usual_ns = thru_ns.saturating_sub(PERIOD_USUAL_MS * 1_000_000);
-        let from_ns = self.time_ns("from")?.unwrap_or(usual_ns);
+        let from_ns = self.parameters.time_ns("from")?.unwrap_or(usual_ns);
         checked("thru", from_ns, thru_ns)
     }
 
@@ -118,30 +149,12 @@ impl Asked<'_> {
 
     /// How many steps are wanted at most.
     pub(crate) fn points(&self) -> Result<usize, QueryError> {
-        self.number("points", POINTS_USUAL, POINTS_MAX)
+        self.parameters.number("points", POINTS_USUAL, POINTS_MAX)
     }
 
     /// How many lines are wanted at most.
     pub(crate) fn count(&self, usual: usize) -> Result<usize, QueryError> {
-        self.number("count", usual, COUNT_MAX)
-    }
-
-    fn number(&self, name: &str, usual: usize, most: usize) -> Result<usize, QueryError> {
-        let text = self.parameters.get(name);
-        if text.is_empty() {
-            return Ok(usual);
-        }
-        let number = text.parse().ok().filter(|number| (1..=most).contains(number));
-        number.ok_or_else(|| invalid(name, &format!("{text:?} is no number from 1 to {most}")))
-    }
-
-    /// Whether lines for a table are wanted instead of JSON.
-    pub(crate) fn is_csv(&self) -> Result<bool, QueryError> {
-        match self.parameters.get("format") {
-            "" | "json" => Ok(false),
-            "csv" => Ok(true),
-            other => Err(invalid("format", &format!("{other:?}: give json or csv"))),
-        }
+        self.parameters.number("count", usual, COUNT_MAX)
     }
 
     /// When the recordings of a host begin and end.
@@ -195,8 +208,8 @@ fn checked(thru: &str, from_ns: i64, thru_ns: i64) -> Result<Period, QueryError>
     }
 }
 
-/// When the recordings of a host begin and end.  One that is written ends now; one of which the end
-/// is not known when its file was written last.
+/// When the recordings and the history of a host begin and end.  One that is written ends now; one of
+/// which the end is not known when its file was written last.
 pub(crate) fn recorded(recordings: &Recordings, host: &str) -> Recorded {
     let now_ns = now_ms().saturating_mul(1_000_000);
     let mut recorded = Recorded { from_ns: i64::MAX, thru_ns: i64::MIN, is_live: false };
@@ -205,6 +218,10 @@ pub(crate) fn recorded(recordings: &Recordings, host: &str) -> Recorded {
         recorded.from_ns = recorded.from_ns.min(span.from_ns);
         recorded.thru_ns = recorded.thru_ns.max(thru_ns);
         recorded.is_live |= is_live;
+    }
+    if let Ok(Some((from_ns, thru_ns))) = recordings.history_span(host) {
+        recorded.from_ns = recorded.from_ns.min(from_ns);
+        recorded.thru_ns = recorded.thru_ns.max(thru_ns);
     }
     recorded.from_ns = recorded.from_ns.clamp(0, TIME_MS_MAX * 1_000_000);
     recorded.thru_ns = recorded.thru_ns.clamp(recorded.from_ns, TIME_MS_MAX * 1_000_000);
