@@ -19,7 +19,7 @@ export class DevicesView {
   private chart: Chart | null = null;
   private chartKey = "";
   private targets: DeviceTarget[] | null = null;
-  private pages: string | null = null;
+  private index: string | null = null;
   private asked: AbortController | null = null;
   private key = "";
   private timer = 0;
@@ -57,8 +57,8 @@ export class DevicesView {
     const { period, shown } = this.context;
     const work = async () => {
       const address = addressOf("devices", { from: period.from_ms, thru: period.thru_ms });
-      const found = await question<{ targets: DeviceTarget[]; pages: string | null }>(address, asked.signal);
-      [this.targets, this.pages] = [found.targets, found.pages];
+      const found = await question<{ targets: DeviceTarget[]; index: string | null }>(address, asked.signal);
+      [this.targets, this.index] = [found.targets, found.index];
       this.draw();
       if (shown.device !== null && shown.target !== null) {
         const points = Chart.points(this.element.clientWidth);
@@ -135,8 +135,8 @@ export class DevicesView {
         shown: (row) => (row.newest_ms === null ? "none" : `${dateAndClock(row.newest_ms, zone)}${row.is_current ? "" : ": none since"}`),
       },
     ];
-    if (this.pages !== null) {
-      const page = (row: DeviceTarget) => (row.page === null ? "" : h("a", { href: `${this.pages}${encodeURIComponent(row.page)}`, target: "_blank", "aria-label": `Page of ${row.target}` }, "page"));
+    if (this.targets.some((row) => row.page !== null)) {
+      const page = (row: DeviceTarget) => (row.page === null ? "" : h("a", { href: `mrtg/${encodeURIComponent(row.page)}`, target: "_blank", "aria-label": `Page of ${row.target}` }, "page"));
       columns.push({ id: "page", label: "Page", unit: null, value: (row) => row.page, shown: page });
     }
     const sorted = (sort: string) => go({ sort }, true);
@@ -145,7 +145,7 @@ export class DevicesView {
   }
 
   private link(): (Node | string)[] {
-    return this.pages === null ? [] : [" ", h("a", { href: this.pages, target: "_blank" }, "Index of the pages of devices")];
+    return this.index === null ? [] : [" ", h("a", { href: this.index, target: "_blank" }, "Index of the pages of devices")];
   }
 
   end() {

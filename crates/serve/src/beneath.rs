@@ -5,8 +5,8 @@ use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::io::Errno;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::io::Errno;
 
 /// A regular file below a folder, found and not yet opened: it stays the same file whatever becomes of
 /// its name.

@@ -17,6 +17,7 @@ mod heaviest;
 mod hosts;
 mod live;
 mod moment;
+mod open_database;
 mod ruler;
 mod section;
 mod steps;
@@ -189,7 +190,9 @@ async fn device_page(
     let (page, path) = (page.clone(), request.uri().path().to_owned());
     let longest = evaluation.settings.query_time_max;
     let answered = evaluation::run(evaluation, longest, move |_| {
-        page.device_pages.as_ref().map_or_else(|| Err(QueryError::Cancelled), |pages| pages.answer(&path))
+        page.device_pages
+            .as_ref()
+            .map_or_else(|| Err(QueryError::Cancelled), |pages| pages.answer(&path))
     });
     answered.await.unwrap_or_else(|error| failed(&error))
 }

@@ -9,5 +9,6 @@ mod grafana;
 mod hostile;
 mod metrics;
 mod page;
+mod page_folders;
 mod recorded;
 mod recordings;

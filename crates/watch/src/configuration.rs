@@ -171,9 +171,11 @@ impl Configuration {
             }
         }
         for name in ["record.folder", "history.table"] {
-            let is_cut = self.path_of(name).is_some_and(|path| path.to_string_lossy().contains(','));
+            let is_cut =
+                self.path_of(name).is_some_and(|path| path.to_string_lossy().contains(','));
             if is_cut && self.is_on("history.enabled") {
-                let text = "a path with a comma cannot have a history: set enabled = false of [history]";
+                let text =
+                    "a path with a comma cannot have a history: set enabled = false of [history]";
                 faults.push((at(name), text.to_owned()));
             }
         }

@@ -168,11 +168,39 @@ fn add(
 mod tests {
     use super::*;
 
+    /// The command lines of a configuration, each as one line.
+    fn lines(configuration: &Configuration) -> Vec<String> {
+        let line = |plan: PartPlan| plan.words.join(" ".as_ref()).into_string().unwrap();
+        plan(configuration).into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn the_page_shows_what_other_parts_keep() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines_of = |text: &str| {
+            let path = folder.path().join("whit.toml");
+            std::fs::write(&path, text).unwrap();
+            lines(&Configuration::read(&path, Path::new("/d")).unwrap())
+        };
+        let with = lines_of(
+            "[page]\ndevice_pages = \"/www\"\n[history]\ntable = \"t\"\n[rrdcached]\nenabled = true",
+        );
+        assert!(with[1].contains("--export=rrd,/d/recordings/history,limit=100M,table=/d/t"));
+        assert_eq!(with[2], "serve --databases=/d/rrd --device-pages=/www -- /d/recordings");
+        let others = lines_of(
+            "[page]\ndatabases = [\"a\", \"/b\"]\n[history]\nenabled = false\n[rrdcached]\nenabled = true",
+        );
+        assert!(!others[1].contains("--export"), "{others:?}");
+        assert_eq!(others[2], "serve --databases=/d/a --databases=/b -- /d/recordings");
+        let path = folder.path().join("whit.toml");
+        std::fs::write(&path, "[record]\nfolder = \"/a,b\"").unwrap();
+        let wrong = Configuration::read(&path, Path::new("/d")).unwrap_err().to_string();
+        assert!(wrong.contains("whit.toml:2:") && wrong.contains("comma"), "{wrong}");
+    }
+
     #[test]
     fn without_a_file_this_machine_is_recorded_and_shown() {
-        let plans = plan(&Configuration::defaults(Path::new("/d")));
-        let lines: Vec<String> =
-            plans.iter().map(|plan| plan.words.join(" ".as_ref()).into_string().unwrap()).collect();
+        let lines = lines(&Configuration::defaults(Path::new("/d")));
         assert_eq!(
             lines,
             [

@@ -81,7 +81,12 @@ impl Parameters {
     }
 
     /// A whole number from 1 to a most; `usual` if it is not given.
-    pub(crate) fn number(&self, name: &str, usual: usize, most: usize) -> Result<usize, QueryError> {
+    pub(crate) fn number(
+        &self,
+        name: &str,
+        usual: usize,
+        most: usize,
+    ) -> Result<usize, QueryError> {
         let text = self.get(name);
         if text.is_empty() {
             return Ok(usual);
@@ -168,15 +173,18 @@ impl Asked<'_> {
         Steps::of(period, points, interval_ns, || self.reading_ns(host, source, period))
     }
 
-    /// The longest interval between two readings of a source of a host, in its recordings that have
-    /// a period.
+    /// The longest interval between two readings of a source of a host or a device, in its recordings
+    /// that have a period.
     fn interval_ns(&self, host: &str, source: &str, period: Period) -> i64 {
         let is_second = self.recordings.source(host, source);
         let is_second = is_second.is_ok_and(|def| def.cadence != sample::Cadence::First);
         let mut longest_ns = 0;
-        let spans = self.recordings.spans(host);
-        let metas = (0..).map_while(|file| self.recordings.meta(file));
-        for (span, meta) in spans.iter().zip(metas.filter(|meta| meta.host() == host)) {
+        let mut spans = self.recordings.spans(host).into_iter().peekable();
+        let files = (0..)
+            .map_while(|file| Some((self.recordings.path(file)?, self.recordings.meta(file)?)));
+        // Spans are in the order of the files; those of a device are in recordings of pollers.
+        for (path, meta) in files {
+            let Some(span) = spans.next_if(|span| span.path == path) else { continue };
             let is_within = span.from_ns < period.thru_ns
                 && span.thru_ns.is_none_or(|thru_ns| thru_ns >= period.from_ns);
             if is_within {

@@ -141,8 +141,7 @@ impl Columns<'_> {
     }
 
     fn evaluate(&self, formula: Formula, step: usize) -> Option<Spread> {
-        let of =
-            |pick: PicksBound| move |field: &str| self.base(field, step, pick);
+        let of = |pick: PicksBound| move |field: &str| self.base(field, step, pick);
         let (mean_of, min_of, max_of) =
             (of(|value| Some(value.mean)), of(|value| value.min), of(|value| value.max));
         let mean = formula.value(&mean_of).filter(|mean| mean.is_finite())?;

@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use promql::QueryError;
 use rrd::header::ConsolidationFunction;
 
-use super::databases::OpenDatabase;
+use super::open_database::OpenDatabase;
 use crate::beneath::FileBeneath;
 use crate::clock::now;
 use crate::parameters::{Parameters, invalid};
@@ -26,13 +26,17 @@ const SOURCES_MAX: usize = 16;
 const DEFINITION_BYTES_MAX: u64 = 1 << 20;
 
 /// Colours that the colour-blind tell apart (Okabe and Ito, 2008).
-const COLOURS: [&str; 7] =
-    ["0072B2", "D55E00", "009E73", "CC79A7", "E69F00", "56B4E9", "999999"];
+const COLOURS: [&str; 7] = ["0072B2", "D55E00", "009E73", "CC79A7", "E69F00", "56B4E9", "999999"];
 
 /// The colours of a dark page.
 const DARK: [&str; 7] = [
-    "BACK#16191DFF", "CANVAS#16191DFF", "FONT#E6E6E6FF", "GRID#FFFFFF26", "MGRID#FFFFFF40",
-    "AXIS#9AA0A6FF", "ARROW#9AA0A6FF",
+    "BACK#16191DFF",
+    "CANVAS#16191DFF",
+    "FONT#E6E6E6FF",
+    "GRID#FFFFFF26",
+    "MGRID#FFFFFF40",
+    "AXIS#9AA0A6FF",
+    "ARROW#9AA0A6FF",
 ];
 
 /// Databases below a folder.
@@ -66,17 +70,6 @@ impl SeriesSource for Folder<'_> {
             columns: series.names,
             values: series.cells,
         })
-    }
-}
-
-impl OpenDatabase {
-    /// Another database below its folder.
-    fn beside(&self, within: &Path, name: &str) -> Result<OpenDatabase, String> {
-        let path = within.join(name).to_string_lossy().into_owned();
-        let found = FileBeneath::find(&self.folder, &path);
-        let found = found.map_err(|error| format!("'{path}': {error}"))?;
-        let file = super::databases::sound(&found, &path)?;
-        Ok(OpenDatabase { path, folder: self.folder.clone(), file })
     }
 }
 
@@ -132,7 +125,8 @@ pub(super) fn draw(
 /// The words of a definition.
 fn definition(file: &FileBeneath) -> Result<Vec<String>, String> {
     let mut text = String::new();
-    let read = file.open().and_then(|file| file.take(DEFINITION_BYTES_MAX).read_to_string(&mut text));
+    let read =
+        file.open().and_then(|file| file.take(DEFINITION_BYTES_MAX).read_to_string(&mut text));
     read.map_err(|error| format!("the definition of the picture: {error}"))?;
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     let lines: Vec<&str> = lines.map(|line| line.strip_suffix('\\').unwrap_or(line)).collect();
@@ -151,8 +145,7 @@ fn of_sources(database: &OpenDatabase, given: &Parameters) -> Result<Vec<String>
     let function = database.function("")?.name();
     let archives = &database.file.header().archives;
     let keeps = |wanted| archives.iter().any(|archive| archive.function == wanted);
-    let has_band =
-        keeps(ConsolidationFunction::Minimum) && keeps(ConsolidationFunction::Maximum);
+    let has_band = keeps(ConsolidationFunction::Minimum) && keeps(ConsolidationFunction::Maximum);
     // What data sources are called may mean something to a description; their places do not.
     let mut words = vec!["--slope-mode".to_owned(), format!("--title={}", database.path)];
     let widest = chosen.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0);

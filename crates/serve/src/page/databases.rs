@@ -3,24 +3,23 @@
 //! A database is named by its path below its folder; nothing outside the folders is opened.  A file
 //! that is no sound database is an error of its own line.
 
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use http_server::{HttpAnswer, answer as answer_of};
 use hyper::StatusCode;
 use promql::QueryError;
-use rrd::fetch::{FetchRequest, FetchedSeries, from_file_within, span};
+use rrd::fetch::{FetchedSeries, span};
 use rrd::header::ConsolidationFunction;
-use rrd::{Access, File};
 use serde_json::{Value, json};
 
 use super::chart::number;
 use super::database_picture;
+use super::open_database::{OpenDatabase, sound};
 use super::section::{PageSection, SectionQuestion};
 use super::table::Csv;
 use super::{json_answer, text};
 use crate::beneath::FileBeneath;
-use crate::parameters::{Parameters, invalid};
+use crate::parameters::Parameters;
 
 /// Databases of a list, if nobody says how many, and at most: the header of each is read.
 const COUNT_USUAL: usize = 100;
@@ -30,19 +29,9 @@ const COUNT_MAX: usize = 1000;
 const POINTS_USUAL: usize = 600;
 const POINTS_MAX: usize = 4096;
 
-/// The most values of a function that are read.
-const CELLS_MAX: i64 = 1 << 20;
-
 /// Folders of databases.
 pub(super) struct Databases {
     folders: Vec<PathBuf>,
-}
-
-/// A database that was asked for.
-pub(super) struct OpenDatabase {
-    pub(super) path: String,
-    pub(super) folder: PathBuf,
-    pub(super) file: File,
 }
 
 /// Data sources of a database in steps.
@@ -64,7 +53,7 @@ impl PageSection for Databases {
             "" => self.list(given, question),
             "file" => {
                 given.only(&["folder", "path"])?;
-                let database = self.open(given)?;
+                let database = OpenDatabase::find(&self.folders, given)?;
                 Ok(json_answer(StatusCode::OK, facts(&database).to_string()))
             }
             "data" => self.data(given),
@@ -127,35 +116,17 @@ impl Databases {
         Ok(json_answer(StatusCode::OK, found.to_string()))
     }
 
-    /// The database of the parameters `path` and, if several folders have one of that path, `folder`.
-    fn open(&self, given: &Parameters) -> Result<OpenDatabase, QueryError> {
-        let (path, asked) = (given.get("path"), given.get("folder"));
-        if !path.ends_with(".rrd") {
-            return Err(invalid("path", "give the path of a database below its folder, NAME.rrd"));
-        }
-        let mut why = "there is no such folder of databases".to_owned();
-        for folder in self.folders.iter().filter(|one| asked.is_empty() || **one == *asked) {
-            match FileBeneath::find(folder, path) {
-                Ok(found) => {
-                    let file = sound(&found, path).map_err(QueryError::Execution)?;
-                    return Ok(OpenDatabase { path: path.to_owned(), folder: folder.clone(), file });
-                }
-                Err(error) => why = format!("{path}: {error}"),
-            }
-        }
-        Err(invalid(if asked.is_empty() { "path" } else { "folder" }, &why))
-    }
-
     /// Mean, smallest and largest value of data sources in steps.
     fn data(&self, given: &Parameters) -> Result<HttpAnswer, QueryError> {
-        given.only(&["folder", "path", "source", "from", "thru", "points", "function", "format"])?;
-        let database = self.open(given)?;
+        given
+            .only(&["folder", "path", "source", "from", "thru", "points", "function", "format"])?;
+        let database = OpenDatabase::find(&self.folders, given)?;
         let is_csv = given.is_csv()?;
         let points = given.number("points", POINTS_USUAL, POINTS_MAX)?;
         let names = database.chosen(given)?;
         let function = database.function(given.get("function"))?;
         let period = database.period_s(given)?;
-        let rows = database.rows(names, function, period, points)?;
+        let rows = rows_of(&database, names, function, period, points)?;
         Ok(match is_csv {
             true => text(rows.csv()),
             false => {
@@ -168,25 +139,22 @@ impl Databases {
     /// A picture: by the definition beside the database, or of all its data sources.
     fn graph(&self, given: &Parameters) -> Result<HttpAnswer, QueryError> {
         given.only(&[
-            "folder", "path", "source", "from", "thru", "format", "width", "height", "theme",
-            "zone", "definition",
+            "folder",
+            "path",
+            "source",
+            "from",
+            "thru",
+            "format",
+            "width",
+            "height",
+            "theme",
+            "zone",
+            "definition",
         ])?;
-        let database = self.open(given)?;
+        let database = OpenDatabase::find(&self.folders, given)?;
         let (kind, picture) = database_picture::draw(&database, given)?;
         Ok(answer_of(StatusCode::OK, kind, picture))
     }
-}
-
-/// Opens a database that was found; errors name it by its path below the folder.
-pub(super) fn sound(found: &FileBeneath, path: &str) -> Result<File, String> {
-    let real = found.path();
-    File::open(&real, Access::Read).map_err(|error| told(&error, &real, path))
-}
-
-/// An error with the name of a database that was opened by another path.
-fn told(error: &dyn Display, real: &Path, path: &str) -> String {
-    let said = error.to_string().replace(&real.display().to_string(), path);
-    if said.contains(path) { said } else { format!("'{path}': {said}") }
 }
 
 /// Milliseconds of seconds.
@@ -271,96 +239,33 @@ fn facts(database: &OpenDatabase) -> Value {
     })
 }
 
-impl OpenDatabase {
-    /// The definition of its picture, `NAME.graph` beside `NAME.rrd`, if there is one.
-    pub(super) fn definition(&self) -> Option<FileBeneath> {
-        let path = format!("{}.graph", self.path.strip_suffix(".rrd")?);
-        FileBeneath::find(&self.folder, &path).ok()
-    }
-
-    /// The data sources that are named, with their places; all without any.
-    pub(super) fn chosen(&self, given: &Parameters) -> Result<Vec<(usize, &str)>, QueryError> {
-        let sources = &self.file.header().sources;
-        let known = || sources.iter().map(|one| one.name.as_str()).enumerate();
-        let asked: Vec<&str> = given.all("source").collect();
-        if let Some(name) = asked.iter().find(|name| known().all(|(_, one)| one != **name)) {
-            let known: Vec<&str> = known().map(|one| one.1).collect();
-            let why = format!("{} has no {name:?}: it has {}", self.path, known.join(", "));
-            return Err(invalid("source", &why));
+/// Reads rows of a function, and those that say what was least and most of the same times.
+fn rows_of<'a>(
+    database: &'a OpenDatabase,
+    names: Vec<(usize, &'a str)>,
+    function: ConsolidationFunction,
+    period: (i64, i64),
+    points: usize,
+) -> Result<Rows<'a>, QueryError> {
+    let header = database.file.header();
+    let length_s = u64::try_from(period.1 - period.0).unwrap_or(0);
+    let step_s = database.step_of(function, length_s.div_ceil(points as u64));
+    // The last row is the one in which the period ends.
+    let period = (period.0, period.1 - 1);
+    let mean = database.fetch(function, period, step_s).map_err(QueryError::Execution)?;
+    let is_single = mean.step_seconds == header.step_seconds;
+    let extreme = |wanted: ConsolidationFunction| {
+        if is_single {
+            return Some(mean.clone());
         }
-        Ok(known().filter(|(_, name)| asked.is_empty() || asked.contains(name)).collect())
-    }
-
-    /// The function of a name, or means, or what else the database keeps.
-    pub(super) fn function(&self, name: &str) -> Result<ConsolidationFunction, QueryError> {
-        let archives = &self.file.header().archives;
-        let kept = archives.iter().map(|archive| archive.function);
-        let mut plain = kept.clone().filter(|function| function.is_plain());
-        let average = ConsolidationFunction::Average;
-        let is_wanted = |function: &ConsolidationFunction| {
-            name.is_empty() && *function == average || function.name() == name
-        };
-        let found = kept.clone().find(is_wanted);
-        let found = found.or_else(|| plain.next().filter(|_| name.is_empty()));
-        found.ok_or_else(|| {
-            let mut known: Vec<&str> = kept.map(ConsolidationFunction::name).collect();
-            known.dedup();
-            let why = format!("{} has no such archive: it has {}", self.path, known.join(", "));
-            invalid("function", &why)
-        })
-    }
-
-    /// The period that is asked for, in seconds: a day up to the last update if none is.
-    pub(super) fn period_s(&self, given: &Parameters) -> Result<(i64, i64), QueryError> {
-        let seconds = |time_ns: i64| time_ns.div_euclid(1_000_000_000);
-        let updated_s = self.file.header().last_update.seconds;
-        let thru_s = given.time_ns("thru")?.map_or(updated_s, seconds);
-        let from_s = given.time_ns("from")?.map_or(thru_s.saturating_sub(86_400), seconds);
-        match from_s < thru_s {
-            true => Ok((from_s, thru_s)),
-            false => Err(invalid("thru", "the period ends before it begins")),
-        }
-    }
-
-    /// Rows as `fetch` gives them.
-    pub(super) fn fetch(
-        &self,
-        function: ConsolidationFunction,
-        (start, end): (i64, i64),
-        step_seconds: u64,
-    ) -> Result<FetchedSeries, String> {
-        let request = FetchRequest { function, start, end, step_seconds };
-        from_file_within(&self.file, &request, CELLS_MAX)
-            .map_err(|error| told(&error, self.file.path(), &self.path))
-    }
-
-    fn rows<'a>(
-        &'a self,
-        names: Vec<(usize, &'a str)>,
-        function: ConsolidationFunction,
-        period: (i64, i64),
-        points: usize,
-    ) -> Result<Rows<'a>, QueryError> {
-        let header = self.file.header();
-        let length_s = u64::try_from(period.1 - period.0).unwrap_or(0);
-        let step_s = length_s.div_ceil(points as u64);
-        // The last row is the one in which the period ends.
-        let period = (period.0, period.1 - 1);
-        let mean = self.fetch(function, period, step_s).map_err(QueryError::Execution)?;
-        let is_single = mean.step_seconds == header.step_seconds;
-        let extreme = |wanted: ConsolidationFunction| {
-            if is_single {
-                return Some(mean.clone());
-            }
-            let kept = header.archives.iter().any(|archive| archive.function == wanted);
-            let found = kept.then(|| self.fetch(wanted, period, mean.step_seconds).ok())??;
-            // Rows of another length are of other times.
-            (found.step_seconds == mean.step_seconds && found.start == mean.start).then_some(found)
-        };
-        let (min, max) =
-            (extreme(ConsolidationFunction::Minimum), extreme(ConsolidationFunction::Maximum));
-        Ok(Rows { names, mean, min, max })
-    }
+        let kept = header.archives.iter().any(|archive| archive.function == wanted);
+        let found = kept.then(|| database.fetch(wanted, period, mean.step_seconds).ok())??;
+        // Rows of another length are of other times.
+        (found.step_seconds == mean.step_seconds && found.start == mean.start).then_some(found)
+    };
+    let (min, max) =
+        (extreme(ConsolidationFunction::Minimum), extreme(ConsolidationFunction::Maximum));
+    Ok(Rows { names, mean, min, max })
 }
 
 impl Rows<'_> {

@@ -110,8 +110,16 @@ impl Devices {
         }
         if is_csv {
             let columns = [
-                "device", "target", "unit", "in_last", "in_mean", "in_max", "out_last", "out_mean",
-                "out_max", "newest_ms",
+                "device",
+                "target",
+                "unit",
+                "in_last",
+                "in_mean",
+                "in_max",
+                "out_last",
+                "out_mean",
+                "out_max",
+                "newest_ms",
             ];
             let mut csv = Csv::new(&columns);
             for line in &lines {
@@ -119,17 +127,20 @@ impl Devices {
             }
             return Ok(text(csv.text));
         }
-        let pages = self.pages.as_ref().map(|_| "mrtg/");
-        let found = json!({ "targets": lines, "pages": pages });
+        let index = self.page("index.html").map(|_| "mrtg/");
+        let found = json!({ "targets": lines, "index": index });
         Ok(json_answer(StatusCode::OK, found.to_string()))
+    }
+
+    /// A file of the pages of devices, if there is one of that name.
+    fn page<'a>(&self, name: &'a str) -> Option<&'a str> {
+        FileBeneath::find(self.pages.as_ref()?, name).ok().map(|_| name)
     }
 
     fn line(&self, device: &str, name: &[u8], target: &Target, steps: Steps) -> Value {
         let [into, out] = target.flows;
         // MRTG names the page of a target in small letters.
         let page = format!("{}.html", String::from_utf8_lossy(name).to_lowercase());
-        let page = self.pages.as_ref().filter(|folder| FileBeneath::find(folder, &page).is_ok());
-        let page = page.map(|_| format!("{}.html", String::from_utf8_lossy(name).to_lowercase()));
         let at = |step: u32| ms(steps.from_ns + steps.step_ns * i64::from(step));
         json!({
             "device": device,
@@ -143,15 +154,14 @@ impl Devices {
             "out_max": number(out.max),
             "newest_ms": target.newest.map(at),
             "is_current": target.newest.is_some_and(|step| step as usize + 2 >= steps.count),
-            "page": page,
+            "page": self.page(&page),
         })
     }
 }
 
 /// The devices of recordings.
 fn devices(recordings: &Recordings) -> Vec<String> {
-    let has_targets =
-        |host: &&str| recordings.sources(host).iter().any(|def| def.name == TARGET);
+    let has_targets = |host: &&str| recordings.sources(host).iter().any(|def| def.name == TARGET);
     recordings.hosts().into_iter().filter(has_targets).map(str::to_owned).collect()
 }
 
