@@ -412,7 +412,8 @@ test("a database is found, its data sources are chosen, and all is saved", async
 
 test("targets of devices are sorted by traffic and searched, and one has curves", async ({ server, open }) => {
   server.sections = ["devices"];
-  const page = await open(`${HALF_HOUR}&view=devices`);
+  const page = await open(HALF_HOUR);
+  await page.getByRole("link", { name: "Devices" }).click();
   const rows = page.locator(".devices tbody tr");
   await expect(rows).toHaveCount(3);
   await page.getByRole("button", { name: "In, newest" }).click();
