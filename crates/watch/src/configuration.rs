@@ -170,6 +170,10 @@ impl Configuration {
                 faults.push((at(&given), text));
             }
         }
+        if self.is_on("history.enabled") && !self.values.contains_key("history.table") {
+            let text = "enabled: a history needs a table: give [history] table".to_owned();
+            faults.push((at("history.enabled"), text));
+        }
         for name in ["record.folder", "history.table"] {
             let is_cut =
                 self.path_of(name).is_some_and(|path| path.to_string_lossy().contains(','));

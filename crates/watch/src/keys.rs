@@ -251,9 +251,9 @@ pub(crate) const KEYS: &[ConfigKey] = &[
         "history",
         "enabled",
         ValueKind::Switch,
-        Some("true"),
+        Some("false"),
         WordPlace::Service,
-        "Keep a year of means of 5 minutes beside the recordings, some 20 MB for ever: the page shows them for times of which recordings are deleted.",
+        "Keep means of minutes beside the recordings, in databases that do not grow: the page shows them for times of which recordings are deleted.",
     ),
     key(
         "history",
@@ -269,7 +269,7 @@ pub(crate) const KEYS: &[ConfigKey] = &[
         ValueKind::Path,
         None,
         WordPlace::Service,
-        "What it keeps for how long, as of whit record --export rrd,table=FILE; without it what whit record --export rrd,h prints.",
+        "What it keeps for how long, as whit record --export rrd,h explains; a history needs one, without the lines * and *[*].",
     ),
     key(
         "log.central",

@@ -183,19 +183,22 @@ mod tests {
             lines(&Configuration::read(&path, Path::new("/d")).unwrap())
         };
         let with = lines_of(
-            "[page]\ndevice_pages = \"/www\"\n[history]\ntable = \"t\"\n[rrdcached]\nenabled = true",
+            "[page]\ndevice_pages = \"/www\"\n[history]\nenabled = true\ntable = \"t\"\n[rrdcached]\nenabled = true",
         );
         assert!(with[1].contains("--export=rrd,/d/recordings/history,limit=100M,table=/d/t"));
         assert_eq!(with[2], "serve --databases=/d/rrd --device-pages=/www -- /d/recordings");
-        let others = lines_of(
-            "[page]\ndatabases = [\"a\", \"/b\"]\n[history]\nenabled = false\n[rrdcached]\nenabled = true",
-        );
+        let others = lines_of("[page]\ndatabases = [\"a\", \"/b\"]\n[rrdcached]\nenabled = true");
         assert!(!others[1].contains("--export"), "{others:?}");
         assert_eq!(others[2], "serve --databases=/d/a --databases=/b -- /d/recordings");
         let path = folder.path().join("whit.toml");
-        std::fs::write(&path, "[record]\nfolder = \"/a,b\"").unwrap();
+        std::fs::write(&path, "[record]\nfolder = \"/a,b\"\n[history]\nenabled = true").unwrap();
         let wrong = Configuration::read(&path, Path::new("/d")).unwrap_err().to_string();
-        assert!(wrong.contains("whit.toml:2:") && wrong.contains("comma"), "{wrong}");
+        assert!(
+            wrong.contains("whit.toml:2:")
+                && wrong.contains("comma")
+                && wrong.contains("needs a table"),
+            "{wrong}"
+        );
     }
 
     #[test]
@@ -204,8 +207,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "record --rawtoo --export=rrd,/d/recordings/history,limit=100M \
-                 --filename=/d/recordings --interval=1:1:60 --ALL --keep=10G",
+                "record --filename=/d/recordings --interval=1:1:60 --ALL --keep=10G",
                 "serve -- /d/recordings"
             ]
         );
