@@ -95,11 +95,12 @@ fn side_files_are_made_unless_not_wanted() {
 fn databases_and_pages_of_devices_are_shown_beside_recordings() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
+    for name in ["recordings", "databases", "pages"] {
+        std::fs::create_dir(at(name)).unwrap();
+    }
     run(whit().args(["record", "-sc", "-i0.05", "-c2", "-f"]).arg(at("recordings")));
-    std::fs::create_dir(at("databases")).unwrap();
     let source = ["--step", "60", "DS:in:GAUGE:120:U:U", "RRA:AVERAGE:0.5:1:60"];
     run(whit().args(["rrd", "create"]).arg(at("databases/a.rrd")).args(source));
-    std::fs::create_dir(at("pages")).unwrap();
     std::fs::write(at("pages/index.html"), "<h1>Devices</h1>").unwrap();
     let options = [("--databases", at("databases")), ("--device-pages", at("pages"))];
     let options = options.map(|(name, path)| format!("{name}={}", path.display()));
