@@ -3,7 +3,7 @@
 import type { ZoneChoice } from "./time";
 
 /** The views, by the word of the address. */
-const VIEWS = ["overview", "compare", "logs"] as const;
+const VIEWS = ["overview", "compare", "logs", "devices", "databases"] as const;
 export type View = (typeof VIEWS)[number];
 export type Grouping = "list" | "tree" | "command" | "user" | "cgroup";
 
@@ -44,6 +44,15 @@ export interface Shown {
   /** Of the log records around a moment: their level and above, and how many seconds on each side. */
   near: string;
   around_s: number;
+  /** The database that is open: its path. */
+  database: string | null;
+  /** The folder of the database, where several have one of that path. */
+  folder: string | null;
+  /** The data sources of the database that are shown; all without any. */
+  sources: string[];
+  /** The target that is open, and its device. */
+  device: string | null;
+  target: string | null;
   /** The instance that a chart shows, by chart. */
   instances: Record<string, string>;
 }
@@ -78,6 +87,11 @@ export function standard(): Shown {
     record: "",
     near: "WARNING",
     around_s: 10,
+    database: null,
+    folder: null,
+    sources: [],
+    device: null,
+    target: null,
     instances: {},
   };
 }
@@ -88,6 +102,8 @@ export const OWNERS: readonly Owner[] = ["command", "user", "cgroup", "process"]
 /** The levels of log records, from the least on. */
 export const LEVELS = ["TRACE", "DELOUSE", "DEBUG", "INFO", "NOTICE", "WARNING", "ERROR", "CRITICAL", "ALERT", "EMERGENCY"] as const;
 const LOG_WORDS = ["text", "level", "logger", "program", "machine", "record", "near"] as const;
+/** What is open in a view, each under its own name. */
+const PLACES = ["database", "folder", "device", "target"] as const;
 const ZONES: readonly ZoneChoice[] = ["viewer", "machine", "utc"];
 
 function time(text: string | null): number | null {
@@ -125,6 +141,8 @@ export function parse(query: string): Shown {
   shown.level = one(shown.level, ["", ...LEVELS], "");
   shown.near = one(shown.near, LEVELS, "WARNING");
   shown.around_s = Math.min(Math.max(time(given.get("around")) ?? shown.around_s, 1), 3600);
+  for (const name of PLACES) shown[name] = given.get(name);
+  shown.sources = given.getAll("source");
   for (const [name, value] of given) {
     if (name.startsWith("of.")) shown.instances[name.slice(3)] = value;
   }
@@ -157,6 +175,8 @@ export function query(shown: Shown): string {
   add("zone", shown.zone, usual.zone);
   for (const name of LOG_WORDS) add(name, shown[name], usual[name]);
   add("around", shown.around_s, usual.around_s);
+  for (const name of PLACES) add(name, shown[name], null);
+  for (const source of shown.sources) words.append("source", source);
   for (const chart of Object.keys(shown.instances).sort()) add(`of.${chart}`, shown.instances[chart] ?? "", "");
   const text = words.toString();
   return text === "" ? "" : `?${text}`;

@@ -51,6 +51,8 @@ export interface ChartData {
   step_ms: number;
   series: Series[];
   origin?: ("recording" | "history" | null)[];
+  /** The longest time that a row of the history stands for. */
+  history_step_ms?: number | null;
 }
 
 export interface Spike {
@@ -229,6 +231,54 @@ export async function get<T>(address: string, signal?: AbortSignal): Promise<T> 
 }
 
 export const sections = (signal?: AbortSignal) => get<{ sections: string[] }>(addressOf("sections", {}), signal);
+
+/** A question to a section that answers in JSON. */
+export const question = <T>(address: string, signal?: AbortSignal) => get<T>(address, signal);
+
+export interface DatabaseLine {
+  folder: string;
+  path: string;
+  bytes: number | null;
+  step_s: number | null;
+  updated_ms: number | null;
+  sources: string[];
+  error: string | null;
+}
+
+export interface DatabaseList {
+  databases: DatabaseLine[];
+  /** How many have every word of the filter. */
+  found: number;
+  total: number;
+  complaints: string[];
+}
+
+export interface DatabaseFacts {
+  folder: string;
+  path: string;
+  bytes: number;
+  step_s: number;
+  updated_ms: number;
+  sources: { name: string; kind: string; heartbeat_s: number; min: number | null; max: number | null }[];
+  archives: { function: string; step_s: number; rows: number; from_ms: number; thru_ms: number }[];
+  has_definition: boolean;
+}
+
+export interface DeviceTarget {
+  device: string;
+  target: string;
+  unit: string;
+  in_last: number | null;
+  in_mean: number | null;
+  in_max: number | null;
+  out_last: number | null;
+  out_mean: number | null;
+  out_max: number | null;
+  newest_ms: number | null;
+  is_current: boolean;
+  /** Its page below those of devices. */
+  page: string | null;
+}
 
 export const hosts = (signal?: AbortSignal) => get<{ now_ms: number; hosts: Host[] }>(addressOf("hosts", {}), signal);
 

@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import type { ChartData, ChartInfo, Values } from "./api";
 import { colours, styled, theme } from "./colour";
 import { choice, download, h } from "./dom";
-import { formatted, MISSING } from "./format";
+import { duration, formatted, MISSING } from "./format";
 import { bounds, drawn, labelOf, lonely, middles, piled, reached, thinned } from "./series";
 import { savingLinks } from "./saving";
 import { svgOf } from "./svg";
@@ -363,8 +363,10 @@ export class Chart {
     let step = found ?? count - 1;
     if (found === null) while (step > 0 && series.every((one) => (one.mean[step] ?? null) === null)) step -= 1;
     const palette = colours(series.map((one) => (one.instance ? "" : one.id)), theme());
-    if (this.values.length !== series.length || this.readings.dataset["shape"] !== this.shape) {
-      this.readings.dataset["shape"] = this.shape;
+    const rows_ms = data.history_step_ms ?? 0;
+    const shape = `${this.shape}\n${rows_ms}`;
+    if (this.values.length !== series.length || this.readings.dataset["shape"] !== shape) {
+      this.readings.dataset["shape"] = shape;
       this.values = series.map(() => h("b", {}));
       this.readings.replaceChildren(
         ...series.map((one, k) => {
@@ -373,6 +375,7 @@ export class Chart {
           return h("li", {}, swatch, labelOf(one), " ", this.values[k] ?? "");
         }),
       );
+      if (rows_ms > 0) this.readings.append(h("li", {}, `history: a value for ${duration(rows_ms)}`));
       const hidden = data.series.length - series.length;
       if (hidden > 0) this.readings.append(h("li", {}, `the ${series.length} largest of ${data.series.length}: choose one above`));
     }

@@ -46,6 +46,20 @@ export function choice(
   return h("label", { class: "choice" }, h("span", { "aria-hidden": "true" }, label), select);
 }
 
+/** How long typing must rest before what was typed is looked for. */
+const TYPED_MS = 150;
+
+/** A field to search with. */
+export function filterField(label: string, value: string, typed: (text: string) => void): HTMLElement {
+  let timer = 0;
+  const field = h("input", { type: "search", value, placeholder: label, "aria-label": label });
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => typed(field.value), TYPED_MS);
+  });
+  return field;
+}
+
 /** Hands a file to the viewer. */
 export function download(name: string, data: Blob) {
   const address = URL.createObjectURL(data);

@@ -4,6 +4,8 @@ import type { View } from "./address";
 import type { LiveSample } from "./api";
 import { CompareView } from "./compare";
 import type { Context } from "./context";
+import { DatabasesView } from "./databases";
+import { DevicesView } from "./devices";
 import { LogsView } from "./logs";
 import { Overview } from "./overview";
 
@@ -36,6 +38,8 @@ export const VIEWS: readonly ViewInfo[] = [
   { id: "overview", title: "Overview", create: (context) => new Overview(context) },
   { id: "compare", title: "Compare", isFixed: true, create: (context) => new CompareView(context) },
   { id: "logs", title: "Logs", section: "logs", create: (context) => new LogsView(context) },
+  { id: "devices", title: "Devices", section: "devices", create: (context) => new DevicesView(context) },
+  { id: "databases", title: "Databases", section: "databases", create: (context) => new DatabasesView(context) },
 ];
 
 /** The views that a server with these sections has. */

@@ -87,6 +87,21 @@ export function processes(): Process[] {
   return all;
 }
 
+function databases(filter: string) {
+  const paths = ["router/uplink.rrd", "router/bad.rrd", `${HOSTILE}.rrd`];
+  const found = paths.filter((path) => path.includes(filter));
+  const line = (path: string) => {
+    const isBad = path.includes("bad");
+    return { folder: "/rrd", path, bytes: isBad ? null : 25760, step_s: isBad ? null : 60, updated_ms: isBad ? null : NOW_MS, sources: isBad ? [] : ["in", HOSTILE], error: isBad ? "'router/bad.rrd' is not an RRD file" : null };
+  };
+  return { databases: found.map(line), found: found.length, total: paths.length, complaints: [] };
+}
+
+function target(device: string, name: string, size: number | null) {
+  const of = (factor: number) => (size === null ? null : size * factor);
+  return { device, target: name, unit: "count/s", in_last: of(1), in_mean: of(0.5), in_max: of(2), out_last: of(0.1), out_mean: of(0.05), out_max: of(0.2), newest_ms: size === null ? NOW_MS - 9e6 : NOW_MS, is_current: size !== null, page: name === "uplink" ? "uplink.html" : null };
+}
+
 function rowsOfDifferences() {
   return {
     rows: [
@@ -218,6 +233,25 @@ export async function fake(): Promise<Fake> {
       }
       case "heaviest":
         return json(response, { what: query.get("what"), unit: query.get("what") === "cpu" ? "seconds" : "bytes", by: query.get("by"), total: 1000, rows: [{ name: "burst", what: "cpu", value: 600, share: 0.6, processes: 400, ended: 400 }, { name: HOSTILE, value: 90, share: 0.09, processes: 1, ended: 0 }] });
+      case "databases":
+        return json(response, databases(query.get("filter") ?? ""));
+      case "databases/file":
+        return json(response, { folder: "/rrd", path: query.get("path"), bytes: 25760, step_s: 60, updated_ms: NOW_MS, has_definition: false, sources: ["in", HOSTILE].map((name) => ({ name, kind: "GAUGE", heartbeat_s: 120, min: null, max: 100 })), archives: [{ function: "AVERAGE", step_s: 60, rows: 600, from_ms: NOW_MS - YEAR_MS, thru_ms: NOW_MS }] });
+      case "databases/data": {
+        const asked = query.getAll("source");
+        const names = ["in", HOSTILE].filter((name) => asked.length === 0 || asked.includes(name));
+        const { from_ms, step_ms, series } = chartData("network", query);
+        return json(response, { path: query.get("path"), function: "AVERAGE", from_ms, step_ms, series: names.map((id, k) => ({ ...series[k], id, label: id, instance: null })) });
+      }
+      case "databases/graph":
+        response.writeHead(200, { "Content-Type": "image/svg+xml" });
+        return response.end(`<svg xmlns="http://www.w3.org/2000/svg" width="400" height="100"><text x="9" y="50">picture</text></svg>`);
+      case "devices":
+        return json(response, { index: "mrtg/", targets: [target("router", "uplink", 4e6), target("router", HOSTILE, null), target("switch", "eth1", 9e6)] });
+      case "devices/target": {
+        const { from_ms, step_ms, series } = chartData("network", query);
+        return json(response, { id: "target", unit: "count/s", from_ms, step_ms, series: ["in", "out"].map((id, k) => ({ ...series[k], id, label: id, instance: null })) });
+      }
       case "compare":
       case "explain":
         return json(response, rowsOfDifferences());

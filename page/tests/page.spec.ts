@@ -36,15 +36,18 @@ for (const [name, query] of [
   ["what differs", `?at=${SPIKE_MS}&tab=difference`],
   ["a table of the machine", `?at=${SPIKE_MS}&tab=disk`],
   ["compare", `${HALF_HOUR}&view=compare`],
+  ["databases", `${HALF_HOUR}&view=databases&database=router/uplink.rrd`],
+  ["devices", `${HALF_HOUR}&view=devices&device=router&target=uplink`],
   ["a year", `?from=${NOW_MS - 3e10}&thru=${NOW_MS}`],
 ] as const) {
   for (const scheme of ["light", "dark"] as const) {
-    test(`${name}, ${scheme}: no barrier, and nothing wider than the screen`, async ({ page, open }) => {
+    test(`${name}, ${scheme}: no barrier, and nothing wider than the screen`, async ({ page, server, open }) => {
       await page.emulateMedia({ colorScheme: scheme });
       const sizes = [[1280, 900], [360, 740], [3840, 2160]] as const;
       // Colours do not hang on the size.
       for (const [width, height] of scheme === "light" ? sizes : sizes.slice(0, 1)) {
         await page.setViewportSize({ width, height });
+        server.sections = ["databases", "devices"];
         await open(query);
         await expect(page.locator("html")).toHaveAttribute("data-theme", scheme);
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -378,4 +381,49 @@ test("the heaviest are by what and per what is chosen", async ({ server, open })
   await page.getByLabel("per", { exact: true }).selectOption("user");
   await expect.poll(() => server.requests.some((one) => one.includes("what=read&by=user"))).toBe(true);
   await expect.poll(() => new URL(page.url()).search).toContain("what=read&per=user");
+});
+
+test("a database is found, its data sources are chosen, and all is saved", async ({ server, open }) => {
+  server.sections = ["databases"];
+  const page = await open(HALF_HOUR);
+  await page.getByRole("link", { name: "Databases" }).click();
+  const rows = page.locator(".databases tbody tr");
+  await expect(rows).toHaveCount(3);
+  await expect(rows.nth(1)).toContainText("is not an RRD file");
+  await page.getByLabel("Search databases").fill("uplink");
+  await expect(rows).toHaveCount(1);
+  await page.getByRole("button", { name: "router/uplink.rrd" }).click();
+  await expect(page.locator("#chart-database .readings li")).toHaveCount(2);
+  await page.getByRole("button", { name: "in", exact: true }).click();
+  await expect(page.locator("#chart-database .readings li")).toHaveCount(1);
+  expect(new URL(page.url()).searchParams.getAll("source")).toHaveLength(1);
+  await expect(page.locator(".picture img")).toHaveJSProperty("complete", true);
+  const links = await page.locator(".picture a").evaluateAll((all) => all.map((one) => one.getAttribute("href") ?? ""));
+  for (const link of links) expect(link).toContain(`from=${NOW_MS - 1_800_000}`);
+  expect(links.map((link) => new URL(link, server.address).searchParams.get("format"))).toEqual(["svg", "png"]);
+  await page.locator(".databases .chart summary", { hasText: "Save" }).click();
+  for (const name of ["CSV", "JSON"]) {
+    const href = await page.locator(".databases .chart").getByRole("link", { name }).getAttribute("href");
+    expect(href).toContain("databases/data?path=router%2Fuplink.rrd");
+  }
+  await page.goBack();
+  await expect(page.locator(".picture")).toBeHidden();
+});
+
+test("targets of devices are sorted by traffic and searched, and one has curves", async ({ server, open }) => {
+  server.sections = ["devices"];
+  const page = await open(HALF_HOUR);
+  await page.getByRole("link", { name: "Devices" }).click();
+  const rows = page.locator(".devices tbody tr");
+  await expect(rows).toHaveCount(3);
+  await page.getByRole("button", { name: "In, newest" }).click();
+  await expect(rows.first()).toContainText("eth1");
+  await expect(rows.last()).toContainText("none since");
+  await page.getByLabel("Search devices and targets").fill("uplink");
+  await expect(rows).toHaveCount(1);
+  await expect(rows.getByRole("link")).toHaveAttribute("href", "mrtg/uplink.html");
+  await page.getByRole("button", { name: "uplink", exact: true }).click();
+  await expect(page.locator("#chart-target .readings")).toContainText(/in .*\/s/);
+  const other = await open(new URL(page.url()).search);
+  await expect(other.locator("#chart-target h2")).toHaveText("router uplink");
 });

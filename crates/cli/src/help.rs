@@ -138,6 +138,7 @@ pub(crate) const SERVE: &str = "\
 Example:
   whit serve /var/log/whit
   curl 'http://127.0.0.1:9797/api/v1/query?query=rate(node_intr_total[1m])'
+  whit serve --databases /var/lib/rrd --device-pages /var/www/mrtg /var/log/whit
 
 A browser shows the recordings as a page at http://127.0.0.1:9797/; docs/page-interface.md has its
 interface.  In Grafana the address is that of a data source of the type Prometheus.  Names of

@@ -93,6 +93,28 @@ fn side_files_are_made_unless_not_wanted() {
 }
 
 #[test]
+fn databases_and_pages_of_devices_are_shown_beside_recordings() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["recordings", "databases", "pages"] {
+        std::fs::create_dir(at(name)).unwrap();
+    }
+    run(whit().args(["record", "-sc", "-i0.05", "-c2", "-f"]).arg(at("recordings")));
+    let source = ["--step", "60", "DS:in:GAUGE:120:U:U", "RRA:AVERAGE:0.5:1:60"];
+    run(whit().args(["rrd", "create"]).arg(at("databases/a.rrd")).args(source));
+    std::fs::write(at("pages/index.html"), "<h1>Devices</h1>").unwrap();
+    let options = [("--databases", at("databases")), ("--device-pages", at("pages"))];
+    let options = options.map(|(name, path)| format!("{name}={}", path.display()));
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let (mut server, address) = serve(&at("recordings"), &options);
+    let found = http(address, "GET", "/api/whit/v1/databases", &[]).body;
+    assert!(found.contains("\"a.rrd\"") && found.contains("\"in\""), "{found}");
+    assert_eq!(http(address, "GET", "/mrtg/", &[]).body, "<h1>Devices</h1>");
+    server.signal(libc::SIGTERM);
+    assert!(server.ended().success());
+}
+
+#[test]
 fn other_addresses_and_folders_without_recordings_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = whit();

@@ -174,13 +174,14 @@ impl DatabaseView {
             }
         }
         if has_instances && (options.asks(def, detail) || options.asks(def, whole) && !adds_up) {
-            if options.layouts.of(def).iter().any(|layout| layout.account.is_some()) {
+            let lines: Vec<TableLine> = self.table.instances(&def.name).cloned().collect();
+            let comes_and_goes = options.layouts.of(def).iter().any(|one| one.account.is_some());
+            if comes_and_goes && !lines.is_empty() {
                 return Err(invalid(format!(
                     "{}: its instances come and go, and each would leave a file: leave it out of -s",
                     def.name
                 )));
             }
-            let lines: Vec<TableLine> = self.table.instances(&def.name).cloned().collect();
             for line in lines {
                 let plan = self.plan_of(&line, def, interval_ns)?.map(Arc::new);
                 track.instances.push((line, plan));

@@ -457,9 +457,12 @@ fn write_entries(out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Splits a line at blanks; quotes of both kinds join words.  The words of the line before lend
-/// their memory.
-fn split(line: &str, words: &mut Vec<String>) -> Result<()> {
+/// Splits a line of arguments at blanks; quotes of both kinds join words.  The words of the line before
+/// lend their memory.
+///
+/// # Errors
+/// If a quote is not closed.
+pub fn split(line: &str, words: &mut Vec<String>) -> Result<()> {
     let mut count = 0;
     let mut is_open = false;
     let mut quote = None;

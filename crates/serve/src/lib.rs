@@ -20,6 +20,7 @@
 #[global_allocator]
 static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;
 
+mod beneath;
 mod clock;
 mod evaluation;
 mod interface;

@@ -8,12 +8,17 @@ mod asked;
 mod chart;
 mod charts;
 mod compare;
+mod database_picture;
+mod databases;
+mod device_pages;
+mod devices;
 mod files;
 mod heaviest;
 mod hosts;
 mod live;
 mod logs;
 mod moment;
+mod open_database;
 mod others;
 mod report;
 mod report_file;
@@ -23,7 +28,7 @@ mod steps;
 mod table;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use http_server::{HttpAnswer, answer as answer_of, method_not_allowed};
@@ -34,6 +39,9 @@ use promql::{QueryError, Stop};
 use serde_json::json;
 
 use self::asked::Asked;
+use self::databases::Databases;
+use self::device_pages::DevicePages;
+use self::devices::Devices;
 use self::live::Live;
 use self::others::Others;
 pub use self::report::{PageReportError, ReportMade, write_report};
@@ -61,13 +69,31 @@ pub struct Page {
     live: Arc<Live>,
     sections: Vec<Arc<dyn PageSection>>,
     others: Option<Others>,
+    device_pages: Option<DevicePages>,
 }
 
 impl Page {
     /// A page of recordings.
     #[must_use]
     pub fn new(recordings: Arc<RecordingStorage>) -> Self {
-        Page { recordings, live: Arc::default(), sections: Vec::new(), others: None }
+        let page = Page {
+            recordings,
+            live: Arc::default(),
+            sections: Vec::new(),
+            others: None,
+            device_pages: None,
+        };
+        let devices = Devices::new(page.recordings.clone());
+        page.with(devices)
+    }
+
+    /// The same with the pages of devices that are in a folder, below `/mrtg/`.
+    #[must_use]
+    pub fn with_device_pages(mut self, folder: PathBuf) -> Self {
+        self.device_pages = Some(DevicePages::new(folder.clone()));
+        let named = Devices::new(self.recordings.clone()).with_pages(folder);
+        self.sections.retain(|section| section.name() != named.name());
+        self.with(named)
     }
 
     /// The same with an answer to `parts`: what `tell` says of the parts of a service, an object of
@@ -93,6 +119,12 @@ impl Page {
         self.with(logs::Logs::new(store))
     }
 
+    /// The same with the round-robin databases of folders.
+    #[must_use]
+    pub fn with_databases(self, folders: Vec<PathBuf>) -> Self {
+        self.with(Databases::new(folders))
+    }
+
     /// The same with a section.
     fn with(mut self, section: impl PageSection + 'static) -> Self {
         self.sections.push(Arc::new(section));
@@ -106,7 +138,7 @@ impl Page {
     }
 
     fn section_names(&self) -> impl Iterator<Item = &'static str> {
-        self.sections.iter().map(|section| section.name())
+        self.sections.iter().filter(|section| section.is_offered()).map(|section| section.name())
     }
 
     /// The recordings as a storage of series.
@@ -149,6 +181,9 @@ pub(crate) async fn answer(
 ) -> Option<HttpAnswer> {
     let path = request.uri().path();
     let Some(name) = path.strip_prefix(PREFIX) else {
+        if page.device_pages.is_some() && device_pages::is_below(path) {
+            return Some(device_page(evaluation, page, request).await);
+        }
         let file = files::find(path)?;
         return Some(match *request.method() {
             Method::GET | Method::HEAD => files::file(file, request.headers()),
@@ -223,6 +258,25 @@ async fn passed_on(
         LIVE => others.live(&found, &parameters).await,
         _ => others.ask(&found, name, &parameters).await,
     })
+}
+
+/// A file of the pages of devices, read in a thread for queries.
+async fn device_page(
+    evaluation: &Arc<Evaluation>,
+    page: &Arc<Page>,
+    request: &Request<Bytes>,
+) -> HttpAnswer {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return method_not_allowed("GET, HEAD");
+    }
+    let (page, path) = (page.clone(), request.uri().path().to_owned());
+    let longest = evaluation.settings.query_time_max;
+    let answered = evaluation::run(evaluation, longest, move |_| {
+        page.device_pages
+            .as_ref()
+            .map_or_else(|| Err(QueryError::Cancelled), |pages| pages.answer(&path))
+    });
+    answered.await.unwrap_or_else(|error| failed(&error))
 }
 
 /// What a section answers, in a thread for queries.

@@ -118,7 +118,7 @@ pub(crate) fn push_encoded(query: &mut String, text: &str) {
     }
 }
 
-fn decoded(text: &[u8]) -> Result<String, QueryError> {
+pub(crate) fn decoded(text: &[u8]) -> Result<String, QueryError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     while let [first, after @ ..] = rest {

@@ -11,5 +11,6 @@ mod hosts;
 mod logs;
 mod metrics;
 mod page;
+mod page_folders;
 mod recorded;
 mod recordings;

@@ -180,6 +180,19 @@ impl Configuration {
                 faults.push((at(&given), text));
             }
         }
+        if self.is_on("history.enabled") && !self.values.contains_key("history.table") {
+            let text = "enabled: a history needs a table: give [history] table".to_owned();
+            faults.push((at("history.enabled"), text));
+        }
+        for name in ["record.folder", "history.table"] {
+            let is_cut =
+                self.path_of(name).is_some_and(|path| path.to_string_lossy().contains(','));
+            if is_cut && self.is_on("history.enabled") {
+                let text =
+                    "a path with a comma cannot have a history: set enabled = false of [history]";
+                faults.push((at(name), text.to_owned()));
+            }
+        }
         let is_encrypted = self.page_address().is_some_and(|address| address.is_encrypted());
         if is_encrypted != self.values.contains_key("page.tls_cert") && self.is_on("page.enabled") {
             let text =

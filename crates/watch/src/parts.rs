@@ -1,7 +1,7 @@
 //! Which parts a configuration has, and the command line of each.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::configuration::Configuration;
 use crate::keys::{ConfigKey, KEYS, WordPlace};
@@ -79,6 +79,15 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         }
     };
     plan.folders.extend(folders.iter().filter_map(|name| configuration.path_of(name)));
+    match name {
+        "record" => plan.words.extend(history(configuration, &recordings)),
+        "page" if configuration.item("page.databases").is_none() => {
+            let base = configuration.path_of("rrdcached.base");
+            let base = base.filter(|_| configuration.is_on("rrdcached.enabled"));
+            plan.words.extend(base.map(|base| option("--databases", base)));
+        }
+        _ => {}
+    }
     let mut last = Vec::new();
     for key in KEYS.iter().filter(|key| key.table == name) {
         if let Some(item) = configuration.item(&key.full_name()) {
@@ -111,6 +120,24 @@ fn host(configuration: &Configuration, row: usize) -> Option<OsString> {
         }
     }
     Some(word)
+}
+
+/// The words of a recorder that keeps a history; the archive finds it beside the recordings.
+fn history(configuration: &Configuration, recordings: &Path) -> Vec<OsString> {
+    if !configuration.is_on("history.enabled") {
+        return Vec::new();
+    }
+    let mut export = option("--export", Path::new("rrd").to_owned());
+    export.push(",");
+    export.push(recordings.join("history"));
+    if let Some(limit) = configuration.text("history.limit") {
+        export.push(format!(",limit={limit}"));
+    }
+    if let Some(table) = configuration.path_of("history.table") {
+        export.push(",table=");
+        export.push(table);
+    }
+    vec!["--rawtoo".into(), export]
 }
 
 fn option(name: &str, value: PathBuf) -> OsString {
@@ -161,9 +188,40 @@ fn add(
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
+
+    /// The command lines of a configuration, each as one line.
+    fn lines(configuration: &Configuration) -> Vec<String> {
+        let line = |plan: PartPlan| plan.words.join(" ".as_ref()).into_string().unwrap();
+        plan(configuration).into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn the_page_shows_what_other_parts_keep() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines_of = |text: &str| {
+            let path = folder.path().join("whit.toml");
+            std::fs::write(&path, text).unwrap();
+            lines(&Configuration::read(&path, Path::new("/d")).unwrap())
+        };
+        let with = lines_of(
+            "[page]\ndevice_pages = \"/www\"\n[history]\nenabled = true\ntable = \"t\"\n[rrdcached]\nenabled = true",
+        );
+        assert!(with[1].contains("--export=rrd,/d/recordings/history,limit=100M,table=/d/t"));
+        assert_eq!(with[2], "serve --databases=/d/rrd --device-pages=/www -- /d/recordings");
+        let others = lines_of("[page]\ndatabases = [\"a\", \"/b\"]\n[rrdcached]\nenabled = true");
+        assert!(!others[1].contains("--export"), "{others:?}");
+        assert_eq!(others[2], "serve --databases=/d/a --databases=/b -- /d/recordings");
+        let path = folder.path().join("whit.toml");
+        std::fs::write(&path, "[record]\nfolder = \"/a,b\"\n[history]\nenabled = true").unwrap();
+        let wrong = Configuration::read(&path, Path::new("/d")).unwrap_err().to_string();
+        assert!(
+            wrong.contains("whit.toml:2:")
+                && wrong.contains("comma")
+                && wrong.contains("needs a table"),
+            "{wrong}"
+        );
+    }
 
     #[test]
     fn the_page_is_told_of_other_hosts() {
@@ -189,9 +247,7 @@ mod tests {
 
     #[test]
     fn without_a_file_this_machine_is_recorded_and_shown() {
-        let plans = plan(&Configuration::defaults(Path::new("/d")));
-        let lines: Vec<String> =
-            plans.iter().map(|plan| plan.words.join(" ".as_ref()).into_string().unwrap()).collect();
+        let lines = lines(&Configuration::defaults(Path::new("/d")));
         assert_eq!(
             lines,
             [

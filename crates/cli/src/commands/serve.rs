@@ -43,6 +43,12 @@ pub(crate) struct ServeArguments {
     /// fast
     #[arg(long)]
     no_side_files: bool,
+    /// Show the round-robin databases in this folder, and below it, on the page; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    databases: Vec<PathBuf>,
+    /// Serve MRTG's pages and pictures that are in this folder at /mrtg/
+    #[arg(long, value_name = "FOLDER")]
+    device_pages: Option<PathBuf>,
     /// Read a password from standard input, print its hash for a line of --users, and end
     #[arg(long, conflicts_with = "paths")]
     hash_password: bool,
@@ -71,6 +77,12 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     let mut page = Page::new(storage.clone()).with_hosts(hosts).context("--host")?;
     if let Some(store) = &arguments.logs {
         page = page.with_logs(store);
+    }
+    if !arguments.databases.is_empty() {
+        page = page.with_databases(arguments.databases.clone());
+    }
+    if let Some(folder) = &arguments.device_pages {
+        page = page.with_device_pages(folder.clone());
     }
     let server = QueryServer::start_with_page(listeners, settings, page, pages)?;
     let makes = !arguments.no_side_files;

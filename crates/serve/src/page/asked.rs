@@ -81,7 +81,7 @@ impl Parameters {
         Ok(Some(time_ms * 1_000_000))
     }
 
-    /// A whole number, if it is given.
+    /// A whole number from 1 to a most; `usual` if it is not given.
     pub(crate) fn number(
         &self,
         name: &str,
@@ -117,11 +117,6 @@ impl Asked<'_> {
         self.parameters.only(known)
     }
 
-    /// A time in nanoseconds, if it is given.
-    pub(crate) fn time_ns(&self, name: &str) -> Result<Option<i64>, QueryError> {
-        self.parameters.time_ns(name)
-    }
-
     /// Whether lines for a table are wanted instead of JSON.
     pub(crate) fn is_csv(&self) -> Result<bool, QueryError> {
         self.parameters.is_csv()
@@ -144,17 +139,17 @@ impl Asked<'_> {
     /// A time in nanoseconds that must be given.
     pub(crate) fn needed_ns(&self, name: &str) -> Result<i64, QueryError> {
         let why = "it is missing: give whole milliseconds since 1970";
-        self.time_ns(name)?.ok_or_else(|| invalid(name, why))
+        self.parameters.time_ns(name)?.ok_or_else(|| invalid(name, why))
     }
 
     /// The period of two parameters, which end with the recordings and last an hour if not given.
     pub(crate) fn period(&self, host: &str) -> Result<Period, QueryError> {
-        let thru_ns = match self.time_ns("thru")? {
+        let thru_ns = match self.parameters.time_ns("thru")? {
             Some(thru_ns) => thru_ns,
             None => self.recorded(host).thru_ns + 1,
         };
         let usual_ns = thru_ns.saturating_sub(PERIOD_USUAL_MS * 1_000_000);
-        let from_ns = self.time_ns("from")?.unwrap_or(usual_ns);
+        let from_ns = self.parameters.time_ns("from")?.unwrap_or(usual_ns);
         checked("thru", from_ns, thru_ns)
     }
 
@@ -187,15 +182,18 @@ impl Asked<'_> {
         Steps::of(period, points, interval_ns, nice_ns, reading_ns)
     }
 
-    /// The longest interval between two readings of a source of a host, in its recordings that have
-    /// a period.
+    /// The longest interval between two readings of a source of a host or a device, in its recordings
+    /// that have a period.
     fn interval_ns(&self, host: &str, source: &str, period: Period) -> i64 {
         let is_second = self.recordings.source(host, source);
         let is_second = is_second.is_ok_and(|def| def.cadence != sample::Cadence::First);
         let mut longest_ns = 0;
-        let spans = self.recordings.spans(host);
-        let metas = (0..).map_while(|file| self.recordings.meta(file));
-        for (span, meta) in spans.iter().zip(metas.filter(|meta| meta.host() == host)) {
+        let mut spans = self.recordings.spans(host).into_iter().peekable();
+        let files = (0..)
+            .map_while(|file| Some((self.recordings.path(file)?, self.recordings.meta(file)?)));
+        // Spans are in the order of the files; those of a device are in recordings of pollers.
+        for (path, meta) in files {
+            let Some(span) = spans.next_if(|span| span.path == path) else { continue };
             let is_within = span.from_ns < period.thru_ns
                 && span.thru_ns.is_none_or(|thru_ns| thru_ns >= period.from_ns);
             if is_within {
@@ -227,8 +225,8 @@ pub(crate) fn checked(thru: &str, from_ns: i64, thru_ns: i64) -> Result<Period, 
     }
 }
 
-/// When the recordings of a host begin and end.  One that is written ends now; one of which the end
-/// is not known when its file was written last.
+/// When the recordings and the history of a host begin and end.  One that is written ends now; one of
+/// which the end is not known when its file was written last.
 pub(crate) fn recorded(recordings: &Recordings, host: &str) -> Recorded {
     let now_ns = now_ms().saturating_mul(1_000_000);
     let mut recorded = Recorded { from_ns: i64::MAX, thru_ns: i64::MIN, is_live: false };
@@ -237,6 +235,10 @@ pub(crate) fn recorded(recordings: &Recordings, host: &str) -> Recorded {
         recorded.from_ns = recorded.from_ns.min(span.from_ns);
         recorded.thru_ns = recorded.thru_ns.max(thru_ns);
         recorded.is_live |= is_live;
+    }
+    if let Ok(Some((from_ns, thru_ns))) = recordings.history_span(host) {
+        recorded.from_ns = recorded.from_ns.min(from_ns);
+        recorded.thru_ns = recorded.thru_ns.max(thru_ns);
     }
     recorded.from_ns = recorded.from_ns.clamp(0, TIME_MS_MAX * 1_000_000);
     recorded.thru_ns = recorded.thru_ns.clamp(recorded.from_ns, TIME_MS_MAX * 1_000_000);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use archive::{RangeSeries, Recordings, StepValue};
+use archive::{HistorySeries, HistoryValue, RangeAnswer, Recordings, StepValue};
 use promql::QueryError;
 use sample::{Meta, SourceDef};
 use serde_json::{Value, json};
@@ -39,6 +39,36 @@ pub(crate) struct Curve {
     pub(crate) values: Vec<Option<Spread>>,
 }
 
+/// A field in a step: of recordings, or of the history.
+#[derive(Clone, Copy)]
+struct ChartCell {
+    mean: f64,
+    min: Option<f64>,
+    max: Option<f64>,
+    readings: u32,
+    /// The recording of the first reading.
+    file: usize,
+    /// The time that a row of the history stands for; 0 for readings.
+    row_ns: u64,
+}
+
+/// Takes a value or a bound of a step.
+type PicksBound = fn(&ChartCell) -> Option<f64>;
+
+impl ChartCell {
+    fn recorded(value: &StepValue) -> Self {
+        let (mean, readings, file) = (value.mean(), value.readings, value.files.0 as usize);
+        let (min, max) = (Some(value.min), Some(value.max));
+        ChartCell { mean, min, max, readings, file, row_ns: 0 }
+    }
+
+    /// `file` is the latest recording of the host: the facts of a history are its.
+    fn kept(value: &HistoryValue, file: usize) -> Self {
+        let HistoryValue { mean, min, max, resolution_ns, .. } = *value;
+        ChartCell { mean, min, max, readings: 0, file, row_ns: resolution_ns }
+    }
+}
+
 /// A chart of a period.
 pub(crate) struct ChartData {
     pub(crate) chart: &'static Chart,
@@ -46,6 +76,8 @@ pub(crate) struct ChartData {
     pub(crate) curves: Vec<Curve>,
     /// For each step the readings of the source.
     readings: Vec<u32>,
+    /// For each step the time that a row of the history stands for; 0 without one.
+    rows_ns: Vec<u64>,
     /// Instances that were not named and do not come.
     left_out: usize,
 }
@@ -56,12 +88,12 @@ struct Columns<'a> {
     fields: &'a [&'static str],
     recordings: &'a Recordings,
     /// Fields by steps.
-    values: Vec<Option<StepValue>>,
+    values: Vec<Option<ChartCell>>,
     steps: usize,
 }
 
 impl Columns<'_> {
-    fn value(&self, field: &str, step: usize) -> Option<&StepValue> {
+    fn value(&self, field: &str, step: usize) -> Option<&ChartCell> {
         let place = self.fields.iter().position(|known| *known == field)?;
         self.values[place * self.steps + step].as_ref()
     }
@@ -72,12 +104,48 @@ impl Columns<'_> {
         values.flatten().map(|value| value.readings).max().unwrap_or(0)
     }
 
+    /// The time that a row of the history in a step stands for; 0 without one.
+    fn row_ns(&self, step: usize) -> u64 {
+        let values = self.values.iter().skip(step).step_by(self.steps.max(1));
+        values.flatten().map(|value| value.row_ns).max().unwrap_or(0)
+    }
+
+    /// Takes the values of an instance from an answer.
+    fn take(&mut self, answer: &RangeAnswer, name: &[u8], history: (i64, usize)) {
+        for one in answer.series.iter().filter(|one| one.instance == name) {
+            for value in &one.values {
+                let place = one.field * self.steps + value.step as usize;
+                self.values[place] = Some(ChartCell::recorded(value));
+            }
+        }
+        for kept in answer.history.iter().filter(|kept| kept.instance == name) {
+            self.add_history(kept, history);
+        }
+    }
+
+    /// Adds the history of a field.  A row that is longer than the steps is shown for its whole time.
+    fn add_history(&mut self, kept: &HistorySeries, (step_ns, file): (i64, usize)) {
+        let step_ns = step_ns.max(1).unsigned_abs();
+        for (at, value) in kept.values.iter().enumerate() {
+            let next = kept.values.get(at + 1).map_or(self.steps, |next| next.step as usize);
+            let first = value.step as usize;
+            let covered = usize::try_from(value.resolution_ns / step_ns).unwrap_or(self.steps);
+            for step in first..next.min(first.saturating_add(covered.max(1))).min(self.steps) {
+                let place = &mut self.values[kept.field * self.steps + step];
+                if place.is_some() {
+                    break;
+                }
+                *place = Some(ChartCell::kept(value, file));
+            }
+        }
+    }
+
     fn evaluate(&self, formula: Formula, step: usize) -> Option<Spread> {
-        let of = |pick: fn(&StepValue) -> f64| move |field: &str| self.base(field, step, pick);
+        let of = |pick: PicksBound| move |field: &str| self.base(field, step, pick);
         let (mean_of, min_of, max_of) =
-            (of(StepValue::mean), of(|value| value.min), of(|value| value.max));
+            (of(|value| Some(value.mean)), of(|value| value.min), of(|value| value.max));
         let mean = formula.value(&mean_of).filter(|mean| mean.is_finite())?;
-        if self.readings(step) <= 1 {
+        if self.readings(step) <= 1 && self.row_ns(step) == 0 {
             return Some(Spread { mean, min: Some(mean), max: Some(mean) });
         }
         let (min, max) = match formula {
@@ -88,7 +156,7 @@ impl Columns<'_> {
             Formula::Share(field) => {
                 let all: f64 = CPU_PARTS.iter().filter_map(|part| mean_of(part)).sum();
                 let percent = |value: f64| (all > 0.0).then(|| 100.0 * value / all);
-                (percent(min_of(field)?), percent(max_of(field)?))
+                (min_of(field).and_then(percent), max_of(field).and_then(percent))
             }
             Formula::Busy => self.busy(step),
             Formula::Rest(_) => (None, None),
@@ -100,27 +168,32 @@ impl Columns<'_> {
     }
 
     /// A field in base units.
-    fn base(&self, field: &str, step: usize, of: fn(&StepValue) -> f64) -> Option<f64> {
+    fn base(&self, field: &str, step: usize, of: PicksBound) -> Option<f64> {
         let value = self.value(field, step)?;
         let unit = self.def.fields[self.def.field(field)?].unit;
         let unknown = Meta::new();
-        let meta = self.recordings.meta(value.files.0 as usize).unwrap_or(&unknown);
-        Some(to_base(unit, of(value), meta))
+        let meta = self.recordings.meta(value.file).unwrap_or(&unknown);
+        Some(to_base(unit, of(value)?, meta))
     }
 
     /// Smallest and largest part of the time that is not idle.  Two bounds are known of the largest:
     /// all time without the smallest idle time, and the largest parts together.  The smaller one is
     /// taken; so it is with the smallest.
     fn busy(&self, step: usize) -> (Option<f64>, Option<f64>) {
-        let sum = |is_idle: bool, of: fn(&StepValue) -> f64| -> f64 {
+        let sum = |is_idle: bool, of: PicksBound| -> Option<f64> {
             let parts = CPU_PARTS.iter().filter(|part| CPU_IDLE.contains(part) == is_idle);
             parts.filter_map(|part| self.value(part, step)).map(of).sum()
         };
-        let all = sum(false, StepValue::mean) + sum(true, StepValue::mean);
+        let mean = |is_idle| sum(is_idle, |value| Some(value.mean)).unwrap_or(0.0);
+        let all = mean(false) + mean(true);
         let percent = |value: f64| (all > 0.0).then(|| (100.0 * value / all).max(0.0));
-        let max = (all - sum(true, |value| value.min)).min(sum(false, |value| value.max));
-        let min = (all - sum(true, |value| value.max)).max(sum(false, |value| value.min));
-        (percent(min), percent(max))
+        let (least, most): (PicksBound, PicksBound) = (|value| value.min, |value| value.max);
+        let bound = |used: Option<f64>, idle: Option<f64>, nearer: fn(f64, f64) -> f64| {
+            Some(nearer(all - idle?, used?))
+        };
+        let max = bound(sum(false, most), sum(true, least), f64::min);
+        let min = bound(sum(false, least), sum(true, most), f64::max);
+        (min.and_then(percent), max.and_then(percent))
     }
 }
 
@@ -141,6 +214,10 @@ pub(crate) fn instances(
         let sum: f64 = series.values.iter().map(StepValue::mean).sum();
         *sums.entry(series.instance).or_default() += sum;
     }
+    for kept in answer.history {
+        let sum: f64 = kept.values.iter().map(|value| value.mean).sum();
+        *sums.entry(kept.instance).or_default() += sum;
+    }
     let mut found: Vec<_> = sums.into_iter().collect();
     found.sort_by(|one, other| reading_order(&one.0).cmp(&reading_order(&other.0)));
     Ok(found)
@@ -150,6 +227,12 @@ pub(crate) fn instances(
 fn reading_order(name: &[u8]) -> (u64, &[u8]) {
     let number = std::str::from_utf8(name).ok().and_then(|name| name.parse().ok());
     (number.unwrap_or(u64::MAX), name)
+}
+
+/// The latest recording of a host.
+fn latest_recording(recordings: &Recordings, host: &str) -> usize {
+    let metas = (0..).map_while(|file| recordings.meta(file).map(|meta| (file, meta)));
+    metas.filter(|(_, meta)| meta.host() == host).last().map_or(usize::MAX, |(file, _)| file)
 }
 
 /// A name as answers have it.
@@ -181,6 +264,7 @@ impl ChartData {
             steps,
             curves: Vec::new(),
             readings: vec![0; steps.count],
+            rows_ns: vec![0; steps.count],
             left_out: 0,
         };
         if series.is_empty() {
@@ -196,10 +280,7 @@ impl ChartData {
             let named = if chart.instances == Instances::None { &[][..] } else { names };
             let query = steps.query(host, chart.source, &fields, named);
             let answer = recordings.range(&query).map_err(refused)?;
-            let mut by_name: HashMap<Vec<u8>, Vec<RangeSeries>> = HashMap::new();
-            for one in answer.series {
-                by_name.entry(one.instance.clone()).or_default().push(one);
-            }
+            let latest = latest_recording(recordings, host);
             for name in names {
                 let mut columns = Columns {
                     def: &def,
@@ -208,11 +289,7 @@ impl ChartData {
                     values: vec![None; fields.len() * steps.count],
                     steps: steps.count,
                 };
-                for one in by_name.remove(name).unwrap_or_default() {
-                    for value in one.values {
-                        columns.values[one.field * steps.count + value.step as usize] = Some(value);
-                    }
-                }
+                columns.take(&answer, name, (steps.step_ns, latest));
                 data.add(&series, name, &columns);
             }
         }
@@ -249,6 +326,7 @@ impl ChartData {
     fn add(&mut self, series: &[&'static ChartSeries], name: &[u8], columns: &Columns<'_>) {
         for (step, readings) in self.readings.iter_mut().enumerate() {
             *readings = (*readings).max(columns.readings(step));
+            self.rows_ns[step] = self.rows_ns[step].max(columns.row_ns(step));
         }
         for one in series {
             if self.chart.instances == Instances::Series && one.id.as_bytes() != name {
@@ -278,7 +356,13 @@ impl ChartData {
                 "max": list(curve, |value| value.max),
             })
         });
-        let origin = |&readings: &u32| if readings > 0 { json!("recording") } else { Value::Null };
+        let steps = self.readings.iter().zip(&self.rows_ns);
+        let origin = steps.map(|(readings, row_ns)| match (readings, row_ns) {
+            (0, 0) => Value::Null,
+            (0, _) => json!("history"),
+            _ => json!("recording"),
+        });
+        let row_ns = self.rows_ns.iter().max().filter(|row_ns| **row_ns > 0);
         json!({
             "id": self.chart.id,
             "unit": self.chart.unit,
@@ -286,7 +370,8 @@ impl ChartData {
             "step_ms": ms(self.steps.step_ns),
             "series": series.collect::<Vec<_>>(),
             "readings": self.readings,
-            "origin": self.readings.iter().map(origin).collect::<Vec<_>>(),
+            "origin": origin.collect::<Vec<_>>(),
+            "history_step_ms": row_ns.map(|row_ns| row_ns / 1_000_000),
             "instances_left_out": self.left_out,
         })
     }

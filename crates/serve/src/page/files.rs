@@ -87,13 +87,14 @@ fn takes_gzip(asked: &HeaderMap) -> bool {
     })
 }
 
-fn kind(name: &str) -> &'static str {
+pub(super) fn kind(name: &str) -> &'static str {
     match name.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("html") => "text/html; charset=utf-8",
+        Some("html" | "htm") => "text/html; charset=utf-8",
         Some("js") => "text/javascript; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",
         Some("svg") => "image/svg+xml",
         Some("png") => "image/png",
+        Some("gif") => "image/gif",
         Some("ico") => "image/x-icon",
         Some("json" | "webmanifest") => "application/json",
         Some("woff2") => "font/woff2",

@@ -29,6 +29,8 @@ pub(super) fn one(recordings: &Recordings, host: &str) -> Result<Value, QueryErr
     let fact = |key: &str| meta.and_then(|meta| meta.get(key));
     let boot_ns = fact("boot_ns").and_then(|text| text.parse().ok());
     let sources = recordings.sources(host);
+    let history = recordings.history_span(host).map_err(refused)?;
+    let history = history.map(|(from, thru)| json!({ "from_ms": ms(from), "thru_ms": ms(thru) }));
     Ok(json!({
         "host": host,
         "from_ms": ms(from_ns),
@@ -39,6 +41,7 @@ pub(super) fn one(recordings: &Recordings, host: &str) -> Result<Value, QueryErr
         "kernel": fact("kernel"),
         "timezone": fact("timezone_name").or(fact("timezone")),
         "boot_ms": boot_ns.map(ms),
+        "history": history,
         "spans": spans.collect::<Vec<_>>(),
         "gaps": gaps(recordings, host, from_ns, thru_ns)?,
         "sources": sources.iter().map(|def| &*def.name).collect::<Vec<_>>(),

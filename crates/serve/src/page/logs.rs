@@ -6,6 +6,7 @@ mod live;
 use std::path::Path;
 use std::sync::Arc;
 
+use archive::Recordings;
 use http_server::{HttpAnswer, answer as answer_of};
 use hyper::StatusCode;
 use layout::text::CsvFormulas;
@@ -170,7 +171,8 @@ impl LogQuestion<'_> {
         self.only(&["from", "thru", "points", "format"])?;
         let (period, search) = (self.period()?, search(self.parameters)?);
         let points = self.parameters.points()?;
-        let steps = Steps::of(period, points, 1_000_000, || None);
+        let nice_ns = || Recordings::aligned_step(period.from_ns, period.thru_ns, points);
+        let steps = Steps::of(period, points, 1_000_000, nice_ns, || None);
         let asked = LogSteps {
             from_ns: steps.from_ns.max(0).unsigned_abs(),
             step_ns: steps.step_ns.unsigned_abs(),

@@ -13,6 +13,11 @@ pub(crate) trait PageSection: Send + Sync {
     /// Its name, which is its path below the interface: `NAME` and all of `NAME/…`.
     fn name(&self) -> &'static str;
 
+    /// Whether there is anything to see now.
+    fn is_offered(&self) -> bool {
+        true
+    }
+
     /// The answer to a question; it runs in a thread for queries.
     ///
     /// # Errors

@@ -1,0 +1,448 @@
+//! What the page shows beside recordings: databases as the real `rrdtool` has them, devices, their
+//! pages, and the history of a machine; and nothing outside their folders.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use recording::{Writer, WriterOptions};
+use sample::{Field, Meta, Snapshot, SourceDef, State, Unit};
+use serde_json::Value;
+use serve::{Page, QueryServer, RecordedPages, RecordingStorage, ServeSettings};
+use testkit::http;
+
+use crate::common::{listeners, patient};
+
+const STARTED_S: i64 = 1_790_002_800;
+const HOSTILE: &str = "<b>x: y\\.rrd";
+
+/// A recording of a poller: rounds of a minute in which `eth0` counts by 60 and by 120.
+fn record(folder: &Path) {
+    let counter = |name: &'static str| Field::counter(name, Unit::Count, "A counter");
+    let defs = [Arc::new(SourceDef {
+        name: "device_10_0_0_1".into(),
+        about: SourceDef::about_device("10.0.0.1").into(),
+        fields: vec![
+            counter("eth0_in"),
+            counter("eth0_out"),
+            Field::gauge("load_in", Unit::Hundredths, "A gauge"),
+            Field::gauge("load_out", Unit::Hundredths, "A gauge"),
+        ]
+        .into(),
+        ..SourceDef::EMPTY
+    })];
+    let mut meta = Meta::new();
+    meta.set("host", "poller");
+    meta.set("interval_ns", "60000000000");
+    meta.set("started_ns", (STARTED_S * 1_000_000_000).to_string());
+    let path = folder.join("poller.whit");
+    let mut writer = Writer::create(&path, &meta, &defs, WriterOptions::default()).unwrap();
+    let mut snapshot = Snapshot::new(&defs);
+    for round in 0..20_u64 {
+        snapshot.monotonic_ns = 1 + 60_000_000_000 * round;
+        snapshot.realtime_ns = (STARTED_S + 60 * round.cast_signed()) * 1_000_000_000;
+        snapshot.fresh.fill(true);
+        let sample = &mut snapshot.samples[0];
+        sample.monotonic_ns = snapshot.monotonic_ns;
+        sample.realtime_ns = snapshot.realtime_ns;
+        sample.state = State::Ok;
+        sample.table.begin();
+        let mut row = sample.table.row(b"");
+        for field in 0..4 {
+            row.set(field, 60 * round * (field as u64 + 1));
+        }
+        writer.append(&snapshot).unwrap();
+    }
+    writer.close().unwrap();
+}
+
+fn rrdtool(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("rrdtool").current_dir(folder).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A day of a database with means of a minute and of ten minutes, and with what was least and most.
+fn fill(folder: &Path, name: &str, sources: [&str; 2]) {
+    let [one, two] = sources.map(|source| format!("DS:{source}:GAUGE:120:U:100"));
+    let start = (STARTED_S - 86_400).to_string();
+    rrdtool(
+        folder,
+        &[
+            "create",
+            name,
+            "--start",
+            &start,
+            "--step",
+            "60",
+            &one,
+            &two,
+            "RRA:AVERAGE:0.5:1:600",
+            "RRA:AVERAGE:0.5:10:300",
+            "RRA:MIN:0.5:10:300",
+            "RRA:MAX:0.5:10:300",
+        ],
+    );
+    let reading = |minute: i64| {
+        format!("{}:{}:{}", STARTED_S - 86_400 + 60 * minute, minute % 50, minute % 37)
+    };
+    let readings: Vec<String> = (1..=1440).map(reading).collect();
+    let mut words = vec!["update", name];
+    words.extend(readings.iter().map(String::as_str));
+    rrdtool(folder, &words);
+}
+
+fn serve(recordings: &Path, databases: &Path, pages: &Path) -> QueryServer {
+    let (storage, left_out) = RecordingStorage::open(&[recordings.to_owned()]).unwrap();
+    assert!(left_out.is_empty(), "{left_out:?}");
+    let settings = ServeSettings { http: patient(), ..ServeSettings::default() };
+    let storage = Arc::new(storage);
+    let newest = Arc::new(RecordedPages::new(storage.clone()));
+    let page = Page::new(storage)
+        .with_databases(vec![databases.to_owned()])
+        .with_device_pages(pages.to_owned());
+    QueryServer::start_with_page(listeners(), settings, page, newest).unwrap()
+}
+
+/// Folders of recordings, databases and pages, and a secret beside them.
+struct Folders {
+    all: tempfile::TempDir,
+}
+
+impl Folders {
+    fn new() -> Self {
+        let all = tempfile::tempdir().unwrap();
+        for name in ["recordings", "databases", "databases/sub", "pages"] {
+            fs::create_dir(all.path().join(name)).unwrap();
+        }
+        fs::write(all.path().join("secret.rrd"), "secret").unwrap();
+        fs::write(all.path().join("secret.html"), "secret").unwrap();
+        Folders { all }
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.all.path().join(name)
+    }
+
+    fn serve(&self) -> QueryServer {
+        record(&self.path("recordings"));
+        serve(&self.path("recordings"), &self.path("databases"), &self.path("pages"))
+    }
+}
+
+fn body(address: SocketAddr, question: &str, parameters: &[(&str, &str)]) -> String {
+    let answer = http(address, "GET", &format!("/api/whit/v1/{question}"), parameters);
+    assert_eq!(answer.status, 200, "{question} {parameters:?}: {}", answer.body);
+    assert!(answer.head.to_ascii_lowercase().contains("nosniff"), "{}", answer.head);
+    answer.body
+}
+
+fn ask(address: SocketAddr, question: &str, parameters: &[(&str, &str)]) -> Value {
+    serde_json::from_str(&body(address, question, parameters)).unwrap()
+}
+
+fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value[name].as_array().unwrap_or_else(|| panic!("{name} in {value}"))
+}
+
+/// What `rrdtool fetch` says: when each row ends, and its values.
+fn fetched(folder: &Path, arguments: &[&str]) -> Vec<(i64, Vec<Option<f64>>)> {
+    let text = rrdtool(folder, arguments);
+    let row = |line: &str| {
+        let (time, values) = line.split_once(": ")?;
+        let value = |word: &str| word.parse::<f64>().ok().filter(|value| value.is_finite());
+        Some((time.parse().ok()?, values.split_whitespace().map(value).collect()))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+#[test]
+fn data_of_a_database_are_those_of_rrdtool() {
+    let folders = Folders::new();
+    let databases = folders.path("databases");
+    fill(&databases, "a.rrd", ["in", "out"]);
+    let server = folders.serve();
+    let address = server.address().unwrap();
+    for (points, step) in [("600", "1"), ("100", "600")] {
+        let (from, thru) = (STARTED_S - 30_000, STARTED_S - 600);
+        let period = [from, thru].map(|time| (time * 1000).to_string());
+        let data = ask(
+            address,
+            "databases/data",
+            &[("path", "a.rrd"), ("from", &period[0]), ("thru", &period[1]), ("points", points)],
+        );
+        let step_ms = data["step_ms"].as_i64().unwrap();
+        let from_ms = data["from_ms"].as_i64().unwrap();
+        for (name, function) in [("mean", "AVERAGE"), ("min", "MIN"), ("max", "MAX")] {
+            // A row of one reading is its own least and most.
+            let function = if step_ms == 60_000 { "AVERAGE" } else { function };
+            let (start, end) = (from.to_string(), (thru - 1).to_string());
+            let theirs = fetched(
+                &databases,
+                &[
+                    "fetch",
+                    "a.rrd",
+                    function,
+                    "--start",
+                    &start,
+                    "--end",
+                    &end,
+                    "--resolution",
+                    step,
+                ],
+            );
+            assert!(theirs.len() > 40, "{}", theirs.len());
+            for (place, series) in list(&data, "series").iter().enumerate() {
+                let ours = list(series, name);
+                assert_eq!(ours.len(), theirs.len(), "{name} {points}");
+                for (row, (end_s, values)) in theirs.iter().enumerate() {
+                    assert_eq!(from_ms + step_ms * (row as i64 + 1), end_s * 1000);
+                    let ours = ours[row].as_f64();
+                    let is_same = match (ours, values[place]) {
+                        (Some(ours), Some(theirs)) => (ours - theirs).abs() <= 1e-8 * theirs.abs(),
+                        (ours, theirs) => ours == theirs,
+                    };
+                    assert!(is_same, "{name} {row}: {ours:?} {:?}", values[place]);
+                }
+            }
+        }
+    }
+    let csv =
+        body(address, "databases/data", &[("path", "a.rrd"), ("source", "out"), ("format", "csv")]);
+    assert!(csv.starts_with("time_ms,source,mean,min,max\n"), "{csv}");
+    assert!(csv.lines().skip(1).all(|line| line.contains(",out,")), "{csv}");
+    let facts = ask(address, "databases/file", &[("path", "a.rrd")]);
+    let info = rrdtool(&databases, &["info", "a.rrd"]);
+    assert!(
+        info.contains(&format!("last_update = {}\n", facts["updated_ms"].as_i64().unwrap() / 1000))
+    );
+    let archives: Vec<String> =
+        list(&facts, "archives").iter().map(|one| one["rows"].to_string()).collect();
+    assert_eq!(archives, ["600", "300", "300", "300"]);
+    assert_eq!(
+        (&facts["sources"][0]["heartbeat_s"], &facts["sources"][0]["max"]),
+        (&120.into(), &100.into())
+    );
+    assert_eq!(facts["sources"][0]["min"], Value::Null, "no limit is not 0");
+}
+
+#[test]
+fn a_database_is_a_picture_by_its_definition_or_of_its_sources() {
+    let folders = Folders::new();
+    let databases = folders.path("databases");
+    fill(&databases, HOSTILE, ["in", "out"]);
+    fill(&databases, "sub/b.rrd", ["x", "y"]);
+    let server = folders.serve();
+    let address = server.address().unwrap();
+    let picture = |parameters: &[(&str, &str)]| body(address, "databases/graph", parameters);
+    let svg = picture(&[("path", HOSTILE), ("source", "in")]);
+    assert!(svg.contains("<svg") && !svg.contains("<b>"), "{svg}");
+    let answer = http(
+        address,
+        "GET",
+        "/api/whit/v1/databases/graph",
+        &[("path", "sub/b.rrd"), ("format", "png"), ("theme", "dark"), ("width", "300")],
+    );
+    assert_eq!(answer.status, 200);
+    assert!(
+        answer.head.to_ascii_lowercase().contains("content-type: image/png"),
+        "{}",
+        answer.head
+    );
+    // A definition names databases from where it is, and none outside the folder.
+    let definition = |text: &str| fs::write(databases.join("sub/b.graph"), text).unwrap();
+    let of_b = [("path", "sub/b.rrd")];
+    definition("# y alone\nDEF:v=b.rrd:y:AVERAGE \\\n 'LINE1:v#123456:the \"y\"'");
+    assert!(picture(&of_b) != picture(&[("path", "sub/b.rrd"), ("definition", "none")]));
+    assert_eq!(ask(address, "databases/file", &of_b)["has_definition"], true);
+    let refused = |text: &str, why: &str| {
+        definition(text);
+        let answer = http(address, "GET", "/api/whit/v1/databases/graph", &of_b);
+        assert_eq!(answer.status, 422, "{text}: {}", answer.body);
+        assert!(answer.body.contains(why), "{text}: {}", answer.body);
+    };
+    refused("DEF:v=../../secret.rrd:y:AVERAGE LINE:v#123456", "outside the folder");
+    refused("DEF:v=b.rrd:y:AVERAGE:daemon=unix\\:/nothing LINE:v#123456", "daemon");
+    refused("DEF:v=b.rrd:z:AVERAGE LINE:v#123456", "No DS called 'z'");
+    refused("'LINE", "argument");
+    refused("COMMENT:x --only", "option");
+}
+
+#[test]
+fn nothing_outside_the_folder_of_databases_is_opened() {
+    let folders = Folders::new();
+    let databases = folders.path("databases");
+    fill(&databases, "good.rrd", ["in", "out"]);
+    fs::write(databases.join("bad.rrd"), "RRD\0").unwrap();
+    fs::write(databases.join("other.txt"), "secret").unwrap();
+    let link =
+        |to: &Path, name: &str| std::os::unix::fs::symlink(to, databases.join(name)).unwrap();
+    link(&folders.path("secret.rrd"), "link.rrd");
+    link(Path::new("/"), "root");
+    link(Path::new("good.rrd"), "same.rrd");
+    let fifo = databases.join("fifo.rrd");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &fifo,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .unwrap();
+    let server = folders.serve();
+    let address = server.address().unwrap();
+    let outside = folders.path("secret.rrd");
+    for path in [
+        "../secret.rrd",
+        "sub/../../secret.rrd",
+        "link.rrd",
+        "root/etc/passwd.rrd",
+        outside.to_str().unwrap(),
+        "other.txt",
+        "",
+        "fifo.rrd",
+        "missing.rrd",
+        "sub",
+        "good.rrd/x.rrd",
+    ] {
+        for question in ["databases/file", "databases/data", "databases/graph"] {
+            let question = format!("/api/whit/v1/{question}");
+            let answer = http(address, "GET", &question, &[("path", path)]);
+            assert_eq!(answer.status, 400, "{path}: {}", answer.body);
+            assert!(!answer.body.contains("/proc/"), "{}", answer.body);
+        }
+    }
+    let answer = http(address, "GET", "/api/whit/v1/databases/file", &[("path", "bad.rrd")]);
+    assert_eq!(answer.status, 422, "{}", answer.body);
+    assert!(answer.body.contains("bad.rrd") && !answer.body.contains("/proc/"), "{}", answer.body);
+    assert_eq!(ask(address, "databases/file", &[("path", "same.rrd")])["step_s"], 60);
+    let found = ask(address, "databases", &[]);
+    let line = |name: &str| list(&found, "databases").iter().find(|line| line["path"] == name);
+    assert_eq!(line("good.rrd").unwrap()["error"], Value::Null);
+    assert!(line("bad.rrd").unwrap()["error"].is_string());
+    assert!(line("link.rrd").is_none() && line("other.txt").is_none(), "{found}");
+    let some = ask(address, "databases", &[("filter", "RRD go"), ("count", "1")]);
+    assert_eq!((list(&some, "databases").len(), &some["found"]), (1, &1.into()), "{some}");
+    let all = found["found"].as_u64().unwrap() as usize;
+    let rest = ask(address, "databases", &[("skip", &(all - 1).to_string())]);
+    assert_eq!(list(&rest, "databases").len(), 1);
+}
+
+#[test]
+fn targets_of_devices_have_their_values_and_curves() {
+    let folders = Folders::new();
+    fs::write(folders.path("pages/eth0.html"), "<h1>eth0</h1>").unwrap();
+    let server = folders.serve();
+    let address = server.address().unwrap();
+    assert_eq!(list(&ask(address, "sections", &[]), "sections"), ["databases", "devices"]);
+    let period = [0, 1200].map(|second| ((STARTED_S + second) * 1000).to_string());
+    let times = [("from", period[0].as_str()), ("thru", period[1].as_str())];
+    let found = ask(address, "devices", &times);
+    let [eth0, load] = list(&found, "targets") else { panic!("{found}") };
+    assert_eq!((&eth0["device"], &eth0["target"]), (&"10.0.0.1".into(), &"eth0".into()));
+    for (name, value) in [("in_last", 1.0), ("in_mean", 1.0), ("out_max", 2.0)] {
+        assert_eq!(eth0[name].as_f64(), Some(value), "{name} {eth0}");
+    }
+    assert_eq!((&eth0["unit"], &eth0["page"]), (&"count/s".into(), &"eth0.html".into()));
+    assert_eq!(eth0["is_current"], true);
+    // 19 rounds of 180 hundredths.
+    assert_eq!(load["in_last"].as_f64(), Some(34.2), "{load}");
+    assert_eq!((&load["unit"], &load["page"]), (&"count".into(), &Value::Null));
+    let mut of_eth0 = vec![("host", "10.0.0.1"), ("target", "eth0"), ("points", "600")];
+    of_eth0.extend(times);
+    let curve = ask(address, "devices/target", &of_eth0);
+    assert_eq!(curve["step_ms"], 60_000, "no step is shorter than a round");
+    let out = &list(&curve, "series")[1];
+    let known: Vec<f64> = list(out, "mean").iter().filter_map(Value::as_f64).collect();
+    assert_eq!(known, [2.0; 19], "{curve}");
+    of_eth0[1].1 = "eth1";
+    let answer = http(address, "GET", "/api/whit/v1/devices/target", &of_eth0);
+    assert_eq!(answer.status, 400, "{}", answer.body);
+}
+
+#[test]
+fn pages_of_devices_are_served_and_nothing_else_of_their_folder() {
+    let folders = Folders::new();
+    let pages = folders.path("pages");
+    for name in
+        ["eth0.html", "eth0-day.png", "eth0.log", "mrtg.cfg", "eth0.rrd", "x.svg", "a+b.html"]
+    {
+        fs::write(pages.join(name), "<script>x</script>").unwrap();
+    }
+    std::os::unix::fs::symlink(folders.path("secret.html"), pages.join("link.html")).unwrap();
+    let server = folders.serve();
+    let address = server.address().unwrap();
+    for (path, kind) in
+        [("eth0.html", "text/html"), ("eth0-day.png", "image/png"), ("a+b.html", "text/html")]
+    {
+        let answer = http(address, "GET", &format!("/mrtg/{path}"), &[]);
+        assert_eq!(answer.status, 200, "{path}");
+        let head = answer.head.to_ascii_lowercase();
+        assert!(head.contains(&format!("content-type: {kind}")), "{head}");
+        assert!(head.contains("default-src 'none'") && !head.contains("script-src"), "{head}");
+    }
+    for path in [
+        "",
+        "eth0.log",
+        "mrtg.cfg",
+        "eth0.rrd",
+        "x.svg",
+        "link.html",
+        "../secret.html",
+        "%2e%2e/secret.html",
+        "..%2fsecret.html",
+        "%2fetc/passwd.html",
+        "eth0.html%00",
+        "%ff.html",
+        "missing.html",
+    ] {
+        let answer = http(address, "GET", &format!("/mrtg/{path}"), &[]);
+        assert!(matches!(answer.status, 400 | 404), "{path}: {}", answer.status);
+        assert!(!answer.body.contains("secret"), "{path}");
+    }
+    assert_eq!(http(address, "GET", "/mrtg", &[]).status, 308);
+    assert_eq!(http(address, "POST", "/mrtg/eth0.html", &[]).status, 405);
+}
+
+#[test]
+fn steps_that_no_recording_answers_are_those_of_the_history() {
+    let folders = Folders::new();
+    let recordings = folders.path("recordings");
+    fs::create_dir(recordings.join("history")).unwrap();
+    fill(&recordings, "history/cpu.rrd", ["user", "idle"]);
+    let server = folders.serve();
+    let address = server.address().unwrap();
+    let hosts = ask(address, "hosts", &[]);
+    let host = list(&hosts, "hosts").iter().find(|host| host["host"] == "poller").unwrap();
+    let history = &host["history"];
+    assert_eq!(host["from_ms"], history["from_ms"], "{host}");
+    assert!(history["thru_ms"].as_i64().unwrap() <= STARTED_S * 1000, "{host}");
+    let period = [-3600, -60].map(|second: i64| ((STARTED_S + second) * 1000).to_string());
+    let chart = ask(
+        address,
+        "chart",
+        &[
+            ("host", "poller"),
+            ("id", "cpu"),
+            ("from", &period[0]),
+            ("thru", &period[1]),
+            ("points", "4000"),
+        ],
+    );
+    assert_eq!((&chart["step_ms"], &chart["history_step_ms"]), (&1000.into(), &60_000.into()));
+    assert!(list(&chart, "origin").iter().all(|origin| origin == "history"), "{chart}");
+    let user = list(&chart, "series").iter().find(|series| series["id"] == "user").unwrap();
+    // A row is shown for its whole time: minute 1381 of the day has the reading of its end.
+    let share = |minute: i64| 100.0 * (minute % 50) as f64 / ((minute % 50) + (minute % 37)) as f64;
+    for second in [0_usize, 59, 60, 3000] {
+        let minute = 1381 + second as i64 / 60;
+        let mean = list(user, "mean")[second].as_f64().unwrap();
+        assert!((mean - share(minute)).abs() < 1e-6, "{second}: {mean} {}", share(minute));
+    }
+    // Between the last row and the first sample nothing is made up.
+    let ruler = ask(address, "ruler", &[("host", "poller"), ("points", "100")]);
+    assert!(ruler["from_ms"].as_i64().unwrap() <= history["from_ms"].as_i64().unwrap(), "{ruler}");
+    assert!(list(&ruler, "mean").iter().any(Value::is_number), "{ruler}");
+}
