@@ -280,7 +280,15 @@ export interface DeviceTarget {
   page: string | null;
 }
 
-export const hosts = (signal?: AbortSignal) => get<{ now_ms: number; hosts: Host[] }>(addressOf("hosts", {}), signal);
+/** Another host that does not answer. */
+export interface Unreachable {
+  host: string;
+  url: string;
+  since_ms: number;
+  why: string;
+}
+
+export const hosts = (signal?: AbortSignal) => get<{ now_ms: number; hosts: Host[]; unreachable?: Unreachable[] }>(addressOf("hosts", {}), signal);
 
 export const charts = (host: string, signal?: AbortSignal) =>
   get<{ charts: ChartInfo[] }>(addressOf("charts", { host }), signal);

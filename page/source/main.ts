@@ -66,10 +66,11 @@ class Page {
   private readonly error = h("div", { class: "error", role: "alert", hidden: true });
   private readonly status = h("span", { class: "status", role: "status" });
   private readonly about = h("section", { class: "sums", "aria-label": "About this report", hidden: report === null });
+  private readonly unreachable = h("section", { class: "sums lost", "aria-label": "Hosts that do not answer", hidden: true });
   private readonly main = h("main", { id: "main" });
 
   constructor(root: HTMLElement) {
-    root.append(h("a", { class: "skip", href: "#main" }, "To the charts"), this.head, this.error, this.ruler.element, this.bar, this.about, this.main);
+    root.append(h("a", { class: "skip", href: "#main" }, "To the charts"), this.head, this.error, this.ruler.element, this.bar, this.about, this.unreachable, this.main);
     this.ruler.element.append(this.spikes);
     addEventListener("popstate", () => this.arrive(parse(location.search)));
     addEventListener("keydown", (event) => this.key(event));
@@ -86,6 +87,7 @@ class Page {
       const [found, has] = await Promise.all([api.hosts(), api.sections()]);
       this.hosts = found.hosts;
       this.sections = has.sections;
+      this.drawUnreachable(found.unreachable ?? []);
       if (found.hosts.length === 0) {
         this.main.replaceChildren(h("p", { class: "missing" }, "Nothing is recorded yet. `whit record -f FOLDER` records this machine."));
         this.drawHead();
@@ -97,6 +99,12 @@ class Page {
     } catch (error) {
       this.fail(error, () => void this.start());
     }
+  }
+
+  private drawUnreachable(hosts: api.Unreachable[]) {
+    const one = ({ host, url, since_ms, why }: api.Unreachable) => h("div", {}, `${host} (${url}) does not answer since ${dateAndClock(since_ms, this.zone)}: ${why}`);
+    this.unreachable.replaceChildren(...hosts.map(one));
+    this.unreachable.hidden = hosts.length === 0;
   }
 
   private async chooseHost() {

@@ -210,7 +210,7 @@ export async function fake(): Promise<Fake> {
       case "sections":
         return json(response, { sections: fakeServer.sections });
       case "hosts":
-        return json(response, { now_ms: NOW_MS, hosts: [host, { ...host, ...usual }] });
+        return json(response, { now_ms: NOW_MS, hosts: [host, { ...host, ...usual }], unreachable: [{ host: HOSTILE, url: "http://other:9797", since_ms: NOW_MS - 60_000, why: "Connection refused" }] });
       case "charts":
         return json(response, { charts: CHARTS });
       case "chart": {

@@ -291,6 +291,13 @@ test("a lost connection is shown and comes back by itself", async ({ page, serve
   expect(others).toEqual([]);
 });
 
+test("a host that does not answer is told", async ({ open }) => {
+  const page = await open("");
+  const told = page.getByLabel("Hosts that do not answer");
+  await expect(told).toContainText(HOSTILE);
+  await expect(told).toContainText(/does not answer since .*11:29:00.*: Connection refused/);
+});
+
 test("an error of the server is shown as it says it", async ({ page, server, errors, open }) => {
   await open(HALF_HOUR);
   server.failing = { status: 400, error: "from: the period has 10^9 steps: <b>ask</b> for fewer points" };
