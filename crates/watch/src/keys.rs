@@ -94,7 +94,7 @@ const fn key(
 const ACKNOWLEDGE: ValueKind = ValueKind::Choice(&["none", "os", "disk"]);
 
 /// Tables of which there may be several, as `[[NAME]]`.
-const LISTS: &[&str] = &["alert", "host"];
+const LISTS: &[&str] = &["host"];
 
 /// Whether there may be several of a table.
 pub(crate) fn is_list(table: &str) -> bool {
@@ -510,22 +510,6 @@ pub(crate) const KEYS: &[ConfigKey] = &[
         None,
         WordPlace::Option("--tls-client-ca"),
         "Take only clients whose certificate an authority in this file has signed.",
-    ),
-    key(
-        "alert",
-        "name",
-        ValueKind::Text,
-        None,
-        WordPlace::Service,
-        "The name of the alert; each has another.",
-    ),
-    key(
-        "alert",
-        "when",
-        ValueKind::Text,
-        None,
-        WordPlace::Service,
-        "When it fires: an expression of PromQL over what is recorded, such as node_load1 > 20; each of its results is an instance.",
     ),
     key(
         "host",

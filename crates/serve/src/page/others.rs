@@ -11,14 +11,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
+use http_client::ClientAnswer;
 use http_client::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use http_client::{ClientAnswer, HttpError};
 use http_server::{AnswerBody, HttpAnswer, answer as answer_of};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::{Method, StatusCode};
 use promql::QueryError;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
+use text::error_text::with_causes;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
@@ -261,7 +262,9 @@ impl Other {
     async fn send(&self, name: &str, query: &str) -> Result<ClientAnswer, String> {
         let OtherHost { url, settings, .. } = &self.host;
         let target = self.target(name, query);
-        http_client::ask(url, settings, &target, &self.headers()).await.map_err(|error| why(&error))
+        http_client::ask(url, settings, &target, &self.headers())
+            .await
+            .map_err(|error| with_causes(&error))
     }
 
     async fn open(&self, query: &str) -> Result<Incoming, String> {
@@ -269,7 +272,7 @@ impl Other {
         let target = self.target(LIVE, query);
         let headers = self.headers();
         let answer = http_client::open(url, settings, Method::GET, &target, &headers).await;
-        let answer = answer.map_err(|error| why(&error))?;
+        let answer = answer.map_err(|error| with_causes(&error))?;
         match (answer.status(), kind(answer.headers())) {
             (StatusCode::OK, "text/event-stream") => Ok(answer.into_body()),
             (status, kind) => Err(format!("it answered {status} of the type {kind:?}")),
@@ -293,16 +296,6 @@ impl Other {
         let error = format!("{} cannot be asked: {why}", self.host.name);
         json_answer(StatusCode::BAD_GATEWAY, json!({ "error": error }).to_string())
     }
-}
-
-fn why(error: &HttpError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 /// The query that the other host gets.
