@@ -33,7 +33,6 @@ fn what_is_wrong_is_told_in_one_line() {
         ("record --fields cpu.user", "--fields is for --csv"),
         ("record --root /nonexistent", "/nonexistent: there is neither proc nor sys"),
         ("record --rawtoo -P", "--filename"),
-        ("play", "name recordings"),
         ("record -c 0", "0 is not in 1.."),
         ("record --json -oT", "-oT changes nothing"),
         ("nonsense", "unrecognized subcommand"),
