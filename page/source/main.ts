@@ -66,7 +66,7 @@ class Page {
   private readonly error = h("div", { class: "error", role: "alert", hidden: true });
   private readonly status = h("span", { class: "status", role: "status" });
   private readonly about = h("section", { class: "sums", "aria-label": "About this report", hidden: report === null });
-  private readonly unreachable = h("section", { class: "sums lost", "aria-label": "Hosts that do not answer", hidden: true });
+  private readonly unreachable = h("section", { class: "sums unreachable", "aria-label": "Hosts that do not answer", hidden: true });
   private readonly main = h("main", { id: "main" });
 
   constructor(root: HTMLElement) {
