@@ -3,7 +3,8 @@
 //!
 //! Memory: a block of one recording, whatever is still to be read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use feed::{Origin, RecordedFile, in_order, left_out, recordings_in};
@@ -23,10 +24,16 @@ const SERIES_KEPT_MAX: usize = 100_000;
 pub(crate) struct Backlog {
     folder: PathBuf,
     selection: SourceChoice,
+    /// Recordings that were found, with their inodes and their numbers: they are not opened again.
+    known: BTreeMap<PathBuf, (u64, u64)>,
+    /// Recordings that are opened when those before them are read, and the next sample of each.
+    waiting: VecDeque<(PathBuf, u64)>,
     open: Vec<OpenRecording>,
     /// Recordings that are read to their end: until a file of another size is there.
     finished: BTreeSet<u64>,
     pub(crate) series: BatchSeries,
+    /// Samples that could not be read since the last settling.
+    unreadable: u64,
     /// What was said of files that are left out.
     complaints: BTreeMap<PathBuf, String>,
 }
@@ -37,7 +44,6 @@ struct OpenRecording {
     reader: Reader,
     snapshot: Snapshot,
     series: RecordingSeries,
-    unreadable: u64,
 }
 
 /// What a look at a folder found.
@@ -54,18 +60,26 @@ impl Backlog {
         Backlog {
             folder: folder.to_owned(),
             selection,
+            known: BTreeMap::new(),
+            waiting: VecDeque::new(),
             open: Vec::new(),
             finished: BTreeSet::new(),
             series: BatchSeries::default(),
+            unreadable: 0,
             complaints: BTreeMap::new(),
         }
     }
 
-    /// Looks which recordings there are: new ones are opened, those that are gone are told.
+    /// Looks which recordings there are: new ones will be read, those that are gone are told.
     pub(crate) fn look(&mut self, cursor: &mut SendCursor) -> Result<Looked, SendError> {
         let mut looked = Looked::default();
-        let mut files = Vec::new();
+        let (mut files, mut present) = (Vec::new(), BTreeSet::new());
         for path in recordings_in(&self.folder)? {
+            let known = self.known.get(&path).filter(|(inode, _)| *inode == inode_of(&path));
+            if let Some((_, file_id)) = known {
+                present.insert(*file_id);
+                continue;
+            }
             match RecordedFile::open(path.clone(), &TimeZone::UTC) {
                 Ok(file) if file.origin == Origin::Whit => files.push(file),
                 Ok(_) => self.complain(&mut looked, path, |path| {
@@ -75,7 +89,6 @@ impl Backlog {
                 Err(error) => self.complain(&mut looked, path, |_| left_out(&error)),
             }
         }
-        let mut present = BTreeSet::new();
         for file in in_order(files, |file| file) {
             let reader = Reader::open(&file.path, &source::definitions());
             let Ok(reader) = reader else { continue };
@@ -84,11 +97,12 @@ impl Backlog {
             let known = cursor.recordings.entry(file_id).or_default();
             known.name = name_of(&file.path);
             known.samples = known.samples.max(reader.samples_closed());
-            let is_open = self.open.iter().any(|open| open.file_id == file_id);
-            if !known.is_done && !is_open && !self.finished.contains(&file_id) {
-                self.open.push(OpenRecording::new(reader, known.next, &self.selection));
+            if !known.is_done {
+                self.waiting.push_back((file.path.clone(), known.next));
             }
+            self.known.insert(file.path.clone(), (inode_of(&file.path), file_id));
         }
+        self.known.retain(|_, (_, file_id)| present.contains(file_id));
         // A file that is open is read to its end although it was deleted.
         let is_open = |id: &u64| self.open.iter().any(|open| open.file_id == *id);
         cursor.recordings.retain(|id, one| {
@@ -116,11 +130,19 @@ impl Backlog {
             self.series.clear();
         }
         let mut at = 0;
-        while at < self.open.len() && batch.points.len() < points_max {
+        while batch.points.len() < points_max {
+            if at == self.open.len() {
+                let Some((path, next)) = self.waiting.pop_front() else { break };
+                // One that was deleted meanwhile is told at the next look.
+                let reader = Reader::open(&path, &source::definitions());
+                let open = reader.map(|reader| OpenRecording::new(reader, next, &self.selection));
+                self.open.extend(open);
+                continue;
+            }
             let open = &mut self.open[at];
             match open.reader.next(&mut open.snapshot)? {
                 ReadOutcome::Sample => {
-                    open.unreadable += open.snapshot.gap.samples_unreadable;
+                    self.unreadable += open.snapshot.gap.samples_unreadable;
                     open.series.add(&open.snapshot, &mut self.series, batch);
                     batch.ends.push(SampleEnd {
                         file_id: open.file_id,
@@ -142,9 +164,7 @@ impl Backlog {
 
     /// Notes what was acknowledged: recordings that are read to their end are done.
     pub(crate) fn settle(&mut self, cursor: &mut SendCursor) {
-        for open in &mut self.open {
-            cursor.samples_unreadable += std::mem::take(&mut open.unreadable);
-        }
+        cursor.samples_unreadable += std::mem::take(&mut self.unreadable);
         for id in std::mem::take(&mut self.finished) {
             if let Some(one) = cursor.recordings.get_mut(&id) {
                 one.is_done = true;
@@ -155,8 +175,11 @@ impl Backlog {
 
     /// Goes back to the cursor: what was read since is read again.
     pub(crate) fn rewind(&mut self) {
+        self.known.clear();
+        self.waiting.clear();
         self.open.clear();
         self.finished.clear();
+        self.unreadable = 0;
     }
 }
 
@@ -167,8 +190,13 @@ impl OpenRecording {
         reader.focus(&series.wanted());
         reader.seek_number(next);
         let (file_id, snapshot) = (reader.file_id(), Snapshot::new(&defs));
-        OpenRecording { file_id, reader, snapshot, series, unreadable: 0 }
+        OpenRecording { file_id, reader, snapshot, series }
     }
+}
+
+/// What tells a file from another one of its name; 0 if it is gone.
+fn inode_of(path: &Path) -> u64 {
+    path.metadata().map_or(0, |metadata| metadata.ino())
 }
 
 fn name_of(path: &Path) -> String {
