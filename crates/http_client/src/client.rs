@@ -30,6 +30,18 @@ pub fn system_authorities() -> Option<PathBuf> {
     AUTHORITIES.iter().map(PathBuf::from).find(|path| path.is_file())
 }
 
+/// The header `Authorization` with the token in a file that nobody else may read (RFC 6750).
+///
+/// # Errors
+/// If the file cannot be read, others may read it, or its text is no token.
+pub fn bearer(path: &Path) -> io::Result<HeaderValue> {
+    let secret = connection::read_secret(path)?;
+    let value = HeaderValue::from_bytes(&[b"Bearer ", secret.as_slice()].concat());
+    let mut value = value.map_err(io::Error::other)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
 /// What a request may take.
 #[derive(Clone, Debug)]
 pub struct ClientSettings {

@@ -12,7 +12,7 @@ mod client;
 mod error;
 mod url;
 
-pub use client::{ClientAnswer, ClientSettings, HttpClient, ask, open, system_authorities};
+pub use client::{ClientAnswer, ClientSettings, HttpClient, ask, bearer, open, system_authorities};
 pub use error::HttpError;
 pub use hyper::body::Bytes;
 pub use hyper::{Method, StatusCode, header};

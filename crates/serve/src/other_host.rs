@@ -121,11 +121,7 @@ fn authority(url: &HttpUrl) -> String {
 
 fn token(path: &Path) -> Result<HeaderValue, OtherHostError> {
     let failed = |source| OtherHostError::Token { path: path.to_owned(), source };
-    let secret = connection::read_secret(path).map_err(failed)?;
-    let value = HeaderValue::from_bytes(&[b"Bearer ", secret.as_slice()].concat());
-    let mut value = value.map_err(|error| failed(io::Error::other(error)))?;
-    value.set_sensitive(true);
-    Ok(value)
+    http_client::bearer(path).map_err(failed)
 }
 
 /// Whether nobody else sees what is sent there.

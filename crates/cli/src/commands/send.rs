@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use connection::ClientTls;
-use http_client::header::HeaderValue;
 use http_client::{ClientSettings, HttpUrl};
 use send::{EngineKind, SendEvent, SendSettings, Sender, SourceChoice};
 
@@ -157,12 +156,8 @@ fn settings(arguments: &SendArguments, is_encrypted: bool) -> anyhow::Result<Sen
         ..SendSettings::default()
     };
     if let Some(path) = &arguments.token_file {
-        let token = connection::read_secret(path)
-            .with_context(|| format!("--token-file {}", path.display()))?;
-        let token = String::from_utf8_lossy(&token).trim().to_owned();
-        let mut value = HeaderValue::try_from(format!("Bearer {token}"))
-            .with_context(|| format!("--token-file {}", path.display()))?;
-        value.set_sensitive(true);
+        let value = http_client::bearer(path);
+        let value = value.with_context(|| format!("--token-file {}", path.display()))?;
         settings.authorization = Some(value);
     }
     let authorities = match &arguments.ca {
