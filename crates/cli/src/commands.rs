@@ -13,6 +13,7 @@ pub(crate) mod rrdcached;
 pub(crate) mod run;
 pub(crate) mod send;
 pub(crate) mod serve;
+pub(crate) mod sysstat;
 pub(crate) mod top;
 pub(crate) mod trace;
 pub(crate) mod watch;

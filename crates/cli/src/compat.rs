@@ -10,7 +10,6 @@ mod collectl;
 mod makers;
 mod mrtg;
 mod parallel;
-mod rrdtool;
 mod strace;
 
 /// A program whose command line we take when called under its name.
@@ -31,11 +30,33 @@ pub(crate) static ALL: &[Incumbent] = &[
     Incumbent { name: "mrtg", translate: mrtg::translate, failure: 2 },
     Incumbent { name: "parallel", translate: parallel::translate, failure: 255 },
     Incumbent { name: "sem", translate: parallel::translate_sem, failure: 255 },
-    Incumbent { name: "rrdtool", translate: rrdtool::translate, failure: 1 },
-    Incumbent { name: "rrdupdate", translate: rrdtool::translate_update, failure: 1 },
-    Incumbent { name: "rrdcreate", translate: rrdtool::translate_create, failure: 1 },
-    Incumbent { name: "rrdinfo", translate: rrdtool::translate_info, failure: 1 },
-    Incumbent { name: "rrdcached", translate: rrdtool::translate_cached, failure: 1 },
+    Incumbent { name: "rrdtool", translate: |words| with(&["rrd"], words), failure: 1 },
+    Incumbent { name: "rrdupdate", translate: |words| with(&["rrd", "update"], words), failure: 1 },
+    Incumbent { name: "rrdcreate", translate: |words| with(&["rrd", "create"], words), failure: 1 },
+    Incumbent { name: "rrdinfo", translate: |words| with(&["rrd", "info"], words), failure: 1 },
+    Incumbent { name: "rrdcached", translate: |words| with(&["rrdcached"], words), failure: 1 },
+    Incumbent { name: "free", translate: |words| with(&["sysstat", "free"], words), failure: 1 },
+    Incumbent {
+        name: "iostat",
+        translate: |words| with(&["sysstat", "iostat"], words),
+        failure: 1,
+    },
+    Incumbent {
+        name: "mpstat",
+        translate: |words| with(&["sysstat", "mpstat"], words),
+        failure: 1,
+    },
+    Incumbent { name: "sar", translate: |words| with(&["sysstat", "sar"], words), failure: 1 },
+    Incumbent {
+        name: "uptime",
+        translate: |words| with(&["sysstat", "uptime"], words),
+        failure: 1,
+    },
+    Incumbent {
+        name: "vmstat",
+        translate: |words| with(&["sysstat", "vmstat"], words),
+        failure: 1,
+    },
     Incumbent { name: "strace", translate: strace::translate, failure: 1 },
 ];
 
@@ -53,4 +74,9 @@ pub(crate) fn command_line(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let mut line = vec![OsString::from("whit")];
     line.extend((incumbent.translate)(rest));
     line
+}
+
+/// A command line whose words are those of a verb as they are.
+fn with(verb: &[&str], words: Vec<OsString>) -> Vec<OsString> {
+    verb.iter().map(OsString::from).chain(words).collect()
 }

@@ -149,6 +149,17 @@ metrics: docs/reference/prometheus.md.
   whit serve --listen tls:0.0.0.0:9797 --tls-cert cert.pem --tls-key key.pem --users users /var/log/whit";
 
 /// Below the help of `whit send`.
+pub(crate) const SYSSTAT: &str = "\
+Examples:
+  whit sysstat iostat -xz 5
+  whit sysstat sar -u -n DEV 1 10
+  whit sysstat sar -r -f /var/log/whit -s 10:00 -e 11:00 -i 60
+  whit sysstat vmstat --recording /var/log/whit
+
+Options and columns are those of sysstat 12.6 and procps 4.0; what is left out is refused with a
+reason.  whit link makes links under the names of the programs.  Times are written as in the C locale,
+with S_TIME_FORMAT=ISO the date as ISO 8601.  A number that the machine does not give is -, not 0.";
+
 pub(crate) const SEND: &str = "\
 Examples:
   whit send --to remote-write=http://127.0.0.1:9090 /var/log/whit

@@ -80,6 +80,8 @@ enum Verb {
     Serve(commands::serve::ServeArguments),
     /// Hand recordings over to engines, nothing lost: Prometheus and others by remote write
     Send(commands::send::SendArguments),
+    /// Reports as sar, iostat, mpstat, vmstat, free and uptime make them, also of recordings
+    Sysstat(commands::sysstat::SysstatArguments),
     /// What each kernel file costs to read here, and what is missing
     Doctor(commands::doctor::DoctorArguments),
     /// Repeat the classic overhead tables on this machine, beside the incumbents
@@ -137,6 +139,7 @@ fn run() -> ExitCode {
         Verb::Poll(arguments) => commands::poll::run(*arguments),
         Verb::Serve(arguments) => commands::serve::run(&arguments),
         Verb::Send(arguments) => commands::send::run(&arguments),
+        Verb::Sysstat(arguments) => commands::sysstat::run(&arguments),
         Verb::Doctor(arguments) => commands::doctor::run(arguments),
         Verb::Bench(_) => commands::bench::run(),
         Verb::Link(arguments) => commands::link::run(&arguments),

@@ -59,6 +59,7 @@ mod send;
 mod serve;
 mod serve_beside_prometheus;
 mod syscalls;
+mod sysstat;
 mod test_command_line;
 mod test_link_command;
 mod top;

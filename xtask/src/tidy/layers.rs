@@ -40,6 +40,7 @@ const LAYERS: &[&[&str]] = &[
         "poll",
         "rrdcached",
         "rrdtool",
+        "sysstat",
         "top",
         "doctor",
         "bench",

@@ -1,0 +1,737 @@
+//! The tables of `sar`, as data: which source, which columns, which rows.
+
+use crate::columns::{Column, change, column, cpu_shares, rate};
+use crate::format::{Unit, percent, ratio};
+use crate::values::{Row, Span};
+
+/// One table of `sar`.
+pub(crate) struct Activity {
+    /// What selects it, for example `-u` or `-n DEV`.
+    pub(crate) option: &'static str,
+    /// The sources that it reads.
+    pub(crate) sources: &'static [&'static str],
+    /// The heading of the first column, if it has a row for each instance.
+    pub(crate) label: Option<&'static str>,
+    /// The columns.
+    pub(crate) columns: &'static [Column],
+    /// Its lines: a name, and what they are made of.
+    pub(crate) lines: for<'a> fn(&Span<'a>, &Chosen) -> Vec<Line<'a>>,
+}
+
+/// A line: its name, and the instances that it is made of.
+pub(crate) type Line<'a> = (String, Vec<Row<'a>>);
+
+/// Which instances are shown.
+#[derive(Debug, Default)]
+pub(crate) struct Chosen {
+    /// Whether the sum of all CPUs is shown, and which CPUs.
+    pub(crate) cpus: Cpus,
+    /// Only these disks.
+    pub(crate) disks: Vec<String>,
+    /// Only these interfaces.
+    pub(crate) interfaces: Vec<String>,
+    /// Only these filesystems.
+    pub(crate) filesystems: Vec<String>,
+    /// Filesystems by the folder on which they are mounted.
+    pub(crate) by_mount: bool,
+    /// Every interrupt, not only their sum.
+    pub(crate) each_interrupt: bool,
+    /// Only these interrupts.
+    pub(crate) interrupts: Vec<String>,
+}
+
+/// Which CPUs are shown.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) enum Cpus {
+    /// All of them together.
+    #[default]
+    Sum,
+    /// All together, and each.
+    All,
+    /// Some of them, and whether all together stand before them.
+    Some(Vec<usize>, bool),
+}
+
+impl Cpus {
+    /// Reads `-P`: `ALL`, or numbers, ranges and `all` with commas between.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if text == "ALL" {
+            return Some(Cpus::All);
+        }
+        let (mut numbers, mut sum) = (Vec::new(), false);
+        for part in text.split(',') {
+            if part == "all" {
+                sum = true;
+                continue;
+            }
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+            if first > last || last > 65_535 {
+                return None;
+            }
+            numbers.extend(first..=last);
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        Some(Cpus::Some(numbers, sum))
+    }
+
+    /// Whether all CPUs together are shown.
+    pub(crate) fn has_sum(&self) -> bool {
+        !matches!(self, Cpus::Some(_, false))
+    }
+
+    /// Whether CPUs are shown one by one.
+    pub(crate) fn has_each(&self) -> bool {
+        *self != Cpus::Sum
+    }
+
+    /// Whether a CPU is shown, by its name in the kernel's files.
+    pub(crate) fn shows(&self, name: &str) -> bool {
+        match self {
+            Cpus::Sum => false,
+            Cpus::All => true,
+            Cpus::Some(numbers, _) => {
+                cpu_number(name).parse().is_ok_and(|number| numbers.contains(&number))
+            }
+        }
+    }
+}
+
+/// `cpu3` is `3`.
+pub(crate) fn cpu_number(name: &str) -> &str {
+    name.strip_prefix("cpu").unwrap_or(name)
+}
+
+/// The lines of CPUs.
+pub(crate) fn cpu_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
+    let mut lines = Vec::new();
+    if chosen.cpus.has_sum() {
+        lines.push(("all".to_owned(), span.rows("cpu")));
+    }
+    for row in span.rows("cpu_core") {
+        let name = row.name();
+        if chosen.cpus.shows(&name) {
+            lines.push((cpu_number(&name).to_owned(), vec![row]));
+        }
+    }
+    lines
+}
+
+fn only<'a>(span: &Span<'a>, source: &str) -> Vec<Line<'a>> {
+    match span.row(source) {
+        Some(row) => vec![(String::new(), vec![row])],
+        None => Vec::new(),
+    }
+}
+
+/// The rows of a source that are wanted, each a line.
+fn named<'a>(span: &Span<'a>, source: &str, wanted: &[String]) -> Vec<Line<'a>> {
+    let rows = span.rows(source).into_iter().map(|row| (row.name(), vec![row]));
+    rows.filter(|(name, _)| wanted.is_empty() || wanted.contains(name)).collect()
+}
+
+fn disk_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
+    let mut lines = named(span, "disk", &chosen.disks);
+    lines.retain(|(_, rows)| {
+        let has_worked =
+            |row: &Row<'_>| ["reads", "writes"].iter().any(|field| row.count(field) > Some(0));
+        rows.iter().all(|row| row.text("kind") != "partition" && has_worked(row))
+    });
+    lines
+}
+
+/// The disks that are devices, as one line.
+fn transfer_lines<'a>(span: &Span<'a>, _: &Chosen) -> Vec<Line<'a>> {
+    let is_device =
+        |row: &Row<'a>| ["disk", "path", "optical", "floppy"].contains(&&*row.text("kind"));
+    vec![(String::new(), span.rows("disk").into_iter().filter(is_device).collect())]
+}
+
+fn interface_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
+    named(span, "network", &chosen.interfaces)
+}
+
+fn filesystem_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    for row in span.rows("filesystem") {
+        let (device, mounted) = (row.text("device"), row.name());
+        let name = if chosen.by_mount { mounted.clone() } else { device.clone() };
+        let is_wanted = chosen.filesystems.is_empty()
+            || chosen.filesystems.contains(&device)
+            || chosen.filesystems.contains(&mounted);
+        let is_there = lines.iter().any(|(_, rows)| rows[0].text("device") == device);
+        if device.starts_with('/') && is_wanted && !is_there {
+            lines.push((name, vec![row]));
+        }
+    }
+    lines
+}
+
+fn interrupt_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
+    let mut lines = Vec::new();
+    let is_wanted =
+        |name: &str| chosen.interrupts.is_empty() || chosen.interrupts.iter().any(|n| n == name);
+    if is_wanted("SUM") {
+        lines.push(("sum".to_owned(), span.rows("interrupt")));
+    }
+    if chosen.each_interrupt {
+        let mut each: Vec<Line<'a>> = Vec::new();
+        for row in span.rows("interrupt") {
+            let name = row.labels().map_or_else(|| row.name(), |(name, _)| name);
+            match each.last_mut().filter(|(known, _)| *known == name) {
+                _ if !is_wanted(&name) => {}
+                Some((_, rows)) => rows.push(row),
+                None => each.push((name, vec![row])),
+            }
+        }
+        lines.extend(each);
+    }
+    lines
+}
+
+fn level(rows: &[Row<'_>], field: &str) -> Option<f64> {
+    rows.first()?.level(field)
+}
+
+fn one(rows: &[Row<'_>], field: &str) -> Option<f64> {
+    rows.first()?.rate(field)
+}
+
+fn share(rows: &[Row<'_>], part: Option<f64>, whole: &str) -> Option<f64> {
+    Some(percent(part?, level(rows, whole)?))
+}
+
+/// What is neither free nor cache nor kernel memory, in KiB.
+fn used(rows: &[Row<'_>]) -> Option<f64> {
+    let fields = ["free", "buffers", "cached", "slab"];
+    let others: f64 = fields.iter().filter_map(|field| level(rows, field)).sum();
+    Some((level(rows, "total")? - others).max(0.0))
+}
+
+fn swap_used(rows: &[Row<'_>]) -> Option<f64> {
+    Some(level(rows, "swap_total")? - level(rows, "swap_free")?)
+}
+
+const SCANNED_DIRECT: &[&str] = &["scanned_direct"];
+const SCANNED_KSWAPD: &[&str] = &["scanned_kswapd"];
+const STOLEN: &[&str] =
+    &["stolen_kswapd", "stolen_direct", "stolen_khugepaged", "stolen_proactive"];
+
+/// Pages reclaimed of those scanned.
+fn efficiency(rows: &[Row<'_>]) -> Option<f64> {
+    let scanned =
+        change(rows, SCANNED_KSWAPD).unwrap_or(0.0) + change(rows, SCANNED_DIRECT).unwrap_or(0.0);
+    Some(percent(change(rows, STOLEN)?, scanned))
+}
+
+fn queue_length(rows: &[Row<'_>]) -> Option<f64> {
+    // The task that reads counts as running.
+    level(rows, "tasks_running").map(|running| (running - 1.0).max(0.0))
+}
+
+fn hundredths(rows: &[Row<'_>], field: &str) -> Option<f64> {
+    level(rows, field).map(|value| value / 100.0)
+}
+
+/// The share of the span in which tasks stalled: microseconds a second.
+fn stalled(rows: &[Row<'_>], field: &str) -> Option<f64> {
+    one(rows, field).map(|us| us / 10_000.0)
+}
+
+fn pressure_lines<'a>(span: &Span<'a>, resource: &str) -> Vec<Line<'a>> {
+    let rows = span.rows("pressure").into_iter().filter(|row| row.name() == resource);
+    rows.map(|row| (String::new(), vec![row])).collect()
+}
+
+/// How much of an interface's speed the busier direction uses.
+fn interface_use(rows: &[Row<'_>]) -> Option<f64> {
+    let speed_mbit = level(rows, "speed_mbit").unwrap_or(0.0);
+    let bytes = one(rows, "rx_bytes")?.max(one(rows, "tx_bytes")?);
+    Some(percent(bytes * 8.0, speed_mbit * 1e6))
+}
+
+fn kib_rate(rows: &[Row<'_>], field: &str) -> Option<f64> {
+    one(rows, field).map(|bytes| bytes / 1024.0)
+}
+
+fn huge(rows: &[Row<'_>], pages: Option<f64>) -> Option<f64> {
+    Some(pages? * level(rows, "huge_size")?)
+}
+
+fn huge_used(rows: &[Row<'_>]) -> Option<f64> {
+    Some(level(rows, "huge_total")? - level(rows, "huge_free")?)
+}
+
+fn used_of(rows: &[Row<'_>], size: &str, free: &str) -> Option<f64> {
+    Some(level(rows, size)? - level(rows, free)?)
+}
+
+const TRANSFERS: &[&str] = &["reads", "writes", "discards"];
+
+/// Of a counter: how often a second.
+macro_rules! rates {
+    ($(($title:literal, $field:literal)),* $(,)?) => {
+        &[$(column!($title, 10, Plain, |rows| one(rows, $field))),*]
+    };
+}
+
+/// `-u`.
+pub(crate) static CPU: Activity = Activity {
+    option: "-u",
+    sources: &["cpu", "cpu_core"],
+    label: Some("CPU"),
+    columns: cpu_shares![10:
+        ("%user", ["user"], []),
+        ("%nice", ["nice"], []),
+        ("%system", ["system", "irq", "softirq"], []),
+        ("%iowait", ["iowait"], []),
+        ("%steal", ["steal"], []),
+        ("%idle", ["idle"], []),
+    ],
+    lines: cpu_lines,
+};
+
+/// `-u ALL`.
+pub(crate) static CPU_ALL: Activity = Activity {
+    option: "-u ALL",
+    sources: &["cpu", "cpu_core"],
+    label: Some("CPU"),
+    columns: cpu_shares![10:
+        ("%usr", ["user"], ["guest"]),
+        ("%nice", ["nice"], ["guest_nice"]),
+        ("%sys", ["system"], []),
+        ("%iowait", ["iowait"], []),
+        ("%steal", ["steal"], []),
+        ("%irq", ["irq"], []),
+        ("%soft", ["softirq"], []),
+        ("%guest", ["guest"], []),
+        ("%gnice", ["guest_nice"], []),
+        ("%idle", ["idle"], []),
+    ],
+    lines: cpu_lines,
+};
+
+/// The tables that one letter selects, in the order in which they are shown.
+pub(crate) static BY_LETTER: &[Activity] = &[
+    Activity {
+        option: "-w",
+        sources: &["cpu"],
+        label: None,
+        columns: rates![("proc/s", "forks"), ("cswch/s", "context_switches")],
+        lines: |span, _| only(span, "cpu"),
+    },
+    Activity {
+        option: "-I",
+        sources: &["interrupt"],
+        label: Some("INTR"),
+        columns: &[column!("all", 10, Plain, |rows| rate(rows, &["count"]))],
+        lines: interrupt_lines,
+    },
+    Activity {
+        option: "-W",
+        sources: &["memory"],
+        label: None,
+        columns: rates![("pswpin/s", "swap_in"), ("pswpout/s", "swap_out")],
+        lines: |span, _| only(span, "memory"),
+    },
+    Activity {
+        option: "-B",
+        sources: &["memory"],
+        label: None,
+        columns: &[
+            column!("pgpgin/s", 10, Plain, |rows| one(rows, "page_in")),
+            column!("pgpgout/s", 10, Plain, |rows| one(rows, "page_out")),
+            column!("fault/s", 10, Plain, |rows| one(rows, "faults")),
+            column!("majflt/s", 10, Plain, |rows| one(rows, "major_faults")),
+            column!("pgfree/s", 10, Plain, |rows| one(rows, "freed")),
+            column!("pgscank/s", 10, Plain, |rows| rate(rows, SCANNED_KSWAPD)),
+            column!("pgscand/s", 10, Plain, |rows| rate(rows, SCANNED_DIRECT)),
+            column!("pgsteal/s", 10, Plain, |rows| rate(rows, STOLEN)),
+            column!("%vmeff", 10, Percent, efficiency),
+        ],
+        lines: |span, _| only(span, "memory"),
+    },
+    Activity {
+        option: "-b",
+        sources: &["disk"],
+        label: None,
+        columns: &[
+            column!("tps", 10, Plain, |rows| rate(rows, TRANSFERS)),
+            column!("rtps", 10, Plain, |rows| rate(rows, &["reads"])),
+            column!("wtps", 10, Plain, |rows| rate(rows, &["writes"])),
+            column!("dtps", 10, Plain, |rows| rate(rows, &["discards"])),
+            column!("bread/s", 10, Sectors, |rows| rate(rows, &["read_sectors"])),
+            column!("bwrtn/s", 10, Sectors, |rows| rate(rows, &["write_sectors"])),
+            column!("bdscd/s", 10, Sectors, |rows| rate(rows, &["discard_sectors"])),
+        ],
+        lines: transfer_lines,
+    },
+    Activity {
+        option: "-r",
+        sources: &["memory"],
+        label: None,
+        columns: MEMORY_ALL.split_at(11).0,
+        lines: |span, _| only(span, "memory"),
+    },
+    Activity {
+        option: "-S",
+        sources: &["memory"],
+        label: None,
+        columns: &[
+            column!("kbswpfree", 10, WholeKibibytes, |rows| level(rows, "swap_free")),
+            column!("kbswpused", 10, WholeKibibytes, swap_used),
+            column!("%swpused", 10, Percent, |rows| share(rows, swap_used(rows), "swap_total")),
+            column!("kbswpcad", 10, WholeKibibytes, |rows| level(rows, "swap_cached")),
+            column!("%swpcad", 10, Percent, |rows| {
+                Some(percent(level(rows, "swap_cached")?, swap_used(rows)?))
+            }),
+        ],
+        lines: |span, _| only(span, "memory"),
+    },
+    Activity {
+        option: "-H",
+        sources: &["memory"],
+        label: None,
+        columns: &[
+            column!("kbhugfree", 10, WholeKibibytes, |rows| huge(rows, level(rows, "huge_free"))),
+            column!("kbhugused", 10, WholeKibibytes, |rows| huge(rows, huge_used(rows))),
+            column!("%hugused", 10, Percent, |rows| share(rows, huge_used(rows), "huge_total")),
+            column!("kbhugrsvd", 10, WholeKibibytes, |rows| {
+                huge(rows, level(rows, "huge_reserved"))
+            }),
+            column!("kbhugsurp", 10, WholeKibibytes, |rows| {
+                huge(rows, level(rows, "huge_surplus"))
+            }),
+        ],
+        lines: |span, _| only(span, "memory"),
+    },
+    Activity {
+        option: "-v",
+        sources: &["inode"],
+        label: None,
+        columns: &[
+            column!("dentunusd", 10, Whole, |rows| level(rows, "dentries_unused")),
+            column!("file-nr", 10, Whole, |rows| level(rows, "files_open")),
+            column!("inode-nr", 10, Whole, |rows| used_of(rows, "inodes", "inodes_free")),
+            // The number of terminals is not among what is recorded.
+            column!("pty-nr", 10, Whole, |_| None),
+        ],
+        lines: |span, _| only(span, "inode"),
+    },
+    Activity {
+        option: "-d",
+        sources: &["disk"],
+        label: Some("DEV"),
+        columns: &[
+            column!("tps", 10, Plain, |rows| rate(rows, TRANSFERS)),
+            column!("rkB/s", 10, Kibibytes, |rows| Some(one(rows, "read_sectors")? / 2.0)),
+            column!("wkB/s", 10, Kibibytes, |rows| Some(one(rows, "write_sectors")? / 2.0)),
+            column!("dkB/s", 10, Kibibytes, |rows| Some(one(rows, "discard_sectors")? / 2.0)),
+            column!("areq-sz", 10, Kibibytes, |rows| {
+                let sectors = ["read_sectors", "write_sectors", "discard_sectors"];
+                Some(ratio(change(rows, &sectors)? / 2.0, change(rows, TRANSFERS)?))
+            }),
+            column!("aqu-sz", 10, Plain, |rows| Some(one(rows, "weighted_ms")? / 1000.0)),
+            column!("await", 10, Plain, |rows| {
+                let times = ["read_ms", "write_ms", "discard_ms"];
+                Some(ratio(change(rows, &times)?, change(rows, TRANSFERS)?))
+            }),
+            column!("%util", 10, Percent, |rows| Some(one(rows, "busy_ms")? / 10.0)),
+        ],
+        lines: disk_lines,
+    },
+    Activity {
+        option: "-F",
+        sources: &["filesystem"],
+        label: Some("FILESYSTEM"),
+        columns: &[
+            column!("MBfsfree", 10, WholeMebibytes, |rows| Some(level(rows, "free")? / MEBIBYTE)),
+            column!("MBfsused", 10, WholeMebibytes, |rows| {
+                Some(used_of(rows, "size", "free")? / MEBIBYTE)
+            }),
+            column!("%fsused", 10, Percent, |rows| {
+                share(rows, used_of(rows, "size", "free"), "size")
+            }),
+            column!("%ufsused", 10, Percent, |rows| {
+                share(rows, used_of(rows, "size", "available"), "size")
+            }),
+            column!("Ifree", 10, Whole, |rows| level(rows, "inodes_free")),
+            column!("Iused", 10, Whole, |rows| used_of(rows, "inodes", "inodes_free")),
+            column!("%Iused", 10, Percent, |rows| {
+                share(rows, used_of(rows, "inodes", "inodes_free"), "inodes")
+            }),
+        ],
+        lines: filesystem_lines,
+    },
+];
+
+const MEBIBYTE: f64 = 1_048_576.0;
+
+/// `-r ALL`.
+pub(crate) static MEMORY_ALL: [Column; 16] = [
+    column!("kbmemfree", 10, WholeKibibytes, |rows| level(rows, "free")),
+    column!("kbavail", 10, WholeKibibytes, |rows| level(rows, "available")),
+    column!("kbmemused", 10, WholeKibibytes, used),
+    column!("%memused", 10, Percent, |rows| share(rows, used(rows), "total")),
+    column!("kbbuffers", 10, WholeKibibytes, |rows| level(rows, "buffers")),
+    column!("kbcached", 10, WholeKibibytes, |rows| level(rows, "cached")),
+    column!("kbcommit", 10, WholeKibibytes, |rows| level(rows, "committed")),
+    column!("%commit", 10, Percent, |rows| {
+        let all = level(rows, "total")? + level(rows, "swap_total").unwrap_or(0.0);
+        Some(percent(level(rows, "committed")?, all))
+    }),
+    column!("kbactive", 10, WholeKibibytes, |rows| level(rows, "active")),
+    column!("kbinact", 10, WholeKibibytes, |rows| level(rows, "inactive")),
+    column!("kbdirty", 10, WholeKibibytes, |rows| level(rows, "dirty")),
+    column!("kbanonpg", 10, WholeKibibytes, |rows| level(rows, "anonymous")),
+    column!("kbslab", 10, WholeKibibytes, |rows| level(rows, "slab")),
+    column!("kbkstack", 10, WholeKibibytes, |rows| level(rows, "kernel_stack")),
+    column!("kbpgtbl", 10, WholeKibibytes, |rows| level(rows, "page_tables")),
+    column!("kbvmused", 10, WholeKibibytes, |rows| level(rows, "vmalloc_used")),
+];
+
+/// What `-r ALL` shows.
+pub(crate) static MEMORY_WHOLE: Activity = Activity {
+    option: "-r ALL",
+    sources: &["memory"],
+    label: None,
+    columns: &MEMORY_ALL,
+    lines: |span, _| only(span, "memory"),
+};
+
+/// The tables of `-q`, by keyword.
+pub(crate) static QUEUES: &[Activity] = &[
+    Activity {
+        option: "LOAD",
+        sources: &["cpu"],
+        label: None,
+        columns: &[
+            column!("runq-sz", 10, Whole, queue_length),
+            column!("plist-sz", 10, Whole, |rows| level(rows, "tasks")),
+            column!("ldavg-1", 10, Plain, |rows| hundredths(rows, "load_1m")),
+            column!("ldavg-5", 10, Plain, |rows| hundredths(rows, "load_5m")),
+            column!("ldavg-15", 10, Plain, |rows| hundredths(rows, "load_15m")),
+            column!("blocked", 10, Whole, |rows| level(rows, "blocked")),
+        ],
+        lines: |span, _| only(span, "cpu"),
+    },
+    Activity {
+        option: "CPU",
+        sources: &["pressure"],
+        label: None,
+        columns: &[
+            column!("%scpu-10", 10, Percent, |rows| hundredths(rows, "some_avg10")),
+            column!("%scpu-60", 10, Percent, |rows| hundredths(rows, "some_avg60")),
+            column!("%scpu-300", 10, Percent, |rows| hundredths(rows, "some_avg300")),
+            column!("%scpu", 10, Percent, |rows| stalled(rows, "some_total")),
+        ],
+        lines: |span, _| pressure_lines(span, "cpu"),
+    },
+    Activity {
+        option: "IO",
+        sources: &["pressure"],
+        label: None,
+        columns: &[
+            column!("%sio-10", 10, Percent, |rows| hundredths(rows, "some_avg10")),
+            column!("%sio-60", 10, Percent, |rows| hundredths(rows, "some_avg60")),
+            column!("%sio-300", 10, Percent, |rows| hundredths(rows, "some_avg300")),
+            column!("%sio", 10, Percent, |rows| stalled(rows, "some_total")),
+            column!("%fio-10", 10, Percent, |rows| hundredths(rows, "full_avg10")),
+            column!("%fio-60", 10, Percent, |rows| hundredths(rows, "full_avg60")),
+            column!("%fio-300", 10, Percent, |rows| hundredths(rows, "full_avg300")),
+            column!("%fio", 10, Percent, |rows| stalled(rows, "full_total")),
+        ],
+        lines: |span, _| pressure_lines(span, "io"),
+    },
+    Activity {
+        option: "MEM",
+        sources: &["pressure"],
+        label: None,
+        columns: &[
+            column!("%smem-10", 10, Percent, |rows| hundredths(rows, "some_avg10")),
+            column!("%smem-60", 10, Percent, |rows| hundredths(rows, "some_avg60")),
+            column!("%smem-300", 10, Percent, |rows| hundredths(rows, "some_avg300")),
+            column!("%smem", 10, Percent, |rows| stalled(rows, "some_total")),
+            column!("%fmem-10", 10, Percent, |rows| hundredths(rows, "full_avg10")),
+            column!("%fmem-60", 10, Percent, |rows| hundredths(rows, "full_avg60")),
+            column!("%fmem-300", 10, Percent, |rows| hundredths(rows, "full_avg300")),
+            column!("%fmem", 10, Percent, |rows| stalled(rows, "full_total")),
+        ],
+        lines: |span, _| pressure_lines(span, "memory"),
+    },
+];
+
+/// The tables of `-n`, by keyword, in the order in which they are shown.
+pub(crate) static NETWORK: &[Activity] = &[
+    Activity {
+        option: "DEV",
+        sources: &["network"],
+        label: Some("IFACE"),
+        columns: &[
+            column!("rxpck/s", 10, Plain, |rows| one(rows, "rx_packets")),
+            column!("txpck/s", 10, Plain, |rows| one(rows, "tx_packets")),
+            column!("rxkB/s", 10, Kibibytes, |rows| kib_rate(rows, "rx_bytes")),
+            column!("txkB/s", 10, Kibibytes, |rows| kib_rate(rows, "tx_bytes")),
+            column!("rxcmp/s", 10, Plain, |rows| one(rows, "rx_compressed")),
+            column!("txcmp/s", 10, Plain, |rows| one(rows, "tx_compressed")),
+            column!("rxmcst/s", 10, Plain, |rows| one(rows, "rx_multicast")),
+            column!("%ifutil", 10, Percent, interface_use),
+        ],
+        lines: interface_lines,
+    },
+    Activity {
+        option: "EDEV",
+        sources: &["network"],
+        label: Some("IFACE"),
+        columns: rates![
+            ("rxerr/s", "rx_errors"),
+            ("txerr/s", "tx_errors"),
+            ("coll/s", "tx_collisions"),
+            ("rxdrop/s", "rx_dropped"),
+            ("txdrop/s", "tx_dropped"),
+            ("txcarr/s", "tx_carrier"),
+            ("rxfram/s", "rx_frame"),
+            ("rxfifo/s", "rx_fifo"),
+            ("txfifo/s", "tx_fifo"),
+        ],
+        lines: interface_lines,
+    },
+    Activity {
+        option: "SOCK",
+        sources: &["socket"],
+        label: None,
+        columns: &[
+            column!("totsck", 10, Whole, |rows| level(rows, "used")),
+            column!("tcpsck", 10, Whole, |rows| level(rows, "tcp_inuse")),
+            column!("udpsck", 10, Whole, |rows| level(rows, "udp_inuse")),
+            column!("rawsck", 10, Whole, |rows| level(rows, "raw_inuse")),
+            column!("ip-frag", 10, Whole, |rows| level(rows, "fragments")),
+            column!("tcp-tw", 10, Whole, |rows| level(rows, "tcp_time_wait")),
+        ],
+        lines: |span, _| only(span, "socket"),
+    },
+    Activity {
+        option: "IP",
+        sources: &["tcp"],
+        label: None,
+        columns: rates![
+            ("irec/s", "ip_in_receives"),
+            ("fwddgm/s", "ip_forw_datagrams"),
+            ("idel/s", "ip_in_delivers"),
+            ("orq/s", "ip_out_requests"),
+            ("asmrq/s", "ip_reasm_reqds"),
+            ("asmok/s", "ip_reasm_oks"),
+            ("fragok/s", "ip_frag_oks"),
+            ("fragcrt/s", "ip_frag_creates"),
+        ],
+        lines: |span, _| only(span, "tcp"),
+    },
+    Activity {
+        option: "EIP",
+        sources: &["tcp"],
+        label: None,
+        columns: rates![
+            ("ihdrerr/s", "ip_in_hdr_errors"),
+            ("iadrerr/s", "ip_in_addr_errors"),
+            ("iukwnpr/s", "ip_in_unknown_protos"),
+            ("idisc/s", "ip_in_discards"),
+            ("odisc/s", "ip_out_discards"),
+            ("onort/s", "ip_out_no_routes"),
+            ("asmf/s", "ip_reasm_fails"),
+            ("fragf/s", "ip_frag_fails"),
+        ],
+        lines: |span, _| only(span, "tcp"),
+    },
+    Activity {
+        option: "ICMP",
+        sources: &["tcp"],
+        label: None,
+        columns: rates![
+            ("imsg/s", "icmp_in_msgs"),
+            ("omsg/s", "icmp_out_msgs"),
+            ("iech/s", "icmp_in_echos"),
+            ("iechr/s", "icmp_in_echo_reps"),
+            ("oech/s", "icmp_out_echos"),
+            ("oechr/s", "icmp_out_echo_reps"),
+            ("itm/s", "icmp_in_timestamps"),
+            ("itmr/s", "icmp_in_timestamp_reps"),
+            ("otm/s", "icmp_out_timestamps"),
+            ("otmr/s", "icmp_out_timestamp_reps"),
+            ("iadrmk/s", "icmp_in_addr_masks"),
+            ("iadrmkr/s", "icmp_in_addr_mask_reps"),
+            ("oadrmk/s", "icmp_out_addr_masks"),
+            ("oadrmkr/s", "icmp_out_addr_mask_reps"),
+        ],
+        lines: |span, _| only(span, "tcp"),
+    },
+    Activity {
+        option: "EICMP",
+        sources: &["tcp"],
+        label: None,
+        columns: rates![
+            ("ierr/s", "icmp_in_errors"),
+            ("oerr/s", "icmp_out_errors"),
+            ("idstunr/s", "icmp_in_dest_unreachs"),
+            ("odstunr/s", "icmp_out_dest_unreachs"),
+            ("itmex/s", "icmp_in_time_excds"),
+            ("otmex/s", "icmp_out_time_excds"),
+            ("iparmpb/s", "icmp_in_parm_probs"),
+            ("oparmpb/s", "icmp_out_parm_probs"),
+            ("isrcq/s", "icmp_in_src_quenchs"),
+            ("osrcq/s", "icmp_out_src_quenchs"),
+            ("iredir/s", "icmp_in_redirects"),
+            ("oredir/s", "icmp_out_redirects"),
+        ],
+        lines: |span, _| only(span, "tcp"),
+    },
+    Activity {
+        option: "TCP",
+        sources: &["tcp"],
+        label: None,
+        columns: rates![
+            ("active/s", "tcp_active_opens"),
+            ("passive/s", "tcp_passive_opens"),
+            ("iseg/s", "tcp_in_segs"),
+            ("oseg/s", "tcp_out_segs"),
+        ],
+        lines: |span, _| only(span, "tcp"),
+    },
+    Activity {
+        option: "ETCP",
+        sources: &["tcp"],
+        label: None,
+        columns: rates![
+            ("atmptf/s", "tcp_attempt_fails"),
+            ("estres/s", "tcp_estab_resets"),
+            ("retrans/s", "tcp_retrans_segs"),
+            ("isegerr/s", "tcp_in_errs"),
+            ("orsts/s", "tcp_out_rsts"),
+        ],
+        lines: |span, _| only(span, "tcp"),
+    },
+    Activity {
+        option: "UDP",
+        sources: &["tcp"],
+        label: None,
+        columns: rates![
+            ("idgm/s", "udp_in_datagrams"),
+            ("odgm/s", "udp_out_datagrams"),
+            ("noport/s", "udp_no_ports"),
+            ("idgmerr/s", "udp_in_errors"),
+        ],
+        lines: |span, _| only(span, "tcp"),
+    },
+    Activity {
+        option: "SOCK6",
+        sources: &["socket"],
+        label: None,
+        columns: &[
+            column!("tcp6sck", 10, Whole, |rows| level(rows, "tcp6_inuse")),
+            column!("udp6sck", 10, Whole, |rows| level(rows, "udp6_inuse")),
+            column!("raw6sck", 10, Whole, |rows| level(rows, "raw6_inuse")),
+            column!("ip6-frag", 10, Whole, |rows| level(rows, "fragments6")),
+        ],
+        lines: |span, _| only(span, "socket"),
+    },
+];

@@ -1,0 +1,394 @@
+//! `iostat`: CPU time, and transfers of disks.
+
+use std::fmt::Write as _;
+
+use crate::SysstatError;
+use crate::columns::{Column, change, column, cpu_ticks, decimals, rate};
+use crate::format::{Style, Unit};
+use crate::iostat_extended::{EXTENDED, EXTENDED_SHORT, Group};
+use crate::machine::banner;
+use crate::report::{Asked, Facts, Recording, Report};
+use crate::values::{Row, Span};
+use crate::words::{Pace, Word, Words, unknown};
+
+pub(crate) const USAGE: &str = "\
+Usage: iostat [options] [interval [count]]
+  -c  CPU time only            -d  disks only
+  -x  extended columns         -s  short columns
+  -k  in KiB (the default)     -m  in MiB
+  -h  as --human --pretty      -t  with the time
+  -y  without the report since boot
+  -z  without disks that did nothing
+  -p [DEVICE,... | ALL]        disks with their partitions
+  -g NAME                      the sum of the disks named after it, too; -H: only the sum
+  -N  names of device mapper devices
+  --compact                    every column in one line (the default)
+  --dec=0|1|2                  digits after the point
+  --human                      sizes with units
+  --pretty                     the name at the end of the line
+  --recording FILE             of a recording, or a folder of them, in place of this host
+  DEVICE ... | ALL             these disks only
+";
+
+/// Which disks are shown.
+#[derive(Default)]
+struct Devices {
+    /// By name; empty for those that have ever done something.
+    named: Vec<String>,
+    /// Also those that never did anything.
+    all: bool,
+    /// Partitions, too.
+    partitions: bool,
+    /// Disks whose partitions are shown.
+    with_partitions: Vec<String>,
+}
+
+struct Iostat {
+    cpu: bool,
+    disk: bool,
+    extended: bool,
+    short: bool,
+    mebibytes: bool,
+    timestamp: bool,
+    omit_first: bool,
+    omit_idle: bool,
+    pretty: bool,
+    is_compact: bool,
+    mapper_names: bool,
+    group: Option<String>,
+    only_group: bool,
+    devices: Devices,
+    style: Style,
+}
+
+/// Reads the command line.
+pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
+    let mut iostat = Iostat {
+        cpu: false,
+        disk: false,
+        extended: false,
+        short: false,
+        mebibytes: false,
+        timestamp: false,
+        omit_first: false,
+        omit_idle: false,
+        pretty: false,
+        is_compact: false,
+        mapper_names: false,
+        group: None,
+        only_group: false,
+        devices: Devices::default(),
+        style: Style::default(),
+    };
+    let mut pace = Pace::default();
+    let mut recording = Recording::Host;
+    let mut words = Words::new(words);
+    while let Some(word) = words.next()? {
+        let option = match word {
+            Word::Plain(word) => {
+                if word.starts_with(|c: char| c.is_ascii_digit()) {
+                    pace.take(&word)?;
+                } else {
+                    iostat.devices.add(&word);
+                }
+                continue;
+            }
+            Word::Option(option) => option,
+        };
+        match option.as_str() {
+            "c" => iostat.cpu = true,
+            "d" => iostat.disk = true,
+            "x" => iostat.extended = true,
+            "s" => iostat.short = true,
+            "k" => iostat.mebibytes = false,
+            "m" => iostat.mebibytes = true,
+            "t" => iostat.timestamp = true,
+            "y" => iostat.omit_first = true,
+            "z" => iostat.omit_idle = true,
+            "h" => {
+                iostat.pretty = true;
+                iostat.style.is_human = true;
+            }
+            "N" => iostat.mapper_names = true,
+            "H" => iostat.only_group = true,
+            "g" => iostat.group = Some(words.value("-g")?),
+            "p" => {
+                let is_list = |word: &str| {
+                    !word.starts_with(['-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+                };
+                match words.value_if(is_list) {
+                    None => iostat.devices.partitions = true,
+                    Some(list) if list == "ALL" => {
+                        (iostat.devices.partitions, iostat.devices.all) = (true, true);
+                    }
+                    Some(list) => {
+                        for name in list.split(',') {
+                            iostat.devices.add(name);
+                            iostat.devices.with_partitions.push(short_name(name).to_owned());
+                        }
+                    }
+                }
+            }
+            "compact" => iostat.is_compact = true,
+            "dec" => iostat.style.decimals = decimals(&words.value("--dec")?)?,
+            "human" => iostat.style.is_human = true,
+            "pretty" => iostat.pretty = true,
+            "recording" => recording = Recording::File(words.value("--recording")?.into()),
+            "help" => return Err(SysstatError::Help(USAGE.to_owned())),
+            "o" => {
+                return Err(SysstatError::Refused(
+                    "-o JSON".into(),
+                    "whit play -oJ and whit record give JSON",
+                ));
+            }
+            "j" => {
+                return Err(SysstatError::Refused(
+                    "-j".into(),
+                    "names are the kernel's, or with -N the device mapper's",
+                ));
+            }
+            "f" | "+f" => {
+                return Err(SysstatError::Refused(
+                    "-f".into(),
+                    "disks are read from /proc/diskstats",
+                ));
+            }
+            _ => return Err(unknown(&option)),
+        }
+    }
+    if !iostat.cpu && !iostat.disk {
+        // A list of disks does not turn CPU time off.
+        (iostat.cpu, iostat.disk) = (true, true);
+    }
+    if iostat.only_group && iostat.group.is_none() {
+        return Err(SysstatError::Usage("-H needs -g".to_owned()));
+    }
+    let omit_first = iostat.omit_first && pace.interval.is_some();
+    iostat.omit_first = omit_first;
+    let mut asked = Asked::new(Box::new(iostat), pace);
+    asked.recording = recording;
+    asked.since_boot = !omit_first;
+    Ok(asked)
+}
+
+fn short_name(name: &str) -> &str {
+    name.strip_prefix("/dev/").unwrap_or(name)
+}
+
+impl Devices {
+    fn add(&mut self, word: &str) {
+        if word == "ALL" {
+            self.all = true;
+        } else {
+            self.named.push(short_name(word).to_owned());
+        }
+    }
+
+    fn shows(&self, row: &Row<'_>) -> bool {
+        let name = row.name();
+        let is_partition = row.text("kind") == "partition";
+        if self.with_partitions.iter().any(|disk| is_partition && row.text("parent") == *disk) {
+            return true;
+        }
+        if !self.named.is_empty() {
+            return self.named.contains(&name);
+        }
+        let has_worked =
+            ["reads", "writes", "discards"].iter().any(|field| row.count(field) > Some(0));
+        (self.all || has_worked) && (self.partitions || !is_partition)
+    }
+}
+
+impl Iostat {
+    fn cpu_time(&self, span: &Span<'_>, out: &mut String) -> Option<()> {
+        let row = span.row("cpu")?;
+        out.push_str("avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n       ");
+        let all = cpu_ticks(&row)?;
+        for fields in [
+            &["user"][..],
+            &["nice"],
+            &["system", "irq", "softirq"],
+            &["iowait"],
+            &["steal"],
+            &["idle"],
+        ] {
+            let share = row.changes(fields).map(|ticks| crate::format::percent(ticks, all));
+            self.style.put(out, 8, share, Unit::Percent);
+        }
+        out.push_str("\n\n");
+        Some(())
+    }
+
+    fn name_of(&self, row: &Row<'_>) -> String {
+        let label = row.text("label");
+        if self.mapper_names && !label.is_empty() { label } else { row.name() }
+    }
+
+    fn disks(&self, span: &Span<'_>, out: &mut String) {
+        let rows: Vec<Row<'_>> =
+            span.rows("disk").into_iter().filter(|row| self.devices.shows(row)).collect();
+        let named: Vec<(String, Vec<Row<'_>>)> = match (&self.group, self.only_group) {
+            (Some(group), true) => vec![(format!(" {group}"), rows)],
+            (Some(group), false) => {
+                let mut lines: Vec<_> =
+                    rows.into_iter().map(|row| (self.name_of(&row), vec![row])).collect();
+                let members = span.rows("disk").into_iter().filter(|row| self.devices.shows(row));
+                lines.push((format!(" {group}"), members.collect()));
+                lines
+            }
+            _ => rows.into_iter().map(|row| (self.name_of(&row), vec![row])).collect(),
+        };
+        let is_idle = |rows: &[Row<'_>]| {
+            self.omit_idle
+                && rows.iter().all(|row| {
+                    row.changes(&["reads", "writes", "discards", "flushes"]).unwrap_or(0.0) == 0.0
+                })
+        };
+        let named: Vec<_> = named.into_iter().filter(|(_, rows)| !is_idle(rows)).collect();
+        for columns in self.groups() {
+            self.table(&columns, &named, out);
+        }
+        out.push('\n');
+    }
+
+    fn groups(&self) -> Vec<Vec<Column>> {
+        let kib = |column: Column| if self.mebibytes { in_mebibytes(column) } else { column };
+        let groups: Vec<Vec<Column>> = match (self.extended, self.short) {
+            (true, true) => vec![EXTENDED_SHORT.to_vec()],
+            (true, false) if self.pretty && !self.is_compact => {
+                EXTENDED.iter().map(|group: &Group| group.to_vec()).collect()
+            }
+            (true, false) => vec![EXTENDED.concat()],
+            (false, true) => vec![BASIC_SHORT.to_vec()],
+            (false, false) => vec![BASIC.to_vec()],
+        };
+        groups.into_iter().map(|group| group.into_iter().map(kib).collect()).collect()
+    }
+
+    fn table(&self, columns: &[Column], named: &[(String, Vec<Row<'_>>)], out: &mut String) {
+        if !self.pretty {
+            out.push_str("Device       ");
+        }
+        for column in columns {
+            let title = match self.mebibytes {
+                true => column.title.replace("kB", "MB"),
+                false => column.title.to_owned(),
+            };
+            let _ = write!(out, "{title:>width$}", width = column.width);
+        }
+        out.push_str(if self.pretty { " Device\n" } else { "\n" });
+        for (name, rows) in named {
+            if !self.pretty {
+                let _ = write!(out, "{name:<13}");
+            }
+            for column in columns {
+                self.style.put(out, column.width, (column.value)(rows), column.unit);
+            }
+            if self.pretty {
+                let _ = write!(out, " {name}");
+            }
+            out.push('\n');
+        }
+        out.push('\n');
+    }
+}
+
+impl Report for Iostat {
+    fn sources(&self) -> Vec<&'static str> {
+        let wanted = [(self.cpu, "cpu"), (self.disk, "disk")];
+        wanted.iter().filter(|(wanted, _)| *wanted).map(|(_, name)| *name).collect()
+    }
+
+    fn begin(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
+        out.push_str(&banner(facts.meta, &facts.clock.date(now_ns)));
+        if self.omit_first {
+            out.push('\n');
+        }
+    }
+
+    fn interval(
+        &mut self,
+        facts: &Facts<'_>,
+        span: &Span<'_>,
+        out: &mut String,
+    ) -> Result<(), SysstatError> {
+        if self.timestamp {
+            let _ = writeln!(out, "{}", facts.clock.date_and_time(span.ended_ns));
+        }
+        if self.cpu {
+            let missing = || SysstatError::Usage("cannot read /proc/stat".to_owned());
+            self.cpu_time(span, out).ok_or_else(missing)?;
+        }
+        match self.disk {
+            true => self.disks(span, out),
+            false => out.push_str("\n\n"),
+        }
+        Ok(())
+    }
+}
+
+/// The same column in MiB, if it is one of sizes.
+fn in_mebibytes(mut column: Column) -> Column {
+    // The values of these columns in MiB stand beside those in KiB.
+    if let Some((_, value)) = MEBIBYTES.iter().find(|(title, _)| *title == column.title) {
+        column.value = *value;
+        if column.unit == Unit::WholeKibibytes {
+            column.unit = Unit::WholeMebibytes;
+        }
+    }
+    column
+}
+
+const KIB: f64 = 2.0;
+const MIB: f64 = 2048.0;
+const READ: &[&str] = &["read_sectors"];
+const WRITTEN: &[&str] = &["write_sectors"];
+const DISCARDED: &[&str] = &["discard_sectors"];
+const WRITTEN_OR_DISCARDED: &[&str] = &["write_sectors", "discard_sectors"];
+
+fn over(value: Option<f64>, divisor: f64) -> Option<f64> {
+    value.map(|value| value / divisor)
+}
+
+/// Whole units, as the program shows sums: without a rest.
+fn whole(value: Option<f64>, divisor: f64) -> Option<f64> {
+    value.map(|value| (value / divisor).floor())
+}
+
+const TPS: Column = column!("tps", 9, Plain, |rows| rate(rows, &["reads", "writes", "discards"]));
+
+static BASIC: &[Column] = &[
+    TPS,
+    column!("kB_read/s", 13, Kibibytes, |rows| over(rate(rows, READ), KIB)),
+    column!("kB_wrtn/s", 13, Kibibytes, |rows| over(rate(rows, WRITTEN), KIB)),
+    column!("kB_dscd/s", 13, Kibibytes, |rows| over(rate(rows, DISCARDED), KIB)),
+    column!("kB_read", 11, WholeKibibytes, |rows| whole(change(rows, READ), KIB)),
+    column!("kB_wrtn", 11, WholeKibibytes, |rows| whole(change(rows, WRITTEN), KIB)),
+    column!("kB_dscd", 11, WholeKibibytes, |rows| whole(change(rows, DISCARDED), KIB)),
+];
+
+static BASIC_SHORT: &[Column] = &[
+    TPS,
+    column!("kB_read/s", 13, Kibibytes, |rows| over(rate(rows, READ), KIB)),
+    column!("kB_w+d/s", 13, Kibibytes, |rows| over(rate(rows, WRITTEN_OR_DISCARDED), KIB)),
+    column!("kB_read", 11, WholeKibibytes, |rows| whole(change(rows, READ), KIB)),
+    column!("kB_w+d", 11, WholeKibibytes, |rows| whole(change(rows, WRITTEN_OR_DISCARDED), KIB)),
+];
+
+/// A title, and the value of its column.
+type Titled = (&'static str, fn(&[Row<'_>]) -> Option<f64>);
+
+static MEBIBYTES: &[Titled] = &[
+    ("kB_read/s", |rows| over(rate(rows, READ), MIB)),
+    ("kB_wrtn/s", |rows| over(rate(rows, WRITTEN), MIB)),
+    ("kB_dscd/s", |rows| over(rate(rows, DISCARDED), MIB)),
+    ("kB_w+d/s", |rows| over(rate(rows, WRITTEN_OR_DISCARDED), MIB)),
+    ("kB_read", |rows| whole(change(rows, READ), MIB)),
+    ("kB_wrtn", |rows| whole(change(rows, WRITTEN), MIB)),
+    ("kB_dscd", |rows| whole(change(rows, DISCARDED), MIB)),
+    ("kB_w+d", |rows| whole(change(rows, WRITTEN_OR_DISCARDED), MIB)),
+    ("rkB/s", |rows| over(rate(rows, READ), MIB)),
+    ("wkB/s", |rows| over(rate(rows, WRITTEN), MIB)),
+    ("dkB/s", |rows| over(rate(rows, DISCARDED), MIB)),
+    ("kB/s", |rows| over(rate(rows, &["read_sectors", "write_sectors", "discard_sectors"]), MIB)),
+];

@@ -1,0 +1,319 @@
+//! `mpstat`: CPU time and interrupts of each CPU.
+
+use std::fmt::Write as _;
+
+use crate::SysstatError;
+use crate::activities::{Chosen, Cpus, cpu_lines, cpu_number};
+use crate::columns::{Column, column, cpu_shares, decimals, rate};
+use crate::format::{Style, Unit};
+use crate::machine::banner;
+use crate::report::{Asked, Facts, Recording, Report};
+use crate::values::{Row, Span};
+use crate::words::{Pace, Word, Words, unknown};
+
+pub(crate) const USAGE: &str = "\
+Usage: mpstat [options] [interval [count]]
+  -u  CPU time (the default)
+  -I SUM|CPU|SCPU|ALL   interrupts: all of a CPU, by interrupt, by soft interrupt
+  -P LIST | ALL         these CPUs: numbers, ranges, all
+  -A                    as -u -I ALL -P ALL
+  --dec=0|1|2           digits after the point
+  --recording FILE      of a recording, or a folder of them, in place of this host
+";
+
+static CPU_TIME: &[Column] = cpu_shares![8:
+    ("%usr", ["user"], ["guest"]),
+    ("%nice", ["nice"], ["guest_nice"]),
+    ("%sys", ["system"], []),
+    ("%iowait", ["iowait"], []),
+    ("%irq", ["irq"], []),
+    ("%soft", ["softirq"], []),
+    ("%steal", ["steal"], []),
+    ("%guest", ["guest"], []),
+    ("%gnice", ["guest_nice"], []),
+    ("%idle", ["idle"], []),
+];
+
+/// The soft interrupts: a title, and the counter.
+static SOFT: &[Column] = &[
+    column!("HI/s", 11, Plain, |rows| rate(rows, &["hi"])),
+    column!("TIMER/s", 11, Plain, |rows| rate(rows, &["timer"])),
+    column!("NET_TX/s", 11, Plain, |rows| rate(rows, &["net_tx"])),
+    column!("NET_RX/s", 11, Plain, |rows| rate(rows, &["net_rx"])),
+    column!("BLOCK/s", 11, Plain, |rows| rate(rows, &["block"])),
+    column!("IRQ_POLL/s", 11, Plain, |rows| rate(rows, &["irq_poll"])),
+    column!("TASKLET/s", 11, Plain, |rows| rate(rows, &["tasklet"])),
+    column!("SCHED/s", 11, Plain, |rows| rate(rows, &["sched"])),
+    column!("HRTIMER/s", 11, Plain, |rows| rate(rows, &["hrtimer"])),
+    column!("RCU/s", 11, Plain, |rows| rate(rows, &["rcu"])),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Time,
+    Sum,
+    Each,
+    Soft,
+}
+
+struct Mpstat {
+    is_all: bool,
+    kinds: Vec<Kind>,
+    chosen: Chosen,
+    style: Style,
+    has_averages: bool,
+    lines: usize,
+}
+
+/// Reads the command line.
+pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
+    let (mut kinds, mut cpus, mut style) = (Vec::new(), None, Style::default());
+    let (mut pace, mut recording) = (Pace::default(), Recording::Host);
+    let (mut is_zero, mut is_all) = (false, false);
+    let mut words = Words::new(words);
+    while let Some(word) = words.next()? {
+        let option = match word {
+            Word::Plain(word) if word == "0" => {
+                is_zero = true;
+                continue;
+            }
+            Word::Plain(word) => {
+                pace.take(&word)?;
+                continue;
+            }
+            Word::Option(option) => option,
+        };
+        match option.as_str() {
+            "u" => kinds.push(Kind::Time),
+            "I" => match words.value("-I")?.as_str() {
+                "SUM" => kinds.push(Kind::Sum),
+                "CPU" => kinds.push(Kind::Each),
+                "SCPU" => kinds.push(Kind::Soft),
+                "ALL" => kinds.extend([Kind::Sum, Kind::Each, Kind::Soft]),
+                other => {
+                    let text = format!("-I takes SUM, CPU, SCPU or ALL, not {other}");
+                    return Err(SysstatError::Usage(text));
+                }
+            },
+            "P" => {
+                let text = words.value("-P")?;
+                let refuse = || SysstatError::Usage(format!("not a list of CPUs: {text}"));
+                cpus = Some(Cpus::parse(&text).ok_or_else(refuse)?);
+            }
+            "A" => {
+                is_all = true;
+                kinds.extend([Kind::Time, Kind::Sum, Kind::Each, Kind::Soft]);
+                cpus = cpus.or(Some(Cpus::All));
+            }
+            "dec" => style.decimals = decimals(&words.value("--dec")?)?,
+            "recording" => recording = Recording::File(words.value("--recording")?.into()),
+            "help" => return Err(SysstatError::Help(USAGE.to_owned())),
+            "n" | "N" => {
+                return Err(SysstatError::Refused(
+                    format!("-{option}"),
+                    "CPUs are not summed by NUMA node",
+                ));
+            }
+            "T" => {
+                return Err(SysstatError::Refused("-T".into(), "cores and sockets are not shown"));
+            }
+            "o" => {
+                return Err(SysstatError::Refused(
+                    "-o JSON".into(),
+                    "whit play -oJ and whit record give JSON",
+                ));
+            }
+            _ => return Err(unknown(&option)),
+        }
+    }
+    if kinds.is_empty() {
+        kinds.push(Kind::Time);
+    }
+    let order = [Kind::Time, Kind::Sum, Kind::Each, Kind::Soft];
+    let kinds = order.into_iter().filter(|kind| kinds.contains(kind)).collect();
+    let chosen = Chosen { cpus: cpus.unwrap_or_default(), ..Chosen::default() };
+    let has_interval = pace.interval.is_some() && !is_zero;
+    let has_averages = has_interval || recording != Recording::Host;
+    let mpstat = Mpstat { is_all, kinds, chosen, style, has_averages, lines: 0 };
+    let mut asked = Asked::new(Box::new(mpstat), pace);
+    asked.since_boot = !has_interval;
+    asked.recording = recording;
+    Ok(asked)
+}
+
+impl Mpstat {
+    fn is_simple(&self) -> bool {
+        self.kinds.len() == 1
+            && !self.chosen.cpus.has_each()
+            && self.kinds[0] != Kind::Each
+            && self.kinds[0] != Kind::Soft
+    }
+
+    /// Whether a heading is due, which comes after an empty line.
+    fn is_due(&mut self, facts: &Facts<'_>) -> bool {
+        let every = facts.screen_lines.map_or(usize::MAX, |lines| lines.max(2) - 1);
+        let is_due = !self.is_simple() || self.lines.is_multiple_of(every);
+        self.lines += 1;
+        is_due
+    }
+
+    fn show(&self, span: &Span<'_>, times: [&str; 2], has_heading: bool, out: &mut String) {
+        for kind in &self.kinds {
+            let (columns, lines) = self.table(*kind, span);
+            if has_heading {
+                let _ = write!(out, "\n{:<11}{:>5}", times[0], "CPU");
+                for column in &columns {
+                    let _ = write!(out, "{:>width$}", column.title, width = column.width);
+                }
+                out.push('\n');
+            }
+            for (name, values) in lines {
+                let _ = write!(out, "{:<11}{name:>5}", times[1]);
+                for (value, column) in values.into_iter().zip(&columns) {
+                    self.style.put(out, column.width, value, column.unit);
+                }
+                out.push('\n');
+            }
+        }
+    }
+
+    fn table(&self, kind: Kind, span: &Span<'_>) -> Values {
+        let of = |columns: &[Column], lines: Vec<(String, Vec<Row<'_>>)>| {
+            let value = |(name, rows): (String, Vec<Row<'_>>)| {
+                (name, columns.iter().map(|column| (column.value)(&rows)).collect())
+            };
+            (columns.iter().map(Heading::of).collect(), lines.into_iter().map(value).collect())
+        };
+        match kind {
+            Kind::Time => of(CPU_TIME, cpu_lines(span, &self.chosen)),
+            Kind::Soft => {
+                let rows = span.rows("softirq").into_iter().map(|row| (row.name(), vec![row]));
+                let lines = rows.filter(|(name, _)| self.shows_each(name));
+                of(SOFT, lines.map(|(name, rows)| (cpu_number(&name).to_owned(), rows)).collect())
+            }
+            Kind::Sum => {
+                let mut lines = Vec::new();
+                if self.chosen.cpus.has_sum() {
+                    let all = span.row("cpu").and_then(|row| row.rate("interrupts"));
+                    lines.push(("all".to_owned(), vec![all]));
+                }
+                for (cpu, rows) in by_cpu(span) {
+                    if self.chosen.cpus.shows(&cpu) {
+                        lines.push((cpu_number(&cpu).to_owned(), vec![rate(&rows, &["count"])]));
+                    }
+                }
+                (vec![Heading { title: "intr/s".to_owned(), width: 10, unit: Unit::Plain }], lines)
+            }
+            Kind::Each => self.each(span),
+        }
+    }
+
+    /// Without `-P` the tables of interrupts show every CPU.
+    fn shows_each(&self, name: &str) -> bool {
+        !self.chosen.cpus.has_each() || self.chosen.cpus.shows(name)
+    }
+
+    fn each(&self, span: &Span<'_>) -> Values {
+        let name_of = |row: &Row<'_>| row.labels().map_or_else(|| row.name(), |(name, _)| name);
+        let mut names: Vec<String> = Vec::new();
+        for row in span.rows("interrupt") {
+            let name = name_of(&row);
+            if names.last() != Some(&name) {
+                names.push(name);
+            }
+        }
+        let heading =
+            |name: &String| Heading { title: format!("{name}/s"), width: 11, unit: Unit::Plain };
+        let unbound: Vec<Row<'_>> =
+            span.rows("interrupt").into_iter().filter(|row| row.labels().is_none()).collect();
+        let mut lines = Vec::new();
+        for (index, (cpu, rows)) in by_cpu(span).into_iter().enumerate() {
+            if !self.shows_each(&cpu) {
+                continue;
+            }
+            let value = |name: &String| match rows.iter().find(|row| name_of(row) == *name) {
+                Some(row) => row.rate("count"),
+                // Errors of the controller, which the program counts as the first CPU's.
+                None if index > 0 => Some(0.0),
+                None => unbound.iter().find(|row| name_of(row) == *name)?.rate("count"),
+            };
+            lines.push((cpu_number(&cpu).to_owned(), names.iter().map(value).collect()));
+        }
+        (names.iter().map(heading).collect(), lines)
+    }
+}
+
+/// Headings, and lines of a name and its numbers.
+type Values = (Vec<Heading>, Vec<(String, Vec<Option<f64>>)>);
+
+/// A heading whose title is made at run time.
+struct Heading {
+    title: String,
+    width: usize,
+    unit: Unit,
+}
+
+impl Heading {
+    fn of(column: &Column) -> Self {
+        Heading { title: column.title.to_owned(), width: column.width, unit: column.unit }
+    }
+}
+
+/// The interrupts of each CPU.
+fn by_cpu<'a>(span: &Span<'a>) -> Vec<(String, Vec<Row<'a>>)> {
+    let mut cpus: Vec<(String, Vec<Row<'a>>)> = Vec::new();
+    for row in span.rows("interrupt") {
+        // Errors of the controller are of no CPU.
+        let Some((_, cpu)) = row.labels() else { continue };
+        match cpus.iter_mut().find(|(known, _)| *known == cpu) {
+            Some((_, rows)) => rows.push(row),
+            None => cpus.push((cpu, vec![row])),
+        }
+    }
+    cpus.sort_by_key(|(cpu, _)| cpu_number(cpu).parse::<usize>().unwrap_or(usize::MAX));
+    cpus
+}
+
+impl Report for Mpstat {
+    fn sources(&self) -> Vec<&'static str> {
+        let mut sources = vec!["cpu"];
+        if self.kinds.contains(&Kind::Time) && self.chosen.cpus.has_each() {
+            sources.push("cpu_core");
+        }
+        if self.kinds.iter().any(|kind| matches!(kind, Kind::Sum | Kind::Each)) {
+            sources.push("interrupt");
+        }
+        if self.kinds.contains(&Kind::Soft) {
+            sources.push("softirq");
+        }
+        sources
+    }
+
+    fn needs_all(&self) -> bool {
+        !self.is_all
+    }
+
+    fn begin(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
+        out.push_str(banner(facts.meta, &facts.clock.date(now_ns)).trim_end_matches('\n'));
+        out.push('\n');
+    }
+
+    fn interval(
+        &mut self,
+        facts: &Facts<'_>,
+        span: &Span<'_>,
+        out: &mut String,
+    ) -> Result<(), SysstatError> {
+        let is_due = self.is_due(facts);
+        let times = [facts.clock.time(span.began_ns), facts.clock.time(span.ended_ns)];
+        self.show(span, [&times[0], &times[1]], is_due, out);
+        Ok(())
+    }
+
+    fn averages(&mut self, _: &Facts<'_>, span: &Span<'_>, out: &mut String) {
+        if self.has_averages {
+            let is_simple = self.is_simple();
+            self.show(span, ["Average:", "Average:"], !is_simple, out);
+        }
+    }
+}

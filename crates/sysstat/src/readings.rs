@@ -1,0 +1,305 @@
+//! The loop: readings of this host or of recordings, and the report over them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use feed::{Feed as _, LiveFeed, PlaySettings, Playback, RecordedFile, Step, TimeSelection};
+use jiff::tz::TimeZone;
+use layout::Options;
+use sample::{Meta, Sample, Snapshot, SourceDef, State};
+use source::{Entry, ProcessOptions, SourceContext};
+
+use crate::machine::Clock;
+use crate::report::{Asked, Facts, Recording, Report};
+use crate::values::{Means, Span};
+use crate::words::Pace;
+use crate::{ReportTool, SysstatError};
+
+/// What the program that calls a tool lends it.
+pub struct ReportSession<'a> {
+    /// The folder below which `/proc` and `/sys` are.
+    pub root: &'a Path,
+    /// The facts about this host.
+    pub meta: Meta,
+    /// The local time zone.
+    pub zone: TimeZone,
+    /// Whether dates are written as ISO 8601.
+    pub iso_dates: bool,
+    /// The lines of the terminal, after which a heading is repeated; `None` if there is none.
+    pub screen_lines: Option<usize>,
+    /// How many users are logged in.
+    pub users: Option<usize>,
+    /// Where reports go.
+    pub out: &'a mut dyn Write,
+    /// Waits until that long after the previous call, or after the start; false if the user wants to
+    /// end.
+    pub wait: &'a mut dyn FnMut(Duration) -> bool,
+    /// The folder of the recordings that the service of this host makes.
+    pub service_folder: &'a dyn Fn() -> Result<PathBuf, String>,
+}
+
+/// Runs a tool with the words of its command line.
+///
+/// # Errors
+/// The command line is not understood, a recording cannot be read, or the output cannot be written.
+pub fn run(
+    tool: &ReportTool,
+    words: &[String],
+    session: &mut ReportSession<'_>,
+) -> Result<(), SysstatError> {
+    if words.iter().any(|word| word == "-V" || word == "--version") {
+        let version = env!("CARGO_PKG_VERSION");
+        return Err(SysstatError::Help(format!("{} of whit {version}\n", tool.name)));
+    }
+    let mut asked = (tool.make)(words)?;
+    let clock = Clock { zone: session.zone.clone(), is_iso: session.iso_dates };
+    let path = match std::mem::take(&mut asked.recording) {
+        Recording::Host => return live(asked, &clock, session),
+        Recording::File(path) => path,
+        Recording::Service => (session.service_folder)().map_err(SysstatError::Usage)?,
+    };
+    recorded(asked, &path, &clock, session)
+}
+
+/// The readings at the ends of the spans that are shown.
+struct Shown<'a, 'b> {
+    report: &'b mut dyn Report,
+    facts: Facts<'a>,
+    defs: Vec<Arc<SourceDef>>,
+    first: Vec<Sample>,
+    first_ns: i64,
+    then: Vec<Sample>,
+    then_ns: i64,
+    means: Means,
+    intervals: u64,
+    text: String,
+}
+
+impl Shown<'_, '_> {
+    /// Begins with a reading.
+    fn base(&mut self, samples: impl Iterator<Item = Sample>, now_ns: i64) {
+        self.then = samples.collect();
+        self.first.clone_from(&self.then);
+        (self.first_ns, self.then_ns) = (now_ns, now_ns);
+        self.means = Means::default();
+        self.intervals = 0;
+    }
+
+    /// Shows the time since boot.
+    fn since_boot(&mut self) -> Result<(), SysstatError> {
+        let span = Span {
+            defs: &self.defs,
+            then: None,
+            now: &self.then,
+            means: None,
+            began_ns: self.then_ns,
+            ended_ns: self.then_ns,
+        };
+        self.report.interval(&self.facts, &span, &mut self.text)
+    }
+
+    /// Shows the interval that ends with these samples.
+    fn interval(&mut self, now: Vec<Sample>, now_ns: i64) -> Result<(), SysstatError> {
+        self.means.add(&now);
+        let span = Span {
+            defs: &self.defs,
+            then: Some(&self.then),
+            now: &now,
+            means: None,
+            began_ns: self.then_ns,
+            ended_ns: now_ns,
+        };
+        self.report.interval(&self.facts, &span, &mut self.text)?;
+        self.then = now;
+        self.then_ns = now_ns;
+        self.intervals += 1;
+        Ok(())
+    }
+
+    /// Shows the averages, if there is an interval.
+    fn averages(&mut self) {
+        if self.intervals == 0 {
+            return;
+        }
+        let span = Span {
+            defs: &self.defs,
+            then: Some(&self.first),
+            now: &self.then,
+            means: Some(&self.means),
+            began_ns: self.first_ns,
+            ended_ns: self.then_ns,
+        };
+        self.report.averages(&self.facts, &span, &mut self.text);
+    }
+
+    fn write(&mut self, out: &mut dyn Write) -> Result<(), SysstatError> {
+        out.write_all(self.text.as_bytes())?;
+        out.flush()?;
+        self.text.clear();
+        Ok(())
+    }
+}
+
+/// Reports of this host.
+fn live(
+    mut asked: Asked,
+    clock: &Clock,
+    session: &mut ReportSession<'_>,
+) -> Result<(), SysstatError> {
+    let names = asked.report.sources();
+    let entries: Vec<&'static Entry> =
+        source::ALL.iter().copied().filter(|entry| names.contains(&entry.name)).collect();
+    let context = SourceContext::with_process(ProcessOptions::default());
+    let mut feed = LiveFeed::open(session.root, &entries, context);
+    let defs = feed.defs();
+    let mut snapshot = Snapshot::new(&defs);
+    let mut read = || -> Result<(Vec<Sample>, i64), SysstatError> {
+        feed.next(&mut snapshot)?;
+        Ok((snapshot.samples.clone(), snapshot.realtime_ns))
+    };
+    let (samples, now_ns) = read()?;
+    let ReportSession { screen_lines, users, .. } = *session;
+    let facts = Facts { meta: &session.meta, clock, screen_lines, users };
+    let report = asked.report.as_mut();
+    let mut shown = Shown::new(report, facts, defs);
+    shown.base(samples.into_iter(), now_ns);
+    shown.report.begin(&shown.facts, now_ns, &mut shown.text);
+    let Pace { interval, count } = asked.pace;
+    let mut left = count.unwrap_or(if interval.is_some() { u64::MAX } else { 1 });
+    if asked.since_boot {
+        shown.since_boot()?;
+        left = left.saturating_sub(1);
+    }
+    shown.write(session.out)?;
+    let interval = interval.unwrap_or(Duration::from_secs(1));
+    while left > 0 {
+        if !(session.wait)(interval) {
+            break;
+        }
+        let (samples, now_ns) = read()?;
+        shown.interval(samples, now_ns)?;
+        shown.write(session.out)?;
+        left -= 1;
+    }
+    shown.averages();
+    shown.report.end(&mut shown.text);
+    shown.write(session.out)
+}
+
+impl<'a, 'b> Shown<'a, 'b> {
+    fn new(report: &'b mut dyn Report, facts: Facts<'a>, defs: Vec<Arc<SourceDef>>) -> Self {
+        Shown {
+            report,
+            facts,
+            defs,
+            first: Vec::new(),
+            first_ns: 0,
+            then: Vec::new(),
+            then_ns: 0,
+            means: Means::default(),
+            intervals: 0,
+            text: String::new(),
+        }
+    }
+}
+
+/// Reports of recordings.
+fn recorded(
+    mut asked: Asked,
+    path: &Path,
+    clock: &Clock,
+    session: &mut ReportSession<'_>,
+) -> Result<(), SysstatError> {
+    let files = files_of(path, &clock.zone)?;
+    let newest = files.last().ok_or_else(|| SysstatError::NoReadings(path.to_owned()))?;
+    let clock = Clock { zone: newest.zone.clone(), is_iso: clock.is_iso };
+    let host = newest.meta.host().to_owned();
+    let files: Vec<&RecordedFile> = files.iter().filter(|file| file.meta.host() == host).collect();
+    let settings = PlaySettings {
+        selection: TimeSelection::parse(asked.from.as_deref(), asked.thru.as_deref())?,
+        entries: source::ALL.to_vec(),
+        ..PlaySettings::default()
+    };
+    let options = Options::default();
+    let mut playback = Playback::default();
+    playback.begin(&files, settings);
+    let ReportSession { screen_lines, .. } = *session;
+    let facts = Facts { meta: &newest.meta, clock: &clock, screen_lines, users: None };
+    let names = asked.report.sources();
+    let mut shown = Shown::new(asked.report.as_mut(), facts, Vec::new());
+    let interval_ns = asked.pace.interval.map_or(0, |length| length.as_nanos() as i64);
+    let mut left = asked.pace.count.unwrap_or(u64::MAX);
+    let (mut is_begun, mut seen) = (false, (0, 0));
+    while left > 0 {
+        match playback.step()? {
+            Step::End => break,
+            Step::Recording { .. } => continue,
+            Step::Frame => {}
+        }
+        let Some(frame) = playback.frame(&options) else { continue };
+        // What was read before this sample must be what was seen last: else a recorder began anew.
+        let before = frame.tracks.iter().filter(|track| track.fresh).map(|track| &track.previous);
+        let follows = is_begun
+            && shown.defs.len() == frame.tracks.len()
+            && before.clone().all(|sample| sample.state != State::NotRecorded)
+            && before.into_iter().all(|sample| sample.realtime_ns <= seen.1)
+            && latest(frame.tracks.iter().map(|track| &track.current)).0 > seen.0;
+        seen = latest(frame.tracks.iter().map(|track| &track.current));
+        if !follows {
+            if is_begun {
+                shown.averages();
+                shown.report.restart(&shown.facts, frame.realtime_ns, &mut shown.text);
+            }
+            shown.defs = frame.tracks.iter().map(|track| track.def.clone()).collect();
+            let is_there = |name: &&str| shown.defs.iter().any(|def| def.name == **name);
+            let missing = names.iter().find(|name| !is_there(name));
+            if let Some(name) = missing.filter(|_| shown.report.needs_all()) {
+                let path = path.to_owned();
+                return Err(SysstatError::NotRecorded { path, source_name: name });
+            }
+            let begun_ns = frame.tracks.iter().map(|track| track.previous.realtime_ns).max();
+            let samples = frame.tracks.iter().map(|track| track.previous.clone());
+            shown.base(samples, begun_ns.unwrap_or(frame.realtime_ns));
+            if !is_begun {
+                let now_ns = shown.then_ns;
+                shown.report.begin(&shown.facts, now_ns, &mut shown.text);
+                is_begun = true;
+            }
+        }
+        // A tenth of the interval for ticks that are a little early.
+        if frame.realtime_ns - shown.then_ns < interval_ns - interval_ns / 10 {
+            continue;
+        }
+        let samples = frame.tracks.iter().map(|track| track.current.clone()).collect();
+        shown.interval(samples, frame.realtime_ns)?;
+        shown.write(session.out)?;
+        left -= 1;
+    }
+    if !is_begun {
+        return Err(SysstatError::NoReadings(path.to_owned()));
+    }
+    shown.averages();
+    shown.report.end(&mut shown.text);
+    shown.write(session.out)
+}
+
+/// The latest time of samples, by the monotonic clock and since the epoch.
+fn latest<'a>(samples: impl Iterator<Item = &'a Sample>) -> (u64, i64) {
+    samples.map(|sample| (sample.monotonic_ns, sample.realtime_ns)).max().unwrap_or_default()
+}
+
+/// The recordings of a file or a folder, in time order.
+fn files_of(path: &Path, zone: &TimeZone) -> Result<Vec<RecordedFile>, SysstatError> {
+    let found = match path.is_dir() {
+        true => feed::recordings_in(path)?,
+        false => vec![path.to_owned()],
+    };
+    let mut files = Vec::new();
+    for path in found {
+        files.push(RecordedFile::open(path, zone)?);
+    }
+    files.sort_by_key(|file| file.started_ns);
+    Ok(files)
+}

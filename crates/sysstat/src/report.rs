@@ -1,0 +1,92 @@
+//! What a tool is to the loop that reads samples.
+
+use std::path::PathBuf;
+
+use sample::Meta;
+
+use crate::SysstatError;
+use crate::machine::Clock;
+use crate::values::Span;
+use crate::words::Pace;
+
+/// What stays the same during a report.
+pub(crate) struct Facts<'a> {
+    /// The machine.
+    pub(crate) meta: &'a Meta,
+    /// How times are written.
+    pub(crate) clock: &'a Clock,
+    /// After how many lines a heading is repeated; `None` for never.
+    pub(crate) screen_lines: Option<usize>,
+    /// How many users are logged in, if that can be known.
+    pub(crate) users: Option<usize>,
+}
+
+/// What a command line asks for.
+pub(crate) struct Asked {
+    /// The report.
+    pub(crate) report: Box<dyn Report>,
+    /// How often.
+    pub(crate) pace: Pace,
+    /// A recording in place of this host.
+    pub(crate) recording: Recording,
+    /// Whether the first report is of the time since boot.
+    pub(crate) since_boot: bool,
+    /// In a recording: from when and until when.
+    pub(crate) from: Option<String>,
+    /// See `from`.
+    pub(crate) thru: Option<String>,
+}
+
+/// Where readings come from.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) enum Recording {
+    /// This host.
+    #[default]
+    Host,
+    /// This recording, or folder of them.
+    File(PathBuf),
+    /// What the service has recorded.
+    Service,
+}
+
+impl Asked {
+    /// A report of this host.
+    pub(crate) fn new(report: Box<dyn Report>, pace: Pace) -> Self {
+        let recording = Recording::Host;
+        Asked { report, pace, recording, since_boot: false, from: None, thru: None }
+    }
+}
+
+/// A tool at work.
+pub(crate) trait Report {
+    /// The sources that it reads.
+    fn sources(&self) -> Vec<&'static str>;
+
+    /// Whether a recording must have all of them: with `-A` what it has is shown.
+    fn needs_all(&self) -> bool {
+        true
+    }
+
+    /// What stands before the first interval.
+    fn begin(&mut self, _facts: &Facts<'_>, _now_ns: i64, _out: &mut String) {}
+
+    /// Shows an interval, or with nothing at its start the time since boot.
+    ///
+    /// # Errors
+    /// What was asked for is not there.
+    fn interval(
+        &mut self,
+        facts: &Facts<'_>,
+        span: &Span<'_>,
+        out: &mut String,
+    ) -> Result<(), SysstatError>;
+
+    /// Shows the averages of all intervals.
+    fn averages(&mut self, _facts: &Facts<'_>, _span: &Span<'_>, _out: &mut String) {}
+
+    /// The machine was started again.
+    fn restart(&mut self, _facts: &Facts<'_>, _now_ns: i64, _out: &mut String) {}
+
+    /// What stands at the end.
+    fn end(&mut self, _out: &mut String) {}
+}

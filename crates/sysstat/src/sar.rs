@@ -1,0 +1,405 @@
+//! `sar`: the activity of the machine, by subsystem.
+
+use std::fmt::Write as _;
+
+use crate::SysstatError;
+use crate::activities::{
+    Activity, BY_LETTER, CPU, CPU_ALL, Chosen, Cpus, MEMORY_WHOLE, NETWORK, QUEUES,
+};
+use crate::columns::decimals;
+use crate::format::Style;
+use crate::machine::banner;
+use crate::report::{Asked, Facts, Recording, Report};
+use crate::values::Span;
+use crate::words::{Pace, Word, Words, unknown};
+
+pub(crate) const USAGE: &str = "\
+Usage: sar [options] [interval [count]]
+  -u [ALL]  CPU time                 -P LIST|ALL  of these CPUs
+  -r [ALL]  memory                   -S  swap space          -H  huge pages
+  -B  paging   -W  swapping          -b  transfers of disks  -d  each disk
+  -q [LOAD,CPU,IO,MEM,PSI | ALL]     run queue, load, pressure
+  -n DEV,EDEV,SOCK,SOCK6,IP,EIP,ICMP,EICMP,TCP,ETCP,UDP | ALL   network
+  -w  new tasks and context switches -v  files and inodes    -F [MOUNT]  filesystems
+  -I [SUM|ALL]  interrupts           -A  all of these
+  --dev= --fs= --iface= --int=       only these, with commas between
+  -p, --pretty  the name at the end of the line
+  -z  without lines that are all 0   --human  sizes with units   --dec=0|1|2  digits
+  -f [FILE]   a recording, or a folder of them; without FILE the service's
+  -s [TIME] -e [TIME]   in a recording: from and until, hh:mm[:ss]
+  -i SECONDS  in a recording: at most one line in so many seconds
+Without an interval, what the service has recorded is shown; an interval of 0 shows the time since boot.
+";
+
+struct Sar {
+    is_all: bool,
+    activities: Vec<&'static Activity>,
+    chosen: Chosen,
+    style: Style,
+    is_pretty: bool,
+    omit_idle: bool,
+    has_averages: bool,
+    lines: usize,
+}
+
+/// What the options say, before it is put in order.
+#[derive(Default)]
+struct Options {
+    is_all: bool,
+    activities: Vec<&'static Activity>,
+    chosen: Chosen,
+    style: Style,
+    is_pretty: bool,
+    omit_idle: bool,
+    pace: Pace,
+    since_boot: bool,
+    recording: Option<Recording>,
+    from: Option<String>,
+    thru: Option<String>,
+    step: Option<u64>,
+}
+
+/// Reads the command line.
+pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
+    let mut options = Options::default();
+    let mut words = Words::new(words);
+    while let Some(word) = words.next()? {
+        match word {
+            Word::Plain(word) if word == "0" && options.pace.interval.is_none() => {
+                options.since_boot = true;
+            }
+            Word::Plain(word) => options.pace.take(&word)?,
+            Word::Option(option) => options.take(&option, &mut words)?,
+        }
+    }
+    Ok(options.asked())
+}
+
+/// Options of the program that are refused, and why.
+static REFUSED: &[(&str, &str)] = &[
+    ("C", "recordings have no comments"),
+    ("D", "names of files follow from whit record -f"),
+    ("h", "use --pretty and --human"),
+    ("j", "names are the kernel's"),
+    ("m", "use whit record -sE for temperatures and fans"),
+    ("o", "whit record -f FILE records everything"),
+    ("sadc", "there is no separate collector"),
+    ("t", "times are those of the recorded machine"),
+    ("x", "use whit play with a recording of processes"),
+    ("X", "use whit play with a recording of processes"),
+    ("y", "serial lines are not recorded"),
+];
+
+impl Options {
+    fn take(&mut self, option: &str, words: &mut Words<'_>) -> Result<(), SysstatError> {
+        let is_all = |word: &str| word == "ALL";
+        match option {
+            "u" => {
+                let all = words.value_if(is_all).is_some();
+                self.add(if all { &CPU_ALL } else { &CPU });
+            }
+            "r" if words.value_if(is_all).is_some() => self.add(&MEMORY_WHOLE),
+            "q" => {
+                let is_list = |word: &str| {
+                    let is_known = |part| PSI.contains(&part) || keyword(QUEUES, part).is_some();
+                    word == "ALL" || word.split(',').all(is_known)
+                };
+                let list = words.value_if(is_list).unwrap_or_else(|| "LOAD".to_owned());
+                self.add_keywords(QUEUES, &list)?;
+            }
+            "n" => {
+                let list = words.value("-n")?;
+                self.add_keywords(NETWORK, &list)?;
+            }
+            "I" => {
+                let list = words.value_if(|word| word == "SUM" || word == "ALL");
+                self.chosen.each_interrupt = list.as_deref() == Some("ALL");
+                self.add_letter("I");
+            }
+            "F" => {
+                self.chosen.by_mount = words.value_if(|word| word == "MOUNT").is_some();
+                self.add_letter("F");
+            }
+            "A" => {
+                self.is_all = true;
+                self.add(&CPU_ALL);
+                BY_LETTER.iter().chain(QUEUES).chain(NETWORK).for_each(|each| self.add(each));
+                self.activities.retain(|each| each.option != "-r");
+                self.add(&MEMORY_WHOLE);
+                self.chosen.each_interrupt = true;
+                self.chosen.cpus = Cpus::All;
+            }
+            "P" => {
+                let text = words.value("-P")?;
+                let refuse = || SysstatError::Usage(format!("not a list of CPUs: {text}"));
+                self.chosen.cpus = Cpus::parse(&text).ok_or_else(refuse)?;
+            }
+            "p" | "pretty" => self.is_pretty = true,
+            "z" => self.omit_idle = true,
+            "human" => self.style.is_human = true,
+            "dec" => self.style.decimals = decimals(&words.value("--dec")?)?,
+            "dev" => self.chosen.disks = list(&words.value("--dev")?),
+            "fs" => self.chosen.filesystems = list(&words.value("--fs")?),
+            "iface" => self.chosen.interfaces = list(&words.value("--iface")?),
+            "int" => {
+                self.chosen.interrupts = list(&words.value("--int")?);
+                self.chosen.each_interrupt = true;
+            }
+            "f" => {
+                let file = words.value_if(|word| !word.starts_with('-'));
+                self.recording =
+                    Some(file.map_or(Recording::Service, |file| Recording::File(file.into())));
+            }
+            "s" => self.from = Some(time(words, "08:00:00")),
+            "e" => self.thru = Some(time(words, "18:00:00")),
+            "i" => self.step = Some(crate::words::whole(&words.value("-i")?)?),
+            "help" => return Err(SysstatError::Help(USAGE.to_owned())),
+            _ => match REFUSED.iter().find(|(name, _)| *name == option) {
+                Some((name, why)) => {
+                    let dashes = if name.len() == 1 { "-" } else { "--" };
+                    return Err(SysstatError::Refused(format!("{dashes}{name}"), why));
+                }
+                None if BY_LETTER.iter().any(|each| each.option[1..] == *option) => {
+                    self.add_letter(option);
+                }
+                None => return Err(unknown(option)),
+            },
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, activity: &'static Activity) {
+        if !self.activities.iter().any(|each| std::ptr::eq(*each, activity)) {
+            self.activities.push(activity);
+        }
+    }
+
+    fn add_letter(&mut self, letter: &str) {
+        let found = BY_LETTER.iter().filter(|each| each.option[1..] == *letter);
+        found.for_each(|each| self.add(each));
+    }
+
+    fn add_keywords(
+        &mut self,
+        table: &'static [Activity],
+        words: &str,
+    ) -> Result<(), SysstatError> {
+        for word in words.split(',') {
+            if word == "ALL" {
+                table.iter().for_each(|each| self.add(each));
+            } else if word == "PSI" {
+                PSI[1..]
+                    .iter()
+                    .filter_map(|word| keyword(table, word))
+                    .for_each(|each| self.add(each));
+            } else if let Some(found) = keyword(table, word) {
+                self.add(found);
+            } else if ["NFS", "NFSD", "SOFT", "FC", "IP6", "EIP6", "ICMP6", "EICMP6", "UDP6"]
+                .contains(&word)
+            {
+                return Err(SysstatError::Refused(
+                    format!("-n {word}"),
+                    "whit play shows what is recorded of it",
+                ));
+            } else {
+                return Err(SysstatError::Usage(format!("unknown keyword {word}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn asked(mut self) -> Asked {
+        if self.activities.is_empty() {
+            self.activities.push(&CPU);
+        }
+        let order = [&CPU, &CPU_ALL].into_iter().chain(BY_LETTER).chain([&MEMORY_WHOLE]);
+        let order: Vec<&Activity> = order.chain(QUEUES).chain(NETWORK).collect();
+        let place = |activity: &&'static Activity| {
+            order.iter().position(|each| std::ptr::eq(*each, *activity))
+        };
+        self.activities.sort_by_key(place);
+        let has_interval = self.pace.interval.is_some();
+        let sar = Sar {
+            is_all: self.is_all,
+            activities: self.activities,
+            chosen: self.chosen,
+            style: self.style,
+            is_pretty: self.is_pretty,
+            omit_idle: self.omit_idle,
+            has_averages: !self.since_boot,
+            lines: 0,
+        };
+        let mut pace = self.pace;
+        if let Some(step) = self.step {
+            pace.interval = Some(std::time::Duration::from_secs(step));
+        }
+        let mut asked = Asked::new(Box::new(sar), pace);
+        asked.recording = self.recording.unwrap_or(match has_interval || self.since_boot {
+            true => Recording::Host,
+            false => Recording::Service,
+        });
+        asked.since_boot = self.since_boot;
+        (asked.from, asked.thru) = (self.from, self.thru);
+        asked
+    }
+}
+
+/// The keywords of pressure; the first stands for the others.
+const PSI: [&str; 4] = ["PSI", "CPU", "IO", "MEM"];
+
+fn keyword(table: &'static [Activity], word: &str) -> Option<&'static Activity> {
+    table.iter().find(|each| each.option == word)
+}
+
+fn list(text: &str) -> Vec<String> {
+    text.split(',').map(|name| name.strip_prefix("/dev/").unwrap_or(name).to_owned()).collect()
+}
+
+/// The time after `-s` or `-e`, or the one that is meant without.
+fn time(words: &mut Words<'_>, usual: &str) -> String {
+    let is_time = |word: &str| word.contains(':');
+    words.value_if(is_time).unwrap_or_else(|| usual.to_owned())
+}
+
+impl Sar {
+    /// Whether there is one table with one line, whose heading is not repeated.
+    fn is_simple(&self) -> bool {
+        let [activity] = self.activities[..] else { return false };
+        match activity.label {
+            None => true,
+            Some("CPU") => !self.chosen.cpus.has_each(),
+            Some("INTR") => !self.chosen.each_interrupt,
+            Some(_) => false,
+        }
+    }
+
+    fn show(
+        &self,
+        span: &Span<'_>,
+        times: [&str; 2],
+        has_heading: bool,
+        out: &mut String,
+    ) -> Result<(), SysstatError> {
+        for activity in &self.activities {
+            let lines = (activity.lines)(span, &self.chosen);
+            if !activity.sources.iter().any(|source| span.has(source)) {
+                if self.activities.len() > 1 {
+                    continue;
+                }
+                let text = format!("Requested activities not available: {}", activity.option);
+                return Err(SysstatError::Usage(text));
+            }
+            self.table(activity, lines, times, has_heading, out);
+        }
+        Ok(())
+    }
+
+    fn table(
+        &self,
+        activity: &Activity,
+        lines: Vec<crate::activities::Line<'_>>,
+        times: [&str; 2],
+        has_heading: bool,
+        out: &mut String,
+    ) {
+        let width = if activity.label == Some("CPU") { 8 } else { 10 };
+        let at_end = self.is_pretty || activity.label == Some("FILESYSTEM");
+        let label = activity.label.filter(|_| !at_end);
+        let (label_at_end, is_summary) =
+            (activity.label.filter(|_| at_end), at_end && !self.is_pretty);
+        let time_of = |time: &str| match time {
+            "Average:" if is_summary => "Summary:".to_owned(),
+            time => time.to_owned(),
+        };
+        if has_heading {
+            let _ = write!(out, "\n{:<11}", time_of(times[0]));
+            if let Some(label) = label {
+                let _ = write!(out, "{label:>width$}");
+            }
+            for column in activity.columns {
+                let _ = write!(out, "{:>width$}", column.title, width = column.width);
+            }
+            if let Some(label) = label_at_end {
+                let _ = write!(out, " {label}");
+            }
+            out.push('\n');
+        }
+        for (name, rows) in lines {
+            let values: Vec<Option<f64>> =
+                activity.columns.iter().map(|column| (column.value)(&rows)).collect();
+            if self.omit_idle && activity.label.is_some() && values.iter().all(|v| *v == Some(0.0))
+            {
+                continue;
+            }
+            let _ = write!(out, "{:<11}", time_of(times[1]));
+            if label.is_some() {
+                let _ = write!(out, " {name:>width$}", width = width - 1);
+            }
+            for (value, column) in values.into_iter().zip(activity.columns) {
+                self.style.put(out, column.width, value, column.unit);
+            }
+            if label_at_end.is_some() {
+                let _ = write!(out, " {name}");
+            }
+            out.push('\n');
+        }
+    }
+}
+
+impl Report for Sar {
+    fn sources(&self) -> Vec<&'static str> {
+        let mut sources: Vec<&str> = Vec::new();
+        for activity in &self.activities {
+            for source in activity.sources {
+                let is_needed = match *source {
+                    "cpu_core" => self.chosen.cpus.has_each(),
+                    _ => true,
+                };
+                if is_needed && !sources.contains(source) {
+                    sources.push(source);
+                }
+            }
+        }
+        sources
+    }
+
+    fn needs_all(&self) -> bool {
+        !self.is_all
+    }
+
+    fn begin(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
+        out.push_str(banner(facts.meta, &facts.clock.date(now_ns)).trim_end_matches('\n'));
+        out.push('\n');
+    }
+
+    fn interval(
+        &mut self,
+        facts: &Facts<'_>,
+        span: &Span<'_>,
+        out: &mut String,
+    ) -> Result<(), SysstatError> {
+        let every = facts.screen_lines.map_or(usize::MAX, |lines| lines.max(2) - 1);
+        let is_due = !self.is_simple() || self.lines.is_multiple_of(every);
+        self.lines += 1;
+        let times = [facts.clock.time(span.began_ns), facts.clock.time(span.ended_ns)];
+        self.show(span, [&times[0], &times[1]], is_due, out)
+    }
+
+    fn averages(&mut self, _: &Facts<'_>, span: &Span<'_>, out: &mut String) {
+        if self.has_averages {
+            let is_simple = self.is_simple();
+            // What could be shown once is there at the end, too.
+            let _ = self.show(span, ["Average:", "Average:"], !is_simple, out);
+        }
+    }
+
+    fn restart(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
+        let _ = write!(
+            out,
+            "\n{:<11}  LINUX RESTART\t({} CPU)\n",
+            facts.clock.time(now_ns),
+            facts.meta.cpus()
+        );
+        self.lines = 0;
+    }
+}

@@ -1,0 +1,253 @@
+//! `vmstat`: processes, memory, paging, disks and CPU time in a line.
+
+use std::fmt::Write as _;
+
+use crate::SysstatError;
+use crate::free::kib;
+use crate::report::{Asked, Facts, Recording, Report};
+use crate::values::Span;
+use crate::vmstat_tables::Table;
+use crate::words::{Pace, Word, Words, unknown};
+
+pub(crate) const USAGE: &str = "\
+Usage: vmstat [options] [delay [count]]
+  -a, --active      active and inactive memory
+  -f, --forks       forks since boot
+  -m, --slabs       slab caches
+  -n, --one-header  the heading once
+  -s, --stats       counters and memory, a line each
+  -d, --disk        disks
+  -D, --disk-sum    the sums of all disks
+  -p, --partition DEVICE  one partition or disk
+  -S, --unit k|K|m|M      memory in units of 1000, 1024, 1000000 or 1048576 bytes
+  -t, --timestamp   with the time
+  -w, --wide        wider columns
+  -y, --no-first    without the line since boot
+      --recording FILE    of a recording, or a folder of them, in place of this host
+";
+
+struct Vmstat {
+    table: Option<Table>,
+    is_active: bool,
+    one_header: bool,
+    unit: f64,
+    timestamp: bool,
+    wide: bool,
+    lines: usize,
+}
+
+/// Reads the command line.
+pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
+    let mut vmstat = Vmstat {
+        table: None,
+        is_active: false,
+        one_header: false,
+        unit: 1024.0,
+        timestamp: false,
+        wide: false,
+        lines: 0,
+    };
+    let mut pace = Pace::default();
+    let (mut no_first, mut recording) = (false, Recording::Host);
+    let mut words = Words::new(words);
+    while let Some(word) = words.next()? {
+        let option = match word {
+            Word::Plain(word) => {
+                pace.take(&word)?;
+                continue;
+            }
+            Word::Option(option) => option,
+        };
+        match option.as_str() {
+            "a" | "active" => vmstat.is_active = true,
+            "f" | "forks" => vmstat.table = Some(Table::Forks),
+            "m" | "slabs" => vmstat.table = Some(Table::Slabs),
+            "n" | "one-header" => vmstat.one_header = true,
+            "s" | "stats" => vmstat.table = Some(Table::Counters),
+            "d" | "disk" => vmstat.table = Some(Table::Disks),
+            "D" | "disk-sum" => vmstat.table = Some(Table::DiskSums),
+            "p" | "partition" => {
+                let device = words.value("-p")?;
+                let name = device.strip_prefix("/dev/").unwrap_or(&device).to_owned();
+                vmstat.table = Some(Table::Partition(name));
+            }
+            "S" | "unit" => vmstat.unit = unit(&words.value("-S")?)?,
+            "t" | "timestamp" => vmstat.timestamp = true,
+            "w" | "wide" => vmstat.wide = true,
+            "y" | "no-first" => no_first = true,
+            "recording" => recording = Recording::File(words.value("--recording")?.into()),
+            "h" | "help" => return Err(SysstatError::Help(USAGE.to_owned())),
+            _ => return Err(unknown(&option)),
+        }
+    }
+    if let Some(Table::Forks | Table::Counters | Table::DiskSums) = vmstat.table {
+        // These do not repeat.
+        pace = Pace::default();
+    }
+    let is_line = vmstat.table.is_none();
+    let mut asked = Asked::new(Box::new(vmstat), pace);
+    asked.recording = recording;
+    // Without an interval `-y` has nothing to wait for.
+    asked.since_boot = !(no_first && is_line && pace.interval.is_some());
+    Ok(asked)
+}
+
+fn unit(text: &str) -> Result<f64, SysstatError> {
+    match text {
+        "b" | "B" => Ok(1.0),
+        "k" => Ok(1000.0),
+        "K" => Ok(1024.0),
+        "m" => Ok(1_000_000.0),
+        "M" => Ok(1_048_576.0),
+        _ => Err(SysstatError::Usage("-S requires k, K, m or M (default is KiB)".to_owned())),
+    }
+}
+
+const HEADINGS: [&str; 2] = [
+    "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----",
+    "--procs-- -----------------------memory---------------------- ---swap-- -----io---- -system-- \
+     ----------cpu----------",
+];
+
+impl Vmstat {
+    /// The heading, when it is due.
+    fn head(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
+        // The two lines of the heading and the one of the prompt stay on the screen.
+        let every = facts.screen_lines.unwrap_or(24).saturating_sub(3).max(1);
+        let is_due = self.lines == 0 || (!self.one_header && self.lines.is_multiple_of(every));
+        self.lines += 1;
+        if !is_due {
+            return;
+        }
+        out.push_str(HEADINGS[usize::from(self.wide)]);
+        if self.timestamp {
+            out.push_str(" -----timestamp-----");
+        }
+        let (third, fourth) = if self.is_active { ("inact", "active") } else { ("buff", "cache") };
+        let _ = match self.wide {
+            true => write!(
+                out,
+                "\n{:>4} {:>4} {:>12} {:>12} {third:>12} {fourth:>12} {:>4} {:>4} {:>5} {:>5} {:>4} \
+                 {:>4} {:>3} {:>3} {:>3} {:>3} {:>3} {:>3}",
+                "r",
+                "b",
+                "swpd",
+                "free",
+                "si",
+                "so",
+                "bi",
+                "bo",
+                "in",
+                "cs",
+                "us",
+                "sy",
+                "id",
+                "wa",
+                "st",
+                "gu"
+            ),
+            false => write!(
+                out,
+                "\n{:>2} {:>2} {:>6} {:>6} {third:>6} {fourth:>6} {:>4} {:>4} {:>5} {:>5} {:>4} \
+                 {:>4} us sy id wa st",
+                "r", "b", "swpd", "free", "si", "so", "bi", "bo", "in", "cs"
+            ),
+        };
+        if self.timestamp {
+            let _ = write!(out, " {:>19}", facts.clock.zone_name(now_ns));
+        }
+        out.push('\n');
+    }
+
+    fn line(&self, facts: &Facts<'_>, span: &Span<'_>, out: &mut String) -> Option<()> {
+        let (cpu, memory) = (span.row("cpu")?, span.row("memory")?);
+        let amount = |value: f64| (value * 1024.0 / self.unit).floor();
+        let ticks = |fields: &[&str]| cpu.changes(fields).unwrap_or(0.0);
+        let guest = if self.wide { ticks(&["guest", "guest_nice"]) } else { 0.0 };
+        let shares = [
+            ticks(&["user", "nice"]) - guest,
+            ticks(&["system", "irq", "softirq"]),
+            ticks(&["idle"]),
+            ticks(&["iowait"]),
+            ticks(&["steal"]),
+            guest,
+        ];
+        let all = shares.iter().sum::<f64>();
+        let share = |part: f64| if all > 0.0 { (100.0 * part / all + 0.5).floor() } else { 0.0 };
+        // Of the time since boot the program divides by the time of all CPUs together.
+        let seconds = match span.then {
+            Some(_) => cpu.seconds,
+            None => all / 100.0,
+        };
+        let rate = |change: Option<f64>| {
+            let value = change.unwrap_or(0.0);
+            if seconds > 0.0 { (value / seconds + 0.5).floor() } else { 0.0 }
+        };
+        let page_kib = facts.meta.page_size_bytes() as f64 / 1024.0;
+        let pages = |field| rate(memory.change(field).map(|pages| pages * page_kib));
+        let (third, fourth) = match self.is_active {
+            true => (kib(&memory, "inactive"), kib(&memory, "active")),
+            false => {
+                let cache = kib(&memory, "cached") + kib(&memory, "slab_reclaimable");
+                (kib(&memory, "buffers"), cache)
+            }
+        };
+        let columns = [
+            cpu.level("running")?,
+            cpu.level("blocked").unwrap_or(0.0),
+            amount(kib(&memory, "swap_total") - kib(&memory, "swap_free")),
+            amount(kib(&memory, "free")),
+            amount(third),
+            amount(fourth),
+            pages("swap_in"),
+            pages("swap_out"),
+            rate(memory.change("page_in")),
+            rate(memory.change("page_out")),
+            rate(cpu.change("interrupts")),
+            rate(cpu.change("context_switches")),
+        ];
+        let widths: [usize; 12] = match self.wide {
+            true => [4, 4, 12, 12, 12, 12, 4, 4, 5, 5, 4, 4],
+            false => [2, 2, 6, 6, 6, 6, 4, 4, 5, 5, 4, 4],
+        };
+        for (index, (value, width)) in columns.iter().zip(widths).enumerate() {
+            let blank = if index > 0 { " " } else { "" };
+            let _ = write!(out, "{blank}{value:>width$.0}");
+        }
+        let (width, shown) = if self.wide { (3, 6) } else { (2, 5) };
+        for part in &shares[..shown] {
+            let _ = write!(out, " {:>width$.0}", share(*part));
+        }
+        if self.timestamp {
+            let _ = write!(out, " {}", facts.clock.stamp(span.ended_ns));
+        }
+        out.push('\n');
+        Some(())
+    }
+}
+
+impl Report for Vmstat {
+    fn sources(&self) -> Vec<&'static str> {
+        match &self.table {
+            Some(table) => table.sources().to_vec(),
+            None => vec!["cpu", "memory"],
+        }
+    }
+
+    fn interval(
+        &mut self,
+        facts: &Facts<'_>,
+        span: &Span<'_>,
+        out: &mut String,
+    ) -> Result<(), SysstatError> {
+        if let Some(table) = &self.table {
+            let (is_first, timestamp) = (self.lines == 0, self.timestamp);
+            self.lines += 1;
+            let stamp = timestamp.then_some(facts.clock);
+            return table.show(span, (self.wide, stamp, is_first), out);
+        }
+        self.head(facts, span.ended_ns, out);
+        let missing = || SysstatError::Usage("cannot read /proc/stat or /proc/meminfo".to_owned());
+        self.line(facts, span, out).ok_or_else(missing)
+    }
+}

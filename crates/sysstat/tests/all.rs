@@ -1,0 +1,174 @@
+//! Intervals over kernel files that the test changes between two readings: no clock, no machine.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use sample::Meta;
+use sysstat::{ReportSession, SysstatError, run, tool};
+
+/// A machine with two CPUs: `step` says how long it has run, in seconds.
+fn write_machine(root: &Path, step: u64) {
+    let busy = step * 25;
+    let idle = step * 75;
+    let cpu = |name: &str, count: u64| {
+        let (user, idle) = (count * busy, count * idle);
+        format!("{name} {user} 0 0 {idle} 0 0 0 0 0 0\n")
+    };
+    let stat = cpu("cpu ", 2)
+        + &cpu("cpu0", 1)
+        + &cpu("cpu1", 1)
+        + &format!(
+            "intr {0}\nctxt {0}\nbtime 0\nprocesses {0}\nprocs_running 1\nprocs_blocked 0\n",
+            step * 10
+        );
+    let proc = root.join("proc");
+    fs::create_dir_all(&proc).unwrap();
+    fs::write(proc.join("stat"), stat).unwrap();
+    fs::write(proc.join("loadavg"), "0.10 0.20 0.30 2/64 100\n").unwrap();
+    let free = 1000 * step;
+    let memory = format!(
+        "MemTotal: 10000 kB\nMemFree: {free} kB\nMemAvailable: {free} kB\nBuffers: 0 kB\nCached: 0 kB\nSlab: 0 kB\n"
+    );
+    fs::write(proc.join("meminfo"), memory).unwrap();
+}
+
+fn meta() -> Meta {
+    let mut meta = Meta::new();
+    for (key, value) in
+        [("host", "h"), ("kernel", "6.1"), ("architecture", "x86_64"), ("cpus", "2")]
+    {
+        meta.set(key, value);
+    }
+    meta
+}
+
+/// What a tool prints while the machine goes on by a second at each wait, until the user ends after
+/// `waits` of them.
+fn report(line: &str, waits: u64) -> Result<String, SysstatError> {
+    let folder = tempfile::tempdir().unwrap();
+    write_machine(folder.path(), 1);
+    let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    let (mut out, mut step) = (Vec::new(), 1);
+    let mut session = ReportSession {
+        root: folder.path(),
+        meta: meta(),
+        zone: TimeZone::UTC,
+        iso_dates: false,
+        screen_lines: None,
+        users: None,
+        out: &mut out,
+        wait: &mut |_: Duration| {
+            step += 1;
+            write_machine(folder.path(), step);
+            step <= waits + 1
+        },
+        service_folder: &|| Err("no service".to_owned()),
+    };
+    run(tool(&words[0]).unwrap(), &words[1..], &mut session)?;
+    Ok(String::from_utf8(out).unwrap())
+}
+
+/// The words of the lines after the banner, without times.
+fn lines(text: &str) -> Vec<String> {
+    let words = |line: &str| {
+        let words = line.split_whitespace().filter(|word| word.matches(':').count() != 2);
+        words.collect::<Vec<_>>().join(" ")
+    };
+    text.lines().skip(1).map(words).filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn intervals_and_their_average() {
+    let text = report("sar 1 3", 9).unwrap();
+    let row = "all 25.00 0.00 0.00 0.00 0.00 75.00";
+    let heading = "CPU %user %nice %system %iowait %steal %idle";
+    let average = format!("Average: {row}");
+    assert_eq!(lines(&text), [heading, row, row, row, &average], "{text}");
+}
+
+#[test]
+fn gauges_are_averaged_over_the_ends_of_intervals() {
+    let text = report("sar -r 1 2", 9).unwrap();
+    let lines = lines(&text);
+    assert!(lines[1].starts_with("2000 2000 8000 80.00 "), "{text}");
+    assert!(lines[2].starts_with("3000 3000 7000 70.00 "), "{text}");
+    assert!(lines[3].starts_with("Average: 2500 2500 7500 75.00 "), "{text}");
+}
+
+#[test]
+fn each_cpu_and_a_heading_for_each_interval() {
+    let text = report("mpstat -P 1,all 1 1", 9).unwrap();
+    let lines = lines(&text);
+    assert_eq!(lines.iter().filter(|line| line.contains("%usr")).count(), 2, "{text}");
+    assert_eq!(lines[1], "all 25.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 75.00");
+    assert_eq!(lines[2], "1 25.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 75.00");
+    assert_eq!(lines.len(), 6, "{text}");
+}
+
+#[test]
+fn the_user_ends_it_and_gets_the_average() {
+    let text = report("sar 1", 2).unwrap();
+    assert_eq!(text.matches("all ").count(), 3, "{text}");
+    assert_eq!(text.matches("Average:").count(), 1, "{text}");
+}
+
+#[test]
+fn vmstat_begins_with_the_time_since_boot() {
+    let text = report("vmstat 1 3", 9).unwrap();
+    let rows: Vec<&str> = text.lines().filter(|line| !line.contains(['r', '-'])).collect();
+    assert_eq!(rows.len(), 3, "{text}");
+    assert!(rows.iter().all(|row| row.ends_with("25  0 75  0  0")), "{text}");
+    let without = report("vmstat -y 1 3", 9).unwrap();
+    assert_eq!(without.lines().count(), 5, "{without}");
+}
+
+#[test]
+fn what_is_not_there_is_missing_or_refused_not_zero() {
+    // This machine has no disks and no swap columns.
+    let error = report("sar -n TCP 1 1", 9).unwrap_err().to_string();
+    assert!(error.contains("not available: TCP"), "{error}");
+    let text = report("sar -B 1 1", 9).unwrap();
+    assert!(lines(&text)[1].starts_with("- - -"), "{text}");
+}
+
+#[test]
+fn options_are_taken_or_refused_by_name() {
+    for (line, said) in [
+        ("sar -y 1 1", "-y is not supported: serial lines"),
+        ("sar -n NFS 1", "-n NFS is not supported"),
+        ("sar -n NIX 1", "unknown keyword NIX"),
+        ("sar --nix", "unknown option --nix"),
+        ("sar -P 3-1 1", "not a list of CPUs"),
+        ("sar 1 2 3", "failed to parse argument: '3'"),
+        ("sar --dec=7 1", "--dec takes 0, 1 or 2"),
+        ("sar", "no service"),
+        ("iostat -o JSON", "-o JSON is not supported"),
+        ("mpstat -I NIX", "-I takes SUM, CPU, SCPU or ALL"),
+        ("mpstat -T", "-T is not supported"),
+        ("vmstat -S q", "-S requires"),
+        ("vmstat a", "failed to parse argument: 'a'"),
+        ("vmstat -p nix", "disk/partition nix not found"),
+        ("free -c", "option -c needs a value"),
+        ("free -s 0", "seconds argument failed"),
+        ("uptime now", "takes no argument"),
+    ] {
+        match report(line, 3) {
+            Ok(text) => panic!("{line}: {text}"),
+            Err(error) => assert!(error.to_string().contains(said), "{line}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn each_tool_has_help_and_a_version() {
+    for tool in sysstat::TOOLS {
+        for word in ["--help", "--version"] {
+            let error = report(&format!("{} {word}", tool.name), 1).unwrap_err();
+            assert!(matches!(error, SysstatError::Help(_)), "{}: {error}", tool.name);
+        }
+    }
+}
