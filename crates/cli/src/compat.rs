@@ -46,6 +46,11 @@ pub(crate) static ALL: &[Incumbent] = &[
         translate: |words| with(&["sysstat", "mpstat"], words),
         failure: 1,
     },
+    Incumbent {
+        name: "pidstat",
+        translate: |words| with(&["sysstat", "pidstat"], words),
+        failure: 1,
+    },
     Incumbent { name: "sar", translate: |words| with(&["sysstat", "sar"], words), failure: 1 },
     Incumbent {
         name: "uptime",

@@ -80,7 +80,7 @@ enum Verb {
     Serve(commands::serve::ServeArguments),
     /// Hand recordings over to engines, nothing lost: Prometheus and others by remote write
     Send(commands::send::SendArguments),
-    /// Reports as sar, iostat, mpstat, vmstat, free and uptime make them, also of recordings
+    /// Reports as sar, iostat, mpstat, pidstat, vmstat, free and uptime make them, also of recordings
     Sysstat(commands::sysstat::SysstatArguments),
     /// What each kernel file costs to read here, and what is missing
     Doctor(commands::doctor::DoctorArguments),

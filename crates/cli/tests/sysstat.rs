@@ -242,6 +242,42 @@ fn reports_since_boot_are_those_of_the_programs() {
     assert!(failures.is_empty(), "{failed} of {all}:\n{}", failures.join("\n"));
 }
 
+/// Processes that sleep have what they had in both programs.
+#[test]
+fn a_process_is_reported_as_pidstat_does() {
+    let what = "sysstat: a process beside pidstat";
+    if !testkit::is_installed(what, "pidstat") {
+        return;
+    }
+    let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
+    let pid = sleeper.id();
+    // It has executed the program, and then nothing of it moves.
+    testkit::wait_until("it sleeps", || {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.contains("(sleep) S")
+    });
+    let run = |program: &str, line: &str| {
+        let mut command = Command::new(program);
+        command.args(line.split(' ')).env("LC_ALL", "C").env("TZ", "UTC");
+        String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned()
+    };
+    let mut failures = Vec::new();
+    for options in ["", " -r", " -w", " -R", " -U", " -l", " -rR -h", " -G sle", " -C ^sle.*p$"] {
+        let theirs = run("pidstat", &format!("-p {pid}{options}"));
+        let ours = run(WHIT, &format!("sysstat pidstat -p {pid}{options}"));
+        // The time of guests is not recorded.
+        if let Some(difference) = difference("", &ours, &theirs) {
+            let is_guest = options.is_empty() || options.contains(['U', 'l', 'G', 'C']);
+            if !(is_guest && ours.matches(" - ").count() == 1) {
+                failures.push(format!("{options}:\n    {difference}"));
+            }
+        }
+    }
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
 #[test]
 fn a_recording_is_reported_as_the_host_is() {
     let folder = tempfile::tempdir().unwrap();

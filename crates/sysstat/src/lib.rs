@@ -1,4 +1,4 @@
-//! Reports as `sar`, `iostat`, `mpstat`, `vmstat`, `free` and `uptime` make them: their command lines,
+//! Reports as `sar`, `iostat`, `mpstat`, `pidstat`, `vmstat`, `free` and `uptime` make them: their command lines,
 //! their columns, of this host or of a recording.
 //!
 //! A tool is a [`Report`](report::Report): it reads its options, names the sources that it needs, and
@@ -19,6 +19,7 @@ mod iostat;
 mod iostat_extended;
 mod machine;
 mod mpstat;
+mod pidstat;
 mod readings;
 mod report;
 mod sar;
@@ -67,6 +68,12 @@ pub static TOOLS: &[ReportTool] = &[
         about: "CPU time and interrupts of each CPU",
         usage: mpstat::USAGE,
         make: mpstat::parse,
+    },
+    ReportTool {
+        name: "pidstat",
+        about: "What each process uses",
+        usage: pidstat::USAGE,
+        make: pidstat::parse,
     },
     ReportTool {
         name: "sar",

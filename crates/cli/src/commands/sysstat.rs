@@ -1,4 +1,4 @@
-//! `whit sysstat`: the reports of sar, iostat, mpstat, vmstat, free and uptime.
+//! `whit sysstat`: the reports of sar, iostat, mpstat, pidstat, vmstat, free and uptime.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::end_signals;
 #[derive(clap::Args)]
 #[command(after_help = crate::help::SYSSTAT)]
 pub(crate) struct SysstatArguments {
-    /// free, iostat, mpstat, sar, uptime or vmstat, then its options, interval and count: with --help it
+    /// free, iostat, mpstat, pidstat, sar, uptime or vmstat, then its options, interval and count: with --help it
     /// lists them
     #[arg(
         value_name = "TOOL",
