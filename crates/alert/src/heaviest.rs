@@ -33,7 +33,9 @@ pub fn heaviest_lines(recordings: &Recordings, host: &str, what: &str, at_ms: i6
         };
         let ended = if line.ended > 0 { ", ended" } else { "" };
         let command = line.command.as_deref().or(line.name.as_deref());
-        format!("{amount}  {} ({}{ended})", text(command), text(line.name.as_deref()))
+        // A process is named by its number and when it began.
+        let pid = line.name.as_deref().and_then(|name| name.split(|byte| *byte == 0x1f).next());
+        format!("{amount}  {} ({}{ended})", text(command), text(pid))
     });
     lines.collect()
 }

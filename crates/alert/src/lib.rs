@@ -35,7 +35,7 @@ pub use delivery::{DeliveryError, MailEncryption, MailSettings, WebhookSettings}
 pub use heaviest::heaviest_lines;
 pub use message::AlertMessage;
 pub use receiver::{AlertReceiver, SyslogPlace};
-pub use replay::replay;
+pub use replay::{recorded_period, replay, replay_text};
 pub use rule::{AlertRule, AlertUntil, default_rules};
 pub use run::{AlertRun, AlertRunError, AlertRunSettings};
 pub use silence::SilenceTime;

@@ -114,7 +114,7 @@ pub fn default_rules() -> Vec<AlertRule> {
         "predict_linear({free}[6h], 86400) < 0 and {free} / node_filesystem_size_bytes < 0.5 and \
          count_over_time({free}[6h]) >= 30"
     );
-    let stalled = "rate(whit_pressure_some_total_seconds_total{pressure=\"memory\"}[5m]) > 0.1";
+    let stalled = "whit_pressure_some_avg300_percent{resource=\"memory\"} > 10";
     let failed = "max_over_time(whit_part_failures_total[10m]) - \
                   min_over_time(whit_part_failures_total[10m]) > 0";
     let rules = [
@@ -129,8 +129,8 @@ pub fn default_rules() -> Vec<AlertRule> {
             "memory pressure",
             stalled,
             120_000,
-            Some(AlertUntil::Limit(0.05)),
-            "More than a tenth of the time some program waits for memory.",
+            Some(AlertUntil::Limit(5.0)),
+            "More than a tenth of the last five minutes some program waited for memory.",
         ),
         ("a part of whit failed", failed, 0, None, "whit watch --status says which part, and why."),
     ];

@@ -56,8 +56,9 @@ pub(crate) struct RuleState {
     pub(crate) instances: BTreeMap<Labels, Instance>,
     /// What has ended, of which no message says so yet.
     pub(crate) ended: Vec<Told>,
-    /// When the latest message was made.
+    /// When the latest message was made that something begins or lasts, and that something ends.
     pub(crate) message_ms: Option<i64>,
+    pub(crate) end_message_ms: Option<i64>,
     /// Since when there is no data.
     pub(crate) missing_since_ms: Option<i64>,
     /// Why the condition cannot be evaluated.
@@ -73,6 +74,7 @@ impl RuleState {
             instances: BTreeMap::new(),
             ended: Vec::new(),
             message_ms: None,
+            end_message_ms: None,
             missing_since_ms: None,
             error: None,
             left_out: 0,
@@ -208,11 +210,33 @@ impl RuleState {
         now_ms: i64,
         around: &AlertSurroundings<'_>,
     ) -> Vec<AlertMessage> {
-        let is_silent = self.rule.silence.iter().any(|time| time.contains(now_ms, around.zone));
-        let gap_ms = self.message_ms.map_or(i64::MAX, |before| now_ms.saturating_sub(before));
-        if is_silent || (0..GATHER_MS).contains(&gap_ms) {
+        let is_gathered = |before: Option<i64>| {
+            let gap_ms = before.map_or(i64::MAX, |before| now_ms.saturating_sub(before));
+            !(0..GATHER_MS).contains(&gap_ms)
+        };
+        if self.rule.silence.iter().any(|time| time.contains(now_ms, around.zone)) {
             return Vec::new();
         }
+        let mut messages = Vec::new();
+        if is_gathered(self.message_ms) {
+            let (begun, lasting) = self.take_told(now_ms);
+            for (state, told) in [("begins", begun), ("lasts", lasting)] {
+                if !told.is_empty() {
+                    self.message_ms = Some(now_ms);
+                    messages.push(self.message(state, &told, now_ms, around));
+                }
+            }
+        }
+        if is_gathered(self.end_message_ms) && !self.ended.is_empty() {
+            self.end_message_ms = Some(now_ms);
+            let ended = std::mem::take(&mut self.ended);
+            messages.push(self.message("ends", &ended, now_ms, around));
+        }
+        messages
+    }
+
+    /// What begins, and what lasts long enough to be told again; notes that it is told.
+    fn take_told(&mut self, now_ms: i64) -> (Vec<Told>, Vec<Told>) {
         let (mut begun, mut lasting) = (Vec::new(), Vec::new());
         for one in self.instances.values_mut().filter(|one| one.fired_ms.is_some()) {
             let list = match (one.told_ms, self.rule.repeat_ms) {
@@ -223,15 +247,7 @@ impl RuleState {
             one.told_ms = Some(now_ms);
             list.push(one.told());
         }
-        let ended = std::mem::take(&mut self.ended);
-        let lists = [("begins", begun), ("lasts", lasting), ("ends", ended)];
-        let lists = lists.iter().filter(|(_, told)| !told.is_empty());
-        let messages: Vec<AlertMessage> =
-            lists.map(|(state, told)| self.message(state, told, now_ms, around)).collect();
-        if !messages.is_empty() {
-            self.message_ms = Some(now_ms);
-        }
-        messages
+        (begun, lasting)
     }
 
     fn message(

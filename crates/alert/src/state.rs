@@ -103,6 +103,7 @@ impl AlertBook {
             };
             let Some(before) = list(&value["rules"]).iter().find(same) else { continue };
             state.message_ms = before["message_ms"].as_i64();
+            state.end_message_ms = before["end_message_ms"].as_i64();
             state.missing_since_ms = before["missing_since_ms"].as_i64();
             state.left_out = before["left_out"].as_u64().unwrap_or(0);
             let ended = list(&before["ended"]).iter().map(|one| Told {
@@ -146,6 +147,7 @@ fn rule_value(state: &RuleState) -> Value {
         "error": state.error,
         "missing_since_ms": state.missing_since_ms,
         "message_ms": state.message_ms,
+        "end_message_ms": state.end_message_ms,
         "left_out": state.left_out,
         "instances": state.instances.values().map(instance_value).collect::<Vec<_>>(),
         "ended": ended.collect::<Vec<_>>(),

@@ -78,6 +78,8 @@ enum Verb {
     Log(Box<commands::log::LogArguments>),
     /// Answer queries over recordings by HTTP, as Prometheus does: for Grafana and others
     Serve(commands::serve::ServeArguments),
+    /// Rules over recordings, and messages to people when one fires
+    Alert(commands::alert::AlertArguments),
     /// Hand recordings over to engines, nothing lost: Prometheus and others by remote write
     Send(commands::send::SendArguments),
     /// What each kernel file costs to read here, and what is missing
@@ -136,6 +138,7 @@ fn run() -> ExitCode {
         Verb::Log(arguments) => commands::log::run(*arguments),
         Verb::Poll(arguments) => commands::poll::run(*arguments),
         Verb::Serve(arguments) => commands::serve::run(&arguments),
+        Verb::Alert(arguments) => commands::alert::run(&arguments),
         Verb::Send(arguments) => commands::send::run(&arguments),
         Verb::Doctor(arguments) => commands::doctor::run(arguments),
         Verb::Bench(_) => commands::bench::run(),
