@@ -19,6 +19,8 @@ pub struct AlertRule {
     pub name: String,
     /// The condition, in PromQL.
     pub when: String,
+    /// How often it is looked at, if that is not each step: a long period costs more to read.
+    pub every_ms: i64,
     /// How long it must hold.
     pub for_ms: i64,
     /// When an alert ends.
@@ -48,6 +50,7 @@ impl AlertRule {
         Ok(AlertRule {
             name: name.to_owned(),
             when: when.to_owned(),
+            every_ms: 0,
             for_ms: 0,
             until: None,
             silence: Vec::new(),
@@ -106,6 +109,9 @@ fn amount_of(when: &str) -> &'static str {
     }
 }
 
+/// How often the disks are looked at: six hours of samples are read each time.
+const DISKS_EVERY_MS: i64 = 120_000;
+
 /// The rules that are on without a configuration.
 #[must_use]
 pub fn default_rules() -> Vec<AlertRule> {
@@ -121,6 +127,7 @@ pub fn default_rules() -> Vec<AlertRule> {
         (
             "disk full in 24 h",
             full.as_str(),
+            DISKS_EVERY_MS,
             600_000,
             None,
             "At the pace of the last six hours the file system is full within a day.",
@@ -128,15 +135,23 @@ pub fn default_rules() -> Vec<AlertRule> {
         (
             "memory pressure",
             stalled,
+            0,
             120_000,
             Some(AlertUntil::Limit(5.0)),
             "More than a tenth of the last five minutes some program waited for memory.",
         ),
-        ("a part of whit failed", failed, 0, None, "whit watch --status says which part, and why."),
+        (
+            "a part of whit failed",
+            failed,
+            0,
+            0,
+            None,
+            "whit watch --status says which part, and why.",
+        ),
     ];
-    let rules = rules.into_iter().filter_map(|(name, when, for_ms, until, message)| {
-        let message = message.to_owned();
-        AlertRule::new(name, when).ok().map(|rule| AlertRule { for_ms, until, message, ..rule })
+    let rules = rules.into_iter().filter_map(|(name, when, every_ms, for_ms, until, message)| {
+        let rule = AlertRule::new(name, when).ok()?;
+        Some(AlertRule { every_ms, for_ms, until, message: message.to_owned(), ..rule })
     });
     rules.collect()
 }

@@ -54,6 +54,8 @@ impl Instance {
 pub(crate) struct RuleState {
     pub(crate) rule: AlertRule,
     pub(crate) instances: BTreeMap<Labels, Instance>,
+    /// When it was looked at last.
+    looked_ms: Option<i64>,
     /// What has ended, of which no message says so yet.
     pub(crate) ended: Vec<Told>,
     /// When the latest message was made that something begins or lasts, and that something ends.
@@ -72,6 +74,7 @@ impl RuleState {
         RuleState {
             rule,
             instances: BTreeMap::new(),
+            looked_ms: None,
             ended: Vec::new(),
             message_ms: None,
             end_message_ms: None,
@@ -88,6 +91,12 @@ impl RuleState {
 
     /// Takes in what the condition is at a time; the alerts that end, as they are shown.
     pub(crate) fn look(&mut self, now_ms: i64, around: &AlertSurroundings<'_>) -> Vec<Value> {
+        let is_recent =
+            |looked_ms: i64| (0..self.rule.every_ms).contains(&now_ms.saturating_sub(looked_ms));
+        if self.looked_ms.is_some_and(is_recent) {
+            return Vec::new();
+        }
+        self.looked_ms = Some(now_ms);
         let (found, ends) = match self.evaluate(now_ms, around) {
             Ok(both) => {
                 self.error = None;

@@ -16,7 +16,7 @@ use crate::rule_state::{INSTANCES_MAX, Instance, RuleState};
 /// The name of the file in its folder.
 pub const STATE_FILE: &str = "alerts.json";
 /// Most bytes of a file that is read.
-const FILE_BYTES_MAX: u64 = 64 << 20;
+pub(crate) const FILE_BYTES_MAX: u64 = 64 << 20;
 
 impl AlertBook {
     /// The book as it stands in its file, and as the page's interface tells it.

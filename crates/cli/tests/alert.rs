@@ -123,6 +123,29 @@ fn the_service_tells_each_receiver_once_that_an_alert_begins_and_once_that_it_en
     let begun = Running::start(Command::new(folder.join(&name)).arg("1000"));
     wait_until("both receivers to be told", || number("delivered") == Some(4));
     begun.kill();
+    // The page shows it, and no secret.
+    wait_until("the page", || pid(folder, "page").is_some_and(|now| now != page));
+    let line = format!("/proc/{}/cmdline", pid(folder, "page").unwrap());
+    assert!(fs::read_to_string(line).unwrap().contains("--alerts="));
+    let said = fs::read_to_string(folder.join("said")).unwrap();
+    let (_, port) = said.rsplit_once("http://127.0.0.1:").unwrap();
+    let port: u16 = port.lines().next().unwrap().parse().unwrap();
+    let page = SocketAddr::from(([127, 0, 0, 1], port));
+    let shown = testkit::http(page, "GET", "/api/whit/v1/alerts", &[]);
+    assert!(!shown.body.contains("secret"), "{}", shown.body);
+    let shown: Value = serde_json::from_str(&shown.body).unwrap();
+    assert_eq!(shown["messages"].as_array().unwrap().len(), 4, "{shown}");
+    let csv = testkit::http(
+        page,
+        "GET",
+        "/api/whit/v1/alerts",
+        &[("format", "csv"), ("table", "messages")],
+    );
+    assert!(
+        csv.body.contains(",gone,ends,") && csv.body.contains(",webhook:127.0.0.1,1,"),
+        "{}",
+        csv.body
+    );
     second.signal(libc::SIGTERM);
     assert!(second.ended().success(), "{}", fs::read_to_string(folder.join("said")).unwrap());
     assert_eq!(told(), "begins\nends\n");

@@ -69,6 +69,9 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
             if let Some(store) = store.filter(|_| configuration.is_on("log.central.enabled")) {
                 plan.words.push(option("--logs", store));
             }
+            let alerts = configuration.path_of("alerts.folder");
+            let alerts = alerts.filter(|_| configuration.is_on("alerts.enabled"));
+            plan.words.extend(alerts.map(|folder| option("--alerts", folder)));
             plan.reads = Some(recordings.clone());
             &[]
         }
@@ -232,10 +235,16 @@ mod tests {
             "[page]\ndevice_pages = \"/www\"\n[history]\nenabled = true\ntable = \"t\"\n[rrdcached]\nenabled = true",
         );
         assert!(with[1].contains("--export=rrd,/d/recordings/history,limit=100M,table=/d/t"));
-        assert_eq!(with[2], "serve --databases=/d/rrd --device-pages=/www -- /d/recordings");
+        assert_eq!(
+            with[2],
+            "serve --alerts=/d/alerts --databases=/d/rrd --device-pages=/www -- /d/recordings"
+        );
         let others = lines_of("[page]\ndatabases = [\"a\", \"/b\"]\n[rrdcached]\nenabled = true");
         assert!(!others[1].contains("--export"), "{others:?}");
-        assert_eq!(others[2], "serve --databases=/d/a --databases=/b -- /d/recordings");
+        assert_eq!(
+            others[2],
+            "serve --alerts=/d/alerts --databases=/d/a --databases=/b -- /d/recordings"
+        );
         let path = folder.path().join("whit.toml");
         std::fs::write(&path, "[record]\nfolder = \"/a,b\"\n[history]\nenabled = true").unwrap();
         let wrong = Configuration::read(&path, Path::new("/d")).unwrap_err().to_string();
@@ -256,7 +265,7 @@ mod tests {
         let read = Configuration::read(&path, Path::new("/d")).unwrap();
         let page = plan(&read).swap_remove(1);
         assert_eq!(
-            page.words[1..],
+            page.words[2..],
             ["--host=url=http://a:1", "--host=url=https://b,ca=/d/c", "--", "/d/recordings"]
         );
         for (text, wanted) in [
@@ -276,7 +285,7 @@ mod tests {
             lines,
             [
                 "record --filename=/d/recordings --interval=1:1:60 --ALL --keep=10G",
-                "serve -- /d/recordings",
+                "serve --alerts=/d/alerts -- /d/recordings",
                 "alert --config=/dev/stdin -- /d/recordings"
             ]
         );
