@@ -280,6 +280,53 @@ export interface DeviceTarget {
   page: string | null;
 }
 
+/** A rule of alerts. */
+export interface AlertRule {
+  name: string;
+  when: string;
+  for_ms: number;
+  /** `fires`, `waits`, `quiet`, `no data`, `error`. */
+  state: string;
+  firing: number;
+  since_ms: number | null;
+  error: string | null;
+  to: string;
+}
+
+/** An alert that fires, or one that has ended. */
+export interface Alert {
+  rule: string;
+  host: string | null;
+  labels: string;
+  /** A text if it is not finite. */
+  value: number | string;
+  from_ms: number;
+  thru_ms: number | null;
+  has_data: boolean;
+  told: boolean;
+}
+
+/** A message to a receiver. */
+export interface AlertMessage {
+  at_ms: number;
+  rule: string;
+  state: string;
+  subject: string;
+  to: string;
+  tries: number;
+  taken_ms: number | null;
+  error: string | null;
+}
+
+export interface Alerts {
+  at_ms: number | null;
+  firing: number;
+  rules: AlertRule[];
+  alerts: Alert[];
+  messages: AlertMessage[];
+  dropped?: number;
+}
+
 /** Another host that does not answer. */
 export interface Unreachable {
   host: string;

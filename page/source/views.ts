@@ -1,6 +1,7 @@
 // The views of the page: a new one is a file, a word in `address.ts` and a line here.
 
 import type { View } from "./address";
+import { AlertsView } from "./alerts";
 import type { LiveSample } from "./api";
 import { CompareView } from "./compare";
 import type { Context } from "./context";
@@ -40,6 +41,7 @@ export const VIEWS: readonly ViewInfo[] = [
   { id: "logs", title: "Logs", section: "logs", create: (context) => new LogsView(context) },
   { id: "devices", title: "Devices", section: "devices", create: (context) => new DevicesView(context) },
   { id: "databases", title: "Databases", section: "databases", create: (context) => new DatabasesView(context) },
+  { id: "alerts", title: "Alerts", section: "alerts", create: (context) => new AlertsView(context) },
 ];
 
 /** The views that a server with these sections has. */

@@ -102,6 +102,22 @@ function target(device: string, name: string, size: number | null) {
   return { device, target: name, unit: "count/s", in_last: of(1), in_mean: of(0.5), in_max: of(2), out_last: of(0.1), out_mean: of(0.05), out_max: of(0.2), newest_ms: size === null ? NOW_MS - 9e6 : NOW_MS, is_current: size !== null, page: name === "uplink" ? "uplink.html" : null };
 }
 
+function alerts() {
+  const rule = { name: "busy", when: "node_load1 > 20", for_ms: 300_000, state: "fires", firing: 1, since_ms: SPIKE_MS - 300_000, error: null, to: "mail:a@b, webhook:hooks.example" };
+  const alert = { rule: "busy", host: "alpha", labels: "device=sda", value: 21.5, from_ms: SPIKE_MS, thru_ms: null, has_data: true, told: true };
+  const message = { at_ms: SPIKE_MS, rule: "busy", state: "begins", subject: "busy begins on alpha", to: "mail:a@b", tries: 1, taken_ms: SPIKE_MS + 2000, error: null };
+  return {
+    at_ms: NOW_MS,
+    firing: 1,
+    delivered: 1,
+    dropped: 2,
+    silenced: 0,
+    rules: [rule, { ...rule, name: HOSTILE, state: "error", firing: 0, since_ms: null, for_ms: 0, error: HOSTILE, to: "" }],
+    alerts: [alert, { ...alert, rule: HOSTILE, host: null, labels: `x=${HOSTILE}`, value: "NaN", thru_ms: NOW_MS, has_data: false, told: false }],
+    messages: [{ ...message, to: "webhook:hooks.example", tries: 3, taken_ms: null, error: "Connection refused" }, message],
+  };
+}
+
 function rowsOfDifferences() {
   return {
     rows: [
@@ -246,6 +262,8 @@ export async function fake(): Promise<Fake> {
       case "databases/graph":
         response.writeHead(200, { "Content-Type": "image/svg+xml" });
         return response.end(`<svg xmlns="http://www.w3.org/2000/svg" width="400" height="100"><text x="9" y="50">picture</text></svg>`);
+      case "alerts":
+        return json(response, alerts());
       case "devices":
         return json(response, { index: "mrtg/", targets: [target("router", "uplink", 4e6), target("router", HOSTILE, null), target("switch", "eth1", 9e6)] });
       case "devices/target": {

@@ -417,6 +417,29 @@ test("a database is found, its data sources are chosen, and all is saved", async
   await expect(page.locator(".picture")).toBeHidden();
 });
 
+test("alerts show their rules and messages, and lead to their moment", async ({ server, open }) => {
+  server.sections = ["alerts"];
+  const page = await open(HALF_HOUR);
+  await page.getByRole("link", { name: "Alerts" }).click();
+  await expect(page.locator(".alerts .state")).toContainText("One alert fires");
+  await expect(page.locator(".alerts .state")).toContainText("2 messages were dropped");
+  const table = (name: string) => page.getByRole("region", { name, exact: true }).locator("tbody tr");
+  await expect(table("Alerts")).toHaveCount(2);
+  await expect(table("Rules").last()).toContainText("at once");
+  await expect(table("Messages").first()).toContainText("no: Connection refused");
+  for (const [width, scheme] of [[360, "light"], [1280, "dark"]] as const) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.setViewportSize({ width, height: 900 });
+    await expect(page.locator("html")).toHaveAttribute("data-theme", scheme);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+    expect(await barriers(page), `${width} pixels`).toEqual([]);
+  }
+  await page.getByLabel("Search rules, alerts and messages").fill("sda");
+  await expect(table("Alerts")).toHaveCount(1);
+  await table("Alerts").getByRole("button").click();
+  await expect(page.locator("#moment-title")).toHaveText("2026-11-26 11:15:07 Europe/Berlin");
+});
+
 test("targets of devices are sorted by traffic and searched, and one has curves", async ({ server, open }) => {
   server.sections = ["devices"];
   const page = await open(HALF_HOUR);

@@ -1,5 +1,6 @@
 //! The verbs: each is a module with its `arguments`, its `run`, and what only it uses.
 
+pub(crate) mod alert;
 pub(crate) mod bench;
 pub(crate) mod doctor;
 pub(crate) mod generate;

@@ -148,6 +148,14 @@ metrics: docs/reference/prometheus.md.
   whit serve --hash-password  reads a password; its hash is for a line NAME:HASH of the file users
   whit serve --listen tls:0.0.0.0:9797 --tls-cert cert.pem --tls-key key.pem --users users /var/log/whit";
 
+/// Below the help of `whit alert`.
+pub(crate) const ALERT: &str = "\
+Examples:
+  whit alert --check                    when the rules of the configuration would have fired
+  whit alert --check --from 2026-11-22 --json /var/log/whit
+
+Rules are [[alert]] tables of the configuration, and whit watch runs them: docs/alerts.md.";
+
 /// Below the help of `whit send`.
 pub(crate) const SYSSTAT: &str = "\
 Examples:
@@ -346,6 +354,7 @@ mod tests {
             super::LINK,
             super::SERVE,
             super::WATCH,
+            super::ALERT,
         ]
         .map(str::to_owned);
         let mut count = 0;

@@ -78,6 +78,8 @@ enum Verb {
     Log(Box<commands::log::LogArguments>),
     /// Answer queries over recordings by HTTP, as Prometheus does: for Grafana and others
     Serve(commands::serve::ServeArguments),
+    /// Rules over recordings, and messages to people when one fires
+    Alert(commands::alert::AlertArguments),
     /// Hand recordings over to engines, nothing lost: Prometheus and others by remote write
     Send(commands::send::SendArguments),
     /// Reports as sar, iostat, mpstat, pidstat, vmstat, free and uptime make them, also of recordings
@@ -138,6 +140,7 @@ fn run() -> ExitCode {
         Verb::Log(arguments) => commands::log::run(*arguments),
         Verb::Poll(arguments) => commands::poll::run(*arguments),
         Verb::Serve(arguments) => commands::serve::run(&arguments),
+        Verb::Alert(arguments) => commands::alert::run(&arguments),
         Verb::Send(arguments) => commands::send::run(&arguments),
         Verb::Sysstat(arguments) => commands::sysstat::run(&arguments),
         Verb::Doctor(arguments) => commands::doctor::run(arguments),

@@ -4,6 +4,7 @@
 
 use std::process::{Command, Stdio};
 
+mod alert;
 mod bench_program;
 mod beside_collectl;
 mod beside_parallel;

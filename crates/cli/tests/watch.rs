@@ -472,7 +472,7 @@ fn a_service_manager_gives_the_socket_and_is_told_what_happens() {
     command.stdout(Stdio::null()).stderr(File::create(place.file("said")).unwrap());
     let mut service = Running::start(&mut command);
     told("READY=1");
-    told("STATUS=2 of 2 parts run");
+    told("STATUS=3 of 3 parts run");
     told("WATCHDOG=1");
     assert_eq!(http(address, "GET", "/-/healthy", &[]).status, 200);
     service.signal(libc::SIGHUP);

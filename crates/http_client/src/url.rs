@@ -105,6 +105,18 @@ impl HttpUrl {
         self.address.is_encrypted()
     }
 
+    /// Whether the server is this machine, so that nobody else sees what is sent there.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        match &self.address {
+            Address::Unix(_) => true,
+            Address::Network { host, .. } => {
+                let is_loopback = |ip: std::net::IpAddr| ip.is_loopback();
+                host == "localhost" || host.parse().is_ok_and(is_loopback)
+            }
+        }
+    }
+
     /// Where the server is.
     #[must_use]
     pub fn address(&self) -> &Address {

@@ -187,6 +187,19 @@ impl<'a> Evaluation<'a> {
         Ok(found)
     }
 
+    /// The last time of each selector, and the last sample of each of its series.
+    pub(crate) fn newest(
+        &self,
+    ) -> impl Iterator<Item = (i64, impl Iterator<Item = (&Labels, &SeriesPoint)>)> {
+        let selections = self.plan.selections.iter().zip(&self.selected);
+        selections.map(|(selection, series)| {
+            (
+                selection.to_ms,
+                series.iter().filter_map(|one| Some((&*one.labels, one.samples.last()?))),
+            )
+        })
+    }
+
     /// What the selector of a place asked for.
     pub(crate) fn matchers_of(&self, place: &Place) -> &[Matcher] {
         &self.plan.selections[place.index].matchers

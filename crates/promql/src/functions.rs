@@ -87,9 +87,11 @@ impl Evaluation<'_> {
         arguments: &[Node],
         time_ms: i64,
     ) -> Result<Vec<Element>, QueryError> {
-        let (share, window) = match arguments {
+        let (number, window) = match arguments {
             [Node::Window(window)] => (0.0, window),
-            [share, Node::Window(window)] => (self.scalar(share, time_ms)?, window),
+            [number, Node::Window(window)] | [Node::Window(window), number] => {
+                (self.scalar(number, time_ms)?, window)
+            }
             _ => return failed("wrong arguments of a function"),
         };
         let bounds = window.bounds(time_ms);
@@ -102,9 +104,10 @@ impl Evaluation<'_> {
                 Function::Over(over) => over(samples),
                 Function::Growth(growth) => growth.over(samples, bounds),
                 Function::LastOverTime => windows::last(samples),
+                Function::PredictLinear => windows::predict(samples, time_ms, number),
                 Function::QuantileOverTime => {
                     let mut values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
-                    Some(windows::quantile(share, &mut values))
+                    Some(windows::quantile(number, &mut values))
                 }
                 _ => return failed("wrong arguments of a function"),
             };

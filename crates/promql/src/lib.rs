@@ -16,6 +16,7 @@
 mod aggregation;
 mod binary;
 mod budget;
+mod condition;
 mod error;
 mod evaluation;
 mod functions;
@@ -30,6 +31,7 @@ mod windows;
 mod words;
 
 pub use budget::{QueryBudget, QueryLimits, Stop};
+pub use condition::{Condition, ConditionElement, check_condition, condition};
 pub use error::QueryError;
 pub use json::{push_labels, push_text, write_answer};
 pub use labels::{Labels, NAME};

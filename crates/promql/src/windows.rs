@@ -69,14 +69,26 @@ pub(crate) fn idelta(samples: &[SeriesPoint]) -> Option<f64> {
 
 /// The slope, by second, of the line nearest to the samples.
 pub(crate) fn deriv(samples: &[SeriesPoint]) -> Option<f64> {
+    Some(line(samples, samples.first()?.time_ms)?.0)
+}
+
+/// The value of the line nearest to the samples, so many seconds after a time.
+pub(crate) fn predict(samples: &[SeriesPoint], at_ms: i64, after_s: f64) -> Option<f64> {
+    let (slope, value) = line(samples, at_ms)?;
+    Some(slope * after_s + value)
+}
+
+/// The line nearest to the samples: its slope by second, and its value at a time.
+fn line(samples: &[SeriesPoint], at_ms: i64) -> Option<(f64, f64)> {
     let [first, _, ..] = samples else { return None };
     if samples.iter().all(|sample| sample.value == first.value) {
-        return Some(if first.value.is_infinite() { f64::NAN } else { 0.0 });
+        let is_infinite = first.value.is_infinite();
+        return Some(if is_infinite { (f64::NAN, f64::NAN) } else { (0.0, first.value) });
     }
     let (mut x_sum, mut y_sum) = (Sum::default(), Sum::default());
     let (mut xy_sum, mut xx_sum) = (Sum::default(), Sum::default());
     for sample in samples {
-        let x = (sample.time_ms - first.time_ms) as f64 / 1000.0;
+        let x = (sample.time_ms - at_ms) as f64 / 1000.0;
         x_sum.add(x);
         y_sum.add(sample.value);
         xy_sum.add(x * sample.value);
@@ -86,7 +98,8 @@ pub(crate) fn deriv(samples: &[SeriesPoint]) -> Option<f64> {
     let (x, y) = (x_sum.total(), y_sum.total());
     let covariance = xy_sum.total() - x * y / count;
     let variance = xx_sum.total() - x * x / count;
-    Some(covariance / variance)
+    let slope = covariance / variance;
+    Some((slope, y / count - slope * x / count))
 }
 
 pub(crate) fn sum(samples: &[SeriesPoint]) -> Option<f64> {

@@ -52,7 +52,7 @@ fn what_is_not_offered_is_refused_by_name() {
     let storage = storage();
     for (query, name) in [
         ("histogram_quantile(0.9, temperature)", "histogram_quantile"),
-        ("predict_linear(temperature[5m], 3600)", "predict_linear"),
+        ("holt_winters(temperature[5m], 0.5, 0.5)", "holt_winters"),
         ("sin(temperature)", "sin"),
         ("limitk(2, temperature)", "limitk"),
         ("temperature + fill(0) free_bytes", "fill"),

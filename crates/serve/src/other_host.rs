@@ -86,7 +86,7 @@ impl OtherHost {
             return Err(OtherHostError::Name(name));
         }
         let token = values.get("token_file").map(|path| token(Path::new(path))).transpose()?;
-        if token.is_some() && !url.is_encrypted() && !is_here(&url) {
+        if token.is_some() && !url.is_encrypted() && !url.is_here() {
             return Err(OtherHostError::PlainToken(url.to_string()));
         }
         let authorities = values.get("ca").map(PathBuf::from);
@@ -122,17 +122,6 @@ fn authority(url: &HttpUrl) -> String {
 fn token(path: &Path) -> Result<HeaderValue, OtherHostError> {
     let failed = |source| OtherHostError::Token { path: path.to_owned(), source };
     http_client::bearer(path).map_err(failed)
-}
-
-/// Whether nobody else sees what is sent there.
-fn is_here(url: &HttpUrl) -> bool {
-    match url.address() {
-        Address::Unix(_) => true,
-        Address::Network { host, .. } => {
-            let is_loopback = |ip: std::net::IpAddr| ip.is_loopback();
-            host == "localhost" || host.parse().is_ok_and(is_loopback)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! missing value is `null`.  `asked.rs` checks parameters, `charts.rs` is the table of charts, `files.rs`
 //! has the files of the page itself.  A question has the limits of those of Prometheus's interface.
 
+mod alerts;
 mod asked;
 mod chart;
 mod charts;
@@ -38,6 +39,7 @@ use hyper::{Method, Request, StatusCode};
 use promql::{QueryError, Stop};
 use serde_json::json;
 
+use self::alerts::Alerts;
 use self::asked::Asked;
 use self::databases::Databases;
 use self::device_pages::DevicePages;
@@ -117,6 +119,13 @@ impl Page {
     #[must_use]
     pub fn with_logs(self, store: &Path) -> Self {
         self.with(logs::Logs::new(store))
+    }
+
+    /// The same with `alerts`: the states that `whit alert` keeps in a folder, which need not be there
+    /// yet.
+    #[must_use]
+    pub fn with_alerts(self, folder: PathBuf) -> Self {
+        self.with(Alerts { folder })
     }
 
     /// The same with the round-robin databases of folders.

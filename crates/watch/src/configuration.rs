@@ -170,6 +170,7 @@ impl Configuration {
                 }
             }
         }
+        self.check_alerts(&at, faults);
         for table in ["page", "log.central", "rrdcached"] {
             let (cert, key) = (format!("{table}.tls_cert"), format!("{table}.tls_key"));
             let (has_cert, has_key) =
@@ -241,6 +242,16 @@ impl Configuration {
         }
     }
 
+    /// The texts of a list, if there is one.
+    pub(crate) fn texts(&self, name: &str) -> Option<Vec<&str>> {
+        let Item::List(items) = self.item(name)? else { return None };
+        let texts = items.iter().filter_map(|item| match item {
+            Item::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        Some(texts.collect())
+    }
+
     /// Whether a switch is on.
     #[must_use]
     pub fn is_on(&self, name: &str) -> bool {
@@ -263,20 +274,25 @@ impl Configuration {
     /// The address of the page.
     #[must_use]
     pub fn page_address(&self) -> Option<Address> {
-        let text = self.text("page.listen").filter(|_| self.is_on("page.enabled"))?;
-        Address::parse(text, &ADDRESSES).ok()
+        self.address("page.listen").filter(|_| self.is_on("page.enabled"))
+    }
+
+    pub(crate) fn address(&self, name: &str) -> Option<Address> {
+        Address::parse(self.text(name)?, &ADDRESSES).ok()
     }
 
     /// The whole configuration as a file, each value with where it came from.
     #[must_use]
     pub fn shown(&self) -> String {
+        let mut tables: Vec<&str> = KEYS.iter().map(|key| key.table).collect();
+        tables.dedup();
+        self.shown_tables(&tables)
+    }
+
+    /// Some tables as a file.
+    pub(crate) fn shown_tables(&self, tables: &[&str]) -> String {
         let mut text = String::new();
-        let mut table = "";
-        for key in KEYS {
-            if key.table == table {
-                continue;
-            }
-            table = key.table;
+        for table in tables {
             if !is_list(table) {
                 self.show_table(&mut text, table, None);
             }
@@ -405,9 +421,16 @@ fn checked(key: &ConfigKey, item: &Item) -> Result<(), String> {
         (ValueKind::Percent, _) => Err("give per cent, more than 0 and at most 100".to_owned()),
         (ValueKind::Paths, Item::List(items)) => all(items, &|_| Ok(())),
         (ValueKind::Addresses, Item::List(items)) => all(items, &address),
-        (ValueKind::Paths | ValueKind::Addresses, _) => {
-            Err("write a list: [\"…\", \"…\"]".to_owned())
+        (ValueKind::Receivers, Item::List(items)) => {
+            all(items, &|text| alert::AlertReceiver::parse(text).map(drop))
         }
+        (ValueKind::Silences, Item::List(items)) => {
+            all(items, &|text| alert::SilenceTime::parse(text).map(drop))
+        }
+        (
+            ValueKind::Paths | ValueKind::Addresses | ValueKind::Receivers | ValueKind::Silences,
+            _,
+        ) => Err("write a list: [\"…\", \"…\"]".to_owned()),
         (_, Item::Text(text)) if text.is_empty() || text.contains('\0') => {
             Err("give a text that is not empty, or leave the key out".to_owned())
         }
@@ -433,6 +456,7 @@ fn of_text(kind: ValueKind, text: &str) -> Result<(), String> {
         ValueKind::Address => {
             Address::parse(text, &ADDRESSES).map(drop).map_err(|error| error.to_string())
         }
+        ValueKind::Condition => alert::AlertRule::new("", text).map(drop),
         ValueKind::Choice(words) if !words.contains(&text) => {
             Err(format!("\"{text}\" is none of {}", words.join(", ")))
         }

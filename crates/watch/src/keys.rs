@@ -30,6 +30,12 @@ pub(crate) enum ValueKind {
     Keep,
     /// A share of one CPU in per cent.
     Percent,
+    /// Receivers of messages.
+    Receivers,
+    /// Times of the week.
+    Silences,
+    /// A condition of an alert.
+    Condition,
     /// One of these words.
     Choice(&'static [&'static str]),
 }
@@ -94,7 +100,7 @@ const fn key(
 const ACKNOWLEDGE: ValueKind = ValueKind::Choice(&["none", "os", "disk"]);
 
 /// Tables of which there may be several, as `[[NAME]]`.
-const LISTS: &[&str] = &["host"];
+const LISTS: &[&str] = &["host", "alert"];
 
 /// Whether there may be several of a table.
 pub(crate) fn is_list(table: &str) -> bool {
@@ -510,6 +516,176 @@ pub(crate) const KEYS: &[ConfigKey] = &[
         None,
         WordPlace::Option("--tls-client-ca"),
         "Take only clients whose certificate an authority in this file has signed.",
+    ),
+    key(
+        "alerts",
+        "enabled",
+        ValueKind::Switch,
+        Some("true"),
+        WordPlace::Service,
+        "Rules over the recordings; the page shows what fires.",
+    ),
+    key(
+        "alerts",
+        "defaults",
+        ValueKind::Switch,
+        Some("true"),
+        WordPlace::Service,
+        "Three rules of whit itself: disk full in 24 h, memory pressure, a part of whit failed.",
+    ),
+    key(
+        "alerts",
+        "interval",
+        ValueKind::Span,
+        Some("\"30s\""),
+        WordPlace::Service,
+        "How often the rules are looked at, 1 s to 60 s.",
+    ),
+    key(
+        "alerts",
+        "folder",
+        ValueKind::Path,
+        Some("\"alerts\""),
+        WordPlace::Service,
+        "Folder of the states and of messages that wait.",
+    ),
+    key(
+        "alerts",
+        "to",
+        ValueKind::Receivers,
+        None,
+        WordPlace::Service,
+        "Who is told, unless a rule says otherwise: mail:NAME@HOST, webhook:URL, command:/PATH, syslog, syslog:/SOCKET or syslog:HOST:PORT. Without it alerts are only shown.",
+    ),
+    key(
+        "alerts",
+        "page",
+        ValueKind::Text,
+        None,
+        WordPlace::Service,
+        "The address of the page in messages, https://NAME:9797; without it that of [page] listen.",
+    ),
+    key(
+        "alerts.mail",
+        "server",
+        ValueKind::Address,
+        None,
+        WordPlace::Service,
+        "The server that takes mail, HOST:PORT.",
+    ),
+    key(
+        "alerts.mail",
+        "encryption",
+        ValueKind::Choice(&["starttls", "tls", "none"]),
+        Some("\"starttls\""),
+        WordPlace::Service,
+        "starttls (port 25 or 587), tls from the first byte (port 465), or none: for a server on this machine.",
+    ),
+    key("alerts.mail", "from", ValueKind::Text, None, WordPlace::Service, "The sender, NAME@HOST."),
+    key(
+        "alerts.mail",
+        "user",
+        ValueKind::Text,
+        None,
+        WordPlace::Service,
+        "The user that the server asks for; the password goes only over TLS.",
+    ),
+    key(
+        "alerts.mail",
+        "password_file",
+        ValueKind::Path,
+        None,
+        WordPlace::Service,
+        "File with the password.",
+    ),
+    key(
+        "alerts.mail",
+        "ca",
+        ValueKind::Path,
+        None,
+        WordPlace::Service,
+        "The authorities by which the certificate of the server is checked, in PEM; without it those of the system.",
+    ),
+    key(
+        "alerts.webhook",
+        "token_file",
+        ValueKind::Path,
+        None,
+        WordPlace::Service,
+        "File with a token that web hooks get as Authorization: Bearer, only over https or on this machine.",
+    ),
+    key(
+        "alerts.webhook",
+        "ca",
+        ValueKind::Path,
+        None,
+        WordPlace::Service,
+        "The authorities by which certificates of web hooks are checked, in PEM; without it those of the system.",
+    ),
+    key(
+        "alert",
+        "name",
+        ValueKind::Text,
+        None,
+        WordPlace::Service,
+        "A rule: what it is called. One with the name of a rule of whit itself takes its place.",
+    ),
+    key(
+        "alert",
+        "when",
+        ValueKind::Condition,
+        None,
+        WordPlace::Service,
+        "The condition, in PromQL: node_load1 > 20. Names of metrics are those of the page of Prometheus.",
+    ),
+    key("alert", "for", ValueKind::Span, None, WordPlace::Service, "It must hold for so long."),
+    key(
+        "alert",
+        "until",
+        ValueKind::Text,
+        None,
+        WordPlace::Service,
+        "When an alert ends: another limit (15), or another condition; without it as soon as the condition does not hold.",
+    ),
+    key(
+        "alert",
+        "to",
+        ValueKind::Receivers,
+        None,
+        WordPlace::Service,
+        "Who is told, in place of [alerts] to.",
+    ),
+    key(
+        "alert",
+        "silence",
+        ValueKind::Silences,
+        None,
+        WordPlace::Service,
+        "Times of the week in which no message is sent: Sat 00:00-24:00, Mon-Fri 22:00-06:00. What still fires afterwards is told then.",
+    ),
+    key(
+        "alert",
+        "repeat",
+        ValueKind::Span,
+        None,
+        WordPlace::Service,
+        "Send a message again after so long while the alert lasts.",
+    ),
+    key(
+        "alert",
+        "message",
+        ValueKind::Text,
+        None,
+        WordPlace::Service,
+        "A sentence in the messages: what to do.",
+    ),
+    key(
+        "alert",
+        "heaviest",
+        ValueKind::Choice(&["cpu", "mem", "io", "read", "write"]),
+        None,
+        WordPlace::Service,
+        "What the five heaviest processes in a message are chosen by; without it by what the condition is about.",
     ),
     key(
         "host",

@@ -6,9 +6,10 @@
 //! and the option that it becomes.  [`Configuration::read`] checks a file and reports every error with its
 //! line; [`Service`] starts the parts, and starts those that fail again after pauses that grow.
 //!
-//! Uses `recorder`, `log_format` and `connection` to check values.  Begin with `keys.rs`, then
+//! Uses `recorder`, `alert`, `log_format` and `connection` to check values.  Begin with `keys.rs`, then
 //! `configuration.rs`, `parts.rs` and `service.rs`.
 
+mod alerts;
 mod configuration;
 mod data;
 mod given;
@@ -23,6 +24,7 @@ mod signals;
 mod status;
 mod toml;
 
+pub use alerts::ConfiguredAlerts;
 pub use configuration::{Configuration, ConfigurationError};
 pub use data::{DataKind, ServiceDataError};
 pub use given::{given_socket, given_sockets};

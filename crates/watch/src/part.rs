@@ -1,12 +1,13 @@
 //! A part: its process, what it says, and when it is started again.
 
-use std::fs;
-use std::io::{self, Read as _};
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, RawFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use sample::Moment;
 use serde_json::{Value, json};
 
@@ -90,11 +91,11 @@ impl Part {
         }
         let mut command = Command::new(program);
         command.arg0("whit").args(&self.plan.words).process_group(0);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdin(input(&self.plan.input)?).stdout(Stdio::null()).stderr(Stdio::piped());
         for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"] {
             command.env_remove(name);
         }
-        let sockets = if self.plan.reads.is_some() { sockets.to_vec() } else { Vec::new() };
+        let sockets = if self.plan.name == "page" { sockets.to_vec() } else { Vec::new() };
         let service = std::process::id();
         let prepare = move || {
             crate::signals::prepare_part(service)?;
@@ -199,6 +200,17 @@ impl Part {
             "last_error": error.map(|(at, text)| json!({ "at": seconds(*at), "text": text })),
         })
     }
+}
+
+/// A standard input with a text, as a file in memory.
+fn input(text: &str) -> io::Result<Stdio> {
+    if text.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let mut file = File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file.into())
 }
 
 /// Seconds since 1970.

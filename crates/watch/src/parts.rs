@@ -23,11 +23,25 @@ pub(crate) struct PartPlan {
     pub(crate) writes: bool,
     /// The folder in which a recording must be before it starts.
     pub(crate) reads: Option<PathBuf>,
+    /// What it has on its standard input.
+    pub(crate) input: String,
+}
+
+/// The configuration that the part `alerts` is given.
+pub(crate) fn alerts_text(configuration: &Configuration) -> String {
+    configuration.shown_tables(&[
+        "data",
+        "page",
+        "alerts",
+        "alerts.mail",
+        "alerts.webhook",
+        "alert",
+    ])
 }
 
 /// The parts that are on, in the order in which they start: those that others use come first.
 pub(crate) fn plan(configuration: &Configuration) -> Vec<PartPlan> {
-    let names = ["log.central", "rrdcached", "record", "log.proxy", "poll", "page"];
+    let names = ["log.central", "rrdcached", "record", "log.proxy", "poll", "page", "alerts"];
     let is_on = |name: &&str| configuration.is_on(&format!("{name}.enabled"));
     names.into_iter().filter(is_on).map(|name| plan_of(configuration, name)).collect()
 }
@@ -37,8 +51,10 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         name,
         words: Vec::new(),
         folders: Vec::new(),
-        writes: name != "page",
+        // Alerts keep little, and are needed when the disk is full.
+        writes: !["page", "alerts"].contains(&name),
         reads: None,
+        input: String::new(),
     };
     let recordings = configuration.path_of("record.folder").unwrap_or_default();
     let folders: &[&str] = match name {
@@ -53,8 +69,17 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
             if let Some(store) = store.filter(|_| configuration.is_on("log.central.enabled")) {
                 plan.words.push(option("--logs", store));
             }
+            let alerts = configuration.path_of("alerts.folder");
+            let alerts = alerts.filter(|_| configuration.is_on("alerts.enabled"));
+            plan.words.extend(alerts.map(|folder| option("--alerts", folder)));
             plan.reads = Some(recordings.clone());
             &[]
+        }
+        "alerts" => {
+            plan.words.extend(["alert".into(), "--config=/dev/stdin".into()]);
+            plan.input = alerts_text(configuration);
+            plan.reads = Some(recordings.clone());
+            &["alerts.folder"]
         }
         "log.central" => {
             plan.words.extend(["log".into(), "central".into()]);
@@ -97,6 +122,8 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
     if name == "page" {
         plan.words
             .extend(configuration.rows("host").filter_map(|(row, _)| host(configuration, row)));
+        last.push(recordings.into());
+    } else if name == "alerts" {
         last.push(recordings.into());
     }
     if !last.is_empty() {
@@ -208,10 +235,16 @@ mod tests {
             "[page]\ndevice_pages = \"/www\"\n[history]\nenabled = true\ntable = \"t\"\n[rrdcached]\nenabled = true",
         );
         assert!(with[1].contains("--export=rrd,/d/recordings/history,limit=100M,table=/d/t"));
-        assert_eq!(with[2], "serve --databases=/d/rrd --device-pages=/www -- /d/recordings");
+        assert_eq!(
+            with[2],
+            "serve --alerts=/d/alerts --databases=/d/rrd --device-pages=/www -- /d/recordings"
+        );
         let others = lines_of("[page]\ndatabases = [\"a\", \"/b\"]\n[rrdcached]\nenabled = true");
         assert!(!others[1].contains("--export"), "{others:?}");
-        assert_eq!(others[2], "serve --databases=/d/a --databases=/b -- /d/recordings");
+        assert_eq!(
+            others[2],
+            "serve --alerts=/d/alerts --databases=/d/a --databases=/b -- /d/recordings"
+        );
         let path = folder.path().join("whit.toml");
         std::fs::write(&path, "[record]\nfolder = \"/a,b\"\n[history]\nenabled = true").unwrap();
         let wrong = Configuration::read(&path, Path::new("/d")).unwrap_err().to_string();
@@ -230,9 +263,9 @@ mod tests {
         let path = folder.path().join("whit.toml");
         std::fs::write(&path, text).unwrap();
         let read = Configuration::read(&path, Path::new("/d")).unwrap();
-        let page = plan(&read).pop().unwrap();
+        let page = plan(&read).swap_remove(1);
         assert_eq!(
-            page.words[1..],
+            page.words[2..],
             ["--host=url=http://a:1", "--host=url=https://b,ca=/d/c", "--", "/d/recordings"]
         );
         for (text, wanted) in [
@@ -252,7 +285,8 @@ mod tests {
             lines,
             [
                 "record --filename=/d/recordings --interval=1:1:60 --ALL --keep=10G",
-                "serve -- /d/recordings"
+                "serve --alerts=/d/alerts -- /d/recordings",
+                "alert --config=/dev/stdin -- /d/recordings"
             ]
         );
     }

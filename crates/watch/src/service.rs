@@ -2,6 +2,7 @@
 //!
 //! One thread waits for signals, for what parts say, and for times; it does no work of the parts.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
@@ -162,7 +163,12 @@ impl<'a> Service<'a> {
     /// The parts of the configuration, the page with its sockets and the file of the account.
     fn plans(&self) -> Vec<PartPlan> {
         let mut plans = plan(&self.configuration);
-        if let Some(page) = plans.iter_mut().find(|plan| plan.reads.is_some()) {
+        if let Some(alerts) = plans.iter_mut().find(|plan| plan.name == "alerts") {
+            let mut word = OsString::from("--parts=");
+            word.push(self.places.runtime.join(crate::status::FILE));
+            alerts.words.insert(1, word);
+        }
+        if let Some(page) = plans.iter_mut().find(|plan| plan.name == "page") {
             let numbers =
                 numbers(self.page_sockets()).iter().map(i32::to_string).collect::<Vec<_>>();
             page.words.insert(1, format!("--listen=fd:{}", numbers.join(",")).into());

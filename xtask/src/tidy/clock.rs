@@ -14,6 +14,7 @@ const READS: &[&str] =
 
 /// Files that may, and why.
 const CLOCKS: &[(&str, &str)] = &[
+    ("crates/alert/src/clock.rs", "is the clock of deliveries, whose waits are bounded"),
     ("crates/bench/", "measures programs against the clock on the wall"),
     ("crates/connection/src/clock.rs", "is the clock of connections, whose waits are bounded"),
     ("crates/doctor/src/calls.rs", "measures what a system call costs here"),

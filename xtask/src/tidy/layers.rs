@@ -34,7 +34,7 @@ const LAYERS: &[&[&str]] = &[
         "snmp_simulator",
     ],
     &["archive"],
-    &["metric_names"],
+    &["metric_names", "alert"],
     &[
         "serve",
         "poll",

@@ -4,7 +4,7 @@
 //! here are options, signals and the terminal.
 
 mod admin;
-mod filters;
+pub(crate) mod filters;
 mod reach;
 mod remote;
 mod serve;

@@ -46,6 +46,9 @@ pub(crate) struct ServeArguments {
     /// Show the round-robin databases in this folder, and below it, on the page; may be repeated
     #[arg(long, value_name = "FOLDER")]
     databases: Vec<PathBuf>,
+    /// Show the alerts whose states are in this folder: [alerts] folder of the configuration
+    #[arg(long, value_name = "FOLDER")]
+    alerts: Option<PathBuf>,
     /// Serve MRTG's pages and pictures that are in this folder at /mrtg/
     #[arg(long, value_name = "FOLDER")]
     device_pages: Option<PathBuf>,
@@ -80,6 +83,9 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     }
     if !arguments.databases.is_empty() {
         page = page.with_databases(arguments.databases.clone());
+    }
+    if let Some(folder) = &arguments.alerts {
+        page = page.with_alerts(folder.clone());
     }
     if let Some(folder) = &arguments.device_pages {
         page = page.with_device_pages(folder.clone());

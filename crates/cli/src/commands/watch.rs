@@ -11,7 +11,7 @@ use crate::stderr;
 
 /// Which configuration.
 #[derive(clap::Args)]
-struct FileArguments {
+pub(crate) struct FileArguments {
     /// The configuration [default: /etc/whit/whit.toml, of others than root ~/.config/whit/whit.toml]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -54,13 +54,13 @@ pub(crate) fn data_of_service(kind: DataKind) -> anyhow::Result<PathBuf> {
 }
 
 impl FileArguments {
-    fn places(&self) -> anyhow::Result<ServicePlaces> {
+    pub(crate) fn places(&self) -> anyhow::Result<ServicePlaces> {
         let folder = self.folder.as_ref().map(std::path::absolute).transpose()?;
         let is_root = rustix::process::geteuid().is_root();
         Ok(ServicePlaces::of(is_root, &|name| std::env::var_os(name), folder.as_deref()))
     }
 
-    fn read(&self, places: &ServicePlaces) -> Result<Configuration, ConfigurationError> {
+    pub(crate) fn read(&self, places: &ServicePlaces) -> Result<Configuration, ConfigurationError> {
         Configuration::in_force(places, self.config.as_deref())
     }
 }
@@ -105,7 +105,7 @@ pub(crate) fn show(arguments: &ConfigArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Says every error of a configuration in a line of its own.
-fn refused(error: &ConfigurationError) -> ExitCode {
+pub(crate) fn refused(error: &ConfigurationError) -> ExitCode {
     text::error_text::with_causes(error).lines().for_each(stderr::message);
     ExitCode::from(2)
 }

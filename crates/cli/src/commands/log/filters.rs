@@ -98,14 +98,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 
 impl FilterArguments {
     pub(crate) fn filter(&self) -> anyhow::Result<Filter> {
-        let zone = local_zone();
-        let time = |text: &Option<String>| -> anyhow::Result<Option<u64>> {
-            let Some(text) = text else { return Ok(None) };
-            let time = parse_time(text, zone);
-            Ok(Some(time.with_context(|| {
-                format!("{text}: no time: give 2026-11-22T20:00:00, or @SECONDS since 1970")
-            })?))
-        };
+        let time = |text: &Option<String>| text.as_deref().map(time_ns).transpose();
         let regex = self.regex.as_deref().map(regex::bytes::Regex::new);
         Ok(Filter {
             level: self.level,
@@ -138,6 +131,13 @@ impl FormatArguments {
         log_format::format_named(&self.format, FormatOptions { has_colors, zone, formulas })
             .unwrap_or_else(|| Box::new(TextFormat::new(has_colors, zone)))
     }
+}
+
+/// Reads a time, in nanoseconds since 1970.
+pub(crate) fn time_ns(text: &str) -> anyhow::Result<u64> {
+    parse_time(text, local_zone()).with_context(|| {
+        format!("{text}: no time: give 2026-11-22T20:00:00, or @SECONDS since 1970")
+    })
 }
 
 /// How far local time is from UTC, now.
