@@ -4,6 +4,7 @@ import type { View } from "./address";
 import type { LiveSample } from "./api";
 import { CompareView } from "./compare";
 import type { Context } from "./context";
+import { CostView } from "./cost";
 import { DatabasesView } from "./databases";
 import { DevicesView } from "./devices";
 import { LogsView } from "./logs";
@@ -40,6 +41,7 @@ export const VIEWS: readonly ViewInfo[] = [
   { id: "logs", title: "Logs", section: "logs", create: (context) => new LogsView(context) },
   { id: "devices", title: "Devices", section: "devices", create: (context) => new DevicesView(context) },
   { id: "databases", title: "Databases", section: "databases", create: (context) => new DatabasesView(context) },
+  { id: "cost", title: "Cost", section: "parts", create: (context) => new CostView(context) },
 ];
 
 /** The views that a server with these sections has. */

@@ -1,5 +1,6 @@
 //! A part: its process, what it says, and when it is started again.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, RawFd};
@@ -17,6 +18,8 @@ const PAUSE_NS_MIN: u64 = 1_000_000_000;
 const PAUSE_NS_MAX: u64 = 60_000_000_000;
 /// A part that has run for so long is well: its next failure is the first again.
 const WELL_NS: u64 = 60_000_000_000;
+/// So many of its latest processes are told.
+const RUNS: usize = 16;
 /// Most bytes of a line that a part says; the rest of it is left out.
 const LINE_BYTES_MAX: usize = 4096;
 
@@ -41,6 +44,10 @@ pub(crate) struct Part {
     failed: u64,
     in_row: u32,
     last_error: Option<(Moment, String)>,
+    /// Since when it is not well.
+    failing_since: Option<Moment>,
+    /// Its processes, and when each started in ticks since boot: by both they are found in recordings.
+    runs: VecDeque<(u32, u64)>,
     /// The latest line that it said.
     latest: String,
     /// The begin of a line that is not complete.
@@ -63,6 +70,8 @@ impl Part {
             failed: 0,
             in_row: 0,
             last_error: None,
+            failing_since: None,
+            runs: VecDeque::new(),
             latest: String::new(),
             partial: Vec::new(),
         }
@@ -111,6 +120,10 @@ impl Part {
         let said =
             child.stderr.take().ok_or_else(|| io::Error::other("it has no standard error"))?;
         rustix::io::ioctl_fionbio(&said, true)?;
+        if self.runs.len() == RUNS {
+            self.runs.pop_front();
+        }
+        self.runs.extend(run_of(child.id()));
         self.latest.clear();
         self.partial.clear();
         Ok((child, said))
@@ -121,6 +134,7 @@ impl Part {
         self.failed += 1;
         self.in_row += 1;
         self.last_error = Some((now, error));
+        self.failing_since = self.failing_since.or(Some(now));
         let until_ns = now.monotonic_ns.saturating_add(pause_ns(self.in_row));
         self.become_state(PartState::Pauses(until_ns), now);
     }
@@ -150,7 +164,14 @@ impl Part {
     pub(crate) fn look(&mut self, say: &dyn Fn(&str), now: Moment) {
         self.listen(say);
         let PartState::Runs(child, _) = &mut self.state else { return };
-        let Ok(Some(status)) = child.try_wait() else { return };
+        let Ok(Some(status)) = child.try_wait() else {
+            // It is well again when it has run as long as it paused.
+            let run_ns = now.monotonic_ns.saturating_sub(self.since.monotonic_ns);
+            if run_ns >= pause_ns(self.in_row) {
+                self.failing_since = None;
+            }
+            return;
+        };
         // What it said last, before it ended.
         self.listen(say);
         if now.monotonic_ns.saturating_sub(self.since.monotonic_ns) >= WELL_NS {
@@ -188,6 +209,13 @@ impl Part {
             PartState::Runs(child, _) => ("runs", Some(child.id()), None),
             PartState::Pauses(_) => ("pauses", None, None),
         };
+        let next = match self.state {
+            PartState::Pauses(until_ns) => {
+                let pause_ns = until_ns.saturating_sub(self.since.monotonic_ns);
+                Some(seconds(self.since) + (pause_ns / 1_000_000_000).cast_signed())
+            }
+            _ => None,
+        };
         let error = self.last_error.as_ref();
         json!({
             "name": self.plan.name,
@@ -196,9 +224,18 @@ impl Part {
             "pid": pid,
             "why": why,
             "failed": self.failed,
+            "failing_since": self.failing_since.map(seconds),
+            "next": next,
+            "runs": self.runs,
             "last_error": error.map(|(at, text)| json!({ "at": seconds(*at), "text": text })),
         })
     }
+}
+
+/// A process of ours, and when it started in ticks since boot.
+pub(crate) fn run_of(pid: u32) -> Option<(u32, u64)> {
+    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    Some((pid, procfs::pid::parse_stat(&text)?.field(22)?))
 }
 
 /// Seconds since 1970.

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::configuration::{Configuration, ConfigurationError};
 use crate::data::DataKind;
 use crate::notify::ServiceManager;
-use crate::part::{Part, PartState, numbers, seconds};
+use crate::part::{Part, PartState, numbers, run_of, seconds};
 use crate::parts::{PartPlan, plan};
 use crate::pid_file::{PidFile, PidFileError};
 use crate::places::ServicePlaces;
@@ -74,6 +74,8 @@ pub struct Service<'a> {
     given: Vec<ListeningSocket>,
     sockets: Vec<ListeningSocket>,
     started: Moment,
+    /// Its own process, as those of parts.
+    run: Option<(u32, u64)>,
     /// Since when there is too little room.
     full_since: Option<Moment>,
     looked_ns: Option<u64>,
@@ -114,6 +116,7 @@ impl<'a> Service<'a> {
             given,
             sockets,
             started,
+            run: run_of(std::process::id()),
             full_since: None,
             looked_ns: None,
             refused: None,
@@ -166,6 +169,9 @@ impl<'a> Service<'a> {
             let numbers =
                 numbers(self.page_sockets()).iter().map(i32::to_string).collect::<Vec<_>>();
             page.words.insert(1, format!("--listen=fd:{}", numbers.join(",")).into());
+            let mut account = std::ffi::OsString::from("--parts=");
+            account.push(self.places.runtime.join(crate::status::FILE));
+            page.words.insert(1, account);
         }
         plans
     }
@@ -380,6 +386,7 @@ impl<'a> Service<'a> {
             (DataKind::Recordings.key()): path(DataKind::Recordings),
             (DataKind::Log.key()): path(DataKind::Log),
             "full_since": self.full_since.map(seconds),
+            "runs": self.run.as_slice(),
             "parts": self.parts.iter().map(Part::account).collect::<Vec<_>>(),
         })
     }
