@@ -326,6 +326,53 @@ fn every_burst_is_a_spike_and_its_command_comes_first() {
 }
 
 #[test]
+fn a_process_whose_end_is_told_late_is_counted_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = Machine::new();
+    let mut snapshot = Snapshot::new(&machine.defs);
+    let mut writer = writer(folder.path(), &machine.defs);
+    let defs = machine.defs.clone();
+    let place = |name: &str| defs.iter().position(|def| def.name == name).unwrap();
+    for second in 0..8 {
+        machine.sample(second, 0, &mut snapshot);
+        let start = 100 * (1000 + 3);
+        let mut add = |source: &str, values: &[(&str, u64)]| {
+            let table = &mut snapshot.samples[place(source)].table;
+            let name = format!("9000\u{1f}{start}");
+            row(&defs[place(source)], table, name.as_bytes(), values);
+        };
+        // It ends between the readings of seconds 4 and 5, and that is told with second 6.
+        match second {
+            4 => add("process", &[("run_time", 30_000_000), ("tgid", 9000), ("start_time", start)]),
+            6 => add(
+                "exit",
+                &[
+                    ("run_time", 50_000_000),
+                    ("start_time", start),
+                    ("end_time", 1004 * SECOND_NS + 900_000_000),
+                    ("parent", 1),
+                ],
+            ),
+            _ => {}
+        }
+        writer.append(&snapshot).unwrap();
+    }
+    writer.close().unwrap();
+    let server = serve(folder.path());
+    let address = server.address().unwrap();
+    let used = |second: usize| {
+        let moment = ask(address, "moment", &[("at", &ms(second))]);
+        let processes = list(&moment, "processes").iter();
+        let mut found = processes.filter(|process| process["pid"] == 9000);
+        let percent = found.next().map(|process| process["cpu_percent"].as_f64().unwrap());
+        assert!(found.next().is_none(), "{moment}");
+        percent.map(|percent| percent.round() as u64)
+    };
+    let all: Vec<Option<u64>> = (3..8).map(used).collect();
+    assert_eq!(all, [None, Some(3), None, Some(2), None]);
+}
+
+#[test]
 fn a_moment_has_the_processes_of_its_second_and_all_tables() {
     let folder = tempfile::tempdir().unwrap();
     let bursts = record_bursts(folder.path());
