@@ -409,6 +409,37 @@ fn a_full_disk_ends_what_writes_until_there_is_room() {
 }
 
 #[test]
+fn folders_that_are_removed_are_told_and_parts_go_on_when_they_are_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    let mut service = place.start();
+    let address = place.address();
+    place.grows();
+    // That of the recorder alone is made again.
+    fs::remove_dir_all(place.file("data/recordings")).unwrap();
+    wait_until("another recording", || !place.recordings().is_empty());
+    place.grows();
+    let recorder = wait_for("the recorder", || place.pid("record"));
+    fs::remove_dir_all(place.file("data")).unwrap();
+    wait_until("it is told", || place.said().contains("data, was removed: make it again"));
+    assert!(place.said().contains("record: ") && !place.file("data").exists(), "{}", place.said());
+    wait_until("the end of the recorder", || !Path::new(&format!("/proc/{recorder}")).exists());
+    assert_eq!(http(address, "GET", "/-/healthy", &[]).status, 200);
+    fs::create_dir(place.file("data")).unwrap();
+    wait_for("the recorder", || place.pid("record"));
+    place.grows();
+    assert_eq!(place.part("record").unwrap()["failed"], 0);
+    // It holds its place again.
+    let second = place.command("watch").output().unwrap();
+    assert!(String::from_utf8_lossy(&second.stderr).contains("already running with pid"));
+    wait_until("the page shows it", || {
+        http(address, "GET", "/metrics", &[]).body.contains("node_memory_MemTotal_bytes")
+    });
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success(), "{}", place.said());
+}
+
+#[test]
 fn every_part_runs() {
     let folder = tempfile::tempdir().unwrap();
     let place = place(folder.path());

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, RawFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
 use sample::Moment;
@@ -48,6 +49,8 @@ pub(crate) struct Part {
     failing_since: Option<Moment>,
     /// Its processes, and when each started in ticks since boot: by both they are found in recordings.
     runs: VecDeque<(u32, u64)>,
+    /// The device and number of each of its folders when it was started.
+    folders: Vec<Option<(u64, u64)>>,
     /// The latest line that it said.
     latest: String,
     /// The begin of a line that is not complete.
@@ -72,6 +75,7 @@ impl Part {
             last_error: None,
             failing_since: None,
             runs: VecDeque::new(),
+            folders: Vec::new(),
             latest: String::new(),
             partial: Vec::new(),
         }
@@ -97,6 +101,7 @@ impl Part {
                 io::Error::new(error.kind(), format!("cannot make {}: {error}", folder.display()))
             })?;
         }
+        self.folders = self.plan.folders.iter().map(|folder| identity(folder)).collect();
         let mut command = Command::new(program);
         command.arg0("whit").args(&self.plan.words).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -184,6 +189,18 @@ impl Part {
         say(&format!("{}: {}; it starts again in {seconds} s", self.plan.name, how_ended(status)));
     }
 
+    /// A folder that was removed or moved away under its process, which would write to what nobody
+    /// finds any more.
+    pub(crate) fn lost_folder(&self) -> Option<&Path> {
+        if !matches!(self.state, PartState::Runs(..)) {
+            return None;
+        }
+        let mut folders = self.plan.folders.iter().zip(&self.folders);
+        let is_lost =
+            |(folder, known): &(&PathBuf, &Option<(u64, u64)>)| identity(folder) != **known;
+        folders.find(is_lost).map(|(folder, _)| folder.as_path())
+    }
+
     /// Asks its process to end.
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         if let PartState::Runs(child, _) = &self.state
@@ -230,6 +247,11 @@ impl Part {
             "last_error": error.map(|(at, text)| json!({ "at": seconds(*at), "text": text })),
         })
     }
+}
+
+/// The device and number of a folder that is there.
+fn identity(folder: &Path) -> Option<(u64, u64)> {
+    folder.metadata().ok().map(|data| (data.dev(), data.ino()))
 }
 
 /// A process of ours, and when it started in ticks since boot.
