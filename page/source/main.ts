@@ -10,6 +10,7 @@ import { choice, h, isAbort } from "./dom";
 import { duration } from "./format";
 import { MomentView } from "./moment";
 import { Ruler, spoken } from "./ruler";
+import { PartsStrip } from "./parts";
 import { report } from "./report";
 import { dateAndClock, isZone, period as periodText, zoneOf, type ZoneChoice } from "./time";
 import { offered, type PageView } from "./views";
@@ -67,10 +68,11 @@ class Page {
   private readonly status = h("span", { class: "status", role: "status" });
   private readonly about = h("section", { class: "sums", "aria-label": "About this report", hidden: report === null });
   private readonly unreachable = h("section", { class: "sums unreachable", "aria-label": "Hosts that do not answer", hidden: true });
+  private readonly strip = new PartsStrip();
   private readonly main = h("main", { id: "main" });
 
   constructor(root: HTMLElement) {
-    root.append(h("a", { class: "skip", href: "#main" }, "To the charts"), this.head, this.error, this.ruler.element, this.bar, this.about, this.unreachable, this.main);
+    root.append(h("a", { class: "skip", href: "#main" }, "To the charts"), this.head, this.error, this.ruler.element, this.bar, this.about, this.unreachable, this.strip.element, this.main);
     this.ruler.element.append(this.spikes);
     addEventListener("popstate", () => this.arrive(parse(location.search)));
     addEventListener("keydown", (event) => this.key(event));
@@ -176,6 +178,7 @@ class Page {
     const info = views.find((view) => view.id === this.shown.view) ?? views[0];
     if (!info) return;
     if (info.id !== this.shown.view) this.shown = { ...this.shown, view: info.id };
+    if (this.sections.includes("parts")) this.strip.start(this.zone);
     const key = `${host.host} ${info.id}`;
     if (!this.moment) this.moment = new MomentView(context);
     if (key !== this.viewKey) {

@@ -5,6 +5,7 @@ import { AlertsView } from "./alerts";
 import type { LiveSample } from "./api";
 import { CompareView } from "./compare";
 import type { Context } from "./context";
+import { CostView } from "./cost";
 import { DatabasesView } from "./databases";
 import { DevicesView } from "./devices";
 import { LogsView } from "./logs";
@@ -42,6 +43,7 @@ export const VIEWS: readonly ViewInfo[] = [
   { id: "devices", title: "Devices", section: "devices", create: (context) => new DevicesView(context) },
   { id: "databases", title: "Databases", section: "databases", create: (context) => new DatabasesView(context) },
   { id: "alerts", title: "Alerts", section: "alerts", create: (context) => new AlertsView(context) },
+  { id: "cost", title: "Cost", section: "parts", create: (context) => new CostView(context) },
 ];
 
 /** The views that a server with these sections has. */

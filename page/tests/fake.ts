@@ -97,6 +97,15 @@ function databases(filter: string) {
   return { databases: found.map(line), found: found.length, total: paths.length, complaints: [] };
 }
 
+function partsOf(isFailing: boolean) {
+  const well = { state: "runs", since_ms: NOW_MS - 9e6, failing_since_ms: null, next_ms: null, why: null, pid: 1234, failed: 0, last_error_ms: null, last_error: null, cpu_percent: 0.31, cpu_seconds: 27.9, rss_bytes: 1.4e7, threads: 3, written_bytes: 8e8, written_bytes_s: 88_000 };
+  const gone = { pid: null, cpu_percent: null, cpu_seconds: null, rss_bytes: null, threads: null, written_bytes: null, written_bytes_s: null };
+  const error = { failed: 3, last_error_ms: NOW_MS - 4000, last_error: `cannot listen on 127.0.0.1:42217: ${HOSTILE}; it ended with exit code 2` };
+  const failed = { ...well, ...gone, ...error, name: "rrdcached", state: "pauses", since_ms: NOW_MS - 4000, failing_since_ms: NOW_MS - 60_000, next_ms: NOW_MS + 4000 };
+  const parts = [{ ...well, name: "service" }, { ...well, name: "record" }, isFailing ? failed : { ...well, ...error, name: "rrdcached" }, { ...well, ...gone, name: HOSTILE, state: "waits", why: "the disk of /d is nearly full" }];
+  return { now_ms: NOW_MS, started_ms: NOW_MS - 9e6, configuration: null, folder: "/d", full_since_ms: null, refused_ms: null, refused: null, parts };
+}
+
 function target(device: string, name: string, size: number | null) {
   const of = (factor: number) => (size === null ? null : size * factor);
   return { device, target: name, unit: "count/s", in_last: of(1), in_mean: of(0.5), in_max: of(2), out_last: of(0.1), out_mean: of(0.05), out_max: of(0.2), newest_ms: size === null ? NOW_MS - 9e6 : NOW_MS, is_current: size !== null, page: name === "uplink" ? "uplink.html" : null };
@@ -196,6 +205,8 @@ export interface Fake {
   /** No connection is taken, and those that are there end. */
   drop: () => Promise<void>;
   restore: () => Promise<void>;
+  /** Whether a part of the service fails. */
+  isFailing: boolean;
   /** The sections that it says it has. */
   sections: string[];
   /** Sends a sample to every page that listens. */
@@ -270,6 +281,15 @@ export async function fake(): Promise<Fake> {
         const { from_ms, step_ms, series } = chartData("network", query);
         return json(response, { id: "target", unit: "count/s", from_ms, step_ms, series: ["in", "out"].map((id, k) => ({ ...series[k], id, label: id, instance: null })) });
       }
+      case "parts":
+        return json(response, partsOf(fakeServer.isFailing));
+      case "parts/curves": {
+        const chart = (id: string, title: string, unit: string, like: string) => {
+          const { from_ms, step_ms, series } = chartData(like, query);
+          return { id, title, unit, from_ms, step_ms, series: ["service", "record", HOSTILE].map((name, k) => ({ ...series[k % series.length], id: name, label: name, instance: null })) };
+        };
+        return json(response, { host: "alpha", charts: [chart("cpu", "CPU of whit", "percent", "cpu"), chart("memory", "Memory of whit", "bytes", "memory"), chart("threads", "Threads of whit", "count", "load"), chart("written", "Written by whit", "bytes/s", "network")] });
+      }
       case "compare":
       case "explain":
         return json(response, rowsOfDifferences());
@@ -324,6 +344,7 @@ export async function fake(): Promise<Fake> {
   const fakeServer: Fake = {
     address: "",
     failing: null,
+    isFailing: false,
     sections: [],
     drop,
     restore: listen,

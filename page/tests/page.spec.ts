@@ -38,6 +38,7 @@ for (const [name, query] of [
   ["compare", `${HALF_HOUR}&view=compare`],
   ["databases", `${HALF_HOUR}&view=databases&database=router/uplink.rrd`],
   ["devices", `${HALF_HOUR}&view=devices&device=router&target=uplink`],
+  ["cost", `${HALF_HOUR}&view=cost`],
   ["a year", `?from=${NOW_MS - 3e10}&thru=${NOW_MS}`],
 ] as const) {
   for (const scheme of ["light", "dark"] as const) {
@@ -47,7 +48,8 @@ for (const [name, query] of [
       // Colours do not hang on the size.
       for (const [width, height] of scheme === "light" ? sizes : sizes.slice(0, 1)) {
         await page.setViewportSize({ width, height });
-        server.sections = ["databases", "devices"];
+        server.sections = ["databases", "devices", "parts"];
+        server.isFailing = true;
         await open(query);
         await expect(page.locator("html")).toHaveAttribute("data-theme", scheme);
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -296,6 +298,29 @@ test("a host that does not answer is told", async ({ open }) => {
   const told = page.getByLabel("Hosts that do not answer");
   await expect(told).toContainText(HOSTILE);
   await expect(told).toContainText(/does not answer since .*11:29:00.*: Connection refused/);
+});
+
+test("a part that has failed is told on every view, until it is well", async ({ page, server, open }) => {
+  await page.clock.install();
+  server.sections = ["parts"];
+  server.isFailing = true;
+  await open("?view=compare");
+  const strip = page.getByLabel("What of whit has failed");
+  await expect(strip).toContainText(`cannot listen on 127.0.0.1:42217: ${HOSTILE}`);
+  await expect(strip).toContainText(/rrdcached fails since .*11:29:00.* It starts again at .*11:30:04/);
+  await page.getByRole("link", { name: "Cost" }).click();
+  await expect(page.locator(".cost tbody tr")).toHaveCount(4);
+  await expect(page.locator(".cost tbody")).toContainText("failed, starts again at");
+  server.isFailing = false;
+  await page.clock.runFor(11_000);
+  await expect(strip).toBeHidden();
+  await expect(page.locator(".cost tbody")).not.toContainText("starts again at");
+  await page.getByRole("button", { name: "Memory", exact: true }).click();
+  await expect(page.locator(".cost th[aria-sort]")).toHaveAttribute("aria-sort", "descending");
+  await loaded(page);
+  await page.locator("#chart-cost-memory .menu summary").click();
+  const href = await page.locator("#chart-cost-memory").getByRole("link", { name: "CSV" }).getAttribute("href");
+  expect(href).toMatch(/parts\/curves\?.*what=memory&format=csv/);
 });
 
 test("an error of the server is shown as it says it", async ({ page, server, errors, open }) => {

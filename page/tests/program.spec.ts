@@ -1,23 +1,13 @@
 // The page over the real program: `WHIT` names it.  Without, the tests of this file are left out.
 
-import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { expect, test as plain } from "@playwright/test";
+import { ended, served, WHIT } from "./program";
 import { barriers, curves, loaded, periodOf, watched } from "./watch";
-
-const WHIT = process.env["WHIT"] ?? "";
-
-/** Ends a program that we have started. */
-async function ended(child: ChildProcess) {
-  if (child.exitCode !== null) return;
-  const gone = new Promise((done) => child.once("exit", done));
-  child.kill("SIGTERM");
-  await gone;
-}
 
 /** Runs a program that must end well. */
 function ran(folder: string, program: string, ...words: string[]) {
@@ -60,18 +50,9 @@ const test = plain.extend<{ folder: string; place: string; address: string }>({
     rmSync(folder, { recursive: true });
   },
   address: async ({ folder, place }, use) => {
-    const server = spawn(WHIT, ["serve", folder, "--listen", "127.0.0.1:0", "--logs", join(place, "store")], { stdio: ["ignore", "pipe", "pipe"] });
-    const address = await new Promise<string>((done, failed) => {
-      server.once("exit", (code) => failed(new Error(`whit serve ended: ${code}`)));
-      for (const stream of [server.stdout, server.stderr]) {
-        createInterface({ input: stream }).on("line", (line) => {
-          const found = /http:\/\/127\.0\.0\.1:\d+/.exec(line);
-          if (found) done(`${found[0]}/`);
-        });
-      }
-    });
+    const { address, child } = await served(folder, "--logs", join(place, "store"));
     await use(address);
-    await ended(server);
+    await ended(child);
   },
 });
 

@@ -110,7 +110,7 @@ fn ci(strict: bool, long: bool) -> anyhow::Result<()> {
         steps.may("gen --check", || generate::run(&built.whit, true));
         steps.may("newcomer", || newcomer::run(true));
         steps.may("vm", || vm::run_in_ci(&built.whit));
-        steps.may("page", || page::check(&built.whit));
+        steps.may("page", || page::check(&built.whit, long));
         steps.may("packages", packages);
     });
     // Benchmarks by themselves: beside other work they would wait for it.

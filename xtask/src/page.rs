@@ -45,7 +45,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
 
 /// Builds the page again and compares it with the files that are checked in; then runs its tests in a
 /// browser against this whit.
-pub(crate) fn check(whit: &Path) -> anyhow::Result<()> {
+pub(crate) fn check(whit: &Path, long: bool) -> anyhow::Result<()> {
     const STEP: &str = "cargo xtask ci: page";
     let version = said("node").unwrap_or_default();
     let major =
@@ -75,6 +75,9 @@ pub(crate) fn check(whit: &Path) -> anyhow::Result<()> {
     }
     let mut test = npm(&["test", "--silent"]);
     test.env(PROGRAM_VARIABLE, whit);
+    if long {
+        test.env(crate::LONG_VARIABLE, "1");
+    }
     finish(test)
 }
 

@@ -232,6 +232,53 @@ fn a_part_that_is_killed_starts_again_and_the_others_go_on() {
 }
 
 #[test]
+fn a_part_that_fails_is_told_and_no_more_when_it_is_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap();
+    place.configure(&format!("[rrdcached]\nenabled = true\nlisten = [\"{port}\"]\n"));
+    let mut service = place.start();
+    let address = place.address();
+    let ask = |question: &str| -> Option<Value> {
+        let answer = http(address, "GET", &format!("/api/whit/v1/{question}"), &[]);
+        (answer.status == 200).then(|| serde_json::from_str(&answer.body).unwrap())
+    };
+    let part = |name: &str| {
+        let parts = ask("parts")?["parts"].take();
+        parts.as_array()?.iter().find(|part| part["name"] == name).cloned()
+    };
+    // It fails at once, each time; the page is `whit serve --parts`.
+    let failed = wait_for("the failure", || part("rrdcached").filter(|part| part["failed"] == 2));
+    assert!(failed["failing_since_ms"].as_i64() > Some(0), "{failed}");
+    let why = failed["last_error"].as_str().unwrap();
+    assert!(why.contains("in use") && why.contains("exit code"), "{why}");
+    let status = place.command("watch").arg("--status").output().unwrap();
+    let shown = String::from_utf8(status.stdout).unwrap();
+    assert!(shown.contains("rrdcached      "), "{shown}");
+    assert!(part("record").unwrap()["failing_since_ms"].is_null());
+    drop(taken);
+    let well = wait_for("it is well", || {
+        part("rrdcached").filter(|part| part["failing_since_ms"].is_null())
+    });
+    assert_eq!(well["state"], "runs", "{well}");
+    assert!(well["failed"].as_i64() > Some(1) && well["rss_bytes"].as_i64() > Some(0), "{well}");
+    // What each costs is in the recording: of the part that failed, too.
+    let wanted = ["service", "rrdcached", "record", "page"];
+    wait_until("curves of all parts", || {
+        let Some(curves) = ask("parts/curves") else { return false };
+        let charts = curves["charts"].as_array().unwrap();
+        charts.len() == 4
+            && charts.iter().all(|chart| {
+                let series = chart["series"].as_array().unwrap().iter();
+                series.map(|series| series["id"].as_str().unwrap()).eq(wanted)
+            })
+    });
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success(), "{}", place.said());
+}
+
+#[test]
 fn a_service_that_is_killed_takes_its_parts_along_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let place = place(folder.path());
@@ -359,6 +406,37 @@ fn a_full_disk_ends_what_writes_until_there_is_room() {
     place.grows();
     service.signal(libc::SIGTERM);
     assert!(service.ended().success());
+}
+
+#[test]
+fn folders_that_are_removed_are_told_and_parts_go_on_when_they_are_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    let mut service = place.start();
+    let address = place.address();
+    place.grows();
+    // That of the recorder alone is made again.
+    fs::remove_dir_all(place.file("data/recordings")).unwrap();
+    wait_until("another recording", || !place.recordings().is_empty());
+    place.grows();
+    let recorder = wait_for("the recorder", || place.pid("record"));
+    fs::remove_dir_all(place.file("data")).unwrap();
+    wait_until("it is told", || place.said().contains("data, was removed: make it again"));
+    assert!(place.said().contains("record: ") && !place.file("data").exists(), "{}", place.said());
+    wait_until("the end of the recorder", || !Path::new(&format!("/proc/{recorder}")).exists());
+    assert_eq!(http(address, "GET", "/-/healthy", &[]).status, 200);
+    fs::create_dir(place.file("data")).unwrap();
+    wait_for("the recorder", || place.pid("record"));
+    place.grows();
+    assert_eq!(place.part("record").unwrap()["failed"], 0);
+    // It holds its place again.
+    let second = place.command("watch").output().unwrap();
+    assert!(String::from_utf8_lossy(&second.stderr).contains("already running with pid"));
+    wait_until("the page shows it", || {
+        http(address, "GET", "/metrics", &[]).body.contains("node_memory_MemTotal_bytes")
+    });
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success(), "{}", place.said());
 }
 
 #[test]

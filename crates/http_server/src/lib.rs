@@ -7,7 +7,7 @@
 //!
 //! An address that other machines reach is opened only with TLS and for clients that are known, by a
 //! token, a password or a certificate ([`open()`], [`HttpAccess`]).  Passwords are kept as argon2 hashes:
-//! one is computed at a time, and a wrong one costs its sender a pause.
+//! one is computed at a time, and a wrong one costs its sender a pause, as a wrong token does.
 //!
 //! Uses `connection`; hyper and tokio, which start with the server and not with the program.
 //! Begin with `server.rs`, then `access.rs`.

@@ -2,8 +2,9 @@
 //!
 //! A right password is remembered as a keyed hash, so its argon2 hash is computed once in the life
 //! of the server.  Hashes are computed one at a time, and those of one address in turn; after a wrong
-//! one that address has to wait, whether its connection stays or not.  What is kept is bounded by the
-//! connections.
+//! password or token that address has to wait for the next refusal, whether its connection stays or
+//! not.  A right token and a password that is remembered are answered at once, wherever they come from.
+//! What is kept is bounded by the connections.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -63,7 +64,7 @@ impl Logins {
     pub(crate) async fn is_known(self: &Arc<Self>, header: &[u8], from: Option<IpAddr>) -> bool {
         match Given::of(header) {
             None => false,
-            Some(Given::Token(token)) => self.is_token(&token),
+            Some(Given::Token(token)) => self.is_token(&token) || self.refuse(from).await,
             Some(Given::Password { name, password }) => self.is_user(name, password, from).await,
         }
     }
@@ -102,6 +103,19 @@ impl Logins {
             is_right
         });
         looks.await.unwrap_or(false)
+    }
+
+    /// Refuses what takes no time to look at: in its turn, and after a pause.
+    async fn refuse(self: &Arc<Self>, from: Option<IpAddr>) -> bool {
+        let turn = self.turn(from).await;
+        let pause = self.pause;
+        let waits = tokio::spawn(async move {
+            tokio::time::sleep(pause).await;
+            drop(turn);
+        });
+        // A client that goes away does not end its pause.
+        let _ = waits.await;
+        false
     }
 
     fn is_remembered(&self, name: &[u8], password: &[u8]) -> bool {
@@ -219,6 +233,49 @@ mod tests {
         ] {
             assert_eq!(given(text), what, "{text}");
         }
+    }
+
+    #[test]
+    fn ten_thousand_wrong_tokens_are_kept_as_one_address() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        std::fs::write(&path, "right\n").unwrap();
+        let only_ours = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(&path, only_ours).unwrap();
+        let credentials = Credentials::load(Some(&path), None).unwrap();
+        // Longer than the test.
+        let pause = Duration::from_secs(3600);
+        let logins = Arc::new(Logins::new(Arc::new(credentials), pause).unwrap());
+        let from = [Some("192.0.2.1".parse().unwrap()), Some("192.0.2.2".parse().unwrap())];
+        let addresses = || logins.turns.lock().unwrap().len();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let local = async {
+            let guess = |number: usize| {
+                let logins = logins.clone();
+                tokio::spawn(async move {
+                    logins.is_known(format!("Bearer {number}").as_bytes(), from[0]).await
+                })
+            };
+            let guesses: Vec<_> = (0..10_000).map(guess).collect();
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+            assert!(guesses.iter().all(|guess| !guess.is_finished()));
+            assert_eq!(addresses(), 1);
+            // A right one waits for nothing, not even for another task.
+            for from in from {
+                let right = std::pin::pin!(logins.is_known(b"Bearer right", from));
+                let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+                assert_eq!(right.poll(&mut context), std::task::Poll::Ready(true));
+            }
+            guesses.iter().for_each(tokio::task::JoinHandle::abort);
+            for guess in guesses {
+                assert!(guess.await.unwrap_err().is_cancelled());
+            }
+            // The pause of the address goes on without them.
+            assert_eq!(addresses(), 1);
+        };
+        runtime.block_on(local);
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub struct HttpSettings {
     pub client_time_max: Duration,
     /// Bytes of the body of a request.
     pub body_bytes_max: usize,
-    /// How long an address waits after a wrong password.
+    /// How long an address waits after a wrong password or token.
     pub wrong_password_pause: Duration,
     /// Threads of [`in_background`].
     pub threads_max: usize,

@@ -135,6 +135,33 @@ fn a_wrong_password_costs_its_address_a_pause_and_nobody_else() {
 }
 
 #[test]
+fn wrong_tokens_wait_for_each_other_and_a_right_one_for_none() {
+    // Longer than the test.
+    let settings = HttpSettings { connections_max: 40, ..known(Duration::from_secs(3600)) };
+    let server = start(settings);
+    let address = address(&server);
+    let send = |number: usize| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let authorization = format!("Authorization: Bearer {number}\r\n");
+        stream.write_all(request(&authorization).as_bytes()).unwrap();
+        stream
+    };
+    // More than there are places, from the address of the right one; those that go away, too.
+    let all = testkit::share(10_000);
+    (100..all).for_each(|number| drop(send(number)));
+    let guesses: Vec<TcpStream> = (0..100).map(send).collect();
+    for _ in 0..10 {
+        assert_eq!(ask(address, "Authorization: Bearer a token\r\n").status, 200);
+    }
+    let is_answered = |stream: &&TcpStream| {
+        stream.set_nonblocking(true).unwrap();
+        // One that had to give way is closed.
+        matches!((&**stream).read(&mut [0; 16]), Ok(1..))
+    };
+    assert_eq!(guesses.iter().filter(is_answered).count(), 0);
+}
+
+#[test]
 fn files_that_others_may_read_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let token = private(folder.path(), "token", "word");

@@ -11,6 +11,12 @@ pub(crate) fn now_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// Seconds since this machine was booted.
+pub(crate) fn since_boot_s() -> f64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
+
 /// Now, for what does not depend on the zone.
 pub(crate) fn now() -> Zoned {
     Timestamp::now().to_zoned(TimeZone::UTC)

@@ -21,6 +21,7 @@ mod logs;
 mod moment;
 mod open_database;
 mod others;
+mod parts;
 mod report;
 mod report_file;
 mod ruler;
@@ -46,8 +47,9 @@ use self::device_pages::DevicePages;
 use self::devices::Devices;
 use self::live::Live;
 use self::others::Others;
+use self::parts::Parts;
 pub use self::report::{PageReportError, ReportMade, write_report};
-use self::section::{PageSection, Parts, SectionQuestion};
+use self::section::{PageSection, SectionQuestion};
 use crate::evaluation::{self, Evaluation};
 use crate::other_host::OtherHost;
 use crate::parameters::Parameters;
@@ -98,11 +100,12 @@ impl Page {
         self.with(named)
     }
 
-    /// The same with an answer to `parts`: what `tell` says of the parts of a service, an object of
-    /// JSON.
+    /// The same with `parts`: how the parts of a service are, and what they cost, by the account that
+    /// the service keeps in a file.
     #[must_use]
-    pub fn with_parts(self, tell: impl Fn() -> String + Send + Sync + 'static) -> Self {
-        self.with(Parts(tell))
+    pub fn with_parts(self, account: PathBuf) -> Self {
+        let parts = Parts::new(account, self.recordings.clone());
+        self.with(parts)
     }
 
     /// The same with other hosts: questions to them are passed on.

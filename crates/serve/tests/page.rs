@@ -195,9 +195,80 @@ pub(crate) fn serve_with(folder: &Path, hosts: Vec<OtherHost>) -> QueryServer {
     let settings = ServeSettings { http: patient(), ..ServeSettings::default() };
     let storage = Arc::new(storage);
     let newest = Arc::new(RecordedPages::new(storage.clone()));
-    let page = Page::new(storage).with_parts(|| "{\"parts\":[]}".to_owned());
+    let account = folder.join("parts.json");
+    std::fs::write(&account, account_of_parts().to_string()).unwrap();
+    let page = Page::new(storage).with_parts(account);
     let page = page.with_hosts(hosts).unwrap();
     QueryServer::start_with_page(listeners(), settings, page, newest).unwrap()
+}
+
+/// The account of a service whose parts are recorded processes: one that has failed, one that runs in
+/// its second process, and one that was never recorded.
+fn account_of_parts() -> Value {
+    let own = [(std::process::id(), 0)];
+    serde_json::json!({
+        "pid": 100, "started": STARTED_S, "runs": [[100, 0]], "folder": "/d", "full_since": STARTED_S + 9,
+        "parts": [
+            { "name": "<b>", "state": "pauses", "since": STARTED_S + 20, "failing_since": STARTED_S + 5,
+              "next": STARTED_S + 24, "failed": 3, "runs": own, "pid": null, "why": null,
+              "last_error": { "at": STARTED_S + 20, "text": "a\u{1b}[31m" } },
+            { "name": "record", "state": "runs", "since": STARTED_S, "failed": 0, "pid": 102,
+              "runs": [[101, 1], [102, 2]], "why": null, "last_error": null },
+        ],
+    })
+}
+
+#[test]
+fn parts_of_a_service_are_told_with_what_they_cost() {
+    let folder = tempfile::tempdir().unwrap();
+    record_bursts(folder.path());
+    let server = serve(folder.path());
+    let address = server.address().unwrap();
+    let parts = ask(address, "parts", &[]);
+    assert_eq!(parts["full_since_ms"].to_string(), ms(9));
+    let [service, failed, record] = list(&parts, "parts") else { panic!("{parts}") };
+    assert_eq!((&service["name"], &service["state"]), (&"service".into(), &"runs".into()));
+    assert_eq!((&record["name"], &record["pid"]), (&"record".into(), &102.into()));
+    let times =
+        ["failing_since_ms", "next_ms", "last_error_ms"].map(|name| failed[name].to_string());
+    assert_eq!(times, [5, 24, 20].map(ms));
+    assert_eq!(failed["last_error"], "a\\x1b[31m");
+    // Its id is of another process now, which started at another time.
+    assert_eq!((&failed["rss_bytes"], &failed["cpu_seconds"]), (&Value::Null, &Value::Null));
+    let table = text(address, "parts", &[("format", "csv")]);
+    assert_eq!(table.lines().count(), 4, "{table}");
+    assert!(
+        table.starts_with("name,state,since_ms,") && table.contains("\n<b>,pauses,"),
+        "{table}"
+    );
+
+    let period = [("from", ms(100)), ("thru", ms(400))];
+    let period: Vec<(&str, &str)> = period.iter().map(|(name, at)| (*name, &**at)).collect();
+    let curves = ask(address, "parts/curves", &period);
+    let [cpu, memory, threads, written] = list(&curves, "charts") else { panic!("{curves}") };
+    let means = |chart: &Value, at: usize| -> Vec<f64> {
+        let means = list(&chart["series"][at], "mean").iter();
+        means.filter_map(Value::as_f64).collect()
+    };
+    let names: Vec<&str> =
+        list(cpu, "series").iter().map(|series| series["id"].as_str().unwrap()).collect();
+    assert_eq!(names, ["service", "record"]);
+    for at in 0..2 {
+        let values = means(cpu, at);
+        assert!(values.len() >= 299, "{values:?}");
+        assert!(values.iter().all(|value| (2.0..4.0).contains(value)), "{values:?}");
+    }
+    assert!(means(memory, 1).iter().all(|bytes| *bytes == 10_240.0), "{memory}");
+    // What is not recorded has no curve.
+    assert!(list(threads, "series").is_empty() && list(written, "series").is_empty(), "{curves}");
+    let asked = [&period[..], &[("what", "memory"), ("format", "csv")]].concat();
+    let table = text(address, "parts/curves", &asked);
+    assert!(table.starts_with("time_ms,chart,part,mean,min,max,unit\n"), "{table}");
+    assert!(table.contains(",memory,record,10240,10240,10240,bytes\n"), "{table}");
+    assert_eq!(http(address, "GET", "/api/whit/v1/parts/curves", &[("what", "x")]).status, 400);
+    std::fs::write(folder.path().join("parts.json"), "[1").unwrap();
+    let broken = http(address, "GET", "/api/whit/v1/parts", &[]);
+    assert!(broken.status >= 400 && broken.body.contains("parts.json"), "{}", broken.body);
 }
 
 pub(crate) fn text(address: SocketAddr, question: &str, parameters: &[(&str, &str)]) -> String {
@@ -252,6 +323,53 @@ fn every_burst_is_a_spike_and_its_command_comes_first() {
             assert_eq!(explained["rows"][0]["source"], "cpu", "{explained}");
         }
     }
+}
+
+#[test]
+fn a_process_whose_end_is_told_late_is_counted_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = Machine::new();
+    let mut snapshot = Snapshot::new(&machine.defs);
+    let mut writer = writer(folder.path(), &machine.defs);
+    let defs = machine.defs.clone();
+    let place = |name: &str| defs.iter().position(|def| def.name == name).unwrap();
+    for second in 0..8 {
+        machine.sample(second, 0, &mut snapshot);
+        let start = 100 * (1000 + 3);
+        let mut add = |source: &str, values: &[(&str, u64)]| {
+            let table = &mut snapshot.samples[place(source)].table;
+            let name = format!("9000\u{1f}{start}");
+            row(&defs[place(source)], table, name.as_bytes(), values);
+        };
+        // It ends between the readings of seconds 4 and 5, and that is told with second 6.
+        match second {
+            4 => add("process", &[("run_time", 30_000_000), ("tgid", 9000), ("start_time", start)]),
+            6 => add(
+                "exit",
+                &[
+                    ("run_time", 50_000_000),
+                    ("start_time", start),
+                    ("end_time", 1004 * SECOND_NS + 900_000_000),
+                    ("parent", 1),
+                ],
+            ),
+            _ => {}
+        }
+        writer.append(&snapshot).unwrap();
+    }
+    writer.close().unwrap();
+    let server = serve(folder.path());
+    let address = server.address().unwrap();
+    let used = |second: usize| {
+        let moment = ask(address, "moment", &[("at", &ms(second))]);
+        let processes = list(&moment, "processes").iter();
+        let mut found = processes.filter(|process| process["pid"] == 9000);
+        let percent = found.next().map(|process| process["cpu_percent"].as_f64().unwrap());
+        assert!(found.next().is_none(), "{moment}");
+        percent.map(|percent| percent.round() as u64)
+    };
+    let all: Vec<Option<u64>> = (3..8).map(used).collect();
+    assert_eq!(all, [None, Some(3), None, Some(2), None]);
 }
 
 #[test]
@@ -469,7 +587,6 @@ fn the_page_and_the_parts_are_served() {
     let packed = testkit::http_raw(address, packed).unwrap();
     assert!(packed.head.to_ascii_lowercase().contains("content-encoding: gzip"));
     assert_eq!(ask(address, "sections", &[])["sections"], serde_json::json!(["parts"]));
-    assert_eq!(ask(address, "parts", &[])["parts"], Value::Array(Vec::new()));
     assert_eq!(http(address, "GET", "/api/whit/v1/parts/none", &[]).status, 400);
     for path in ["/assets/../Cargo.toml", "/assets/none", "/api/whit/v1/none", "/checksum"] {
         assert_eq!(http(address, "GET", path, &[]).status, 404, "{path}");
@@ -487,7 +604,7 @@ fn whatever_is_asked_has_an_answer_or_a_refusal() {
     let address = server.address().unwrap();
     let mut random = Random::from_seed(testkit::seed(2401));
     let period = ["from", "thru"];
-    let questions: [(&str, &[&str]); 9] = [
+    let questions: [(&str, &[&str]); 10] = [
         ("hosts", &[]),
         ("charts", &["host"]),
         ("chart", &["id", "instance", "points", "format"]),
@@ -496,6 +613,7 @@ fn whatever_is_asked_has_an_answer_or_a_refusal() {
         ("heaviest", &["what", "by", "count", "format"]),
         ("compare", &["base_from", "base_thru", "count", "format"]),
         ("explain", &["count", "format"]),
+        ("parts/curves", &["what", "points", "format"]),
         ("x/y", &[]),
     ];
     let names = [

@@ -1,10 +1,12 @@
 //! A part: its process, what it says, and when it is started again.
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, RawFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -18,6 +20,8 @@ const PAUSE_NS_MIN: u64 = 1_000_000_000;
 const PAUSE_NS_MAX: u64 = 60_000_000_000;
 /// A part that has run for so long is well: its next failure is the first again.
 const WELL_NS: u64 = 60_000_000_000;
+/// So many of its latest processes are told.
+const RUNS: usize = 16;
 /// Most bytes of a line that a part says; the rest of it is left out.
 const LINE_BYTES_MAX: usize = 4096;
 
@@ -42,6 +46,12 @@ pub(crate) struct Part {
     failed: u64,
     in_row: u32,
     last_error: Option<(Moment, String)>,
+    /// Since when it is not well.
+    failing_since: Option<Moment>,
+    /// Its processes, and when each started in ticks since boot: by both they are found in recordings.
+    runs: VecDeque<(u32, u64)>,
+    /// The device and number of each of its folders when it was started.
+    folders: Vec<Option<(u64, u64)>>,
     /// The latest line that it said.
     latest: String,
     /// The begin of a line that is not complete.
@@ -64,6 +74,9 @@ impl Part {
             failed: 0,
             in_row: 0,
             last_error: None,
+            failing_since: None,
+            runs: VecDeque::new(),
+            folders: Vec::new(),
             latest: String::new(),
             partial: Vec::new(),
         }
@@ -89,6 +102,7 @@ impl Part {
                 io::Error::new(error.kind(), format!("cannot make {}: {error}", folder.display()))
             })?;
         }
+        self.folders = self.plan.folders.iter().map(|folder| identity(folder)).collect();
         let mut command = Command::new(program);
         command.arg0("whit").args(&self.plan.words).process_group(0);
         command.stdin(input(&self.plan.input)?).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -112,6 +126,10 @@ impl Part {
         let said =
             child.stderr.take().ok_or_else(|| io::Error::other("it has no standard error"))?;
         rustix::io::ioctl_fionbio(&said, true)?;
+        if self.runs.len() == RUNS {
+            self.runs.pop_front();
+        }
+        self.runs.extend(run_of(child.id()));
         self.latest.clear();
         self.partial.clear();
         Ok((child, said))
@@ -122,6 +140,7 @@ impl Part {
         self.failed += 1;
         self.in_row += 1;
         self.last_error = Some((now, error));
+        self.failing_since = self.failing_since.or(Some(now));
         let until_ns = now.monotonic_ns.saturating_add(pause_ns(self.in_row));
         self.become_state(PartState::Pauses(until_ns), now);
     }
@@ -151,7 +170,14 @@ impl Part {
     pub(crate) fn look(&mut self, say: &dyn Fn(&str), now: Moment) {
         self.listen(say);
         let PartState::Runs(child, _) = &mut self.state else { return };
-        let Ok(Some(status)) = child.try_wait() else { return };
+        let Ok(Some(status)) = child.try_wait() else {
+            // It is well again when it has run as long as it paused.
+            let run_ns = now.monotonic_ns.saturating_sub(self.since.monotonic_ns);
+            if run_ns >= pause_ns(self.in_row) {
+                self.failing_since = None;
+            }
+            return;
+        };
         // What it said last, before it ended.
         self.listen(say);
         if now.monotonic_ns.saturating_sub(self.since.monotonic_ns) >= WELL_NS {
@@ -162,6 +188,18 @@ impl Part {
         self.fail(error, now);
         let seconds = pause_ns(self.in_row) / 1_000_000_000;
         say(&format!("{}: {}; it starts again in {seconds} s", self.plan.name, how_ended(status)));
+    }
+
+    /// A folder that was removed or moved away under its process, which would write to what nobody
+    /// finds any more.
+    pub(crate) fn lost_folder(&self) -> Option<&Path> {
+        if !matches!(self.state, PartState::Runs(..)) {
+            return None;
+        }
+        let mut folders = self.plan.folders.iter().zip(&self.folders);
+        let is_lost =
+            |(folder, known): &(&PathBuf, &Option<(u64, u64)>)| identity(folder) != **known;
+        folders.find(is_lost).map(|(folder, _)| folder.as_path())
     }
 
     /// Asks its process to end.
@@ -189,6 +227,13 @@ impl Part {
             PartState::Runs(child, _) => ("runs", Some(child.id()), None),
             PartState::Pauses(_) => ("pauses", None, None),
         };
+        let next = match self.state {
+            PartState::Pauses(until_ns) => {
+                let pause_ns = until_ns.saturating_sub(self.since.monotonic_ns);
+                Some(seconds(self.since) + (pause_ns / 1_000_000_000).cast_signed())
+            }
+            _ => None,
+        };
         let error = self.last_error.as_ref();
         json!({
             "name": self.plan.name,
@@ -197,6 +242,9 @@ impl Part {
             "pid": pid,
             "why": why,
             "failed": self.failed,
+            "failing_since": self.failing_since.map(seconds),
+            "next": next,
+            "runs": self.runs,
             "last_error": error.map(|(at, text)| json!({ "at": seconds(*at), "text": text })),
         })
     }
@@ -211,6 +259,17 @@ fn input(text: &str) -> io::Result<Stdio> {
     file.write_all(text.as_bytes())?;
     file.rewind()?;
     Ok(file.into())
+}
+
+/// The device and number of a folder that is there.
+fn identity(folder: &Path) -> Option<(u64, u64)> {
+    folder.metadata().ok().map(|data| (data.dev(), data.ino()))
+}
+
+/// A process of ours, and when it started in ticks since boot.
+pub(crate) fn run_of(pid: u32) -> Option<(u32, u64)> {
+    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    Some((pid, procfs::pid::parse_stat(&text)?.field(22)?))
 }
 
 /// Seconds since 1970.

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::configuration::{Configuration, ConfigurationError};
 use crate::data::DataKind;
 use crate::notify::ServiceManager;
-use crate::part::{Part, PartState, numbers, seconds};
+use crate::part::{Part, PartState, numbers, run_of, seconds};
 use crate::parts::{PartPlan, plan};
 use crate::pid_file::{PidFile, PidFileError};
 use crate::places::ServicePlaces;
@@ -75,13 +75,17 @@ pub struct Service<'a> {
     given: Vec<ListeningSocket>,
     sockets: Vec<ListeningSocket>,
     started: Moment,
+    /// Its own process, as those of parts.
+    run: Option<(u32, u64)>,
     /// Since when there is too little room.
     full_since: Option<Moment>,
     looked_ns: Option<u64>,
     /// When a configuration was refused, and why.
     refused: Option<(Moment, String)>,
+    /// The account as it was written last, and why it cannot be written.
     written: String,
-    _pid_file: PidFile,
+    unwritten: Option<String>,
+    pid_file: Option<PidFile>,
 }
 
 impl<'a> Service<'a> {
@@ -115,11 +119,13 @@ impl<'a> Service<'a> {
             given,
             sockets,
             started,
+            run: run_of(std::process::id()),
             full_since: None,
             looked_ns: None,
             refused: None,
             written: String::new(),
-            _pid_file: pid_file,
+            unwritten: None,
+            pid_file: Some(pid_file),
         };
         let plans = service.plans();
         service.parts = plans.into_iter().map(|plan| Part::new(plan, started)).collect();
@@ -172,6 +178,9 @@ impl<'a> Service<'a> {
             let numbers =
                 numbers(self.page_sockets()).iter().map(i32::to_string).collect::<Vec<_>>();
             page.words.insert(1, format!("--listen=fd:{}", numbers.join(",")).into());
+            let mut account = std::ffi::OsString::from("--parts=");
+            account.push(self.places.runtime.join(crate::status::FILE));
+            page.words.insert(1, account);
         }
         plans
     }
@@ -220,6 +229,15 @@ impl<'a> Service<'a> {
         let now = self.clock.now();
         self.look_at_room(now);
         self.looked_ns = Some(now.monotonic_ns);
+        let lost: Vec<usize> =
+            (0..self.parts.len()).filter(|at| self.parts[*at].lost_folder().is_some()).collect();
+        for part in lost.iter().map(|at| &self.parts[*at]) {
+            let folder = part.lost_folder().unwrap_or(self.configuration.folder()).display();
+            (self.say)(&format!("{}: {folder} was removed: it is ended", part.plan.name));
+        }
+        if !lost.is_empty() && self.end_parts(&lost).is_err() {
+            (self.say)("cannot wait for the parts whose folders were removed");
+        }
         let sockets = numbers(self.page_sockets());
         for part in &mut self.parts {
             part.look(self.say, now);
@@ -235,6 +253,7 @@ impl<'a> Service<'a> {
                 None => part.start(&self.places.program, &sockets, now),
                 Some(why) => {
                     if !matches!(&part.state, PartState::Waits(known) if *known == why) {
+                        (self.say)(&format!("{}: waits: {why}", part.plan.name));
                         part.become_state(PartState::Waits(why), now);
                     }
                 }
@@ -355,23 +374,45 @@ impl<'a> Service<'a> {
     /// Writes the account of the parts, if it has changed.
     fn keep_account(&mut self) {
         let account = self.account().to_string();
-        if account == self.written {
+        let is_there = self.places.runtime.join(crate::status::FILE).exists();
+        if account == self.written && is_there {
             return;
         }
-        let path = self.places.runtime.join(crate::status::FILE);
-        let new = path.with_extension("new");
-        let mut options = fs::OpenOptions::new();
-        let file = options.write(true).create(true).truncate(true).mode(0o640).open(&new);
-        let done = file
-            .and_then(|mut file| file.write_all(account.as_bytes()))
-            .and_then(|()| fs::rename(&new, &path));
-        if let Err(error) = done {
-            (self.say)(&format!("cannot write {}: {error}", path.display()));
+        if fs::create_dir(&self.places.runtime).is_ok() {
+            // It was removed, with what holds it for this service.
+            self.pid_file = None;
+            match PidFile::at(&self.places.runtime.join("watch.pid")) {
+                Ok(file) => self.pid_file = Some(file),
+                Err(error) => (self.say)(&text::error_text::with_causes(&error)),
+            }
+        }
+        let written = self.write_account(&account).map_err(|error| {
+            let path = self.places.runtime.join(crate::status::FILE);
+            format!("cannot write {}: {error}", path.display())
+        });
+        if let Err(error) = &written
+            && self.unwritten.as_ref() != Some(error)
+        {
+            (self.say)(error);
+        }
+        let is_written = written.is_ok();
+        self.unwritten = written.err();
+        if !is_written {
+            return;
         }
         let runs = self.parts.iter().filter(|part| part.said().is_some()).count();
         let all = self.parts.len();
         self.manager.tell(&format!("STATUS={runs} of {all} parts run"));
         self.written = account;
+    }
+
+    fn write_account(&self, account: &str) -> io::Result<()> {
+        let path = self.places.runtime.join(crate::status::FILE);
+        let new = path.with_extension("new");
+        let mut options = fs::OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o640).open(&new)?;
+        file.write_all(account.as_bytes())?;
+        fs::rename(&new, &path)
     }
 
     fn account(&self) -> Value {
@@ -386,6 +427,7 @@ impl<'a> Service<'a> {
             (DataKind::Recordings.key()): path(DataKind::Recordings),
             (DataKind::Log.key()): path(DataKind::Log),
             "full_since": self.full_since.map(seconds),
+            "runs": self.run.as_slice(),
             "parts": self.parts.iter().map(Part::account).collect::<Vec<_>>(),
         })
     }
@@ -400,6 +442,11 @@ fn obstacle(
     if plan.writes && full_since.is_some() {
         let folder = configuration.folder().display();
         return Some(format!("the disk of {folder} is nearly full"));
+    }
+    if plan.writes && !configuration.folder().is_dir() {
+        let folder = configuration.folder().display();
+        // It may be a disk that is not mounted: another one is not filled instead.
+        return Some(format!("the folder of [data], {folder}, was removed: make it again"));
     }
     let folder = plan.reads.as_ref()?;
     let is_recording =

@@ -96,7 +96,9 @@ fn shown(account: &Value, now_s: i64) -> String {
         let since = ago(&part["since"]);
         let state = match part["state"].as_str() {
             Some("runs") => format!("runs since {since}, process {}", part["pid"]),
-            Some("pauses") => format!("failed {since} ago, starts again"),
+            Some("pauses") => {
+                format!("failed {since} ago, starts again{}", in_time(&part["next"], now_s))
+            }
             _ => format!("waits since {since}: {}", text(&part["why"])),
         };
         let _ = write!(lines, "{:<14} {state}", text(&part["name"]));
@@ -108,6 +110,11 @@ fn shown(account: &Value, now_s: i64) -> String {
         lines.push('\n');
     }
     lines
+}
+
+/// When something comes, if that is known.
+fn in_time(at: &Value, now_s: i64) -> String {
+    at.as_i64().map_or_else(String::new, |at| format!(" in {}", ago(at - now_s)))
 }
 
 /// A time that has passed.
@@ -135,6 +142,8 @@ mod tests {
                   "failed": 0, "last_error": null },
                 { "name": "page", "state": "runs", "since": 5, "pid": 9, "why": null, "failed": 2,
                   "last_error": { "at": 4, "text": "it ended" } },
+                { "name": "poll", "state": "pauses", "since": 98, "next": 106, "pid": null, "why": null,
+                  "failed": 4, "last_error": null },
             ],
         });
         let wanted = "\
@@ -146,6 +155,7 @@ configuration  refused 10 s ago, the old one is in force:
                a:2:1: y
 record         waits since 1 min: full
 page           runs since 1 min, process 9; failed 2 times, last 1 min ago: it ended
+poll           failed 2 s ago, starts again in 6 s
 ";
         assert_eq!(shown(&account, 100), wanted);
         assert_eq!([ago(-1), ago(3_700), ago(90_000)], ["0 s", "1 h 1 min", "1 d 1 h"]);

@@ -52,6 +52,9 @@ pub(crate) struct ServeArguments {
     /// Serve MRTG's pages and pictures that are in this folder at /mrtg/
     #[arg(long, value_name = "FOLDER")]
     device_pages: Option<PathBuf>,
+    /// Show the parts of a service and what they cost: FILE is the account that whit watch keeps
+    #[arg(long, value_name = "FILE")]
+    parts: Option<PathBuf>,
     /// Read a password from standard input, print its hash for a line of --users, and end
     #[arg(long, conflicts_with = "paths")]
     hash_password: bool,
@@ -89,6 +92,9 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     }
     if let Some(folder) = &arguments.device_pages {
         page = page.with_device_pages(folder.clone());
+    }
+    if let Some(account) = &arguments.parts {
+        page = page.with_parts(account.clone());
     }
     let server = QueryServer::start_with_page(listeners, settings, page, pages)?;
     let makes = !arguments.no_side_files;

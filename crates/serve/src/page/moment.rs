@@ -345,10 +345,41 @@ impl Interval<'_> {
         recordings: &Recordings,
         host: &str,
         living: &Track,
-        (before_ns, now_ns): (i64, i64),
+        period_ns: (i64, i64),
     ) -> Result<HashMap<Vec<u8>, Value>, QueryError> {
+        let previous = &living.previous;
+        let select = (host, period_ns);
+        let (found, is_older) = self.ended_since(recordings, select, living, &[&previous.table])?;
+        if !is_older {
+            return Ok(found);
+        }
+        // One ended before the previous reading, and that was told after it: what it had used was told
+        // with the reading before.
+        let at_ns = previous.realtime_ns;
+        let earlier = recordings.moment_after(host, at_ns, Some(PROCESS)).map_err(refused)?;
+        let tracks = earlier.iter().flat_map(|moment| moment.history.tracks());
+        let is_before = |track: &&Track| {
+            track.def.name == PROCESS
+                && track.current.realtime_ns == at_ns
+                && track.def == living.def
+        };
+        let Some(earlier) = tracks.into_iter().find(is_before) else { return Ok(found) };
+        let tables = [&previous.table, &earlier.previous.table];
+        Ok(self.ended_since(recordings, select, living, &tables)?.0)
+    }
+
+    /// The processes that ended between two times, and whether one of them is older than the previous
+    /// reading and not in any of the tables that say what they had used before.
+    fn ended_since(
+        &self,
+        recordings: &Recordings,
+        (host, (before_ns, now_ns)): (&str, (i64, i64)),
+        living: &Track,
+        tables: &[&Table],
+    ) -> Result<(HashMap<Vec<u8>, Value>, bool), QueryError> {
+        let mut is_older = false;
         let mut found = HashMap::new();
-        let Ok(def) = recordings.source(host, EXIT) else { return Ok(found) };
+        let Ok(def) = recordings.source(host, EXIT) else { return Ok((found, false)) };
         let fields: Vec<&str> = def.fields.iter().map(|field| &*field.name).collect();
         let select = Select {
             host,
@@ -378,28 +409,29 @@ impl Interval<'_> {
                     inferred += 1;
                     name.extend_from_slice(&inferred.to_be_bytes());
                 }
-                let ended =
-                    self.one_that_ended(&exit, table.name(row), &living.previous.table, living);
-                found.insert(name, ended);
+                let seen = tables.iter().find_map(|before| {
+                    let row = before.find(table.name(row), 0)?;
+                    Some(Named {
+                        def: &living.def,
+                        cells: Cells { table: before, row },
+                        meta: self.meta,
+                    })
+                });
+                let previous_s = living.previous.monotonic_ns as f64 / 1e9;
+                let started_s = exit.number("start_time");
+                is_older |= seen.is_none() && started_s.is_some_and(|start| start < previous_s);
+                found.insert(name, self.one_that_ended(&exit, table.name(row), seen.as_ref()));
             }
             Ok(())
         });
         read.map_err(refused)?;
-        Ok(found)
+        Ok((found, is_older))
     }
 
-    fn one_that_ended(
-        &self,
-        exit: &Named<'_>,
-        name: &[u8],
-        before: &Table,
-        living: &Track,
-    ) -> Value {
-        let seen = before.find(name, 0).map(|row| Cells { table: before, row });
-        let seen = seen.map(|cells| Named { def: &living.def, cells, meta: self.meta });
+    fn one_that_ended(&self, exit: &Named<'_>, name: &[u8], seen: Option<&Named<'_>>) -> Value {
         // The clock of an end may lag that of a reading by a tick.
         let per_second = |of: &dyn Fn(&Named<'_>) -> Option<f64>| {
-            let base = match &seen {
+            let base = match seen {
                 Some(seen) => of(seen)?,
                 None => 0.0,
             };

@@ -1,10 +1,8 @@
 //! What the page shows beside recordings: each section has a name, and answers questions below it.
 
 use http_server::HttpAnswer;
-use hyper::StatusCode;
 use promql::QueryError;
 
-use super::json_answer;
 use crate::evaluation::LooksForStop;
 use crate::parameters::Parameters;
 
@@ -37,20 +35,4 @@ pub(crate) struct SectionQuestion<'a> {
     pub(crate) parameters: &'a Parameters,
     /// Why the question must end now, if it must.
     pub(crate) stop: &'a LooksForStop,
-}
-
-/// How the parts of a service are.
-pub(super) struct Parts<F>(pub(super) F);
-
-impl<F: Fn() -> String + Send + Sync> PageSection for Parts<F> {
-    fn name(&self) -> &'static str {
-        "parts"
-    }
-
-    fn answer(&self, question: &SectionQuestion<'_>) -> Result<HttpAnswer, QueryError> {
-        if !question.path.is_empty() {
-            return Err(QueryError::BadData("parts has nothing below it".to_owned()));
-        }
-        Ok(json_answer(StatusCode::OK, self.0()))
-    }
 }
