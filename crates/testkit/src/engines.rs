@@ -2,8 +2,8 @@
 //! server, VictoriaMetrics.
 
 use std::fs::File;
-use std::io::Write as _;
-use std::net::SocketAddr;
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -36,6 +36,7 @@ fn programs(engine: &str) -> Option<PathBuf> {
 pub struct VictoriaMetrics {
     _child: Running,
     address: SocketAddr,
+    graphite: SocketAddr,
     _folder: TempDir,
 }
 
@@ -50,13 +51,22 @@ impl VictoriaMetrics {
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("log");
         let mut command = Command::new(program);
-        command.args(["-httpListenAddr=127.0.0.1:0", "-retentionPeriod=100y"]);
+        command.args(["-httpListenAddr=127.0.0.1:0", "-graphiteListenAddr=127.0.0.1:0"]);
+        command.args(["-retentionPeriod=100y", "-influxSkipSingleField"]);
         command.arg(format!("-storageDataPath={}", folder.path().join("data").display()));
         command.stdout(Stdio::null()).stderr(File::create(&log).expect("a file"));
         let child = Running::start(&mut command);
-        let port = wait_for("VictoriaMetrics", || child.listening_port());
-        let address = SocketAddr::from(([127, 0, 0, 1], port));
-        Some(Self { _child: child, address, _folder: folder })
+        let (address, graphite) = wait_for("VictoriaMetrics", || {
+            let ports = child.listening_ports();
+            let [first, second] = *ports.as_slice() else { return None };
+            let [first, second] =
+                [first, second].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+            match speaks_http(first) {
+                true => Some((first, second)),
+                false => speaks_http(second).then_some((second, first)),
+            }
+        });
+        Some(Self { _child: child, address, graphite, _folder: folder })
     }
 
     /// Where it listens.
@@ -64,6 +74,22 @@ impl VictoriaMetrics {
     pub fn address(&self) -> SocketAddr {
         self.address
     }
+
+    /// Where it takes the lines of Graphite.
+    #[must_use]
+    pub fn graphite(&self) -> SocketAddr {
+        self.graphite
+    }
+}
+
+/// Whether a server answers by HTTP.
+fn speaks_http(address: SocketAddr) -> bool {
+    let Ok(mut stream) = TcpStream::connect(address) else { return false };
+    let asked = stream.write_all(b"GET /health HTTP/1.0\r\n\r\n");
+    let mut said = Vec::new();
+    // One that does not speak HTTP sees the end and closes.
+    let heard = asked.and_then(|()| stream.shutdown(Shutdown::Write));
+    heard.and_then(|()| stream.read_to_end(&mut said)).is_ok() && said.starts_with(b"HTTP/")
 }
 
 impl Prometheus {
