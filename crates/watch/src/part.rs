@@ -195,6 +195,7 @@ impl Part {
             "since": seconds(self.since),
             "pid": pid,
             "why": why,
+            "says": (self.plan.tells && pid.is_some() && !self.latest.is_empty()).then_some(&self.latest),
             "failed": self.failed,
             "last_error": error.map(|(at, text)| json!({ "at": seconds(*at), "text": text })),
         })

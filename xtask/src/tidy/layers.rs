@@ -35,18 +35,8 @@ const LAYERS: &[&[&str]] = &[
     ],
     &["archive"],
     &["metric_names"],
-    &[
-        "serve",
-        "poll",
-        "rrdcached",
-        "rrdtool",
-        "top",
-        "doctor",
-        "bench",
-        "log_central",
-        "watch",
-        "send",
-    ],
+    &["send"],
+    &["serve", "poll", "rrdcached", "rrdtool", "top", "doctor", "bench", "log_central", "watch"],
     &["cli", "librrd"],
 ];
 
