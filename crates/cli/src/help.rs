@@ -156,6 +156,7 @@ Examples:
   whit send --follow --to otlp=http://collector:4318 --name collector /var/log/whit
   whit send --to 'influx=http://127.0.0.1:8086/?db=whit' /var/log/whit
   whit send --to graphite=carbon.example /var/log/whit
+  whit send --follow --to jetstream=nats://127.0.0.1:4222 /var/log/whit
   whit send --status /var/log/whit
   whit send --verify --to remote-write=http://127.0.0.1:9090 /var/log/whit
 
@@ -165,8 +166,8 @@ and a boot cost time only.  What an engine refuses for good is listed in .send-N
 
 A path in the address is used as it is; without one it is /api/v1/write, /v1/metrics or /write.
 Prometheus takes remote write with --web.enable-remote-write-receiver, and samples of the past only in
-the order of their times.  Names of metrics: docs/reference/prometheus.md.  For Kafka: through a
-collector of OpenTelemetry.";
+the order of their times.  JetStream needs a stream for whit.samples.>.  Names of metrics: docs/reference/prometheus.md.
+For Kafka: through a collector of OpenTelemetry, or JetStream.";
 
 /// Below the help of `whit rrd`.
 pub(crate) const RRD: &str = "\

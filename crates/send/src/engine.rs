@@ -1,8 +1,10 @@
 //! What an engine is: whoever takes points and says whether it has them.
 
+use std::ops::Range;
 use std::time::Duration;
 
-use crate::batch::{BatchPoint, BatchSeries};
+use crate::SendError;
+use crate::batch::{Batch, BatchSeries};
 
 /// What became of points that were handed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +36,14 @@ pub(crate) enum SendOutcome {
 
 /// An engine for metrics, with its connection.
 pub(crate) trait MetricEngine: Send {
-    /// Hands points over and waits for what the engine says.
-    fn hand_over(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> SendOutcome;
+    /// Hands some samples of a batch over and waits for what the engine says.
+    fn hand_over(
+        &mut self,
+        series: &BatchSeries,
+        batch: &Batch,
+        samples: Range<usize>,
+    ) -> SendOutcome;
 }
+
+/// An engine, if there can be one.
+pub(crate) type OpenedEngine = Result<Box<dyn MetricEngine>, SendError>;

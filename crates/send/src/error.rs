@@ -61,6 +61,20 @@ pub enum SendError {
         /// What is wrong with it.
         error: AddressError,
     },
+    /// An address that begins otherwise than those of its kind.
+    #[error("'{text}': write {scheme}HOST:PORT")]
+    Scheme {
+        /// The text.
+        text: String,
+        /// What it begins with.
+        scheme: &'static str,
+    },
+    /// TLS for an engine that is reached without.
+    #[error("{kind} does not speak TLS: send to a server on this machine or in a safe network")]
+    NoTls {
+        /// The kind of the engine.
+        kind: &'static str,
+    },
     /// A token for an engine whose protocol has no place for one.
     #[error("{kind} takes no token: leave --token-file out, or send to it by a command of its own")]
     NoToken {

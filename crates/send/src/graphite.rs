@@ -6,13 +6,17 @@
 //! if it ends then; it cannot be asked.
 
 use std::io::{self, Read as _, Write as _};
+use std::ops::Range;
 use std::time::Duration;
 
 use connection::{Address, ClientTls};
+use http_client::ClientSettings;
 use promql::NAME;
 
-use crate::batch::{BatchPoint, BatchSeries, SeriesFacts};
-use crate::engine::{MetricEngine, SendOutcome};
+use crate::SendError;
+use crate::batch::{Batch, BatchSeries, SeriesFacts};
+use crate::engine::{MetricEngine, OpenedEngine, SendOutcome};
+use crate::settings::SendSettings;
 
 /// The usual port.
 pub(crate) const PORT: u16 = 2003;
@@ -28,8 +32,13 @@ pub(crate) struct Graphite {
 }
 
 impl Graphite {
-    pub(crate) fn new(address: Address, tls: Option<ClientTls>, timeout: Duration) -> Self {
-        Graphite { address, tls, timeout, names: SeriesFacts::default(), text: Vec::new() }
+    pub(crate) fn open(address: &Address, settings: &SendSettings) -> OpenedEngine {
+        if settings.authorization.is_some() {
+            return Err(SendError::NoToken { kind: "graphite" });
+        }
+        let ClientSettings { tls, timeout, .. } = settings.client.clone();
+        let (names, text) = (SeriesFacts::default(), Vec::new());
+        Ok(Box::new(Graphite { address: address.clone(), tls, timeout, names, text }))
     }
 
     /// Writes the text and waits until the server has read it.
@@ -73,10 +82,15 @@ fn name(series: &BatchSeries, number: u32) -> String {
 }
 
 impl MetricEngine for Graphite {
-    fn hand_over(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> SendOutcome {
+    fn hand_over(
+        &mut self,
+        series: &BatchSeries,
+        batch: &Batch,
+        samples: Range<usize>,
+    ) -> SendOutcome {
         series.learn(&mut self.names, |number| name(series, number));
         self.text.clear();
-        for point in points.iter().filter(|point| point.value.is_finite()) {
+        for point in batch.points_of(samples).iter().filter(|point| point.value.is_finite()) {
             let (name, value) = (&self.names[point.series], point.value);
             let seconds = point.time_ms.div_euclid(1000);
             // Writing into memory does not fail.

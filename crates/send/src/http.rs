@@ -1,12 +1,13 @@
 //! Engines that are asked by HTTP: a request for some points, and what the status of an answer means.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use http_client::header::{AUTHORIZATION, HeaderName, HeaderValue, USER_AGENT};
 use http_client::{ClientAnswer, HttpClient, Method, StatusCode};
 use text::error_text::with_causes;
 
-use crate::batch::{BatchPoint, BatchSeries};
+use crate::batch::{Batch, BatchPoint, BatchSeries};
 use crate::engine::{MetricEngine, SendOutcome};
 
 /// A request to an engine.
@@ -47,8 +48,13 @@ impl HttpEngine {
 }
 
 impl MetricEngine for HttpEngine {
-    fn hand_over(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> SendOutcome {
-        let Some(request) = self.form.request(series, points) else {
+    fn hand_over(
+        &mut self,
+        series: &BatchSeries,
+        batch: &Batch,
+        samples: Range<usize>,
+    ) -> SendOutcome {
+        let Some(request) = self.form.request(series, batch.points_of(samples)) else {
             return SendOutcome::Acknowledged;
         };
         let headers = authorized(request.headers, self.authorization.as_ref());

@@ -67,26 +67,37 @@ fn push(line: &mut String, text: &str, escaped: &[char]) {
     }
 }
 
+/// Makes the heads of the lines of series.
+pub(crate) fn learn(heads: &mut SeriesFacts<String>, series: &BatchSeries) {
+    series.learn(heads, |number| head(series, number));
+}
+
+/// The lines of points.
+pub(crate) fn lines(heads: &SeriesFacts<String>, points: &[BatchPoint]) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for point in points.iter().filter(|point| point.value.is_finite()) {
+        let head = &heads[point.series];
+        // Writing into memory does not fail.
+        let _ = writeln!(lines, "{head}{:?} {}", point.value, point.time_ms);
+    }
+    lines
+}
+
 impl HttpForm for Influx {
     fn request(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> Option<FormRequest> {
-        series.learn(&mut self.heads, |number| head(series, number));
-        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
-        let mut has_any = false;
-        for point in points.iter().filter(|point| point.value.is_finite()) {
-            has_any = true;
-            let head = &self.heads[point.series];
-            // Writing into memory does not fail.
-            let _ = writeln!(packer, "{head}{:?} {}", point.value, point.time_ms);
-        }
-        if !has_any {
+        learn(&mut self.heads, series);
+        let lines = lines(&self.heads, points);
+        if lines.is_empty() {
             return None;
         }
+        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+        let written = packer.write_all(&lines);
+        let body = written.and_then(|()| packer.finish()).unwrap_or_default();
         let header = HeaderValue::from_static;
         let headers = vec![
             (CONTENT_TYPE, header("text/plain; charset=utf-8")),
             (CONTENT_ENCODING, header("gzip")),
         ];
-        let body = packer.finish().unwrap_or_default();
         Some(FormRequest { target: self.target.clone(), headers, body })
     }
 

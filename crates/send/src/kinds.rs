@@ -1,17 +1,17 @@
 //! Kinds of engines: who takes what is sent.  A new one is a file and a line here.
 
 use std::fmt;
-use std::time::Duration;
 
-use connection::{Address, AddressRules, ClientTls};
-use http_client::{ClientSettings, HttpClient, HttpUrl};
+use connection::{Address, AddressRules};
+use http_client::{HttpClient, HttpUrl};
 
 use crate::SendError;
 use crate::cursor::NAME_BYTES_MAX;
-use crate::engine::MetricEngine;
+use crate::engine::OpenedEngine;
 use crate::graphite::{self, Graphite};
 use crate::http::{HttpEngine, HttpForm};
 use crate::influx::Influx;
+use crate::jetstream::{self, JetStream};
 use crate::otlp::Otlp;
 use crate::remote_write::{self, RemoteWrite};
 use crate::settings::SendSettings;
@@ -33,12 +33,24 @@ enum EngineWay {
     Http(fn(&HttpUrl) -> Box<dyn HttpForm>),
     /// The same, and it answers questions at the path that is found so.
     Asked(fn(&HttpUrl) -> Box<dyn HttpForm>, fn(&HttpUrl) -> Option<String>),
-    /// By a connection, with this port if the address names none.
-    Stream(u16, StreamOpener),
+    /// By a connection.
+    Stream(StreamWay),
 }
 
-/// Makes an engine of an address, the authorities that servers are checked by, and the time of a step.
-type StreamOpener = fn(Address, Option<ClientTls>, Duration) -> Box<dyn MetricEngine>;
+/// How engines are reached that are not asked by HTTP.
+#[derive(Clone, Copy, Debug)]
+struct StreamWay {
+    /// What the address begins with.
+    scheme: &'static str,
+    /// The port if the address names none.
+    port: u16,
+    /// Whether it speaks TLS, if the address has `tls:` in front.
+    may_encrypt: bool,
+    open: StreamOpener,
+}
+
+/// Makes an engine of an address.
+type StreamOpener = fn(&Address, &SendSettings) -> OpenedEngine;
 
 /// All kinds.
 const KINDS: &[EngineKind] = &[
@@ -60,8 +72,21 @@ const KINDS: &[EngineKind] = &[
     EngineKind {
         name: "graphite",
         about: "Graphite, VictoriaMetrics (plain text over TCP)",
-        way: EngineWay::Stream(graphite::PORT, |address, tls, timeout| {
-            Box::new(Graphite::new(address, tls, timeout))
+        way: EngineWay::Stream(StreamWay {
+            scheme: "",
+            port: graphite::PORT,
+            may_encrypt: true,
+            open: Graphite::open,
+        }),
+    },
+    EngineKind {
+        name: "jetstream",
+        about: "NATS JetStream (a message for each sample, once)",
+        way: EngineWay::Stream(StreamWay {
+            scheme: "nats://",
+            port: jetstream::PORT,
+            may_encrypt: false,
+            open: JetStream::open,
         }),
     },
 ];
@@ -85,7 +110,7 @@ pub struct EngineAddress {
 #[derive(Clone, Debug)]
 enum EnginePlace {
     Http(HttpUrl, fn(&HttpUrl) -> Box<dyn HttpForm>),
-    Stream(Address, StreamOpener),
+    Stream(Address, StreamWay),
 }
 
 impl EngineAddress {
@@ -105,16 +130,22 @@ impl EngineAddress {
             EngineWay::Http(form) | EngineWay::Asked(form, _) => {
                 EnginePlace::Http(HttpUrl::parse(address)?, form)
             }
-            EngineWay::Stream(port, open) => {
+            EngineWay::Stream(way) => {
+                let rest = address.strip_prefix(way.scheme).ok_or_else(|| SendError::Scheme {
+                    text: text.to_owned(),
+                    scheme: way.scheme,
+                })?;
                 let rules = AddressRules {
-                    default_port: Some(port),
+                    default_port: Some(way.port),
                     is_path: |text| text.starts_with('/'),
                     is_host: |_| true,
                 };
-                let read = Address::parse(address, &rules);
-                let read =
-                    read.map_err(|error| SendError::Address { text: text.to_owned(), error });
-                EnginePlace::Stream(read?, open)
+                let read = Address::parse(rest, &rules)
+                    .map_err(|error| SendError::Address { text: text.to_owned(), error })?;
+                if read.is_encrypted() && !way.may_encrypt {
+                    return Err(SendError::NoTls { kind: kind.name });
+                }
+                EnginePlace::Stream(read, way)
             }
         };
         Ok(EngineAddress { kind, place })
@@ -152,20 +183,14 @@ impl EngineAddress {
     }
 
     /// The engine; nothing is connected yet.
-    pub(crate) fn open(&self, settings: &SendSettings) -> Result<Box<dyn MetricEngine>, SendError> {
+    pub(crate) fn open(&self, settings: &SendSettings) -> OpenedEngine {
         match &self.place {
             EnginePlace::Http(url, form) => {
                 let client = HttpClient::new(url.clone(), settings.client.clone());
                 let client = client.map_err(SendError::Client)?;
                 Ok(Box::new(HttpEngine::new(client, settings.authorization.clone(), form(url))))
             }
-            EnginePlace::Stream(..) if settings.authorization.is_some() => {
-                Err(SendError::NoToken { kind: self.kind.name })
-            }
-            EnginePlace::Stream(address, open) => {
-                let ClientSettings { tls, timeout, .. } = &settings.client;
-                Ok(open(address.clone(), tls.clone(), *timeout))
-            }
+            EnginePlace::Stream(address, way) => (way.open)(address, settings),
         }
     }
 }
@@ -174,7 +199,7 @@ impl fmt::Display for EngineAddress {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             EnginePlace::Http(url, _) => url.fmt(out),
-            EnginePlace::Stream(address, _) => address.fmt(out),
+            EnginePlace::Stream(address, way) => write!(out, "{}{address}", way.scheme),
         }
     }
 }

@@ -23,6 +23,7 @@ mod error;
 mod graphite;
 mod http;
 mod influx;
+mod jetstream;
 mod kinds;
 mod otlp;
 mod remote_write;

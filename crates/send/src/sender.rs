@@ -132,14 +132,13 @@ impl Sender {
         pause: &mut dyn FnMut(Duration) -> bool,
         tell: &mut dyn FnMut(SendEvent),
     ) -> Result<bool, SendError> {
-        let points = self.batch.points_of(samples.clone());
-        if points.is_empty() {
+        if self.batch.points_of(samples.clone()).is_empty() {
             self.advance(samples);
             return Ok(true);
         }
         let mut failures = 0;
         loop {
-            let outcome = self.engine.hand_over(&self.backlog.series, points);
+            let outcome = self.engine.hand_over(&self.backlog.series, &self.batch, samples.clone());
             let is_taken =
                 matches!(outcome, SendOutcome::Acknowledged | SendOutcome::Partly { .. });
             if is_taken && failures > 0 {

@@ -4,6 +4,7 @@
 
 mod deliveries;
 mod graphite;
+mod jetstream;
 mod otlp;
 mod proxy;
 #[path = "../../serve/tests/recorded.rs"]

@@ -23,8 +23,8 @@ pub(crate) struct SendArguments {
     /// Send to this engine: remote-write (Prometheus, VictoriaMetrics, Mimir, Thanos), otlp (collectors
     /// of OpenTelemetry) and influx (InfluxDB, VictoriaMetrics) have an ADDRESS of http://HOST:PORT,
     /// https://HOST:PORT or unix:SOCKET, with the path if it is not the usual one; graphite has
-    /// HOST[:PORT] or tls:HOST[:PORT]; may be given several times: each engine has its own cursor and
-    /// delays no other
+    /// HOST[:PORT] or tls:HOST[:PORT], jetstream (NATS) nats://HOST[:PORT]; may be given several times:
+    /// each engine has its own cursor and delays no other
     #[arg(long, value_name = "KIND=ADDRESS", required_unless_present = "status")]
     to: Vec<String>,
     /// Call the engine's cursor so, in place of its kind and address: the engine may move
