@@ -29,8 +29,11 @@ pub(crate) const PORT: u16 = 4222;
 /// The longest line that a server may say: INFO has the addresses of a cluster.
 const LINE_BYTES_MAX: usize = 1 << 16;
 
-/// The longest message that is read: an acknowledgement, or the last sample.
-const MESSAGE_BYTES_MAX: usize = 96 << 20;
+/// The longest message that is sent, whatever the server takes.
+const PAYLOAD_BYTES_MAX: usize = 8 << 20;
+
+/// The longest message that is read: an acknowledgement, or the last sample, which is in base64.
+const MESSAGE_BYTES_MAX: usize = 12 << 20;
 
 /// Bytes of the headers of a message, at most.
 const HEAD_BYTES_MAX: usize = 256;
@@ -275,7 +278,8 @@ impl NatsConnection {
             return Err(io::Error::other("it is older than NATS 2.2: it has no headers"));
         }
         let payload_max = info["max_payload"].as_u64().unwrap_or(1 << 20);
-        connection.payload_max = usize::try_from(payload_max).unwrap_or(usize::MAX);
+        let payload_max = usize::try_from(payload_max).unwrap_or(usize::MAX);
+        connection.payload_max = payload_max.min(PAYLOAD_BYTES_MAX);
         let mut hello = json!({
             "verbose": false, "pedantic": false, "headers": true, "no_responders": true,
             "protocol": 1, "lang": "rust", "name": "whit", "version": env!("CARGO_PKG_VERSION"),
