@@ -56,6 +56,16 @@ fn a_killed_sender_loses_nothing() {
     for count in ["samples_refused", "samples_deleted", "samples_unreadable"] {
         assert_eq!(status[0][count], 0, "{status:?}");
     }
+    // The engine is asked for every point.
+    let said = |form: &[&str]| {
+        let output = send(folder.path(), &to).arg("--verify").args(form).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(said(&[]).contains("points are acknowledged, and all of them are there"));
+    let verified: Value = serde_json::from_str(&said(&["--json"])).unwrap();
+    assert!(verified["points"].as_u64() > Some(samples), "{verified}");
+    assert_eq!((&verified["missing"], &verified["doubled"]), (&0.into(), &0.into()), "{verified}");
     // Each sample has one reading of the CPU, and none is there twice.
     let query = [("query", "count_over_time(node_context_switches_total[1h])")];
     let answer = http(prometheus.address(), "POST", "/api/v1/query", &query);
@@ -95,6 +105,28 @@ fn an_engine_that_is_down_delays_no_other_and_is_told() {
 }
 
 #[test]
+fn a_named_engine_may_move() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(prometheus) = Prometheus::receiving() else { return };
+    record(folder.path(), 3);
+    let own = format!("http://{}", prometheus.address());
+    let other = format!("http://localhost:{}", prometheus.address().port());
+    for (to, all) in [(own, 3), (other, 6)] {
+        let named = send(folder.path(), &to).args(["--name", "main"]).status().unwrap();
+        assert!(named.success());
+        let found = status(folder.path(), "--json");
+        assert_eq!((found.len(), &found[0]["name"]), (1, &"main".into()), "{found:?}");
+        assert_eq!(found[0]["samples_sent"], all, "{found:?}");
+        assert_eq!(found[0]["address"], to);
+        record(folder.path(), 3);
+    }
+    let mut two = send(folder.path(), "http://127.0.0.1:1");
+    two.args(["--to", "otlp=http://127.0.0.1:1", "--name", "main"]);
+    let said = String::from_utf8(two.output().unwrap().stderr).unwrap();
+    assert!(said.contains("--name is the name of one engine"), "{said}");
+}
+
+#[test]
 fn a_token_and_authorities_are_used() {
     use std::io::{Read as _, Write as _};
     let folder = tempfile::tempdir().unwrap();
@@ -124,6 +156,8 @@ fn a_token_and_authorities_are_used() {
         (&["--to", "kafka=http://h"], "is no engine"),
         (&["--to", "remote-write=ftp://h"], "begins with neither"),
         (&["--token-file", "/no/token"], "/no/token"),
+        (&["--json"], "give --status or --verify"),
+        (&["--verify"], "nothing was sent from here under the name"),
     ] {
         let refused = send(folder.path(), "https://127.0.0.1:1").args(arguments).output().unwrap();
         let said = String::from_utf8(refused.stderr).unwrap();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use testkit::{Running, SmallDisk, http, wait_for, wait_until};
+use testkit::{ClosedPort, Prometheus, Running, SmallDisk, http, wait_for, wait_until};
 
 use crate::whit;
 
@@ -340,6 +340,75 @@ fn hup_takes_another_configuration_over_and_a_wrong_one_changes_nothing() {
     assert!(!socket.exists());
     service.signal(libc::SIGTERM);
     assert!(service.ended().success());
+}
+
+#[test]
+fn each_engine_gets_every_sample_once_whatever_the_others_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Place(folder.path().to_owned());
+    let Some(prometheus) = Prometheus::receiving() else { return };
+    let down = ClosedPort::bind().unwrap();
+    let to = format!("remote-write=http://{}", prometheus.address());
+    place.configure(&format!(
+        "[[send]]\nname = \"dead\"\nto = \"otlp=http://127.0.0.1:{}\"\n\
+         [[send]]\nname = \"main\"\nto = \"{to}\"\nsources = [\"cpu\", \"memory\"]\n",
+        down.port()
+    ));
+    let mut service = place.start();
+    let held = || -> u64 {
+        let query = [("query", "count_over_time(node_context_switches_total[1h])")];
+        let answer = http(prometheus.address(), "POST", "/api/v1/query", &query);
+        let answer: Value = serde_json::from_str(&answer.body).unwrap();
+        let count = answer["data"]["result"][0]["value"][1].as_str();
+        count.map_or(0, |count| count.parse().unwrap())
+    };
+    wait_until("ten samples", || held() >= 10);
+    let shown = || {
+        let status = place.command("watch").arg("--status").output().unwrap();
+        String::from_utf8(status.stdout).unwrap()
+    };
+    let state = shown();
+    assert!(state.contains("send.main      runs since "), "{state}");
+    assert!(state.lines().any(|line| line.starts_with("               has ")), "{state}");
+    wait_until("what is wrong with the dead one", || {
+        let state = shown();
+        let dead = state.lines().find(|line| line.starts_with("send.dead      runs since "));
+        dead.is_some_and(|line| {
+            ["; says: ", "Connection refused", "trying again"]
+                .iter()
+                .all(|text| line.contains(text))
+        })
+    });
+    // Its sender is killed and starts again; the recorder does not notice.
+    let (recorder, sender) = (place.pid("record"), place.pid("send.main").unwrap());
+    // SAFETY: no pointers; the service has not yet waited for its part.
+    assert_eq!(unsafe { libc::kill(sender, libc::SIGKILL) }, 0);
+    wait_until("another sender", || place.pid("send.main").is_some_and(|now| now != sender));
+    let before = held();
+    wait_until("more samples", || held() >= before + 10);
+    assert_eq!(place.pid("record"), recorder);
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success(), "{}", place.said());
+    // What was recorded last.
+    let recordings = place.file("data/recordings");
+    let mut rest = whit();
+    rest.args(["send", "--name", "main", "--to", &to, "--sources", "cpu,memory"]);
+    assert!(rest.arg(&recordings).status().unwrap().success());
+    let status = whit().args(["send", "--status", "--json"]).arg(&recordings).output().unwrap();
+    let status = String::from_utf8(status.stdout).unwrap();
+    let engines: Vec<Value> =
+        status.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [dead, main] = &engines[..] else { panic!("{status}") };
+    let count = |engine: &Value, name: &str| engine[name].as_u64().unwrap();
+    assert_eq!((count(dead, "samples_sent"), count(main, "samples_waiting")), (0, 0), "{status}");
+    let sent = count(main, "samples_sent") + count(main, "samples_known");
+    assert!(sent >= count(dead, "samples_waiting"), "{status}");
+    // Those that were sent twice since their acknowledgement was lost are there once.  A rate needs two
+    // readings; the last sample of a recorder has what ended, and no reading of the CPU.
+    let played = whit().args(["play", "-sc", "--json"]).args(place.recordings()).output().unwrap();
+    let played = String::from_utf8(played.stdout).unwrap();
+    let readings = 1 + played.lines().filter(|line| line.contains("\"context_switches\"")).count();
+    assert_eq!(held(), readings as u64, "{status}");
 }
 
 #[test]

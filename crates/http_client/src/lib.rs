@@ -16,4 +16,4 @@ pub use client::{ClientAnswer, ClientSettings, HttpClient, ask, bearer, open, sy
 pub use error::HttpError;
 pub use hyper::body::Bytes;
 pub use hyper::{Method, StatusCode, header};
-pub use url::{HttpUrl, UrlError};
+pub use url::{HttpUrl, UrlError, form};

@@ -1,6 +1,6 @@
 //! Addresses of servers: `http://HOST:PORT/PATH`, `https://…`, and `unix:SOCKET`.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use connection::Address;
 use hyper::Uri;
@@ -93,6 +93,12 @@ impl HttpUrl {
         format!("{}{path}", self.path)
     }
 
+    /// The target of a request to the address itself, at a usual path if it names none.
+    #[must_use]
+    pub fn target_or(&self, usual: &str) -> String {
+        if self.has_path() { self.target() } else { format!("{usual}{}", self.query) }
+    }
+
     /// Whether it names a path of its own.
     #[must_use]
     pub fn has_path(&self) -> bool {
@@ -121,6 +127,31 @@ impl HttpUrl {
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
+    }
+}
+
+/// Parameters as the body of a form has them (`application/x-www-form-urlencoded`).
+#[must_use]
+pub fn form(parameters: &[(&str, &str)]) -> String {
+    let mut form = String::new();
+    for (name, value) in parameters {
+        form.push_str(if form.is_empty() { "" } else { "&" });
+        push_encoded(&mut form, name);
+        form.push('=');
+        push_encoded(&mut form, value);
+    }
+    form
+}
+
+fn push_encoded(form: &mut String, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => {
+                form.push(char::from(byte));
+            }
+            // Writing to a string cannot fail.
+            _ => drop(write!(form, "%{byte:02X}")),
+        }
     }
 }
 
@@ -153,6 +184,8 @@ mod tests {
         }
         let url = HttpUrl::parse("http://h:1/p/").unwrap();
         assert_eq!(url.below("/api?x=1"), "/p/api?x=1");
+        assert_eq!(url.target_or("/usual"), "/p");
+        assert_eq!(HttpUrl::parse("http://h/?a=b").unwrap().target_or("/usual"), "/usual?a=b");
         let address = |text| HttpUrl::parse(text).unwrap().address;
         let network = |host: &str, port, is_encrypted| Address::Network {
             host: host.to_owned(),
@@ -161,6 +194,12 @@ mod tests {
         };
         assert_eq!(address("http://h"), network("h", 80, false));
         assert_eq!(address("https://[::1]/"), network("::1", 443, true));
+    }
+
+    #[test]
+    fn parameters_stand_in_a_form() {
+        let form = form(&[("query", "a{b=\"ü &\"}[1m]"), ("time", "1.5")]);
+        assert_eq!(form, "query=a%7Bb%3D%22%C3%BC%20%26%22%7D%5B1m%5D&time=1.5");
     }
 
     #[test]

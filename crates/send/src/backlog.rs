@@ -39,9 +39,9 @@ pub(crate) struct Backlog {
 }
 
 /// A recording that is being read.
-struct OpenRecording {
+pub(crate) struct OpenRecording {
     file_id: u64,
-    reader: Reader,
+    pub(crate) reader: Reader,
     snapshot: Snapshot,
     series: RecordingSeries,
 }
@@ -140,17 +140,8 @@ impl Backlog {
                 continue;
             }
             let open = &mut self.open[at];
-            match open.reader.next(&mut open.snapshot)? {
-                ReadOutcome::Sample => {
-                    self.unreadable += open.snapshot.gap.samples_unreadable;
-                    open.series.add(&open.snapshot, &mut self.series, batch);
-                    batch.ends.push(SampleEnd {
-                        file_id: open.file_id,
-                        next: open.reader.next_number(),
-                        points: batch.points.len(),
-                        realtime_ns: open.snapshot.realtime_ns,
-                    });
-                }
+            match open.read(&mut self.series, batch)? {
+                ReadOutcome::Sample => self.unreadable += open.snapshot.gap.samples_unreadable,
                 ReadOutcome::NoMoreYet if open.reader.is_being_written() => at += 1,
                 // Nobody writes the rest of a recording whose recorder was killed.
                 ReadOutcome::NoMoreYet | ReadOutcome::End => {
@@ -184,13 +175,32 @@ impl Backlog {
 }
 
 impl OpenRecording {
-    fn new(mut reader: Reader, next: u64, selection: &SourceChoice) -> Self {
+    pub(crate) fn new(mut reader: Reader, next: u64, selection: &SourceChoice) -> Self {
         let defs = reader.defs();
         let series = RecordingSeries::new(reader.meta(), &defs, selection);
         reader.focus(&series.wanted());
         reader.seek_number(next);
         let (file_id, snapshot) = (reader.file_id(), Snapshot::new(&defs));
         OpenRecording { file_id, reader, snapshot, series }
+    }
+
+    /// Adds the next sample to a batch, if there is one.
+    pub(crate) fn read(
+        &mut self,
+        series: &mut BatchSeries,
+        batch: &mut Batch,
+    ) -> Result<ReadOutcome, SendError> {
+        let outcome = self.reader.next(&mut self.snapshot)?;
+        if outcome == ReadOutcome::Sample {
+            self.series.add(&self.snapshot, series, batch);
+            batch.ends.push(SampleEnd {
+                file_id: self.file_id,
+                next: self.reader.next_number(),
+                points: batch.points.len(),
+                realtime_ns: self.snapshot.realtime_ns,
+            });
+        }
+        Ok(outcome)
     }
 }
 

@@ -4,11 +4,13 @@ use promql::Labels;
 
 /// A point of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BatchPoint {
+pub(crate) struct BatchPoint {
     /// The number of the series ([`BatchSeries`]).
     pub series: u32,
     /// When it was read, in milliseconds since the epoch.
     pub time_ms: i64,
+    /// Since when a counter counts, in milliseconds since the epoch.
+    pub start_ms: i64,
     /// The value in base units, or the mark of a series that ends.
     pub value: f64,
 }
@@ -50,46 +52,131 @@ impl Batch {
     }
 }
 
+/// A boot is another one if it is so much later: the time of one is measured anew by each recorder.
+const BOOT_MS: i64 = 60_000;
+
+/// A series.
+#[derive(Debug)]
+struct OneSeries {
+    labels: Labels,
+    is_counter: bool,
+    /// Since when it counts, and its latest value.
+    start_ms: i64,
+    counted: f64,
+}
+
 /// All series seen so far, by their numbers.
 #[derive(Debug, Default)]
-pub struct BatchSeries {
-    labels: Vec<Labels>,
+pub(crate) struct BatchSeries {
+    all: Vec<OneSeries>,
     numbers: std::collections::HashMap<Labels, u32>,
     generation: u64,
 }
 
 impl BatchSeries {
     /// The labels of a series.
-    #[must_use]
-    pub fn labels(&self, number: u32) -> &Labels {
-        &self.labels[number as usize]
+    pub(crate) fn labels(&self, number: u32) -> &Labels {
+        &self.all[number as usize].labels
+    }
+
+    /// Whether a series is a counter.
+    pub(crate) fn is_counter(&self, number: u32) -> bool {
+        self.all[number as usize].is_counter
     }
 
     /// Changes when numbers have got another meaning.
-    #[must_use]
-    pub fn generation(&self) -> u64 {
+    pub(crate) fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// The number of the series with these labels.
-    pub(crate) fn number(&mut self, labels: Labels) -> u32 {
+    /// The number of the series with these labels.  `before_ms` is when it was not yet there, if that is
+    /// known; else it counts since the machine was started.
+    pub(crate) fn number(
+        &mut self,
+        labels: Labels,
+        is_counter: bool,
+        (before_ms, booted_ms): (Option<i64>, i64),
+    ) -> u32 {
         if let Some(&known) = self.numbers.get(&labels) {
+            let one = &mut self.all[known as usize];
+            if booted_ms > one.start_ms.saturating_add(BOOT_MS) {
+                (one.start_ms, one.counted) = (booted_ms, 0.0);
+            }
             return known;
         }
-        let number = u32::try_from(self.labels.len()).unwrap_or(u32::MAX);
+        let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
         self.numbers.insert(labels.clone(), number);
-        self.labels.push(labels);
+        let start_ms = before_ms.unwrap_or(booted_ms);
+        self.all.push(OneSeries { labels, is_counter, start_ms, counted: 0.0 });
         number
     }
 
+    /// Since when a series counts that has now this value: one that is less than before began anew.
+    pub(crate) fn count(&mut self, number: u32, value: f64, before_ms: i64) -> i64 {
+        let one = &mut self.all[number as usize];
+        if one.is_counter {
+            if value < one.counted {
+                one.start_ms = before_ms;
+            }
+            one.counted = value;
+        }
+        one.start_ms
+    }
+
+    /// The mark of the end of a series.
+    pub(crate) fn end(&self, number: u32, time_ms: i64) -> BatchPoint {
+        let start_ms = self.all[number as usize].start_ms;
+        BatchPoint { series: number, time_ms, start_ms, value: promql::stale_mark() }
+    }
+
+    /// Lets a series go on with the count of another one, which has ended.
+    pub(crate) fn go_on(&mut self, number: u32, ended: u32) {
+        let OneSeries { start_ms, counted, .. } = self.all[ended as usize];
+        let one = &mut self.all[number as usize];
+        (one.start_ms, one.counted) = (start_ms, counted);
+    }
+
     pub(crate) fn len(&self) -> usize {
-        self.labels.len()
+        self.all.len()
+    }
+
+    /// Makes what an engine keeps for each series: of those that it has not yet seen, or of all if
+    /// numbers have got another meaning since.
+    pub(crate) fn learn<T>(&self, known: &mut SeriesFacts<T>, mut of: impl FnMut(u32) -> T) {
+        if known.generation != self.generation {
+            known.facts.clear();
+            known.generation = self.generation;
+        }
+        while known.facts.len() < self.all.len() {
+            known.facts.push(of(u32::try_from(known.facts.len()).unwrap_or(u32::MAX)));
+        }
     }
 
     /// Forgets all series.
     pub(crate) fn clear(&mut self) {
-        self.labels.clear();
+        self.all.clear();
         self.numbers.clear();
         self.generation += 1;
+    }
+}
+
+/// What an engine keeps for each series, so that it is made once.
+#[derive(Debug)]
+pub(crate) struct SeriesFacts<T> {
+    facts: Vec<T>,
+    generation: u64,
+}
+
+impl<T> Default for SeriesFacts<T> {
+    fn default() -> Self {
+        SeriesFacts { facts: Vec::new(), generation: 0 }
+    }
+}
+
+impl<T> std::ops::Index<u32> for SeriesFacts<T> {
+    type Output = T;
+
+    fn index(&self, number: u32) -> &T {
+        &self.facts[number as usize]
     }
 }

@@ -39,6 +39,8 @@ pub struct SendCursor {
     pub samples_sent: u64,
     /// Points acknowledged.
     pub points_sent: u64,
+    /// Points that the engine rejected of samples that it took.
+    pub points_rejected: u64,
     /// Samples that the engine refused for good: they are listed in a file.
     pub samples_refused: u64,
     /// Samples that the engine refused since it has them, or later ones.
@@ -77,15 +79,24 @@ impl CursorFile {
         Ok(names)
     }
 
+    /// Checks what a cursor is to be called.
+    ///
+    /// # Errors
+    /// If it is no part of a file's name.
+    pub fn check_name(name: &str) -> Result<(), SendError> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        match name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(is_plain) {
+            true => Err(SendError::Name(name.to_owned())),
+            false => Ok(()),
+        }
+    }
+
     /// Locks the cursor of an engine in a folder and reads it; an empty one if there is none.
     ///
     /// # Errors
     /// If another process has it, or it cannot be read.
     pub fn open(folder: &Path, name: &str) -> Result<(Self, SendCursor), SendError> {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(is_plain) {
-            return Err(SendError::Name(name.to_owned()));
-        }
+        Self::check_name(name)?;
         let path = folder.join(format!(".send-{name}.lock"));
         let failed = |action, source| SendError::Cursor { action, path: path.clone(), source };
         let lock = File::options().create(true).truncate(false).write(true).open(&path);
@@ -154,6 +165,7 @@ macro_rules! counts {
         [
             ("samples_sent", &$cursor.samples_sent),
             ("points_sent", &$cursor.points_sent),
+            ("points_rejected", &$cursor.points_rejected),
             ("samples_refused", &$cursor.samples_refused),
             ("samples_known", &$cursor.samples_known),
             ("samples_deleted", &$cursor.samples_deleted),
@@ -164,6 +176,7 @@ macro_rules! counts {
         [
             ("samples_sent", &mut $cursor.samples_sent),
             ("points_sent", &mut $cursor.points_sent),
+            ("points_rejected", &mut $cursor.points_rejected),
             ("samples_refused", &mut $cursor.samples_refused),
             ("samples_known", &mut $cursor.samples_known),
             ("samples_deleted", &mut $cursor.samples_deleted),
@@ -209,7 +222,8 @@ fn from_json(value: &Value) -> Option<SendCursor> {
         ..SendCursor::default()
     };
     for (name, count) in counts!(mut cursor) {
-        *count = value[name].as_u64()?;
+        // One that an earlier version did not count.
+        *count = value.get(name).map_or(Some(0), Value::as_u64)?;
     }
     for one in value["recordings"].as_array()? {
         let id = u64::from_str_radix(one["file_id"].as_str()?, 16).ok()?;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use connection::AddressError;
 use feed::FeedError;
 use http_client::UrlError;
 
@@ -52,6 +53,65 @@ pub enum SendError {
     /// The address.
     #[error(transparent)]
     Url(#[from] UrlError),
+    /// The address of an engine that is not asked by HTTP.
+    #[error("'{text}': {error}")]
+    Address {
+        /// The text.
+        text: String,
+        /// What is wrong with it.
+        error: AddressError,
+    },
+    /// An address that begins otherwise than those of its kind.
+    #[error("'{text}': write {scheme}HOST:PORT")]
+    Scheme {
+        /// The text.
+        text: String,
+        /// What it begins with.
+        scheme: &'static str,
+    },
+    /// TLS for an engine that is reached without.
+    #[error("{kind} does not speak TLS: send to a server on this machine or in a safe network")]
+    NoTls {
+        /// The kind of the engine.
+        kind: &'static str,
+    },
+    /// A token for an engine whose protocol has no place for one.
+    #[error("{kind} takes no token: leave --token-file out, or send to it by a command of its own")]
+    NoToken {
+        /// The kind of the engine.
+        kind: &'static str,
+    },
+    /// There is no cursor of that name.
+    #[error("nothing was sent from here under the name {name}: whit send --status lists the names")]
+    NothingSent {
+        /// The name.
+        name: String,
+    },
+    /// An engine that cannot be asked what it has.
+    #[error("{kind} answers no questions: only what was sent by remote-write can be verified")]
+    NoQuestions {
+        /// The kind of the engine.
+        kind: &'static str,
+    },
+    /// An address of which nobody knows where it answers questions.
+    #[error(
+        "{url}: its path does not end in /api/v1/write or /api/v1/push, so it is not known where it answers questions"
+    )]
+    NoQueryPath {
+        /// The address.
+        url: String,
+    },
+    /// The engine does not say what it has.
+    #[error("{server} does not say what it has: {why}")]
+    NoAnswer {
+        /// The engine.
+        server: String,
+        /// Why.
+        why: String,
+    },
+    /// What `--sources` says.
+    #[error("there is no source {0}; whit sources lists them")]
+    NoSource(String),
     /// The system gives no resources for a client.
     #[error("cannot make a client")]
     Client(#[source] io::Error),

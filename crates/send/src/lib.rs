@@ -7,8 +7,10 @@
 //!
 //! `backlog.rs` reads the samples behind a cursor, `series.rs` makes series of them, by the names that
 //! `/metrics` has, `sender.rs` sends batches and goes on when they are acknowledged.  An engine
-//! ([`MetricEngine`]) makes a request of a batch and says what the answer means; a new one is a file and a
-//! line in `kinds.rs`.
+//! (`engine.rs`) takes a batch and says whether it has it; most are asked by HTTP (`http.rs`), and a new one
+//! is a file and a line in `kinds.rs`.
+//!
+//! `verify.rs` asks an engine for what it has acknowledged.
 //!
 //! Uses `feed`, `recording`, `metric_names` and `http_client`.  Prints nothing.  Begin with `sender.rs`.
 #![forbid(unsafe_code)]
@@ -18,17 +20,24 @@ mod batch;
 mod cursor;
 mod engine;
 mod error;
+mod graphite;
+mod http;
+mod influx;
+mod jetstream;
 mod kinds;
+mod otlp;
 mod remote_write;
 mod sender;
 mod series;
+mod settings;
 mod status;
+mod verify;
 
-pub use batch::{BatchPoint, BatchSeries};
 pub use cursor::{CursorFile, SendCursor};
-pub use engine::{MetricEngine, SendOutcome, SendRequest};
 pub use error::SendError;
-pub use kinds::EngineKind;
-pub use sender::{SendEvent, SendSettings, Sender};
+pub use kinds::{EngineAddress, EngineKind};
+pub use sender::{SendEvent, Sender};
 pub use series::SourceChoice;
+pub use settings::SendSettings;
 pub use status::{EngineStatus, status};
+pub use verify::{SeriesVerified, VerifyReport, verify};

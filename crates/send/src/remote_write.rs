@@ -6,15 +6,27 @@
 
 use std::collections::HashMap;
 
-use http_client::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
-use http_client::{ClientAnswer, HttpUrl, StatusCode};
+use http_client::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
+use http_client::{ClientAnswer, HttpUrl};
 use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 
-use crate::batch::{BatchPoint, BatchSeries};
-use crate::engine::{MetricEngine, SendOutcome, SendRequest, retry_after, said};
+use crate::batch::{BatchPoint, BatchSeries, SeriesFacts};
+use crate::engine::SendOutcome;
+use crate::http::{FormRequest, HttpForm, by_status, is_usually_later, said};
 
 /// Where Prometheus takes it.
 const USUAL_PATH: &str = "/api/v1/write";
+
+/// Where the engine of an address answers questions: Mimir takes at `/api/v1/push`.
+pub(crate) fn query_path(url: &HttpUrl) -> Option<String> {
+    let target = url.target_or(USUAL_PATH);
+    let path = target.split('?').next().unwrap_or_default();
+    match (path.strip_suffix(USUAL_PATH), path.strip_suffix("/api/v1/push")) {
+        (Some(base), _) => Some(format!("{base}/api/v1/query")),
+        (None, Some(base)) => Some(format!("{base}/prometheus/api/v1/query")),
+        (None, None) => None,
+    }
+}
 
 /// A label: `Label` of the protocol.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -39,52 +51,43 @@ const SERIES: u32 = 1;
 const LABELS: u32 = 1;
 const SAMPLES: u32 = 2;
 
-/// The engine.
+/// The form.
 pub(crate) struct RemoteWrite {
     target: String,
     encoder: snap::raw::Encoder,
     /// The encoded labels of each series.
-    labels: Vec<Vec<u8>>,
-    generation: u64,
+    labels: SeriesFacts<Vec<u8>>,
     message: Vec<u8>,
 }
 
 impl RemoteWrite {
     pub(crate) fn new(url: &HttpUrl) -> Self {
-        let target = if url.has_path() { url.target() } else { url.below(USUAL_PATH) };
+        let target = url.target_or(USUAL_PATH);
         RemoteWrite {
             target,
             encoder: snap::raw::Encoder::new(),
-            labels: Vec::new(),
-            generation: 0,
+            labels: SeriesFacts::default(),
             message: Vec::new(),
-        }
-    }
-
-    /// The encoded labels of a series.
-    fn learn(&mut self, series: &BatchSeries) {
-        if self.generation != series.generation() {
-            self.labels.clear();
-            self.generation = series.generation();
-        }
-        while self.labels.len() < series.len() {
-            let number = u32::try_from(self.labels.len()).unwrap_or(u32::MAX);
-            let mut encoded = Vec::new();
-            for (name, value) in series.labels(number).iter() {
-                let label = Label { name: name.to_owned(), value: value.to_owned() };
-                prost::encoding::message::encode(LABELS, &label, &mut encoded);
-            }
-            self.labels.push(encoded);
         }
     }
 }
 
-impl MetricEngine for RemoteWrite {
-    fn request(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> SendRequest {
-        self.learn(series);
+/// The encoded labels of a series.
+fn encoded(series: &BatchSeries, number: u32) -> Vec<u8> {
+    let mut encoded = Vec::new();
+    for (name, value) in series.labels(number).iter() {
+        let label = Label { name: name.to_owned(), value: value.to_owned() };
+        prost::encoding::message::encode(LABELS, &label, &mut encoded);
+    }
+    encoded
+}
+
+impl HttpForm for RemoteWrite {
+    fn request(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> Option<FormRequest> {
+        series.learn(&mut self.labels, |number| encoded(series, number));
         self.message.clear();
         for (number, points) in by_series(points) {
-            let labels = &self.labels[number as usize];
+            let labels = &self.labels[number];
             let samples: usize = points
                 .iter()
                 .map(|point| prost::encoding::message::encoded_len(SAMPLES, &sample(point)))
@@ -101,41 +104,26 @@ impl MetricEngine for RemoteWrite {
         // A block of snappy has at most 4 GiB, a batch some MB.
         let body = self.encoder.compress_vec(&self.message).unwrap_or_default();
         let header = HeaderValue::from_static;
-        SendRequest {
+        Some(FormRequest {
             target: self.target.clone(),
             headers: vec![
                 (CONTENT_TYPE, header("application/x-protobuf")),
                 (CONTENT_ENCODING, header("snappy")),
                 (HeaderName::from_static("x-prometheus-remote-write-version"), header("0.1.0")),
-                (USER_AGENT, header(concat!("whit/", env!("CARGO_PKG_VERSION")))),
             ],
             body,
-        }
+        })
     }
 
     fn outcome(&mut self, answer: &ClientAnswer) -> SendOutcome {
-        let status = answer.status;
-        if status.is_success() {
-            return SendOutcome::Acknowledged;
+        match by_status(answer, said(answer), is_usually_later) {
+            SendOutcome::Refused { why, .. } => {
+                let known = ["out of order", "duplicate sample", "out of bounds", "too old"];
+                let is_known = known.iter().any(|words| why.contains(words));
+                SendOutcome::Refused { why, is_known }
+            }
+            outcome => outcome,
         }
-        let why = said(answer);
-        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-            return SendOutcome::Retry { why, after: retry_after(answer) };
-        }
-        // A wrong password or address is mended by a person, and then all is well.
-        let may_be_mended = [
-            StatusCode::UNAUTHORIZED,
-            StatusCode::FORBIDDEN,
-            StatusCode::NOT_FOUND,
-            StatusCode::METHOD_NOT_ALLOWED,
-            StatusCode::REQUEST_TIMEOUT,
-        ];
-        if may_be_mended.contains(&status) || status.is_redirection() {
-            return SendOutcome::Retry { why, after: None };
-        }
-        let known = ["out of order", "duplicate sample", "out of bounds", "too old"];
-        let is_known = known.iter().any(|words| why.contains(words));
-        SendOutcome::Refused { why, is_known }
     }
 }
 

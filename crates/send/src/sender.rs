@@ -7,47 +7,22 @@
 use std::path::Path;
 use std::time::Duration;
 
-use http_client::header::{AUTHORIZATION, HeaderValue};
-use http_client::{Bytes, ClientSettings, HttpClient, HttpUrl, Method};
 use serde_json::json;
 use sink::Backoff;
-use text::error_text::with_causes;
 
 use crate::SendError;
 use crate::backlog::Backlog;
 use crate::batch::Batch;
 use crate::cursor::{CursorFile, SendCursor};
 use crate::engine::{MetricEngine, SendOutcome};
-use crate::kinds::EngineKind;
-use crate::series::SourceChoice;
+use crate::kinds::EngineAddress;
+use crate::settings::SendSettings;
 
 /// The pauses while an engine does not take anything.
 const BACKOFF: Backoff = Backoff { first_ns: 500_000_000, longest_ns: 30_000_000_000 };
 
 /// How often a folder is looked at for recordings while all is sent.
 const LOOK: Duration = Duration::from_millis(1000);
-
-/// How a sender works.
-#[derive(Clone, Debug)]
-pub struct SendSettings {
-    /// Points of a request; a sample is never divided.
-    pub points_max: usize,
-    /// Whether it goes on when all is sent.
-    pub follows: bool,
-    /// Which sources are sent.
-    pub selection: SourceChoice,
-    /// What a request may take.
-    pub client: ClientSettings,
-    /// The header `Authorization`, if the engine wants one.
-    pub authorization: Option<HeaderValue>,
-}
-
-impl Default for SendSettings {
-    fn default() -> Self {
-        let (client, selection) = (ClientSettings::default(), SourceChoice::default());
-        SendSettings { points_max: 10_000, follows: false, selection, client, authorization: None }
-    }
-}
 
 /// What a sender tells while it works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,9 +46,10 @@ pub struct Sender {
     cursor: SendCursor,
     backlog: Backlog,
     engine: Box<dyn MetricEngine>,
-    client: HttpClient,
     settings: SendSettings,
     batch: Batch,
+    /// Why points were rejected when it was told last: later ones are counted.
+    rejected_why: String,
 }
 
 impl Sender {
@@ -84,16 +60,15 @@ impl Sender {
     pub fn new(
         folder: &Path,
         name: &str,
-        kind: &EngineKind,
-        url: HttpUrl,
+        address: &EngineAddress,
         settings: SendSettings,
     ) -> Result<Self, SendError> {
         let (file, mut cursor) = CursorFile::open(folder, name)?;
-        cursor.address = url.to_string();
+        cursor.address = address.to_string();
         let backlog = Backlog::new(folder, settings.selection.clone());
-        let engine = kind.open(&url);
-        let client = HttpClient::new(url, settings.client.clone()).map_err(SendError::Client)?;
-        Ok(Sender { file, cursor, backlog, engine, client, settings, batch: Batch::default() })
+        let engine = address.open(&settings)?;
+        let (batch, rejected_why) = (Batch::default(), String::new());
+        Ok(Sender { file, cursor, backlog, engine, settings, batch, rejected_why })
     }
 
     /// What the engine has acknowledged so far.
@@ -157,28 +132,31 @@ impl Sender {
         pause: &mut dyn FnMut(Duration) -> bool,
         tell: &mut dyn FnMut(SendEvent),
     ) -> Result<bool, SendError> {
-        let points = self.batch.points_of(samples.clone());
-        if points.is_empty() {
+        if self.batch.points_of(samples.clone()).is_empty() {
             self.advance(samples);
             return Ok(true);
         }
-        let request = self.engine.request(&self.backlog.series, points);
-        let (mut headers, body) = (request.headers, Bytes::from(request.body));
-        let authorization = self.settings.authorization.iter().cloned();
-        headers.extend(authorization.map(|value| (AUTHORIZATION, value)));
         let mut failures = 0;
         loop {
-            let sent = self.client.send(Method::POST, &request.target, &headers, body.clone());
-            let outcome = match sent {
-                Ok(answer) => self.engine.outcome(&answer),
-                Err(error) => SendOutcome::Retry { why: with_causes(&error), after: None },
-            };
+            let outcome = self.engine.hand_over(&self.backlog.series, &self.batch, samples.clone());
+            let is_taken =
+                matches!(outcome, SendOutcome::Acknowledged | SendOutcome::Partly { .. });
+            if is_taken && failures > 0 {
+                tell(SendEvent::GoesOn);
+            }
             match outcome {
                 SendOutcome::Acknowledged => {
-                    if failures > 0 {
-                        tell(SendEvent::GoesOn);
-                    }
                     self.advance(samples);
+                    return Ok(true);
+                }
+                SendOutcome::Partly { rejected, why } => {
+                    self.advance(samples);
+                    self.cursor.points_sent = self.cursor.points_sent.saturating_sub(rejected);
+                    self.cursor.points_rejected += rejected;
+                    if self.rejected_why != why {
+                        tell(SendEvent::Note(format!("{rejected} points are rejected: {why}")));
+                        self.rejected_why = why;
+                    }
                     return Ok(true);
                 }
                 SendOutcome::Retry { why, after } => {

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use metric_names::{MetricValue, NamesOfHost, SourcePlan};
-use promql::stale_mark;
-use sample::{Meta, Sample, Snapshot, SourceDef, State, Table};
+use sample::{Kind, Meta, Sample, Snapshot, SourceDef, State, Table};
 use view::raw_in_base;
 
+use crate::SendError;
 use crate::batch::{Batch, BatchPoint, BatchSeries};
 
 /// Which sources are sent.
@@ -19,6 +19,19 @@ pub struct SourceChoice {
 }
 
 impl SourceChoice {
+    /// These sources alone; all but those with a row for each process if there is none.
+    ///
+    /// # Errors
+    /// If there is no such source.
+    pub fn new(sources: Vec<String>) -> Result<Self, SendError> {
+        let known = source::definitions();
+        let is_known = |name: &String| known.iter().any(|def| *def.name == **name);
+        match sources.iter().find(|name| !is_known(name)) {
+            Some(name) => Err(SendError::NoSource(name.clone())),
+            None => Ok(SourceChoice { sources }),
+        }
+    }
+
     /// Whether a source is sent.
     #[must_use]
     pub fn has(&self, def: &SourceDef) -> bool {
@@ -47,16 +60,22 @@ struct SourceSeries {
     rows: HashMap<Vec<u8>, RowSeries>,
     /// The number of the latest reading.
     reading: u64,
+    /// When its rows were read before, if they could be.
+    before_ms: Option<i64>,
 }
 
 /// The series of a row: as many as the plan has metrics.
 struct RowSeries {
-    numbers: Vec<u32>,
-    /// Which of them had a value in the latest reading.
-    is_there: Vec<bool>,
+    series: Vec<OneSeries>,
     /// The texts when the series were found: they are labels.
     texts: Vec<Vec<u8>>,
     reading: u64,
+}
+
+/// A series of a row: its number, and whether it had a value in the latest reading.
+struct OneSeries {
+    number: u32,
+    is_there: bool,
 }
 
 impl RecordingSeries {
@@ -72,7 +91,14 @@ impl RecordingSeries {
                 has_machine = true;
             }
             let fields = plan.fields.iter().map(|name| def.field(name)).collect();
-            sources.push(SourceSeries { index, plan, fields, rows: HashMap::new(), reading: 0 });
+            sources.push(SourceSeries {
+                index,
+                plan,
+                fields,
+                rows: HashMap::new(),
+                reading: 0,
+                before_ms: None,
+            });
         }
         RecordingSeries { sources, meta: meta.clone(), generation: 0 }
     }
@@ -112,10 +138,11 @@ impl SourceSeries {
         let reading = self.reading;
         self.rows.retain(|_, row| {
             if row.reading != reading {
-                end(row, time_ms, batch);
+                end(row, time_ms, (series, batch));
             }
             row.reading == reading
         });
+        self.before_ms = (sample.state == State::Ok).then_some(time_ms);
     }
 
     fn row(
@@ -133,20 +160,23 @@ impl SourceSeries {
             known.texts.iter().map(Vec::as_slice).eq(texts)
         };
         if !self.rows.get(name).is_some_and(is_known) {
-            let found = self.find(table, row, meta, series);
-            if let Some(mut before) = self.rows.insert(name.to_owned(), found) {
-                end(&mut before, time_ms, batch);
+            let found = self.find(sample, row, meta, series);
+            if let Some(mut before) = self.rows.remove(name) {
+                end(&mut before, time_ms, (series, batch));
+                // The counters are those of before; only their labels are others.
+                for (now, before) in found.series.iter().zip(before.series) {
+                    series.go_on(now.number, before.number);
+                }
             }
+            self.rows.insert(name.to_owned(), found);
         }
         let Some(known) = self.rows.get_mut(name) else { return };
         known.reading = self.reading;
-        for (at, metric) in self.plan.metrics.iter().enumerate() {
+        let began_ms = self.before_ms.unwrap_or_else(|| booted_ms(meta, time_ms));
+        for (metric, one) in self.plan.metrics.iter().zip(&mut known.series) {
             let value = match metric.value {
                 MetricValue::Info => Some(1.0),
-                MetricValue::BootTime => {
-                    let booted_ns: Option<i64> = meta.get("boot_ns").and_then(|ns| ns.parse().ok());
-                    booted_ns.map(|ns| ns as f64 / 1e9)
-                }
+                MetricValue::BootTime => booted_ns(meta).map(|ns| ns as f64 / 1e9),
                 MetricValue::Time => Some(sample.realtime_ns as f64 / 1e9),
                 MetricValue::Field(place) => self.fields[place].and_then(|field| {
                     let raw = table.get(row, field)?;
@@ -154,9 +184,13 @@ impl SourceSeries {
                 }),
             };
             // A value that is missing now ends the series until there is one again.
-            let was_there = std::mem::replace(&mut known.is_there[at], value.is_some());
-            if let Some(value) = value.or(was_there.then(stale_mark)) {
-                batch.points.push(BatchPoint { series: known.numbers[at], time_ms, value });
+            let was_there = std::mem::replace(&mut one.is_there, value.is_some());
+            let number = one.number;
+            if let Some(value) = value {
+                let start_ms = series.count(number, value, began_ms);
+                batch.points.push(BatchPoint { series: number, time_ms, start_ms, value });
+            } else if was_there {
+                batch.points.push(series.end(number, time_ms));
             }
         }
     }
@@ -165,27 +199,48 @@ impl SourceSeries {
         self.fields[place].and_then(|field| table.text(row, field)).unwrap_or_default()
     }
 
-    fn find(&self, table: &Table, row: usize, meta: &Meta, series: &mut BatchSeries) -> RowSeries {
+    fn find(
+        &self,
+        sample: &Sample,
+        row: usize,
+        meta: &Meta,
+        series: &mut BatchSeries,
+    ) -> RowSeries {
+        let table = &sample.table;
         let text = |place: usize| layout::text::escape(self.text(table, row, place));
-        let labels = self.plan.metrics.iter().map(|metric| {
-            metric.labels(&self.plan.def, meta.host(), table.name(row), text, Some(meta))
+        // A row that is there from the first reading on may be as old as the machine.
+        let time_ms = sample.realtime_ns.div_euclid(1_000_000);
+        let began = (self.before_ms, booted_ms(meta, time_ms));
+        let found = self.plan.metrics.iter().map(|metric| {
+            let labels =
+                metric.labels(&self.plan.def, meta.host(), table.name(row), text, Some(meta));
+            let is_counter = match metric.value {
+                MetricValue::Field(place) => self.fields[place]
+                    .is_some_and(|field| self.plan.def.fields[field].kind == Kind::Counter),
+                _ => false,
+            };
+            OneSeries { number: series.number(labels, is_counter, began), is_there: false }
         });
-        let numbers: Vec<u32> = labels.map(|labels| series.number(labels)).collect();
         let texts = self.plan.texts.iter().map(|&place| self.text(table, row, place).to_vec());
-        RowSeries {
-            is_there: vec![false; numbers.len()],
-            numbers,
-            texts: texts.collect(),
-            reading: self.reading,
-        }
+        RowSeries { series: found.collect(), texts: texts.collect(), reading: self.reading }
     }
 }
 
+/// When the machine was started, in nanoseconds since the epoch.
+fn booted_ns(meta: &Meta) -> Option<i64> {
+    meta.get("boot_ns")?.parse().ok()
+}
+
+/// When the machine was started, in milliseconds since the epoch; now, if nobody knows.
+fn booted_ms(meta: &Meta, time_ms: i64) -> i64 {
+    booted_ns(meta).map_or(time_ms, |ns| ns.div_euclid(1_000_000)).min(time_ms)
+}
+
 /// Marks the end of the series of a row.
-fn end(row: &mut RowSeries, time_ms: i64, batch: &mut Batch) {
-    for (&series, is_there) in row.numbers.iter().zip(&mut row.is_there) {
-        if std::mem::take(is_there) {
-            batch.points.push(BatchPoint { series, time_ms, value: stale_mark() });
+fn end(row: &mut RowSeries, time_ms: i64, (series, batch): (&BatchSeries, &mut Batch)) {
+    for one in &mut row.series {
+        if std::mem::take(&mut one.is_there) {
+            batch.points.push(series.end(one.number, time_ms));
         }
     }
 }

@@ -72,7 +72,13 @@ impl EngineStatus {
     /// As lines for people.
     #[must_use]
     pub fn text(&self) -> String {
-        let SendCursor { samples_sent, points_sent, newest_ns, address, .. } = &self.cursor;
+        format!("{}: {}\n{}", self.name, self.cursor.address, self.counts())
+    }
+
+    /// What it has and what it has not, as lines for people.
+    #[must_use]
+    pub fn counts(&self) -> String {
+        let SendCursor { samples_sent, points_sent, newest_ns, .. } = &self.cursor;
         let newest = jiff::Timestamp::from_nanosecond(i128::from(*newest_ns));
         let newest = match newest {
             Ok(time) if *newest_ns != 0 => {
@@ -82,8 +88,8 @@ impl EngineStatus {
             _ => String::new(),
         };
         let mut text = format!(
-            "{}: {address}\n  has {samples_sent} samples ({points_sent} points){newest}; {} wait\n",
-            self.name, self.samples_waiting
+            "  has {samples_sent} samples ({points_sent} points){newest}; {} wait\n",
+            self.samples_waiting
         );
         for (count, what) in [
             (self.cursor.samples_refused, "refused for good"),
@@ -94,6 +100,9 @@ impl EngineStatus {
             if count > 0 {
                 text += &format!("  {count} samples {what}\n");
             }
+        }
+        if self.cursor.points_rejected > 0 {
+            text += &format!("  {} points rejected\n", self.cursor.points_rejected);
         }
         text
     }

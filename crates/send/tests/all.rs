@@ -1,8 +1,11 @@
-//! Recordings handed over to Prometheus, through faults, ends and lost acknowledgements.
+//! Recordings handed over to engines, through faults, ends and lost acknowledgements.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod deliveries;
+mod graphite;
+mod jetstream;
+mod otlp;
 mod proxy;
 #[path = "../../serve/tests/recorded.rs"]
 mod recorded;

@@ -5,9 +5,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use http_client::HttpUrl;
 use promql::{QueryBudget, QueryLimits, SeriesStorage as _, is_stale, selector};
-use send::{EngineKind, SendEvent, SendSettings, Sender};
+use send::{EngineAddress, SendError, SendEvent, SendSettings, Sender};
 use serve::RecordingStorage;
 use testkit::{Prometheus, VictoriaMetrics};
 
@@ -15,20 +14,27 @@ use crate::proxy::Proxy;
 use crate::recorded::{FILES, SAMPLES, STARTED_S, record};
 
 /// By the labels, the points: time in milliseconds, and the bits of the value.
-type Points = BTreeMap<String, Vec<(i64, u64)>>;
+pub(crate) type Points = BTreeMap<String, Vec<(i64, u64)>>;
 
-fn sender(folder: &Path, address: SocketAddr, settings: SendSettings) -> Sender {
-    let to = format!("remote-write=http://{address}");
-    let (kind, url): (&EngineKind, HttpUrl) = EngineKind::parse(&to).unwrap();
-    Sender::new(folder, "test", kind, url, settings).unwrap()
+fn sender(folder: &Path, address: SocketAddr, settings: &SendSettings) -> Sender {
+    sender_to(folder, &format!("remote-write=http://{address}"), settings)
 }
 
-fn few_points() -> SendSettings {
+pub(crate) fn sender_to(folder: &Path, to: &str, settings: &SendSettings) -> Sender {
+    let to = EngineAddress::parse(to).unwrap();
+    // A program that another test starts has this one's descriptors, and so its locks, until its execve.
+    testkit::wait_for("the lock", || match Sender::new(folder, "test", &to, settings.clone()) {
+        Err(SendError::Busy { .. }) => None,
+        opened => Some(opened.unwrap()),
+    })
+}
+
+pub(crate) fn few_points() -> SendSettings {
     SendSettings { points_max: 2000, ..SendSettings::default() }
 }
 
 /// What the recordings have.
-fn recorded(folder: &Path) -> Points {
+pub(crate) fn recorded(folder: &Path) -> Points {
     let (storage, _) = RecordingStorage::open(&[folder.to_owned()]).unwrap();
     let budget = QueryBudget::new(QueryLimits::default(), &|| None);
     let all = selector("{instance=\"vm\"}").unwrap();
@@ -86,7 +92,7 @@ fn everything_arrives_through_faults_and_ends() {
         // Ended at a random moment, and gone on by another process.
         let mut pauses = random.below(12);
         let mut is_ended = false;
-        let mut sender = sender(folder.path(), proxy.address, few_points());
+        let mut sender = sender(folder.path(), proxy.address, &few_points());
         let mut pause = |_: Duration| {
             is_ended = pauses == 0;
             pauses = pauses.saturating_sub(1);
@@ -106,13 +112,8 @@ fn everything_arrives_through_faults_and_ends() {
     assert_same(&recorded(folder.path()), &held(prometheus.address()));
 }
 
-#[test]
-fn victoria_metrics_has_everything_too() {
-    let folder = tempfile::tempdir().unwrap();
-    let _writer = record(folder.path(), Path::new("/"), &["cpu", "memory", "disk"], |_| ());
-    let Some(victoria) = VictoriaMetrics::start() else { return };
-    let mut sender = sender(folder.path(), victoria.address(), few_points());
-    sender.run(&mut |_| true, &mut |_| ()).unwrap();
+/// What VictoriaMetrics has.
+fn held_by_victoria(victoria: &VictoriaMetrics) -> BTreeMap<String, Vec<(i64, f64)>> {
     // What it was sent it shows only after a flush.
     let flushed = testkit::http(victoria.address(), "GET", "/internal/force_flush", &[]);
     assert_eq!(flushed.status, 200, "{}", flushed.body);
@@ -133,6 +134,19 @@ fn victoria_metrics_has_everything_too() {
             points.map(|(time, value)| (time.as_i64().unwrap(), value.as_f64().unwrap())).collect();
         held.entry(labels_of(&series["metric"])).or_insert_with(Vec::new).extend(points);
     }
+    held
+}
+
+/// Sends a folder to VictoriaMetrics in some way and compares what it has, whose times are multiples of
+/// `step_ms`.
+fn victoria_has_everything(way: impl Fn(&VictoriaMetrics) -> String, step_ms: i64) {
+    let folder = tempfile::tempdir().unwrap();
+    let _writer = record(folder.path(), Path::new("/"), &["cpu", "memory", "disk"], |_| ());
+    let Some(victoria) = VictoriaMetrics::start() else { return };
+    let mut sender = sender_to(folder.path(), &way(&victoria), &few_points());
+    assert!(sender.run(&mut |_| true, &mut |event| panic!("{event:?}")).unwrap());
+    assert_eq!(sender.cursor().samples_sent, (FILES * SAMPLES) as u64);
+    let mut held = held_by_victoria(&victoria);
     let recorded = recorded(folder.path());
     assert_eq!(recorded.keys().collect::<Vec<_>>(), held.keys().collect::<Vec<_>>());
     for (labels, points) in recorded {
@@ -142,10 +156,25 @@ fn victoria_metrics_has_everything_too() {
         for ((time, value), (other_time, other)) in points.iter().zip(held.iter()) {
             // It keeps 15 digits.
             let value = f64::from_bits(*value);
-            assert_eq!(time, other_time, "{labels}");
+            assert_eq!(time.div_euclid(step_ms) * step_ms, *other_time, "{labels}");
             assert!((value - other).abs() <= value.abs() * 1e-14, "{labels}: {value} {other}");
         }
     }
+}
+
+#[test]
+fn victoria_metrics_has_everything_too() {
+    victoria_has_everything(|victoria| format!("remote-write=http://{}", victoria.address()), 1);
+}
+
+#[test]
+fn victoria_metrics_has_everything_by_lines_of_influx() {
+    victoria_has_everything(|victoria| format!("influx=http://{}", victoria.address()), 1);
+}
+
+#[test]
+fn victoria_metrics_has_everything_by_lines_of_graphite() {
+    victoria_has_everything(|victoria| format!("graphite={}", victoria.graphite()), 1000);
 }
 
 /// The labels of a series, as a key.
@@ -160,11 +189,63 @@ fn labels_of(metric: &serde_json::Value) -> String {
 }
 
 #[test]
+fn what_an_engine_lacks_or_has_twice_is_told() {
+    let [whole, part] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let _writer = record(whole.path(), Path::new("/"), &["cpu", "memory"], |_| ());
+    std::fs::copy(whole.path().join("vm-0.whit"), part.path().join("vm-0.whit")).unwrap();
+    let Some(prometheus) = Prometheus::receiving() else { return };
+    let Some(victoria) = VictoriaMetrics::start() else { return };
+    let [one, other] = [prometheus.address(), victoria.address()]
+        .map(|address| format!("remote-write=http://{address}"));
+    let send = |folder: &Path, to: &str| {
+        let mut sender = sender_to(folder, to, &few_points());
+        assert!(sender.run(&mut |_| true, &mut |_| ()).unwrap());
+    };
+    let verify = |folder: &Path, to: &str| {
+        let to = EngineAddress::parse(to).unwrap();
+        send::verify(folder, "test", &to, &few_points())
+    };
+    let nothing = verify(whole.path(), &one).unwrap_err().to_string();
+    assert!(nothing.contains("nothing was sent from here under the name test"), "{nothing}");
+    send(whole.path(), &one);
+    let report = verify(whole.path(), &one).unwrap();
+    let points = recorded(whole.path()).values().map(|points| points.len() as u64).sum::<u64>();
+    assert!(report.is_whole() && report.points == points, "{}", report.text("test"));
+    // The other one has the first recording alone, and that twice.
+    for _ in 0..2 {
+        send(part.path(), &other);
+        std::fs::rename(part.path().join(".send-test.json"), part.path().join("sent")).unwrap();
+    }
+    let flushed = testkit::http(victoria.address(), "GET", "/internal/force_flush", &[]);
+    assert_eq!(flushed.status, 200, "{}", flushed.body);
+    let report = verify(whole.path(), &other).unwrap();
+    let of_first = points / FILES as u64;
+    assert_eq!(
+        (report.points, report.missing, report.different, report.doubled),
+        (points, points - of_first, 0, of_first),
+        "{}",
+        report.text("test")
+    );
+    let forks =
+        report.series.iter().find(|(labels, _)| labels.get("__name__") == "node_forks_total");
+    let forks = forks.unwrap().1;
+    assert_eq!(forks.missing as i64, (FILES - 1) * SAMPLES);
+    let seconds = (forks.first_ms / 1000, forks.last_ms / 1000);
+    assert_eq!(seconds, (STARTED_S + 1, STARTED_S + FILES * SAMPLES));
+    assert_eq!(report.json("x")["missing"], points - of_first);
+    // Whoever cannot be asked says so.
+    let refused = verify(whole.path(), "graphite=h").unwrap_err().to_string();
+    assert!(refused.contains("graphite answers no questions"), "{refused}");
+    let refused = verify(whole.path(), "remote-write=http://h/elsewhere").unwrap_err().to_string();
+    assert!(refused.contains("/elsewhere: its path does not end in"), "{refused}");
+}
+
+#[test]
 fn a_sender_that_follows_sends_what_is_recorded_meanwhile() {
     let folder = tempfile::tempdir().unwrap();
     let Some(prometheus) = Prometheus::receiving() else { return };
     let settings = SendSettings { follows: true, ..few_points() };
-    let mut sender = sender(folder.path(), prometheus.address(), settings);
+    let mut sender = sender(folder.path(), prometheus.address(), &settings);
     // Nothing is there at first; recordings come, two are closed and one is not.
     let mut writer = None;
     let mut looks = 0;
@@ -190,20 +271,20 @@ fn what_is_deleted_before_it_is_sent_is_counted() {
     let _writer = record(folder.path(), Path::new("/"), &["cpu"], |_| ());
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut told = Vec::new();
-    let mut first = sender(folder.path(), nobody, few_points());
+    let mut first = sender(folder.path(), nobody, &few_points());
     first.run(&mut |_| false, &mut |event| told.push(event)).unwrap();
     assert!(matches!(&told[0], SendEvent::Waits { failures: 1, .. }), "{told:?}");
     drop(first);
     std::fs::remove_file(folder.path().join("vm-0.whit")).unwrap();
-    let mut second = sender(folder.path(), nobody, few_points());
+    let mut second = sender(folder.path(), nobody, &few_points());
     told.clear();
     second.run(&mut |_| false, &mut |event| told.push(event)).unwrap();
     assert_eq!(second.cursor().samples_deleted, SAMPLES as u64);
     let note = SendEvent::Note(format!("{SAMPLES} samples were deleted before they were sent"));
     assert!(told.contains(&note), "{told:?}");
     // Two processes do not send to the same engine.
-    let (kind, url) = EngineKind::parse("remote-write=http://127.0.0.1:1").unwrap();
-    let other = Sender::new(folder.path(), "test", kind, url, few_points());
+    let to = EngineAddress::parse("remote-write=http://127.0.0.1:1").unwrap();
+    let other = Sender::new(folder.path(), "test", &to, few_points());
     assert!(other.err().unwrap().to_string().contains("another process sends from here"));
 }
 
@@ -214,7 +295,7 @@ fn a_sample_that_is_refused_for_good_keeps_no_other_back() {
     // Whoever has the sample of one time in it is refused.
     let bad_s = STARTED_S + 100;
     let engine = refusing(bad_s);
-    let mut sender = sender(folder.path(), engine, few_points());
+    let mut sender = sender(folder.path(), engine, &few_points());
     let mut told = Vec::new();
     sender.run(&mut |_| true, &mut |event| told.push(event)).unwrap();
     assert_eq!(sender.cursor().samples_refused, 1, "{told:?}");

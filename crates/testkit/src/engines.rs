@@ -1,9 +1,9 @@
-//! Engines for metrics, started for a test and ended with it: Prometheus over given samples or scraping a
-//! server, VictoriaMetrics.
+//! Engines, started for a test and ended with it: Prometheus over given samples or scraping a server,
+//! VictoriaMetrics, NATS with JetStream.
 
 use std::fs::File;
-use std::io::Write as _;
-use std::net::SocketAddr;
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -23,8 +23,10 @@ pub struct Prometheus {
 /// by `.ci/run`.
 fn programs(engine: &str) -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
-    let folders = [PathBuf::from("/usr/bin"), target.join(engine).join("usr/bin")];
-    let found = folders.into_iter().find(|folder| folder.join(engine).exists());
+    let unpacked = target.join(engine);
+    let folders = ["/usr/bin", "/usr/sbin"].map(PathBuf::from).into_iter();
+    let mut folders = folders.chain(["usr/bin", "usr/sbin"].map(|folder| unpacked.join(folder)));
+    let found = folders.find(|folder| folder.join(engine).exists());
     if found.is_none() {
         skip(engine, "not installed");
     }
@@ -36,6 +38,7 @@ fn programs(engine: &str) -> Option<PathBuf> {
 pub struct VictoriaMetrics {
     _child: Running,
     address: SocketAddr,
+    graphite: SocketAddr,
     _folder: TempDir,
 }
 
@@ -50,13 +53,88 @@ impl VictoriaMetrics {
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("log");
         let mut command = Command::new(program);
-        command.args(["-httpListenAddr=127.0.0.1:0", "-retentionPeriod=100y"]);
+        command.args(["-httpListenAddr=127.0.0.1:0", "-graphiteListenAddr=127.0.0.1:0"]);
+        command.args(["-retentionPeriod=100y", "-influxSkipSingleField"]);
         command.arg(format!("-storageDataPath={}", folder.path().join("data").display()));
         command.stdout(Stdio::null()).stderr(File::create(&log).expect("a file"));
         let child = Running::start(&mut command);
-        let port = wait_for("VictoriaMetrics", || child.listening_port());
-        let address = SocketAddr::from(([127, 0, 0, 1], port));
-        Some(Self { _child: child, address, _folder: folder })
+        let (address, graphite) = wait_for("VictoriaMetrics", || {
+            let ports = child.listening_ports();
+            let [first, second] = *ports.as_slice() else { return None };
+            let [first, second] =
+                [first, second].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+            match speaks_http(first) {
+                true => Some((first, second)),
+                false => speaks_http(second).then_some((second, first)),
+            }
+        });
+        Some(Self { _child: child, address, graphite, _folder: folder })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where it takes the lines of Graphite.
+    #[must_use]
+    pub fn graphite(&self) -> SocketAddr {
+        self.graphite
+    }
+}
+
+/// Whether a server answers by HTTP.
+fn speaks_http(address: SocketAddr) -> bool {
+    let Ok(mut stream) = TcpStream::connect(address) else { return false };
+    let asked = stream.write_all(b"GET /health HTTP/1.0\r\n\r\n");
+    let mut said = Vec::new();
+    // One that does not speak HTTP sees the end and closes.
+    let heard = asked.and_then(|()| stream.shutdown(Shutdown::Write));
+    heard.and_then(|()| stream.read_to_end(&mut said)).is_ok() && said.starts_with(b"HTTP/")
+}
+
+/// A running server of NATS with JetStream; dropping it ends the server.
+#[derive(Debug)]
+pub struct NatsServer {
+    child: Running,
+    address: SocketAddr,
+    folder: TempDir,
+}
+
+impl NatsServer {
+    /// Starts a server and waits until it listens; clients need the token, if there is one.  `None`, and
+    /// a skip, if it is not there.
+    ///
+    /// # Panics
+    /// If it does not listen within [`crate::PATIENCE`].
+    #[must_use]
+    pub fn start(token: Option<&str>) -> Option<Self> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (child, address) = Self::run(folder.path(), -1, token)?;
+        Some(Self { child, address, folder })
+    }
+
+    /// Kills it and starts it again, with what it has on the disk and at the same port.
+    ///
+    /// # Panics
+    /// If it does not listen within [`crate::PATIENCE`].
+    pub fn start_again(&mut self) {
+        self.child.signal(libc::SIGKILL);
+        self.child.ended();
+        let (child, _) =
+            Self::run(self.folder.path(), i32::from(self.address.port()), None).expect("a server");
+        self.child = child;
+    }
+
+    fn run(folder: &Path, port: i32, token: Option<&str>) -> Option<(Running, SocketAddr)> {
+        let mut command = Command::new(programs("nats-server")?.join("nats-server"));
+        command.args(["-js", "-a", "127.0.0.1", "-p", &port.to_string(), "-sd"]).arg(folder);
+        command.args(token.into_iter().flat_map(|token| ["--auth", token]));
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let child = Running::start(&mut command);
+        let port = wait_for("the server of NATS", || child.listening_port());
+        Some((child, SocketAddr::from(([127, 0, 0, 1], port))))
     }
 
     /// Where it listens.

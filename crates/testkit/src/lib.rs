@@ -37,7 +37,7 @@ pub use certificates::{Authority, CertificateFiles};
 pub use clock::{Event, SimClock};
 pub use closed_port::ClosedPort;
 pub use collectd::collectd;
-pub use engines::{Prometheus, VictoriaMetrics};
+pub use engines::{NatsServer, Prometheus, VictoriaMetrics};
 pub use fake::{FakeHost, as_nobody};
 pub use html::assert_plain_html;
 pub use http::{HttpAnswer, http, http_over, http_raw};

@@ -38,18 +38,28 @@ impl Running {
     /// If the tables of `/proc` cannot be read.
     #[must_use]
     pub fn listening_port(&self) -> Option<u16> {
+        self.listening_ports().first().copied()
+    }
+
+    /// All ports on which it listens, as [`Self::listening_port`].
+    ///
+    /// # Panics
+    /// If the tables of `/proc` cannot be read.
+    #[must_use]
+    pub fn listening_ports(&self) -> Vec<u16> {
         let folder = PathBuf::from(format!("/proc/{}", self.pid()));
         let descriptors = fs::read_dir(folder.join("fd")).expect("its descriptors");
         let sockets: Vec<PathBuf> =
             descriptors.flatten().filter_map(|entry| fs::read_link(entry.path()).ok()).collect();
         let table = fs::read_to_string(folder.join("net/tcp")).expect("its sockets");
         // Number, local address, remote address, state, four more, the number of the inode.
-        table.lines().skip(1).find_map(|line| {
+        let ports = table.lines().skip(1).filter_map(|line| {
             let columns: Vec<&str> = line.split_whitespace().collect();
             let is_own = sockets.contains(&PathBuf::from(format!("socket:[{}]", columns[9])));
             let port = columns[1].rsplit_once(':')?.1;
             (is_own && columns[3] == "0A").then(|| u16::from_str_radix(port, 16).expect("a port"))
-        })
+        });
+        ports.collect()
     }
 
     /// Sends a signal, a number of signal(7).

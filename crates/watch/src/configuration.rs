@@ -7,6 +7,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use connection::{Address, AddressRules};
+use send::{CursorFile, EngineAddress, SendError, SourceChoice};
 
 use crate::keys::{ConfigKey, KEYS, ValueKind, find, is_list};
 use crate::places::ServicePlaces;
@@ -156,12 +157,10 @@ impl Configuration {
         if !Path::new(self.text("data.folder").unwrap_or("/")).is_absolute() {
             faults.push((at("data.folder"), "folder: give a path that begins with /".to_owned()));
         }
-        for (row, at_row) in self.rows("host") {
-            let is_given = |key: &&ConfigKey| self.item(&full_name(key, Some(row))).is_some();
-            let mut given = KEYS.iter().filter(|key| key.table == "host").filter(is_given);
-            if given.next().is_some_and(|first| first.name != "url") {
-                faults.push((at_row, "url: there is none: [[host]] needs one".to_owned()));
-            }
+        self.check_rows("host", "url", faults);
+        self.check_rows("send", "to", faults);
+        self.check_engines(faults);
+        for (row, _) in self.rows("host") {
             for key in KEYS.iter().filter(|key| key.table == "host") {
                 let name = full_name(key, Some(row));
                 if self.text(&name).is_some_and(|text| text.contains(',')) {
@@ -204,6 +203,54 @@ impl Configuration {
             };
             faults.push((at(named), text.to_owned()));
         }
+    }
+
+    /// Asks each table of a list that has keys at all for the one that it needs, its first.
+    fn check_rows(&self, table: &str, needed: &str, faults: &mut Vec<(Spot, String)>) {
+        for (row, at_row) in self.rows(table) {
+            let is_given = |key: &&ConfigKey| self.item(&full_name(key, Some(row))).is_some();
+            let mut given = KEYS.iter().filter(|key| key.table == table).filter(is_given);
+            if given.next().is_some_and(|first| first.name != needed) {
+                faults.push((at_row, format!("{needed}: there is none: [[{table}]] needs one")));
+            }
+        }
+    }
+
+    /// The engines that get what is recorded: what each table says is one, and no two have a name.
+    fn check_engines(&self, faults: &mut Vec<(Spot, String)>) {
+        let mut names = Vec::new();
+        for (row, at_row) in self.rows("send") {
+            let name = match self.engine_name(row) {
+                Ok(Some(name)) => name,
+                Ok(None) => continue,
+                Err(error) => {
+                    faults.push((at_row, error.to_string()));
+                    continue;
+                }
+            };
+            if names.contains(&name) {
+                faults.push((at_row, format!("name: another [[send]] is called {name}, too")));
+            }
+            names.push(name);
+            if let Some(Item::List(words)) = self.item(&format!("send.{row}.sources")) {
+                let text = |item: &Item| match item {
+                    Item::Text(text) => Some(text.clone()),
+                    _ => None,
+                };
+                let wrong = SourceChoice::new(words.iter().filter_map(text).collect()).err();
+                faults.extend(wrong.map(|error| (at_row, format!("sources: {error}"))));
+            }
+        }
+    }
+
+    /// The name of an engine that gets what is recorded; `None` of a table without keys.
+    pub(crate) fn engine_name(&self, row: usize) -> Result<Option<String>, SendError> {
+        let Some(to) = self.text(&format!("send.{row}.to")) else { return Ok(None) };
+        let address = EngineAddress::parse(to)?;
+        let name = self.text(&format!("send.{row}.name")).map(str::to_owned);
+        let name = name.unwrap_or_else(|| address.cursor_name());
+        CursorFile::check_name(&name)?;
+        Ok(Some(name))
     }
 
     /// Sets a value that the command line gives.
@@ -327,7 +374,7 @@ impl Configuration {
 }
 
 /// The name of a value: `TABLE.NAME`, or `TABLE.NUMBER.NAME` in a table of a list.
-fn full_name(key: &ConfigKey, row: Option<usize>) -> String {
+pub(crate) fn full_name(key: &ConfigKey, row: Option<usize>) -> String {
     match row {
         None => key.full_name(),
         Some(row) => format!("{}.{row}.{}", key.table, key.name),
@@ -419,7 +466,7 @@ fn checked(key: &ConfigKey, item: &Item) -> Result<(), String> {
         (ValueKind::Percent, Item::Whole(1..=100)) => Ok(()),
         (ValueKind::Percent, Item::Number(share)) if *share > 0.0 && *share <= 100.0 => Ok(()),
         (ValueKind::Percent, _) => Err("give per cent, more than 0 and at most 100".to_owned()),
-        (ValueKind::Paths, Item::List(items)) => all(items, &|_| Ok(())),
+        (ValueKind::Paths | ValueKind::Words, Item::List(items)) => all(items, &|_| Ok(())),
         (ValueKind::Addresses, Item::List(items)) => all(items, &address),
         (ValueKind::Receivers, Item::List(items)) => {
             all(items, &|text| alert::AlertReceiver::parse(text).map(drop))
@@ -428,7 +475,11 @@ fn checked(key: &ConfigKey, item: &Item) -> Result<(), String> {
             all(items, &|text| alert::SilenceTime::parse(text).map(drop))
         }
         (
-            ValueKind::Paths | ValueKind::Addresses | ValueKind::Receivers | ValueKind::Silences,
+            ValueKind::Paths
+            | ValueKind::Words
+            | ValueKind::Addresses
+            | ValueKind::Receivers
+            | ValueKind::Silences,
             _,
         ) => Err("write a list: [\"…\", \"…\"]".to_owned()),
         (_, Item::Text(text)) if text.is_empty() || text.contains('\0') => {

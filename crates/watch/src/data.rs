@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::configuration::{Configuration, ConfigurationError};
+use crate::keys::RECORDINGS;
 use crate::places::ServicePlaces;
 use crate::status;
 
@@ -44,7 +45,7 @@ impl DataKind {
     /// The key of its folder.
     pub(crate) fn key(self) -> &'static str {
         match self {
-            DataKind::Recordings => "record.folder",
+            DataKind::Recordings => RECORDINGS,
             DataKind::Log => "log.central.store",
         }
     }

@@ -16,6 +16,8 @@ pub(crate) enum ValueKind {
     Path,
     /// A list of paths.
     Paths,
+    /// A list of words.
+    Words,
     /// A list of addresses.
     Addresses,
     /// An address to listen at: `HOST:PORT`, `tls:HOST:PORT`, or the path of a socket.
@@ -99,8 +101,11 @@ const fn key(
 
 const ACKNOWLEDGE: ValueKind = ValueKind::Choice(&["none", "os", "disk"]);
 
+/// The key of the folder of recordings.
+pub(crate) const RECORDINGS: &str = "record.folder";
+
 /// Tables of which there may be several, as `[[NAME]]`.
-const LISTS: &[&str] = &["host", "alert"];
+const LISTS: &[&str] = &["host", "alert", "send"];
 
 /// Whether there may be several of a table.
 pub(crate) fn is_list(table: &str) -> bool {
@@ -686,6 +691,46 @@ pub(crate) const KEYS: &[ConfigKey] = &[
         None,
         WordPlace::Service,
         "What the five heaviest processes in a message are chosen by; without it by what the condition is about.",
+    ),
+    key(
+        "send",
+        "to",
+        ValueKind::Text,
+        None,
+        WordPlace::Option("--to"),
+        "An engine that gets all that is recorded: KIND=ADDRESS, as remote-write=http://HOST:9090; whit send --help lists the kinds. One that does not answer gets all of it later.",
+    ),
+    key(
+        "send",
+        "name",
+        ValueKind::Text,
+        None,
+        WordPlace::Option("--name"),
+        "What its part and its cursor are called, so that it may move; without it its kind and address.",
+    ),
+    key(
+        "send",
+        "sources",
+        ValueKind::Words,
+        None,
+        WordPlace::Option("--sources"),
+        "What is sent, as [\"cpu\", \"disk\"]; without it all but the sources with a row for each process.",
+    ),
+    key(
+        "send",
+        "ca",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--ca"),
+        "The authorities by which its certificate is checked, in PEM; without it those of the system.",
+    ),
+    key(
+        "send",
+        "token_file",
+        ValueKind::Path,
+        None,
+        WordPlace::Option("--token-file"),
+        "File with the token that it asks for (Authorization: Bearer).",
     ),
     key(
         "host",

@@ -6,7 +6,7 @@
 //! and the option that it becomes.  [`Configuration::read`] checks a file and reports every error with its
 //! line; [`Service`] starts the parts, and starts those that fail again after pauses that grow.
 //!
-//! Uses `recorder`, `alert`, `log_format` and `connection` to check values.  Begin with `keys.rs`, then
+//! Uses `recorder`, `alert`, `log_format`, `connection` and `send` to check values.  Begin with `keys.rs`, then
 //! `configuration.rs`, `parts.rs` and `service.rs`.
 
 mod alerts;

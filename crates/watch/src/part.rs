@@ -241,6 +241,7 @@ impl Part {
             "since": seconds(self.since),
             "pid": pid,
             "why": why,
+            "says": (self.plan.tells && pid.is_some() && !self.latest.is_empty()).then_some(&self.latest),
             "failed": self.failed,
             "failing_since": self.failing_since.map(seconds),
             "next": next,

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::configuration::Configuration;
-use crate::keys::{ConfigKey, KEYS, WordPlace};
+use crate::configuration::{Configuration, full_name};
+use crate::keys::{ConfigKey, KEYS, RECORDINGS, WordPlace};
 use crate::toml::Item;
 
 /// A poller stops after so many rounds: never.
@@ -13,8 +13,8 @@ const ROUNDS: &str = "--count=18446744073709551615";
 /// A part as a configuration has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartPlan {
-    /// Its table.
-    pub(crate) name: &'static str,
+    /// Its table, with its own name if there may be several.
+    pub(crate) name: String,
     /// The words behind `whit`; for the page without its sockets.
     pub(crate) words: Vec<OsString>,
     /// Folders that it needs.
@@ -25,6 +25,8 @@ pub(crate) struct PartPlan {
     pub(crate) reads: Option<PathBuf>,
     /// What it has on its standard input.
     pub(crate) input: String,
+    /// Whether what it said last is a part of its state.
+    pub(crate) tells: bool,
 }
 
 /// The configuration that the part `alerts` is given.
@@ -43,20 +45,43 @@ pub(crate) fn alerts_text(configuration: &Configuration) -> String {
 pub(crate) fn plan(configuration: &Configuration) -> Vec<PartPlan> {
     let names = ["log.central", "rrdcached", "record", "log.proxy", "poll", "page", "alerts"];
     let is_on = |name: &&str| configuration.is_on(&format!("{name}.enabled"));
-    names.into_iter().filter(is_on).map(|name| plan_of(configuration, name)).collect()
+    let parts = names.into_iter().filter(is_on).map(|name| plan_of(configuration, name));
+    let rows = configuration.rows("send");
+    parts.chain(rows.filter_map(|(row, _)| engine(configuration, row))).collect()
+}
+
+/// The part that sends to an engine: one for each, so that none delays another.  It goes on while the
+/// disk is full, since what it sends need not be kept.
+fn engine(configuration: &Configuration, row: usize) -> Option<PartPlan> {
+    let name = configuration.engine_name(row).ok()??;
+    let recordings = configuration.path_of(RECORDINGS).unwrap_or_default();
+    let mut plan = PartPlan {
+        name: format!("send.{name}"),
+        words: vec!["send".into(), "--follow".into()],
+        folders: vec![recordings.clone()],
+        writes: false,
+        reads: None,
+        input: String::new(),
+        tells: true,
+    };
+    let mut last = Vec::new();
+    add_all(&mut plan, &mut last, configuration, ("send", Some(row)));
+    plan.words.extend(["--".into(), recordings.into()]);
+    Some(plan)
 }
 
 fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
     let mut plan = PartPlan {
-        name,
+        name: name.to_owned(),
         words: Vec::new(),
         folders: Vec::new(),
         // Alerts keep little, and are needed when the disk is full.
         writes: !["page", "alerts"].contains(&name),
         reads: None,
         input: String::new(),
+        tells: false,
     };
-    let recordings = configuration.path_of("record.folder").unwrap_or_default();
+    let recordings = configuration.path_of(RECORDINGS).unwrap_or_default();
     let folders: &[&str] = match name {
         "record" => {
             plan.words.push("record".into());
@@ -114,11 +139,7 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         _ => {}
     }
     let mut last = Vec::new();
-    for key in KEYS.iter().filter(|key| key.table == name) {
-        if let Some(item) = configuration.item(&key.full_name()) {
-            add(&mut plan, &mut last, configuration, key, item);
-        }
-    }
+    add_all(&mut plan, &mut last, configuration, (name, None));
     if name == "page" {
         plan.words
             .extend(configuration.rows("host").filter_map(|(row, _)| host(configuration, row)));
@@ -171,6 +192,20 @@ fn option(name: &str, value: PathBuf) -> OsString {
     let mut word = OsString::from(format!("{name}="));
     word.push(value);
     word
+}
+
+/// Adds what the values of a table become.
+fn add_all(
+    plan: &mut PartPlan,
+    last: &mut Vec<OsString>,
+    configuration: &Configuration,
+    (table, row): (&str, Option<usize>),
+) {
+    for key in KEYS.iter().filter(|key| key.table == table) {
+        if let Some(item) = configuration.item(&full_name(key, row)) {
+            add(plan, last, configuration, key, item);
+        }
+    }
 }
 
 /// Adds what a value becomes; words that are no options go to `last`.
@@ -271,6 +306,46 @@ mod tests {
         for (text, wanted) in [
             ("[[host]]\nname = \"x\"\n", ":1:1: url: there is none"),
             ("[[host]]\nurl = \"http://a,b\"\n", ":2:1: url: it has a comma"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let said = Configuration::read(&path, Path::new("/d")).unwrap_err().to_string();
+            assert!(said.contains(wanted), "{said}");
+        }
+    }
+
+    #[test]
+    fn each_engine_has_a_part_of_its_own() {
+        let text = "[[send]]\nto = \"remote-write=http://a:1\"\n[[send]]\nname = \"b\"\nca = \"c\"\n\
+                    sources = [\"cpu\", \"disk\"]\nto = \"remote-write=https://b\"\n[[send]]\n";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("whit.toml");
+        std::fs::write(&path, text).unwrap();
+        let read = Configuration::read(&path, Path::new("/d")).unwrap();
+        let parts = plan(&read);
+        assert_eq!(
+            parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(),
+            ["record", "page", "send.remote-write-http-a-1", "send.b"]
+        );
+        assert_eq!(
+            lines(&read)[2..],
+            [
+                "send --follow --to=remote-write=http://a:1 -- /d/recordings",
+                "send --follow --to=remote-write=https://b --name=b --sources=cpu --sources=disk \
+                 --ca=/d/c -- /d/recordings"
+            ]
+        );
+        for (text, wanted) in [
+            ("[[send]]\nname = \"x\"\n", ":1:1: to: there is none"),
+            ("[[send]]\nto = \"kafka=h:1\"\n", ":1:1: 'kafka=h:1' is no engine"),
+            ("[[send]]\nto = \"remote-write=http://a\"\nname = \"a b\"\n", "'a b' is no name"),
+            (
+                "[[send]]\nto = \"remote-write=http://a\"\n[[send]]\nto = \"remote-write=http://a\"\n",
+                ":3:1: name: another [[send]] is called remote-write-http-a, too",
+            ),
+            (
+                "[[send]]\nto = \"remote-write=http://a\"\nsources = [\"cqu\"]\n",
+                ":1:1: sources: there is no source cqu",
+            ),
         ] {
             std::fs::write(&path, text).unwrap();
             let said = Configuration::read(&path, Path::new("/d")).unwrap_err().to_string();

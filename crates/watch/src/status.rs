@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::keys::RECORDINGS;
 use crate::places::ServicePlaces;
 
 /// The file of the account in the folder of the service's state.
@@ -107,7 +108,11 @@ fn shown(account: &Value, now_s: i64) -> String {
             let _ =
                 write!(lines, "; failed {failed} times, last {at} ago: {}", text(&error["text"]));
         }
+        if let Some(says) = part["says"].as_str() {
+            let _ = write!(lines, "; says: {says}");
+        }
         lines.push('\n');
+        lines += &sent(account, &text(&part["name"]));
     }
     lines
 }
@@ -115,6 +120,18 @@ fn shown(account: &Value, now_s: i64) -> String {
 /// When something comes, if that is known.
 fn in_time(at: &Value, now_s: i64) -> String {
     at.as_i64().map_or_else(String::new, |at| format!(" in {}", ago(at - now_s)))
+}
+
+/// What the engine has to which a part sends, and what waits for it.
+fn sent(account: &Value, part: &str) -> String {
+    let Some(name) = part.strip_prefix("send.") else { return String::new() };
+    let folder = account[RECORDINGS].as_str().unwrap_or_default();
+    let text = match send::status(Path::new(folder)) {
+        Ok(engines) => engines.iter().find(|one| one.name == name).map(send::EngineStatus::counts),
+        Err(error) => Some(format!("{}\n", text::error_text::with_causes(&error))),
+    };
+    let text = text.unwrap_or_else(|| "nothing is acknowledged yet\n".to_owned());
+    text.lines().map(|line| format!("               {}\n", line.trim_start())).collect()
 }
 
 /// A time that has passed.

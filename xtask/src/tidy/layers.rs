@@ -35,6 +35,7 @@ const LAYERS: &[&[&str]] = &[
     ],
     &["archive"],
     &["metric_names", "alert"],
+    &["send"],
     &[
         "serve",
         "poll",
@@ -46,7 +47,6 @@ const LAYERS: &[&[&str]] = &[
         "bench",
         "log_central",
         "watch",
-        "send",
     ],
     &["cli", "librrd"],
 ];

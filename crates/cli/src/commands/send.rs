@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use connection::ClientTls;
-use http_client::{ClientSettings, HttpUrl};
-use send::{EngineKind, SendEvent, SendSettings, Sender, SourceChoice};
+use http_client::ClientSettings;
+use send::{EngineAddress, SendEvent, SendSettings, Sender, SourceChoice};
 
 use crate::{end_signals, stderr};
 
@@ -20,11 +20,16 @@ pub(crate) struct SendArguments {
     /// The folder of recordings
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
-    /// Send to this engine: KIND is remote-write (Prometheus, VictoriaMetrics, Mimir, Thanos), ADDRESS
-    /// http://HOST:PORT, https://HOST:PORT or unix:SOCKET, with the path if it is not the usual one;
-    /// may be given several times: each engine has its own cursor and delays no other
+    /// Send to this engine: remote-write (Prometheus, VictoriaMetrics, Mimir, Thanos), otlp (collectors
+    /// of OpenTelemetry) and influx (InfluxDB, VictoriaMetrics) have an ADDRESS of http://HOST:PORT,
+    /// https://HOST:PORT or unix:SOCKET, with the path if it is not the usual one; graphite has
+    /// HOST[:PORT] or tls:HOST[:PORT], jetstream (NATS) nats://HOST[:PORT]; may be given several times:
+    /// each engine has its own cursor and delays no other
     #[arg(long, value_name = "KIND=ADDRESS", required_unless_present = "status")]
     to: Vec<String>,
+    /// Call the engine's cursor so, in place of its kind and address: the engine may move
+    #[arg(long, value_name = "NAME", requires = "to")]
+    name: Option<String>,
     /// Go on when all is sent: with new samples as they are recorded
     #[arg(long)]
     follow: bool,
@@ -41,8 +46,13 @@ pub(crate) struct SendArguments {
     /// Say what each engine has and what waits for it, and end
     #[arg(long, conflicts_with_all = ["to", "follow", "sources", "ca", "token_file"])]
     status: bool,
-    /// With --status: as JSON, a line for each engine
-    #[arg(long, requires = "status")]
+    /// Ask each engine for every point that it has acknowledged, say what it lacks, has otherwise or has
+    /// twice, and end: of engines by remote-write, with the --sources, --name and credentials that they
+    /// were sent with
+    #[arg(long, conflicts_with_all = ["status", "follow"])]
+    verify: bool,
+    /// With --status and --verify: as JSON, a line for each engine
+    #[arg(long)]
     json: bool,
 }
 
@@ -80,19 +90,26 @@ pub(crate) fn run(arguments: &SendArguments) -> anyhow::Result<ExitCode> {
     if arguments.status {
         return show_status(&arguments.folder, arguments.json);
     }
-    let engines = arguments.to.iter().map(|to| EngineKind::parse(to));
-    let engines: Vec<(&EngineKind, HttpUrl)> = engines.collect::<Result<_, _>>()?;
-    check_sources(&arguments.sources)?;
-    let settings = settings(arguments, engines.iter().any(|(_, url)| url.is_encrypted()))?;
+    let engines = arguments.to.iter().map(|to| EngineAddress::parse(to));
+    let engines: Vec<EngineAddress> = engines.collect::<Result<_, _>>()?;
+    let settings = settings(arguments, engines.iter().any(EngineAddress::is_encrypted))?;
+    anyhow::ensure!(
+        arguments.name.is_none() || engines.len() < 2,
+        "--name is the name of one engine: give one --to"
+    );
+    if arguments.verify {
+        return verify(arguments, &engines, &settings);
+    }
+    anyhow::ensure!(!arguments.json, "--json: give --status or --verify, too");
     end_signals::block()?;
     let ending = Arc::new(Ending::default());
     // The thread that waits for signals ends with the process.
     let asks = ending.clone();
     thread::spawn(move || end_signals::wait().map(|_| asks.ask()));
     let mut senders = Vec::new();
-    for (kind, url) in engines {
-        let name = kind.cursor_name(&url);
-        let sender = Sender::new(&arguments.folder, &name, kind, url, settings.clone())?;
+    for engine in engines {
+        let name = arguments.name.clone().unwrap_or_else(|| engine.cursor_name());
+        let sender = Sender::new(&arguments.folder, &name, &engine, settings.clone())?;
         senders.push((name, sender));
     }
     let failed = thread::scope(|scope| {
@@ -138,21 +155,10 @@ fn send_all(name: &str, mut sender: Sender, ending: &Ending) -> bool {
     }
 }
 
-fn check_sources(names: &[String]) -> anyhow::Result<()> {
-    let known = source::definitions();
-    for name in names {
-        anyhow::ensure!(
-            known.iter().any(|def| *def.name == **name),
-            "--sources: there is no source {name}; whit sources lists them"
-        );
-    }
-    Ok(())
-}
-
 fn settings(arguments: &SendArguments, is_encrypted: bool) -> anyhow::Result<SendSettings> {
     let mut settings = SendSettings {
         follows: arguments.follow,
-        selection: SourceChoice { sources: arguments.sources.clone() },
+        selection: SourceChoice::new(arguments.sources.clone()).context("--sources")?,
         ..SendSettings::default()
     };
     if let Some(path) = &arguments.token_file {
@@ -168,6 +174,25 @@ fn settings(arguments: &SendArguments, is_encrypted: bool) -> anyhow::Result<Sen
     let tls = authorities.map(|path| ClientTls::load(&path, None)).transpose()?;
     settings.client = ClientSettings { tls, ..settings.client };
     Ok(settings)
+}
+
+/// Says what each engine has of what it has acknowledged; a failure if it is not all.
+fn verify(
+    arguments: &SendArguments,
+    engines: &[EngineAddress],
+    settings: &SendSettings,
+) -> anyhow::Result<ExitCode> {
+    let mut is_whole = true;
+    for engine in engines {
+        let name = arguments.name.clone().unwrap_or_else(|| engine.cursor_name());
+        let report = send::verify(&arguments.folder, &name, engine, settings)?;
+        is_whole &= report.is_whole();
+        stderr::print(&match arguments.json {
+            true => format!("{}\n", report.json(&name)),
+            false => report.text(&name),
+        })?;
+    }
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn show_status(folder: &Path, as_json: bool) -> anyhow::Result<ExitCode> {

@@ -1,0 +1,129 @@
+//! Engines that are asked by HTTP: a request for some points, and what the status of an answer means.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use http_client::header::{AUTHORIZATION, HeaderName, HeaderValue, USER_AGENT};
+use http_client::{ClientAnswer, HttpClient, Method, StatusCode};
+use text::error_text::with_causes;
+
+use crate::batch::{Batch, BatchPoint, BatchSeries};
+use crate::engine::{MetricEngine, SendOutcome};
+
+/// A request to an engine.
+#[derive(Debug)]
+pub(crate) struct FormRequest {
+    /// The path and the query.
+    pub target: String,
+    /// Headers but those of the connection, the length, the program and the token.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// The form in which an engine takes points, and what its answers mean.
+pub(crate) trait HttpForm: Send {
+    /// The request that hands over these points; none if the form has no word for any of them.
+    fn request(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> Option<FormRequest>;
+
+    /// What the answer to such a request means.
+    fn outcome(&mut self, answer: &ClientAnswer) -> SendOutcome;
+}
+
+/// An engine that is asked by HTTP.
+pub(crate) struct HttpEngine {
+    client: HttpClient,
+    authorization: Option<HeaderValue>,
+    form: Box<dyn HttpForm>,
+}
+
+impl HttpEngine {
+    pub(crate) fn new(
+        client: HttpClient,
+        authorization: Option<HeaderValue>,
+        form: Box<dyn HttpForm>,
+    ) -> Self {
+        HttpEngine { client, authorization, form }
+    }
+}
+
+impl MetricEngine for HttpEngine {
+    fn hand_over(
+        &mut self,
+        series: &BatchSeries,
+        batch: &Batch,
+        samples: Range<usize>,
+    ) -> SendOutcome {
+        let Some(request) = self.form.request(series, batch.points_of(samples)) else {
+            return SendOutcome::Acknowledged;
+        };
+        let headers = authorized(request.headers, self.authorization.as_ref());
+        match self.client.send(Method::POST, &request.target, &headers, request.body) {
+            Ok(answer) => self.form.outcome(&answer),
+            Err(error) => SendOutcome::Retry { why: with_causes(&error), after: None },
+        }
+    }
+}
+
+/// These headers, with that of the program and, if there is one, of the token.
+pub(crate) fn authorized(
+    mut headers: Vec<(HeaderName, HeaderValue)>,
+    authorization: Option<&HeaderValue>,
+) -> Vec<(HeaderName, HeaderValue)> {
+    let program = HeaderValue::from_static(concat!("whit/", env!("CARGO_PKG_VERSION")));
+    headers.push((USER_AGENT, program));
+    headers.extend(authorization.cloned().map(|value| (AUTHORIZATION, value)));
+    headers
+}
+
+/// What an answer means by its status: a success is an acknowledgement, what `is_later` takes is tried
+/// again, and so is what a person mends; the rest is refused for good.
+pub(crate) fn by_status(
+    answer: &ClientAnswer,
+    why: String,
+    is_later: impl Fn(StatusCode) -> bool,
+) -> SendOutcome {
+    let status = answer.status;
+    if status.is_success() {
+        return SendOutcome::Acknowledged;
+    }
+    if is_later(status) {
+        return SendOutcome::Retry { why, after: retry_after(answer) };
+    }
+    // A wrong password or address is mended by a person, and then all is well.
+    let may_be_mended = [
+        StatusCode::UNAUTHORIZED,
+        StatusCode::FORBIDDEN,
+        StatusCode::NOT_FOUND,
+        StatusCode::METHOD_NOT_ALLOWED,
+        StatusCode::REQUEST_TIMEOUT,
+    ];
+    if may_be_mended.contains(&status) || status.is_redirection() {
+        return SendOutcome::Retry { why, after: None };
+    }
+    SendOutcome::Refused { why, is_known: false }
+}
+
+/// Whether it is tried again by what most engines say: an error of theirs, or too many requests.
+pub(crate) fn is_usually_later(status: StatusCode) -> bool {
+    status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
+}
+
+/// What Retry-After says in seconds, at most an hour.
+fn retry_after(answer: &ClientAnswer) -> Option<Duration> {
+    let text = answer.headers.get("retry-after")?.to_str().ok()?;
+    Some(Duration::from_secs(text.trim().parse::<u64>().ok()?.min(3600)))
+}
+
+/// What an answer says, in a line without control characters.
+pub(crate) fn said(answer: &ClientAnswer) -> String {
+    said_with(answer, &answer.body)
+}
+
+/// The status of an answer and a text of it, in a line without control characters.
+pub(crate) fn said_with(answer: &ClientAnswer, text: &[u8]) -> String {
+    let line = String::from_utf8_lossy(&text[..text.len().min(300)]);
+    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = layout::text::escape(line.as_bytes());
+    format!("{}: {line}", answer.status)
+}

@@ -1,0 +1,140 @@
+//! InfluxDB's line protocol over HTTP: `MEASUREMENT,TAG=VALUE value=NUMBER MILLISECONDS`.
+//!
+//! The measurement is the name of the metric, the labels are tags.  The protocol
+//! (<https://docs.influxdata.com/influxdb/v1/write_protocols/line_protocol_reference/>) has no word for the
+//! end of a series and none for what is no number: such points are left out.  A point that is written twice is
+//! there once.
+
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http_client::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use http_client::{ClientAnswer, HttpUrl};
+use promql::NAME;
+
+use crate::batch::{BatchPoint, BatchSeries, SeriesFacts};
+use crate::engine::SendOutcome;
+use crate::http::{FormRequest, HttpForm, by_status, is_usually_later, said};
+
+/// Where InfluxDB 1 and VictoriaMetrics take it.
+const USUAL_PATH: &str = "/write";
+
+/// The form.
+pub(crate) struct Influx {
+    target: String,
+    /// The head of each line of a series.
+    heads: SeriesFacts<String>,
+}
+
+impl Influx {
+    pub(crate) fn new(url: &HttpUrl) -> Self {
+        let mut target = url.target_or(USUAL_PATH);
+        target.push(if target.contains('?') { '&' } else { '?' });
+        target.push_str("precision=ms");
+        Influx { target, heads: SeriesFacts::default() }
+    }
+}
+
+/// The head of each line of a series.
+fn head(series: &BatchSeries, number: u32) -> String {
+    let labels = series.labels(number);
+    let mut head = String::new();
+    push(&mut head, labels.get(NAME), &[',', ' ']);
+    for (name, value) in labels.iter().filter(|(name, _)| *name != NAME) {
+        // A backslash at the end would escape what follows: there is no way to write it.
+        let value = value.trim_end_matches('\\');
+        if !value.is_empty() {
+            head.push(',');
+            push(&mut head, name, &[',', '=', ' ']);
+            head.push('=');
+            push(&mut head, value, &[',', '=', ' ']);
+        }
+    }
+    head.push_str(" value=");
+    head
+}
+
+/// Adds a text with a backslash before these characters; a line has no end of a line in it.
+fn push(line: &mut String, text: &str, escaped: &[char]) {
+    for character in text.chars() {
+        match character {
+            '\n' => line.push_str("\\\\n"),
+            '\r' => line.push_str("\\\\r"),
+            one if escaped.contains(&one) => line.extend(['\\', one]),
+            one => line.push(one),
+        }
+    }
+}
+
+/// Makes the heads of the lines of series.
+pub(crate) fn learn(heads: &mut SeriesFacts<String>, series: &BatchSeries) {
+    series.learn(heads, |number| head(series, number));
+}
+
+/// The lines of points.
+pub(crate) fn lines(heads: &SeriesFacts<String>, points: &[BatchPoint]) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for point in points.iter().filter(|point| point.value.is_finite()) {
+        let head = &heads[point.series];
+        // Writing into memory does not fail.
+        let _ = writeln!(lines, "{head}{:?} {}", point.value, point.time_ms);
+    }
+    lines
+}
+
+impl HttpForm for Influx {
+    fn request(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> Option<FormRequest> {
+        learn(&mut self.heads, series);
+        let lines = lines(&self.heads, points);
+        if lines.is_empty() {
+            return None;
+        }
+        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+        let written = packer.write_all(&lines);
+        let body = written.and_then(|()| packer.finish()).unwrap_or_default();
+        let header = HeaderValue::from_static;
+        let headers = vec![
+            (CONTENT_TYPE, header("text/plain; charset=utf-8")),
+            (CONTENT_ENCODING, header("gzip")),
+        ];
+        Some(FormRequest { target: self.target.clone(), headers, body })
+    }
+
+    fn outcome(&mut self, answer: &ClientAnswer) -> SendOutcome {
+        by_status(answer, said(answer), is_usually_later)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_escaped_as_the_protocol_says() {
+        let mut series = BatchSeries::default();
+        let labels = [
+            (NAME, "a_b"),
+            ("mount", "/my disk,x=y"),
+            ("end", "c:\\"),
+            ("line", "a\nb\\040"),
+            ("none", "\\\\"),
+        ];
+        let number = series.number(labels.into_iter().collect(), false, (None, 0));
+        assert_eq!(
+            head(&series, number),
+            "a_b,end=c:,line=a\\\\nb\\040,mount=/my\\ disk\\,x\\=y value="
+        );
+    }
+
+    #[test]
+    fn the_address_may_name_a_database() {
+        for (url, target) in [
+            ("http://h:8428", "/write?precision=ms"),
+            ("http://h:8086/?db=whit", "/write?db=whit&precision=ms"),
+            ("http://h/api/v2/write?org=o&bucket=b", "/api/v2/write?org=o&bucket=b&precision=ms"),
+        ] {
+            assert_eq!(Influx::new(&HttpUrl::parse(url).unwrap()).target, target);
+        }
+    }
+}

@@ -1,0 +1,482 @@
+//! NATS JetStream: a message for each sample, whose points are lines of InfluxDB's protocol.
+//!
+//! The client protocol (<https://docs.nats.io/reference/reference-protocols/nats-protocol>) is lines of text:
+//! `INFO`, `CONNECT`, `SUB`, `HPUB`, `MSG`, `HMSG`, `PING`, `PONG`, `-ERR`; that of JetStream is messages to
+//! subjects that begin with `$JS.API`.  Each sample has a number in its recording, which has a subject of its
+//! own, `whit.samples.HOST.RECORDING`.  The last message of the subject says what the stream has, and each
+//! message is published on the condition that the one before it is the last one
+//! (`Nats-Expected-Last-Subject-Sequence` of the first, `Nats-Expected-Last-Msg-Id` of those behind it): so
+//! nothing is left out and nothing is there twice, whatever was lost on the way.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{self, Read as _, Write as _};
+use std::ops::Range;
+use std::time::Duration;
+
+use base64ct::{Base64, Encoding as _};
+use connection::{Address, SocketStream};
+use serde_json::{Value, json};
+
+use crate::batch::{Batch, BatchSeries, SeriesFacts};
+use crate::engine::{MetricEngine, OpenedEngine, SendOutcome};
+use crate::influx;
+use crate::settings::SendSettings;
+
+/// The usual port.
+pub(crate) const PORT: u16 = 4222;
+
+/// The longest line that a server may say: INFO has the addresses of a cluster.
+const LINE_BYTES_MAX: usize = 1 << 16;
+
+/// The longest message that is sent, whatever the server takes.
+const PAYLOAD_BYTES_MAX: usize = 8 << 20;
+
+/// The longest message that is read: an acknowledgement, or the last sample, which is in base64.
+const MESSAGE_BYTES_MAX: usize = 12 << 20;
+
+/// Bytes of the headers of a message, at most.
+const HEAD_BYTES_MAX: usize = 256;
+
+/// `err_code` of a message that is refused since another one than was said is before it: its id, or its
+/// number.
+const WRONG_LAST: [u64; 2] = [10_070, 10_071];
+
+/// Recordings of which it is known what the stream has.
+const RECORDINGS_MAX: usize = 10_000;
+
+/// The engine.
+pub(crate) struct JetStream {
+    address: Address,
+    timeout: Duration,
+    token: Option<String>,
+    heads: SeriesFacts<String>,
+    connection: Option<NatsConnection>,
+    /// What the stream has, by recording.
+    has: HashMap<u64, StreamHas>,
+}
+
+/// What a stream has of a recording.
+#[derive(Clone, Copy, Debug, Default)]
+struct StreamHas {
+    /// The number behind that of its last sample.
+    next: u64,
+    /// The number of the message with that.
+    number: u64,
+}
+
+/// The message of a sample.
+struct SampleMessage {
+    file_id: u64,
+    /// The number behind that of the sample.
+    next: u64,
+    subject: String,
+    text: Vec<u8>,
+}
+
+/// A connection to a server.
+struct NatsConnection {
+    stream: SocketStream,
+    /// What was read and not yet taken.
+    read: Vec<u8>,
+    /// Most bytes of a message.
+    payload_max: usize,
+    /// The beginning of the subjects of answers.
+    inbox: String,
+    /// The number of the next question.
+    next: u64,
+}
+
+/// What a server says to a question.
+struct NatsAnswer {
+    /// The number of the question.
+    question: u64,
+    /// Whether nobody listens to the subject.
+    is_lost: bool,
+    payload: Vec<u8>,
+}
+
+/// Why samples are not acknowledged.
+enum Refusal {
+    /// The connection, or the server for now.
+    Later(io::Error),
+    /// For good.
+    Never(String),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Refusal::Later(error)
+    }
+}
+
+impl JetStream {
+    pub(crate) fn open(address: &Address, settings: &SendSettings) -> OpenedEngine {
+        let token = settings.authorization.as_ref().and_then(|value| value.to_str().ok());
+        let token = token.map(|text| text.strip_prefix("Bearer ").unwrap_or(text).to_owned());
+        Ok(Box::new(JetStream {
+            address: address.clone(),
+            timeout: settings.client.timeout,
+            token,
+            heads: SeriesFacts::default(),
+            connection: None,
+            has: HashMap::new(),
+        }))
+    }
+
+    /// The messages of samples.
+    fn messages(
+        &self,
+        series: &BatchSeries,
+        batch: &Batch,
+        samples: Range<usize>,
+        payload_max: usize,
+    ) -> Result<Vec<SampleMessage>, Refusal> {
+        let mut messages = Vec::new();
+        for at in samples {
+            let (end, points) = (&batch.ends[at], batch.points_of(at..at + 1));
+            let text = influx::lines(&self.heads, points);
+            let Some(point) = points.first().filter(|_| !text.is_empty()) else { continue };
+            if text.len() + HEAD_BYTES_MAX > payload_max {
+                let size = text.len();
+                let why = format!("a sample of {size} bytes: the server takes {payload_max}");
+                return Err(Refusal::Never(why));
+            }
+            let host = token(series.labels(point.series).get("instance"));
+            let subject = format!("whit.samples.{host}.{:016x}", end.file_id);
+            messages.push(SampleMessage { file_id: end.file_id, next: end.next, subject, text });
+        }
+        Ok(messages)
+    }
+
+    /// Publishes messages that the stream has not, in their order, and waits until it has them.
+    fn publish(
+        &mut self,
+        connection: &mut NatsConnection,
+        mut messages: Vec<SampleMessage>,
+    ) -> Result<(), Refusal> {
+        let mut in_vain = 0;
+        loop {
+            for message in &messages {
+                if let Entry::Vacant(place) = self.has.entry(message.file_id) {
+                    place.insert(connection.newest(&message.subject)?);
+                }
+            }
+            let has = &self.has;
+            messages.retain(|one| has.get(&one.file_id).is_none_or(|has| has.next < one.next));
+            if messages.is_empty() {
+                return Ok(());
+            }
+            // Whoever else publishes to the stream meanwhile breaks the chain: the rest goes again.
+            in_vain = if self.fly(connection, &messages)? { 0 } else { in_vain + 1 };
+            if in_vain > 0 {
+                // The last sender of these subjects still had some on their way.
+                self.has.clear();
+            }
+            if in_vain > 3 {
+                let why = "somebody else publishes to the subjects whit.samples.>";
+                return Err(Refusal::Later(io::Error::other(why)));
+            }
+        }
+    }
+
+    /// Publishes messages, each on the condition that the one before it is the last one of the stream, so
+    /// that none is left out.  Whether the stream took any.
+    fn fly(
+        &mut self,
+        connection: &mut NatsConnection,
+        messages: &[SampleMessage],
+    ) -> Result<bool, Refusal> {
+        // By the number of the question.
+        let mut waits: BTreeMap<u64, &SampleMessage> = BTreeMap::new();
+        let (mut before, mut flying) = (None, BTreeSet::new());
+        for message in messages {
+            let id = format!("{:016x}-{}", message.file_id, message.next);
+            let mut head = format!("NATS/1.0\r\nNats-Msg-Id: {id}\r\n");
+            if let Some(before) = before.replace(id) {
+                head += &format!("Nats-Expected-Last-Msg-Id: {before}\r\n");
+            }
+            if flying.insert(message.file_id) {
+                let number = self.has.get(&message.file_id).map_or(0, |has| has.number);
+                head += &format!("Nats-Expected-Last-Subject-Sequence: {number}\r\n");
+            }
+            head += "\r\n";
+            waits.insert(connection.ask(&message.subject, &head, &message.text)?, message);
+        }
+        let (mut took_any, mut refusal) = (false, None);
+        while !waits.is_empty() {
+            let answer = connection.answer()?;
+            // Others are of messages that were given up.
+            let Some(message) = waits.remove(&answer.question) else { continue };
+            match acknowledged(&answer) {
+                Ok(Some(number)) => {
+                    took_any = true;
+                    let has = self.has.entry(message.file_id).or_default();
+                    if message.next > has.next {
+                        *has = StreamHas { next: message.next, number };
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => refusal = refusal.or(Some(error)),
+            }
+        }
+        refusal.map_or(Ok(took_any), Err)
+    }
+}
+
+/// The number of a message in the stream; none if another one than was thought is before it.
+fn acknowledged(answer: &NatsAnswer) -> Result<Option<u64>, Refusal> {
+    if answer.is_lost {
+        let why = "no stream takes the subjects whit.samples.>: make one";
+        return Err(Refusal::Later(io::Error::other(why)));
+    }
+    let said: Value = serde_json::from_slice(&answer.payload).map_err(io::Error::from)?;
+    let Some(error) = said["error"].as_object() else {
+        let number = said["seq"].as_u64();
+        let wrong = || Refusal::Later(io::Error::other("an acknowledgement without a number"));
+        return number.map(Some).ok_or_else(wrong);
+    };
+    let code = |name: &str| error.get(name).and_then(Value::as_u64).unwrap_or(0);
+    if WRONG_LAST.contains(&code("err_code")) {
+        return Ok(None);
+    }
+    let why = error.get("description").and_then(Value::as_str).unwrap_or_default();
+    let why = layout::text::escape(why.as_bytes());
+    match code("code") {
+        400 => Err(Refusal::Never(why)),
+        _ => Err(Refusal::Later(io::Error::other(why))),
+    }
+}
+
+/// A word of a subject.
+fn token(text: &str) -> String {
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !['.', '*', '>'].contains(&c);
+    match text {
+        "" => "_".to_owned(),
+        text => text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect(),
+    }
+}
+
+impl NatsConnection {
+    fn open(address: &Address, timeout: Duration, secret: Option<&str>) -> io::Result<Self> {
+        let stream = address.connect(timeout, None)?;
+        stream.set_read_timeout(Some(timeout))?;
+        stream.set_write_timeout(Some(timeout))?;
+        let inbox = connection::random::<12>()?.map(|byte| format!("{byte:02x}")).concat();
+        let inbox = format!("_INBOX.{inbox}");
+        let (read, payload_max) = (Vec::new(), 0);
+        let mut connection = NatsConnection { stream, read, payload_max, inbox, next: 0 };
+        let info = connection.line()?;
+        let info: Value = info
+            .strip_prefix("INFO ")
+            .and_then(|info| serde_json::from_str(info).ok())
+            .ok_or_else(|| io::Error::other("it does not speak the protocol of NATS"))?;
+        if info["tls_required"] == true {
+            return Err(io::Error::other("it wants TLS, which jetstream does not speak"));
+        }
+        if info["headers"] != true {
+            return Err(io::Error::other("it is older than NATS 2.2: it has no headers"));
+        }
+        let payload_max = info["max_payload"].as_u64().unwrap_or(1 << 20);
+        let payload_max = usize::try_from(payload_max).unwrap_or(usize::MAX);
+        connection.payload_max = payload_max.min(PAYLOAD_BYTES_MAX);
+        let mut hello = json!({
+            "verbose": false, "pedantic": false, "headers": true, "no_responders": true,
+            "protocol": 1, "lang": "rust", "name": "whit", "version": env!("CARGO_PKG_VERSION"),
+        });
+        if let Some(secret) = secret {
+            hello["auth_token"] = secret.into();
+        }
+        let inbox = &connection.inbox;
+        let greeting = format!("CONNECT {hello}\r\nSUB {inbox}.* 1\r\nPING\r\n");
+        connection.stream.write_all(greeting.as_bytes())?;
+        // A wrong token is told before.
+        while connection.line()? != "PONG" {}
+        Ok(connection)
+    }
+
+    /// Asks something; the number of the question.
+    fn ask(&mut self, subject: &str, head: &str, text: &[u8]) -> io::Result<u64> {
+        let question = self.next;
+        self.next += 1;
+        let reply = format!("{}.{question}", self.inbox);
+        let line = match head {
+            "" => format!("PUB {subject} {reply} {}\r\n", text.len()),
+            head => {
+                let (of_head, all) = (head.len(), head.len() + text.len());
+                format!("HPUB {subject} {reply} {of_head} {all}\r\n{head}")
+            }
+        };
+        self.stream.write_all(&[line.as_bytes(), text, b"\r\n"].concat())?;
+        Ok(question)
+    }
+
+    /// The answer to one question.
+    fn asked(&mut self, subject: &str, parameters: &Value) -> Result<Value, Refusal> {
+        let question = self.ask(subject, "", parameters.to_string().as_bytes())?;
+        loop {
+            let answer = self.answer()?;
+            if answer.question == question {
+                if answer.is_lost {
+                    let why = "the server has no JetStream: start it with -js";
+                    return Err(Refusal::Later(io::Error::other(why)));
+                }
+                return Ok(serde_json::from_slice(&answer.payload).map_err(io::Error::from)?);
+            }
+        }
+    }
+
+    /// What a stream has of a subject.
+    fn newest(&mut self, subject: &str) -> Result<StreamHas, Refusal> {
+        let streams = self.asked("$JS.API.STREAM.NAMES", &json!({ "subject": subject }))?;
+        let Some(stream) = streams["streams"][0].as_str() else {
+            let why = format!("no stream takes the subject {subject}: make one for whit.samples.>");
+            return Err(Refusal::Later(io::Error::other(why)));
+        };
+        let question = format!("$JS.API.STREAM.MSG.GET.{stream}");
+        let last = self.asked(&question, &json!({ "last_by_subj": subject }))?;
+        if last["error"]["code"] == 404 {
+            return Ok(StreamHas::default());
+        }
+        let head = last["message"]["hdrs"].as_str().and_then(|text| Base64::decode_vec(text).ok());
+        let head = head.map(|head| String::from_utf8_lossy(&head).into_owned()).unwrap_or_default();
+        let id = head.lines().find_map(|line| line.strip_prefix("Nats-Msg-Id: "));
+        let next = id.and_then(|id| id.rsplit_once('-')?.1.trim().parse().ok());
+        let has = next.zip(last["message"]["seq"].as_u64());
+        has.map(|(next, number)| StreamHas { next, number }).ok_or_else(|| {
+            let what = format!("the last message of {subject} is none of whit: {last}");
+            let what = layout::text::escape(what.as_bytes());
+            Refusal::Later(io::Error::other(what.chars().take(300).collect::<String>()))
+        })
+    }
+
+    /// The next answer to any question.
+    fn answer(&mut self) -> io::Result<NatsAnswer> {
+        let malformed = || io::Error::other("a message that is none of the protocol of NATS");
+        loop {
+            let line = self.line()?;
+            let mut words = line.split_ascii_whitespace();
+            let has_head = match words.next() {
+                Some("MSG") => false,
+                Some("HMSG") => true,
+                _ => continue,
+            };
+            // Subject, number of the subscription, sizes; answers have no subject for answers.
+            let words: Vec<&str> = words.collect();
+            let subject = words.first().ok_or_else(malformed)?;
+            let number =
+                subject.strip_prefix(self.inbox.as_str()).and_then(|own| own.strip_prefix('.'));
+            let question = number.and_then(|number| number.parse().ok()).ok_or_else(malformed)?;
+            let size = |word: Option<&&str>| -> io::Result<usize> {
+                let size = word.and_then(|word| word.parse().ok());
+                size.filter(|size| *size <= MESSAGE_BYTES_MAX).ok_or_else(malformed)
+            };
+            let all = size(words.last())?;
+            let of_head = if has_head { size(words.iter().rev().nth(1))? } else { 0 };
+            let mut payload = self.bytes(all + 2)?;
+            payload.truncate(all);
+            if of_head > all {
+                return Err(malformed());
+            }
+            let is_lost = payload.starts_with(b"NATS/1.0 503");
+            payload.drain(..of_head);
+            return Ok(NatsAnswer { question, is_lost, payload });
+        }
+    }
+
+    /// The next line of the server that is no PING and no complaint.
+    fn line(&mut self) -> io::Result<String> {
+        loop {
+            if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.read.drain(..=end).collect();
+                let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+                if line == "PING" {
+                    self.stream.write_all(b"PONG\r\n")?;
+                    continue;
+                }
+                if let Some(why) = line.strip_prefix("-ERR") {
+                    return Err(io::Error::other(layout::text::escape(why.trim().as_bytes())));
+                }
+                return Ok(line);
+            }
+            if self.read.len() > LINE_BYTES_MAX {
+                return Err(io::Error::other("a line without an end"));
+            }
+            self.more()?;
+        }
+    }
+
+    /// The next bytes.
+    fn bytes(&mut self, count: usize) -> io::Result<Vec<u8>> {
+        while self.read.len() < count {
+            self.more()?;
+        }
+        Ok(self.read.drain(..count).collect())
+    }
+
+    fn more(&mut self) -> io::Result<()> {
+        let mut part = [0; 16 << 10];
+        match self.stream.read(&mut part)? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            count => {
+                self.read.extend_from_slice(&part[..count]);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl MetricEngine for JetStream {
+    fn hand_over(
+        &mut self,
+        series: &BatchSeries,
+        batch: &Batch,
+        samples: Range<usize>,
+    ) -> SendOutcome {
+        influx::learn(&mut self.heads, series);
+        if self.has.len() > RECORDINGS_MAX {
+            self.has.clear();
+        }
+        loop {
+            let kept = self.connection.take();
+            // One that was kept may have ended meanwhile: another one is tried at once.
+            let was_kept = kept.is_some();
+            let opened = kept.map_or_else(
+                || NatsConnection::open(&self.address, self.timeout, self.token.as_deref()),
+                Ok,
+            );
+            let done = opened.map_err(Refusal::from).and_then(|mut connection| {
+                let most = connection.payload_max;
+                let messages = self.messages(series, batch, samples.clone(), most);
+                let done = messages.and_then(|messages| self.publish(&mut connection, messages));
+                if !matches!(done, Err(Refusal::Later(_))) {
+                    self.connection = Some(connection);
+                }
+                done
+            });
+            match done {
+                Ok(()) => return SendOutcome::Acknowledged,
+                Err(Refusal::Never(why)) => return SendOutcome::Refused { why, is_known: false },
+                Err(Refusal::Later(error)) => {
+                    // What was published and not acknowledged: the stream says what it has.
+                    self.has.clear();
+                    if !was_kept {
+                        let why = format!("{}: {error}", self.address);
+                        return SendOutcome::Retry { why, after: None };
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_one_word_of_a_subject() {
+        assert_eq!(token("web1.example"), "web1_example");
+        assert_eq!((token(""), token("a b>*\n")), ("_".to_owned(), "a_b___".to_owned()));
+    }
+}
