@@ -13,6 +13,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
+use crate::cpus::CpuUnit;
+
 /// All settings of a run.
 #[derive(Debug, Default)]
 #[cfg_attr(feature = "arguments", derive(clap::Args))]
@@ -41,6 +43,9 @@ pub struct RunSettings {
     /// What happens to their output.
     #[cfg_attr(feature = "arguments", command(flatten))]
     pub output: OutputSettings,
+    /// What is told instead of running jobs.
+    #[cfg_attr(feature = "arguments", command(flatten))]
+    pub information: InformationSettings,
     /// The command line with its replacement strings, then `:::` values or `::::` files.
     #[cfg_attr(feature = "arguments", arg(skip))]
     pub words: Vec<OsString>,
@@ -138,7 +143,7 @@ options! {
         pub header: Option<String>,
 
         /// Read all sources in parallel, one value of each for a job; short sources start again
-        #[arg(long, alias = "xapply")]
+        #[arg(long)]
         pub link: bool,
 
         /// Remove white space from values: n (none), l (left), r (right) or lr
@@ -237,7 +242,7 @@ options! {
         pub block: Option<String>,
 
         /// Give an incomplete block to a job after this time
-        #[arg(long, visible_alias = "blocktimeout", alias = "bt", value_name = "DURATION")]
+        #[arg(long, visible_alias = "blocktimeout", value_name = "DURATION")]
         pub block_timeout: Option<String>,
 
         /// String that begins a record
@@ -249,11 +254,11 @@ options! {
         pub recend: Option<OsString>,
 
         /// --recstart and --recend are regular expressions
-        #[arg(long, alias = "regex")]
+        #[arg(long)]
         pub regexp: bool,
 
         /// Remove the strings of --recstart and --recend from the blocks
-        #[arg(long = "remove-rec-sep", visible_alias = "rrs", alias = "removerecsep")]
+        #[arg(long = "remove-rec-sep", visible_alias = "rrs")]
         pub remove_separators: bool,
 
         /// Give the block as a file whose name is {}
@@ -269,7 +274,7 @@ options! {
         pub tee: bool,
 
         /// Start one job for each slot and give it one block after the other
-        #[arg(long, visible_alias = "round", alias = "robin", alias = "roundrobin")]
+        #[arg(long, visible_alias = "round", alias = "robin")]
         pub round_robin: bool,
     }
 
@@ -346,7 +351,7 @@ options! {
         pub quote: bool,
 
         /// Run nothing; print the values quoted for the shell
-        #[arg(long, alias = "shellquote", action = clap::ArgAction::Count)]
+        #[arg(long, action = clap::ArgAction::Count)]
         pub shell_quote: u8,
     }
 
@@ -358,6 +363,14 @@ options! {
         #[arg(short = 'j', long, visible_short_alias = 'P', aliases = ["max-procs", "procs"],
               value_name = "COUNT", allow_hyphen_values = true)]
         pub jobs: Option<String>,
+
+        /// The CPUs of -j are cores
+        #[arg(long, hide = true)]
+        pub use_cores_instead_of_threads: bool,
+
+        /// The CPUs of -j are sockets
+        #[arg(long, hide = true)]
+        pub use_sockets_instead_of_threads: bool,
 
         /// Time between two starts
         #[arg(long, value_name = "DURATION")]
@@ -381,7 +394,7 @@ options! {
         pub halt: Option<String>,
 
         /// Signals that end a job, and the milliseconds between them
-        #[arg(long, alias = "termseq", value_name = "SIGNAL,MS,…")]
+        #[arg(long, value_name = "SIGNAL,MS,…")]
         pub term_seq: Option<String>,
 
         /// Start no job while more threads than this run or wait for a disk
@@ -441,6 +454,10 @@ options! {
         #[arg(long)]
         pub tty: bool,
 
+        /// Let jobs read the terminal
+        #[arg(short = 'o', long)]
+        pub open_tty: bool,
+
         /// Number of threads that start programs [one for each 16 CPU threads, 1 to 8]
         #[arg(long, value_name = "COUNT")]
         pub spawners: Option<usize>,
@@ -471,7 +488,7 @@ options! {
         pub filter_hosts: bool,
 
         /// Time between two starts on other hosts
-        #[arg(long, alias = "sshdelay", value_name = "DURATION")]
+        #[arg(long, value_name = "DURATION")]
         pub ssh_delay: Option<String>,
 
         /// Open one connection to each host, which its jobs share; OpenSSH only
@@ -543,7 +560,7 @@ options! {
         pub tag: bool,
 
         /// Begin each line with this text; it may have replacement strings
-        #[arg(long, alias = "tag-string", value_name = "STRING")]
+        #[arg(long, value_name = "STRING")]
         pub tagstring: Option<OsString>,
 
         /// Print the lines of each job in a color of its own
@@ -555,7 +572,7 @@ options! {
         pub color_failed: bool,
 
         /// Write the output to files and print their names
-        #[arg(long, alias = "output-as-files", alias = "outputasfiles")]
+        #[arg(long)]
         pub files: bool,
 
         /// As --files, with a NUL after each name
@@ -604,8 +621,55 @@ options! {
         pub bar: bool,
 
         /// Number of jobs, for --progress, --eta and --bar
-        #[arg(long, alias = "total", value_name = "COUNT")]
+        #[arg(long, value_name = "COUNT")]
         pub total_jobs: Option<u64>,
+    }
+
+    /// What is told instead of running jobs.
+    #[heading = "Information"]
+    pub struct InformationSettings {
+        /// Print the release of GNU parallel whose options these are
+        #[arg(short = 'V', long, hide_short_help = true)]
+        pub version: bool,
+
+        /// Print that release's number; exit code 255 if it is below this
+        #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+        pub minversion: Option<u64>,
+
+        /// Print the number of CPU cores
+        #[arg(long, hide_short_help = true)]
+        pub number_of_cpus: bool,
+
+        /// Print the number of CPU cores
+        #[arg(long, hide_short_help = true)]
+        pub number_of_cores: bool,
+
+        /// Print the number of CPU sockets
+        #[arg(long, hide_short_help = true)]
+        pub number_of_sockets: bool,
+
+        /// Print the number of CPU threads
+        #[arg(long, hide_short_help = true)]
+        pub number_of_threads: bool,
+
+        /// Print how long a command line may be, in bytes
+        #[arg(long, hide_short_help = true)]
+        pub max_line_length_allowed: bool,
+
+        /// Print how long a command line may be, then run the jobs
+        #[arg(long, hide_short_help = true)]
+        pub show_limits: bool,
+    }
+}
+
+impl ScheduleSettings {
+    /// What counts as a CPU for `-j`.
+    pub fn cpu_unit(&self) -> CpuUnit {
+        match (self.use_sockets_instead_of_threads, self.use_cores_instead_of_threads) {
+            (true, _) => CpuUnit::Socket,
+            (_, true) => CpuUnit::Core,
+            _ => CpuUnit::Thread,
+        }
     }
 }
 

@@ -120,7 +120,7 @@ fn stdin(settings: &RunSettings) -> Result<JobStdin, SetupError> {
     // The single command of a semaphore reads our standard input.
     if !settings.keeps_stdin {
         let null = || File::open("/dev/null").map_err(system("cannot open /dev/null"));
-        let terminal = jobs.tty.then(|| File::open("/dev/tty").ok()).flatten();
+        let terminal = (jobs.tty || jobs.open_tty).then(|| File::open("/dev/tty").ok()).flatten();
         rustix::stdio::dup2_stdin(&terminal.map_or_else(null, Ok)?)?;
     }
     Ok(match pipe.is_used() {
