@@ -11,7 +11,6 @@ mod makers;
 mod mrtg;
 mod parallel;
 mod rrdtool;
-mod strace;
 
 /// A program whose command line we take when called under its name.
 pub(crate) struct Incumbent {
@@ -36,7 +35,7 @@ pub(crate) static ALL: &[Incumbent] = &[
     Incumbent { name: "rrdcreate", translate: rrdtool::translate_create, failure: 1 },
     Incumbent { name: "rrdinfo", translate: rrdtool::translate_info, failure: 1 },
     Incumbent { name: "rrdcached", translate: rrdtool::translate_cached, failure: 1 },
-    Incumbent { name: "strace", translate: strace::translate, failure: 1 },
+    Incumbent { name: "strace", translate: trace::strace_options::translate, failure: 1 },
 ];
 
 /// The incumbent under whose name a command line calls us.

@@ -105,29 +105,6 @@ const REFUSED: &[(&[&str], Where, &str)] = &[
     (&["--showslabaliases", "--showrootslabs"], Where::Both, "slabs go by the kernel's names"),
 ];
 
-/// strace's switches that `whit trace` does not have, and why or what to say instead.
-const REFUSED_OF_STRACE: &[(&[&str], &str)] = &[
-    (&["-k", "--stack-traces"], "stacks are not traced; perf record -g does"),
-    (&["-D", "--daemonize"], "whit is the parent of the command, which ends with it"),
-    (&["-b", "--detach-on"], "whit follows a process through execve; -p another one"),
-    (&["-I", "--interruptible"], "a command gets the signals and is traced to its end"),
-    (&["--instruction-pointer"], "the address of a call is not shown"),
-    (&["-X", "--const-print-style"], "constants have their names; -e raw= shows numbers"),
-    (&["-O", "--summary-syscall-overhead"], "what tracing adds is measured and shown by itself"),
-    (
-        &["-Y", "--decode-pids"],
-        "names of processes are not added to lines; --by command counts by them",
-    ),
-    (&["--decode-fds"], "it is -y, or -yy with details"),
-    (&["--inject", "--fault"], "whit never changes what a program does"),
-    (&["--read", "--write"], "whit dumps no data; -s shows more of it in the lines"),
-    (&["--verbose"], "structures are decoded; -e raw= shows plain words"),
-    (&["--kvm"], "exits of virtual CPUs are not traced"),
-    (&["-d", "--debug"], "whit has no debug output"),
-    (&["--tips"], "there are none"),
-    (&["-F"], "it is -f"),
-];
-
 /// The sentence for a command line that cannot be understood; `None` when the "error" is help or
 /// the version, which clap prints itself.
 pub(crate) fn explain(error: &clap::Error, arguments: &[String]) -> Option<String> {
@@ -161,9 +138,8 @@ fn refusal(error: &clap::Error, verb: Option<&str>) -> Option<String> {
     }
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else { return None };
     if verb == Some("trace") {
-        let named = |names: &[&str]| names.contains(&given.as_str());
-        let (names, why) = REFUSED_OF_STRACE.iter().find(|(names, _)| named(names))?;
-        return Some(format!("{} is not a switch of whit trace: {why}", names.join(", ")));
+        let (names, why) = trace::strace_options::refusal(given)?;
+        return Some(format!("{names} is not a switch of whit trace: {why}"));
     }
     if verb == Some("run") {
         let why = run::parallel_options::refusal(given)?;
@@ -222,11 +198,20 @@ mod tests {
 
     #[test]
     fn what_strace_has_and_whit_has_not_is_refused_by_name() {
-        for (names, why) in REFUSED_OF_STRACE {
-            for name in *names {
-                let text = said(&format!("whit trace {name} ls"));
-                let expected = format!("{} is not a switch of whit trace: {why}", names.join(", "));
-                assert_eq!(text, expected);
+        for option in trace::strace_options::OPTIONS {
+            for name in option.names().filter(|name| !["-a", "-i", "-h", "-V"].contains(name)) {
+                let line = ["strace", name, "1", "ls"].map(Into::into).to_vec();
+                let line = crate::compat::command_line(line);
+                let words: Vec<String> = line.iter().map(|w| w.to_string_lossy().into()).collect();
+                let error = crate::Arguments::command().try_get_matches_from(&words).err();
+                let text = error.and_then(|error| explain(&error, &words)).unwrap_or_default();
+                match trace::strace_options::refusal(name) {
+                    Some((names, why)) => {
+                        let wanted = format!("{names} is not a switch of whit trace: {why}");
+                        assert_eq!(text, wanted, "{words:?}");
+                    }
+                    None => assert!(!text.contains("unexpected argument"), "{words:?}: {text}"),
+                }
             }
         }
         assert!(said("whit trace -fk ls").contains("-k, --stack-traces is not a switch"));
@@ -235,7 +220,7 @@ mod tests {
 
     #[test]
     fn each_option_of_parallel_is_one_of_ours_or_refused_with_the_reason() {
-        use run::parallel_options::{Answer, OWN, Takes, all, named};
+        use run::parallel_options::{OWN, ParallelAnswer, Takes, all, named};
         let command = crate::Arguments::command();
         let ours = command.find_subcommand("run").unwrap();
         let takes = |name: &str| {
@@ -254,13 +239,13 @@ mod tests {
         };
         for option in all() {
             match option.answer {
-                Answer::Refused(why) => {
+                ParallelAnswer::Refused(why) => {
                     for name in option.names() {
                         let text = said(&format!("whit run {name} ls"));
                         assert_eq!(text, format!("{name} is not a switch of whit run: {why}"));
                     }
                 }
-                Answer::As(words) => {
+                ParallelAnswer::As(words) => {
                     assert!(words.iter().all(|word| takes(word).is_some()), "{words:?}");
                 }
                 _ if ["--help", "-W"].contains(&option.name()) => {}

@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use Answer::{As, Other, Refused, Same};
+use ParallelAnswer::{As, Other, Refused, Same};
 use Takes::{Nothing, Perhaps, Value};
 
 mod in_full;
@@ -25,7 +25,7 @@ pub struct ParallelOption {
     /// Whether a value belongs to it.
     pub takes: Takes,
     /// What `whit run` does with it.
-    pub answer: Answer,
+    pub answer: ParallelAnswer,
 }
 
 /// Whether a value belongs to an option.
@@ -41,7 +41,7 @@ pub enum Takes {
 
 /// What `whit run` does with an option.
 #[derive(Debug)]
-pub enum Answer {
+pub enum ParallelAnswer {
     /// The same as GNU parallel.
     Same,
     /// Something else.
@@ -104,17 +104,17 @@ pub fn page() -> String {
     page
 }
 
-const fn option(names: &'static str, takes: Takes, answer: Answer) -> ParallelOption {
+const fn option(names: &'static str, takes: Takes, answer: ParallelAnswer) -> ParallelOption {
     ParallelOption { names, takes, answer }
 }
 
-const NO_DATABASE: Answer =
+const NO_DATABASE: ParallelAnswer =
     Refused("there is no database; --joblog and --results=FILE.csv keep the same columns");
-const NO_TERMINALS: Answer =
+const NO_TERMINALS: ParallelAnswer =
     Refused("jobs have no terminal of their own; --line-buffer shows their lines");
-const NO_COMPRESSION: Answer = Refused("temporary files are not compressed");
-const NO_SORTING: Answer = Refused("blocks are not sorted by a column");
-const INTERNAL: Answer = Refused("parallel uses it itself");
+const NO_COMPRESSION: ParallelAnswer = Refused("temporary files are not compressed");
+const NO_SORTING: ParallelAnswer = Refused("blocks are not sorted by a column");
+const INTERNAL: ParallelAnswer = Refused("parallel uses it itself");
 
 /// All options, by group.
 static OPTIONS: &[ParallelOption] = &[

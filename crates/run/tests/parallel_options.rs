@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-use run::parallel_options::{Answer, ParallelOption, Takes, in_full, named};
+use run::parallel_options::{ParallelAnswer, ParallelOption, Takes, in_full, named};
 
 /// Prints the definitions of its options, `long-name|n=s` a line each.
 const PRINT_OPTIONS: &str = r#"
@@ -103,8 +103,8 @@ fn every_abbreviation_that_the_installed_program_takes_is_taken() {
                 let line: Vec<String> =
                     in_full(given).iter().map(|w| w.to_string_lossy().into_owned()).collect();
                 let is_in_full = match wanted.answer {
-                    Answer::As([]) => line == ["v"],
-                    Answer::As([first, ..]) => line[0] == *first,
+                    ParallelAnswer::As([]) => line == ["v"],
+                    ParallelAnswer::As([first, ..]) => line[0] == *first,
                     _ => line[0].split('=').next() == Some(wanted.name()),
                 };
                 assert!(is_in_full, "{short} became {line:?}, not {}", wanted.name());

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::iter::Peekable;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
-use super::{Answer, OPTIONS, ParallelOption, Takes, named};
+use super::{OPTIONS, ParallelAnswer, ParallelOption, Takes, named};
 
 /// Options of `whit run` that this release of GNU parallel does not have.
 pub const OWN: &[(&str, Takes)] = &[
@@ -61,11 +61,11 @@ fn long(word: OsString, words: &mut Rest, line: &mut Vec<OsString>) {
         return;
     };
     let last = match option.answer {
-        Answer::As([first @ .., last]) => {
+        ParallelAnswer::As([first @ .., last]) => {
             line.extend(first.iter().map(OsString::from));
             last
         }
-        Answer::As([]) => return,
+        ParallelAnswer::As([]) => return,
         _ => option.name(),
     };
     push(last, value, option.takes, words, line);
