@@ -128,6 +128,75 @@ fn folders_of_results_are_ordered_by_the_names_of_the_header() {
 }
 
 #[test]
+fn counts_have_units_and_attempts_depend_on_the_job() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    for words in [
+        &["-k", "-N", "0.002k", "echo"][..],
+        &["-k", "-n", "2.5", "echo"],
+        &["-k", "-L", "-0", "echo"],
+        &["-k", "-l", "1.5", "echo"],
+        &["-k", "--retries", "{}", "echo {}; false", ":::", "1", "2", "3"],
+        &["-k", "-N2", "--retries", "{2}", "echo {1}; false", ":::", "1", "2", "3", "4"],
+        &["-k", "--pipe", "-N", "0.005k", "wc"],
+        &["-k", "--pipe", "--skip-first-line", "wc"],
+        &["-k", "--pipe", "--skip-first-line", "--header", ":", "--block", "9", "cat"],
+    ] {
+        same(words, folder.path(), &lines(12));
+    }
+    fs::write(folder.path().join("in"), lines(100)).expect("a file");
+    for words in [
+        &["-k", "-j2", "--block", "-0.002k", "head -1"][..],
+        &["-k", "--block", "50", "--skip-first-line", "--header", ":", "cat"],
+        &["-k", "--block", "50", "echo {}x", ":::", "a", "b"],
+    ] {
+        same(&[&["--pipe-part", "-a", "in"], words].concat(), folder.path(), b"");
+    }
+    let output = ours(&["--retries", "{}", "false", ":::", "x"], folder.path(), b"");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--retries of job 1: \"x\""));
+}
+
+#[test]
+fn jobs_that_have_results_are_left_out_without_a_joblog() {
+    if !has_parallel() {
+        return;
+    }
+    let first = ["--results", "out", "--resume", "echo", ":::", "1", "2"];
+    let job = "echo {} >>ran; echo {}";
+    let second = ["--results", "out", "--resume", "-j1", job, ":::", "2", "3", "1"];
+    let run = |runs: fn(&[&str], &Path, &[u8]) -> std::process::Output| {
+        let folder = folder();
+        for words in [&first[..], &second] {
+            assert!(runs(words, folder.path(), b"").status.success());
+        }
+        let ran = fs::read_to_string(folder.path().join("ran")).expect("a job has run");
+        (ran, files(&folder.path().join("out")))
+    };
+    let of_ours = run(ours);
+    assert_eq!(of_ours.0, "3\n");
+    assert_eq!(of_ours, run(theirs));
+    let output =
+        ours(&["--results", "x.csv", "--resume", "echo", ":::", "1"], folder().path(), b"");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("give --joblog"));
+}
+
+#[test]
+fn each_job_has_an_empty_folder_of_its_own() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    let job = "ls; touch x{}; ls; echo ${PWD%/*}; echo ${PWD##*-}";
+    same(&["-j1", "--wd", "...", job, ":::", "1", "2"], folder.path(), b"");
+    let output = ours(&["-j2", "--wd", "...", "touch x; pwd", ":::", "1", "2"], folder.path(), b"");
+    for path in String::from_utf8_lossy(&output.stdout).lines() {
+        assert!(path.contains("/.parallel/tmp/") && !Path::new(path).exists(), "{path}");
+    }
+}
+
+#[test]
 fn the_number_of_l_may_be_left_out() {
     if !has_parallel() {
         return;

@@ -14,6 +14,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use crate::cpus::CpuUnit;
+#[cfg(feature = "arguments")]
+use crate::units;
 
 /// All settings of a run.
 #[derive(Debug, Default)]
@@ -189,19 +191,19 @@ options! {
     #[heading = "Packing"]
     pub struct PackingSettings {
         /// Number of values for each job: {1} {2} …; 0: read one, insert none
-        #[arg(short = 'N', long = "max-replace-args", value_name = "COUNT")]
+        #[arg(short = 'N', long = "max-replace-args", value_name = "COUNT", value_parser = units::count)]
         pub replace_args: Option<u64>,
 
         /// Maximum number of values for each job
-        #[arg(short = 'n', long = "max-args", value_name = "COUNT")]
+        #[arg(short = 'n', long = "max-args", value_name = "COUNT", value_parser = units::count)]
         pub args: Option<u64>,
 
         /// Maximum number of lines for each job
-        #[arg(short = 'L', value_name = "COUNT")]
+        #[arg(short = 'L', value_name = "COUNT", value_parser = units::count)]
         pub lines: Option<u64>,
 
         /// As -L, 1 without a number
-        #[arg(short = 'l', long = "max-lines", value_name = "COUNT", num_args = 0..=1,
+        #[arg(short = 'l', long = "max-lines", value_name = "COUNT", value_parser = units::count, num_args = 0..=1,
               default_missing_value = "1", hide_short_help = true)]
         pub max_lines: Option<u64>,
 
@@ -380,9 +382,9 @@ options! {
         #[arg(long, value_name = "DURATION")]
         pub timeout: Option<String>,
 
-        /// Run a job that fails again, up to this number of attempts; 0: no limit
+        /// Run a job that fails again, up to this number of attempts, {} is a value; 0: no limit
         #[arg(long, value_name = "COUNT")]
-        pub retries: Option<u32>,
+        pub retries: Option<OsString>,
 
         /// When to stop early: never, or now or soon with ,fail= ,success= or ,done= and N or N%
         #[arg(
@@ -441,8 +443,8 @@ options! {
         #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 0)]
         pub nice: i32,
 
-        /// Run jobs in this folder; on another host . is the current folder below the home folder, and
-        /// ... a new folder for each job
+        /// Run jobs in this folder; ... is a new folder for each job, removed after it; on another
+        /// host . is the current folder below the home folder
         #[arg(short = 'W', long = "workdir", visible_alias = "wd", value_name = "DIR")]
         pub workdir: Option<OsString>,
 

@@ -151,9 +151,10 @@ fn by_beginning(name: &str) -> Option<&'static ParallelOption> {
     options.next().is_none().then_some(option)
 }
 
+/// As with parallel a number here has no unit.
 fn is_number(word: &OsStr) -> bool {
-    let text = word.to_str().unwrap_or_default();
-    text.starts_with(|first: char| first.is_ascii_digit()) && crate::units::size(text).is_ok()
+    let is_part = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    word.as_bytes().first().is_some_and(u8::is_ascii_digit) && word.as_bytes().iter().all(is_part)
 }
 
 #[cfg(test)]
