@@ -300,6 +300,14 @@ options! {
         #[arg(long, value_name = "NAME EXPRESSION")]
         pub rpl: Vec<OsString>,
 
+        /// Run expressions beyond our own language by one Perl process, if Perl is installed (default)
+        #[arg(long, overrides_with = "no_perl", hide = true)]
+        pub perl: bool,
+
+        /// Refuse expressions beyond our own language
+        #[arg(long, overrides_with = "perl")]
+        pub no_perl: bool,
+
         /// Strings around expressions instead of {= and =}
         #[arg(long, value_name = "STRINGS")]
         pub parens: Option<OsString>,

@@ -125,7 +125,8 @@ impl<W: OperatingSystem> Engine<'_, W> {
             return Ok(());
         }
         let Some(slot) = self.pids.remove(&reaped.pid) else {
-            // Otherwise it is no job but an ssh that queries a host or shares its connection.
+            // Otherwise it is no job but an ssh that queries a host or shares its connection, or the
+            // Perl of expressions.
             if self.awaits_start() {
                 self.early.insert(reaped.pid, reaped);
             }

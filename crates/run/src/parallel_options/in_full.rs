@@ -13,6 +13,8 @@ use super::{OPTIONS, ParallelAnswer, ParallelOption, Takes, named};
 pub const OWN: &[(&str, Takes)] = &[
     ("--files0", Takes::Nothing),
     ("--joblog-json", Takes::Value),
+    ("--no-perl", Takes::Nothing),
+    ("--perl", Takes::Nothing),
     ("--record", Takes::Value),
     ("--shell", Takes::Value),
     ("--spawners", Takes::Value),
