@@ -177,6 +177,7 @@ pub fn run_pipe(bytes: &[u8]) {
             2 => pipe::PipeHeader::Lines(u64::from(counts >> 6)),
             _ => pipe::PipeHeader::Pattern("(?:#.*\n)*".to_owned()),
         },
+        skips_first_line: false,
         csv: flags & 32 != 0,
         drop_blank_lines: flags & 64 != 0,
     };

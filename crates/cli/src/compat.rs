@@ -10,7 +10,6 @@ mod collectl;
 mod makers;
 mod mrtg;
 mod parallel;
-mod strace;
 
 /// A program whose command line we take when called under its name.
 pub(crate) struct Incumbent {
@@ -62,7 +61,7 @@ pub(crate) static ALL: &[Incumbent] = &[
         translate: |words| with(&["sysstat", "vmstat"], words),
         failure: 1,
     },
-    Incumbent { name: "strace", translate: strace::translate, failure: 1 },
+    Incumbent { name: "strace", translate: trace::strace_options::translate, failure: 1 },
 ];
 
 /// The incumbent under whose name a command line calls us.

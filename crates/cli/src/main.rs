@@ -117,7 +117,7 @@ fn run() -> ExitCode {
         None => 2,
     };
     let words = match commands::run::config::configured(words) {
-        Ok(words) => commands::run::line_count::with_line_counts(words),
+        Ok(words) => words,
         Err(error) => {
             stderr::message(usage::in_one_line(&format!("{error:#}")));
             return ExitCode::from(failure);

@@ -105,94 +105,6 @@ const REFUSED: &[(&[&str], Where, &str)] = &[
     (&["--showslabaliases", "--showrootslabs"], Where::Both, "slabs go by the kernel's names"),
 ];
 
-/// strace's switches that `whit trace` does not have, and why or what to say instead.
-const REFUSED_OF_STRACE: &[(&[&str], &str)] = &[
-    (&["-k", "--stack-traces"], "stacks are not traced; perf record -g does"),
-    (&["-D", "--daemonize"], "whit is the parent of the command, which ends with it"),
-    (&["-b", "--detach-on"], "whit follows a process through execve; -p another one"),
-    (&["-I", "--interruptible"], "a command gets the signals and is traced to its end"),
-    (&["--instruction-pointer"], "the address of a call is not shown"),
-    (&["-X", "--const-print-style"], "constants have their names; -e raw= shows numbers"),
-    (&["-O", "--summary-syscall-overhead"], "what tracing adds is measured and shown by itself"),
-    (
-        &["-Y", "--decode-pids"],
-        "names of processes are not added to lines; --by command counts by them",
-    ),
-    (&["--decode-fds"], "it is -y, or -yy with details"),
-    (&["--inject", "--fault"], "whit never changes what a program does"),
-    (&["--read", "--write"], "whit dumps no data; -s shows more of it in the lines"),
-    (&["--verbose"], "structures are decoded; -e raw= shows plain words"),
-    (&["--kvm"], "exits of virtual CPUs are not traced"),
-    (&["-d", "--debug"], "whit has no debug output"),
-    (&["--tips"], "there are none"),
-    (&["-F"], "it is -f"),
-];
-
-/// GNU parallel's switches that `whit run` does not have, and why or what to say instead.
-const REFUSED_OF_PARALLEL: &[(&[&str], &str)] = &[
-    (
-        &[
-            "--sql",
-            "--sqlmaster",
-            "--sql-master",
-            "--sqlworker",
-            "--sql-worker",
-            "--sqlandworker",
-            "--sql-and-worker",
-        ],
-        "there is no database; --joblog and --results=FILE.csv keep the same columns",
-    ),
-    (
-        &["--tmux", "--tmuxpane"],
-        "jobs have no terminal of their own; --line-buffer shows their lines",
-    ),
-    (&["--rsync-opts"], "files go by tar"),
-    (
-        &["--record-env", "--session"],
-        "jobs here get the whole environment, those on other hosts what --env names",
-    ),
-    (&["--shard", "--bin", "--group-by", "--groupby"], "blocks are not sorted by a column"),
-    (
-        &["--compress", "--compress-program", "--decompress-program"],
-        "temporary files are not compressed",
-    ),
-    (&["--latest-line", "--ll"], "--line-buffer shows all lines"),
-    (
-        &["--embed", "--shebang", "--hashbang", "--shebang-wrap"],
-        "a script begins with #!/usr/bin/env -S whit run",
-    ),
-    (&["--tmpl", "--template"], "replacement strings are those of the command"),
-    (&["--match", "--milestone"], "skip() in an expression leaves a job out"),
-    (&["--ctag", "--ctagstring"], "it is --color with --tag"),
-    (
-        &["-p", "--interactive", "-o", "--open-tty"],
-        "whit run never asks; --dry-run shows what would run",
-    ),
-    (&["--citation", "--bibtex"], "nothing is to be cited"),
-    (&["--tollef"], "there is one way only"),
-    (
-        &[
-            "--minversion",
-            "--number-of-cpus",
-            "--number-of-cores",
-            "--number-of-sockets",
-            "--number-of-threads",
-        ],
-        "nproc(1) and lscpu(1) show them",
-    ),
-    (&["--max-line-length-allowed", "--show-limits"], "a command line has at most 131,071 bytes"),
-    (
-        &[
-            "--use-cores-instead-of-threads",
-            "--use-sockets-instead-of-threads",
-            "--use-cpus-instead-of-cores",
-        ],
-        "-j N says how many",
-    ),
-    (&["--parset", "--_parset"], "variables of a shell cannot be set from here"),
-    (&["--shell-completion"], "whit generate makes completions"),
-];
-
 /// The sentence for a command line that cannot be understood; `None` when the "error" is help or
 /// the version, which clap prints itself.
 pub(crate) fn explain(error: &clap::Error, arguments: &[String]) -> Option<String> {
@@ -226,13 +138,11 @@ fn refusal(error: &clap::Error, verb: Option<&str>) -> Option<String> {
     }
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else { return None };
     if verb == Some("trace") {
-        let named = |names: &[&str]| names.contains(&given.as_str());
-        let (names, why) = REFUSED_OF_STRACE.iter().find(|(names, _)| named(names))?;
-        return Some(format!("{} is not a switch of whit trace: {why}", names.join(", ")));
+        let (names, why) = trace::strace_options::refusal(given)?;
+        return Some(format!("{names} is not a switch of whit trace: {why}"));
     }
     if verb == Some("run") {
-        let named = |names: &[&str]| names.contains(&given.as_str());
-        let (_, why) = REFUSED_OF_PARALLEL.iter().find(|(names, _)| named(names))?;
+        let why = run::parallel_options::refusal(given)?;
         return Some(format!("{given} is not a switch of whit run: {why}"));
     }
     let verb = verb.filter(|verb| ["record", "play"].contains(verb))?;
@@ -288,11 +198,20 @@ mod tests {
 
     #[test]
     fn what_strace_has_and_whit_has_not_is_refused_by_name() {
-        for (names, why) in REFUSED_OF_STRACE {
-            for name in *names {
-                let text = said(&format!("whit trace {name} ls"));
-                let expected = format!("{} is not a switch of whit trace: {why}", names.join(", "));
-                assert_eq!(text, expected);
+        for option in trace::strace_options::OPTIONS {
+            for name in option.names().filter(|name| !["-a", "-i", "-h", "-V"].contains(name)) {
+                let line = ["strace", name, "1", "ls"].map(Into::into).to_vec();
+                let line = crate::compat::command_line(line);
+                let words: Vec<String> = line.iter().map(|w| w.to_string_lossy().into()).collect();
+                let error = crate::Arguments::command().try_get_matches_from(&words).err();
+                let text = error.and_then(|error| explain(&error, &words)).unwrap_or_default();
+                match trace::strace_options::refusal(name) {
+                    Some((names, why)) => {
+                        let wanted = format!("{names} is not a switch of whit trace: {why}");
+                        assert_eq!(text, wanted, "{words:?}");
+                    }
+                    None => assert!(!text.contains("unexpected argument"), "{words:?}: {text}"),
+                }
             }
         }
         assert!(said("whit trace -fk ls").contains("-k, --stack-traces is not a switch"));
@@ -300,12 +219,47 @@ mod tests {
     }
 
     #[test]
-    fn what_parallel_has_and_whit_has_not_is_refused_by_name() {
-        for (names, why) in REFUSED_OF_PARALLEL {
-            for name in *names {
-                let text = said(&format!("whit run {name} ls"));
-                assert_eq!(text, format!("{name} is not a switch of whit run: {why}"));
+    fn each_option_of_parallel_is_one_of_ours_or_refused_with_the_reason() {
+        use run::parallel_options::{OWN, ParallelAnswer, Takes, all, named};
+        let command = crate::Arguments::command();
+        let ours = command.find_subcommand("run").unwrap();
+        let takes = |name: &str| {
+            let is_it = |option: &&clap::Arg| match name.strip_prefix("--") {
+                Some(long) => option.get_long() == Some(long),
+                None => option.get_short().map(|letter| format!("-{letter}")) == Some(name.into()),
+            };
+            let option = ours.get_arguments().find(is_it)?;
+            let is_joined = !option.get_action().takes_values() || option.is_require_equals_set();
+            let may_lack = option.get_num_args().is_some_and(|range| range.min_values() == 0);
+            Some(match (is_joined, may_lack) {
+                (true, _) => Takes::Nothing,
+                (false, true) => Takes::Perhaps,
+                (false, false) => Takes::Value,
+            })
+        };
+        for option in all() {
+            match option.answer {
+                ParallelAnswer::Refused(why) => {
+                    for name in option.names() {
+                        let text = said(&format!("whit run {name} ls"));
+                        assert_eq!(text, format!("{name} is not a switch of whit run: {why}"));
+                    }
+                }
+                ParallelAnswer::As(words) => {
+                    assert!(words.iter().all(|word| takes(word).is_some()), "{words:?}");
+                }
+                _ if ["--help", "-W"].contains(&option.name()) => {}
+                _ => assert_eq!(takes(option.name()), Some(option.takes), "{}", option.name()),
             }
+        }
+        for (name, wanted) in OWN {
+            assert_eq!(takes(name), Some(*wanted), "{name}");
+        }
+        for option in ours.get_arguments() {
+            let Some(long) = option.get_long() else { continue };
+            let long = format!("--{long}");
+            let is_known = named(&long).is_some() || OWN.iter().any(|(own, _)| *own == long);
+            assert!(is_known, "{long} is neither of parallel nor in OWN");
         }
     }
 

@@ -25,14 +25,13 @@ mod generate;
 
 use generate::{Case, FILES};
 
-/// Command lines of a long run that asks for no number, of which a short one takes a tenth, and
-/// their seed: always the same ones, so that whoever changes something else is not told of an old
+/// Command lines of a long run that asks for no number, and of a short one, and their seed: always the same ones, so that whoever changes something else is not told of an old
 /// difference.
-const FEW: usize = 60;
+const FEW: [usize; 2] = [2000, 100];
 const FEW_SEED: u64 = 1;
 
-/// Command lines of a long run that pack many values, and their first seed.
-const PACKED: usize = 500;
+/// Command lines of a long and of a short run that pack many values, and their first seed.
+const PACKED: [usize; 2] = [500, 50];
 const PACKED_SEED: u64 = 9_000_000;
 
 /// Each starts parallel, which takes a third of a second.
@@ -254,7 +253,7 @@ fn random_numbers_of_values_are_packed_alike() {
 }
 
 /// The command lines that `make` draws from so many seeds, from this one on, answer alike.
-fn answer_alike(few: usize, few_seed: u64, make: fn(u64) -> Case) {
+fn answer_alike([long, short]: [usize; 2], few_seed: u64, make: fn(u64) -> Case) {
     let Some(parallel) = parallel() else {
         testkit::skip("GNU parallel", "not installed");
         return;
@@ -274,7 +273,7 @@ fn answer_alike(few: usize, few_seed: u64, make: fn(u64) -> Case) {
     let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let by_clock = count.map(|_| clock.as_secs() * 1_000_000);
     let seed = number("WHIT_DIFFERENCES_SEED").or(by_clock).unwrap_or(few_seed);
-    let count = count.unwrap_or(testkit::share(few) as u64);
+    let count = count.unwrap_or(if testkit::is_long() { long } else { short } as u64);
     eprintln!("{count} command lines from seed {seed}");
     let cache = Cache(std::env::var_os("WHIT_DIFFERENCES_CACHE").map(PathBuf::from));
     if let Some(folder) = &cache.0 {

@@ -128,6 +128,148 @@ fn folders_of_results_are_ordered_by_the_names_of_the_header() {
 }
 
 #[test]
+fn counts_have_units_and_attempts_depend_on_the_job() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    for words in [
+        &["-k", "-N", "0.002k", "echo"][..],
+        &["-k", "-n", "2.5", "echo"],
+        &["-k", "-L", "-0", "echo"],
+        &["-k", "-l", "1.5", "echo"],
+        &["-k", "--retries", "{}", "echo {}; false", ":::", "1", "2", "3"],
+        &["-k", "-N2", "--retries", "{2}", "echo {1}; false", ":::", "1", "2", "3", "4"],
+        &["-k", "--pipe", "-N", "0.005k", "wc"],
+        &["-k", "--pipe", "--skip-first-line", "wc"],
+        &["-k", "--pipe", "--skip-first-line", "--header", ":", "--block", "9", "cat"],
+    ] {
+        same(words, folder.path(), &lines(12));
+    }
+    fs::write(folder.path().join("in"), lines(100)).expect("a file");
+    for words in [
+        &["-k", "-j2", "--block", "-0.002k", "head -1"][..],
+        &["-k", "--block", "50", "--skip-first-line", "--header", ":", "cat"],
+        &["-k", "--block", "50", "echo {}x", ":::", "a", "b"],
+    ] {
+        same(&[&["--pipe-part", "-a", "in"], words].concat(), folder.path(), b"");
+    }
+    let output = ours(&["--retries", "{}", "false", ":::", "x"], folder.path(), b"");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--retries of job 1: \"x\""));
+}
+
+#[test]
+fn jobs_that_have_results_are_left_out_without_a_joblog() {
+    if !has_parallel() {
+        return;
+    }
+    let first = ["--results", "out", "--resume", "echo", ":::", "1", "2"];
+    let job = "echo {} >>ran; echo {}";
+    let second = ["--results", "out", "--resume", "-j1", job, ":::", "2", "3", "1"];
+    let run = |runs: fn(&[&str], &Path, &[u8]) -> std::process::Output| {
+        let folder = folder();
+        for words in [&first[..], &second] {
+            assert!(runs(words, folder.path(), b"").status.success());
+        }
+        let ran = fs::read_to_string(folder.path().join("ran")).expect("a job has run");
+        (ran, files(&folder.path().join("out")))
+    };
+    let of_ours = run(ours);
+    assert_eq!(of_ours.0, "3\n");
+    assert_eq!(of_ours, run(theirs));
+    let output =
+        ours(&["--results", "x.csv", "--resume", "echo", ":::", "1"], folder().path(), b"");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("give --joblog"));
+}
+
+#[test]
+fn expressions_beyond_our_own_language_are_run_by_perl() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    for expression in [
+        r#"$_ = join ".", map { $_ . "x" } sort split //, $_"#,
+        r#"chop; $_ = -e "/$_" ? "yes" : -d "/" ? "dir" : "no""#,
+        r#"for my $i (1..3) { $_ .= $i }"#,
+        r#"my %h = (ab => 1, "c d" => 2); $_ = $h{$_}"#,
+        r#"$_ = pQ('a"b$c') . hash($_) % 1"#,
+        r#"$_ = join " ", map { Q($_) } @arg[1, 2]; uq()"#,
+        r#"my @x = split / /; $_ eq "q" and skip(); $_ = @x . seq() . total_jobs()"#,
+        r#"s/(\w)\1/<$1>/; s/b(?=c)/B/; $_ .= $Global::max_jobs_running"#,
+    ] {
+        let command = format!("echo {{={expression}=}}").replace("{=", "{= ").replace("=}", " =}");
+        let words = ["-k", "-j2", &command, ":::", "ab", "c d", "q", "it's", "abbc", ""];
+        same(&words, folder.path(), b"");
+    }
+    let rpl = r#"{x(.)} my @a = split /$$1/; $_ = "@a""#;
+    same(&["-k", "--rpl", rpl, "echo {x,} {x-}", ":::", "a,b-c"], folder.path(), b"");
+    same(
+        &["-k", "-X", r#"echo {= $_ = join "", map { uc } split // =}"#],
+        folder.path(),
+        &lines(9),
+    );
+}
+
+#[test]
+fn one_perl_process_runs_the_expressions_of_all_jobs() {
+    let Ok(perl) = Command::new("sh").args(["-c", "command -v perl"]).output() else { return };
+    let perl = String::from_utf8(perl.stdout).expect("a path");
+    if perl.is_empty() {
+        testkit::skip("Perl", "not installed");
+        return;
+    }
+    let folder = folder();
+    let bin = folder.path().join("bin");
+    fs::create_dir(&bin).expect("a folder");
+    let count = folder.path().join("starts");
+    let wrapper = format!("#!/bin/sh\necho >>{}\nexec {} \"$@\"\n", count.display(), perl.trim());
+    testkit::write_program(&bin.join("perl"), &wrapper).expect("a program");
+    let told = |words: &[&str]| {
+        let mut command = Command::new(WHIT);
+        command.args(["run", "-k", "-j4"]).args(words).args([":::", "b", "a"]);
+        let path = format!("{}:/usr/bin:/bin", bin.display());
+        command.env("PATH", path);
+        let output = run(command, folder.path(), b"");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let starts = || fs::read_to_string(&count).unwrap_or_default().lines().count();
+    let (out, _) = told(&["echo {= $_ .= join 1, sort(3, 2) =} {= my @x = (1); $_ .= $x[0] =}"]);
+    assert_eq!((out.as_str(), starts()), ("b213 b1\na213 a1\n", 1));
+    // What our own language can do needs no Perl.
+    let (out, _) = told(&["echo {= $_ = uc($_) . length($_) =}"]);
+    assert_eq!((out.as_str(), starts()), ("B1\nA1\n", 1));
+    let (_, error) = told(&["--no-perl", "echo {= my @x =}"]);
+    assert!(error.contains("in the expression {= my @x =}") && starts() == 1, "{error}");
+    for (expression, part) in [
+        ("{= my @x; exit =}", "job 1: an expression has ended Perl"),
+        ("{= my @x; die qq(no\\n) =}", "job 1: an expression fails in Perl: no"),
+        ("{= my @x; $_ = q(x) x 2e6 =}", "makes a text longer than any argument can be"),
+        ("{= my @x = ( =}", "fails in Perl: syntax error"),
+        ("{= my @x = $Global::JobQueue =}", "variables of parallel's own program"),
+    ] {
+        let (_, error) = told(&[&format!("echo {expression}")]);
+        assert!(error.contains(part), "{expression}: {error}");
+    }
+    fs::remove_file(bin.join("perl")).expect("the wrapper");
+}
+
+#[test]
+fn each_job_has_an_empty_folder_of_its_own() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    let job = "ls; touch x{}; ls; echo ${PWD%/*}; echo ${PWD##*-}";
+    same(&["-j1", "--wd", "...", job, ":::", "1", "2"], folder.path(), b"");
+    let output = ours(&["-j2", "--wd", "...", "touch x; pwd", ":::", "1", "2"], folder.path(), b"");
+    for path in String::from_utf8_lossy(&output.stdout).lines() {
+        assert!(path.contains("/.parallel/tmp/") && !Path::new(path).exists(), "{path}");
+    }
+}
+
+#[test]
 fn the_number_of_l_may_be_left_out() {
     if !has_parallel() {
         return;

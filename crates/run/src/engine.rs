@@ -27,6 +27,7 @@ mod left_behind;
 pub mod observe;
 mod on_all_hosts;
 pub mod os;
+mod own_folder;
 mod queue;
 mod remote_jobs;
 mod rereading;
@@ -56,6 +57,7 @@ use crate::joblog::{Log, LogError};
 use crate::pipe::PipeError;
 use crate::remote::files::PathError;
 use crate::schedule::{Action, AfterEnd, EndReason, Ended, Halted, Machine, Schedule, Start};
+use crate::units::UnitError;
 use spawn::{
     ARGUMENT_BYTES_MAX, Child, Environment, Launch, Reaped, Reclaimed, ResourceUsage, SpawnError,
 };
@@ -106,6 +108,22 @@ pub enum EngineError {
     /// Waiting for events failed.
     #[error("cannot wait for jobs: {0}")]
     Wait(#[from] io::Error),
+    /// The folder of a job (`--workdir ...`) cannot be made or removed.
+    #[error("--workdir ...: cannot make or remove {path}: {error}")]
+    OwnFolder {
+        /// The folder.
+        path: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// `--retries` is no number for a job.
+    #[error("--retries of job {seq}: {error}")]
+    Retries {
+        /// The job's number.
+        seq: u64,
+        /// What is wrong with it.
+        error: UnitError,
+    },
     /// A command line is longer than the kernel allows.
     #[error("command line of job {seq} too long ({bytes} > {limit} bytes)")]
     TooLong {
@@ -217,6 +235,13 @@ pub struct EngineOptions {
     pub shares_group: bool,
     /// Which jobs are left out.
     pub is_done: Option<IsDone>,
+    /// The beginning of the path of a folder for each job here (`--workdir ...`), which a `-` and the
+    /// job's number end.
+    pub own_folders: Option<Vec<u8>>,
+    /// The text of `--retries` if it depends on the job.
+    pub retries: Option<Template>,
+    /// Jobs that have results already are left out.
+    pub resumes_results: bool,
     /// The command line is needed as text even where no shell reads it.
     pub needs_text: bool,
     /// The command of `--limit`: its file and its words.

@@ -84,9 +84,6 @@ pub enum HostsError {
     /// The number of jobs may change.
     #[error("-S cannot be used with a -j that changes: give a number")]
     ChangingJobs,
-    /// `--workdir ...` is used for jobs on this machine.
-    #[error("--workdir ...: only jobs on other hosts have folders of their own")]
-    OwnFolder,
     /// The directory for base files depends on the job.
     #[error("--basefile needs a --workdir that is the same for all jobs")]
     BaseFolder,
@@ -234,7 +231,6 @@ pub fn prepare(
         true => send_base(options, &job_hosts, &connection, &base_workdir(settings, syntax)?)?,
         false => Vec::new(),
     };
-    let host = rustix::system::uname().nodename().to_bytes().to_vec();
     let remote = Remote {
         job_hosts,
         hosts: counted,
@@ -249,7 +245,7 @@ pub fn prepare(
         alive: keepalive,
         current: user.current_folder.as_os_str().as_bytes().to_vec(),
         home: user.bytes("HOME"),
-        unique: [&host, b"-".as_slice(), std::process::id().to_string().as_bytes()].concat(),
+        unique: unique(),
         rereading,
         added_hosts: options.hostgroups.then(|| Box::new(connector) as Box<_>),
         on_all_hosts,
@@ -272,12 +268,14 @@ fn logins(
             warnings.warn(&format!("{name} has no effect: no job runs on another host"));
         }
     }
-    let is_here =
-        logins.is_empty() || logins.iter().any(|login| login.address == HostAddress::Local);
-    if is_here && settings.jobs.workdir.as_deref().is_some_and(|folder| folder == "...") {
-        return Err(HostsError::OwnFolder);
-    }
     Ok(options.is_used().then_some(logins))
+}
+
+/// A name that no other runner on any host has.
+pub(crate) fn unique() -> Vec<u8> {
+    let system = rustix::system::uname();
+    let process = std::process::id().to_string();
+    [system.nodename().to_bytes(), b"-", process.as_bytes()].concat()
 }
 
 /// Whether any login is for another machine.

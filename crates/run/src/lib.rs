@@ -24,14 +24,17 @@
 #![deny(unsafe_code)]
 
 pub mod collect;
+pub mod cpus;
 pub mod engine;
 pub mod hosts;
+pub mod information;
 pub mod input;
 pub mod job;
 pub mod joblog;
 mod loss;
 pub mod observers;
 pub mod packing;
+pub mod parallel_options;
 pub mod pipe;
 pub mod progress;
 pub mod remote;

@@ -1,7 +1,7 @@
 //! How many values go into a job: `-N`, `-n`, `-L`, `-X`, `-m`, `--xargs`, `-s`.
 
 use template::quote::Shell;
-use template::{CommandLength, Context, Packing, Record, Template, Values};
+use template::{CommandLength, Context, Packing, Record, RenderError, Template, Values};
 
 use crate::engine::job_source::Fits;
 use crate::input::{self, Input, Packer};
@@ -120,7 +120,12 @@ pub fn fits(template: Template, packing: Packing, shell: Shell, limits: CommandL
             limit.measure.length(&context, records).is_ok_and(|bytes| bytes < limit.bytes)
         });
         let holds = |line: &[u8]| limits.hold(line, &context);
-        is_short && template.with_rendered(&context, values, holds).unwrap_or(false)
+        is_short
+            && match template.with_rendered(&context, values, holds) {
+                Ok(holds) => holds,
+                // The job tells why when it is rendered.
+                Err(error) => matches!(error, RenderError::Expression(_)),
+            }
     })
 }
 

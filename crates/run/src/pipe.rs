@@ -39,6 +39,8 @@ pub struct PipeOptions {
     pub record_lines: Option<u64>,
     /// The beginning of the stream, which is sent before every block (`--header`).
     pub header: PipeHeader,
+    /// The first line is left out, before the header (`--skip-first-line`).
+    pub skips_first_line: bool,
     /// Records are CSV: newlines in quotes do not end them (`--csv`).
     pub csv: bool,
     /// Drop lines of white space (`-r`).

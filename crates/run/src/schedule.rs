@@ -185,6 +185,11 @@ impl Schedule {
         }
     }
 
+    /// How many attempts the job gets that ends next; 0 is unlimited.
+    pub fn set_retries(&mut self, attempts: u32) {
+        self.retries = attempts;
+    }
+
     /// The job in a slot has ended.
     ///
     /// If it was being ended and has left children, ask before for the [`Schedule::next_signal`], which

@@ -13,6 +13,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
+use crate::cpus::CpuUnit;
+#[cfg(feature = "arguments")]
+use crate::units;
+
 /// All settings of a run.
 #[derive(Debug, Default)]
 #[cfg_attr(feature = "arguments", derive(clap::Args))]
@@ -41,6 +45,9 @@ pub struct RunSettings {
     /// What happens to their output.
     #[cfg_attr(feature = "arguments", command(flatten))]
     pub output: OutputSettings,
+    /// What is told instead of running jobs.
+    #[cfg_attr(feature = "arguments", command(flatten))]
+    pub information: InformationSettings,
     /// The command line with its replacement strings, then `:::` values or `::::` files.
     #[cfg_attr(feature = "arguments", arg(skip))]
     pub words: Vec<OsString>,
@@ -138,7 +145,7 @@ options! {
         pub header: Option<String>,
 
         /// Read all sources in parallel, one value of each for a job; short sources start again
-        #[arg(long, alias = "xapply")]
+        #[arg(long)]
         pub link: bool,
 
         /// Remove white space from values: n (none), l (left), r (right) or lr
@@ -184,19 +191,19 @@ options! {
     #[heading = "Packing"]
     pub struct PackingSettings {
         /// Number of values for each job: {1} {2} …; 0: read one, insert none
-        #[arg(short = 'N', long = "max-replace-args", value_name = "COUNT")]
+        #[arg(short = 'N', long = "max-replace-args", value_name = "COUNT", value_parser = units::count)]
         pub replace_args: Option<u64>,
 
         /// Maximum number of values for each job
-        #[arg(short = 'n', long = "max-args", value_name = "COUNT")]
+        #[arg(short = 'n', long = "max-args", value_name = "COUNT", value_parser = units::count)]
         pub args: Option<u64>,
 
         /// Maximum number of lines for each job
-        #[arg(short = 'L', value_name = "COUNT")]
+        #[arg(short = 'L', value_name = "COUNT", value_parser = units::count)]
         pub lines: Option<u64>,
 
         /// As -L, 1 without a number
-        #[arg(short = 'l', long = "max-lines", value_name = "COUNT", num_args = 0..=1,
+        #[arg(short = 'l', long = "max-lines", value_name = "COUNT", value_parser = units::count, num_args = 0..=1,
               default_missing_value = "1", hide_short_help = true)]
         pub max_lines: Option<u64>,
 
@@ -237,7 +244,7 @@ options! {
         pub block: Option<String>,
 
         /// Give an incomplete block to a job after this time
-        #[arg(long, visible_alias = "blocktimeout", alias = "bt", value_name = "DURATION")]
+        #[arg(long, visible_alias = "blocktimeout", value_name = "DURATION")]
         pub block_timeout: Option<String>,
 
         /// String that begins a record
@@ -249,11 +256,11 @@ options! {
         pub recend: Option<OsString>,
 
         /// --recstart and --recend are regular expressions
-        #[arg(long, alias = "regex")]
+        #[arg(long)]
         pub regexp: bool,
 
         /// Remove the strings of --recstart and --recend from the blocks
-        #[arg(long = "remove-rec-sep", visible_alias = "rrs", alias = "removerecsep")]
+        #[arg(long = "remove-rec-sep", visible_alias = "rrs")]
         pub remove_separators: bool,
 
         /// Give the block as a file whose name is {}
@@ -269,7 +276,7 @@ options! {
         pub tee: bool,
 
         /// Start one job for each slot and give it one block after the other
-        #[arg(long, visible_alias = "round", alias = "robin", alias = "roundrobin")]
+        #[arg(long, visible_alias = "round", alias = "robin")]
         pub round_robin: bool,
     }
 
@@ -292,6 +299,14 @@ options! {
         /// Define a replacement string: its name and an expression, as '{up} $_=uc($_)'
         #[arg(long, value_name = "NAME EXPRESSION")]
         pub rpl: Vec<OsString>,
+
+        /// Run expressions beyond our own language by one Perl process, if Perl is installed (default)
+        #[arg(long, overrides_with = "no_perl", hide = true)]
+        pub perl: bool,
+
+        /// Refuse expressions beyond our own language
+        #[arg(long, overrides_with = "perl")]
+        pub no_perl: bool,
 
         /// Strings around expressions instead of {= and =}
         #[arg(long, value_name = "STRINGS")]
@@ -346,7 +361,7 @@ options! {
         pub quote: bool,
 
         /// Run nothing; print the values quoted for the shell
-        #[arg(long, alias = "shellquote", action = clap::ArgAction::Count)]
+        #[arg(long, action = clap::ArgAction::Count)]
         pub shell_quote: u8,
     }
 
@@ -359,6 +374,14 @@ options! {
               value_name = "COUNT", allow_hyphen_values = true)]
         pub jobs: Option<String>,
 
+        /// The CPUs of -j are cores
+        #[arg(long, hide = true)]
+        pub use_cores_instead_of_threads: bool,
+
+        /// The CPUs of -j are sockets
+        #[arg(long, hide = true)]
+        pub use_sockets_instead_of_threads: bool,
+
         /// Time between two starts
         #[arg(long, value_name = "DURATION")]
         pub delay: Option<String>,
@@ -367,9 +390,9 @@ options! {
         #[arg(long, value_name = "DURATION")]
         pub timeout: Option<String>,
 
-        /// Run a job that fails again, up to this number of attempts; 0: no limit
+        /// Run a job that fails again, up to this number of attempts, {} is a value; 0: no limit
         #[arg(long, value_name = "COUNT")]
-        pub retries: Option<u32>,
+        pub retries: Option<OsString>,
 
         /// When to stop early: never, or now or soon with ,fail= ,success= or ,done= and N or N%
         #[arg(
@@ -381,7 +404,7 @@ options! {
         pub halt: Option<String>,
 
         /// Signals that end a job, and the milliseconds between them
-        #[arg(long, alias = "termseq", value_name = "SIGNAL,MS,…")]
+        #[arg(long, value_name = "SIGNAL,MS,…")]
         pub term_seq: Option<String>,
 
         /// Start no job while more threads than this run or wait for a disk
@@ -428,8 +451,8 @@ options! {
         #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 0)]
         pub nice: i32,
 
-        /// Run jobs in this folder; on another host . is the current folder below the home folder, and
-        /// ... a new folder for each job
+        /// Run jobs in this folder; ... is a new folder for each job, removed after it; on another
+        /// host . is the current folder below the home folder
         #[arg(short = 'W', long = "workdir", visible_alias = "wd", value_name = "DIR")]
         pub workdir: Option<OsString>,
 
@@ -440,6 +463,10 @@ options! {
         /// Let jobs use the terminal; implies -j1 and -u unless -j or --group are given
         #[arg(long)]
         pub tty: bool,
+
+        /// Let jobs read the terminal
+        #[arg(short = 'o', long)]
+        pub open_tty: bool,
 
         /// Number of threads that start programs [one for each 16 CPU threads, 1 to 8]
         #[arg(long, value_name = "COUNT")]
@@ -471,7 +498,7 @@ options! {
         pub filter_hosts: bool,
 
         /// Time between two starts on other hosts
-        #[arg(long, alias = "sshdelay", value_name = "DURATION")]
+        #[arg(long, value_name = "DURATION")]
         pub ssh_delay: Option<String>,
 
         /// Open one connection to each host, which its jobs share; OpenSSH only
@@ -543,7 +570,7 @@ options! {
         pub tag: bool,
 
         /// Begin each line with this text; it may have replacement strings
-        #[arg(long, alias = "tag-string", value_name = "STRING")]
+        #[arg(long, value_name = "STRING")]
         pub tagstring: Option<OsString>,
 
         /// Print the lines of each job in a color of its own
@@ -555,7 +582,7 @@ options! {
         pub color_failed: bool,
 
         /// Write the output to files and print their names
-        #[arg(long, alias = "output-as-files", alias = "outputasfiles")]
+        #[arg(long)]
         pub files: bool,
 
         /// As --files, with a NUL after each name
@@ -604,8 +631,55 @@ options! {
         pub bar: bool,
 
         /// Number of jobs, for --progress, --eta and --bar
-        #[arg(long, alias = "total", value_name = "COUNT")]
+        #[arg(long, value_name = "COUNT")]
         pub total_jobs: Option<u64>,
+    }
+
+    /// What is told instead of running jobs.
+    #[heading = "Information"]
+    pub struct InformationSettings {
+        /// Print the release of GNU parallel whose options these are
+        #[arg(short = 'V', long, hide_short_help = true)]
+        pub version: bool,
+
+        /// Print that release's number; exit code 255 if it is below this
+        #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+        pub minversion: Option<u64>,
+
+        /// Print the number of CPU cores
+        #[arg(long, hide_short_help = true)]
+        pub number_of_cpus: bool,
+
+        /// Print the number of CPU cores
+        #[arg(long, hide_short_help = true)]
+        pub number_of_cores: bool,
+
+        /// Print the number of CPU sockets
+        #[arg(long, hide_short_help = true)]
+        pub number_of_sockets: bool,
+
+        /// Print the number of CPU threads
+        #[arg(long, hide_short_help = true)]
+        pub number_of_threads: bool,
+
+        /// Print how long a command line may be, in bytes
+        #[arg(long, hide_short_help = true)]
+        pub max_line_length_allowed: bool,
+
+        /// Print how long a command line may be, then run the jobs
+        #[arg(long, hide_short_help = true)]
+        pub show_limits: bool,
+    }
+}
+
+impl ScheduleSettings {
+    /// What counts as a CPU for `-j`.
+    pub fn cpu_unit(&self) -> CpuUnit {
+        match (self.use_sockets_instead_of_threads, self.use_cores_instead_of_threads) {
+            (true, _) => CpuUnit::Socket,
+            (_, true) => CpuUnit::Core,
+            _ => CpuUnit::Thread,
+        }
     }
 }
 

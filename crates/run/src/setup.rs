@@ -94,7 +94,7 @@ pub fn prepare(mut settings: RunSettings, warnings: &Warnings) -> Result<Prepare
         settings.output.ungroup |= !settings.output.group;
     }
     // Signals are blocked before any thread can start.
-    let mut machine = LocalMachine::default();
+    let mut machine = LocalMachine::counting(settings.schedule.cpu_unit());
     let threads = machine.threads();
     let spawners = settings.jobs.spawners.unwrap_or_else(|| (threads as usize / 16).clamp(1, 8));
     let os = Linux::new(SIGNALS, spawners).map_err(system("cannot set up signals"))?;

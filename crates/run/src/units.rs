@@ -10,13 +10,14 @@ use thiserror::Error;
 pub struct UnitError {
     /// What the user wrote.
     pub text: String,
-    /// What was expected: `size` or `duration`.
+    /// What was expected: `size`, `count` or `duration`.
     pub what: &'static str,
     /// An example.
     pub example: &'static str,
 }
 
 const SIZE_EXAMPLE: &str = "write a number such as 10K, 1.5M or 1M-12*2k";
+const COUNT_EXAMPLE: &str = "write a number from 0 such as 10 or 1k";
 const DURATION_EXAMPLE: &str = "write seconds or parts such as 0.5, 10m or 1d3.5h";
 
 /// Most nested parentheses; more are not useful.
@@ -39,6 +40,20 @@ pub fn amount(text: &str) -> Result<f64, UnitError> {
         Some(value) if sum.rest.is_empty() && value.is_finite() => Ok(value),
         _ => Err(unreadable(text, "size", SIZE_EXAMPLE)),
     }
+}
+
+/// Parses a count, which may have a unit as of [`size`]; a part of one counts as one.
+pub fn count(text: &str) -> Result<u64, UnitError> {
+    let value = amount(text)?.ceil();
+    if !(0.0..18_446_744_073_709_551_615.0).contains(&value) {
+        return Err(unreadable(text, "count", COUNT_EXAMPLE));
+    }
+    Ok(value as u64)
+}
+
+/// As [`count`]; what is higher than can be counted is the highest number.
+pub fn small_count(text: &str) -> Result<u32, UnitError> {
+    Ok(u32::try_from(count(text)?).unwrap_or(u32::MAX))
 }
 
 /// Parses a duration: seconds, or parts with the units `s m h d`.
@@ -207,6 +222,17 @@ mod tests {
         assert_eq!(size("7/2"), Ok(3));
         assert_eq!(amount("-1"), Ok(-1.0));
         assert_eq!(amount("2-3*4"), Ok(-10.0));
+    }
+
+    #[test]
+    fn counts() {
+        for (text, wanted) in [("1k", 1000), ("2.5", 3), ("-0", 0), ("0.05k", 50), ("7", 7)] {
+            assert_eq!(count(text), Ok(wanted), "{text}");
+        }
+        for text in ["-1", "", "x", "99999P*99P"] {
+            assert!(count(text).is_err(), "{text}");
+        }
+        assert_eq!(small_count("1P"), Ok(u32::MAX));
     }
 
     #[test]

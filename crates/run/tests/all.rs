@@ -5,6 +5,7 @@
 
 mod engine;
 mod input;
+mod parallel_options;
 mod pipe;
 mod remote;
 mod schedule;

@@ -7,6 +7,7 @@
 use perl::{Dialect, PerlEnvironment, PerlFault, Value};
 use regex::bytes::Regex;
 
+use super::perl_process::{PerlProcess, PerlProcessError};
 use super::quote::{self, Shell};
 use super::{Context, RenderError, TemplateError};
 
@@ -75,10 +76,66 @@ pub(crate) struct Verdict {
     pub(crate) unquoted: bool,
 }
 
+/// The code of an expression.
+#[derive(Clone, Debug)]
+enum Code {
+    /// In our own language.
+    Own(perl::PerlProgram),
+    /// Beyond it: Perl itself runs it.
+    Perl(PerlProcess, Vec<u8>),
+}
+
+impl Code {
+    fn parse(
+        code: &[u8],
+        groups: &[Vec<u8>],
+        process: Option<&PerlProcess>,
+    ) -> Result<Self, TemplateError> {
+        let error = match perl::PerlProgram::parse_with_groups(code, &DIALECT, groups) {
+            Ok(program) => return Ok(Code::Own(program)),
+            Err(error) => error,
+        };
+        let written = String::from_utf8_lossy(code);
+        let refused = |why: &str| {
+            TemplateError::Expression(format!("{error}{why} in the expression {{={written}=}}"))
+        };
+        let Some(process) = process else { return Err(refused("")) };
+        let is_internal = |name: &[u8]| name != b"max_jobs_running";
+        if memchr::memmem::find_iter(code, b"$Global::")
+            .map(|at| &code[at + b"$Global::".len()..])
+            .map(|rest| &rest[..rest.iter().take_while(|byte| is_of_name(**byte)).count()])
+            .chain(memchr::memmem::find(code, b"$opt::").map(|_| &b"opt"[..]))
+            .any(is_internal)
+        {
+            return Err(refused(" (nor are the variables of parallel's own program)"));
+        }
+        // As in parallel, the texts of a pattern's groups are put into the code.
+        let mut text = code.to_vec();
+        for (number, group) in groups.iter().enumerate() {
+            let name = format!("$${}", number + 1);
+            while let Some(at) = memchr::memmem::find(&text, name.as_bytes()) {
+                text.splice(at..at + name.len(), group.iter().copied());
+            }
+        }
+        match process.parse(&text) {
+            Ok(()) => Ok(Code::Perl(process.clone(), text)),
+            Err(PerlProcessError::Missing) => Err(refused(" (and Perl is not installed)")),
+            Err(PerlProcessError::Failed(why)) => {
+                Err(TemplateError::Expression(format!("the expression {{={written}=}} {why}")))
+            }
+            Err(PerlProcessError::TooLong) => Err(refused("")),
+        }
+    }
+}
+
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
 /// A parsed expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    program: perl::PerlProgram,
+    code: Code,
     /// The position of the value, if the expression begins with it: `--rpl '{x} 1 ...'`.
     pub(crate) position: Option<i32>,
     /// Whether the program depends on the job only: it appears once, whatever values share the line.
@@ -90,16 +147,17 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Parses an expression.  `groups` are the values of `$$1` ....
-    pub(crate) fn parse(code: &[u8], groups: &[Vec<u8>]) -> Result<Self, TemplateError> {
-        let program =
-            perl::PerlProgram::parse_with_groups(code, &DIALECT, groups).map_err(|error| {
-                let code = String::from_utf8_lossy(code);
-                TemplateError::Expression(format!("{error} in the expression {{={code}=}}"))
-            })?;
+    /// Parses an expression.  `groups` are the values of `$$1` ….  What is beyond our own language
+    /// is run by the process, if there is one.
+    pub(crate) fn parse(
+        code: &[u8],
+        groups: &[Vec<u8>],
+        process: Option<&PerlProcess>,
+    ) -> Result<Self, TemplateError> {
+        let parsed = Code::parse(code, groups, process)?;
         let mentions = |text: &[u8]| memchr::memmem::find(code, text).is_some();
         Ok(Program {
-            program,
+            code: parsed,
             position: None,
             is_of_job: false,
             unquotes: mentions(b"uq"),
@@ -110,7 +168,11 @@ impl Program {
 
     /// Parses the expression of a `--rpl`, which may begin with a position: `1 $_ = seq()` appears
     /// once, whatever values share the line.
-    pub(crate) fn of_rpl(code: &[u8], groups: &[Vec<u8>]) -> Result<Self, TemplateError> {
+    pub(crate) fn of_rpl(
+        code: &[u8],
+        groups: &[Vec<u8>],
+        process: Option<&PerlProcess>,
+    ) -> Result<Self, TemplateError> {
         let trimmed = code.trim_ascii_start();
         let sign = usize::from(trimmed.first() == Some(&b'-'));
         let digits = trimmed[sign..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -118,9 +180,9 @@ impl Program {
         let is_position =
             digits > 0 && (rest.is_empty() || rest.first().is_some_and(u8::is_ascii_whitespace));
         if !is_position {
-            return Program::parse(code, groups);
+            return Program::parse(code, groups, process);
         }
-        let mut program = Program::parse(rest, groups)?;
+        let mut program = Program::parse(rest, groups, process)?;
         program.position = std::str::from_utf8(number).ok().and_then(|text| text.parse().ok());
         program.is_of_job = program.position == Some(1);
         Ok(program)
@@ -134,13 +196,17 @@ impl Program {
         value: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<Verdict, RenderError> {
-        if self.program.only_call() == Some("uq") {
+        let program = match &self.code {
+            Code::Own(program) => program,
+            Code::Perl(process, code) => return run_by_perl(process, code, context, value, out),
+        };
+        if program.only_call() == Some("uq") {
             out.extend_from_slice(value);
             return Ok(Verdict { skip: false, unquoted: true });
         }
         let mut job = Job { context, verdict: Verdict::default(), lacks_total: false };
         scope.topic = Value::Text(value.to_vec());
-        self.program.run(scope, &mut job).map_err(|error| match error.fault {
+        program.run(scope, &mut job).map_err(|error| match error.fault {
             _ if job.lacks_total => RenderError::NoTotal,
             PerlFault::TooLong => job.error("makes a text longer than any argument can be"),
             PerlFault::Failed(why) => job.error(&why),
@@ -148,6 +214,39 @@ impl Program {
         scope.topic.write(out);
         Ok(job.verdict)
     }
+}
+
+/// Appends what Perl makes of a value.
+fn run_by_perl(
+    process: &PerlProcess,
+    code: &[u8],
+    context: &Context<'_>,
+    value: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<Verdict, RenderError> {
+    let mut job = Job { context, verdict: Verdict::default(), lacks_total: false };
+    if context.total.is_none() && memchr::memmem::find(code, b"total_jobs").is_some() {
+        return Err(RenderError::NoTotal);
+    }
+    let total = context.total.map(|total| total.to_string()).unwrap_or_default();
+    let numbers = [
+        context.seq.to_string(),
+        context.slot.to_string(),
+        context.slots.to_string(),
+        total,
+        context.local_time_s.to_string(),
+    ];
+    let mut fields = vec![value];
+    fields.extend(numbers.iter().map(String::as_bytes));
+    fields.extend(job.values().map(Vec::as_slice));
+    let result = process.run(code, &fields, TEXT_BYTES_MAX).map_err(|error| match error {
+        PerlProcessError::Failed(why) => job.error(&why),
+        PerlProcessError::TooLong => job.error("makes a text longer than any argument can be"),
+        PerlProcessError::Missing => job.error("needs Perl, which is not installed"),
+    })?;
+    out.extend_from_slice(&result.text);
+    (job.verdict.skip, job.verdict.unquoted) = (result.skip, result.unquoted);
+    Ok(job.verdict)
 }
 
 /// What expressions find around them: the job and its values.

@@ -19,6 +19,7 @@ mod direct;
 mod expression;
 mod measure;
 mod parse;
+mod perl_process;
 mod plus;
 pub mod quote;
 mod redirect;
@@ -31,6 +32,7 @@ mod value;
 
 pub use measure::CommandLength;
 use parse::Piece;
+pub use perl_process::PerlProcess;
 use quote::Shell;
 use render::{Line, QuotedLine};
 use replacement::{Position, Replacement, What};
@@ -61,6 +63,8 @@ pub struct Syntax {
     pub shell: Shell,
     /// `--shell-quote`: the command is only printed, quoted this many times.
     pub shell_quote: u32,
+    /// Runs expressions that are beyond our own language; `None` refuses them.
+    pub perl: Option<PerlProcess>,
 }
 
 /// Other names for the built-in replacement strings; `None` leaves a name as it is.

@@ -159,7 +159,7 @@ impl Reader<'_> {
         if code.iter().all(u8::is_ascii_whitespace) {
             return Ok(Some((length, replacement(What::Value(Cut::Whole), position))));
         }
-        let program = Program::parse(code, &[])?;
+        let program = Program::parse(code, &[], self.syntax.perl.as_ref())?;
         Ok(Some((length, replacement(What::Expression(Box::new(program)), position))))
     }
 }

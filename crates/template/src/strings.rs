@@ -6,6 +6,7 @@
 use regex::bytes::Regex;
 
 use super::expression::Program;
+use super::perl_process::PerlProcess;
 use super::plus;
 use super::replacement::{Number, What, Width};
 use super::value::Cut;
@@ -24,6 +25,7 @@ pub(super) struct Strings {
     fixed: Vec<(Vec<u8>, What)>,
     dynamic: Vec<Dynamic>,
     plus: bool,
+    perl: Option<PerlProcess>,
 }
 
 const NUMBER: Number = Number { less: 0, width: Width::Own };
@@ -39,7 +41,11 @@ impl Strings {
                 Some(tag) => dynamic.push(Dynamic { tag, expression: expression.clone() }),
                 None => fixed.push((
                     tag.clone(),
-                    What::Expression(Box::new(Program::of_rpl(expression, &[])?)),
+                    What::Expression(Box::new(Program::of_rpl(
+                        expression,
+                        &[],
+                        syntax.perl.as_ref(),
+                    )?)),
                 )),
             }
         }
@@ -63,7 +69,7 @@ impl Strings {
         }
         fixed.sort_by_key(|(tag, _)| std::cmp::Reverse(tag.len()));
         fixed.retain(|(tag, _)| !tag.is_empty());
-        Ok(Strings { fixed, dynamic, plus: syntax.plus })
+        Ok(Strings { fixed, dynamic, plus: syntax.plus, perl: syntax.perl.clone() })
     }
 
     /// The string at the beginning of `text`: its length, and its meaning.
@@ -79,7 +85,7 @@ impl Strings {
                 let values: Vec<Vec<u8>> = (groups.iter().skip(1))
                     .map(|group| group.map_or(Vec::new(), |group| group.as_bytes().to_vec()))
                     .collect();
-                let program = Program::of_rpl(&dynamic.expression, &values)?;
+                let program = Program::of_rpl(&dynamic.expression, &values, self.perl.as_ref())?;
                 let length = groups.get(0).map_or(0, |all| all.end());
                 return Ok(Some((length, What::Expression(Box::new(program)))));
             }

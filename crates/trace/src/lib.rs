@@ -26,6 +26,7 @@ mod line;
 mod process_groups;
 pub mod report;
 mod select;
+pub mod strace_options;
 mod summary;
 mod table;
 mod tally;

@@ -11,7 +11,7 @@ use regex::Regex;
 use crate::decode::signals;
 use crate::engine::CallFilter;
 use crate::table::{self, Class};
-use crate::{Abi, CallId, SLOTS};
+use crate::{Abi, CallId, SLOTS, strace_options};
 
 /// Why an expression cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -392,6 +392,22 @@ pub enum Expression {
     Status(CallStatuses),
     /// `quiet=`: messages that are left out.
     Quiet(Quiet),
+    /// `decode-fds=`: how much is shown of descriptors, as the number of `-y`.
+    Descriptors(u8),
+    /// What is always so.
+    Nothing,
+}
+
+/// Words of `decode-fds=`.
+const DESCRIPTOR_WORDS: [(&str, u8); 4] = [("path", 1), ("dev", 2), ("pidfd", 2), ("socket", 2)];
+
+/// Parses what is to be shown of descriptors: 0 nothing, 1 their paths, 2 all.
+fn descriptor_detail(text: &str) -> Result<u8, SelectError> {
+    let words = "all, none, path, dev, pidfd and socket";
+    Ok(match words_of(text, &DESCRIPTOR_WORDS, words)? {
+        detail @ (0 | 1) => detail,
+        _ => 2,
+    })
 }
 
 impl Expression {
@@ -404,7 +420,10 @@ impl Expression {
         let Some((word, list)) = text.split_once('=') else {
             return CallSet::parse(text).map(Expression::Trace);
         };
-        let refuse = |why| Err(SelectError::Unsupported(word.to_owned(), why));
+        let refuse = |option| {
+            let (_, why) = strace_options::refusal(option).unwrap_or_default();
+            Err(SelectError::Unsupported(word.to_owned(), why))
+        };
         match word {
             "trace" | "t" => CallSet::parse(list).map(Expression::Trace),
             "raw" | "x" => CallSet::parse(list).map(Expression::Raw),
@@ -412,16 +431,17 @@ impl Expression {
             "signal" | "signals" | "s" => SignalSet::parse(list).map(Expression::Signal),
             "status" => CallStatuses::parse(list).map(Expression::Status),
             "quiet" | "silent" | "silence" | "q" => Quiet::parse(list).map(Expression::Quiet),
-            "verbose" | "v" => refuse("structures are always decoded; -e raw= shows plain words"),
-            "inject" | "fault" => refuse("whit never changes what a program does"),
-            "read" | "reads" | "r" | "write" | "writes" | "w" => {
-                refuse("whit dumps no data; -s shows more of it in the lines")
-            }
-            "kvm" => refuse("exits of virtual CPUs are not traced"),
-            "decode-fds" | "decode-fd" => refuse("-y and -yy show what descriptors point to"),
-            "decode-pids" | "namespace" => {
-                refuse("process numbers are shown as the task sees them")
-            }
+            "decode-fds" | "decode-fd" => descriptor_detail(list).map(Expression::Descriptors),
+            // Structures are always decoded.
+            "verbose" | "v" if list == "all" => Ok(Expression::Nothing),
+            "verbose" | "v" => Err(SelectError::Unsupported(
+                word.to_owned(),
+                "structures are always decoded; -e raw= shows plain words",
+            )),
+            "inject" | "fault" => refuse("--inject"),
+            "read" | "reads" | "r" | "write" | "writes" | "w" => refuse("--read"),
+            "kvm" => refuse("--kvm"),
+            "decode-pids" | "namespace" => refuse("--decode-pids"),
             _ => Err(SelectError::Unknown(word.to_owned())),
         }
     }
@@ -443,6 +463,8 @@ pub struct EventSelection {
     pub statuses: CallStatuses,
     /// Messages that are left out; `None` if no expression sets them.
     pub quiet: Option<Quiet>,
+    /// How much is shown of descriptors, as the number of `-y`.
+    pub descriptors: u8,
 }
 
 impl Default for EventSelection {
@@ -454,6 +476,7 @@ impl Default for EventSelection {
             signals: SignalSet::all(),
             statuses: CallStatuses::all(),
             quiet: None,
+            descriptors: 0,
         }
     }
 }
@@ -468,6 +491,8 @@ impl EventSelection {
             Expression::Signal(set) => self.signals = set,
             Expression::Status(set) => self.statuses = set,
             Expression::Quiet(set) => self.quiet = Some(set),
+            Expression::Descriptors(detail) => self.descriptors = detail,
+            Expression::Nothing => {}
         }
     }
 }
@@ -535,6 +560,11 @@ mod tests {
             let error = Expression::parse(word).unwrap_err();
             assert!(matches!(error, SelectError::Unsupported(..)), "{word}");
         }
+        assert_eq!(Expression::parse("decode-fds=path"), Ok(Expression::Descriptors(1)));
+        assert_eq!(Expression::parse("decode-fds=path,dev"), Ok(Expression::Descriptors(2)));
+        assert_eq!(Expression::parse("decode-fds=none"), Ok(Expression::Descriptors(0)));
+        assert_eq!(Expression::parse("verbose=all"), Ok(Expression::Nothing));
+        assert!(Expression::parse("verbose=none").is_err());
         assert!(matches!(Expression::parse("thing=1"), Err(SelectError::Unknown(_))));
     }
 }

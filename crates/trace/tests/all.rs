@@ -7,3 +7,4 @@ mod hostile;
 mod launch;
 mod process_groups;
 mod strace;
+mod strace_options;

@@ -9,7 +9,6 @@
 mod arguments;
 pub(crate) mod config;
 mod exit;
-pub(crate) mod line_count;
 mod observers;
 mod record;
 #[allow(clippy::module_inception, reason = "each verb has this file")]

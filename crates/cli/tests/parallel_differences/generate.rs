@@ -86,9 +86,73 @@ pub(super) fn case(seed: u64) -> Case {
             let program = random.one_of(&missing);
             case = of_words(&["-j1", "--joblog", "joblog", program, ":::", "a b", "c"]);
         }
+        4 => {
+            let count = random.one_of(&["-N 0.002k", "-n 2.5", "-L 0.003k", "-N 1.5", "-l 2.5"]);
+            let mut words = vec!["-j1"];
+            words.extend(count.split(' '));
+            words.extend(["echo", ":::", "1", "2", "3", "4", "5", "6", "7"]);
+            case = of_words(&words);
+        }
+        5 => {
+            let more = random.one_of(&["--block 20", "--header : --block 20", "-N 2", "-L 2 -N 1"]);
+            let mut words = vec!["-j1", "--pipe", "--skip-first-line"];
+            words.extend(more.split(' '));
+            words.push("cat; echo {#}");
+            case = of_words(&words);
+            case.stdin = (1..=30).map(|number| format!("line {number}\n")).collect();
+        }
+        6 => {
+            let words = ["-j1", "--joblog", "joblog", "--retries", "{}", "echo {}; false", ":::"];
+            case = of_words(&[words.as_slice(), &["1", "3", "2"]].concat());
+        }
+        7 => {
+            let job = "ls; touch x{}; ls";
+            case = of_words(&["-j1", "--wd", "...", job, ":::", "1", "2"]);
+        }
+        8 => {
+            let words =
+                ["-j1", "--pipe-part", "-a", "names", "--block", "-0.002k", "cat; echo {#}"];
+            case = of_words(&[words.as_slice(), &[":::", "1", "2"]].concat());
+        }
         _ => {}
     }
+    without_chance(&mut case);
+    respelled(&mut random, &mut case);
     case
+}
+
+/// Without what has no one answer, or is in the list of differences.
+fn without_chance(case: &mut Case) {
+    let has = |text: &str| case.words.iter().any(|word| word.contains(text));
+    let (is_unquoted, is_logged, is_named) = (has("uq()"), has("--joblog"), has("--header"));
+    for at in 0..case.words.len() {
+        // A command in the background: its output may come after the end of its job.
+        if is_unquoted && case.words[at].contains('&') {
+            case.words[at] = case.words[at].replace('&', ";");
+        }
+        // Parallel empties the joblog before it opens the input.
+        if is_logged && at > 0 && case.words[at] == "missing" {
+            case.words[at] = "one".to_owned();
+        }
+        // Parallel takes a name in a header for a pattern.
+        if is_named && at > 0 && case.words[at - 1] == ":::" && case.words[at] == "*" {
+            case.words[at] = "star".to_owned();
+        }
+    }
+}
+
+/// Options by others of their names.
+fn respelled(random: &mut Random, case: &mut Case) {
+    // The comparison looks for the usual names of these.
+    const KEPT: [&str; 2] = ["--jobs", "--line-buffer"];
+    for word in &mut case.words {
+        let option = run::parallel_options::named(word);
+        let Some(option) = option.filter(|option| !KEPT.contains(&option.name())) else { continue };
+        let names: Vec<&str> = option.names().filter(|name| name.starts_with("--")).collect();
+        if word.starts_with("--") && random.percent(30) {
+            *word = random.one_of(&names).to_owned();
+        }
+    }
 }
 
 fn of_words(words: &[&str]) -> Case {

@@ -146,6 +146,12 @@ impl Collector {
         })
     }
 
+    /// Whether an earlier run has written the results of this job.
+    pub fn has_results(&self, text: &JobText<'_>) -> bool {
+        let results = self.options.results.as_ref();
+        results.is_some_and(|results| super::has_results(results, &self.options.names, text))
+    }
+
     /// The job `seq` is about to start in `slot` (from 1).
     pub fn open(
         &mut self,

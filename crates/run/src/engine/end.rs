@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "signals, and descriptors that others own")]
 
 use super::*;
+use crate::units;
 
 impl<W: OperatingSystem> Engine<'_, W> {
     /// Handles one event.
@@ -124,7 +125,8 @@ impl<W: OperatingSystem> Engine<'_, W> {
             return Ok(());
         }
         let Some(slot) = self.pids.remove(&reaped.pid) else {
-            // Otherwise it is no job but an ssh that queries a host or shares its connection.
+            // Otherwise it is no job but an ssh that queries a host or shares its connection, or the
+            // Perl of expressions.
             if self.awaits_start() {
                 self.early.insert(reaped.pid, reaped);
             }
@@ -163,6 +165,8 @@ impl<W: OperatingSystem> Engine<'_, W> {
         leftovers: bool,
     ) -> Result<(), EngineError> {
         let now = self.os.now();
+        self.set_retries(&job)?;
+        self.remove_own_folder(&job)?;
         let ended = self.schedule.ended(job.slot, outcome, now, &mut *self.machine);
         self.close_stdin(&mut job, ended.verdict == AfterEnd::Again);
         if let Some(remote) = &mut self.options.remote {
@@ -189,6 +193,19 @@ impl<W: OperatingSystem> Engine<'_, W> {
                 self.finish(job, ended, usage, leftovers, now)?;
             }
         }
+        Ok(())
+    }
+
+    /// Tells the schedule how many attempts a job gets, if that depends on the job.
+    fn set_retries(&mut self, job: &Job) -> Result<(), EngineError> {
+        if self.options.retries.is_none() {
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        self.bare(self.options.retries.as_ref(), job, &mut text)?;
+        let attempts = units::small_count(&String::from_utf8_lossy(&text));
+        let attempts = attempts.map_err(|error| EngineError::Retries { seq: job.seq, error })?;
+        self.schedule.set_retries(attempts);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! From the records of a job to a running program.
 
 use std::borrow::Cow;
+use std::os::unix::ffi::OsStringExt as _;
 
 use super::sending::NAME;
 use super::*;
@@ -126,6 +127,16 @@ impl<W: OperatingSystem> Engine<'_, W> {
                 continue;
             }
             let groups = self.take_groups(&mut records)?;
+            if self.options.resumes_results {
+                let job = Job::new(seq, records, self.os.now());
+                if self.has_results(&job)? {
+                    if let Some(block) = block {
+                        self.job_source.give_back(block);
+                    }
+                    continue;
+                }
+                records = job.records;
+            }
             let is_block = block.is_some();
             let sending = match block {
                 Some(block) => Some(self.sending(block)),
@@ -246,6 +257,18 @@ impl<W: OperatingSystem> Engine<'_, W> {
         Ok(())
     }
 
+    /// Whether an earlier run has written the results of a job (`--resume` with `--results`).
+    fn has_results(&self, job: &Job) -> Result<bool, EngineError> {
+        let mut place = Vec::new();
+        self.bare(self.options.place.as_ref(), job, &mut place)?;
+        let place = self.options.place.as_ref().map(|_| &*place);
+        Ok(self.collector.has_results(&JobText {
+            place,
+            records: job.own_records(),
+            ..JobText::default()
+        }))
+    }
+
     /// Opens the output of a job; returns its descriptors.
     fn open_output(&mut self, job: &Job) -> Result<Streams, EngineError> {
         let (mut tag, mut place) = (std::mem::take(&mut self.tag), std::mem::take(&mut self.place));
@@ -329,7 +352,10 @@ impl<W: OperatingSystem> Engine<'_, W> {
             }
             None => None,
         };
-        if self.options.directory.is_some() {
+        if let Some(path) = self.make_own_folder(job)? {
+            let nul = |_| RenderError::Nul { seq: job.seq };
+            launch.directory = Some(CString::new(path.into_os_string().into_vec()).map_err(nul)?);
+        } else if self.options.directory.is_some() {
             let mut path = Vec::new();
             self.bare(self.options.directory.as_ref(), job, &mut path)?;
             let nul = |_| RenderError::Nul { seq: job.seq };

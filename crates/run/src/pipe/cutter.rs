@@ -31,6 +31,8 @@ pub struct Cutter {
     records_max: Option<u64>,
     /// What is removed from each block.
     removed: Option<Separator>,
+    /// The first line is still to be left out.
+    skips_line: bool,
     /// The header that is still to be found.
     awaited: Awaited,
     header: Vec<u8>,
@@ -83,6 +85,7 @@ impl Cutter {
                 .then(|| Separator::of_records(options))
                 .transpose()?,
             awaited,
+            skips_line: options.skips_first_line,
             header: Vec::new(),
             block: usize::try_from(block).unwrap_or(usize::MAX),
             limit: block.max(RECORD_BYTES_MAX),
@@ -164,7 +167,7 @@ impl Cutter {
 
     /// The next block; `None` when more must be read first, or at the end.
     pub fn block(&mut self) -> Result<Option<RecordBlock>, PipeError> {
-        if !self.find_header() {
+        if !self.skip_line() || !self.find_header() {
             return Ok(None);
         }
         loop {
@@ -277,6 +280,17 @@ impl Cutter {
             separator.remove(&mut bytes);
         }
         RecordBlock { bytes }
+    }
+
+    /// Removes what is there of a first line that is left out; `false` when more must be read for it.
+    fn skip_line(&mut self) -> bool {
+        if self.skips_line {
+            let bytes = &self.buffer[self.start..self.filled];
+            let end = memchr::memchr(b'\n', bytes);
+            self.start += end.map_or(bytes.len(), |end| end + 1);
+            self.skips_line = end.is_none() && !self.ended;
+        }
+        !self.skips_line
     }
 
     /// Removes the header from the beginning; `false` when more must be read for it.

@@ -42,10 +42,14 @@ pub fn parts(file: &File, options: &PipeOptions, slots: u32) -> Result<FileParts
             size / (u64::from(count.max(1)) * u64::from(slots.max(1))).max(1) + 1
         }
     };
-    let header = read_header(file, options)?;
-    let mut ranges = Vec::new();
-    let mut start = header.len() as u64;
     let mut buffer = Vec::new();
+    let begin = match options.skips_first_line {
+        true => first_line(file, &mut buffer)?,
+        false => 0,
+    };
+    let header = read_header(file, begin, options)?;
+    let mut ranges = Vec::new();
+    let mut start = begin + header.len() as u64;
     while start < size {
         let target = start.saturating_add(block);
         let end = match target < size {
@@ -135,14 +139,30 @@ fn read_more(
     Ok(used < full)
 }
 
-fn read_header(file: &File, options: &PipeOptions) -> Result<Vec<u8>, PipeError> {
+/// The length of the first line, with its newline.
+fn first_line(file: &File, buffer: &mut Vec<u8>) -> Result<u64, PipeError> {
+    let mut begin = 0;
+    loop {
+        buffer.clear();
+        let whole = read_more(file, begin, buffer, BORDER_BYTES)?;
+        if let Some(at) = memchr::memchr(b'\n', buffer) {
+            return Ok(begin + at as u64 + 1);
+        }
+        begin += buffer.len() as u64;
+        if whole {
+            return Ok(begin);
+        }
+    }
+}
+
+fn read_header(file: &File, begin: u64, options: &PipeOptions) -> Result<Vec<u8>, PipeError> {
     let mut buffer = Vec::new();
     let length = match &options.header {
         PipeHeader::None | PipeHeader::Lines(0) => 0,
         PipeHeader::Lines(lines) => {
             let nth = usize::try_from(lines - 1).unwrap_or(usize::MAX);
             loop {
-                let whole = read_more(file, 0, &mut buffer, BORDER_BYTES)?;
+                let whole = read_more(file, begin, &mut buffer, BORDER_BYTES)?;
                 if let Some(at) = memchr_iter(b'\n', &buffer).nth(nth) {
                     break at + 1;
                 }
@@ -152,7 +172,7 @@ fn read_header(file: &File, options: &PipeOptions) -> Result<Vec<u8>, PipeError>
             }
         }
         PipeHeader::Pattern(pattern) => {
-            let whole = read_more(file, 0, &mut buffer, HEADER_BYTES_MAX)?;
+            let whole = read_more(file, begin, &mut buffer, HEADER_BYTES_MAX)?;
             match_by_lines(&header_pattern(pattern)?, &buffer, whole).unwrap_or(0)
         }
     };

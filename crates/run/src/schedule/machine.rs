@@ -15,6 +15,8 @@ use procfs::diskstats::parse_diskstats;
 use procfs::pid::parse_stat;
 use procfs::scan::{KeyIndex, number};
 
+use crate::cpus::CpuUnit;
+
 /// Most bytes read of a file in `/proc`: `/proc/stat` of a machine with thousands of CPUs is the
 /// longest, and what is needed is among its last lines.
 const PROC_BYTES_MAX: usize = 1 << 20;
@@ -45,7 +47,7 @@ pub struct Swapped {
 
 /// The state of the machine.
 pub trait Machine {
-    /// CPU threads that this process may use, at least 1.
+    /// CPU threads that this process may use, or the CPUs of another unit; at least 1.
     fn threads(&mut self) -> u32;
 
     /// How many jobs could run at once before descriptors or processes run out.
@@ -99,6 +101,7 @@ const NUM_THREADS: usize = 20;
 #[derive(Debug)]
 pub struct LocalMachine {
     proc: PathBuf,
+    unit: CpuUnit,
     buffer: Vec<u8>,
     /// `meminfo`, kept open: it is read before each start.
     memory: Option<Arc<File>>,
@@ -117,11 +120,17 @@ impl LocalMachine {
     pub fn new(proc: &Path) -> Self {
         LocalMachine {
             proc: proc.to_owned(),
+            unit: CpuUnit::Thread,
             buffer: Vec::new(),
             memory: None,
             memory_keys: KeyIndex::new(MEMORY_KEYS),
             swap_keys: KeyIndex::new(SWAP_KEYS),
         }
+    }
+
+    /// This machine, whose CPUs are counted so.
+    pub fn counting(unit: CpuUnit) -> Self {
+        LocalMachine { unit, ..LocalMachine::default() }
     }
 
     /// Reads a file of `/proc` into the buffer.
@@ -154,8 +163,7 @@ impl LocalMachine {
 
 impl Machine for LocalMachine {
     fn threads(&mut self) -> u32 {
-        std::thread::available_parallelism()
-            .map_or(1, |threads| u32::try_from(threads.get()).unwrap_or(u32::MAX))
+        self.unit.count()
     }
 
     fn jobs_max(&mut self) -> u32 {

@@ -48,6 +48,12 @@ pub(super) fn cut_input(
     let options = options(pipe, packing, input)?;
     let taken = std::mem::replace(sources, vec![(InputSource::Arguments(Vec::new()), Linked::No)]);
     let files = if pipe.pipe_part {
+        // As with parallel: values beside files of -a have no effect on blocks.
+        let is_file = |(source, _): &(InputSource, Linked)| matches!(source, InputSource::File(_));
+        let taken = match input.arg_files.is_empty() {
+            true => taken,
+            false => taken.into_iter().filter(is_file).collect(),
+        };
         Some(files(taken)?)
     } else if let Some((source, _)) = taken.iter().find(|(source, _)| *source != InputSource::Stdin)
     {
@@ -147,7 +153,6 @@ fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
         (input.trim.is_some(), "--trim"),
         (input.end.is_some() || input.eof.is_some(), "-E"),
         (input.shuf, "--shuf"),
-        (input.skip_first_line, "--skip-first-line"),
         (packing.context_replace, "-X"),
         (packing.multiple, "-m"),
         (packing.xargs, "--xargs"),
@@ -208,6 +213,7 @@ fn options(
         records_max: packing.replace_args.or(packing.args),
         record_lines: packing.lines.or(packing.max_lines),
         header,
+        skips_first_line: input.skip_first_line,
         csv: input.csv,
         drop_blank_lines: input.no_run_if_empty,
     })
@@ -216,7 +222,7 @@ fn options(
 fn block_size(text: &str) -> Result<BlockSize, SetupError> {
     let named = format!("--block {text}");
     match text.strip_prefix('-') {
-        Some(count) => match count.parse() {
+        Some(count) => match units::small_count(count) {
             Ok(count) if count > 0 => Ok(BlockSize::PerSlot(count)),
             _ => usage!("{named}: -N is a number of blocks for each slot, from 1"),
         },

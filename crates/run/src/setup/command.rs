@@ -13,7 +13,7 @@ use crate::packing;
 use crate::shell::ShellChoice;
 use spawn::ARGUMENT_BYTES_MAX;
 use template::quote::Shell;
-use template::{Context, Packing, Syntax, Template, shell};
+use template::{Context, Packing, PerlProcess, Syntax, Template, shell};
 
 use super::error::{SetupError, system};
 use super::input::Given;
@@ -204,6 +204,7 @@ fn syntax(strings: &StringSettings, shell: Shell) -> Result<Syntax, SetupError> 
         quote_command: strings.quote,
         shell,
         shell_quote: strings.shell_quote.into(),
+        perl: (!strings.no_perl).then(PerlProcess::default),
     })
 }
 

@@ -74,11 +74,23 @@ pub(super) fn is_done(output: &OutputSettings) -> Result<Option<IsDone>, SetupEr
         let done = done.strict(&path)?;
         return Ok(Some(Box::new(move |seq| done.succeeded(seq))));
     }
-    if output.resume {
+    // Without a joblog the results tell.
+    if output.resume && (output.joblog.is_some() || output.results.is_none()) {
         let (done, _) = earlier(output, "--resume")?;
         return Ok(Some(Box::new(move |seq| done.was_run(seq))));
     }
     Ok(None)
+}
+
+/// Whether jobs that have results are left out.
+pub(super) fn resumes_results(output: &OutputSettings) -> Result<bool, SetupError> {
+    let Some(name) = output.results.as_ref().filter(|_| output.resume) else { return Ok(false) };
+    let is_table =
+        [".csv", ".tsv", ".json"].iter().any(|e| name.as_bytes().ends_with(e.as_bytes()));
+    if is_table && output.joblog.is_none() {
+        usage!("--resume: a table does not tell which jobs have ended: give --joblog");
+    }
+    Ok(!is_table)
 }
 
 /// The jobs of `--retry-failed`; none if there was no earlier run, so that the first run of a script

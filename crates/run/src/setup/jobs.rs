@@ -1,8 +1,8 @@
 //! What is the same for all jobs: their environment, and what is shown of them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use crate::engine::{EngineOptions, JobStdin, ShowCommand, StartMethod};
 use spawn::{Environment, Room};
@@ -49,6 +49,9 @@ pub(super) fn engine_options(
         shortage: None,
         shares_group: jobs.tty,
         is_done: joblog::is_done(output)?,
+        own_folders: own_folders(settings)?,
+        retries: retries(settings, &command)?,
+        resumes_results: joblog::resumes_results(output)?,
         needs_text: show != ShowCommand::Nowhere || is_written || is_sent,
         limit: None,
         total: output.total_jobs,
@@ -64,6 +67,31 @@ pub(super) fn directory(
     command: &Command,
 ) -> Result<Option<Template>, SetupError> {
     settings.jobs.workdir.as_deref().map(|text| command.option(text)).transpose()
+}
+
+/// Where jobs of this machine have a folder each (`--workdir ...`).
+fn own_folders(settings: &RunSettings) -> Result<Option<Vec<u8>>, SetupError> {
+    if settings.jobs.workdir.as_deref().is_none_or(|folder| folder != "...") {
+        return Ok(None);
+    }
+    let Some(folder) = &settings.user.config_folder else {
+        usage!("--workdir ...: HOME is not set");
+    };
+    let name = crate::hosts::unique();
+    Ok(Some(folder.join("tmp").join(OsStr::from_bytes(&name)).into_os_string().into_vec()))
+}
+
+/// The text of `--retries`, if it depends on the job.
+fn retries(settings: &RunSettings, command: &Command) -> Result<Option<Template>, SetupError> {
+    let number = super::schedule::retries(&settings.schedule);
+    let Some(text) = settings.schedule.retries.as_ref().filter(|_| number.is_none()) else {
+        return Ok(None);
+    };
+    let template = command.option(text)?;
+    if !template.has_values() {
+        usage!("--retries {}: write a number from 0, or replacement strings", text.display());
+    }
+    Ok(Some(template))
 }
 
 /// What the environment leaves for arguments.
@@ -120,7 +148,7 @@ fn stdin(settings: &RunSettings) -> Result<JobStdin, SetupError> {
     // The single command of a semaphore reads our standard input.
     if !settings.keeps_stdin {
         let null = || File::open("/dev/null").map_err(system("cannot open /dev/null"));
-        let terminal = jobs.tty.then(|| File::open("/dev/tty").ok()).flatten();
+        let terminal = (jobs.tty || jobs.open_tty).then(|| File::open("/dev/tty").ok()).flatten();
         rustix::stdio::dup2_stdin(&terminal.map_or_else(null, Ok)?)?;
     }
     Ok(match pipe.is_used() {

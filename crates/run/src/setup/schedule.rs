@@ -23,7 +23,7 @@ pub(super) fn options(schedule: &ScheduleSettings) -> Result<ScheduleOptions, Se
         let timeout = Timeout::parse(text);
         options.timeout = Some(timeout.map_err(option(format!("--timeout {text}")))?);
     }
-    options.retries = schedule.retries;
+    options.retries = retries(schedule);
     if let Some(text) = &schedule.halt {
         options.halt = Halt::parse(text)?;
     }
@@ -41,6 +41,11 @@ pub(super) fn options(schedule: &ScheduleSettings) -> Result<ScheduleOptions, Se
     let limit = schedule.limit.as_ref().map(|text| Limit::parse(text.as_bytes()));
     options.limit = limit.transpose()?;
     Ok(options)
+}
+
+/// The number of `--retries`; `None` if it is none, or depends on the job.
+pub(super) fn retries(schedule: &ScheduleSettings) -> Option<u32> {
+    units::small_count(schedule.retries.as_ref()?.to_str()?).ok()
 }
 
 /// The command of `--limit`, if it is not a rule.

@@ -132,6 +132,8 @@ fn line_options(options: &[&str]) -> LineOptions {
                 Expression::Signal(set) => lines.signals = set,
                 Expression::Status(set) => lines.statuses = set,
                 Expression::Quiet(quiet) => lines.ends = !quiet.exit(),
+                Expression::Descriptors(detail) => lines.style.descriptors = detail,
+                Expression::Nothing => {}
             },
             other => panic!("{other}"),
         }

@@ -27,6 +27,8 @@ pub(crate) fn run(arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
         Generated::Reference => {
             write(&to.join("sources.md"), &sources())?;
             write(&to.join("commands.md"), &commands())?;
+            write(&to.join("parallel.md"), &run::parallel_options::page())?;
+            write(&to.join("strace.md"), &trace::strace_options::page())?;
             write(&to.join("prometheus.md"), &metric_names::prometheus_names())?;
         }
     }

@@ -1,7 +1,8 @@
 //! The command line of `whit run`, which is GNU parallel's.
 //!
 //! The first word that is not an option ends them: the command, or the first `:::`.  Options of GNU
-//! parallel that are not supported are refused by name ([`super::refused`]).
+//! parallel that are not supported are refused by name; their other names and abbreviations are
+//! replaced before ([`run::parallel_options`]).
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -42,7 +43,7 @@ pub(crate) struct ProfileArguments {
     pub(crate) profile: Vec<OsString>,
 
     /// Accepted for scripts that use it; does nothing
-    #[arg(long, aliases = ["no-notice", "gnu"], hide = true)]
+    #[arg(long, hide = true)]
     pub(crate) will_cite: bool,
 
     /// Ignore the options of files and of $PARALLEL
@@ -64,7 +65,6 @@ pub(crate) struct SemaphoreArguments {
         id = "semaphore_name",
         long = "id",
         visible_alias = "semaphore-name",
-        alias = "semaphorename",
         value_name = "NAME",
         allow_hyphen_values = true
     )]
@@ -75,7 +75,6 @@ pub(crate) struct SemaphoreArguments {
         id = "semaphore_timeout",
         long = "semaphore-timeout",
         visible_alias = "st",
-        alias = "semaphoretimeout",
         value_name = "DURATION",
         allow_hyphen_values = true
     )]

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-/// The command line of `whit run` with configured options before its own; any other command line
-/// unchanged.
+/// The command line of `whit run` with configured options before its own, all by their full names;
+/// any other command line unchanged.
 ///
 /// # Errors
 ///
@@ -47,6 +47,8 @@ pub(crate) fn configured(words: Vec<OsString>) -> anyhow::Result<Vec<OsString>> 
         }
     }
     line.extend_from_slice(&words[2..]);
+    let given = line.split_off(2);
+    line.extend(run::parallel_options::in_full(given));
     Ok(line)
 }
 

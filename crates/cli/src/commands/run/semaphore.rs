@@ -39,8 +39,10 @@ pub(crate) fn run(mut arguments: RunArguments) -> anyhow::Result<ExitCode> {
             _ => ExitCode::SUCCESS,
         });
     }
+    let unit = arguments.settings.schedule.cpu_unit();
     let jobs = arguments.settings.schedule.jobs.as_deref().map(Jobs::parse).transpose()?;
-    let slots = jobs.map_or(Ok(1), |jobs| jobs.evaluate(&mut schedule::LocalMachine::default()))?;
+    let slots =
+        jobs.map_or(Ok(1), |jobs| jobs.evaluate(&mut schedule::LocalMachine::counting(unit)))?;
     let is_background = !arguments.semaphore.foreground;
     let watch = arguments.watch;
     let settings = setup::one_job(settings::with_words(arguments.settings, arguments.words))?;

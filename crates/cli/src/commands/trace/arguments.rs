@@ -8,7 +8,7 @@ use trace::engine::TraceWay;
 
 /// Arguments of `whit trace`.
 #[derive(clap::Args)]
-#[command(after_help = crate::help::TRACE)]
+#[command(after_help = crate::help::TRACE, args_override_self = true)]
 pub(crate) struct TraceArguments {
     /// Count calls and show tables, no lines
     #[arg(short = 'c', long = "summary-only")]
@@ -166,6 +166,15 @@ pub(crate) struct EventArguments {
     #[arg(long, value_name = "SET", hide = true)]
     pub(super) raw: Vec<String>,
 
+    /// As -y; or =all, as -yy
+    #[arg(long, value_name = "SET", num_args = 0..=1, require_equals = true, hide = true,
+          default_missing_value = "path")]
+    pub(super) decode_fds: Vec<String>,
+
+    /// As -e verbose=SET
+    #[arg(long, value_name = "SET", hide = true)]
+    pub(super) verbose: Vec<String>,
+
     /// As -e abbrev=SET
     #[arg(long, value_name = "SET", hide = true)]
     pub(super) abbrev: Vec<String>,
@@ -294,6 +303,8 @@ impl EventArguments {
             ("status", &self.status),
             ("raw", &self.raw),
             ("abbrev", &self.abbrev),
+            ("decode-fds", &self.decode_fds),
+            ("verbose", &self.verbose),
         ];
         let long = words.into_iter().flat_map(|(word, sets)| {
             sets.iter().map(move |set| (format!("--{word}={set}"), format!("{word}={set}")))
@@ -310,6 +321,7 @@ impl EventArguments {
             "raw" | "x" => Some("raw="),
             "abbrev" | "a" => Some("abbrev="),
             "quiet" | "silent" | "silence" | "q" => Some("quiet="),
+            "decode-fds" | "decode-fd" => Some("decode-fds="),
             _ => None,
         });
         let long = [(&self.signal, "signal="), (&self.raw, "raw="), (&self.abbrev, "abbrev=")];
@@ -332,6 +344,7 @@ impl EventArguments {
             (self.strings_in_hex.is_some(), "--strings-in-hex"),
             (self.numbers, "-n"),
             (self.quiet_words.is_some(), "--quiet="),
+            (!self.decode_fds.is_empty(), "--decode-fds"),
         ];
         given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
     }

@@ -221,7 +221,7 @@ fn line_options(
                 Some(_) => 0,
                 None => arguments.hex.min(2),
             },
-            descriptors: arguments.descriptors.min(2),
+            descriptors: arguments.descriptors.min(2).max(selection.descriptors),
             zone_s: crate::zone::local().to_offset(jiff::Timestamp::now()).seconds(),
         },
         wall_offset_ns: trace::wall_offset_ns(),

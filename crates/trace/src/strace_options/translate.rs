@@ -1,4 +1,4 @@
-//! `strace`: its command line as one of `whit trace`.
+//! strace's command line as one of `whit trace`.
 //!
 //! The letters are parsed as getopt does, because some mean something else to whit (`-a`, `-i`) or
 //! nothing; these are passed on under their long names, which whit takes, or refuses by name. Long
@@ -7,67 +7,13 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
-/// Letters that a value follows.
-const VALUED: &[u8] = b"abeEIoOpPsSuUX";
+use super::{OPTIONS, strace_option};
 
-/// Long names; whether a value must follow.
-const LONG: &[(&str, bool)] = &[
-    ("abbrev", true),
-    ("absolute-timestamps", false),
-    ("attach", true),
-    ("columns", true),
-    ("const-print-style", true),
-    ("daemonize", false),
-    ("debug", false),
-    ("decode-fds", false),
-    ("decode-pids", true),
-    ("detach-on", true),
-    ("env", true),
-    ("failed-only", false),
-    ("fault", true),
-    ("follow-forks", false),
-    ("help", false),
-    ("inject", true),
-    ("instruction-pointer", false),
-    ("interruptible", true),
-    ("kvm", true),
-    ("no-abbrev", false),
-    ("output", true),
-    ("output-append-mode", false),
-    ("output-separately", false),
-    ("quiet", false),
-    ("raw", true),
-    ("read", true),
-    ("relative-timestamps", false),
-    ("seccomp-bpf", false),
-    ("signal", true),
-    ("silence", false),
-    ("silent", false),
-    ("stack-traces", false),
-    ("status", true),
-    ("string-limit", true),
-    ("strings-in-hex", false),
-    ("successful-only", false),
-    ("summary", false),
-    ("summary-columns", true),
-    ("summary-only", false),
-    ("summary-sort-by", true),
-    ("summary-syscall-overhead", true),
-    ("summary-wall-clock", false),
-    ("syscall-number", false),
-    ("syscall-times", false),
-    ("timestamps", false),
-    ("tips", false),
-    ("trace", true),
-    ("trace-path", true),
-    ("user", true),
-    ("verbose", true),
-    ("version", false),
-    ("write", true),
-];
+/// The names of the option whose letter stands for one value of it.
+const DECODE_PIDS: &str = "-Y --decode-pids";
 
 /// strace's arguments as those of `whit trace`.
-pub(super) fn translate(arguments: Vec<OsString>) -> Vec<OsString> {
+pub fn translate(arguments: Vec<OsString>) -> Vec<OsString> {
     let mut line: Vec<OsString> = vec!["trace".into(), "--strace".into()];
     let mut given = arguments.into_iter();
     while let Some(argument) = given.next() {
@@ -125,14 +71,24 @@ fn long(
     None
 }
 
-/// The long name that this abbreviates, if it is unambiguous.
+/// The long name that this abbreviates, if it is unambiguous, and whether a value must follow.
 fn in_full(short: &str) -> Option<(&'static str, bool)> {
-    if let Some(exact) = LONG.iter().find(|(name, _)| *name == short) {
-        return Some(*exact);
+    if let Some(exact) = long_names().find(|(name, _)| *name == short) {
+        return Some(exact);
     }
-    let mut matching = LONG.iter().filter(|(name, _)| name.starts_with(short));
+    let mut matching = long_names().filter(|(name, _)| name.starts_with(short));
     let first = matching.next()?;
-    matching.next().is_none().then_some(*first)
+    matching.next().is_none().then_some(first)
+}
+
+/// All long names, and whether a value must follow.
+fn long_names() -> impl Iterator<Item = (&'static str, bool)> {
+    OPTIONS.iter().flat_map(|option| {
+        let names = option.names().filter_map(|name| name.strip_prefix("--"));
+        // -Y has a fixed value, its long name any.
+        let takes_value = option.takes_value || option.names == DECODE_PIDS;
+        names.map(move |name| (name, takes_value))
+    })
 }
 
 /// Translates letters behind one `-`.
@@ -142,7 +98,8 @@ fn letters(
     line: &mut Vec<OsString>,
 ) -> Option<Vec<OsString>> {
     for (index, &letter) in letters.iter().enumerate() {
-        if VALUED.contains(&letter) {
+        let option = strace_option(&format!("-{}", char::from(letter)));
+        if option.is_some_and(|option| option.takes_value) {
             let attached = &letters[index + 1..];
             let value = match attached {
                 [] => rest.next(),
