@@ -187,7 +187,7 @@ impl Report for Free {
         match self.wide {
             true => self.line(out, "Mem:", &[total, used, free, shared, buffers, cache, available]),
             false => {
-                self.line(out, "Mem:", &[total, used, free, shared, buffers + cache, available])
+                self.line(out, "Mem:", &[total, used, free, shared, buffers + cache, available]);
             }
         }
         if self.lohi {

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use connection::{Address, AddressRules};
 use send::{CursorFile, EngineAddress, SendError, SourceChoice};
 
-use crate::keys::{ConfigKey, KEYS, ValueKind, find, is_list};
+use crate::key_kinds::ValueKind;
+use crate::keys::{ConfigKey, KEYS, find, is_list};
 use crate::places::ServicePlaces;
 use crate::toml::{self, Head, Item, Spot};
 

@@ -13,6 +13,7 @@ mod alerts;
 mod configuration;
 mod data;
 mod given;
+mod key_kinds;
 mod keys;
 mod notify;
 mod part;

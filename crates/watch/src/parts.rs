@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::configuration::{Configuration, full_name};
-use crate::keys::{ConfigKey, KEYS, RECORDINGS, WordPlace};
+use crate::key_kinds::WordPlace;
+use crate::keys::{ConfigKey, KEYS, RECORDINGS};
 use crate::toml::Item;
 
 /// A poller stops after so many rounds: never.
