@@ -264,7 +264,7 @@ fn a_part_that_fails_is_told_and_no_more_when_it_is_well() {
     assert_eq!(well["state"], "runs", "{well}");
     assert!(well["failed"].as_i64() > Some(1) && well["rss_bytes"].as_i64() > Some(0), "{well}");
     // What each costs is in the recording: of the part that failed, too.
-    let wanted = ["service", "rrdcached", "record", "page"];
+    let wanted = ["service", "rrdcached", "record", "page", "alerts"];
     wait_until("curves of all parts", || {
         let Some(curves) = ask("parts/curves") else { return false };
         let charts = curves["charts"].as_array().unwrap();

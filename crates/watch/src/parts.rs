@@ -325,10 +325,10 @@ mod tests {
         let parts = plan(&read);
         assert_eq!(
             parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(),
-            ["record", "page", "send.remote-write-http-a-1", "send.b"]
+            ["record", "page", "alerts", "send.remote-write-http-a-1", "send.b"]
         );
         assert_eq!(
-            lines(&read)[2..],
+            lines(&read)[3..],
             [
                 "send --follow --to=remote-write=http://a:1 -- /d/recordings",
                 "send --follow --to=remote-write=https://b --name=b --sources=cpu --sources=disk \
