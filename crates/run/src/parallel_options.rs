@@ -1,6 +1,6 @@
 //! The options of GNU parallel, and what each is here: the same, another thing, or refused and why.
 //!
-//! One table has all names of each option.  By it [`in_full`] replaces an option's other names and
+//! One table has all names of each option.  By it [`in_full()`] replaces an option's other names and
 //! abbreviations by the one that the command line's definition knows, the error message for an option
 //! that is refused says why, and the page of all options is made ([`page`]).  A test compares it with
 //! the options of the installed program.

@@ -1,7 +1,7 @@
 //! The options of strace, and what each is in `whit trace`: the same, another thing, or refused and
 //! why.
 //!
-//! One table has all names of each option.  By it [`translate`] turns strace's command lines into
+//! One table has all names of each option.  By it [`translate()`] turns strace's command lines into
 //! those of `whit trace`, the error message for an option that is refused says why, and the page of all
 //! options is made ([`page`]).  A test compares it with the options of the installed program.
 
