@@ -15,53 +15,56 @@ mod parallel;
 pub(crate) struct Incumbent {
     /// The name of the link.
     pub(crate) name: &'static str,
-    /// Turns its arguments (without the name) into whit's (without `whit`).
-    pub(crate) translate: fn(Vec<OsString>) -> Vec<OsString>,
+    /// How its arguments become whit's.
+    translation: Translation,
     /// The exit code for errors.
     pub(crate) failure: u8,
 }
 
+/// How the arguments of a program (without its name) become whit's (without `whit`).
+enum Translation {
+    /// By a function.
+    Function(fn(Vec<OsString>) -> Vec<OsString>),
+    /// They stay as they are, behind these words.
+    Behind(&'static [&'static str]),
+}
+
+impl Incumbent {
+    const fn translated(
+        name: &'static str,
+        function: fn(Vec<OsString>) -> Vec<OsString>,
+        failure: u8,
+    ) -> Self {
+        Incumbent { name, translation: Translation::Function(function), failure }
+    }
+
+    /// A program whose command line is that of a verb; its errors exit with 1.
+    const fn verb(name: &'static str, words: &'static [&'static str]) -> Self {
+        Incumbent { name, translation: Translation::Behind(words), failure: 1 }
+    }
+}
+
 /// Every incumbent.
 pub(crate) static ALL: &[Incumbent] = &[
-    Incumbent { name: "collectl", translate: collectl::translate, failure: 2 },
-    Incumbent { name: "cfgmaker", translate: makers::translate_make, failure: 2 },
-    Incumbent { name: "indexmaker", translate: makers::translate_index, failure: 2 },
-    Incumbent { name: "mrtg", translate: mrtg::translate, failure: 2 },
-    Incumbent { name: "parallel", translate: parallel::translate, failure: 255 },
-    Incumbent { name: "sem", translate: parallel::translate_sem, failure: 255 },
-    Incumbent { name: "rrdtool", translate: |words| with(&["rrd"], words), failure: 1 },
-    Incumbent { name: "rrdupdate", translate: |words| with(&["rrd", "update"], words), failure: 1 },
-    Incumbent { name: "rrdcreate", translate: |words| with(&["rrd", "create"], words), failure: 1 },
-    Incumbent { name: "rrdinfo", translate: |words| with(&["rrd", "info"], words), failure: 1 },
-    Incumbent { name: "rrdcached", translate: |words| with(&["rrdcached"], words), failure: 1 },
-    Incumbent { name: "free", translate: |words| with(&["sysstat", "free"], words), failure: 1 },
-    Incumbent {
-        name: "iostat",
-        translate: |words| with(&["sysstat", "iostat"], words),
-        failure: 1,
-    },
-    Incumbent {
-        name: "mpstat",
-        translate: |words| with(&["sysstat", "mpstat"], words),
-        failure: 1,
-    },
-    Incumbent {
-        name: "pidstat",
-        translate: |words| with(&["sysstat", "pidstat"], words),
-        failure: 1,
-    },
-    Incumbent { name: "sar", translate: |words| with(&["sysstat", "sar"], words), failure: 1 },
-    Incumbent {
-        name: "uptime",
-        translate: |words| with(&["sysstat", "uptime"], words),
-        failure: 1,
-    },
-    Incumbent {
-        name: "vmstat",
-        translate: |words| with(&["sysstat", "vmstat"], words),
-        failure: 1,
-    },
-    Incumbent { name: "strace", translate: trace::strace_options::translate, failure: 1 },
+    Incumbent::translated("collectl", collectl::translate, 2),
+    Incumbent::translated("cfgmaker", makers::translate_make, 2),
+    Incumbent::translated("indexmaker", makers::translate_index, 2),
+    Incumbent::translated("mrtg", mrtg::translate, 2),
+    Incumbent::translated("parallel", parallel::translate, 255),
+    Incumbent::translated("sem", parallel::translate_sem, 255),
+    Incumbent::verb("rrdtool", &["rrd"]),
+    Incumbent::verb("rrdupdate", &["rrd", "update"]),
+    Incumbent::verb("rrdcreate", &["rrd", "create"]),
+    Incumbent::verb("rrdinfo", &["rrd", "info"]),
+    Incumbent::verb("rrdcached", &["rrdcached"]),
+    Incumbent::verb("free", &["sysstat", "free"]),
+    Incumbent::verb("iostat", &["sysstat", "iostat"]),
+    Incumbent::verb("mpstat", &["sysstat", "mpstat"]),
+    Incumbent::verb("pidstat", &["sysstat", "pidstat"]),
+    Incumbent::verb("sar", &["sysstat", "sar"]),
+    Incumbent::verb("uptime", &["sysstat", "uptime"]),
+    Incumbent::verb("vmstat", &["sysstat", "vmstat"]),
+    Incumbent::translated("strace", trace::strace_options::translate, 1),
 ];
 
 /// The incumbent under whose name a command line calls us.
@@ -76,11 +79,9 @@ pub(crate) fn command_line(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let Some(incumbent) = incumbent(&arguments) else { return arguments };
     let rest = arguments.split_off(1);
     let mut line = vec![OsString::from("whit")];
-    line.extend((incumbent.translate)(rest));
+    match incumbent.translation {
+        Translation::Function(function) => line.extend(function(rest)),
+        Translation::Behind(words) => line.extend(words.iter().map(OsString::from).chain(rest)),
+    }
     line
-}
-
-/// A command line whose words are those of a verb as they are.
-fn with(verb: &[&str], words: Vec<OsString>) -> Vec<OsString> {
-    verb.iter().map(OsString::from).chain(words).collect()
 }

@@ -1,6 +1,9 @@
 //! Signals that end the daemon.  They are blocked in all threads, and one thread waits for them.
 
 use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
@@ -61,5 +64,44 @@ pub(crate) fn wait() -> anyhow::Result<End> {
                 return Err(io::Error::from_raw_os_error(code)).context("cannot wait for signals");
             }
         }
+    }
+}
+
+/// Says when to end.
+#[derive(Default)]
+pub(crate) struct Ending {
+    is_asked: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Ending {
+    /// Blocks the signals, and takes the first of them for the wish to end.
+    pub(crate) fn by_signals() -> anyhow::Result<Arc<Self>> {
+        block()?;
+        let ending = Arc::new(Ending::default());
+        // The thread that waits for signals ends with the process.
+        let asks = ending.clone();
+        thread::spawn(move || wait().map(|_| asks.ask()));
+        Ok(ending)
+    }
+
+    fn ask(&self) {
+        *self.is_asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits for a time; false once the end is asked for.
+    pub(crate) fn pause(&self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        let mut is_asked = self.is_asked.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*is_asked {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            let waited = self.changed.wait_timeout(is_asked, left);
+            is_asked = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        false
     }
 }

@@ -77,6 +77,8 @@ const CASES: &[&str] = &[
     "iostat -xhs",
     "iostat -z",
     "iostat --human",
+    "iostat -m --human",
+    "iostat -xm --human",
     "iostat --pretty",
     "iostat --pretty -x",
     "iostat --dec=0",

@@ -8,6 +8,9 @@ pub enum SysstatError {
     /// The command line is not one of the tool's.
     #[error("{0}")]
     Usage(String),
+    /// What was asked for is not there, or cannot be read.
+    #[error("{0}")]
+    NotThere(String),
     /// An option of the program that is not built.
     #[error("{0} is not supported: {1}")]
     Refused(String, &'static str),
@@ -34,4 +37,11 @@ pub enum SysstatError {
     /// The output cannot be written.
     #[error("cannot write: {0}")]
     Write(#[from] std::io::Error),
+}
+
+impl SysstatError {
+    /// The kernel's file cannot be read.
+    pub(crate) fn unread(file: &str) -> Self {
+        SysstatError::NotThere(format!("cannot read {file}"))
+    }
 }

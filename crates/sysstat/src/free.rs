@@ -165,7 +165,7 @@ impl Report for Free {
         span: &Span<'_>,
         out: &mut String,
     ) -> Result<(), SysstatError> {
-        let missing = || SysstatError::Usage("cannot read /proc/meminfo".to_owned());
+        let missing = || SysstatError::unread("/proc/meminfo");
         let row = span.row("memory").ok_or_else(missing)?;
         let total = kib(&row, "total");
         let free = kib(&row, "free");

@@ -9,7 +9,7 @@ use crate::iostat_extended::{EXTENDED, EXTENDED_SHORT, Group};
 use crate::machine::banner;
 use crate::report::{Asked, Facts, Recording, Report};
 use crate::values::{Row, Span};
-use crate::words::{Pace, Word, Words, unknown};
+use crate::words::{Pace, Word, Words, device_name, unknown};
 
 pub(crate) const USAGE: &str = "\
 Usage: iostat [options] [interval [count]]
@@ -124,7 +124,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
                     Some(list) => {
                         for name in list.split(',') {
                             iostat.devices.add(name);
-                            iostat.devices.with_partitions.push(short_name(name).to_owned());
+                            iostat.devices.with_partitions.push(device_name(name).to_owned());
                         }
                     }
                 }
@@ -171,16 +171,12 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
     Ok(asked)
 }
 
-fn short_name(name: &str) -> &str {
-    name.strip_prefix("/dev/").unwrap_or(name)
-}
-
 impl Devices {
     fn add(&mut self, word: &str) {
         if word == "ALL" {
             self.all = true;
         } else {
-            self.named.push(short_name(word).to_owned());
+            self.named.push(device_name(word).to_owned());
         }
     }
 
@@ -230,11 +226,8 @@ impl Iostat {
         let named: Vec<(String, Vec<Row<'_>>)> = match (&self.group, self.only_group) {
             (Some(group), true) => vec![(format!(" {group}"), rows)],
             (Some(group), false) => {
-                let mut lines: Vec<_> =
-                    rows.into_iter().map(|row| (self.name_of(&row), vec![row])).collect();
-                let members = span.rows("disk").into_iter().filter(|row| self.devices.shows(row));
-                lines.push((format!(" {group}"), members.collect()));
-                lines
+                let each = rows.iter().map(|row| (self.name_of(row), vec![*row]));
+                each.chain([(format!(" {group}"), rows.clone())]).collect()
             }
             _ => rows.into_iter().map(|row| (self.name_of(&row), vec![row])).collect(),
         };
@@ -252,8 +245,7 @@ impl Iostat {
     }
 
     fn groups(&self) -> Vec<Vec<Column>> {
-        let kib = |column: Column| if self.mebibytes { in_mebibytes(column) } else { column };
-        let groups: Vec<Vec<Column>> = match (self.extended, self.short) {
+        match (self.extended, self.short) {
             (true, true) => vec![EXTENDED_SHORT.to_vec()],
             (true, false) if self.pretty && !self.is_compact => {
                 EXTENDED.iter().map(|group: &Group| group.to_vec()).collect()
@@ -261,8 +253,18 @@ impl Iostat {
             (true, false) => vec![EXTENDED.concat()],
             (false, true) => vec![BASIC_SHORT.to_vec()],
             (false, false) => vec![BASIC.to_vec()],
-        };
-        groups.into_iter().map(|group| group.into_iter().map(kib).collect()).collect()
+        }
+    }
+
+    /// The value of a column, of those in kB as MB if that is asked for; `--human` chooses the unit itself.
+    fn value(&self, column: &Column, rows: &[Row<'_>]) -> Option<f64> {
+        let value = (column.value)(rows);
+        if !self.mebibytes || self.style.is_human || !column.title.contains("kB") {
+            return value;
+        }
+        let mebibytes = value.map(|kib| kib / 1024.0);
+        // Sums have no rest.
+        if column.unit == Unit::WholeKibibytes { mebibytes.map(f64::floor) } else { mebibytes }
     }
 
     fn table(&self, columns: &[Column], named: &[(String, Vec<Row<'_>>)], out: &mut String) {
@@ -282,7 +284,7 @@ impl Iostat {
                 let _ = write!(out, "{name:<13}");
             }
             for column in columns {
-                self.style.put(out, column.width, (column.value)(rows), column.unit);
+                self.style.put(out, column.width, self.value(column, rows), column.unit);
             }
             if self.pretty {
                 let _ = write!(out, " {name}");
@@ -316,7 +318,7 @@ impl Report for Iostat {
             let _ = writeln!(out, "{}", facts.clock.date_and_time(span.ended_ns));
         }
         if self.cpu {
-            let missing = || SysstatError::Usage("cannot read /proc/stat".to_owned());
+            let missing = || SysstatError::unread("/proc/stat");
             self.cpu_time(span, out).ok_or_else(missing)?;
         }
         match self.disk {
@@ -327,20 +329,7 @@ impl Report for Iostat {
     }
 }
 
-/// The same column in MiB, if it is one of sizes.
-fn in_mebibytes(mut column: Column) -> Column {
-    // The values of these columns in MiB stand beside those in KiB.
-    if let Some((_, value)) = MEBIBYTES.iter().find(|(title, _)| *title == column.title) {
-        column.value = *value;
-        if column.unit == Unit::WholeKibibytes {
-            column.unit = Unit::WholeMebibytes;
-        }
-    }
-    column
-}
-
 const KIB: f64 = 2.0;
-const MIB: f64 = 2048.0;
 const READ: &[&str] = &["read_sectors"];
 const WRITTEN: &[&str] = &["write_sectors"];
 const DISCARDED: &[&str] = &["discard_sectors"];
@@ -373,22 +362,4 @@ static BASIC_SHORT: &[Column] = &[
     column!("kB_w+d/s", 13, Kibibytes, |rows| over(rate(rows, WRITTEN_OR_DISCARDED), KIB)),
     column!("kB_read", 11, WholeKibibytes, |rows| whole(change(rows, READ), KIB)),
     column!("kB_w+d", 11, WholeKibibytes, |rows| whole(change(rows, WRITTEN_OR_DISCARDED), KIB)),
-];
-
-/// A title, and the value of its column.
-type Titled = (&'static str, fn(&[Row<'_>]) -> Option<f64>);
-
-static MEBIBYTES: &[Titled] = &[
-    ("kB_read/s", |rows| over(rate(rows, READ), MIB)),
-    ("kB_wrtn/s", |rows| over(rate(rows, WRITTEN), MIB)),
-    ("kB_dscd/s", |rows| over(rate(rows, DISCARDED), MIB)),
-    ("kB_w+d/s", |rows| over(rate(rows, WRITTEN_OR_DISCARDED), MIB)),
-    ("kB_read", |rows| whole(change(rows, READ), MIB)),
-    ("kB_wrtn", |rows| whole(change(rows, WRITTEN), MIB)),
-    ("kB_dscd", |rows| whole(change(rows, DISCARDED), MIB)),
-    ("kB_w+d", |rows| whole(change(rows, WRITTEN_OR_DISCARDED), MIB)),
-    ("rkB/s", |rows| over(rate(rows, READ), MIB)),
-    ("wkB/s", |rows| over(rate(rows, WRITTEN), MIB)),
-    ("dkB/s", |rows| over(rate(rows, DISCARDED), MIB)),
-    ("kB/s", |rows| over(rate(rows, &["read_sectors", "write_sectors", "discard_sectors"]), MIB)),
 ];

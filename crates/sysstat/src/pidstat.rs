@@ -250,7 +250,7 @@ impl Pidstat {
             if self.has_heading(is_average) {
                 self.heading(&tables, times[0], out);
             }
-            let mut memory = span.rows("memory");
+            let memory = span.row("memory");
             for row in span.rows("process") {
                 let pid = row.labels().map_or_else(|| row.name(), |(pid, _)| pid);
                 let key = format!("{} {}", tables[0].option, row.name());
@@ -274,12 +274,10 @@ impl Pidstat {
                     (true, line) if !line.is_empty() => line,
                     _ => row.text("command"),
                 };
-                let mut rows = vec![row];
-                rows.append(&mut memory);
+                let rows: Vec<Row<'_>> = [row].into_iter().chain(memory).collect();
                 for column in tables.iter().flat_map(|table| table.columns) {
                     self.cell(facts, column, &rows, is_average, out);
                 }
-                memory = rows.split_off(1);
                 let _ = writeln!(out, "  {command}");
             }
         }
@@ -349,7 +347,7 @@ impl Report for Pidstat {
         out: &mut String,
     ) -> Result<(), SysstatError> {
         if !span.has("process") {
-            return Err(SysstatError::Usage("processes cannot be read".to_owned()));
+            return Err(SysstatError::unread("the processes"));
         }
         let times = [facts.clock.time(span.began_ns), facts.clock.time(span.ended_ns)];
         self.show(facts, span, [&times[0], &times[1]], out);

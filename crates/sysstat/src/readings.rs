@@ -58,7 +58,7 @@ pub fn run(
     let path = match std::mem::take(&mut asked.recording) {
         Recording::Host => return live(asked, &clock, session),
         Recording::File(path) => path,
-        Recording::Service => (session.service_folder)().map_err(SysstatError::Usage)?,
+        Recording::Service => (session.service_folder)().map_err(SysstatError::NotThere)?,
     };
     recorded(asked, &path, &clock, session)
 }
@@ -75,6 +75,23 @@ struct Shown<'a, 'b> {
     means: Means,
     intervals: u64,
     text: String,
+}
+
+impl<'a, 'b> Shown<'a, 'b> {
+    fn new(report: &'b mut dyn Report, facts: Facts<'a>, defs: Vec<Arc<SourceDef>>) -> Self {
+        Shown {
+            report,
+            facts,
+            defs,
+            first: Vec::new(),
+            first_ns: 0,
+            then: Vec::new(),
+            then_ns: 0,
+            means: Means::default(),
+            intervals: 0,
+            text: String::new(),
+        }
+    }
 }
 
 impl Shown<'_, '_> {
@@ -186,23 +203,6 @@ fn live(
     shown.averages();
     shown.report.end(&mut shown.text);
     shown.write(session.out)
-}
-
-impl<'a, 'b> Shown<'a, 'b> {
-    fn new(report: &'b mut dyn Report, facts: Facts<'a>, defs: Vec<Arc<SourceDef>>) -> Self {
-        Shown {
-            report,
-            facts,
-            defs,
-            first: Vec::new(),
-            first_ns: 0,
-            then: Vec::new(),
-            then_ns: 0,
-            means: Means::default(),
-            intervals: 0,
-            text: String::new(),
-        }
-    }
 }
 
 /// Reports of recordings.

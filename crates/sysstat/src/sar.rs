@@ -11,7 +11,7 @@ use crate::format::Style;
 use crate::machine::banner;
 use crate::report::{Asked, Facts, Recording, Report};
 use crate::values::Span;
-use crate::words::{Pace, Word, Words, unknown};
+use crate::words::{Pace, Word, Words, device_name, unknown};
 
 pub(crate) const USAGE: &str = "\
 Usage: sar [options] [interval [count]]
@@ -252,7 +252,7 @@ fn keyword(table: &'static [Activity], word: &str) -> Option<&'static Activity> 
 }
 
 fn list(text: &str) -> Vec<String> {
-    text.split(',').map(|name| name.strip_prefix("/dev/").unwrap_or(name).to_owned()).collect()
+    text.split(',').map(|name| device_name(name).to_owned()).collect()
 }
 
 /// The time after `-s` or `-e`, or the one that is meant without.
@@ -287,7 +287,7 @@ impl Sar {
                     continue;
                 }
                 let text = format!("Requested activities not available: {}", activity.option);
-                return Err(SysstatError::Usage(text));
+                return Err(SysstatError::NotThere(text));
             }
             self.table(activity, lines, times, has_heading, out);
         }

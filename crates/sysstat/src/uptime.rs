@@ -57,7 +57,7 @@ impl Report for Uptime {
         span: &Span<'_>,
         out: &mut String,
     ) -> Result<(), SysstatError> {
-        let missing = || SysstatError::Usage("cannot read /proc/stat".to_owned());
+        let missing = || SysstatError::unread("/proc/stat");
         let row = span.row("cpu").ok_or_else(missing)?;
         let (now_ns, up) = (span.ended_ns, row.seconds as u64);
         match self.form {

@@ -27,6 +27,7 @@ pub(crate) struct Span<'a> {
 }
 
 /// One instance of a source over a span.
+#[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {
     def: &'a SourceDef,
     now: &'a Table,

@@ -7,7 +7,7 @@ use crate::free::kib;
 use crate::report::{Asked, Facts, Recording, Report};
 use crate::values::Span;
 use crate::vmstat_tables::Table;
-use crate::words::{Pace, Word, Words, unknown};
+use crate::words::{Pace, Word, Words, device_name, unknown};
 
 pub(crate) const USAGE: &str = "\
 Usage: vmstat [options] [delay [count]]
@@ -68,7 +68,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked, SysstatError> {
             "D" | "disk-sum" => vmstat.table = Some(Table::DiskSums),
             "p" | "partition" => {
                 let device = words.value("-p")?;
-                let name = device.strip_prefix("/dev/").unwrap_or(&device).to_owned();
+                let name = device_name(&device).to_owned();
                 vmstat.table = Some(Table::Partition(name));
             }
             "S" | "unit" => vmstat.unit = unit(&words.value("-S")?)?,
@@ -247,7 +247,7 @@ impl Report for Vmstat {
             return table.show(span, (self.wide, stamp, is_first), out);
         }
         self.head(facts, span.ended_ns, out);
-        let missing = || SysstatError::Usage("cannot read /proc/stat or /proc/meminfo".to_owned());
+        let missing = || SysstatError::unread("/proc/stat or /proc/meminfo");
         self.line(facts, span, out).ok_or_else(missing)
     }
 }

@@ -44,7 +44,7 @@ impl Table {
         shape: Shape<'_>,
         out: &mut String,
     ) -> Result<(), SysstatError> {
-        let unread = |file: &str| SysstatError::Usage(format!("cannot read {file}"));
+        let unread = SysstatError::unread;
         match self {
             Table::Forks => {
                 let row = span.row("cpu").ok_or_else(|| unread("/proc/stat"))?;
@@ -188,7 +188,7 @@ fn partition(
     let row = rows.iter().find(|row| row.name() == name);
     let row = row.ok_or_else(|| {
         let name = text::escape::escape(name.as_bytes());
-        SysstatError::Usage(format!("disk/partition {name} not found"))
+        SysstatError::NotThere(format!("disk/partition {name} not found"))
     })?;
     if is_first {
         let _ = writeln!(

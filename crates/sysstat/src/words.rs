@@ -113,6 +113,11 @@ impl Pace {
     }
 }
 
+/// The name of a disk, which may be given as the path of its device.
+pub(crate) fn device_name(word: &str) -> &str {
+    word.strip_prefix("/dev/").unwrap_or(word)
+}
+
 /// A number from 1 on.
 pub(crate) fn whole(word: &str) -> Result<u64, SysstatError> {
     let number = word.parse().ok().filter(|number| *number > 0);

@@ -2,16 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use connection::ClientTls;
 use http_client::ClientSettings;
 use send::{EngineAddress, SendEvent, SendSettings, Sender, SourceChoice};
 
-use crate::{end_signals, stderr};
+use crate::end_signals::Ending;
+use crate::stderr;
 
 /// Arguments of `whit send`.
 #[derive(clap::Args)]
@@ -56,35 +55,6 @@ pub(crate) struct SendArguments {
     json: bool,
 }
 
-/// Says when to end.
-#[derive(Default)]
-struct Ending {
-    is_asked: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Ending {
-    fn ask(&self) {
-        *self.is_asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.changed.notify_all();
-    }
-
-    /// Waits; false once the end is asked for.
-    fn pause(&self, time: Duration) -> bool {
-        let until = Instant::now() + time;
-        let mut is_asked = self.is_asked.lock().unwrap_or_else(PoisonError::into_inner);
-        while !*is_asked {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return true;
-            }
-            let waited = self.changed.wait_timeout(is_asked, left);
-            is_asked = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        false
-    }
-}
-
 /// Runs the verb: until all is acknowledged, or until INT or TERM.
 pub(crate) fn run(arguments: &SendArguments) -> anyhow::Result<ExitCode> {
     if arguments.status {
@@ -101,11 +71,7 @@ pub(crate) fn run(arguments: &SendArguments) -> anyhow::Result<ExitCode> {
         return verify(arguments, &engines, &settings);
     }
     anyhow::ensure!(!arguments.json, "--json: give --status or --verify, too");
-    end_signals::block()?;
-    let ending = Arc::new(Ending::default());
-    // The thread that waits for signals ends with the process.
-    let asks = ending.clone();
-    thread::spawn(move || end_signals::wait().map(|_| asks.ask()));
+    let ending = Ending::by_signals()?;
     let mut senders = Vec::new();
     for engine in engines {
         let name = arguments.name.clone().unwrap_or_else(|| engine.cursor_name());

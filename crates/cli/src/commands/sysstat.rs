@@ -3,8 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::mpsc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -14,7 +12,7 @@ use sysstat::{ReportSession, SysstatError, TOOLS};
 use watch::DataKind;
 
 use crate::commands::watch::data_of_service;
-use crate::end_signals;
+use crate::end_signals::Ending;
 
 /// Arguments of `whit sysstat`.
 #[derive(clap::Args)]
@@ -38,12 +36,7 @@ pub(crate) fn run(arguments: &SysstatArguments) -> anyhow::Result<ExitCode> {
         let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
         format!("{name}: no such tool; there are {}", names.join(", "))
     })?;
-    end_signals::block()?;
-    let (ending, ended) = mpsc::channel::<()>();
-    thread::spawn(move || {
-        let _ = end_signals::wait();
-        drop(ending);
-    });
+    let ending = Ending::by_signals()?;
     let zone = crate::zone::local();
     let facts = RunFacts {
         subsystems: "",
@@ -64,8 +57,7 @@ pub(crate) fn run(arguments: &SysstatArguments) -> anyhow::Result<ExitCode> {
         out: &mut io::stdout().lock(),
         wait: &mut |interval: Duration| {
             due = (due + interval).max(Instant::now());
-            let time = due.saturating_duration_since(Instant::now());
-            ended.recv_timeout(time) == Err(mpsc::RecvTimeoutError::Timeout)
+            ending.pause(due.saturating_duration_since(Instant::now()))
         },
         service_folder: &|| data_of_service(DataKind::Recordings).map_err(|e| format!("{e:#}")),
     };
