@@ -311,6 +311,11 @@ fn a_recording_is_reported_as_the_host_is() {
     let apart = (first + second, 2, 1);
     assert!([apart, (first + second + 1, 1, 0)].contains(&rows("a")), "{:?}", rows("a"));
     let (first, averages, _) = rows("a");
+    // A damaged file of a folder is told, and does not hide the others.
+    fs::write(folder.path().join("a/x.whit"), "no recording").unwrap();
+    let (done, text) = whit("sysstat sar -f a");
+    assert!(done && text.contains("x.whit") && text.contains("left out"), "{text}");
+    fs::remove_file(folder.path().join("a/x.whit")).unwrap();
     let (done, text) = whit("sysstat mpstat -P ALL --recording a");
     assert!(done, "{text}");
     assert_eq!(text.matches("%idle").count(), first + averages, "{text}");

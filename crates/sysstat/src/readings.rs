@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feed::{Feed as _, LiveFeed, PlaySettings, Playback, RecordedFile, Step, TimeSelection};
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use layout::Options;
+use layout::{Frame, Options};
 use sample::{Meta, Sample, Snapshot, SourceDef, State};
 use source::{Entry, ProcessOptions, SourceContext};
 
@@ -36,6 +37,8 @@ pub struct ReportSession<'a> {
     /// Waits until that long after the previous call, or after the start; false if the user wants to
     /// end.
     pub wait: &'a mut dyn FnMut(Duration) -> bool,
+    /// Says what a person should know who sees the report: recordings that are left out.
+    pub note: &'a mut dyn FnMut(String),
     /// The folder of the recordings that the service of this host makes.
     pub service_folder: &'a dyn Fn() -> Result<PathBuf, String>,
 }
@@ -74,6 +77,8 @@ struct Shown<'a, 'b> {
     then_ns: i64,
     means: Means,
     intervals: u64,
+    /// The latest times of what a recording has given, by the monotonic clock and since the epoch.
+    seen: Option<(u64, i64)>,
     text: String,
 }
 
@@ -89,6 +94,7 @@ impl<'a, 'b> Shown<'a, 'b> {
             then_ns: 0,
             means: Means::default(),
             intervals: 0,
+            seen: None,
             text: String::new(),
         }
     }
@@ -102,6 +108,41 @@ impl Shown<'_, '_> {
         (self.first_ns, self.then_ns) = (now_ns, now_ns);
         self.means = Means::default();
         self.intervals = 0;
+    }
+
+    /// Whether the sample of a recording follows the one before: what was read before it was seen.  Else
+    /// a recorder began anew.
+    fn follows(&mut self, frame: &Frame<'_>) -> bool {
+        let now = latest(frame.tracks.iter().map(|track| &track.current));
+        let Some(seen) = self.seen.replace(now) else { return false };
+        let fresh = frame.tracks.iter().filter(|track| track.fresh);
+        self.defs.len() == frame.tracks.len()
+            && now.0 > seen.0
+            && fresh
+                .map(|track| &track.previous)
+                .all(|before| before.state != State::NotRecorded && before.realtime_ns <= seen.1)
+    }
+
+    /// Begins with what was read before the sample of a recording.
+    fn begin_anew(&mut self, frame: &Frame<'_>, path: &Path) -> Result<(), SysstatError> {
+        let is_first = self.defs.is_empty();
+        if !is_first {
+            self.averages();
+            self.report.restart(&self.facts, frame.realtime_ns, &mut self.text);
+        }
+        self.defs = frame.tracks.iter().map(|track| track.def.clone()).collect();
+        let is_there = |name: &&str| self.defs.iter().any(|def| def.name == **name);
+        let missing = self.report.sources().into_iter().find(|name| !is_there(name));
+        if let Some(source_name) = missing.filter(|_| self.report.needs_all()) {
+            return Err(SysstatError::NotRecorded { path: path.to_owned(), source_name });
+        }
+        let begun_ns = frame.tracks.iter().map(|track| track.previous.realtime_ns).max();
+        let samples = frame.tracks.iter().map(|track| track.previous.clone());
+        self.base(samples, begun_ns.unwrap_or(frame.realtime_ns));
+        if is_first {
+            self.report.begin(&self.facts, self.then_ns, &mut self.text);
+        }
+        Ok(())
     }
 
     /// Shows the time since boot.
@@ -212,11 +253,15 @@ fn recorded(
     clock: &Clock,
     session: &mut ReportSession<'_>,
 ) -> Result<(), SysstatError> {
-    let files = files_of(path, &clock.zone)?;
-    let newest = files.last().ok_or_else(|| SysstatError::NoReadings(path.to_owned()))?;
+    let now = Timestamp::UNIX_EPOCH.to_zoned(clock.zone.clone());
+    // Only patterns ask what day it is.
+    let (files, left_out) = feed::find(&[path.to_owned()], None, &now)?;
+    left_out.into_iter().for_each(&mut *session.note);
+    let newest = files.iter().max_by_key(|file| file.started_ns);
+    let newest = newest.ok_or_else(|| SysstatError::NoReadings(path.to_owned()))?;
     let clock = Clock { zone: newest.zone.clone(), is_iso: clock.is_iso };
-    let host = newest.meta.host().to_owned();
-    let files: Vec<&RecordedFile> = files.iter().filter(|file| file.meta.host() == host).collect();
+    let of_host = |file: &&RecordedFile| file.meta.host() == newest.meta.host();
+    let files: Vec<&RecordedFile> = files.iter().filter(of_host).collect();
     let settings = PlaySettings {
         selection: TimeSelection::parse(asked.from.as_deref(), asked.thru.as_deref())?,
         entries: source::ALL.to_vec(),
@@ -227,11 +272,9 @@ fn recorded(
     playback.begin(&files, settings);
     let ReportSession { screen_lines, .. } = *session;
     let facts = Facts { meta: &newest.meta, clock: &clock, screen_lines, users: None };
-    let names = asked.report.sources();
     let mut shown = Shown::new(asked.report.as_mut(), facts, Vec::new());
     let interval_ns = asked.pace.interval.map_or(0, |length| length.as_nanos() as i64);
     let mut left = asked.pace.count.unwrap_or(u64::MAX);
-    let (mut is_begun, mut seen) = (false, (0, 0));
     while left > 0 {
         match playback.step()? {
             Step::End => break,
@@ -239,34 +282,8 @@ fn recorded(
             Step::Frame => {}
         }
         let Some(frame) = playback.frame(&options) else { continue };
-        // What was read before this sample must be what was seen last: else a recorder began anew.
-        let before = frame.tracks.iter().filter(|track| track.fresh).map(|track| &track.previous);
-        let follows = is_begun
-            && shown.defs.len() == frame.tracks.len()
-            && before.clone().all(|sample| sample.state != State::NotRecorded)
-            && before.into_iter().all(|sample| sample.realtime_ns <= seen.1)
-            && latest(frame.tracks.iter().map(|track| &track.current)).0 > seen.0;
-        seen = latest(frame.tracks.iter().map(|track| &track.current));
-        if !follows {
-            if is_begun {
-                shown.averages();
-                shown.report.restart(&shown.facts, frame.realtime_ns, &mut shown.text);
-            }
-            shown.defs = frame.tracks.iter().map(|track| track.def.clone()).collect();
-            let is_there = |name: &&str| shown.defs.iter().any(|def| def.name == **name);
-            let missing = names.iter().find(|name| !is_there(name));
-            if let Some(name) = missing.filter(|_| shown.report.needs_all()) {
-                let path = path.to_owned();
-                return Err(SysstatError::NotRecorded { path, source_name: name });
-            }
-            let begun_ns = frame.tracks.iter().map(|track| track.previous.realtime_ns).max();
-            let samples = frame.tracks.iter().map(|track| track.previous.clone());
-            shown.base(samples, begun_ns.unwrap_or(frame.realtime_ns));
-            if !is_begun {
-                let now_ns = shown.then_ns;
-                shown.report.begin(&shown.facts, now_ns, &mut shown.text);
-                is_begun = true;
-            }
+        if !shown.follows(&frame) {
+            shown.begin_anew(&frame, path)?;
         }
         // A tenth of the interval for ticks that are a little early.
         if frame.realtime_ns - shown.then_ns < interval_ns - interval_ns / 10 {
@@ -277,7 +294,7 @@ fn recorded(
         shown.write(session.out)?;
         left -= 1;
     }
-    if !is_begun {
+    if shown.seen.is_none() {
         return Err(SysstatError::NoReadings(path.to_owned()));
     }
     shown.averages();
@@ -288,18 +305,4 @@ fn recorded(
 /// The latest time of samples, by the monotonic clock and since the epoch.
 fn latest<'a>(samples: impl Iterator<Item = &'a Sample>) -> (u64, i64) {
     samples.map(|sample| (sample.monotonic_ns, sample.realtime_ns)).max().unwrap_or_default()
-}
-
-/// The recordings of a file or a folder, in time order.
-fn files_of(path: &Path, zone: &TimeZone) -> Result<Vec<RecordedFile>, SysstatError> {
-    let found = match path.is_dir() {
-        true => feed::recordings_in(path)?,
-        false => vec![path.to_owned()],
-    };
-    let mut files = Vec::new();
-    for path in found {
-        files.push(RecordedFile::open(path, zone)?);
-    }
-    files.sort_by_key(|file| file.started_ns);
-    Ok(files)
 }

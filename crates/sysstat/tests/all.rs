@@ -66,6 +66,7 @@ fn report(line: &str, waits: u64) -> Result<String, SysstatError> {
             write_machine(folder.path(), step);
             step <= waits + 1
         },
+        note: &mut |text| panic!("{text}"),
         service_folder: &|| Err("no service".to_owned()),
     };
     run(tool(&words[0]).unwrap(), &words[1..], &mut session)?;

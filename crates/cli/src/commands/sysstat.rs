@@ -59,6 +59,7 @@ pub(crate) fn run(arguments: &SysstatArguments) -> anyhow::Result<ExitCode> {
             due = (due + interval).max(Instant::now());
             ending.pause(due.saturating_duration_since(Instant::now()))
         },
+        note: &mut |text| crate::stderr::message(text),
         service_folder: &|| data_of_service(DataKind::Recordings).map_err(|e| format!("{e:#}")),
     };
     match sysstat::run(tool, words, &mut session) {
