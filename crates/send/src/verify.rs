@@ -29,7 +29,7 @@ const WINDOW_POINTS: usize = 50_000;
 /// The most bytes of an answer: a point has some 35, and there may be other series of the host.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
-/// Series whose faults are listed.
+/// Series whose faults are listed: the first of them by their labels, in whichever order they come.
 const LISTED_MAX: usize = 100;
 
 /// Digits of a value that an engine keeps, as a share of it: VictoriaMetrics has 15.
@@ -61,7 +61,7 @@ pub struct VerifyReport {
     pub different: u64,
     /// Those that it has more than once.
     pub doubled: u64,
-    /// The series that they are of, as far as they are listed.
+    /// The series that they are of: the first 100 by their labels.
     pub series: BTreeMap<Labels, SeriesVerified>,
 }
 
@@ -225,15 +225,16 @@ impl VerifyReport {
         self.different += one.different;
         self.doubled += one.doubled;
         let is_known = self.series.contains_key(labels);
-        if !is_known && self.series.len() >= LISTED_MAX {
-            return;
-        }
         let listed = self.series.entry(labels.clone()).or_default();
         listed.missing += one.missing;
         listed.different += one.different;
         listed.doubled += one.doubled;
         listed.first_ms = if is_known { listed.first_ms.min(one.first_ms) } else { one.first_ms };
         listed.last_ms = listed.last_ms.max(one.last_ms);
+        // What goes once stays out: those before it are as many as are listed.
+        if self.series.len() > LISTED_MAX {
+            self.series.pop_last();
+        }
     }
 
     /// Whether the engine has every point once.
