@@ -26,6 +26,7 @@ mod log_remote;
 mod options;
 mod parallel_differences;
 mod play_archive;
+mod pages;
 mod poll;
 mod poll_exits;
 mod poll_hostile;

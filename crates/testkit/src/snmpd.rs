@@ -24,13 +24,22 @@ impl Snmpd {
     /// If the agent does not answer within [`crate::PATIENCE`].
     #[must_use]
     pub fn start(lines: &str) -> Option<Self> {
+        Self::start_at(Ipv4Addr::LOCALHOST, lines)
+    }
+
+    /// Starts an agent at an address of this machine, 127.0.0.0/8; `None` if `snmpd` is not installed.
+    ///
+    /// # Panics
+    /// If the agent does not answer within [`crate::PATIENCE`].
+    #[must_use]
+    pub fn start_at(host: Ipv4Addr, lines: &str) -> Option<Self> {
         if !crate::is_installed("snmpd", "snmpd") {
             return None;
         }
         let folder = tempfile::tempdir().expect("a folder");
         // A port that was free a moment ago; another program may have taken it since.
         for _ in 0..5 {
-            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+            let socket = UdpSocket::bind((host, 0)).expect("a port");
             let address = socket.local_addr().expect("its number");
             drop(socket);
             let config = format!("agentAddress udp:{address}\nrocommunity public\n{lines}\n");
