@@ -107,6 +107,12 @@ fn the_service_records_and_serves_and_ends_with_whole_recordings() {
     assert!(shown.contains("page           runs since "), "{shown}");
     // A second one is refused.
     let second = place.command("watch").output().unwrap();
+    let status = place.command("watch").args(["--status", "--json"]).output().unwrap();
+    let status: Value = serde_json::from_slice(&status.stdout).unwrap();
+    let names: Vec<_> =
+        status["parts"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["record", "page", "alerts"], "{status}");
+    assert!(status["alerts"].is_array() && status["engines"].is_array(), "{status}");
     let said = String::from_utf8(second.stderr).unwrap();
     assert_eq!(second.status.code(), Some(2), "{said}");
     assert!(said.contains("already running with pid"), "{said}");
