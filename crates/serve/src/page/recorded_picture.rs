@@ -115,6 +115,15 @@ impl SeriesSource for Columns<'_> {
     }
 }
 
+/// Which curves are drawn: those with the largest values, in their own order.
+fn drawn(sizes: &[f64]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..sizes.len()).collect();
+    places.sort_by(|one, other| sizes[*other].total_cmp(&sizes[*one]));
+    places.truncate(CURVES_MAX);
+    places.sort_unstable();
+    places
+}
+
 /// Draws a chart; one without a value is left out.
 fn draw(
     data: &ChartData,
@@ -129,12 +138,9 @@ fn draw(
     let mut curves: Vec<&Curve> =
         data.curves.iter().filter(|curve| curve.values.iter().any(Option::is_some)).collect();
     let count = curves.len();
-    if count > CURVES_MAX && !data.chart.is_stack {
-        let mut order: Vec<f64> = curves.iter().map(|curve| largest(curve)).collect();
-        order.sort_by(|one, other| other.total_cmp(one));
-        let least = order[CURVES_MAX - 1];
-        curves.retain(|curve| largest(curve) >= least);
-        curves.truncate(CURVES_MAX);
+    if !data.chart.is_stack {
+        let sizes: Vec<f64> = curves.iter().map(|curve| largest(curve)).collect();
+        curves = drawn(&sizes).into_iter().map(|at| curves[at]).collect();
     }
     let mut words = words(data.chart, &curves, title);
     if count > curves.len() {
@@ -184,4 +190,19 @@ fn words(chart: &Chart, curves: &[&Curve], title: &str) -> Vec<String> {
         push_sums(&mut words, at);
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_curves_with_the_largest_values_are_drawn_among_many_equal_ones() {
+        let mut sizes = vec![0.0; 20];
+        (sizes[3], sizes[19]) = (2.0, 5.0);
+        let places = drawn(&sizes);
+        assert_eq!(places.len(), CURVES_MAX);
+        assert!(places.is_sorted() && places.contains(&3) && places.contains(&19), "{places:?}");
+        assert_eq!(drawn(&[1.0, f64::NEG_INFINITY]), [0, 1]);
+    }
 }
