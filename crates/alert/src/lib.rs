@@ -31,6 +31,7 @@ mod silence;
 mod state;
 mod surroundings;
 mod syslog;
+mod value_picture;
 mod webhook;
 
 pub use book::{AlertBook, AlertDelivery};

@@ -10,7 +10,6 @@ use promql::{Condition, ConditionElement, Labels, NAME};
 use serde_json::{Value, json};
 
 use crate::message::{AlertMessage, MessageParts, Told, labels_value, number};
-use crate::picture::AlertPicture;
 use crate::rule::{AlertRule, AlertUntil};
 use crate::surroundings::AlertSurroundings;
 
@@ -280,7 +279,8 @@ impl RuleState {
                 (around.log)((since_ms - LOG_BEFORE_MS, at_ms)),
             ),
         };
-        let picture = AlertPicture::draw(&self.rule, told, at_ms, (&around.query, around.zone));
+        let picture =
+            crate::value_picture::draw(&self.rule, told, at_ms, (&around.query, around.zone));
         AlertMessage::new(MessageParts {
             rule: &self.rule,
             state,

@@ -3,7 +3,7 @@
 //!
 //! The file is one object of JSON; its keys are in this file alone.  A reader takes at most
 //! [`ACCOUNT_BYTES_MAX`] bytes and [`PARTS_MAX`] parts of it, and leaves out what is not as it should be:
-//! the service of another version may have written it.  Uses no crate of whit.
+//! the service of another version may have written it.  Uses no crate of whit.  Begin with [`ServiceAccount`].
 
 #![forbid(unsafe_code)]
 
