@@ -12,6 +12,8 @@ use testkit::{ClosedPort, Prometheus, Running, SmallDisk, http, wait_for, wait_u
 
 use crate::whit;
 
+mod under_fire;
+
 /// A folder for data, a configuration in it, and what the service says.
 struct Place(PathBuf);
 
