@@ -111,8 +111,9 @@ impl Part {
         }
         let sockets = if self.plan.name == "page" { sockets.to_vec() } else { Vec::new() };
         let service = std::process::id();
+        let given_up = crate::signals::given_up_by(&self.plan.name);
         let prepare = move || {
-            crate::signals::prepare_part(service)?;
+            crate::signals::prepare_part(service, given_up)?;
             for socket in &sockets {
                 // SAFETY: the service keeps the socket open while it starts parts.
                 let socket = unsafe { BorrowedFd::borrow_raw(*socket) };

@@ -119,6 +119,11 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         "poll" => {
             plan.words.extend(["poll".into(), ROUNDS.into()]);
             plan.words.push(option("--filename", recordings.join("poll")));
+            // The folder of the configurations may be one that nobody but root writes to.
+            let own = configuration.folder().join("poll");
+            plan.words.push(option("--lock-file", own.clone()));
+            plan.words.push(option("--confcache-file", own.clone()));
+            plan.folders.push(own);
             plan.folders.push(recordings.clone());
             &[]
         }
