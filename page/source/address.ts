@@ -3,7 +3,7 @@
 import type { ZoneChoice } from "./time";
 
 /** The views, by the word of the address. */
-const VIEWS = ["overview", "compare", "logs", "devices", "databases", "alerts", "cost"] as const;
+const VIEWS = ["overview", "compare", "hosts", "logs", "devices", "databases", "alerts", "cost"] as const;
 export type View = (typeof VIEWS)[number];
 export type Grouping = "list" | "tree" | "command" | "user" | "cgroup";
 

@@ -174,7 +174,7 @@ class Page {
     const { host } = this;
     if (!host) return;
     const context = this.context(host);
-    const views = offered(this.sections);
+    const views = offered(this.sections, this.hosts.length);
     const info = views.find((view) => view.id === this.shown.view) ?? views[0];
     if (!info) return;
     if (info.id !== this.shown.view) this.shown = { ...this.shown, view: info.id };
@@ -383,7 +383,7 @@ class Page {
   // --- Head, bar, errors ----------------------------------------------------------------------
 
   private drawHead() {
-    const links = offered(this.sections).map(({ id: view, title, isFixed }) => {
+    const links = offered(this.sections, this.hosts.length).map(({ id: view, title, isFixed }) => {
       const isHere = this.shown.view === view;
       const follow = (event: MouseEvent) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -37,7 +37,21 @@ export class Overview {
     this.build();
   }
 
+  /** A host whose recordings have no charts: what there is instead. */
+  private buildOther() {
+    const { host, sections, go } = this.context;
+    const parts: (Node | string)[] = [`No chart of this page shows what is recorded of ${host.host}.`];
+    if (sections.includes("devices") && host.sources.includes("target")) {
+      parts.push(" It is a device that is polled: ", h("button", { type: "button", click: () => go({ view: "devices", filter: host.host }) }, "show its targets"), ".");
+    } else {
+      const newest = h("button", { type: "button", click: () => go({ at_ms: host.thru_ms }) }, "Show the newest sample");
+      parts.push(` Recorded are: ${host.sources.join(", ") || "nothing"}. `, newest);
+    }
+    this.element.append(h("p", { class: "missing" }, ...parts));
+  }
+
   private build() {
+    if (this.context.infos.length === 0) this.buildOther();
     for (const info of this.context.infos) {
       const slot: Slot = { info, chart: this.chart(info), data: null, counts: new Map() };
       this.slots.push(slot);
@@ -179,6 +193,11 @@ export class Overview {
   private async loadHeaviest(period: Period, signal: AbortSignal) {
     const { host, shown, go } = this.context;
     const { what, per } = shown;
+    if (!host.sources.some((name) => name === "process" || name === "exit")) {
+      const why = "No processes are recorded of this host (whit record -s +Z records them).";
+      this.heaviest.replaceChildren(h("h2", { id: "heaviest" }, "Heaviest processes"), h("p", {}, why));
+      return;
+    }
     const found = await api.heaviest(host.host, period, what, per, HEAVIEST, signal);
     const rows = found.rows.map((row) => {
       const bar = h("span", { class: "bar", "aria-hidden": "true" });

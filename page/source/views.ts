@@ -8,6 +8,7 @@ import type { Context } from "./context";
 import { CostView } from "./cost";
 import { DatabasesView } from "./databases";
 import { DevicesView } from "./devices";
+import { HostsView } from "./hosts";
 import { LogsView } from "./logs";
 import { Overview } from "./overview";
 
@@ -33,12 +34,15 @@ interface ViewInfo {
   section?: string;
   /** Whether it needs a fixed period. */
   isFixed?: boolean;
+  /** Whether it needs several hosts. */
+  isOfSeveral?: boolean;
   create: (context: Context) => PageView;
 }
 
 export const VIEWS: readonly ViewInfo[] = [
   { id: "overview", title: "Overview", create: (context) => new Overview(context) },
   { id: "compare", title: "Compare", isFixed: true, create: (context) => new CompareView(context) },
+  { id: "hosts", title: "Hosts", isOfSeveral: true, create: (context) => new HostsView(context) },
   { id: "logs", title: "Logs", section: "logs", create: (context) => new LogsView(context) },
   { id: "devices", title: "Devices", section: "devices", create: (context) => new DevicesView(context) },
   { id: "databases", title: "Databases", section: "databases", create: (context) => new DatabasesView(context) },
@@ -46,5 +50,6 @@ export const VIEWS: readonly ViewInfo[] = [
   { id: "cost", title: "Cost", section: "parts", create: (context) => new CostView(context) },
 ];
 
-/** The views that a server with these sections has. */
-export const offered = (sections: readonly string[]): ViewInfo[] => VIEWS.filter((view) => view.section === undefined || sections.includes(view.section));
+/** The views that a server with these sections and so many hosts has. */
+export const offered = (sections: readonly string[], hosts: number): ViewInfo[] =>
+  VIEWS.filter((view) => (view.section === undefined || sections.includes(view.section)) && (hosts > 1 || !view.isOfSeveral));

@@ -209,6 +209,9 @@ export interface Fake {
   isFailing: boolean;
   /** The sections that it says it has. */
   sections: string[];
+  /** What is recorded of the first host, and whether charts show it. */
+  sources: string[];
+  hasCharts: boolean;
   /** Sends a sample to every page that listens. */
   sample: (at_ms: number, user: number) => void;
   /** Sends records, and says how many it left out, to every page that listens to the log. */
@@ -224,7 +227,7 @@ export async function fake(): Promise<Fake> {
   const sockets = new Set<Socket>();
   const host: Host = {
     host: "alpha", from_ms: NOW_MS - YEAR_MS, thru_ms: NOW_MS, interval_ms: 1000, is_live: true, cpus: 4, kernel: "6.1.0-41-amd64", boot_ms: NOW_MS - 9e8, timezone: "America/New_York",
-    spans: [{ from_ms: NOW_MS - YEAR_MS, thru_ms: NOW_MS }], gaps: [GAP], sources: ["cpu", "disk", "memory", "network"],
+    spans: [{ from_ms: NOW_MS - YEAR_MS, thru_ms: NOW_MS }], gaps: [GAP], sources: ["cpu", "disk", "memory", "network", "process"],
   };
   const usual = { host: "beta & <b>sons</b>", timezone: null, is_live: false };
   const json = (response: ServerResponse, value: unknown, status = 200) => {
@@ -237,9 +240,9 @@ export async function fake(): Promise<Fake> {
       case "sections":
         return json(response, { sections: fakeServer.sections });
       case "hosts":
-        return json(response, { now_ms: NOW_MS, hosts: [host, { ...host, ...usual }], unreachable: [{ host: HOSTILE, url: "http://other:9797", since_ms: NOW_MS - 60_000, why: "Connection refused" }] });
+        return json(response, { now_ms: NOW_MS, hosts: [{ ...host, sources: fakeServer.sources }, { ...host, ...usual }], unreachable: [{ host: HOSTILE, url: "http://other:9797", since_ms: NOW_MS - 60_000, why: "Connection refused" }] });
       case "charts":
-        return json(response, { charts: CHARTS });
+        return json(response, { charts: fakeServer.hasCharts ? CHARTS : [] });
       case "chart": {
         const data = query.getAll("id").map((id) => chartData(id, query));
         return json(response, data.length === 1 ? data[0] : { charts: data });
@@ -346,6 +349,8 @@ export async function fake(): Promise<Fake> {
     failing: null,
     isFailing: false,
     sections: [],
+    sources: host.sources,
+    hasCharts: true,
     drop,
     restore: listen,
     sample: (at_ms, user) => {

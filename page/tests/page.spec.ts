@@ -407,6 +407,45 @@ test("every picture and table is saved", async ({ open }) => {
   expect(JSON.parse(json.data.toString())).toHaveLength(340);
 });
 
+test("the same moment of all hosts stands side by side", async ({ page, server, open }) => {
+  await open(`?at=${SPIKE_MS}&what=memory`);
+  await page.getByRole("link", { name: "Hosts" }).click();
+  const cards = page.locator(".hosts .card");
+  await expect(cards).toHaveCount(2);
+  await expect(cards.first().locator("tbody tr")).not.toHaveCount(0);
+  await expect(page.locator(".hosts [role=status]")).toContainText("11:15:07");
+  const asked = server.requests.filter((one) => one.includes("/heaviest") && one.includes("count=5"));
+  expect(asked.filter((one) => one.includes(`from=${SPIKE_MS - 60_000}`) && one.includes("what=memory"))).toHaveLength(2);
+  for (const [width, scheme] of [[360, "light"], [1280, "dark"]] as const) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.setViewportSize({ width, height: 900 });
+    await expect(page.locator("html")).toHaveAttribute("data-theme", scheme);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+    expect(await barriers(page), `${width} pixels`).toEqual([]);
+  }
+  await cards.last().getByRole("button").click();
+  await expect(page.locator(".overview")).toBeVisible();
+  expect(new URL(page.url()).searchParams.get("host")).toBe("beta & <b>sons</b>");
+});
+
+test("what there is instead is told of a host without processes, and of a device", async ({ page, server, open }) => {
+  server.sources = ["cpu", "disk"];
+  await open();
+  await expect(page.locator(".heaviest")).toContainText("No processes are recorded of this host");
+  await expect(page.locator(".error")).toBeHidden();
+  expect(server.requests.filter((one) => one.includes("/heaviest"))).toEqual([]);
+  server.hasCharts = false;
+  server.sources = [HOSTILE];
+  await page.reload();
+  await expect(page.locator(".overview .missing")).toContainText(`Recorded are: ${HOSTILE}`);
+  server.sources = ["target"];
+  server.sections = ["devices"];
+  await page.reload();
+  expect(await barriers(page)).toEqual([]);
+  await page.getByRole("button", { name: "show its targets" }).click();
+  await expect(page.locator(".devices")).toBeVisible();
+});
+
 test("the heaviest are by what and per what is chosen", async ({ server, open }) => {
   const page = await open(HALF_HOUR);
   await page.getByLabel("by", { exact: true }).selectOption("read");

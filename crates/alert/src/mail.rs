@@ -13,6 +13,7 @@ use connection::{Address, SocketStream, Wait};
 use crate::clock;
 use crate::delivery::{DeliveryError, MailEncryption, MailSettings, authorities};
 use crate::message::AlertMessage;
+use crate::picture::AlertPicture;
 use crate::receiver::is_mail;
 
 /// Longest line of an answer, and most lines of one.
@@ -131,28 +132,54 @@ impl Session {
     }
 }
 
-/// A message with its headers.
+/// A message with its headers; a picture is attached.
 fn mime(from: &str, to: &str, message: &AlertMessage) -> String {
-    let id = connection::random::<12>().unwrap_or_default();
-    let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let random = || {
+        let bytes = connection::random::<12>().unwrap_or_default();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
     let host = from.rsplit_once('@').map_or("localhost", |(_, host)| host);
     let mut text = format!(
-        "From: <{from}>\r\nTo: <{to}>\r\nSubject: {}\r\nDate: {}\r\nMessage-ID: <{id}@{host}>\r\n\
-         Auto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; \
-         charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n",
+        "From: <{from}>\r\nTo: <{to}>\r\nSubject: {}\r\nDate: {}\r\nMessage-ID: <{}@{host}>\r\n\
+         Auto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\n",
         header_text(&message.subject),
         calendar::strftime("%a, %d %b %Y %H:%M:%S +0000", message.at_ms.div_euclid(1000), None),
+        random(),
     );
-    let encoded = Base64::encode_string(message.text.replace('\n', "\r\n").as_bytes());
-    let mut rest = encoded.as_str();
-    while !rest.is_empty() {
-        let (line, after) = rest.split_at(rest.len().min(LINE_CHARS));
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{line}\r\n");
-        rest = after;
+    let body = message.text.replace('\n', "\r\n");
+    match &message.picture {
+        None => push_part(&mut text, "text/plain; charset=utf-8", "", body.as_bytes()),
+        Some(picture) => {
+            // It is in no part: base 64 has no `-`.
+            let border = format!("--{}", random());
+            let _ = write!(
+                text,
+                "Content-Type: multipart/mixed; boundary=\"{border}\"\r\n\r\n--{border}\r\n"
+            );
+            push_part(&mut text, "text/plain; charset=utf-8", "", body.as_bytes());
+            let _ = write!(text, "--{border}\r\n");
+            let name = AlertPicture::NAME;
+            let place = format!("Content-Disposition: attachment; filename=\"{name}\"\r\n");
+            push_part(&mut text, AlertPicture::KIND, &place, &picture.png);
+            let _ = write!(text, "--{border}--\r\n");
+        }
     }
     text.truncate(text.trim_end().len());
     text
+}
+
+/// A part of a message: its type, other headers, and its bytes in base 64.
+fn push_part(text: &mut String, kind: &str, headers: &str, bytes: &[u8]) {
+    // Writing to a string cannot fail.
+    let _ =
+        write!(text, "Content-Type: {kind}\r\n{headers}Content-Transfer-Encoding: base64\r\n\r\n");
+    let encoded = Base64::encode_string(bytes);
+    let mut rest = encoded.as_str();
+    while !rest.is_empty() {
+        let (line, after) = rest.split_at(rest.len().min(LINE_CHARS));
+        let _ = write!(text, "{line}\r\n");
+        rest = after;
+    }
 }
 
 /// A text of a header, all of it encoded (RFC 2047): no line of it can be another header.

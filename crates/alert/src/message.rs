@@ -6,6 +6,7 @@ use calendar::CivilZone;
 use promql::Labels;
 use serde_json::{Value, json};
 
+use crate::picture::AlertPicture;
 use crate::rule::AlertRule;
 
 /// Instances that a message shows.
@@ -38,6 +39,8 @@ pub struct AlertMessage {
     pub text: String,
     /// The same for programs, an object of JSON.
     pub details: Value,
+    /// The value over the last hour.
+    pub picture: Option<AlertPicture>,
 }
 
 /// What a message is made from.
@@ -49,14 +52,17 @@ pub(crate) struct MessageParts<'a> {
     pub(crate) host: &'a str,
     pub(crate) told: &'a [Told],
     pub(crate) heaviest: &'a [String],
+    pub(crate) log: &'a [String],
+    pub(crate) picture: Option<AlertPicture>,
     /// The address of the page; nothing for none.
     pub(crate) page: &'a str,
     pub(crate) zone: &'a CivilZone,
 }
 
 impl AlertMessage {
-    pub(crate) fn new(parts: &MessageParts<'_>) -> Self {
-        let MessageParts { rule, state, at_ms, host, told, heaviest, page, zone } = *parts;
+    pub(crate) fn new(parts: MessageParts<'_>) -> Self {
+        let MessageParts { rule, state, at_ms, host, told, heaviest, log, picture, page, zone } =
+            parts;
         let name = shown(&rule.name);
         let on = if host.is_empty() { String::new() } else { format!(" on {}", shown(host)) };
         let count =
@@ -79,6 +85,10 @@ impl AlertMessage {
         if !heaviest.is_empty() {
             let _ = writeln!(text, "\nheaviest processes by {}:", rule.heaviest);
             heaviest.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+        }
+        if !log.is_empty() {
+            text.push_str("\nlog, newest warnings and above:\n");
+            log.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
         }
         let link = link(page, host, at_ms);
         if let Some(link) = &link {
@@ -103,6 +113,7 @@ impl AlertMessage {
             "more": more,
             "heaviest_by": rule.heaviest,
             "heaviest": heaviest,
+            "log": log,
             "link": link,
             "text": text,
         });
@@ -113,21 +124,28 @@ impl AlertMessage {
             subject,
             text,
             details,
+            picture,
         }
     }
 }
 
 fn line(one: &Told, zone: &CivilZone) -> String {
     let mut line = format!("value {}, since {}", short(one.value), time_text(one.since_ms, zone));
-    for (name, value) in one.labels.iter() {
-        if !["__name__", "instance", "job"].contains(&name) {
-            let _ = write!(line, ", {name}={}", shown(value));
-        }
+    let labels = labels_text(&one.labels);
+    if !labels.is_empty() {
+        let _ = write!(line, ", {labels}");
     }
     if !one.has_data {
         line.push_str(": no data for an hour");
     }
     line
+}
+
+/// The labels that tell alerts of a rule apart: `device=sda, mode=idle`.
+pub(crate) fn labels_text(labels: &Labels) -> String {
+    let own = |(name, _): &(&str, &str)| !["__name__", "instance", "job"].contains(name);
+    let pair = |(name, value): (&str, &str)| format!("{name}={}", shown(value));
+    labels.iter().filter(own).map(pair).collect::<Vec<_>>().join(", ")
 }
 
 /// The moment on the page.

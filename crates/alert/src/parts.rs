@@ -1,7 +1,6 @@
 //! The parts of a service as series, so that a rule can be about them: `whit_part_up`,
 //! `whit_part_failures_total`.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,12 +8,10 @@ use promql::{
     Labels, Matcher, MemoryStorage, Metadata, NAME, QueryBudget, QueryError, Series, SeriesPoint,
     SeriesStorage,
 };
-use serde_json::Value;
+use service_account::{PartPhase, ServiceAccount};
 
 /// How long samples are kept.
 const KEPT_MS: i64 = 3_600_000;
-/// Parts that are read of a file.
-const PARTS_MAX: usize = 100;
 
 /// A storage with the parts of a service beside its series.
 pub(crate) struct ServiceParts {
@@ -32,16 +29,13 @@ impl ServiceParts {
 
     /// Reads the account: a sample of each part.  Without an account there is none.
     pub(crate) fn look(&self, now_ms: i64) {
-        let read = self.file.as_ref().and_then(|file| fs::read_to_string(file).ok());
-        let account = read.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        let account = self.file.as_ref().and_then(|file| ServiceAccount::read(file).ok());
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let parts = account.as_ref().and_then(|account| account["parts"].as_array());
-        for part in parts.into_iter().flatten().take(PARTS_MAX) {
-            let Some(name) = part["name"].as_str() else { continue };
-            let is_up = f64::from(u8::from(part["state"] == "runs"));
-            let failed = part["failed"].as_f64().unwrap_or(0.0);
+        for part in account.into_iter().flat_map(|account| account.parts) {
+            let is_up = f64::from(u8::from(part.phase == PartPhase::Runs));
+            let failed = part.failed as f64;
             for (metric, value) in [("whit_part_up", is_up), ("whit_part_failures_total", failed)] {
-                push(&mut kept, metric, name, SeriesPoint { time_ms: now_ms, value });
+                push(&mut kept, metric, &part.name, SeriesPoint { time_ms: now_ms, value });
             }
         }
         for series in &mut kept.series {

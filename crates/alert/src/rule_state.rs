@@ -21,6 +21,8 @@ const MISSING_MS: i64 = 3_600_000;
 const SEEN_MS: i64 = 300_000;
 /// Messages of a rule have so much time between them: what begins meanwhile is one message.
 const GATHER_MS: i64 = 60_000;
+/// Log records of so long before a condition held are in a message: they may say why.
+const LOG_BEFORE_MS: i64 = 60_000;
 
 /// What fires, or will if it lasts.
 #[derive(Clone, Debug, PartialEq)]
@@ -268,17 +270,26 @@ impl RuleState {
     ) -> AlertMessage {
         let named = told.first().map_or("", |one| one.labels.get("instance"));
         let host = if named.is_empty() { around.host } else { named };
-        let heaviest = match state {
-            "ends" => Vec::new(),
-            _ => (around.heaviest)(host, self.rule.heaviest, at_ms),
+        // The time of the rule: since it holds, and what led to it.
+        let since_ms = told.iter().map(|one| one.since_ms).min().unwrap_or(at_ms);
+        let (heaviest, log) = match state {
+            "ends" => (Vec::new(), Vec::new()),
+            _ => (
+                (around.heaviest)(host, self.rule.heaviest, at_ms),
+                (around.log)((since_ms - LOG_BEFORE_MS, at_ms)),
+            ),
         };
-        AlertMessage::new(&MessageParts {
+        let picture =
+            crate::value_picture::draw(&self.rule, told, at_ms, (&around.query, around.zone));
+        AlertMessage::new(MessageParts {
             rule: &self.rule,
             state,
             at_ms,
             host,
             told,
             heaviest: &heaviest,
+            log: &log,
+            picture,
             page: around.page,
             zone: around.zone,
         })

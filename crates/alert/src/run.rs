@@ -15,6 +15,7 @@ use crate::book::AlertBook;
 use crate::clock::now_ms;
 use crate::deliver::AlertDeliverer;
 use crate::heaviest::heaviest_lines;
+use crate::log_lines::log_lines;
 use crate::parts::ServiceParts;
 use crate::rule::AlertRule;
 use crate::surroundings::AlertSurroundings;
@@ -39,6 +40,8 @@ pub struct AlertRunSettings {
     pub folder: PathBuf,
     /// The account of a service's parts.
     pub parts: Option<PathBuf>,
+    /// The store of log records.
+    pub logs: Option<PathBuf>,
     /// The name of this machine.
     pub host: String,
     /// The address of the page; nothing for none.
@@ -187,6 +190,8 @@ fn step_on(
     let heaviest = |host: &str, what: &str, at_ms: i64| {
         recordings().map_or_else(Vec::new, |found| heaviest_lines(&found, host, what, at_ms))
     };
+    let log =
+        |period| settings.logs.as_ref().map_or_else(Vec::new, |store| log_lines(store, period));
     let stop = || shared.is_ending.load(Ordering::Relaxed).then_some(Stop::Cancelled);
     let around = AlertSurroundings {
         query: QueryContext { storage: &parts, limits: LIMITS, stop: &stop },
@@ -194,6 +199,7 @@ fn step_on(
         host: &settings.host,
         page: &settings.page,
         heaviest: &heaviest,
+        log: &log,
     };
     loop {
         let now_ms = now_ms();

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::message::{short, shown};
 use crate::receiver::AlertReceiver;
 use crate::state::{FILE_BYTES_MAX, STATE_FILE};
 
@@ -48,6 +49,30 @@ pub fn shown_alerts(folder: &Path) -> io::Result<Option<Value>> {
         "alerts": alerts,
         "messages": messages.map(|one| message(&one)).collect::<Vec<_>>(),
     })))
+}
+
+/// The alerts that fire, by the states in a folder: `rule`, `host`, `labels`, `value`, `from_ms`,
+/// `has_data`, `told` of each.
+///
+/// # Errors
+/// If the file cannot be read, or is none of states.
+pub fn firing_alerts(folder: &Path) -> io::Result<Vec<Value>> {
+    let mut all = shown_alerts(folder)?.unwrap_or_default();
+    let alerts = all["alerts"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    Ok(alerts.into_iter().filter(|one| one["thru_ms"].is_null()).collect())
+}
+
+/// An alert that fires as people read it: `disk full: value 0.98, device=sda1`.
+#[must_use]
+pub fn firing_text(one: &Value) -> String {
+    let text = |name: &str| shown(one[name].as_str().unwrap_or_default());
+    let value = one["value"].as_f64().map_or_else(|| text("value"), short);
+    let labels = match text("labels") {
+        labels if labels.is_empty() => labels,
+        labels => format!(", {labels}"),
+    };
+    let data = if one["has_data"] == false { ", without data" } else { "" };
+    format!("{}: value {value}{labels}{data}", text("rule"))
 }
 
 fn rule(one: &Value) -> Value {

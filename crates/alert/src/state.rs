@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::book::{AlertBook, AlertDelivery, HISTORY_MAX};
 use crate::message::{AlertMessage, Told, labels_value, number};
+use crate::picture::AlertPicture;
 use crate::rule_state::{INSTANCES_MAX, Instance, RuleState};
 
 /// The name of the file in its folder.
@@ -197,6 +198,7 @@ fn delivery_value(one: &AlertDelivery) -> Value {
     value["next_ms"] = one.next_ms.into();
     value["text"] = message.text.as_str().into();
     value["details"] = message.details.clone();
+    value["picture"] = message.picture.as_ref().map_or(Value::Null, AlertPicture::value);
     value
 }
 
@@ -226,6 +228,7 @@ fn delivery_of(value: &Value) -> Option<AlertDelivery> {
         subject: text("subject")?,
         text: text("text")?,
         details: value["details"].clone(),
+        picture: AlertPicture::of(&value["picture"]),
     };
     Some(AlertDelivery {
         id: value["id"].as_u64()?,

@@ -15,6 +15,8 @@ pub struct AlertSurroundings<'a> {
     pub page: &'a str,
     /// The heaviest processes: of a host, by an amount, at a time.
     pub heaviest: &'a dyn Fn(&str, &str, i64) -> Vec<String>,
+    /// The log records of a period in milliseconds, as lines.
+    pub log: &'a dyn Fn((i64, i64)) -> Vec<String>,
 }
 
 impl<'a> AlertSurroundings<'a> {
@@ -23,6 +25,7 @@ impl<'a> AlertSurroundings<'a> {
     pub fn of(storage: &'a dyn SeriesStorage, zone: &'a CivilZone) -> Self {
         let limits = QueryLimits::default();
         let query = QueryContext { storage, limits, stop: &|| None };
-        AlertSurroundings { query, zone, host: "", page: "", heaviest: &|_, _, _| Vec::new() }
+        let (heaviest, log) = (&|_: &str, _: &str, _| Vec::new(), &|_| Vec::new());
+        AlertSurroundings { query, zone, host: "", page: "", heaviest, log }
     }
 }

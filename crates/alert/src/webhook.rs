@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use http_client::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use http_client::{ClientSettings, HttpClient, HttpUrl, Method};
+use serde_json::Value;
 
 use crate::delivery::{DeliveryError, WebhookSettings, authorities};
 use crate::message::AlertMessage;
+use crate::picture::AlertPicture;
 
 /// Most bytes of an answer, of which only the status counts.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
@@ -31,7 +33,9 @@ pub(crate) fn post(
     let client = ClientSettings { timeout, answer_bytes_max: ANSWER_BYTES_MAX, tls };
     let mut client =
         HttpClient::new(url, client).map_err(DeliveryError::io("cannot make a client"))?;
-    let answer = client.send(Method::POST, &target, &headers, message.details.to_string())?;
+    let mut body = message.details.clone();
+    body["picture"] = message.picture.as_ref().map_or(Value::Null, AlertPicture::value);
+    let answer = client.send(Method::POST, &target, &headers, body.to_string())?;
     match answer.status.is_success() {
         true => Ok(()),
         false => Err(DeliveryError::Status(answer.status.as_u16())),

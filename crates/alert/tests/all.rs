@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod book;
+mod log_lines;
 mod mail;
 mod receivers;
 mod run;
@@ -35,14 +36,15 @@ fn rule(to: &str) -> AlertRule {
 
 /// The message of an alert with hostile labels, and with a hostile process.
 fn message() -> AlertMessage {
-    let storage = storage(&[(1, 9.0)]);
+    let storage = storage(&[(1_790_000_000, 9.0)]);
     let mut book = AlertBook::new(vec![rule("syslog")]);
     let around = AlertSurroundings {
         host: "h",
         page: "http://h:9797/",
         heaviest: &|_, _, _| vec!["9 %  burn (7)".to_owned()],
+        log: &|(from_ms, thru_ms)| vec![format!("a record from {from_ms} to {thru_ms}")],
         ..AlertSurroundings::of(&storage, &calendar::UTC)
     };
-    assert!(book.step(1000, &around));
+    assert!(book.step(1_790_000_000_000, &around));
     (*book.next("syslog:/dev/log").unwrap().message).clone()
 }

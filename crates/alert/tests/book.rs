@@ -210,3 +210,21 @@ fn rules_are_tried_over_a_period() {
     assert_eq!([&found["rules"][0]["state"], &found["rules"][1]["state"]], ["fires", "no data"]);
     assert!(replay(vec![], (0, i64::MAX, 1), &around).is_err());
 }
+
+#[test]
+fn a_step_of_the_clock_neither_ends_an_alert_nor_tells_it_again() {
+    let samples: Vec<(i64, f64)> = (0..=300).map(|number| (30 * number, 9.0)).collect();
+    let storage = storage(&samples);
+    let around = AlertSurroundings::of(&storage, &calendar::UTC);
+    let mut book = AlertBook::new(vec![AlertRule { for_ms: 0, ..patient() }]);
+    let mut told = Vec::new();
+    // An hour back, half an hour forward, and a day back to when nothing was recorded.
+    for at_s in [5_000, 5_030, 1_430, 1_460, 3_260, 3_290, -80_000, -79_970, 8_000, 8_030] {
+        book.step(at_s * 1000, &around);
+        while let Some(one) = book.next(TO).cloned() {
+            told.push((one.message.state.clone(), at_s));
+            book.note(one.id, at_s * 1000, Ok(()));
+        }
+    }
+    assert_eq!(told, wanted(&[("begins", 5_000)]));
+}

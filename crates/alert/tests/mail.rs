@@ -115,20 +115,37 @@ fn said(
     (server.join().unwrap(), result)
 }
 
-/// The headers and the text of a message that a server heard.
-fn parse(heard: &[String]) -> (Vec<String>, String) {
+/// The headers and the bytes of a part of a message.
+fn part(lines: &[String]) -> (Vec<String>, Vec<u8>) {
+    let gap = lines.iter().position(String::is_empty).unwrap();
+    (lines[..gap].to_vec(), Base64::decode_vec(&lines[gap + 1..].concat()).unwrap())
+}
+
+/// The headers, the text and the picture of a message that a server heard.
+fn parse(heard: &[String]) -> (Vec<String>, String, Vec<u8>) {
     let begin = heard.iter().position(|line| line == "DATA").unwrap() + 1;
     let end = heard.iter().position(|line| line == ".").unwrap();
     let lines = &heard[begin..end];
     let gap = lines.iter().position(String::is_empty).unwrap();
-    let text = Base64::decode_vec(&lines[gap + 1..].concat()).unwrap();
-    (lines[..gap].to_vec(), String::from_utf8(text).unwrap())
+    let headers = lines[..gap].to_vec();
+    let border = headers.iter().find_map(|line| line.split_once("boundary=\"")).unwrap().1;
+    let border = format!("--{}", border.trim_end_matches('"'));
+    let parts: Vec<&[String]> = lines[gap + 1..].split(|line| *line == border).collect();
+    let [before, text, picture] = parts.as_slice() else { panic!("{lines:#?}") };
+    let (last, picture) = picture.split_last().unwrap();
+    assert!(before.is_empty() && *last == format!("{border}--"), "{lines:#?}");
+    let ((text_headers, text), (picture_headers, picture)) = (part(text), part(picture));
+    assert!(text_headers.contains(&"Content-Type: text/plain; charset=utf-8".to_owned()));
+    let place = "Content-Disposition: attachment; filename=\"value.png\"".to_owned();
+    assert!(picture_headers.contains(&place), "{picture_headers:?}");
+    (headers, String::from_utf8(text).unwrap(), picture)
 }
 
 fn check_mail(heard: &[String], message: &AlertMessage) {
     assert!(heard.contains(&"MAIL FROM:<whit@h>".to_owned()), "{heard:?}");
     assert!(heard.contains(&"RCPT TO:<you@there>".to_owned()), "{heard:?}");
-    let (headers, text) = parse(heard);
+    let (headers, text, picture) = parse(heard);
+    assert_eq!(Some(picture), message.picture.as_ref().map(|one| one.png.clone()));
     let is_one = |line: &&String| !line.starts_with(' ');
     let names: Vec<&str> =
         headers.iter().filter(is_one).map(|line| line.split(':').next().unwrap()).collect();
@@ -141,10 +158,9 @@ fn check_mail(heard: &[String], message: &AlertMessage) {
         "Auto-Submitted",
         "MIME-Version",
         "Content-Type",
-        "Content-Transfer-Encoding",
     ];
     assert_eq!(names, wanted);
-    assert!(headers.contains(&"Date: Thu, 01 Jan 1970 00:00:01 +0000".to_owned()), "{headers:?}");
+    assert!(headers.contains(&"Date: Mon, 21 Sep 2026 14:13:20 +0000".to_owned()), "{headers:?}");
     assert_eq!(text, message.text.replace('\n', "\r\n"));
 }
 
@@ -154,6 +170,16 @@ fn a_mail_has_its_headers_and_its_text() {
     result.unwrap();
     check_mail(&heard, &message());
     assert_eq!(heard.last().unwrap(), "QUIT");
+}
+
+#[test]
+fn a_mail_without_a_picture_is_one_text() {
+    let (port, server) = serve(Script::default());
+    let message = AlertMessage { picture: None, ..message() };
+    deliverer(port, MailEncryption::Plain, None).deliver("mail:you@there", &message).unwrap();
+    let heard = server.join().unwrap();
+    assert!(heard.contains(&"Content-Type: text/plain; charset=utf-8".to_owned()), "{heard:?}");
+    assert!(!heard.iter().any(|line| line.contains("multipart")), "{heard:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
 use alert::{AlertDeliverer, AlertReceiver};
+use base64ct::{Base64, Encoding as _};
 use serde_json::Value;
 
 use super::message;
@@ -18,11 +19,11 @@ fn patient() -> AlertDeliverer {
 fn a_message_says_what_and_where_and_is_safe_to_show() {
     let message = message();
     for wanted in [
-        "hot begins on h, 1970-01-01 00:00:01 UTC\n",
-        "value 9, since 1970-01-01 00:00:01 UTC, device=a\\r\\nBcc: b@c\\r\\n.",
+        "hot begins on h, 2026-09-21 14:13:20 UTC\n",
+        "value 9, since 2026-09-21 14:13:20 UTC, device=a\\r\\nBcc: b@c\\r\\n.",
         "rule: x > 5\n",
         "  9 %  burn (7)\n",
-        "http://h:9797/?host=h&from=-1799000&thru=1801000&at=1000\n",
+        "http://h:9797/?host=h&from=1789998200000&thru=1790001800000&at=1790000000000\n",
     ] {
         assert!(message.text.contains(wanted), "{}", message.text);
     }
@@ -108,8 +109,19 @@ fn a_web_hook_gets_json() {
     let (head, body) = heard.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("POST /a?b=c HTTP/1.1\r\n"), "{head}");
     assert!(head.to_lowercase().contains("content-type: application/json"), "{head}");
-    let body: Value = serde_json::from_str(body).unwrap();
+    let mut body: Value = serde_json::from_str(body).unwrap();
+    let picture = body.as_object_mut().unwrap().remove("picture").unwrap();
     assert_eq!(body, message().details);
+    assert_eq!(body["log"][0], "a record from 1789999940000 to 1790000000000");
+    assert!(
+        body["text"]
+            .as_str()
+            .unwrap()
+            .contains("\n  a record from 1789999940000 to 1790000000000\n"),
+        "{body}"
+    );
+    let png = Base64::decode_vec(picture["base64"].as_str().unwrap()).unwrap();
+    assert_eq!((&picture["type"], png), (&"image/png".into(), message().picture.unwrap().png));
     assert_eq!(body["instances"][0]["labels"]["device"], super::HOSTILE);
     let (to, server) = hook("503 Busy");
     let said = patient().deliver(&to, &message()).unwrap_err().to_string();
@@ -137,7 +149,7 @@ fn logs_of_the_system_get_one_line() {
     patient().deliver(&to, &message()).unwrap();
     let count = socket.recv(&mut bytes).unwrap();
     let line = std::str::from_utf8(&bytes[..count]).unwrap();
-    assert!(line.starts_with("<28>1 1970-01-01T00:00:01.000Z - whit "), "{line:?}");
+    assert!(line.starts_with("<28>1 2026-09-21T14:13:20.000Z - whit "), "{line:?}");
     drop(AlertReceiver::parse(&to).unwrap());
     let said = patient().deliver("syslog:/nowhere/log", &message()).unwrap_err();
     assert_eq!(said.to_string(), "cannot send to /nowhere/log");

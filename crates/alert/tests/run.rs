@@ -14,6 +14,7 @@ fn start(folder: &std::path::Path, rule: &AlertRule, storage: MemoryStorage) -> 
         rules: vec![rule.clone()],
         interval: Duration::from_millis(20),
         folder: folder.to_owned(),
+        logs: None,
         parts: None,
         host: "h".to_owned(),
         page: String::new(),

@@ -51,6 +51,51 @@ impl Recordings {
         origins
     }
 
+    /// The rows of databases that begin before a question and reach into it, each with its begin in
+    /// nanoseconds since the epoch.  [`Recordings::range`] counts them where they begin.
+    ///
+    /// # Errors
+    /// If a database cannot be read, or has too many values.
+    pub fn rows_before(&self, query: &RangeQuery) -> Result<Vec<(i64, HistorySeries)>, Error> {
+        let def = self.source(&query.host, &query.source)?;
+        let mut lengths: Vec<u64> = Vec::new();
+        for database in self.databases_of(&query.host) {
+            if *database.source != *query.source {
+                continue;
+            }
+            let Some(file) = database.open()? else { continue };
+            let header = file.header();
+            lengths.extend((0..header.archives.len()).map(|at| header.row_seconds(at)));
+        }
+        lengths.sort_unstable();
+        lengths.dedup();
+        let mut found: Vec<(i64, HistorySeries)> = Vec::new();
+        for seconds in lengths {
+            let row_ns = i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(SECOND_NS);
+            let since_ns = query.from_ns.checked_rem_euclid(row_ns).unwrap_or(0);
+            if since_ns == 0 {
+                continue;
+            }
+            let from_ns = query.from_ns - since_ns;
+            let row = RangeQuery {
+                from_ns,
+                thru_ns: from_ns.saturating_add(row_ns),
+                step_ns: row_ns,
+                ..query.clone()
+            };
+            for series in self.history(&row, &def, 1, &[])? {
+                let same = |one: &HistorySeries| {
+                    (&one.instance, one.field) == (&series.instance, series.field)
+                };
+                // The shortest row says most.
+                if !found.iter().any(|(_, one)| same(one)) {
+                    found.push((from_ns, series));
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// What databases have of the steps that recordings do not answer.
     pub(crate) fn history(
         &self,

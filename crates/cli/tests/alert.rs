@@ -85,7 +85,8 @@ fn the_service_tells_each_receiver_once_that_an_alert_begins_and_once_that_it_en
         "[record]\ninterval = \"0.1:0.1:60\"\nsubsystems = \"cZ\"\n[data]\nfree_min = \"0\"\n\
          [page]\nlisten = \"127.0.0.1:0\"\n[alerts]\ninterval = \"1s\"\n[[alert]]\nname = \"gone\"\n\
          when = 'absent(whit_process_info{{command=\"{name}\"}})'\n\
-         to = [\"command:{}/tell\", \"webhook:http://{address}/secret\"]\n",
+         to = [\"command:{0}/tell\", \"webhook:http://{address}/secret\"]\n\
+         [log.central]\nenabled = true\nlisten = [\"{0}/log\"]\n",
         folder.display()
     );
     fs::write(folder.join("whit.toml"), text).unwrap();
@@ -100,7 +101,9 @@ fn the_service_tells_each_receiver_once_that_an_alert_begins_and_once_that_it_en
     // The secret of a web hook is not in the list of processes.
     let part = pid(folder, "alerts").unwrap();
     let line = fs::read_to_string(format!("/proc/{part}/cmdline")).unwrap();
-    assert!(line.contains("--parts=") && !line.contains("secret"), "{line}");
+    assert!(line.contains("--parts=") && line.contains("--logs="), "{line}");
+    assert!(!line.contains("secret"), "{line}");
+    assert_eq!(bodies.lock().unwrap()[0]["picture"]["type"], "image/png");
     first.kill();
     wait_until("the end of the part", || !Path::new(&format!("/proc/{part}")).exists());
     let stepped = number("at_ms");

@@ -138,6 +138,38 @@ fn a_configuration_is_polled_once_at_a_time() {
 }
 
 #[test]
+fn a_folder_has_the_locks_and_interfaces_of_several_configurations() {
+    let site = Site::new("LogFormat: rrdtool");
+    let folder = site.path("state");
+    std::fs::create_dir(&folder).expect("a folder");
+    let options = [
+        format!("--lock-file={}", folder.display()),
+        format!("--confcache-file={}", folder.display()),
+    ];
+    let (config, second) = (site.path("a.cfg"), site.path("second.cfg"));
+    let text = std::fs::read_to_string(&config).expect("read");
+    std::fs::create_dir(site.path("other")).expect("a folder");
+    std::fs::write(&second, text.replace("/data\n", "/other\n")).expect("written");
+    let name = second.display().to_string().trim_start_matches('/').replace('/', "_") + "_l";
+    std::fs::write(site.path("holder"), std::process::id().to_string()).expect("written");
+    std::fs::hard_link(site.path("holder"), folder.join(&name)).expect("linked");
+    let run = || {
+        let mut command = crate::whit();
+        command.arg("poll").args(&options).arg(&config).arg(&second);
+        command.output().expect("it runs")
+    };
+    let output = run();
+    assert_eq!(output.status.code(), Some(17), "{}", said(&output));
+    std::fs::remove_file(folder.join(&name)).expect("removed");
+    assert_eq!(run().status.code(), Some(0));
+    let beside = |end: &str| {
+        let entries = std::fs::read_dir(site.path("")).expect("a folder");
+        entries.flatten().any(|entry| entry.file_name().to_string_lossy().ends_with(end))
+    };
+    assert!(!beside(".cfg_l") && !beside(".ok"));
+}
+
+#[test]
 fn a_daemon_polls_until_it_is_stopped_and_reads_changes() {
     let site = Site::new("LogFormat: rrdtool\nInterval: 0:01");
     let (pid_file, log) = (site.path("pid"), site.path("log"));

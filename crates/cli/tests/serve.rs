@@ -246,6 +246,52 @@ fn private(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
 }
 
 #[test]
+fn another_host_is_asked_over_https_with_its_token_and_not_with_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let recorded = folder.join("recorded");
+    std::fs::create_dir(&recorded).unwrap();
+    run(whit().args(["record", "-sc", "-i0.05", "-c2", "-f"]).arg(&recorded));
+    let (right, wrong) = (private(folder, "right", b"tok\n"), private(folder, "wrong", b"other\n"));
+    let [authority, stranger] = ["ca", "stranger"].map(|name| Authority::new(folder, name));
+    let server = authority.sign("server", &["127.0.0.1"], false);
+    let mut command = whit();
+    command.args(["serve", "--listen", "tls:0.0.0.0:0", "--token-file"]).arg(&right);
+    command.arg("--tls-cert").arg(&server.certificate).arg("--tls-key").arg(&server.key);
+    let (_theirs, address) = start(command.arg(&recorded), &folder.join("said"));
+    let hosts = [
+        ("good", &right, &authority),
+        ("without", &wrong, &authority),
+        ("unknown", &right, &stranger),
+    ];
+    let mut ours = whit();
+    ours.args(["serve", "--listen", "127.0.0.1:0"]);
+    for (name, token, authority) in hosts {
+        let (token, ca) = (token.display(), authority.file.display());
+        let url = format!("https://127.0.0.1:{}", address.port());
+        ours.arg(format!("--host=url={url},name={name},token_file={token},ca={ca}"));
+    }
+    let (_ours, page) = start(ours.arg(&recorded), &folder.join("ours"));
+    let hosts = testkit::wait_for("all three", || {
+        let answer = testkit::http(page, "GET", "/api/whit/v1/hosts", &[]);
+        let hosts: serde_json::Value = serde_json::from_str(&answer.body).ok()?;
+        let told = hosts["hosts"].as_array()?.len() + hosts["unreachable"].as_array()?.len();
+        (told == 4).then_some(hosts)
+    });
+    assert_eq!(hosts["hosts"][1]["host"], "good", "{hosts}");
+    let why = |name: &str| {
+        let all = hosts["unreachable"].as_array().unwrap();
+        all.iter().find(|one| one["host"] == name).unwrap()["why"].to_string()
+    };
+    assert!(why("without").contains("401"), "{hosts}");
+    assert!(why("unknown").contains("certificate"), "{hosts}");
+    // What it has recorded comes the same way.
+    let asked = [("host", "good"), ("id", "cpu")];
+    let chart = testkit::http(page, "GET", "/api/whit/v1/chart", &asked);
+    assert!(chart.status == 200 && chart.body.contains("\"series\""), "{}", chart.body);
+}
+
+#[test]
 fn other_machines_come_by_tls_with_a_token_a_password_or_a_certificate() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

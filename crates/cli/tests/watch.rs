@@ -12,6 +12,8 @@ use testkit::{ClosedPort, Prometheus, Running, SmallDisk, http, wait_for, wait_u
 
 use crate::whit;
 
+mod under_fire;
+
 /// A folder for data, a configuration in it, and what the service says.
 struct Place(PathBuf);
 
@@ -105,6 +107,12 @@ fn the_service_records_and_serves_and_ends_with_whole_recordings() {
     let shown = String::from_utf8(status.stdout).unwrap();
     assert!(shown.contains("record         runs since "), "{shown}");
     assert!(shown.contains("page           runs since "), "{shown}");
+    let status = place.command("watch").args(["--status", "--json"]).output().unwrap();
+    let status: Value = serde_json::from_slice(&status.stdout).unwrap();
+    let names: Vec<_> =
+        status["parts"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["record", "page", "alerts"], "{status}");
+    assert!(status["alerts"].is_array() && status["engines"].is_array(), "{status}");
     // A second one is refused.
     let second = place.command("watch").output().unwrap();
     let said = String::from_utf8(second.stderr).unwrap();
@@ -628,6 +636,49 @@ fn a_service_manager_gives_the_socket_and_is_told_what_happens() {
     service.signal(libc::SIGTERM);
     told("STOPPING=1");
     assert!(service.ended().success());
+}
+
+/// The effective capabilities of a process, a bit for each.
+fn capabilities(pid: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap_or_default();
+    u64::from_str_radix(line.trim(), 16).unwrap_or(0)
+}
+
+#[test]
+fn a_part_has_no_capabilities_but_those_that_it_needs() {
+    const NAMED: [(u64, &str); 4] =
+        [(2, "dac_read_search"), (19, "sys_ptrace"), (38, "perfmon"), (39, "bpf")];
+    let own = capabilities("self");
+    let given = NAMED.iter().filter(|(number, _)| own >> number & 1 == 1);
+    let names: Vec<String> = given.clone().map(|(_, name)| format!("+{name}")).collect();
+    let all: u64 = given.map(|(number, _)| 1 << number).sum();
+    // As the unit gives them, without the rights of root.
+    let list = names.join(",");
+    let as_service = |command: &mut Command| -> Command {
+        let mut other = Command::new("setpriv");
+        other.args(["--securebits=+noroot", "--inh-caps", &list, "--ambient-caps", &list]);
+        other.arg(command.get_program()).args(command.get_args());
+        other.env_remove("RUNTIME_DIRECTORY").env_remove("STATE_DIRECTORY");
+        other
+    };
+    let tried = as_service(&mut Command::new("true")).status();
+    if all == 0 || !tried.is_ok_and(|status| status.success()) {
+        testkit::skip("capabilities of parts", "this user may not pass any on");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    let mut command = as_service(&mut place.command("watch"));
+    let said = File::create(place.file("said")).unwrap();
+    let mut service = Running::start(command.stdout(Stdio::null()).stderr(said));
+    place.grows();
+    for (part, kept) in [("record", all), ("page", all & !(3 << 38)), ("alerts", all & 1 << 2)] {
+        let pid = wait_for(part, || place.pid(part));
+        assert_eq!(capabilities(&pid.to_string()), kept, "{part}");
+    }
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success(), "{}", place.said());
 }
 
 #[test]

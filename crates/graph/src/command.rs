@@ -11,6 +11,7 @@ use crate::description::{Description, DescriptionError, GraphTimes};
 use crate::elements::Element;
 use crate::layout;
 use crate::marks::marks;
+use crate::picture::Picture;
 use crate::png::PIXELS_MAX;
 use crate::print::{PrintError, Target, print};
 use crate::series::{
@@ -165,6 +166,29 @@ impl GraphCommand {
         facts.extend(self.image_info(size.0, size.1));
         let file = chart.file(self.settings.format).ok_or(GraphError::TooLarge)?;
         Ok(GraphResult { facts, size, file: Some(file) })
+    }
+
+    /// The picture, to be joined with others ([`Picture::stacked`]); `None` if nothing is drawn.
+    ///
+    /// # Errors
+    /// If the data, a format or the picture is refused.
+    pub fn picture(
+        &self,
+        source: &mut dyn SeriesSource,
+        environment: &WallClock<'_>,
+    ) -> Result<Option<Picture>, GraphError> {
+        let environment = &in_zone(&self.settings, environment);
+        let (start_s, end_s) = self.times;
+        let span = Span { start_s, end_s, step_s: self.settings.step };
+        let data = evaluate(&self.description, source, span, environment)?;
+        let base = self.settings.base as f64;
+        let printed = print(&self.description, &data, base, Target::Picture, environment)?;
+        let marks = marks(&self.description, &data, &printed);
+        if !chart::is_graphic(&marks) {
+            return Ok(None);
+        }
+        let chart = chart::draw(&marks, &self.settings, self.times, environment.zone)?;
+        Ok(Some(chart.picture))
     }
 
     /// The text of `--imginfo` for a picture of some size; an empty one is none.

@@ -20,6 +20,7 @@ pub mod axis_value;
 pub mod chart;
 mod clock;
 pub mod command;
+pub mod curves;
 mod data;
 pub mod description;
 mod description_error;

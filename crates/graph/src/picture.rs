@@ -132,7 +132,45 @@ pub struct Picture {
     pub primitives: Vec<Primitive>,
 }
 
+impl Primitive {
+    /// The same so many pixels further down.
+    fn lowered(mut self, by: f64) -> Self {
+        let lower = |points: &mut Vec<Point>| points.iter_mut().for_each(|point| point[1] += by);
+        match &mut self {
+            Primitive::Polygon(points, paint) => {
+                lower(points);
+                if let Paint::Gradient { y1, y2, .. } = paint {
+                    (*y1, *y2) = (*y1 + by, *y2 + by);
+                }
+            }
+            Primitive::Lines { lines, .. } => lines.iter_mut().for_each(lower),
+            Primitive::Text(label) => label.at[1] += by,
+            Primitive::Clip([_, top, ..]) => *top += by,
+            Primitive::Unclip => {}
+        }
+        self
+    }
+}
+
 impl Picture {
+    /// One picture of several, each below the one before, on a ground of a colour; as wide as the widest.
+    #[must_use]
+    pub fn stacked(pictures: Vec<Picture>, ground: Rgba) -> Option<Picture> {
+        let width = pictures.iter().map(|picture| picture.width).max()?;
+        let height = pictures.iter().map(|picture| picture.height).fold(0, u32::saturating_add);
+        let (right, bottom) = (f64::from(width), f64::from(height));
+        let corners = vec![[0.0, 0.0], [right, 0.0], [right, bottom], [0.0, bottom]];
+        let mut all = Picture { width, height, primitives: Vec::new(), ..*pictures.first()? };
+        all.primitives.push(Primitive::Polygon(corners, Paint::Solid(ground)));
+        let mut top = 0.0;
+        for picture in pictures {
+            let lowered = picture.primitives.into_iter().map(|one| one.lowered(top));
+            all.primitives.extend(lowered);
+            top += f64::from(picture.height);
+        }
+        Some(all)
+    }
+
     /// Width and height after the zoom, in whole pixels.
     #[must_use]
     pub fn size(&self) -> (u32, u32) {

@@ -12,7 +12,9 @@ use crate::error::{failed, refused};
 use crate::evaluation::{Evaluation, Value};
 use crate::plan::{LOOKBACK_MS, Node, Plan};
 use crate::words::Operator;
-use crate::{Labels, QueryBudget, QueryContext, QueryError, QuerySteps, SeriesPoint, is_stale};
+use crate::{
+    Labels, QueryBudget, QueryContext, QueryError, QuerySteps, Series, SeriesPoint, is_stale,
+};
 
 /// The label of the host.
 const HOST: &str = "instance";
@@ -100,6 +102,53 @@ pub fn condition(
         element(one.labels, one.value, holds, at_limit)
     });
     Ok(Condition { elements: elements.collect(), is_complete: true, has_data, hosts })
+}
+
+/// The values that a condition compares over a period, and what with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ConditionValues {
+    /// The values of each set of labels that has any.
+    pub series: Vec<Series>,
+    /// What they are compared with at the end of the period; `None` if they are not.
+    pub bound: Option<f64>,
+}
+
+/// The values that a condition compares, at each step of a period: of at most `series_max` sets of labels
+/// for which `is_wanted`.
+///
+/// # Errors
+/// As of [`crate::range`].
+pub fn condition_values(
+    text: &str,
+    period: QuerySteps,
+    (series_max, is_wanted): (usize, &dyn Fn(&Labels) -> bool),
+    context: &QueryContext<'_>,
+) -> Result<ConditionValues, QueryError> {
+    let plan = planned(text, period)?;
+    let budget = QueryBudget::new(context.limits, context.stop);
+    let evaluation = Evaluation::new(&plan, context.storage, &budget)?;
+    let compared = compared(&plan);
+    let node = compared.map_or(&plan.root, |(left, ..)| left);
+    let mut found = ConditionValues::default();
+    let mut time_ms = period.start_ms;
+    while time_ms <= period.end_ms {
+        for one in evaluation.vector(node, time_ms)? {
+            let sample = SeriesPoint { time_ms, value: one.value };
+            let is_full = found.series.len() >= series_max;
+            match found.series.iter_mut().find(|known| known.labels == one.labels) {
+                Some(known) => known.samples.push(sample),
+                None if !is_full && is_wanted(&one.labels) => {
+                    found.series.push(Series { labels: one.labels, samples: vec![sample] });
+                }
+                None => {}
+            }
+        }
+        time_ms = time_ms.saturating_add(period.step_ms.max(1));
+    }
+    if let Some((_, right, _)) = compared {
+        found.bound = Some(evaluation.scalar(right, period.end_ms)?);
+    }
+    Ok(found)
 }
 
 fn planned(text: &str, period: QuerySteps) -> Result<Plan, QueryError> {

@@ -31,7 +31,9 @@ mod windows;
 mod words;
 
 pub use budget::{QueryBudget, QueryLimits, Stop};
-pub use condition::{Condition, ConditionElement, check_condition, condition};
+pub use condition::{
+    Condition, ConditionElement, ConditionValues, check_condition, condition, condition_values,
+};
 pub use error::QueryError;
 pub use json::{push_labels, push_text, write_answer};
 pub use labels::{Labels, NAME};

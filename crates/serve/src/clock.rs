@@ -1,15 +1,11 @@
 //! The clock of requests: the default time of a query, and when a query has taken too long.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// Milliseconds since 1970.
-pub(crate) fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
+pub(crate) use alert::now_ms;
 
 /// Seconds since this machine was booted.
 pub(crate) fn since_boot_s() -> f64 {

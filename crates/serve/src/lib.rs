@@ -38,7 +38,7 @@ mod side_files;
 pub use live::{LivePages, SamplePublisher, live_samples};
 pub use metrics::{NewestError, NewestSamples};
 pub use other_host::{OtherHost, OtherHostError};
-pub use page::{Page, PageReportError, ReportMade, write_report};
+pub use page::{Page, PageReportError, PictureFormat, ReportMade, draw_period, write_report};
 pub use recorded_pages::RecordedPages;
 pub use recordings::RecordingStorage;
 pub use server::{MetricsServer, QueryServer};

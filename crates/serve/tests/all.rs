@@ -12,5 +12,6 @@ mod logs;
 mod metrics;
 mod page;
 mod page_folders;
+mod pictures;
 mod recorded;
 mod recordings;

@@ -441,6 +441,15 @@ fn steps_that_no_recording_answers_are_those_of_the_history() {
         let mean = list(user, "mean")[second].as_f64().unwrap();
         assert!((mean - share(minute)).abs() < 1e-6, "{second}: {mean} {}", share(minute));
     }
+    // A period within a row has that row.
+    let within = [-1_785, -1_765].map(|second: i64| ((STARTED_S + second) * 1000).to_string());
+    let zoomed = [("host", "poller"), ("id", "cpu"), ("from", &*within[0]), ("thru", &*within[1])];
+    let zoomed = ask(address, "chart", &zoomed);
+    assert!(list(&zoomed, "origin").iter().all(|origin| origin == "history"), "{zoomed}");
+    let user = list(&zoomed, "series").iter().find(|series| series["id"] == "user").unwrap();
+    let mean = list(user, "mean");
+    assert!(mean.len() >= 20, "{zoomed}");
+    assert!(mean.iter().all(|one| (one.as_f64().unwrap() - share(1411)).abs() < 1e-6), "{zoomed}");
     // Between the last row and the first sample nothing is made up.
     let ruler = ask(address, "ruler", &[("host", "poller"), ("points", "100")]);
     assert!(ruler["from_ms"].as_i64().unwrap() <= history["from_ms"].as_i64().unwrap(), "{ruler}");

@@ -57,10 +57,12 @@ impl DataKind {
     /// If there is none, if it cannot be read, or if a configuration is wrong.
     pub fn find(self, all: &[ServicePlaces]) -> Result<PathBuf, ServiceDataError> {
         let running = all.iter().find_map(|places| status::running(&places.runtime).ok());
-        let named = running.as_ref().and_then(|account| account[self.key()].as_str());
+        let named = running.and_then(|account| match self {
+            DataKind::Recordings => account.recordings,
+            DataKind::Log => account.log_store,
+        });
         if let Some(folder) = named {
-            return existing(Path::new(folder))?
-                .ok_or_else(|| ServiceDataError::None(vec![folder.into()]));
+            return existing(&folder)?.ok_or_else(|| ServiceDataError::None(vec![folder]));
         }
         let mut missing = Vec::new();
         for places in all {

@@ -6,7 +6,8 @@
 //! and the option that it becomes.  [`Configuration::read`] checks a file and reports every error with its
 //! line; [`Service`] starts the parts, and starts those that fail again after pauses that grow.
 //!
-//! Uses `recorder`, `alert`, `log_format`, `connection` and `send` to check values.  Begin with `keys.rs`, then
+//! Uses `recorder`, `alert`, `log_format`, `connection` and `send` to check values, `service_account` for
+//! what the service tells of itself.  Begin with `keys.rs`, then
 //! `configuration.rs`, `parts.rs` and `service.rs`.
 
 mod alerts;
@@ -34,4 +35,4 @@ pub use notify::ServiceManager;
 pub use pid_file::{PidFile, PidFileError};
 pub use places::ServicePlaces;
 pub use service::{Service, ServiceError};
-pub use status::{StatusError, status_text};
+pub use status::{ServiceStatus, StatusError};

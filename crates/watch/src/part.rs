@@ -11,7 +11,7 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use sample::Moment;
-use serde_json::{Value, json};
+use service_account::{PartAccount, PartPhase, ServiceRun};
 
 use crate::parts::PartPlan;
 
@@ -49,7 +49,7 @@ pub(crate) struct Part {
     /// Since when it is not well.
     failing_since: Option<Moment>,
     /// Its processes, and when each started in ticks since boot: by both they are found in recordings.
-    runs: VecDeque<(u32, u64)>,
+    runs: VecDeque<ServiceRun>,
     /// The device and number of each of its folders when it was started.
     folders: Vec<Option<(u64, u64)>>,
     /// The latest line that it said.
@@ -111,8 +111,9 @@ impl Part {
         }
         let sockets = if self.plan.name == "page" { sockets.to_vec() } else { Vec::new() };
         let service = std::process::id();
+        let given_up = crate::signals::given_up_by(&self.plan.name);
         let prepare = move || {
-            crate::signals::prepare_part(service)?;
+            crate::signals::prepare_part(service, given_up)?;
             for socket in &sockets {
                 // SAFETY: the service keeps the socket open while it starts parts.
                 let socket = unsafe { BorrowedFd::borrow_raw(*socket) };
@@ -221,33 +222,33 @@ impl Part {
     }
 
     /// Its place in the account of parts.
-    pub(crate) fn account(&self) -> Value {
-        let (state, pid, why) = match &self.state {
-            PartState::Waits(why) => ("waits", None, Some(why.as_str())),
-            PartState::Runs(child, _) => ("runs", Some(child.id()), None),
-            PartState::Pauses(_) => ("pauses", None, None),
+    pub(crate) fn account(&self) -> PartAccount {
+        let (phase, pid, why) = match &self.state {
+            PartState::Waits(why) => (PartPhase::Waits, None, Some(why.clone())),
+            PartState::Runs(child, _) => (PartPhase::Runs, Some(child.id()), None),
+            PartState::Pauses(_) => (PartPhase::Pauses, None, None),
         };
-        let next = match self.state {
+        let next_s = match self.state {
             PartState::Pauses(until_ns) => {
                 let pause_ns = until_ns.saturating_sub(self.since.monotonic_ns);
                 Some(seconds(self.since) + (pause_ns / 1_000_000_000).cast_signed())
             }
             _ => None,
         };
-        let error = self.last_error.as_ref();
-        json!({
-            "name": self.plan.name,
-            "state": state,
-            "since": seconds(self.since),
-            "pid": pid,
-            "why": why,
-            "says": (self.plan.tells && pid.is_some() && !self.latest.is_empty()).then_some(&self.latest),
-            "failed": self.failed,
-            "failing_since": self.failing_since.map(seconds),
-            "next": next,
-            "runs": self.runs,
-            "last_error": error.map(|(at, text)| json!({ "at": seconds(*at), "text": text })),
-        })
+        let tells = self.plan.tells && pid.is_some() && !self.latest.is_empty();
+        PartAccount {
+            name: self.plan.name.clone(),
+            phase,
+            since_s: Some(seconds(self.since)),
+            pid,
+            why,
+            says: tells.then(|| self.latest.clone()),
+            failed: self.failed,
+            failing_since_s: self.failing_since.map(seconds),
+            next_s,
+            runs: self.runs.iter().copied().collect(),
+            last_error: self.last_error.as_ref().map(|(at, text)| (seconds(*at), text.clone())),
+        }
     }
 }
 
@@ -268,7 +269,7 @@ fn identity(folder: &Path) -> Option<(u64, u64)> {
 }
 
 /// A process of ours, and when it started in ticks since boot.
-pub(crate) fn run_of(pid: u32) -> Option<(u32, u64)> {
+pub(crate) fn run_of(pid: u32) -> Option<ServiceRun> {
     let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
     Some((pid, procfs::pid::parse_stat(&text)?.field(22)?))
 }

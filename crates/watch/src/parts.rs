@@ -83,6 +83,9 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         tells: false,
     };
     let recordings = configuration.path_of(RECORDINGS).unwrap_or_default();
+    let logs = configuration.path_of("log.central.store");
+    let logs = logs.filter(|_| configuration.is_on("log.central.enabled"));
+    let logs = logs.map(|store| option("--logs", store));
     let folders: &[&str] = match name {
         "record" => {
             plan.words.push("record".into());
@@ -91,10 +94,7 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         }
         "page" => {
             plan.words.push("serve".into());
-            let store = configuration.path_of("log.central.store");
-            if let Some(store) = store.filter(|_| configuration.is_on("log.central.enabled")) {
-                plan.words.push(option("--logs", store));
-            }
+            plan.words.extend(logs);
             let alerts = configuration.path_of("alerts.folder");
             let alerts = alerts.filter(|_| configuration.is_on("alerts.enabled"));
             plan.words.extend(alerts.map(|folder| option("--alerts", folder)));
@@ -103,6 +103,7 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         }
         "alerts" => {
             plan.words.extend(["alert".into(), "--config=/dev/stdin".into()]);
+            plan.words.extend(logs);
             plan.input = alerts_text(configuration);
             plan.reads = Some(recordings.clone());
             &["alerts.folder"]
@@ -118,6 +119,11 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         "poll" => {
             plan.words.extend(["poll".into(), ROUNDS.into()]);
             plan.words.push(option("--filename", recordings.join("poll")));
+            // The folder of the configurations may be one that nobody but root writes to.
+            let own = configuration.folder().join("poll");
+            plan.words.push(option("--lock-file", own.clone()));
+            plan.words.push(option("--confcache-file", own.clone()));
+            plan.folders.push(own);
             plan.folders.push(recordings.clone());
             &[]
         }

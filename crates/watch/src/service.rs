@@ -13,7 +13,7 @@ use connection::{Address, ListeningSocket, SocketFileRights};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use sample::{Clock, Moment};
-use serde_json::{Value, json};
+use service_account::{ACCOUNT_FILE, ServiceAccount, ServiceRun};
 
 use crate::configuration::{Configuration, ConfigurationError};
 use crate::data::DataKind;
@@ -76,7 +76,7 @@ pub struct Service<'a> {
     sockets: Vec<ListeningSocket>,
     started: Moment,
     /// Its own process, as those of parts.
-    run: Option<(u32, u64)>,
+    run: Option<ServiceRun>,
     /// Since when there is too little room.
     full_since: Option<Moment>,
     looked_ns: Option<u64>,
@@ -162,7 +162,7 @@ impl<'a> Service<'a> {
         let all = (0..self.parts.len()).collect::<Vec<_>>();
         self.end_parts(&all)?;
         // It says that nothing runs: a reader finds no service.
-        let _ = fs::remove_file(self.places.runtime.join(crate::status::FILE));
+        let _ = fs::remove_file(self.places.runtime.join(ACCOUNT_FILE));
         Ok(())
     }
 
@@ -171,7 +171,7 @@ impl<'a> Service<'a> {
         let mut plans = plan(&self.configuration);
         if let Some(alerts) = plans.iter_mut().find(|plan| plan.name == "alerts") {
             let mut word = OsString::from("--parts=");
-            word.push(self.places.runtime.join(crate::status::FILE));
+            word.push(self.places.runtime.join(ACCOUNT_FILE));
             alerts.words.insert(1, word);
         }
         if let Some(page) = plans.iter_mut().find(|plan| plan.name == "page") {
@@ -179,7 +179,7 @@ impl<'a> Service<'a> {
                 numbers(self.page_sockets()).iter().map(i32::to_string).collect::<Vec<_>>();
             page.words.insert(1, format!("--listen=fd:{}", numbers.join(",")).into());
             let mut account = std::ffi::OsString::from("--parts=");
-            account.push(self.places.runtime.join(crate::status::FILE));
+            account.push(self.places.runtime.join(ACCOUNT_FILE));
             page.words.insert(1, account);
         }
         plans
@@ -373,8 +373,8 @@ impl<'a> Service<'a> {
 
     /// Writes the account of the parts, if it has changed.
     fn keep_account(&mut self) {
-        let account = self.account().to_string();
-        let is_there = self.places.runtime.join(crate::status::FILE).exists();
+        let account = self.account().json().to_string();
+        let is_there = self.places.runtime.join(ACCOUNT_FILE).exists();
         if account == self.written && is_there {
             return;
         }
@@ -387,7 +387,7 @@ impl<'a> Service<'a> {
             }
         }
         let written = self.write_account(&account).map_err(|error| {
-            let path = self.places.runtime.join(crate::status::FILE);
+            let path = self.places.runtime.join(ACCOUNT_FILE);
             format!("cannot write {}: {error}", path.display())
         });
         if let Err(error) = &written
@@ -407,7 +407,7 @@ impl<'a> Service<'a> {
     }
 
     fn write_account(&self, account: &str) -> io::Result<()> {
-        let path = self.places.runtime.join(crate::status::FILE);
+        let path = self.places.runtime.join(ACCOUNT_FILE);
         let new = path.with_extension("new");
         let mut options = fs::OpenOptions::new();
         let mut file = options.write(true).create(true).truncate(true).mode(0o640).open(&new)?;
@@ -415,21 +415,22 @@ impl<'a> Service<'a> {
         fs::rename(&new, &path)
     }
 
-    fn account(&self) -> Value {
-        let refused = self.refused.as_ref();
-        let path = |kind: DataKind| self.configuration.path_of(kind.key());
-        json!({
-            "pid": std::process::id(),
-            "started": seconds(self.started),
-            "configuration": self.configuration.path().map(|path| path.display().to_string()),
-            "refused": refused.map(|(at, text)| json!({ "at": seconds(*at), "text": text })),
-            "folder": self.configuration.folder().display().to_string(),
-            (DataKind::Recordings.key()): path(DataKind::Recordings),
-            (DataKind::Log.key()): path(DataKind::Log),
-            "full_since": self.full_since.map(seconds),
-            "runs": self.run.as_slice(),
-            "parts": self.parts.iter().map(Part::account).collect::<Vec<_>>(),
-        })
+    fn account(&self) -> ServiceAccount {
+        let path = |name: &str| self.configuration.path_of(name);
+        let alerts = path("alerts.folder");
+        ServiceAccount {
+            pid: Some(std::process::id()),
+            started_s: Some(seconds(self.started)),
+            configuration: self.configuration.path().map(|path| path.display().to_string()),
+            refused: self.refused.as_ref().map(|(at, text)| (seconds(*at), text.clone())),
+            folder: Some(self.configuration.folder().display().to_string()),
+            recordings: path(DataKind::Recordings.key()),
+            log_store: path(DataKind::Log.key()),
+            alerts: alerts.filter(|_| self.configuration.is_on("alerts.enabled")),
+            full_since_s: self.full_since.map(seconds),
+            runs: self.run.into_iter().collect(),
+            parts: self.parts.iter().map(Part::account).collect(),
+        }
     }
 }
 

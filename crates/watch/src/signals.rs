@@ -60,11 +60,34 @@ impl AsFd for ServiceSignals {
     }
 }
 
-/// Prepares a process that was just forked: no blocked signals, and an end when the service ends.
+/// Capabilities as the kernel numbers them: reading every process, and loading BPF programs.
+const CAP_SYS_PTRACE: libc::c_ulong = 19;
+const CAP_PERFMON: libc::c_ulong = 38;
+const CAP_BPF: libc::c_ulong = 39;
+
+/// The capabilities of the service that a part does not need.  All parts may be given files, of secrets
+/// or of configurations, that only root may read: they keep the right to read (`CAP_DAC_READ_SEARCH`).
+pub(crate) fn given_up_by(part: &str) -> &'static [libc::c_ulong] {
+    match part {
+        "record" => &[],
+        // It shows what the recorder has written, which is told only to who may trace it.
+        "page" => &[CAP_PERFMON, CAP_BPF],
+        _ => &[CAP_SYS_PTRACE, CAP_PERFMON, CAP_BPF],
+    }
+}
+
+/// Prepares a process that was just forked: no blocked signals, no capabilities that it does not need,
+/// and an end when the service ends.
 ///
 /// # Errors
 /// If the system refuses it, or the service has ended already.
-pub(crate) fn prepare_part(service: u32) -> io::Result<()> {
+pub(crate) fn prepare_part(service: u32, given_up: &[libc::c_ulong]) -> io::Result<()> {
+    for capability in given_up {
+        // SAFETY: a system call with plain numbers.  A kernel that does not know the capability gave none.
+        unsafe {
+            libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_LOWER, *capability, 0, 0);
+        }
+    }
     // SAFETY: system calls with plain numbers and a set of this frame, all of them allowed between fork
     // and exec.
     unsafe {

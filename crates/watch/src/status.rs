@@ -1,17 +1,13 @@
 //! The account of a service's parts, as people read it.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use service_account::{ACCOUNT_FILE, PartAccount, PartPhase, ServiceAccount};
 
-use crate::keys::RECORDINGS;
 use crate::places::ServicePlaces;
-
-/// The file of the account in the folder of the service's state.
-pub(crate) const FILE: &str = "parts.json";
 
 /// Why there is no account.
 #[derive(Debug, thiserror::Error)]
@@ -30,103 +26,158 @@ pub enum StatusError {
     },
     /// The service has ended without removing it.
     #[error("the service with process id {0} has ended without saying so")]
-    Gone(u64),
+    Gone(u32),
 }
 
-/// The account of the first service that runs at one of the places, in lines; `now_s` are seconds since
-/// 1970.
-///
-/// # Errors
-/// If no service runs there, or its account cannot be read: of the first place.
-pub fn status_text(all: &[ServicePlaces], now_s: i64) -> Result<String, StatusError> {
-    let mut refused = None;
-    for places in all {
-        match running(&places.runtime) {
-            Ok(account) => return Ok(shown(&account, now_s)),
-            Err(error) => refused = refused.or(Some(error)),
+/// How a service is: its account, and the alerts that fire.
+pub struct ServiceStatus {
+    account: ServiceAccount,
+    /// Why they cannot be read, if so.
+    alerts: Result<Vec<Value>, String>,
+}
+
+impl ServiceStatus {
+    /// Of the first service that runs at one of the places.
+    ///
+    /// # Errors
+    /// If no service runs there, or its account cannot be read: of the first place.
+    pub fn find(all: &[ServicePlaces]) -> Result<Self, StatusError> {
+        let mut refused = None;
+        for places in all {
+            match running(&places.runtime) {
+                Ok(account) => return Ok(ServiceStatus::of(account)),
+                Err(error) => refused = refused.or(Some(error)),
+            }
         }
+        Err(refused.unwrap_or_else(|| StatusError::None(PathBuf::from(ACCOUNT_FILE))))
     }
-    Err(refused.unwrap_or_else(|| StatusError::None(PathBuf::from(FILE))))
+
+    fn of(account: ServiceAccount) -> Self {
+        let firing = |folder: &PathBuf| {
+            let path = folder.join(alert::STATE_FILE);
+            let failed = |error| format!("cannot read {}: {error}", path.display());
+            alert::firing_alerts(folder).map_err(failed)
+        };
+        let alerts = account.alerts.as_ref().map_or_else(|| Ok(Vec::new()), firing);
+        ServiceStatus { account, alerts }
+    }
+
+    /// The status in lines for people; `now_s` are seconds since 1970.
+    #[must_use]
+    pub fn text(&self, now_s: i64) -> String {
+        let mut lines = head(&self.account, now_s);
+        match &self.alerts {
+            Ok(firing) => {
+                for one in firing {
+                    let since = one["from_ms"].as_i64().map(|ms| ms.div_euclid(1000));
+                    let _ = writeln!(
+                        lines,
+                        "fires          {}, since {}",
+                        alert::firing_text(one),
+                        ago(since, now_s)
+                    );
+                }
+            }
+            Err(error) => drop(writeln!(lines, "alerts         {error}")),
+        }
+        for part in &self.account.parts {
+            lines += &part_line(part, now_s);
+            lines += &sent(&self.account, &part.name);
+        }
+        lines
+    }
+
+    /// The status for programs: the account, `alerts`, and `engines`, with what each has.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let mut value = self.account.json();
+        match &self.alerts {
+            Ok(firing) => value["alerts"] = json!(firing),
+            Err(error) => value["alerts_error"] = json!(error),
+        }
+        let folder = self.account.recordings.clone().unwrap_or_default();
+        match send::status(&folder) {
+            Ok(all) => {
+                value["engines"] = all.iter().map(send::EngineStatus::json).collect::<Value>();
+            }
+            Err(error) => {
+                value["engines_error"] = json!(text::error_text::with_causes(&error));
+            }
+        }
+        value
+    }
 }
 
 /// The account of the service whose state is in a folder.
 ///
 /// # Errors
 /// If no service runs there, or its account cannot be read.
-pub(crate) fn running(runtime: &Path) -> Result<Value, StatusError> {
-    let path = runtime.join(FILE);
-    let unreadable = |error| StatusError::Unreadable { path: path.clone(), error };
-    let text = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(StatusError::None(path));
-        }
-        read => read.map_err(unreadable)?,
-    };
-    let account: Value =
-        serde_json::from_str(&text).map_err(|error| unreadable(io::Error::other(error)))?;
-    let pid = account["pid"].as_u64().unwrap_or(0);
+pub(crate) fn running(runtime: &Path) -> Result<ServiceAccount, StatusError> {
+    let path = runtime.join(ACCOUNT_FILE);
+    let account = ServiceAccount::read(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => StatusError::None(path.clone()),
+        _ => StatusError::Unreadable { path: path.clone(), error },
+    })?;
+    let pid = account.pid.unwrap_or(0);
     if !Path::new(&format!("/proc/{pid}")).exists() {
         return Err(StatusError::Gone(pid));
     }
     Ok(account)
 }
 
-fn shown(account: &Value, now_s: i64) -> String {
-    let ago = |value: &Value| ago(now_s - value.as_i64().unwrap_or(now_s));
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let file = account["configuration"].as_str().unwrap_or("none: the defaults");
+/// How the service itself is.
+fn head(account: &ServiceAccount, now_s: i64) -> String {
+    let file = account.configuration.as_deref().unwrap_or("none: the defaults");
     // Writing to a string cannot fail.
     let mut lines = format!(
         "service        process {}, since {}; configuration: {file}\n",
-        account["pid"],
-        ago(&account["started"])
+        account.pid.unwrap_or(0),
+        ago(account.started_s, now_s)
     );
-    let _ = writeln!(lines, "data           {}", text(&account["folder"]));
-    if !account["full_since"].is_null() {
-        let since = ago(&account["full_since"]);
+    let _ = writeln!(lines, "data           {}", account.folder.as_deref().unwrap_or_default());
+    if account.full_since_s.is_some() {
+        let since = ago(account.full_since_s, now_s);
         let _ = writeln!(lines, "disk           nearly full since {since}: nothing new is written");
     }
-    if let Some(refused) = account["refused"].as_object() {
-        let at = ago(&refused["at"]);
+    if let Some((at_s, refused)) = &account.refused {
+        let at = ago(Some(*at_s), now_s);
         let _ = writeln!(lines, "configuration  refused {at} ago, the old one is in force:");
-        for line in text(&refused["text"]).lines() {
+        for line in refused.lines() {
             let _ = writeln!(lines, "               {line}");
         }
-    }
-    for part in account["parts"].as_array().into_iter().flatten() {
-        let since = ago(&part["since"]);
-        let state = match part["state"].as_str() {
-            Some("runs") => format!("runs since {since}, process {}", part["pid"]),
-            Some("pauses") => {
-                format!("failed {since} ago, starts again{}", in_time(&part["next"], now_s))
-            }
-            _ => format!("waits since {since}: {}", text(&part["why"])),
-        };
-        let _ = write!(lines, "{:<14} {state}", text(&part["name"]));
-        if let Some(error) = part["last_error"].as_object() {
-            let (failed, at) = (&part["failed"], ago(&error["at"]));
-            let _ =
-                write!(lines, "; failed {failed} times, last {at} ago: {}", text(&error["text"]));
-        }
-        if let Some(says) = part["says"].as_str() {
-            let _ = write!(lines, "; says: {says}");
-        }
-        lines.push('\n');
-        lines += &sent(account, &text(&part["name"]));
     }
     lines
 }
 
-/// When something comes, if that is known.
-fn in_time(at: &Value, now_s: i64) -> String {
-    at.as_i64().map_or_else(String::new, |at| format!(" in {}", ago(at - now_s)))
+fn part_line(part: &PartAccount, now_s: i64) -> String {
+    let since = ago(part.since_s, now_s);
+    let state = match part.phase {
+        PartPhase::Runs => format!("runs since {since}, process {}", part.pid.unwrap_or(0)),
+        PartPhase::Pauses => {
+            let next = part.next_s.map(|next_s| format!(" in {}", span(next_s - now_s)));
+            format!("failed {since} ago, starts again{}", next.unwrap_or_default())
+        }
+        PartPhase::Waits => {
+            format!("waits since {since}: {}", part.why.as_deref().unwrap_or_default())
+        }
+    };
+    let mut line = format!("{:<14} {state}", part.name);
+    if let Some((at_s, error)) = &part.last_error {
+        let at = ago(Some(*at_s), now_s);
+        let _ = write!(line, "; failed {} times, last {at} ago: {error}", part.failed);
+    }
+    if let Some(says) = &part.says {
+        let _ = write!(line, "; says: {says}");
+    }
+    line.push('\n');
+    line
 }
 
 /// What the engine has to which a part sends, and what waits for it.
-fn sent(account: &Value, part: &str) -> String {
+fn sent(account: &ServiceAccount, part: &str) -> String {
     let Some(name) = part.strip_prefix("send.") else { return String::new() };
-    let folder = account[RECORDINGS].as_str().unwrap_or_default();
-    let text = match send::status(Path::new(folder)) {
+    let folder = account.recordings.clone().unwrap_or_default();
+    let text = match send::status(&folder) {
         Ok(engines) => engines.iter().find(|one| one.name == name).map(send::EngineStatus::counts),
         Err(error) => Some(format!("{}\n", text::error_text::with_causes(&error))),
     };
@@ -134,8 +185,13 @@ fn sent(account: &Value, part: &str) -> String {
     text.lines().map(|line| format!("               {}\n", line.trim_start())).collect()
 }
 
+/// How long ago a time is; an unknown one is now.
+fn ago(at_s: Option<i64>, now_s: i64) -> String {
+    span(now_s - at_s.unwrap_or(now_s))
+}
+
 /// A time that has passed.
-fn ago(seconds: i64) -> String {
+fn span(seconds: i64) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
     match (days, hours, minutes) {
         (1.., ..) => format!("{days} d {hours} h"),
@@ -151,18 +207,35 @@ mod tests {
 
     #[test]
     fn an_account_is_shown_in_lines() {
-        let account = serde_json::json!({
-            "pid": 7, "started": 0, "configuration": null, "folder": "/d", "full_since": 40,
-            "refused": { "at": 90, "text": "a:1:2: x\na:2:1: y" },
-            "parts": [
-                { "name": "record", "state": "waits", "since": 40, "pid": null, "why": "full",
-                  "failed": 0, "last_error": null },
-                { "name": "page", "state": "runs", "since": 5, "pid": 9, "why": null, "failed": 2,
-                  "last_error": { "at": 4, "text": "it ended" } },
-                { "name": "poll", "state": "pauses", "since": 98, "next": 106, "pid": null, "why": null,
-                  "failed": 4, "last_error": null },
+        let part = |name: &str, phase, since_s| PartAccount {
+            name: name.to_owned(),
+            phase,
+            since_s: Some(since_s),
+            ..PartAccount::default()
+        };
+        let why = Some("full".to_owned());
+        let last_error = Some((4, "it ended".to_owned()));
+        let account = ServiceAccount {
+            pid: Some(7),
+            started_s: Some(0),
+            folder: Some("/d".to_owned()),
+            full_since_s: Some(40),
+            refused: Some((90, "a:1:2: x\na:2:1: y".to_owned())),
+            parts: vec![
+                PartAccount { why, ..part("record", PartPhase::Waits, 40) },
+                PartAccount {
+                    pid: Some(9),
+                    failed: 2,
+                    last_error,
+                    ..part("page", PartPhase::Runs, 5)
+                },
+                PartAccount { next_s: Some(106), failed: 4, ..part("poll", PartPhase::Pauses, 98) },
             ],
-        });
+            ..ServiceAccount::default()
+        };
+        let firing = json!({ "rule": "busy", "labels": "disk=a\u{1b}", "value": 2.5, "from_ms": 40_500,
+                             "has_data": false });
+        let mut status = ServiceStatus { account, alerts: Ok(vec![firing]) };
         let wanted = "\
 service        process 7, since 1 min; configuration: none: the defaults
 data           /d
@@ -170,11 +243,15 @@ disk           nearly full since 1 min: nothing new is written
 configuration  refused 10 s ago, the old one is in force:
                a:1:2: x
                a:2:1: y
+fires          busy: value 2.5, disk=a\\x1b, without data, since 1 min
 record         waits since 1 min: full
 page           runs since 1 min, process 9; failed 2 times, last 1 min ago: it ended
 poll           failed 2 s ago, starts again in 6 s
 ";
-        assert_eq!(shown(&account, 100), wanted);
-        assert_eq!([ago(-1), ago(3_700), ago(90_000)], ["0 s", "1 h 1 min", "1 d 1 h"]);
+        assert_eq!(status.text(100), wanted);
+        assert_eq!(status.json()["alerts"][0]["value"], 2.5);
+        status.alerts = Err("cannot read a".to_owned());
+        assert!(status.text(100).contains("\nalerts         cannot read a\nrecord "));
+        assert_eq!([span(-1), span(3_700), span(90_000)], ["0 s", "1 h 1 min", "1 d 1 h"]);
     }
 }

@@ -20,6 +20,7 @@ const LAYERS: &[&[&str]] = &[
         "promql",
         "http_client",
         "http_server",
+        "service_account",
     ],
     &["source", "recording", "rrd", "view", "sink", "snmp", "log_format", "log_protocol"],
     &[

@@ -38,6 +38,9 @@ pub(crate) struct AlertArguments {
     /// The account of a service's parts, for rules about whit_part_up and whit_part_failures_total
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
     parts: Option<PathBuf>,
+    /// The store of log records (of `whit log central`): messages have the warnings of their time
+    #[arg(long, value_name = "STORE", conflicts_with = "check")]
+    logs: Option<PathBuf>,
 }
 
 /// Runs the verb: until INT or TERM, or over a period.
@@ -64,6 +67,7 @@ pub(crate) fn run(arguments: &AlertArguments) -> anyhow::Result<ExitCode> {
         interval: alerts.interval,
         folder: alerts.folder,
         parts: arguments.parts.clone(),
+        logs: arguments.logs.clone(),
         host,
         page: alerts.page,
         zone,

@@ -5,7 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use procfs::SystemClock;
-use watch::{Configuration, ConfigurationError, DataKind, Service, ServiceManager, ServicePlaces};
+use watch::{
+    Configuration, ConfigurationError, DataKind, Service, ServiceManager, ServicePlaces,
+    ServiceStatus,
+};
 
 use crate::stderr;
 
@@ -29,6 +32,9 @@ pub(crate) struct WatchArguments {
     /// Show what the parts of the running service do, and end
     #[arg(long)]
     status: bool,
+    /// With --status: as JSON
+    #[arg(long, requires = "status")]
+    json: bool,
 }
 
 /// Arguments of `whit config`.
@@ -70,7 +76,11 @@ pub(crate) fn run(arguments: &WatchArguments) -> anyhow::Result<ExitCode> {
     let places = arguments.file.places()?;
     if arguments.status {
         let all = if places.is_asked { vec![places] } else { services() };
-        stderr::print(&watch::status_text(&all, jiff::Timestamp::now().as_second())?)?;
+        let status = ServiceStatus::find(&all)?;
+        stderr::print(&match arguments.json {
+            true => format!("{}\n", status.json()),
+            false => status.text(jiff::Timestamp::now().as_second()),
+        })?;
         return Ok(ExitCode::SUCCESS);
     }
     let configuration = match arguments.file.read(&places) {

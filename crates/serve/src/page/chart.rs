@@ -123,6 +123,22 @@ impl Columns<'_> {
         }
     }
 
+    /// Adds the row of the history that began before the first step, where it reaches and nothing else
+    /// is known.
+    fn add_before(&mut self, (begin_ns, kept): (i64, &HistorySeries), steps: Steps, file: usize) {
+        let Some(value) = kept.values.first() else { return };
+        let length_ns = i64::try_from(value.resolution_ns).unwrap_or(i64::MAX);
+        let end_ns = begin_ns.saturating_add(length_ns);
+        for step in 0..self.steps {
+            let at_ns = steps.from_ns + steps.step_ns * step as i64;
+            let place = &mut self.values[kept.field * self.steps + step];
+            if at_ns >= end_ns || place.is_some() {
+                break;
+            }
+            *place = Some(ChartCell::kept(value, file));
+        }
+    }
+
     /// Adds the history of a field.  A row that is longer than the steps is shown for its whole time.
     fn add_history(&mut self, kept: &HistorySeries, (step_ns, file): (i64, usize)) {
         let step_ns = step_ns.max(1).unsigned_abs();
@@ -281,6 +297,7 @@ impl ChartData {
             let query = steps.query(host, chart.source, &fields, named);
             let answer = recordings.range(&query).map_err(refused)?;
             let latest = latest_recording(recordings, host);
+            let before = recordings.rows_before(&query).map_err(refused)?;
             for name in names {
                 let mut columns = Columns {
                     def: &def,
@@ -290,6 +307,9 @@ impl ChartData {
                     steps: steps.count,
                 };
                 columns.take(&answer, name, (steps.step_ns, latest));
+                for (begin_ns, kept) in before.iter().filter(|(_, kept)| kept.instance == *name) {
+                    columns.add_before((*begin_ns, kept), steps, latest);
+                }
                 data.add(&series, name, &columns);
             }
         }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use calendar::CivilZone;
 use graph::command::GraphCommand;
+use graph::curves::{COLOURS, legend_text, push_band, push_sums};
 use graph::series::{SeriesRequest, SeriesSource, SeriesTable, WallClock};
 use jiff::tz::TimeZone;
 use promql::QueryError;
@@ -24,9 +25,6 @@ const SOURCES_MAX: usize = 16;
 
 /// The most bytes of a definition.
 const DEFINITION_BYTES_MAX: u64 = 1 << 20;
-
-/// Colours that the colour-blind tell apart (Okabe and Ito, 2008).
-const COLOURS: [&str; 7] = ["0072B2", "D55E00", "009E73", "CC79A7", "E69F00", "56B4E9", "999999"];
 
 /// The colours of a dark page.
 const DARK: [&str; 7] = [
@@ -151,24 +149,13 @@ fn of_sources(database: &OpenDatabase, given: &Parameters) -> Result<Vec<String>
     let widest = chosen.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0);
     for (at, (place, name)) in chosen.into_iter().enumerate() {
         let colour = COLOURS[at % COLOURS.len()];
-        let legend = format!("{name:widest$}").replace('\\', "\\\\").replace(':', "\\:");
+        let legend = legend_text(&format!("{name:widest$}"));
         words.push(format!("DEF:v{at}=:s{place}:{function}"));
         if has_band {
-            words.extend([
-                format!("DEF:a{at}=:s{place}:MIN"),
-                format!("DEF:b{at}=:s{place}:MAX"),
-                format!("CDEF:d{at}=b{at},a{at},-"),
-                format!("AREA:a{at}"),
-                format!("AREA:d{at}#{colour}40::STACK"),
-            ]);
+            push_band(&mut words, (at, place), colour);
         }
         words.push(format!("LINE1.5:v{at}#{colour}:{legend}"));
-        for (function, label) in [("MINIMUM", "least"), ("AVERAGE", "mean"), ("MAXIMUM", "most")] {
-            words.push(format!("VDEF:{function}{at}=v{at},{function}"));
-            words.push(format!("GPRINT:{function}{at}:{label} %6.2lf%s"));
-        }
-        words.push(format!("VDEF:LAST{at}=v{at},LAST"));
-        words.push(format!("GPRINT:LAST{at}:last %6.2lf%s\\l"));
+        push_sums(&mut words, at);
     }
     Ok(words)
 }

@@ -2,8 +2,6 @@
 //! costs, by `/proc` now and by the recordings of its processes over time.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,6 +11,7 @@ use hyper::StatusCode;
 use promql::QueryError;
 use sample::{Meta, SourceDef};
 use serde_json::{Value, json};
+use service_account::{PartAccount, PartPhase, ServiceAccount, ServiceRun};
 
 use super::asked::{Asked, ms, refused};
 use super::chart::number;
@@ -23,9 +22,6 @@ use super::{json_answer, text};
 use crate::clock::{now_ms, since_boot_s};
 use crate::parameters::invalid;
 use crate::recordings::RecordingStorage;
-
-/// Most bytes of an account.
-const ACCOUNT_BYTES_MAX: u64 = 1 << 20;
 
 /// The name of the service's own process among those of its parts.
 const SERVICE: &str = "service";
@@ -101,9 +97,6 @@ pub(super) struct Parts {
     recordings: Arc<RecordingStorage>,
 }
 
-/// A process: its id, and its start in ticks since boot.
-type Run = (u32, u64);
-
 impl PageSection for Parts {
     fn name(&self) -> &'static str {
         "parts"
@@ -131,46 +124,42 @@ impl Parts {
         Parts { account, recordings }
     }
 
-    fn account(&self) -> Result<Value, QueryError> {
-        let read = || -> io::Result<Value> {
-            let mut bytes = Vec::new();
-            File::open(&self.account)?.take(ACCOUNT_BYTES_MAX).read_to_end(&mut bytes)?;
-            Ok(serde_json::from_slice(&bytes)?)
-        };
-        read().map_err(|error| {
+    /// The account; the service itself is the first of its parts.
+    fn account(&self) -> Result<ServiceAccount, QueryError> {
+        let mut account = ServiceAccount::read(&self.account).map_err(|error| {
             let path = self.account.display();
             QueryError::Execution(format!("the account of the service in {path}: {error}"))
-        })
+        })?;
+        let service = PartAccount {
+            name: SERVICE.to_owned(),
+            phase: PartPhase::Runs,
+            since_s: account.started_s,
+            pid: account.pid,
+            runs: account.runs.clone(),
+            ..PartAccount::default()
+        };
+        account.parts.insert(0, service);
+        Ok(account)
     }
 }
 
-/// The parts of an account; the service itself is the first.
-fn parts(account: &Value) -> impl Iterator<Item = (String, &Value)> {
-    let parts = account["parts"].as_array().into_iter().flatten();
-    let named = |part| (text_of(part, "name").unwrap_or_default(), part);
-    std::iter::once((SERVICE.to_owned(), account)).chain(parts.map(named))
-}
-
-fn text_of(part: &Value, name: &str) -> Option<String> {
-    Some(super::chart::shown(part[name].as_str()?.as_bytes()))
+fn shown(text: Option<&String>) -> Option<String> {
+    Some(super::chart::shown(text?.as_bytes()))
 }
 
 /// Milliseconds of seconds since 1970.
-fn time_ms(seconds: &Value) -> Value {
-    seconds.as_i64().map_or(Value::Null, |seconds| json!(seconds.saturating_mul(1000)))
-}
-
-/// The processes of a part, the latest one last.
-fn runs(part: &Value) -> Vec<Run> {
-    let run = |run: &Value| Some((u32::try_from(run[0].as_u64()?).ok()?, run[1].as_u64()?));
-    part["runs"].as_array().into_iter().flatten().filter_map(run).collect()
+fn time_ms(seconds: Option<i64>) -> Option<i64> {
+    Some(seconds?.saturating_mul(1000))
 }
 
 /// How every part is, and what it costs.
-fn list(account: &Value, question: &SectionQuestion<'_>) -> Result<HttpAnswer, QueryError> {
+fn list(
+    account: &ServiceAccount,
+    question: &SectionQuestion<'_>,
+) -> Result<HttpAnswer, QueryError> {
     question.parameters.only(&["format"])?;
     let is_csv = question.parameters.is_csv()?;
-    let rows = parts(account).map(|(name, part)| row(&name, part)).collect::<Vec<_>>();
+    let rows = account.parts.iter().map(row).collect::<Vec<_>>();
     if is_csv {
         let mut csv = Csv::new(&COLUMNS);
         for row in &rows {
@@ -178,37 +167,35 @@ fn list(account: &Value, question: &SectionQuestion<'_>) -> Result<HttpAnswer, Q
         }
         return Ok(text(csv.text));
     }
-    let wrong = &account["refused"];
+    let refused = account.refused.as_ref();
     let answer = json!({
         "now_ms": now_ms(),
-        "started_ms": time_ms(&account["started"]),
-        "configuration": text_of(account, "configuration"),
-        "folder": text_of(account, "folder"),
-        "full_since_ms": time_ms(&account["full_since"]),
-        "refused_ms": time_ms(&wrong["at"]),
-        "refused": wrong["text"].as_str(),
+        "started_ms": time_ms(account.started_s),
+        "configuration": shown(account.configuration.as_ref()),
+        "folder": shown(account.folder.as_ref()),
+        "full_since_ms": time_ms(account.full_since_s),
+        "refused_ms": refused.and_then(|(at_s, _)| time_ms(Some(*at_s))),
+        "refused": refused.map(|(_, text)| text),
         "parts": rows,
     });
     Ok(json_answer(StatusCode::OK, answer.to_string()))
 }
 
-fn row(name: &str, part: &Value) -> Value {
-    let is_service = name == SERVICE;
-    let now = runs(part).last().and_then(|run| Usage::of(*run));
+fn row(part: &PartAccount) -> Value {
+    let now = part.runs.last().and_then(|run| Usage::of(*run));
     let number = |of: fn(&Usage) -> Option<f64>| number(now.as_ref().and_then(of));
-    let since = if is_service { &part["started"] } else { &part["since"] };
-    let error = &part["last_error"];
+    let error = part.last_error.as_ref();
     json!({
-        "name": name,
-        "state": if is_service { Some("runs".to_owned()) } else { text_of(part, "state") },
-        "since_ms": time_ms(since),
-        "failing_since_ms": time_ms(&part["failing_since"]),
-        "next_ms": time_ms(&part["next"]),
-        "why": text_of(part, "why"),
-        "pid": part["pid"].as_u64(),
-        "failed": part["failed"].as_u64().unwrap_or(0),
-        "last_error_ms": time_ms(&error["at"]),
-        "last_error": text_of(error, "text"),
+        "name": shown(Some(&part.name)),
+        "state": part.phase.word(),
+        "since_ms": time_ms(part.since_s),
+        "failing_since_ms": time_ms(part.failing_since_s),
+        "next_ms": time_ms(part.next_s),
+        "why": shown(part.why.as_ref()),
+        "pid": part.pid,
+        "failed": part.failed,
+        "last_error_ms": error.and_then(|(at_s, _)| time_ms(Some(*at_s))),
+        "last_error": shown(error.map(|(_, text)| text)),
         "cpu_percent": number(|now| Some(100.0 * now.cpu_seconds? / now.seconds)),
         "cpu_seconds": number(|now| now.cpu_seconds),
         "rss_bytes": number(|now| now.rss_bytes),
@@ -229,7 +216,7 @@ struct Usage {
 
 impl Usage {
     /// Of a process that still runs.
-    fn of((pid, start): Run) -> Option<Usage> {
+    fn of((pid, start): ServiceRun) -> Option<Usage> {
         let read = |name| std::fs::read(format!("/proc/{pid}/{name}")).ok();
         let stat = read("stat")?;
         let stat = procfs::pid::parse_stat(&stat)?;
@@ -253,14 +240,13 @@ impl Usage {
 }
 
 /// What the parts used over time, by the recordings of their processes.
-fn curves(account: &Value, asked: &Asked<'_>) -> Result<HttpAnswer, QueryError> {
+fn curves(account: &ServiceAccount, asked: &Asked<'_>) -> Result<HttpAnswer, QueryError> {
     asked.only(&["from", "thru", "points", "what", "format"])?;
     let costs = chosen(asked.parameters.get("what"))?;
     let is_csv = asked.is_csv()?;
-    let names: BTreeMap<Vec<u8>, String> = parts(account)
-        .flat_map(|(name, part)| {
-            runs(part).into_iter().map(move |run| (instance(run), name.clone()))
-        })
+    let named = |part: &PartAccount| (part.runs.clone(), super::chart::shown(part.name.as_bytes()));
+    let names: BTreeMap<Vec<u8>, String> = (account.parts.iter().map(named))
+        .flat_map(|(runs, name)| runs.into_iter().map(move |run| (instance(run), name.clone())))
         .collect();
     let Some((host, def)) = recorded_here(&asked.recordings) else {
         return Err(QueryError::BadData(
@@ -270,7 +256,7 @@ fn curves(account: &Value, asked: &Asked<'_>) -> Result<HttpAnswer, QueryError> 
     };
     let Period { from_ns, thru_ns } = asked.period(&host)?;
     // A process of an earlier boot may have had the same id and start.
-    let started_ns = time_ms(&account["started"]).as_i64().unwrap_or(0).saturating_mul(1_000_000);
+    let started_ns = time_ms(account.started_s).unwrap_or(0).saturating_mul(1_000_000);
     let whole = Period { from_ns, thru_ns };
     let steps = asked.steps(&host, PROCESS, whole, asked.points()?);
     let fields = costs.iter().flat_map(|cost| cost.fields.concat());
@@ -308,7 +294,7 @@ fn chosen(what: &str) -> Result<Vec<&'static Cost>, QueryError> {
 }
 
 /// The name of a process in a recording.
-fn instance((pid, start): Run) -> Vec<u8> {
+fn instance((pid, start): ServiceRun) -> Vec<u8> {
     let separator = char::from(SourceDef::INSTANCE_SEPARATOR);
     format!("{pid}{separator}{start}").into_bytes()
 }
@@ -370,9 +356,10 @@ impl Curves {
     }
 
     /// A chart with a curve for each part.
-    fn chart(&self, cost: &Cost, account: &Value, steps: Steps) -> Value {
+    fn chart(&self, cost: &Cost, account: &ServiceAccount, steps: Steps) -> Value {
         let mut series = Vec::new();
-        for (name, _) in parts(account) {
+        for part in &account.parts {
+            let name = super::chart::shown(part.name.as_bytes());
             let of = |field: &&str| self.0.get(&(name.clone(), (*field).to_owned()));
             let fields =
                 cost.fields.iter().find(|fields| fields.iter().any(|one| of(one).is_some()));

@@ -52,6 +52,12 @@ pub enum PageReportError {
     /// There is nothing to report.
     #[error("no samples in this period; are --from and --thru right?")]
     Empty,
+    /// Nothing that is asked for has curves.
+    #[error("no curves of these subsystems are recorded in this period; others: {0}")]
+    NoCurves(String),
+    /// The picture would be too large.
+    #[error("the picture would be too large: choose fewer subsystems with -s")]
+    TooLarge,
     /// The file cannot be written.
     #[error(transparent)]
     Write(#[from] io::Error),

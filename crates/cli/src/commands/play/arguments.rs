@@ -139,6 +139,29 @@ pub(crate) struct PlayArguments {
     )]
     pub(crate) html: Option<PathBuf>,
 
+    /// A picture of the period: the curves of what -s chooses, below each other, as SVG; - is standard
+    /// output
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "follow", "extract", "grep", "stats", "diff", "procanalyze", "slabanalyze", "filename",
+            "envrules", "showheader", "showcolheaders", "step", "heaviest", "html",
+        ]
+    )]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// The picture of --svg as PNG
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "follow", "extract", "grep", "stats", "diff", "procanalyze", "slabanalyze", "filename",
+            "envrules", "showheader", "showcolheaders", "step", "heaviest", "html",
+        ]
+    )]
+    pub(crate) png: Option<PathBuf>,
+
     /// `offsettime` in nanoseconds.
     #[arg(skip)]
     pub(crate) offset_ns: i64,

@@ -95,8 +95,8 @@ fn show(
         let count = grep(arguments, period, recordings, pattern, &mut out)?;
         return Ok(if count == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS });
     }
-    if let Some(path) = &arguments.html {
-        report::write(recordings, period, path, &mut out)?;
+    if report::is_asked(arguments) {
+        report::write(arguments, recordings, period, &mut out)?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(newest) = recordings.last().filter(|_| arguments.follow) {

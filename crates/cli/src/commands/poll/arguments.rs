@@ -25,14 +25,15 @@ pub(crate) struct PollArguments {
     /// Write readings only, no pages and pictures
     #[arg(long)]
     pub(super) log_only: bool,
-    /// The lock file; without it the configuration's name and _l
+    /// The lock file, or a folder for those of all configurations; without it the configuration's name
+    /// and _l
     #[arg(long, value_name = "FILE")]
     pub(super) lock_file: Option<PathBuf>,
     /// The pid file of a daemon; without it the configuration's name with .pid
     #[arg(long, value_name = "FILE")]
     pub(super) pid_file: Option<PathBuf>,
-    /// The file of devices' interface numbers from run to run; without it the configuration's name
-    /// with .ok
+    /// The file of devices' interface numbers from run to run, or a folder; without it the
+    /// configuration's name with .ok
     #[arg(long, value_name = "FILE")]
     pub(super) confcache_file: Option<PathBuf>,
     /// Append messages to this file instead of standard error

@@ -48,9 +48,12 @@ pub(crate) fn run(mut arguments: PollArguments) -> anyhow::Result<ExitCode> {
     if arguments.check {
         return check(&arguments.configs, debug);
     }
-    let of_one = arguments.lock_file.is_some() || arguments.confcache_file.is_some();
+    let is_file = |path: &Option<PathBuf>| path.as_ref().is_some_and(|path| !path.is_dir());
+    let of_one = is_file(&arguments.lock_file) || is_file(&arguments.confcache_file);
     if arguments.configs.len() > 1 && of_one {
-        bail!("--lock-file and --confcache-file are for one configuration");
+        bail!(
+            "--lock-file and --confcache-file are for one configuration: name a folder for several"
+        );
     }
     let places = RunFiles::of(&arguments)?;
     become_user(&arguments)?;
@@ -253,7 +256,7 @@ impl RunFiles {
     }
 
     fn lock_of(&self, config: &Path) -> PathBuf {
-        self.lock.clone().unwrap_or_else(|| {
+        beside(self.lock.as_deref(), config, |config| {
             let mut name = config.as_os_str().to_owned();
             name.push("_l");
             name.into()
@@ -261,7 +264,19 @@ impl RunFiles {
     }
 
     fn interfaces_of(&self, config: &Path) -> PathBuf {
-        self.interfaces.clone().unwrap_or_else(|| config.with_extension("ok"))
+        beside(self.interfaces.as_deref(), config, |config| config.with_extension("ok"))
+    }
+}
+
+/// A file of a configuration: as given, else beside it, or in the folder that is given: by its whole
+/// path, since two configurations may have one name.
+fn beside(given: Option<&Path>, config: &Path, name: fn(&Path) -> PathBuf) -> PathBuf {
+    match given {
+        Some(folder) if folder.is_dir() => {
+            folder.join(name(config).to_string_lossy().trim_start_matches('/').replace('/', "_"))
+        }
+        Some(file) => file.to_owned(),
+        None => name(config),
     }
 }
 
