@@ -63,6 +63,7 @@ mod syscalls;
 mod sysstat;
 mod test_command_line;
 mod test_link_command;
+mod times;
 mod top;
 mod trace_cgroup;
 mod trace_count;

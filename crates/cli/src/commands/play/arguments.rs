@@ -30,12 +30,13 @@ pub(crate) struct PlayArguments {
     #[arg(short = 'f', long = "filename", value_name = "PATH")]
     pub(crate) filename: Option<PathBuf>,
 
-    /// Begin here: [yyyymmdd:]hh:mm[:ss], or both ends as FROM-THRU
-    #[arg(long, value_name = "TIME", help_heading = "What to play")]
+    /// Begin here: [yyyymmdd:]hh:mm[:ss], yesterday 10:15, 2026-11-22T10:15, -1h, now or @SECONDS since
+    /// 1970; or both ends as FROM-THRU.  A time without a day is one of each day that was recorded
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "What to play")]
     pub(crate) from: Option<String>,
 
-    /// End here: [yyyymmdd:]hh:mm[:ss]
-    #[arg(long, value_name = "TIME", help_heading = "What to play")]
+    /// End here
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "What to play")]
     pub(crate) thru: Option<String>,
 
     /// Seconds to add to all times

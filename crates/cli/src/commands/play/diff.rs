@@ -36,8 +36,8 @@ pub(crate) fn diff(
     let mut gathered = Vec::new();
     let mut outcome = Outcome::default();
     for text in periods {
-        let period =
-            TimeSelection::parse(Some(text), None).with_context(|| format!("--diff {text}"))?;
+        let period = TimeSelection::parse(Some(text), None, &crate::zone::now())
+            .with_context(|| format!("--diff {text}"))?;
         let period = period.shown_later_by(arguments.offset_ns);
         let mut gatherer = Gatherer::default();
         let part = frames::play(sets, &period, arguments, &mut gatherer, &mut std::io::sink())?;

@@ -39,9 +39,9 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
         arguments.files.push(data_of_service(DataKind::Recordings)?);
     }
     let arguments = arguments;
-    let period = TimeSelection::parse(arguments.from.as_deref(), arguments.thru.as_deref())?
-        .shown_later_by(arguments.offset_ns);
-    let now = jiff::Timestamp::now().to_zoned(crate::zone::local());
+    let now = crate::zone::now();
+    let (from, thru) = (arguments.from.as_deref(), arguments.thru.as_deref());
+    let period = TimeSelection::parse(from, thru, &now)?.shown_later_by(arguments.offset_ns);
     let (recordings, complaints) =
         feed::find(&arguments.files, arguments.pattern.as_deref(), &now)?;
     for complaint in &complaints {
