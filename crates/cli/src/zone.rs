@@ -1,5 +1,6 @@
 //! The time zone of this machine.
 
+use anyhow::Context as _;
 use jiff::tz::TimeZone;
 
 /// The local time zone: that of `TZ`, otherwise the machine's, otherwise UTC.
@@ -11,6 +12,18 @@ pub(crate) fn local() -> TimeZone {
         Err(_) => None,
     };
     found.unwrap_or_else(TimeZone::system)
+}
+
+/// The present, in that zone.
+pub(crate) fn now() -> jiff::Zoned {
+    jiff::Timestamp::now().to_zoned(local())
+}
+
+/// A time of the command line, in nanoseconds since 1970.
+pub(crate) fn time_ns(option: &str, text: &str) -> anyhow::Result<i64> {
+    let now = now();
+    let given = time_words::moment(text, &now).with_context(|| option.to_owned())?;
+    Ok(given.before(&now)?)
 }
 
 #[cfg(test)]

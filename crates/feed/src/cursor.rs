@@ -127,10 +127,10 @@ impl Cursor {
     ///
     /// # Errors
     /// The text is not a time.
-    pub fn moment(&self, text: &str) -> Result<i64, TimeError> {
+    pub fn moment(&self, text: &str, now: &jiff::Zoned) -> Result<i64, TimeError> {
         let first = jiff::Timestamp::from_nanosecond(i128::from(self.first_ns)).unwrap_or_default();
         let day = first.to_zoned(self.zone.clone()).date();
-        Ok(period::moment(text, day, &self.zone)?.saturating_add(999_999_999))
+        Ok(period::moment(text, day, &self.zone, now)?.saturating_add(999_999_999))
     }
 
     /// Moves the cursor.  Calls `taken` for every sample that is read, with `true` after a jump:

@@ -1,4 +1,4 @@
-//! `--from` and `--thru`: `[yyyymmdd:]hh:mm[:ss]`, a date alone, or both ends in one `--from`.
+//! `--from` and `--thru`: times of [`time_words::moment()`], or both ends in one `--from`.
 //!
 //! As in collectl, a time without a date is on the day of each recording.  Times are in the zone of
 //! the recording.
@@ -6,28 +6,18 @@
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
-
-/// One end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Bound {
-    /// `None`: the day of the recording.
-    date: Option<Date>,
-    time: Time,
-}
+use time_words::{GivenTime, GivenTimeError, NotATime, civil_ns};
 
 /// Why a time or a period is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum TimeError {
     /// A text of another form.
-    #[error("{option} {text}: write [yyyymmdd:]hh:mm[:ss]")]
+    #[error("{option}: {error}")]
     Form {
         /// The option.
         option: &'static str,
-        /// What was given.
-        text: String,
-        /// What is wrong with the date or the time, if that is known.
-        #[source]
-        source: Option<jiff::Error>,
+        /// What was given, and what may be.
+        error: NotATime,
     },
     /// Both ends in the second option.
     #[error("--thru {0}: give two times with --from")]
@@ -36,21 +26,26 @@ pub enum TimeError {
     #[error("--from {0}: has two times already, so --thru cannot be given too")]
     ThreeTimes(String),
     /// The end comes first.
+    #[error("--from {from} is after --thru {thru}")]
+    Backwards {
+        /// The start, as it was given.
+        from: String,
+        /// The end.
+        thru: String,
+    },
+    /// The end comes first in a recording, for which a time without a day is one of its own.
     #[error("--from and --thru: the end is before the start")]
-    Backwards,
-    /// A day that the calendar lacks.
+    EndsBeforeStart,
+    /// A time that is not in the calendar.
     #[error(transparent)]
-    Calendar(#[from] jiff::Error),
-    /// Before 1677 or after 2262.
-    #[error(transparent)]
-    Range(#[from] std::num::TryFromIntError),
+    Range(#[from] GivenTimeError),
 }
 
 /// The selected period of each recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeSelection {
-    from: Option<Bound>,
-    thru: Option<Bound>,
+    from: Option<GivenTime>,
+    thru: Option<GivenTime>,
     /// Nanoseconds by which recordings are shown later than they were made.
     offset_ns: i64,
 }
@@ -76,25 +71,37 @@ impl TimeSelection {
     /// Parses the two options.
     ///
     /// # Errors
-    /// A text is no time.
-    pub fn parse(from: Option<&str>, thru: Option<&str>) -> Result<Self, TimeError> {
+    /// A text is no time; the start is after the end, and both have a day.
+    pub fn parse(from: Option<&str>, thru: Option<&str>, now: &Zoned) -> Result<Self, TimeError> {
+        let read = |text: &str| time_words::moment(text, now);
         let (from, thru) = match (from, thru) {
-            (_, Some(thru)) if thru.contains('-') => {
+            (Some(from), None) if read(from).is_err() => match two_times(from, &read) {
+                Some((from, thru)) => (Some(from).filter(|from| !from.is_empty()), Some(thru)),
+                None => (Some(from), None),
+            },
+            (_, Some(thru)) if two_times(thru, &read).is_some() => {
                 return Err(TimeError::TwoTimesInThru(thru.to_owned()));
             }
-            (Some(from), Some(_)) if from.contains('-') => {
+            (Some(from), Some(_)) if two_times(from, &read).is_some() => {
                 return Err(TimeError::ThreeTimes(from.to_owned()));
             }
-            (Some(both), None) => match both.split_once('-') {
-                Some((from, thru)) => (Some(from).filter(|from| !from.is_empty()), Some(thru)),
-                None => (Some(both), None),
-            },
             other => other,
         };
-        let start = |text| Bound::parse("--from", text, Time::midnight());
-        let stop = |text| Bound::parse("--thru", text, Time::constant(23, 59, 59, 0));
-        let (from, thru) = (from.map(start).transpose()?, thru.map(stop).transpose()?);
-        Ok(TimeSelection { from, thru, offset_ns: 0 })
+        let end = |option, text| read(text).map_err(|error| TimeError::Form { option, error });
+        let start = from.map(|text| end("--from", text)).transpose()?;
+        let stop = thru.map(|text| end("--thru", text)).transpose()?;
+        let selection = TimeSelection { from: start, thru: stop, offset_ns: 0 };
+        let has_days = |moment: Option<GivenTime>| moment.is_none_or(|moment| moment.has_day());
+        if has_days(start) && has_days(stop) {
+            selection.of(now.date(), now.time_zone(), 0).map_err(|error| match error {
+                TimeError::EndsBeforeStart => TimeError::Backwards {
+                    from: from.unwrap_or_default().to_owned(),
+                    thru: thru.unwrap_or_default().to_owned(),
+                },
+                other => other,
+            })?;
+        }
+        Ok(selection)
     }
 
     /// The same period of recordings that are shown `offset_ns` later than they were made: its times
@@ -123,24 +130,43 @@ impl TimeSelection {
     /// The end is before the start.
     pub fn of(&self, day: Date, zone: &TimeZone, interval_ns: i64) -> Result<TimeRange, TimeError> {
         let mut span = TimeRange::ALL;
-        let first_day = self.from.and_then(|from| from.date).unwrap_or(day);
+        let (first_day, first_time) = match self.from {
+            Some(GivenTime::Civil { date, time }) => {
+                (date.unwrap_or(day), time.unwrap_or(Time::midnight()))
+            }
+            Some(GivenTime::At { time_ns, .. }) => {
+                let at = at_ns(time_ns).to_zoned(zone.clone());
+                (at.date(), at.time())
+            }
+            None => (day, Time::midnight()),
+        };
         if let Some(from) = self.from {
-            span.from_ns = epoch_ns(first_day, from.time, zone)?;
+            span.from_ns = match from {
+                GivenTime::At { time_ns, .. } => time_ns,
+                GivenTime::Civil { .. } => civil_ns(first_day, first_time, zone)?,
+            };
             // collectl uses no base if the day is shown from midnight.
-            let base_ns = if from.time == Time::midnight() { 0 } else { interval_ns };
+            let base_ns = if first_time == Time::midnight() { 0 } else { interval_ns };
             span.base_ns = span.from_ns.saturating_sub(base_ns);
         }
         if let Some(thru) = self.thru {
-            let mut last_day = thru.date.unwrap_or(first_day);
-            let wraps = self.from.is_some_and(|from| thru.time < from.time);
-            if thru.date.is_none() && wraps {
-                last_day = last_day.checked_add(1.day())?;
-            }
+            let (last_ns, is_whole) = match thru {
+                GivenTime::At { time_ns, is_whole } => (time_ns, is_whole),
+                GivenTime::Civil { date, time } => {
+                    let time = time.unwrap_or(Time::constant(23, 59, 59, 0));
+                    let mut last_day = date.unwrap_or(first_day);
+                    if date.is_none() && self.from.is_some() && time < first_time {
+                        last_day = last_day.checked_add(1.day()).map_err(GivenTimeError::from)?;
+                    }
+                    (civil_ns(last_day, time, zone)?, time.subsec_nanosecond() == 0)
+                }
+            };
             // Include the last second.
-            span.thru_ns = epoch_ns(last_day, thru.time, zone)?.saturating_add(999_999_999);
+            let rest_ns = if is_whole { 999_999_999 } else { 0 };
+            span.thru_ns = last_ns.saturating_add(rest_ns);
         }
         if span.from_ns > span.thru_ns {
-            return Err(TimeError::Backwards);
+            return Err(TimeError::EndsBeforeStart);
         }
         // An open end stays open.
         let made = |open_ns: i64, shown_ns: i64| match shown_ns == open_ns {
@@ -155,43 +181,32 @@ impl TimeSelection {
     }
 }
 
-impl Bound {
-    fn parse(option: &'static str, text: &str, default: Time) -> Result<Bound, TimeError> {
-        let wrong = |source| TimeError::Form { option, text: text.to_owned(), source };
-        let (first, rest) = text.split_once(':').unwrap_or((text, ""));
-        let (date, time) = if first.len() > 2 {
-            if first.len() != 8 {
-                return Err(wrong(None));
-            }
-            let date = Date::strptime("%Y%m%d", first);
-            (Some(date.map_err(|source| wrong(Some(source)))?), rest)
-        } else {
-            (None, text)
-        };
-        if time.is_empty() {
-            return match date {
-                Some(_) => Ok(Bound { date, time: default }),
-                None => Err(wrong(None)),
-            };
-        }
-        let mut parts = time.split(':').map(str::parse::<i8>);
-        let mut next = || parts.next().transpose().map_err(|_| wrong(None));
-        let (hour, minute, second) = (next()?, next()?, next()?);
-        let (Some(hour), Some(minute)) = (hour, minute) else { return Err(wrong(None)) };
-        if next()?.is_some() {
-            return Err(wrong(None));
-        }
-        let time = Time::new(hour, minute, second.unwrap_or(0), 0);
-        let time = time.map_err(|source| wrong(Some(source)))?;
-        Ok(Bound { date, time })
-    }
+/// Two times with a hyphen between them, of which the first may be empty.
+fn two_times<'a>(
+    text: &'a str,
+    read: &dyn Fn(&str) -> Result<GivenTime, NotATime>,
+) -> Option<(&'a str, &'a str)> {
+    let mut pairs = text.match_indices('-').map(|(at, _)| (&text[..at], &text[at + 1..]));
+    pairs.find(|(from, thru)| (from.is_empty() || read(from).is_ok()) && read(thru).is_ok())
 }
 
-/// The time of `--at`: `[yyyymmdd:]hh:mm[:ss]`, on `day` if it has none.
-pub(crate) fn moment(text: &str, day: Date, zone: &TimeZone) -> Result<i64, TimeError> {
-    let wrong = |_| TimeError::Form { option: "--at", text: text.to_owned(), source: None };
-    let bound = Bound::parse("--at", text, Time::midnight()).map_err(wrong)?;
-    epoch_ns(bound.date.unwrap_or(day), bound.time, zone)
+/// The time of `--at`, on `day` if it has none.
+pub(crate) fn moment(
+    text: &str,
+    day: Date,
+    zone: &TimeZone,
+    now: &Zoned,
+) -> Result<i64, TimeError> {
+    Ok(match at_option(text, now)? {
+        GivenTime::At { time_ns, .. } => time_ns,
+        GivenTime::Civil { date, time } => {
+            civil_ns(date.unwrap_or(day), time.unwrap_or(Time::midnight()), zone)?
+        }
+    })
+}
+
+fn at_option(text: &str, now: &Zoned) -> Result<GivenTime, TimeError> {
+    time_words::moment(text, now).map_err(|error| TimeError::Form { option: "--at", error })
 }
 
 /// The time of `--at` for recordings of several days, in nanoseconds since the epoch: without a day it is
@@ -200,23 +215,17 @@ pub(crate) fn moment(text: &str, day: Date, zone: &TimeZone) -> Result<i64, Time
 /// # Errors
 /// The text is not a time.
 pub fn moment_before(text: &str, now: &Zoned) -> Result<i64, TimeError> {
-    let at_ns = moment(text, now.date(), now.time_zone())?;
-    if i128::from(at_ns) <= now.timestamp().as_nanosecond() {
-        return Ok(at_ns);
-    }
-    moment(text, now.date().yesterday()?, now.time_zone())
+    Ok(at_option(text, now)?.before(now)?)
 }
 
 /// A time as `--at` takes it, with its day.
 #[must_use]
-pub fn moment_text(at_ns: i64, zone: &TimeZone) -> String {
-    let at = jiff::Timestamp::from_nanosecond(i128::from(at_ns)).unwrap_or_default();
-    at.to_zoned(zone.clone()).strftime("%Y%m%d:%H:%M:%S").to_string()
+pub fn moment_text(time_ns: i64, zone: &TimeZone) -> String {
+    at_ns(time_ns).to_zoned(zone.clone()).strftime("%Y%m%d:%H:%M:%S").to_string()
 }
 
-fn epoch_ns(date: Date, time: Time, zone: &TimeZone) -> Result<i64, TimeError> {
-    let moment = zone.to_timestamp(date.to_datetime(time))?;
-    Ok(i64::try_from(moment.as_nanosecond())?)
+fn at_ns(time_ns: i64) -> Timestamp {
+    Timestamp::from_nanosecond(i128::from(time_ns)).unwrap_or_default()
 }
 
 /// The zone in which a recording's times are shown, and whether it differs from `local`: the
@@ -260,13 +269,19 @@ mod tests {
         assert_eq!(text("10:15"), "20260302:10:15:00");
         assert_eq!(text("10:15:01"), "20260301:10:15:01");
         assert_eq!(text("20260303:01:00"), "20260303:01:00:00");
+        assert_eq!(text("-1h"), "20260302:09:15:00");
         let said = moment_before("10:00-11:00", &now).unwrap_err().to_string();
-        assert_eq!(said, "--at 10:00-11:00: write [yyyymmdd:]hh:mm[:ss]");
+        assert!(said.starts_with("--at: '10:00-11:00' is no time: write 10:15, "), "{said}");
+    }
+
+    /// 12:30 on the day after the recording.
+    fn now() -> Zoned {
+        date(2026, 11, 22).at(12, 30, 0, 0).in_tz("UTC").unwrap()
     }
 
     fn span(from: Option<&str>, thru: Option<&str>) -> (i64, i64, i64) {
-        let period = TimeSelection::parse(from, thru).unwrap();
-        let start = epoch_ns(date(2026, 11, 21), Time::midnight(), &TimeZone::UTC).unwrap();
+        let period = TimeSelection::parse(from, thru, &now()).unwrap();
+        let start = civil_ns(date(2026, 11, 21), Time::midnight(), &TimeZone::UTC).unwrap();
         let span = period.of(date(2026, 11, 21), &TimeZone::UTC, 10_000_000_000).unwrap();
         let seconds = |ns: i64| (ns - start).div_euclid(1_000_000_000);
         (seconds(span.base_ns), seconds(span.from_ns), seconds(span.thru_ns))
@@ -282,6 +297,43 @@ mod tests {
     }
 
     #[test]
+    fn other_times_and_two_of_them_in_one() {
+        let day = 86_400;
+        let noon = day + 12 * 3600;
+        for (from, thru, expected) in [
+            ("-1h", Some("now"), (noon - 1800, noon + 1800)),
+            ("-2h--1h", None, (noon - 5400, noon - 1800)),
+            ("-2h-now", None, (noon - 5400, noon + 1800)),
+            ("yesterday 10:15", Some("10:20"), (36_900, 37_200)),
+            ("yesterday", Some("yesterday"), (0, day - 1)),
+            ("2026-11-21T10:00", Some("2026-11-21 11:00"), (36_000, 39_600)),
+            ("2026-11-21-2026-11-22", None, (0, 2 * day - 1)),
+            ("2026-11-21T10:00-2026-11-21T11:00", None, (36_000, 39_600)),
+            ("20261121-20261122", None, (0, 2 * day - 1)),
+            ("20261121:10:00-20261121:11:00", None, (36_000, 39_600)),
+            ("2026-11-21T10:00Z", Some("11:00"), (36_000, 39_600)),
+        ] {
+            let (_, start, end) = span(Some(from), thru);
+            assert_eq!((start, end), expected, "{from} {thru:?}");
+        }
+    }
+
+    #[test]
+    fn a_start_after_the_end_is_refused_if_both_have_a_day() {
+        for (from, thru) in [
+            ("20261122:10:00", "20261121:11:00"),
+            ("now", "-1h"),
+            ("2026-11-22", "yesterday"),
+            ("@1795219200", "@1795219100"),
+        ] {
+            let refused = TimeSelection::parse(Some(from), Some(thru), &now()).unwrap_err();
+            assert_eq!(refused.to_string(), format!("--from {from} is after --thru {thru}"));
+        }
+        let refused = TimeSelection::parse(Some("20261122-20261121"), None, &now()).unwrap_err();
+        assert_eq!(refused.to_string(), "--from 20261122 is after --thru 20261121");
+    }
+
+    #[test]
     fn nonsense_is_named() {
         for (from, thru) in [
             (Some("25:00"), None),
@@ -292,11 +344,9 @@ mod tests {
             (Some("10:00:00:00"), None),
             (Some("20261301:10:00"), None),
         ] {
-            assert!(TimeSelection::parse(from, thru).is_err(), "{from:?} {thru:?}");
+            let read = TimeSelection::parse(from, thru, &now());
+            assert!(read.is_err(), "{from:?} {thru:?}: {read:?}");
         }
-        let backwards =
-            TimeSelection::parse(Some("20261122:10:00"), Some("20261121:11:00")).unwrap();
-        assert!(backwards.of(date(2026, 11, 21), &TimeZone::UTC, 0).is_err());
     }
 
     #[test]

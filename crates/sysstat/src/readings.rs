@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feed::{Feed as _, LiveFeed, PlaySettings, Playback, RecordedFile, Step, TimeSelection};
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use jiff::Zoned;
 use layout::{Frame, Options};
 use sample::{Meta, Sample, Snapshot, SourceDef, State};
 use source::{Entry, ProcessOptions, SourceContext};
@@ -24,8 +23,8 @@ pub struct ReportSession<'a> {
     pub root: &'a Path,
     /// The facts about this host.
     pub meta: Meta,
-    /// The local time zone.
-    pub zone: TimeZone,
+    /// The present, in the zone of this machine.
+    pub now: Zoned,
     /// Whether dates are written as ISO 8601.
     pub iso_dates: bool,
     /// The lines of the terminal, after which a heading is repeated; `None` if there is none.
@@ -57,7 +56,7 @@ pub fn run(
         return Err(SysstatError::Help(format!("{} of whit {version}\n", tool.name)));
     }
     let mut asked = (tool.make)(words)?;
-    let clock = Clock { zone: session.zone.clone(), is_iso: session.iso_dates };
+    let clock = Clock { zone: session.now.time_zone().clone(), is_iso: session.iso_dates };
     let path = match std::mem::take(&mut asked.recording) {
         Recording::Host => return live(asked, &clock, session),
         Recording::File(path) => path,
@@ -253,8 +252,7 @@ fn recorded(
     clock: &Clock,
     session: &mut ReportSession<'_>,
 ) -> Result<(), SysstatError> {
-    let now = Timestamp::UNIX_EPOCH.to_zoned(clock.zone.clone());
-    // Only patterns ask what day it is.
+    let now = session.now.clone();
     let (files, left_out) = feed::find(&[path.to_owned()], None, &now)?;
     left_out.into_iter().for_each(&mut *session.note);
     let newest = files.iter().max_by_key(|file| file.started_ns);
@@ -263,7 +261,7 @@ fn recorded(
     let of_host = |file: &&RecordedFile| file.meta.host() == newest.meta.host();
     let files: Vec<&RecordedFile> = files.iter().filter(of_host).collect();
     let settings = PlaySettings {
-        selection: TimeSelection::parse(asked.from.as_deref(), asked.thru.as_deref())?,
+        selection: TimeSelection::parse(asked.from.as_deref(), asked.thru.as_deref(), &now)?,
         entries: source::ALL.to_vec(),
         ..PlaySettings::default()
     };

@@ -26,7 +26,7 @@ Usage: sar [options] [interval [count]]
   -p, --pretty  the name at the end of the line
   -z  without lines that are all 0   --human  sizes with units   --dec=0|1|2  digits
   -f [FILE]   a recording, or a folder of them; without FILE the service's
-  -s [TIME] -e [TIME]   in a recording: from and until, hh:mm[:ss]
+  -s [TIME] -e [TIME]   in a recording: from and until: hh:mm, -1h, yesterday 10:15
   -i SECONDS  in a recording: at most one line in so many seconds
 Without an interval, what the service has recorded is shown; an interval of 0 shows the time since boot.
 ";
@@ -257,7 +257,11 @@ fn list(text: &str) -> Vec<String> {
 
 /// The time after `-s` or `-e`, or the one that is meant without.
 fn time(words: &mut Words<'_>, usual: &str) -> String {
-    let is_time = |word: &str| word.contains(':');
+    let now = jiff::Zoned::default();
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_time = |word: &str| {
+        word.contains(':') || !is_number(word) && time_words::moment(word, &now).is_ok()
+    };
     words.value_if(is_time).unwrap_or_else(|| usual.to_owned())
 }
 

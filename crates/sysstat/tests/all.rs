@@ -56,7 +56,7 @@ fn report(line: &str, waits: u64) -> Result<String, SysstatError> {
     let mut session = ReportSession {
         root: folder.path(),
         meta: meta(),
-        zone: TimeZone::UTC,
+        now: jiff::Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC),
         iso_dates: false,
         screen_lines: None,
         users: None,

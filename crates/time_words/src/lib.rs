@@ -9,6 +9,8 @@
 //! Days, weeks, months and years are steps of the calendar, in local time.  A time that occurs
 //! twice is the first; one that a clock change leaves out is counted from before the change.
 //!
+//! [`moment()`] is the language of all other verbs, which has these words, ISO 8601 and collectl's times.
+//!
 //! Uses `calendar` and does no I/O: the current time and the time zone come in as arguments.
 //! Begin reading with [`parse()`] in `parse.rs`, then `fields.rs` (C's `mktime`).
 
@@ -16,12 +18,14 @@
 
 mod error;
 mod fields;
+mod given;
 mod parse;
 mod scanner;
 
 use calendar::CivilZone;
 pub use error::{ResolveError, TimeSpecError};
 pub use fields::CalendarFields;
+pub use given::{GivenTime, GivenTimeError, NotATime, TIME_FORMS, civil_ns, moment};
 pub use parse::parse;
 
 /// What a time is relative to.

@@ -39,7 +39,7 @@ impl TopScreen {
         Ok(TopScreen(app))
     }
 
-    /// A recording, at its first sample that has rates or at `at` (`[yyyymmdd:]hh:mm[:ss]`).  Of a folder
+    /// A recording, at its first sample that has rates or at `at`.  Of a folder
     /// the latest recording that has processes, and was begun before `at`; without a day `at` is the
     /// latest time of day before now.
     ///
@@ -56,7 +56,7 @@ impl TopScreen {
         }
         let (cursor, meta) = app::open_recording(file, zone)?;
         let motion = match at {
-            Some(at) => Motion::At(cursor.moment(at)?),
+            Some(at) => Motion::At(cursor.moment(at, &now(cursor.zone.clone()))?),
             None => Motion::First,
         };
         let zone = cursor.zone.clone();
@@ -77,8 +77,7 @@ impl TopScreen {
         zone: &TimeZone,
         settings: &ListSettings,
     ) -> Result<Self, TopError> {
-        let now = jiff::Timestamp::from_nanosecond(i128::from(SystemClock.now().realtime_ns));
-        let now = now.unwrap_or_default().to_zoned(zone.clone());
+        let now = now(zone.clone());
         let at_ns = at.map(|at| feed::moment_before(at, &now)).transpose()?;
         let (mut recordings, _) = feed::find(&[folder.to_owned()], None, &now)?;
         // To the end of that second.
@@ -112,6 +111,12 @@ impl TopScreen {
         self.0.interval_seconds = interval_seconds;
         show(&mut self.0, count, kind)
     }
+}
+
+/// The present, in a zone.
+fn now(zone: TimeZone) -> jiff::Zoned {
+    let now = jiff::Timestamp::from_nanosecond(i128::from(SystemClock.now().realtime_ns));
+    now.unwrap_or_default().to_zoned(zone)
 }
 
 /// Time from the first live sample to the second, so that rates are shown at once.

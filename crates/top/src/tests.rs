@@ -360,9 +360,11 @@ fn a_recording_is_moved_in() {
     let folder = tempfile::tempdir().unwrap();
     let (recorded, meta) = open_recording(&recording(folder.path()), TimeZone::UTC).unwrap();
     // 1,150 s after the epoch.
-    let at = recorded.moment("00:19:10").unwrap();
-    assert!(recorded.moment("25:00").is_err());
-    assert!(recorded.moment("10:00-11:00").is_err());
+    let now = jiff::Timestamp::from_second(86_400).unwrap().to_zoned(TimeZone::UTC);
+    let at = recorded.moment("00:19:10", &now).unwrap();
+    assert_eq!(recorded.moment("1970-01-01T01:19:10+01:00", &now).unwrap(), at);
+    assert!(recorded.moment("25:00", &now).is_err());
+    assert!(recorded.moment("10:00-11:00", &now).is_err());
     let mut app = App::new(
         SampleFeed::Recorded(Box::new(recorded)),
         meta,

@@ -9,7 +9,6 @@ use calendar::CivilZone;
 use serve::RecordingStorage;
 use watch::DataKind;
 
-use crate::commands::log::filters::time_ns;
 use crate::commands::watch::{FileArguments, data_of_service, refused};
 use crate::{end_signals, stderr};
 
@@ -25,12 +24,12 @@ pub(crate) struct AlertArguments {
     /// Send nothing: show when the rules would have fired
     #[arg(long)]
     check: bool,
-    /// With --check: from this time on: 2026-11-22T20:00, with Z or +01:00, or @SECONDS since 1970
-    /// [default: the first sample]
-    #[arg(long, value_name = "TIME", requires = "check")]
+    /// With --check: from this time on: 10:15, yesterday 10:15, -1h, 2026-11-22T20:00 with Z, +01:00
+    /// or neither, @SECONDS since 1970 [default: the first sample]
+    #[arg(long, value_name = "TIME", requires = "check", allow_hyphen_values = true)]
     from: Option<String>,
     /// With --check: up to this time [default: the last sample]
-    #[arg(long, value_name = "TIME", requires = "check")]
+    #[arg(long, value_name = "TIME", requires = "check", allow_hyphen_values = true)]
     thru: Option<String>,
     /// With --check: as JSON
     #[arg(long, requires = "check")]
@@ -92,11 +91,12 @@ fn check(
 ) -> anyhow::Result<ExitCode> {
     let now_ms = jiff::Timestamp::now().as_millisecond();
     let all = alert::recorded_period(&*storage.recordings()?, now_ms);
-    let time = |text: &Option<String>, other: i64| match text {
+    let time = |option: &str, text: &Option<String>, other: i64| match text {
         None => Ok(other),
-        Some(text) => anyhow::Ok(i64::try_from(time_ns(text)? / 1_000_000)?),
+        Some(text) => anyhow::Ok(crate::zone::time_ns(option, text)? / 1_000_000),
     };
-    let (from_ms, thru_ms) = (time(&arguments.from, all.0)?, time(&arguments.thru, all.1)?);
+    let from_ms = time("--from", &arguments.from, all.0)?;
+    let thru_ms = time("--thru", &arguments.thru, all.1)?;
     anyhow::ensure!(from_ms <= thru_ms, "--from is after --thru");
     let step_ms = i64::try_from(alerts.interval.as_millis())?;
     let around = AlertSurroundings::of(storage, zone);

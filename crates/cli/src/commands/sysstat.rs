@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &SysstatArguments) -> anyhow::Result<ExitCode> {
     let mut session = ReportSession {
         root: Path::new("/"),
         meta: gather_facts(Path::new("/"), &facts),
-        zone: zone.clone(),
+        now: crate::zone::now(),
         iso_dates: std::env::var_os("S_TIME_FORMAT").is_some_and(|value| value == "ISO"),
         screen_lines: terminal_size::terminal_size().map(|(_, height)| height.0.into()),
         users: users(),

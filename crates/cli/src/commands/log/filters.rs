@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use layout::text::CsvFormulas;
-use log_format::{FormatOptions, LogZone, RecordFormat, TextFormat, parse_time};
+use log_format::{FormatOptions, LogZone, RecordFormat, TextFormat};
 use log_store::StoreReader;
 use log_store::query::Filter;
 use logring::LogLevel;
@@ -28,11 +28,12 @@ pub(crate) struct FilterArguments {
     /// Records of these processes, by name (`*` stands for any text) or number
     #[arg(short = 'p', long, value_name = "NAME", default_value = "", hide_default_value = true)]
     process: String,
-    /// Records from this time on: 2026-11-22T20:00, with Z or +01:00, or @SECONDS since 1970
-    #[arg(long, value_name = "TIME")]
+    /// Records from this time on: 10:15, yesterday 10:15, -1h, 2026-11-22T20:00 with Z, +01:00 or
+    /// neither, @SECONDS since 1970
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
     /// Records before this time
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     until: Option<String>,
     /// Records with this name and value in their context or their own data, such as Antenna=DV01 or
     /// Audience=Operator; `*` in the value stands for any text (may be repeated: all of them)
@@ -98,15 +99,21 @@ fn pair(text: &str) -> Result<(String, String), String> {
 
 impl FilterArguments {
     pub(crate) fn filter(&self) -> anyhow::Result<Filter> {
-        let time = |text: &Option<String>| text.as_deref().map(time_ns).transpose();
+        let time = |option: &str, text: &Option<String>| {
+            let time_ns = text.as_deref().map(|text| crate::zone::time_ns(option, text));
+            anyhow::Ok(time_ns.transpose()?.map(|time_ns| time_ns.max(0).cast_unsigned()))
+        };
+        let (from_ns, until_ns) = (time("--from", &self.from)?, time("--until", &self.until)?);
+        let is_backwards = from_ns.zip(until_ns).is_some_and(|(from, until)| from > until);
+        anyhow::ensure!(!is_backwards, "--from is after --until");
         let regex = self.regex.as_deref().map(regex::bytes::Regex::new);
         Ok(Filter {
             level: self.level,
             logger: self.logger.clone(),
             host: self.host.clone(),
             process: self.process.clone(),
-            from_ns: time(&self.from)?,
-            until_ns: time(&self.until)?,
+            from_ns,
+            until_ns,
             pairs: self.pair.clone(),
             text: self.text.clone(),
             regex: regex.transpose().context("--regex")?,
@@ -131,13 +138,6 @@ impl FormatArguments {
         log_format::format_named(&self.format, FormatOptions { has_colors, zone, formulas })
             .unwrap_or_else(|| Box::new(TextFormat::new(has_colors, zone)))
     }
-}
-
-/// Reads a time, in nanoseconds since 1970.
-pub(crate) fn time_ns(text: &str) -> anyhow::Result<u64> {
-    parse_time(text, local_zone()).with_context(|| {
-        format!("{text}: no time: give 2026-11-22T20:00:00, or @SECONDS since 1970")
-    })
 }
 
 /// How far local time is from UTC, now.

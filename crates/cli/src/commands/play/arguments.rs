@@ -30,12 +30,13 @@ pub(crate) struct PlayArguments {
     #[arg(short = 'f', long = "filename", value_name = "PATH")]
     pub(crate) filename: Option<PathBuf>,
 
-    /// Begin here: [yyyymmdd:]hh:mm[:ss], or both ends as FROM-THRU
-    #[arg(long, value_name = "TIME", help_heading = "What to play")]
+    /// Begin here: [yyyymmdd:]hh:mm[:ss], yesterday 10:15, 2026-11-22T10:15, -1h, now or @SECONDS since
+    /// 1970; or both ends as FROM-THRU.  A time without a day is one of each day that was recorded
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "What to play")]
     pub(crate) from: Option<String>,
 
-    /// End here: [yyyymmdd:]hh:mm[:ss]
-    #[arg(long, value_name = "TIME", help_heading = "What to play")]
+    /// End here
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "What to play")]
     pub(crate) thru: Option<String>,
 
     /// Seconds to add to all times
@@ -51,6 +52,22 @@ pub(crate) struct PlayArguments {
     /// Rules for the names of sensors in collectl's recordings, from a file as collectl has it
     #[arg(long, value_name = "FILE")]
     pub(crate) envrules: Option<PathBuf>,
+
+    /// Say which recording is shown, before its lines
+    #[arg(short = 'm', long)]
+    pub(crate) messages: bool,
+
+    /// Leave out the notes that some switch changes nothing
+    #[arg(long)]
+    pub(crate) quiet: bool,
+
+    /// Run with a nice value of at least 10
+    #[arg(short = 'N', long)]
+    pub(crate) nice: bool,
+
+    /// Octal mask for the permissions of new files
+    #[arg(long, value_name = "MASK")]
+    pub(crate) umask: Option<String>,
 
     /// Totals after the last interval, in brief mode
     #[arg(long)]
@@ -92,6 +109,10 @@ pub(crate) struct PlayArguments {
     #[arg(long, num_args = 2, value_names = ["A", "B"], allow_hyphen_values = true,
           conflicts_with_all = ["from", "thru", "extract", "grep", "stats"])]
     pub(crate) diff: Option<Vec<String>>,
+
+    /// With --diff: only so many fields, those that changed most
+    #[arg(long, value_name = "N", requires = "diff")]
+    pub(crate) limit: Option<usize>,
 
     /// A row for each step of this length on the wall clock (10s, 5m, 1h, 1d, 1w): means, rates over
     /// the true time, and on how many readings they stand
@@ -190,6 +211,12 @@ impl PlayArguments {
         options.verbose &= !self.stats;
         self.display.settle_list(&mut options, true, false)?;
         options.stats = self.stats;
+        // On a terminal each line has its time, which a person looks for.
+        let is_plain = !self.display.plot && !self.display.is_machine_format();
+        if options.whole_sections && options.terminal_columns.is_some() && is_plain {
+            let has_time = options.letters.contains(['T', 'd', 'D', 'U']);
+            options.letters.push_str(if has_time { "" } else { "T" });
+        }
         options.statopts = self.statopts.clone().unwrap_or_default();
         Ok(options)
     }
@@ -232,6 +259,7 @@ impl PlayArguments {
             bail!("--statopts {letters}: unknown letter '{letter}'; known are a, i, s");
         }
         let formats = self.display.is_machine_format() || self.display.plot;
+        ensure!(!self.messages || !self.display.is_machine_format(), "-m is for lines of text");
         let display = &self.display;
         let lines = display.plot || display.verbose || display.full;
         let view = display.formats.view;

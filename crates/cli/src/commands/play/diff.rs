@@ -36,8 +36,8 @@ pub(crate) fn diff(
     let mut gathered = Vec::new();
     let mut outcome = Outcome::default();
     for text in periods {
-        let period =
-            TimeSelection::parse(Some(text), None).with_context(|| format!("--diff {text}"))?;
+        let period = TimeSelection::parse(Some(text), None, &crate::zone::now())
+            .with_context(|| format!("--diff {text}"))?;
         let period = period.shown_later_by(arguments.offset_ns);
         let mut gatherer = Gatherer::default();
         let part = frames::play(sets, &period, arguments, &mut gatherer, &mut std::io::sink())?;
@@ -50,6 +50,6 @@ pub(crate) fn diff(
     }
     outcome.notes.dedup();
     let [a, b] = gathered.as_slice() else { anyhow::bail!("--diff needs two periods") };
-    view::write_comparison(a, b, arguments.display.table_form(), out)?;
+    view::write_comparison(a, b, arguments.display.table_form(), arguments.limit, out)?;
     Ok(outcome)
 }

@@ -15,8 +15,9 @@ pub(crate) struct TopArguments {
     #[arg(value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
 
-    /// In a recording, begin here: [yyyymmdd:]hh:mm[:ss]
-    #[arg(long, value_name = "TIME")]
+    /// In a recording, begin here: [yyyymmdd:]hh:mm[:ss], yesterday 10:15, 2026-11-22T10:15, -1h or
+    /// @SECONDS since 1970
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(super) at: Option<String>,
 
     /// Seconds between samples, fractions allowed
