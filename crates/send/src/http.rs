@@ -1,14 +1,16 @@
-//! Engines that are asked by HTTP: a request for some points, and what the status of an answer means.
+//! Engines that are asked by HTTP: a request for some points or log records, and what the status of an answer means.
 
 use std::ops::Range;
 use std::time::Duration;
 
 use http_client::header::{AUTHORIZATION, HeaderName, HeaderValue, USER_AGENT};
 use http_client::{ClientAnswer, HttpClient, Method, StatusCode};
+use log_format::LogRecord;
 use text::error_text::with_causes;
 
 use crate::batch::{Batch, BatchPoint, BatchSeries};
 use crate::engine::{MetricEngine, SendOutcome};
+use crate::log_batch::{LogBatch, LogEngine, LogEntry};
 
 /// A request to an engine.
 #[derive(Debug)]
@@ -30,24 +32,60 @@ pub(crate) trait HttpForm: Send {
     fn outcome(&mut self, answer: &ClientAnswer) -> SendOutcome;
 }
 
-/// An engine that is asked by HTTP.
-pub(crate) struct HttpEngine {
-    client: HttpClient,
-    authorization: Option<HeaderValue>,
-    form: Box<dyn HttpForm>,
+/// The form in which an engine takes log records, and what its answers mean.
+pub(crate) trait HttpLogForm: Send {
+    /// Appends a record in this form.
+    fn encode(&mut self, record: &LogRecord<'_>, out: &mut Vec<u8>);
+
+    /// The request that hands over these records.
+    fn request(&mut self, batch: &LogBatch, entries: &[LogEntry]) -> FormRequest;
+
+    /// What the answer to such a request means.
+    fn outcome(&mut self, answer: &ClientAnswer) -> SendOutcome;
 }
 
-impl HttpEngine {
+/// An engine that is asked by HTTP.
+pub(crate) struct HttpEngine<F: ?Sized> {
+    client: HttpClient,
+    authorization: Option<HeaderValue>,
+    form: Box<F>,
+}
+
+impl<F: ?Sized> HttpEngine<F> {
     pub(crate) fn new(
         client: HttpClient,
         authorization: Option<HeaderValue>,
-        form: Box<dyn HttpForm>,
+        form: Box<F>,
     ) -> Self {
         HttpEngine { client, authorization, form }
     }
+
+    /// Sends a request, and says what its answer means.
+    fn send(
+        &mut self,
+        request: FormRequest,
+        outcome: impl FnOnce(&mut F, &ClientAnswer) -> SendOutcome,
+    ) -> SendOutcome {
+        let headers = authorized(request.headers, self.authorization.as_ref());
+        match self.client.send(Method::POST, &request.target, &headers, request.body) {
+            Ok(answer) => outcome(&mut self.form, &answer),
+            Err(error) => SendOutcome::Retry { why: with_causes(&error), after: None },
+        }
+    }
 }
 
-impl MetricEngine for HttpEngine {
+impl LogEngine for HttpEngine<dyn HttpLogForm> {
+    fn encode(&mut self, record: &LogRecord<'_>, out: &mut Vec<u8>) {
+        self.form.encode(record, out);
+    }
+
+    fn hand_over(&mut self, batch: &LogBatch, entries: Range<usize>) -> SendOutcome {
+        let request = self.form.request(batch, &batch.entries[entries]);
+        self.send(request, HttpLogForm::outcome)
+    }
+}
+
+impl MetricEngine for HttpEngine<dyn HttpForm> {
     fn hand_over(
         &mut self,
         series: &BatchSeries,
@@ -57,11 +95,7 @@ impl MetricEngine for HttpEngine {
         let Some(request) = self.form.request(series, batch.points_of(samples)) else {
             return SendOutcome::Acknowledged;
         };
-        let headers = authorized(request.headers, self.authorization.as_ref());
-        match self.client.send(Method::POST, &request.target, &headers, request.body) {
-            Ok(answer) => self.form.outcome(&answer),
-            Err(error) => SendOutcome::Retry { why: with_causes(&error), after: None },
-        }
+        self.send(request, HttpForm::outcome)
     }
 }
 

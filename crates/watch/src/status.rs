@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::keys::RECORDINGS;
+use crate::keys::{RECORDINGS, STORE};
 use crate::places::ServicePlaces;
 
 /// The file of the account in the folder of the service's state.
@@ -125,11 +125,18 @@ fn in_time(at: &Value, now_s: i64) -> String {
 /// What the engine has to which a part sends, and what waits for it.
 fn sent(account: &Value, part: &str) -> String {
     let Some(name) = part.strip_prefix("send.") else { return String::new() };
-    let folder = account[RECORDINGS].as_str().unwrap_or_default();
-    let text = match send::status(Path::new(folder)) {
-        Ok(engines) => engines.iter().find(|one| one.name == name).map(send::EngineStatus::counts),
-        Err(error) => Some(format!("{}\n", text::error_text::with_causes(&error))),
-    };
+    // Names are unique, whatever is sent.
+    let text = [RECORDINGS, STORE].into_iter().find_map(|key| {
+        let folder = Path::new(account[key].as_str()?);
+        match send::status(folder) {
+            Ok(engines) => {
+                engines.iter().find(|one| one.name == name).map(send::EngineStatus::counts)
+            }
+            // Nothing was ever logged.
+            Err(_) if !folder.exists() => None,
+            Err(error) => Some(format!("{}\n", text::error_text::with_causes(&error))),
+        }
+    });
     let text = text.unwrap_or_else(|| "nothing is acknowledged yet\n".to_owned());
     text.lines().map(|line| format!("               {}\n", line.trim_start())).collect()
 }
