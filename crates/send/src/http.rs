@@ -28,6 +28,11 @@ pub(crate) trait HttpForm: Send {
     /// The request that hands over these points; none if the form has no word for any of them.
     fn request(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> Option<FormRequest>;
 
+    /// Whether an answer means that the engine knows an older form alone, which is used from now on.
+    fn falls_back(&mut self, _answer: &ClientAnswer) -> bool {
+        false
+    }
+
     /// What the answer to such a request means.
     fn outcome(&mut self, answer: &ClientAnswer) -> SendOutcome;
 }
@@ -60,17 +65,11 @@ impl<F: ?Sized> HttpEngine<F> {
         HttpEngine { client, authorization, form }
     }
 
-    /// Sends a request, and says what its answer means.
-    fn send(
-        &mut self,
-        request: FormRequest,
-        outcome: impl FnOnce(&mut F, &ClientAnswer) -> SendOutcome,
-    ) -> SendOutcome {
+    /// Sends a request; the answer, or that it is tried again.
+    fn send(&mut self, request: FormRequest) -> Result<ClientAnswer, SendOutcome> {
         let headers = authorized(request.headers, self.authorization.as_ref());
-        match self.client.send(Method::POST, &request.target, &headers, request.body) {
-            Ok(answer) => outcome(&mut self.form, &answer),
-            Err(error) => SendOutcome::Retry { why: with_causes(&error), after: None },
-        }
+        let answer = self.client.send(Method::POST, &request.target, &headers, request.body);
+        answer.map_err(|error| SendOutcome::Retry { why: with_causes(&error), after: None })
     }
 }
 
@@ -81,7 +80,7 @@ impl LogEngine for HttpEngine<dyn HttpLogForm> {
 
     fn hand_over(&mut self, batch: &LogBatch, entries: Range<usize>) -> SendOutcome {
         let request = self.form.request(batch, &batch.entries[entries]);
-        self.send(request, HttpLogForm::outcome)
+        self.send(request).map_or_else(|later| later, |answer| self.form.outcome(&answer))
     }
 }
 
@@ -92,10 +91,17 @@ impl MetricEngine for HttpEngine<dyn HttpForm> {
         batch: &Batch,
         samples: Range<usize>,
     ) -> SendOutcome {
-        let Some(request) = self.form.request(series, batch.points_of(samples)) else {
-            return SendOutcome::Acknowledged;
-        };
-        self.send(request, HttpForm::outcome)
+        loop {
+            let points = batch.points_of(samples.clone());
+            let Some(request) = self.form.request(series, points) else {
+                return SendOutcome::Acknowledged;
+            };
+            match self.send(request) {
+                Ok(answer) if self.form.falls_back(&answer) => {}
+                Ok(answer) => return self.form.outcome(&answer),
+                Err(later) => return later,
+            }
+        }
     }
 }
 

@@ -72,7 +72,7 @@ type StreamOpener = fn(&Address, &SendSettings) -> OpenedEngine;
 const KINDS: &[EngineKind] = &[
     EngineKind {
         name: "remote-write",
-        about: "Prometheus, VictoriaMetrics, Mimir, Thanos (remote write 1.0)",
+        about: "Prometheus, VictoriaMetrics, Mimir, Thanos (remote write 2.0 and 1.0)",
         way: EngineWay::Asked(|url| Box::new(RemoteWrite::new(url)), remote_write::query_path),
         logs: None,
     },

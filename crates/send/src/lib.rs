@@ -34,6 +34,7 @@ mod loki;
 mod otlp;
 mod otlp_logs;
 mod remote_write;
+mod remote_write_2;
 mod sender;
 mod series;
 mod settings;

@@ -11,3 +11,4 @@ mod proxy;
 mod receiver;
 #[path = "../../serve/tests/recorded.rs"]
 mod recorded;
+mod remote_write;
