@@ -105,6 +105,21 @@ fn an_engine_that_is_down_delays_no_other_and_is_told() {
 }
 
 #[test]
+fn an_empty_store_of_log_records_is_one_if_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    for (option, said) in [
+        (&[][..], "otlp-http-127-0-0-1-9: has 0 samples (0 points)"),
+        (&["--logs"][..], "otlp-logs-http-127-0-0-1-9: has 0 records"),
+    ] {
+        let mut send = whit();
+        send.args(["send", "--to", "otlp=http://127.0.0.1:9"]).args(option).arg(folder.path());
+        let output = send.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(said), "{output:?}");
+    }
+}
+
+#[test]
 fn a_named_engine_may_move() {
     let folder = tempfile::tempdir().unwrap();
     let Some(prometheus) = Prometheus::receiving() else { return };

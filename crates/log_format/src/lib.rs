@@ -38,5 +38,5 @@ pub use record::{LogRecord, RecordField, RecordOrigin, shown_level};
 pub use sink::{FileRotation, FileSink, LogSink, NoSink, WriterSink};
 pub use syslog::SyslogFormat;
 pub use syslog_sink::SyslogSink;
-pub use text::{TextFormat, has_value};
+pub use text::{TextFormat, has_value, put_value};
 pub use time::{LogZone, parse_time, write_time};

@@ -129,7 +129,7 @@ pub fn has_value(record: &LogRecord<'_>, name: &str, fits: impl Fn(&[u8]) -> boo
 }
 
 /// Appends a value of an attribute, as text.
-pub(crate) fn put_value(out: &mut Vec<u8>, field: &RecordField<'_>, record: &LogRecord<'_>) {
+pub fn put_value(out: &mut Vec<u8>, field: &RecordField<'_>, record: &LogRecord<'_>) {
     use std::io::Write as _;
     // Writing to a vector cannot fail.
     let _ = match field.value {

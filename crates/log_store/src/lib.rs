@@ -22,6 +22,6 @@ mod store;
 pub use own::OwnLog;
 pub use store::{
     BlockIndex, Chunk, CommitBatch, DICTIONARY_BYTES_MAX, Item, LostPart, ProcessPart, RecordsPart,
-    Recovery, Retention, SequenceGap, Store, StoreError, StoreReader, StoreSettings, StreamPart,
-    Visit, WantsBlock, WantsRecord, name_bit,
+    Recovery, Retention, SegmentCount, SequenceGap, Store, StoreCounter, StoreError, StoreReader,
+    StoreSettings, StreamPart, Visit, WantsBlock, WantsRecord, is_store, name_bit,
 };

@@ -8,6 +8,7 @@
 
 mod batch;
 mod chunk;
+mod counting;
 pub(crate) mod dictionaries;
 mod newest;
 mod open_segment;
@@ -26,6 +27,7 @@ pub(crate) use batch::split_block;
 pub use batch::{CommitBatch, LostPart, RecordsPart};
 pub(crate) use chunk::{BLOCK_STREAM_BYTES, MAGIC as CHUNK_MAGIC, RUN_BYTES};
 pub use chunk::{BlockIndex, Chunk, ProcessPart, SequenceGap, StreamPart, name_bit};
+pub use counting::{SegmentCount, StoreCounter, is_store};
 pub use dictionaries::{Item, Visit};
 pub use newest::{WantsBlock, WantsRecord};
 pub use reader::StoreReader;

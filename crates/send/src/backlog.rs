@@ -49,9 +49,9 @@ pub(crate) struct OpenRecording {
 /// What a look at a folder found.
 #[derive(Default)]
 pub(crate) struct Looked {
-    /// New sentences about files that are left out.
+    /// New sentences: files that are left out, and what is missing in another way.
     pub(crate) complaints: Vec<String>,
-    /// Samples that were deleted before they were sent.
+    /// Samples or records that were deleted before they were sent.
     pub(crate) deleted: u64,
 }
 

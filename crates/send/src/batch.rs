@@ -1,5 +1,7 @@
 //! What is sent at once: points of series, of some samples in sequence.
 
+use std::ops::Range;
+
 use promql::Labels;
 
 /// A point of a series.
@@ -15,17 +17,23 @@ pub(crate) struct BatchPoint {
     pub value: f64,
 }
 
-/// Where the samples of a batch are from: what was sent up to here, once it is acknowledged.
+/// Where a sample or a record of a batch is from: what was sent up to here, once it is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SampleEnd {
-    /// The number of the recording.
+    /// The number of the recording, or of the segment.
     pub file_id: u64,
-    /// The number of the next sample in it.
+    /// The number of the next one in it.
     pub next: u64,
-    /// Points of the batch before this.
+    /// Points, or records, of the batch before this.
     pub points: usize,
-    /// When the sample was taken, in nanoseconds since the epoch.
+    /// When it was taken or made, in nanoseconds since the epoch.
     pub realtime_ns: i64,
+}
+
+/// Which points some of those that were read have.
+pub(crate) fn points_of(ends: &[SampleEnd], some: Range<usize>) -> Range<usize> {
+    let end_of = |at: Option<usize>| at.map_or(0, |at| ends[at].points);
+    end_of(some.start.checked_sub(1))..end_of(some.end.checked_sub(1))
 }
 
 /// Points of some samples.
@@ -45,10 +53,8 @@ impl Batch {
     }
 
     /// The points of some of its samples.
-    pub(crate) fn points_of(&self, samples: std::ops::Range<usize>) -> &[BatchPoint] {
-        let begin = samples.start.checked_sub(1).map_or(0, |before| self.ends[before].points);
-        let end = samples.end.checked_sub(1).map_or(0, |last| self.ends[last].points);
-        &self.points[begin..end]
+    pub(crate) fn points_of(&self, samples: Range<usize>) -> &[BatchPoint] {
+        &self.points[points_of(&self.ends, samples)]
     }
 }
 

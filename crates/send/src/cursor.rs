@@ -30,10 +30,24 @@ pub struct RecordingCursor {
     pub is_done: bool,
 }
 
-/// What an engine has acknowledged, and what it never got.
+/// Which store of log records a cursor is of, and how far it was looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoreCursor {
+    /// The random number of the store, in hexadecimal digits; empty before it is there.
+    pub id: String,
+    /// The newest segment when it was looked at last.
+    pub segment: u64,
+    /// The number behind that of the newest commit then.
+    pub next_commit: u64,
+}
+
+/// What an engine has acknowledged, and what it never got.  Of log records, files are segments and
+/// samples are records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SendCursor {
-    /// By the number of the recording.
+    /// The store, if log records are sent.
+    pub store: Option<StoreCursor>,
+    /// By the number of the recording, or of the segment.
     pub recordings: BTreeMap<u64, RecordingCursor>,
     /// Samples acknowledged, and their points.
     pub samples_sent: u64,
@@ -49,10 +63,24 @@ pub struct SendCursor {
     pub samples_deleted: u64,
     /// Samples that could not be read.
     pub samples_unreadable: u64,
+    /// Commits of a store that were deleted before anybody looked at them.
+    pub commits_deleted: u64,
     /// The time of the newest acknowledged sample, in nanoseconds since the epoch.
     pub newest_ns: i64,
     /// The address of the engine.
     pub address: String,
+}
+
+impl SendCursor {
+    /// What is acknowledged, for people.
+    #[must_use]
+    pub fn sent(&self) -> String {
+        let SendCursor { samples_sent, points_sent, .. } = self;
+        match self.store {
+            Some(_) => format!("{points_sent} records"),
+            None => format!("{samples_sent} samples ({points_sent} points)"),
+        }
+    }
 }
 
 /// The file of a cursor, which one process has at a time.
@@ -170,6 +198,7 @@ macro_rules! counts {
             ("samples_known", &$cursor.samples_known),
             ("samples_deleted", &$cursor.samples_deleted),
             ("samples_unreadable", &$cursor.samples_unreadable),
+            ("commits_deleted", &$cursor.commits_deleted),
         ]
     };
     (mut $cursor:ident) => {
@@ -181,6 +210,7 @@ macro_rules! counts {
             ("samples_known", &mut $cursor.samples_known),
             ("samples_deleted", &mut $cursor.samples_deleted),
             ("samples_unreadable", &mut $cursor.samples_unreadable),
+            ("commits_deleted", &mut $cursor.commits_deleted),
         ]
     };
 }
@@ -209,6 +239,9 @@ fn to_json(cursor: &SendCursor) -> Value {
     for (name, count) in counts(cursor) {
         value[name] = count.into();
     }
+    if let Some(StoreCursor { id, segment, next_commit }) = &cursor.store {
+        value["store"] = json!({ "id": id, "segment": segment, "next_commit": next_commit });
+    }
     value
 }
 
@@ -224,6 +257,13 @@ fn from_json(value: &Value) -> Option<SendCursor> {
     for (name, count) in counts!(mut cursor) {
         // One that an earlier version did not count.
         *count = value.get(name).map_or(Some(0), Value::as_u64)?;
+    }
+    if let Some(store) = value.get("store") {
+        cursor.store = Some(StoreCursor {
+            id: store["id"].as_str()?.to_owned(),
+            segment: store["segment"].as_u64()?,
+            next_commit: store["next_commit"].as_u64()?,
+        });
     }
     for one in value["recordings"].as_array()? {
         let id = u64::from_str_radix(one["file_id"].as_str()?, 16).ok()?;

@@ -16,6 +16,14 @@ pub enum SendError {
     /// A recording cannot be read.
     #[error("the recording cannot be read")]
     Recording(#[from] recording::Error),
+    /// The store of log records cannot be read.
+    #[error("cannot read the store {}", path.display())]
+    Store {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The file of the cursor cannot be read or written.
     #[error("cannot {action} the cursor {}", path.display())]
     Cursor {
@@ -78,6 +86,22 @@ pub enum SendError {
     /// A token for an engine whose protocol has no place for one.
     #[error("{kind} takes no token: leave --token-file out, or send to it by a command of its own")]
     NoToken {
+        /// The kind of the engine.
+        kind: &'static str,
+    },
+    /// An engine that takes no log records.
+    #[error("{kind} takes no log records: {known} do")]
+    NoLogs {
+        /// The kind of the engine.
+        kind: &'static str,
+        /// Those that do.
+        known: String,
+    },
+    /// An engine that takes nothing else.
+    #[error(
+        "{kind} takes log records alone: give the folder of a store of them (whit log central)"
+    )]
+    LogsAlone {
         /// The kind of the engine.
         kind: &'static str,
     },

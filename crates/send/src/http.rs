@@ -1,14 +1,16 @@
-//! Engines that are asked by HTTP: a request for some points, and what the status of an answer means.
+//! Engines that are asked by HTTP: a request for some points or log records, and what the status of an answer means.
 
 use std::ops::Range;
 use std::time::Duration;
 
 use http_client::header::{AUTHORIZATION, HeaderName, HeaderValue, USER_AGENT};
 use http_client::{ClientAnswer, HttpClient, Method, StatusCode};
+use log_format::LogRecord;
 use text::error_text::with_causes;
 
 use crate::batch::{Batch, BatchPoint, BatchSeries};
 use crate::engine::{MetricEngine, SendOutcome};
+use crate::log_batch::{LogBatch, LogEngine, LogEntry};
 
 /// A request to an engine.
 #[derive(Debug)]
@@ -26,41 +28,79 @@ pub(crate) trait HttpForm: Send {
     /// The request that hands over these points; none if the form has no word for any of them.
     fn request(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> Option<FormRequest>;
 
+    /// Whether an answer means that the engine knows an older form alone, which is used from now on.
+    fn falls_back(&mut self, _answer: &ClientAnswer) -> bool {
+        false
+    }
+
+    /// What the answer to such a request means.
+    fn outcome(&mut self, answer: &ClientAnswer) -> SendOutcome;
+}
+
+/// The form in which an engine takes log records, and what its answers mean.
+pub(crate) trait HttpLogForm: Send {
+    /// Appends a record in this form.
+    fn encode(&mut self, record: &LogRecord<'_>, out: &mut Vec<u8>);
+
+    /// The request that hands over these records.
+    fn request(&mut self, batch: &LogBatch, entries: &[LogEntry]) -> FormRequest;
+
     /// What the answer to such a request means.
     fn outcome(&mut self, answer: &ClientAnswer) -> SendOutcome;
 }
 
 /// An engine that is asked by HTTP.
-pub(crate) struct HttpEngine {
+pub(crate) struct HttpEngine<F: ?Sized> {
     client: HttpClient,
     authorization: Option<HeaderValue>,
-    form: Box<dyn HttpForm>,
+    form: Box<F>,
 }
 
-impl HttpEngine {
+impl<F: ?Sized> HttpEngine<F> {
     pub(crate) fn new(
         client: HttpClient,
         authorization: Option<HeaderValue>,
-        form: Box<dyn HttpForm>,
+        form: Box<F>,
     ) -> Self {
         HttpEngine { client, authorization, form }
     }
+
+    /// Sends a request; the answer, or that it is tried again.
+    fn send(&mut self, request: FormRequest) -> Result<ClientAnswer, SendOutcome> {
+        let headers = authorized(request.headers, self.authorization.as_ref());
+        let answer = self.client.send(Method::POST, &request.target, &headers, request.body);
+        answer.map_err(|error| SendOutcome::Retry { why: with_causes(&error), after: None })
+    }
 }
 
-impl MetricEngine for HttpEngine {
+impl LogEngine for HttpEngine<dyn HttpLogForm> {
+    fn encode(&mut self, record: &LogRecord<'_>, out: &mut Vec<u8>) {
+        self.form.encode(record, out);
+    }
+
+    fn hand_over(&mut self, batch: &LogBatch, entries: Range<usize>) -> SendOutcome {
+        let request = self.form.request(batch, &batch.entries[entries]);
+        self.send(request).map_or_else(|later| later, |answer| self.form.outcome(&answer))
+    }
+}
+
+impl MetricEngine for HttpEngine<dyn HttpForm> {
     fn hand_over(
         &mut self,
         series: &BatchSeries,
         batch: &Batch,
         samples: Range<usize>,
     ) -> SendOutcome {
-        let Some(request) = self.form.request(series, batch.points_of(samples)) else {
-            return SendOutcome::Acknowledged;
-        };
-        let headers = authorized(request.headers, self.authorization.as_ref());
-        match self.client.send(Method::POST, &request.target, &headers, request.body) {
-            Ok(answer) => self.form.outcome(&answer),
-            Err(error) => SendOutcome::Retry { why: with_causes(&error), after: None },
+        loop {
+            let points = batch.points_of(samples.clone());
+            let Some(request) = self.form.request(series, points) else {
+                return SendOutcome::Acknowledged;
+            };
+            match self.send(request) {
+                Ok(answer) if self.form.falls_back(&answer) => {}
+                Ok(answer) => return self.form.outcome(&answer),
+                Err(later) => return later,
+            }
         }
     }
 }

@@ -1,14 +1,15 @@
-//! NATS JetStream: a message for each sample, whose points are lines of InfluxDB's protocol.
+//! NATS JetStream: a message for each sample, whose points are lines of InfluxDB's protocol, and for each
+//! log record, which is a JSON object.
 //!
 //! The client protocol (<https://docs.nats.io/reference/reference-protocols/nats-protocol>) is lines of text:
 //! `INFO`, `CONNECT`, `SUB`, `HPUB`, `MSG`, `HMSG`, `PING`, `PONG`, `-ERR`; that of JetStream is messages to
 //! subjects that begin with `$JS.API`.  Each sample has a number in its recording, which has a subject of its
-//! own, `whit.samples.HOST.RECORDING`.  The last message of the subject says what the stream has, and each
+//! own, `whit.samples.HOST.RECORDING`; each record has one in its segment, and its subject is
+//! `whit.logs.STORE.HOST.PROCESS`.  The last message of the subject says what the stream has, and each
 //! message is published on the condition that the one before it is the last one
 //! (`Nats-Expected-Last-Subject-Sequence` of the first, `Nats-Expected-Last-Msg-Id` of those behind it): so
 //! nothing is left out and nothing is there twice, whatever was lost on the way.
 
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Read as _, Write as _};
 use std::ops::Range;
@@ -16,11 +17,13 @@ use std::time::Duration;
 
 use base64ct::{Base64, Encoding as _};
 use connection::{Address, SocketStream};
+use log_format::{JsonFormat, LogRecord, RecordFormat as _};
 use serde_json::{Value, json};
 
 use crate::batch::{Batch, BatchSeries, SeriesFacts};
-use crate::engine::{MetricEngine, OpenedEngine, SendOutcome};
+use crate::engine::{MetricEngine, SendOutcome};
 use crate::influx;
+use crate::log_batch::{LogBatch, LogEngine, LogEntry};
 use crate::settings::SendSettings;
 
 /// The usual port.
@@ -42,8 +45,14 @@ const HEAD_BYTES_MAX: usize = 256;
 /// number.
 const WRONG_LAST: [u64; 2] = [10_070, 10_071];
 
-/// Recordings of which it is known what the stream has.
-const RECORDINGS_MAX: usize = 10_000;
+/// Subjects of which it is known what the stream has.
+const SUBJECTS_MAX: usize = 10_000;
+
+/// Bytes of a word of a subject: a server takes lines of 4 KiB.
+const WORD_BYTES_MAX: usize = 200;
+
+/// Messages that are published before the first of them is acknowledged.
+const FLYING_MAX: usize = 1000;
 
 /// The engine.
 pub(crate) struct JetStream {
@@ -51,25 +60,42 @@ pub(crate) struct JetStream {
     timeout: Duration,
     token: Option<String>,
     heads: SeriesFacts<String>,
+    format: JsonFormat,
     connection: Option<NatsConnection>,
-    /// What the stream has, by recording.
-    has: HashMap<u64, StreamHas>,
+    /// What the stream has, by subject.
+    has: HashMap<String, StreamHas>,
 }
 
-/// What a stream has of a recording.
+/// What a stream has of a subject.
 #[derive(Clone, Copy, Debug, Default)]
 struct StreamHas {
-    /// The number behind that of its last sample.
-    next: u64,
+    /// The place of its last sample or record.
+    place: MessagePlace,
     /// The number of the message with that.
     number: u64,
 }
 
-/// The message of a sample.
-struct SampleMessage {
-    file_id: u64,
-    /// The number behind that of the sample.
+/// Where a sample or a record is among all of its subject: they are published in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct MessagePlace {
+    /// The segment of a record; a recording is one file.
+    segment: u64,
+    /// The number behind its own.
     next: u64,
+}
+
+impl MessagePlace {
+    /// Reads the last word of an id.
+    fn parse(text: &str) -> Option<Self> {
+        let (segment, next) = text.split_once('.').unwrap_or(("0", text));
+        Some(MessagePlace { segment: segment.parse().ok()?, next: next.parse().ok()? })
+    }
+}
+
+/// The message of a sample or of a record.
+struct StreamMessage {
+    place: MessagePlace,
+    id: String,
     subject: String,
     text: Vec<u8>,
 }
@@ -111,40 +137,81 @@ impl From<io::Error> for Refusal {
 }
 
 impl JetStream {
-    pub(crate) fn open(address: &Address, settings: &SendSettings) -> OpenedEngine {
+    pub(crate) fn new(address: &Address, settings: &SendSettings) -> Self {
         let token = settings.authorization.as_ref().and_then(|value| value.to_str().ok());
         let token = token.map(|text| text.strip_prefix("Bearer ").unwrap_or(text).to_owned());
-        Ok(Box::new(JetStream {
+        JetStream {
             address: address.clone(),
             timeout: settings.client.timeout,
             token,
             heads: SeriesFacts::default(),
+            format: JsonFormat::default(),
             connection: None,
             has: HashMap::new(),
-        }))
+        }
+    }
+
+    /// Hands messages over, which are made for a connection that takes so many bytes of each.
+    fn deliver(
+        &mut self,
+        make: impl Fn(&Self, usize) -> Result<Vec<StreamMessage>, Refusal>,
+    ) -> SendOutcome {
+        if self.has.len() > SUBJECTS_MAX {
+            self.has.clear();
+        }
+        loop {
+            let kept = self.connection.take();
+            // One that was kept may have ended meanwhile: another one is tried at once.
+            let was_kept = kept.is_some();
+            let opened = kept.map_or_else(
+                || NatsConnection::open(&self.address, self.timeout, self.token.as_deref()),
+                Ok,
+            );
+            let done = opened.map_err(Refusal::from).and_then(|mut connection| {
+                let messages = make(self, connection.payload_max);
+                let done = messages.and_then(|messages| self.publish(&mut connection, messages));
+                if !matches!(done, Err(Refusal::Later(_))) {
+                    self.connection = Some(connection);
+                }
+                done
+            });
+            match done {
+                Ok(()) => return SendOutcome::Acknowledged,
+                Err(Refusal::Never(why)) => return SendOutcome::Refused { why, is_known: false },
+                Err(Refusal::Later(error)) => {
+                    // What was published and not acknowledged: the stream says what it has.
+                    self.has.clear();
+                    if !was_kept {
+                        let why = format!("{}: {error}", self.address);
+                        return SendOutcome::Retry { why, after: None };
+                    }
+                }
+            }
+        }
     }
 
     /// The messages of samples.
-    fn messages(
+    fn sample_messages(
         &self,
         series: &BatchSeries,
         batch: &Batch,
         samples: Range<usize>,
         payload_max: usize,
-    ) -> Result<Vec<SampleMessage>, Refusal> {
+    ) -> Result<Vec<StreamMessage>, Refusal> {
         let mut messages = Vec::new();
         for at in samples {
             let (end, points) = (&batch.ends[at], batch.points_of(at..at + 1));
             let text = influx::lines(&self.heads, points);
             let Some(point) = points.first().filter(|_| !text.is_empty()) else { continue };
-            if text.len() + HEAD_BYTES_MAX > payload_max {
-                let size = text.len();
-                let why = format!("a sample of {size} bytes: the server takes {payload_max}");
-                return Err(Refusal::Never(why));
-            }
+            check_size("sample", text.len(), payload_max)?;
             let host = token(series.labels(point.series).get("instance"));
-            let subject = format!("whit.samples.{host}.{:016x}", end.file_id);
-            messages.push(SampleMessage { file_id: end.file_id, next: end.next, subject, text });
+            let (file_id, next) = (end.file_id, end.next);
+            messages.push(StreamMessage {
+                place: MessagePlace { segment: 0, next },
+                id: format!("{file_id:016x}-{next}"),
+                subject: format!("whit.samples.{host}.{file_id:016x}"),
+                text,
+            });
         }
         Ok(messages)
     }
@@ -153,28 +220,30 @@ impl JetStream {
     fn publish(
         &mut self,
         connection: &mut NatsConnection,
-        mut messages: Vec<SampleMessage>,
+        mut messages: Vec<StreamMessage>,
     ) -> Result<(), Refusal> {
         let mut in_vain = 0;
         loop {
             for message in &messages {
-                if let Entry::Vacant(place) = self.has.entry(message.file_id) {
-                    place.insert(connection.newest(&message.subject)?);
+                if !self.has.contains_key(&message.subject) {
+                    let newest = connection.newest(&message.subject)?;
+                    self.has.insert(message.subject.clone(), newest);
                 }
             }
             let has = &self.has;
-            messages.retain(|one| has.get(&one.file_id).is_none_or(|has| has.next < one.next));
+            messages.retain(|one| has.get(&one.subject).is_none_or(|has| has.place < one.place));
             if messages.is_empty() {
                 return Ok(());
             }
             // Whoever else publishes to the stream meanwhile breaks the chain: the rest goes again.
-            in_vain = if self.fly(connection, &messages)? { 0 } else { in_vain + 1 };
+            let some = &messages[..messages.len().min(FLYING_MAX)];
+            in_vain = if self.fly(connection, some)? { 0 } else { in_vain + 1 };
             if in_vain > 0 {
                 // The last sender of these subjects still had some on their way.
                 self.has.clear();
             }
             if in_vain > 3 {
-                let why = "somebody else publishes to the subjects whit.samples.>";
+                let why = "somebody else publishes to the subjects whit.>";
                 return Err(Refusal::Later(io::Error::other(why)));
             }
         }
@@ -185,19 +254,18 @@ impl JetStream {
     fn fly(
         &mut self,
         connection: &mut NatsConnection,
-        messages: &[SampleMessage],
+        messages: &[StreamMessage],
     ) -> Result<bool, Refusal> {
         // By the number of the question.
-        let mut waits: BTreeMap<u64, &SampleMessage> = BTreeMap::new();
+        let mut waits: BTreeMap<u64, &StreamMessage> = BTreeMap::new();
         let (mut before, mut flying) = (None, BTreeSet::new());
         for message in messages {
-            let id = format!("{:016x}-{}", message.file_id, message.next);
-            let mut head = format!("NATS/1.0\r\nNats-Msg-Id: {id}\r\n");
-            if let Some(before) = before.replace(id) {
+            let mut head = format!("NATS/1.0\r\nNats-Msg-Id: {}\r\n", message.id);
+            if let Some(before) = before.replace(&message.id) {
                 head += &format!("Nats-Expected-Last-Msg-Id: {before}\r\n");
             }
-            if flying.insert(message.file_id) {
-                let number = self.has.get(&message.file_id).map_or(0, |has| has.number);
+            if flying.insert(&message.subject) {
+                let number = self.has.get(&message.subject).map_or(0, |has| has.number);
                 head += &format!("Nats-Expected-Last-Subject-Sequence: {number}\r\n");
             }
             head += "\r\n";
@@ -211,9 +279,9 @@ impl JetStream {
             match acknowledged(&answer) {
                 Ok(Some(number)) => {
                     took_any = true;
-                    let has = self.has.entry(message.file_id).or_default();
-                    if message.next > has.next {
-                        *has = StreamHas { next: message.next, number };
+                    let has = self.has.entry(message.subject.clone()).or_default();
+                    if message.place > has.place {
+                        *has = StreamHas { place: message.place, number };
                     }
                 }
                 Ok(None) => {}
@@ -227,7 +295,7 @@ impl JetStream {
 /// The number of a message in the stream; none if another one than was thought is before it.
 fn acknowledged(answer: &NatsAnswer) -> Result<Option<u64>, Refusal> {
     if answer.is_lost {
-        let why = "no stream takes the subjects whit.samples.>: make one";
+        let why = "no stream takes the subjects whit.>: make one";
         return Err(Refusal::Later(io::Error::other(why)));
     }
     let said: Value = serde_json::from_slice(&answer.payload).map_err(io::Error::from)?;
@@ -248,12 +316,26 @@ fn acknowledged(answer: &NatsAnswer) -> Result<Option<u64>, Refusal> {
     }
 }
 
+/// Refuses a message that the server does not take.
+fn check_size(what: &str, size: usize, payload_max: usize) -> Result<(), Refusal> {
+    match size + HEAD_BYTES_MAX > payload_max {
+        true => {
+            let why = format!("a {what} of {size} bytes: the server takes {payload_max}");
+            Err(Refusal::Never(why))
+        }
+        false => Ok(()),
+    }
+}
+
 /// A word of a subject.
 fn token(text: &str) -> String {
     let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !['.', '*', '>'].contains(&c);
     match text {
         "" => "_".to_owned(),
-        text => text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect(),
+        text => {
+            let text = &text[..text.floor_char_boundary(WORD_BYTES_MAX)];
+            text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
+        }
     }
 }
 
@@ -330,7 +412,8 @@ impl NatsConnection {
     fn newest(&mut self, subject: &str) -> Result<StreamHas, Refusal> {
         let streams = self.asked("$JS.API.STREAM.NAMES", &json!({ "subject": subject }))?;
         let Some(stream) = streams["streams"][0].as_str() else {
-            let why = format!("no stream takes the subject {subject}: make one for whit.samples.>");
+            let kind = subject.split('.').nth(1).unwrap_or_default();
+            let why = format!("no stream takes the subject {subject}: make one for whit.{kind}.>");
             return Err(Refusal::Later(io::Error::other(why)));
         };
         let question = format!("$JS.API.STREAM.MSG.GET.{stream}");
@@ -341,9 +424,9 @@ impl NatsConnection {
         let head = last["message"]["hdrs"].as_str().and_then(|text| Base64::decode_vec(text).ok());
         let head = head.map(|head| String::from_utf8_lossy(&head).into_owned()).unwrap_or_default();
         let id = head.lines().find_map(|line| line.strip_prefix("Nats-Msg-Id: "));
-        let next = id.and_then(|id| id.rsplit_once('-')?.1.trim().parse().ok());
-        let has = next.zip(last["message"]["seq"].as_u64());
-        has.map(|(next, number)| StreamHas { next, number }).ok_or_else(|| {
+        let place = id.and_then(|id| MessagePlace::parse(id.rsplit_once('-')?.1.trim()));
+        let has = place.zip(last["message"]["seq"].as_u64());
+        has.map(|(place, number)| StreamHas { place, number }).ok_or_else(|| {
             let what = format!("the last message of {subject} is none of whit: {last}");
             let what = layout::text::escape(what.as_bytes());
             Refusal::Later(io::Error::other(what.chars().take(300).collect::<String>()))
@@ -434,40 +517,40 @@ impl MetricEngine for JetStream {
         samples: Range<usize>,
     ) -> SendOutcome {
         influx::learn(&mut self.heads, series);
-        if self.has.len() > RECORDINGS_MAX {
-            self.has.clear();
-        }
-        loop {
-            let kept = self.connection.take();
-            // One that was kept may have ended meanwhile: another one is tried at once.
-            let was_kept = kept.is_some();
-            let opened = kept.map_or_else(
-                || NatsConnection::open(&self.address, self.timeout, self.token.as_deref()),
-                Ok,
-            );
-            let done = opened.map_err(Refusal::from).and_then(|mut connection| {
-                let most = connection.payload_max;
-                let messages = self.messages(series, batch, samples.clone(), most);
-                let done = messages.and_then(|messages| self.publish(&mut connection, messages));
-                if !matches!(done, Err(Refusal::Later(_))) {
-                    self.connection = Some(connection);
-                }
-                done
-            });
-            match done {
-                Ok(()) => return SendOutcome::Acknowledged,
-                Err(Refusal::Never(why)) => return SendOutcome::Refused { why, is_known: false },
-                Err(Refusal::Later(error)) => {
-                    // What was published and not acknowledged: the stream says what it has.
-                    self.has.clear();
-                    if !was_kept {
-                        let why = format!("{}: {error}", self.address);
-                        return SendOutcome::Retry { why, after: None };
-                    }
-                }
-            }
-        }
+        self.deliver(|engine, most| engine.sample_messages(series, batch, samples.clone(), most))
     }
+}
+
+impl LogEngine for JetStream {
+    fn encode(&mut self, record: &LogRecord<'_>, out: &mut Vec<u8>) {
+        self.format.put(out, record);
+    }
+
+    fn hand_over(&mut self, batch: &LogBatch, entries: Range<usize>) -> SendOutcome {
+        self.deliver(|_, most| log_messages(batch, entries.clone(), most))
+    }
+}
+
+/// The messages of log records.
+fn log_messages(
+    batch: &LogBatch,
+    entries: Range<usize>,
+    payload_max: usize,
+) -> Result<Vec<StreamMessage>, Refusal> {
+    let store = &batch.store;
+    let message = |entry: &LogEntry| {
+        let text = batch.text(entry).trim_ascii_end();
+        check_size("record", text.len(), payload_max)?;
+        let (host, process) = (token(&entry.origin.host), token(&entry.origin.process));
+        let place = MessagePlace { segment: entry.segment, next: entry.next };
+        Ok(StreamMessage {
+            place,
+            id: format!("{store}-{}.{}", place.segment, place.next),
+            subject: format!("whit.logs.{store}.{host}.{process}"),
+            text: text.to_vec(),
+        })
+    };
+    batch.entries[entries].iter().map(message).collect()
 }
 
 #[cfg(test)]

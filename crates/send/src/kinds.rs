@@ -9,12 +9,15 @@ use crate::SendError;
 use crate::cursor::NAME_BYTES_MAX;
 use crate::engine::OpenedEngine;
 use crate::graphite::{self, Graphite};
-use crate::http::{HttpEngine, HttpForm};
+use crate::http::{HttpEngine, HttpForm, HttpLogForm};
 use crate::influx::Influx;
 use crate::jetstream::{self, JetStream};
+use crate::log_batch::LogEngine;
+use crate::loki::Loki;
 use crate::otlp::Otlp;
+use crate::otlp_logs::OtlpLogs;
 use crate::remote_write::{self, RemoteWrite};
-use crate::settings::SendSettings;
+use crate::settings::{SendInput, SendSettings};
 
 /// A kind of engines.
 #[derive(Debug)]
@@ -24,6 +27,17 @@ pub struct EngineKind {
     /// What it is.
     pub about: &'static str,
     way: EngineWay,
+    /// How it takes log records, if it does.
+    logs: Option<LogWay>,
+}
+
+/// How engines take log records.
+#[derive(Clone, Copy, Debug)]
+enum LogWay {
+    /// By HTTP, with requests of this form.
+    Http(fn(&HttpUrl) -> Box<dyn HttpLogForm>),
+    /// By a connection.
+    Stream(fn(&Address, &SendSettings) -> Box<dyn LogEngine>),
 }
 
 /// How the engines of a kind are reached.
@@ -35,6 +49,8 @@ enum EngineWay {
     Asked(fn(&HttpUrl) -> Box<dyn HttpForm>, fn(&HttpUrl) -> Option<String>),
     /// By a connection.
     Stream(StreamWay),
+    /// It takes log records alone, by HTTP.
+    LogsAlone,
 }
 
 /// How engines are reached that are not asked by HTTP.
@@ -56,18 +72,21 @@ type StreamOpener = fn(&Address, &SendSettings) -> OpenedEngine;
 const KINDS: &[EngineKind] = &[
     EngineKind {
         name: "remote-write",
-        about: "Prometheus, VictoriaMetrics, Mimir, Thanos (remote write 1.0)",
+        about: "Prometheus, VictoriaMetrics, Mimir, Thanos (remote write 2.0 and 1.0)",
         way: EngineWay::Asked(|url| Box::new(RemoteWrite::new(url)), remote_write::query_path),
+        logs: None,
     },
     EngineKind {
         name: "otlp",
         about: "collectors of OpenTelemetry (OTLP over HTTP)",
         way: EngineWay::Http(|url| Box::new(Otlp::new(url))),
+        logs: Some(LogWay::Http(|url| Box::new(OtlpLogs::new(url)))),
     },
     EngineKind {
         name: "influx",
         about: "InfluxDB, VictoriaMetrics (line protocol over HTTP)",
         way: EngineWay::Http(|url| Box::new(Influx::new(url))),
+        logs: None,
     },
     EngineKind {
         name: "graphite",
@@ -78,16 +97,24 @@ const KINDS: &[EngineKind] = &[
             may_encrypt: true,
             open: Graphite::open,
         }),
+        logs: None,
     },
     EngineKind {
         name: "jetstream",
-        about: "NATS JetStream (a message for each sample, once)",
+        about: "NATS JetStream (a message for each sample or record, once)",
         way: EngineWay::Stream(StreamWay {
             scheme: "nats://",
             port: jetstream::PORT,
             may_encrypt: false,
-            open: JetStream::open,
+            open: |address, settings| Ok(Box::new(JetStream::new(address, settings))),
         }),
+        logs: Some(LogWay::Stream(|address, settings| Box::new(JetStream::new(address, settings)))),
+    },
+    EngineKind {
+        name: "loki",
+        about: "Loki (log records, by its push interface)",
+        way: EngineWay::LogsAlone,
+        logs: Some(LogWay::Http(|url| Box::new(Loki::new(url)))),
     },
 ];
 
@@ -109,8 +136,8 @@ pub struct EngineAddress {
 /// Where an engine is.
 #[derive(Clone, Debug)]
 enum EnginePlace {
-    Http(HttpUrl, fn(&HttpUrl) -> Box<dyn HttpForm>),
-    Stream(Address, StreamWay),
+    Http(HttpUrl),
+    Stream(Address, &'static str),
 }
 
 impl EngineAddress {
@@ -127,8 +154,8 @@ impl EngineAddress {
             known: KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", "),
         })?;
         let place = match kind.way {
-            EngineWay::Http(form) | EngineWay::Asked(form, _) => {
-                EnginePlace::Http(HttpUrl::parse(address)?, form)
+            EngineWay::Http(_) | EngineWay::Asked(..) | EngineWay::LogsAlone => {
+                EnginePlace::Http(HttpUrl::parse(address)?)
             }
             EngineWay::Stream(way) => {
                 let rest = address.strip_prefix(way.scheme).ok_or_else(|| SendError::Scheme {
@@ -145,7 +172,7 @@ impl EngineAddress {
                 if read.is_encrypted() && !way.may_encrypt {
                     return Err(SendError::NoTls { kind: kind.name });
                 }
-                EnginePlace::Stream(read, way)
+                EnginePlace::Stream(read, way.scheme)
             }
         };
         Ok(EngineAddress { kind, place })
@@ -155,18 +182,43 @@ impl EngineAddress {
     #[must_use]
     pub fn is_encrypted(&self) -> bool {
         match &self.place {
-            EnginePlace::Http(url, _) => url.is_encrypted(),
+            EnginePlace::Http(url) => url.is_encrypted(),
             EnginePlace::Stream(address, _) => address.is_encrypted(),
         }
     }
 
-    /// The name of the cursor of this engine, if nobody gives one: the kind and the server.
+    /// Whether it takes log records and nothing else.
     #[must_use]
-    pub fn cursor_name(&self) -> String {
+    pub fn is_for_logs_alone(&self) -> bool {
+        matches!(self.kind.way, EngineWay::LogsAlone)
+    }
+
+    /// Checks that it takes what is to be sent.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn check(&self, input: SendInput) -> Result<(), SendError> {
+        let kind = self.kind.name;
+        match input {
+            SendInput::Samples if self.is_for_logs_alone() => Err(SendError::LogsAlone { kind }),
+            SendInput::Logs if self.kind.logs.is_none() => {
+                let takes = KINDS.iter().filter(|kind| kind.logs.is_some());
+                let known = takes.map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+                Err(SendError::NoLogs { kind, known })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The name of the cursor of this engine, if nobody gives one: the kind, what it gets if that is not
+    /// samples, and the server.
+    #[must_use]
+    pub fn cursor_name(&self, input: SendInput) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let server: String = self.to_string().chars().map(plain).collect();
         let server = server.split('-').filter(|word| !word.is_empty()).collect::<Vec<_>>();
-        let mut name = format!("{}-{}", self.kind.name, server.join("-"));
+        let logs = if input == SendInput::Logs { "logs-" } else { "" };
+        let mut name = format!("{}-{logs}{}", self.kind.name, server.join("-"));
         name.truncate(NAME_BYTES_MAX);
         name
     }
@@ -174,7 +226,7 @@ impl EngineAddress {
     /// Where it answers questions: the server, and the path.
     pub(crate) fn query(&self) -> Result<(&HttpUrl, String), SendError> {
         match (&self.place, &self.kind.way) {
-            (EnginePlace::Http(url, _), EngineWay::Asked(_, path)) => match path(url) {
+            (EnginePlace::Http(url), EngineWay::Asked(_, path)) => match path(url) {
                 Some(path) => Ok((url, path)),
                 None => Err(SendError::NoQueryPath { url: url.to_string() }),
             },
@@ -184,22 +236,54 @@ impl EngineAddress {
 
     /// The engine; nothing is connected yet.
     pub(crate) fn open(&self, settings: &SendSettings) -> OpenedEngine {
-        match &self.place {
-            EnginePlace::Http(url, form) => {
-                let client = HttpClient::new(url.clone(), settings.client.clone());
-                let client = client.map_err(SendError::Client)?;
-                Ok(Box::new(HttpEngine::new(client, settings.authorization.clone(), form(url))))
+        self.check(SendInput::Samples)?;
+        match (&self.place, &self.kind.way) {
+            (EnginePlace::Http(url), EngineWay::Http(form) | EngineWay::Asked(form, _)) => {
+                Ok(Box::new(http_engine(url, settings, form(url))?))
             }
-            EnginePlace::Stream(address, way) => (way.open)(address, settings),
+            (EnginePlace::Stream(address, _), EngineWay::Stream(way)) => {
+                (way.open)(address, settings)
+            }
+            // An address is of the way of its kind, and that was checked.
+            _ => Err(SendError::LogsAlone { kind: self.kind.name }),
         }
     }
+
+    /// The engine for log records; nothing is connected yet.
+    pub(crate) fn open_for_logs(
+        &self,
+        settings: &SendSettings,
+    ) -> Result<Box<dyn LogEngine>, SendError> {
+        self.check(SendInput::Logs)?;
+        match (&self.place, self.kind.logs) {
+            (EnginePlace::Http(url), Some(LogWay::Http(form))) => {
+                Ok(Box::new(http_engine(url, settings, form(url))?))
+            }
+            (EnginePlace::Stream(address, _), Some(LogWay::Stream(open))) => {
+                Ok(open(address, settings))
+            }
+            // An address is of the way of its kind, and that was checked.
+            _ => Err(SendError::NoLogs { kind: self.kind.name, known: String::new() }),
+        }
+    }
+}
+
+/// An engine that is asked by HTTP.
+fn http_engine<F: ?Sized>(
+    url: &HttpUrl,
+    settings: &SendSettings,
+    form: Box<F>,
+) -> Result<HttpEngine<F>, SendError> {
+    let client =
+        HttpClient::new(url.clone(), settings.client.clone()).map_err(SendError::Client)?;
+    Ok(HttpEngine::new(client, settings.authorization.clone(), form))
 }
 
 impl fmt::Display for EngineAddress {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            EnginePlace::Http(url, _) => url.fmt(out),
-            EnginePlace::Stream(address, way) => write!(out, "{}{address}", way.scheme),
+            EnginePlace::Http(url) => url.fmt(out),
+            EnginePlace::Stream(address, scheme) => write!(out, "{scheme}{address}"),
         }
     }
 }

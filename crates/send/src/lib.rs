@@ -1,4 +1,4 @@
-//! Hands recordings over to engines: metrics to whoever takes them, each sample once it is recorded.
+//! Hands recordings and log records over to engines: each sample, and each record, once it is there.
 //!
 //! The recording is the write-ahead log.  An engine has only a **cursor** into it (`cursor.rs`): for each
 //! recording of the folder the number of the next sample, advanced when the engine has acknowledged
@@ -10,9 +10,12 @@
 //! (`engine.rs`) takes a batch and says whether it has it; most are asked by HTTP (`http.rs`), and a new one
 //! is a file and a line in `kinds.rs`.
 //!
+//! The store of a central server of log records is sent the same way: its segments are the files, and
+//! `log_backlog.rs` reads the records behind a cursor.
+//!
 //! `verify.rs` asks an engine for what it has acknowledged.
 //!
-//! Uses `feed`, `recording`, `metric_names` and `http_client`.  Prints nothing.  Begin with `sender.rs`.
+//! Uses `feed`, `recording`, `metric_names`, `log_store` and `http_client`.  Prints nothing.  Begin with `sender.rs`.
 #![forbid(unsafe_code)]
 
 mod backlog;
@@ -25,19 +28,25 @@ mod http;
 mod influx;
 mod jetstream;
 mod kinds;
+mod log_backlog;
+mod log_batch;
+mod loki;
 mod otlp;
+mod otlp_logs;
 mod remote_write;
+mod remote_write_2;
 mod sender;
 mod series;
 mod settings;
 mod status;
+mod stock;
 mod verify;
 
-pub use cursor::{CursorFile, SendCursor};
+pub use cursor::{CursorFile, RecordingCursor, SendCursor, StoreCursor};
 pub use error::SendError;
 pub use kinds::{EngineAddress, EngineKind};
 pub use sender::{SendEvent, Sender};
 pub use series::SourceChoice;
-pub use settings::SendSettings;
+pub use settings::{SendInput, SendSettings};
 pub use status::{EngineStatus, status};
 pub use verify::{SeriesVerified, VerifyReport, verify};

@@ -54,41 +54,71 @@ const NO_RECORDED_VALUE: u32 = 1;
 
 /// `KeyValue`.
 #[derive(Clone, PartialEq, prost::Message)]
-struct KeyValue {
+pub(crate) struct KeyValue {
     #[prost(string, tag = "1")]
-    key: String,
+    pub(crate) key: String,
     #[prost(message, optional, tag = "2")]
-    value: Option<AnyValue>,
+    pub(crate) value: Option<AnyValue>,
 }
 
-/// `AnyValue` with its `string_value`.
+/// `AnyValue`: one of these.
 #[derive(Clone, PartialEq, prost::Message)]
-struct AnyValue {
-    #[prost(string, tag = "1")]
-    string_value: String,
+pub(crate) struct AnyValue {
+    #[prost(string, optional, tag = "1")]
+    string_value: Option<String>,
+    #[prost(bool, optional, tag = "2")]
+    bool_value: Option<bool>,
+    #[prost(int64, optional, tag = "3")]
+    int_value: Option<i64>,
+    #[prost(double, optional, tag = "4")]
+    double_value: Option<f64>,
+    #[prost(bytes = "vec", optional, tag = "7")]
+    bytes_value: Option<Vec<u8>>,
+}
+
+impl AnyValue {
+    pub(crate) fn text(text: &str) -> Self {
+        AnyValue { string_value: Some(text.to_owned()), ..AnyValue::default() }
+    }
+
+    pub(crate) fn truth(is: bool) -> Self {
+        AnyValue { bool_value: Some(is), ..AnyValue::default() }
+    }
+
+    pub(crate) fn integer(number: i64) -> Self {
+        AnyValue { int_value: Some(number), ..AnyValue::default() }
+    }
+
+    pub(crate) fn float(number: f64) -> Self {
+        AnyValue { double_value: Some(number), ..AnyValue::default() }
+    }
+
+    pub(crate) fn bytes(bytes: &[u8]) -> Self {
+        AnyValue { bytes_value: Some(bytes.to_vec()), ..AnyValue::default() }
+    }
 }
 
 /// `InstrumentationScope`.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Scope {
+pub(crate) struct Scope {
     #[prost(string, tag = "1")]
-    name: String,
+    pub(crate) name: String,
     #[prost(string, tag = "2")]
-    version: String,
+    pub(crate) version: String,
 }
 
-/// `ExportMetricsServiceResponse`.
+/// `ExportMetricsServiceResponse`, or that of logs.
 #[derive(Clone, PartialEq, prost::Message)]
 struct Response {
     #[prost(message, optional, tag = "1")]
     partial_success: Option<PartialSuccess>,
 }
 
-/// `ExportMetricsPartialSuccess`.
+/// `ExportMetricsPartialSuccess`, or that of logs.
 #[derive(Clone, PartialEq, prost::Message)]
 struct PartialSuccess {
     #[prost(int64, tag = "1")]
-    rejected_data_points: i64,
+    rejected: i64,
     #[prost(string, tag = "2")]
     error_message: String,
 }
@@ -209,8 +239,7 @@ fn fact_of(series: &BatchSeries, number: u32) -> SeriesFact {
 }
 
 fn attribute(key: &str, value: &str) -> KeyValue {
-    let value = AnyValue { string_value: value.to_owned() };
-    KeyValue { key: key.to_owned(), value: Some(value) }
+    KeyValue { key: key.to_owned(), value: Some(AnyValue::text(value)) }
 }
 
 /// `NumberDataPoint`.
@@ -230,40 +259,48 @@ fn encode_point(fact: &SeriesFact, point: &BatchPoint, encoded: &mut Vec<u8>) {
 impl HttpForm for Otlp {
     fn request(&mut self, series: &BatchSeries, points: &[BatchPoint]) -> Option<FormRequest> {
         series.learn(&mut self.facts, |number| fact_of(series, number));
-        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
-        // Writing into memory does not fail.
-        let written = packer.write_all(&self.message(points));
-        let body = written.and_then(|()| packer.finish()).unwrap_or_default();
-        let header = HeaderValue::from_static;
-        let headers = vec![
-            (CONTENT_TYPE, header("application/x-protobuf")),
-            (CONTENT_ENCODING, header("gzip")),
-        ];
-        Some(FormRequest { target: self.target.clone(), headers, body })
+        Some(packed(&self.target, &self.message(points)))
     }
 
     fn outcome(&mut self, answer: &ClientAnswer) -> SendOutcome {
-        let kind = answer.headers.get(CONTENT_TYPE).map_or(&[][..], HeaderValue::as_bytes);
-        let is_protobuf = kind.starts_with(b"application/x-protobuf");
-        if answer.status.is_success() {
-            let response = Response::decode(answer.body.clone()).ok().filter(|_| is_protobuf);
-            let partly = response.and_then(|response| response.partial_success);
-            return match partly.map(|partly| {
-                let rejected = u64::try_from(partly.rejected_data_points).unwrap_or(0);
-                (rejected, said_with(answer, partly.error_message.as_bytes()))
-            }) {
-                Some((rejected @ 1.., why)) => SendOutcome::Partly { rejected, why },
-                _ => SendOutcome::Acknowledged,
-            };
-        }
-        let status = RpcStatus::decode(answer.body.clone()).ok().filter(|_| is_protobuf);
-        let text = status.map_or_else(|| answer.body.to_vec(), |status| status.message.into());
-        let later = [
-            StatusCode::TOO_MANY_REQUESTS,
-            StatusCode::BAD_GATEWAY,
-            StatusCode::SERVICE_UNAVAILABLE,
-            StatusCode::GATEWAY_TIMEOUT,
-        ];
-        by_status(answer, said_with(answer, &text), |status| later.contains(&status))
+        answered(answer)
     }
+}
+
+/// A request with a message.
+pub(crate) fn packed(target: &str, message: &[u8]) -> FormRequest {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    // Writing into memory does not fail.
+    let written = packer.write_all(message);
+    let body = written.and_then(|()| packer.finish()).unwrap_or_default();
+    let header = HeaderValue::from_static;
+    let headers =
+        vec![(CONTENT_TYPE, header("application/x-protobuf")), (CONTENT_ENCODING, header("gzip"))];
+    FormRequest { target: target.to_owned(), headers, body }
+}
+
+/// What an answer means.
+pub(crate) fn answered(answer: &ClientAnswer) -> SendOutcome {
+    let kind = answer.headers.get(CONTENT_TYPE).map_or(&[][..], HeaderValue::as_bytes);
+    let is_protobuf = kind.starts_with(b"application/x-protobuf");
+    if answer.status.is_success() {
+        let response = Response::decode(answer.body.clone()).ok().filter(|_| is_protobuf);
+        let partly = response.and_then(|response| response.partial_success);
+        return match partly.map(|partly| {
+            let rejected = u64::try_from(partly.rejected).unwrap_or(0);
+            (rejected, said_with(answer, partly.error_message.as_bytes()))
+        }) {
+            Some((rejected @ 1.., why)) => SendOutcome::Partly { rejected, why },
+            _ => SendOutcome::Acknowledged,
+        };
+    }
+    let status = RpcStatus::decode(answer.body.clone()).ok().filter(|_| is_protobuf);
+    let text = status.map_or_else(|| answer.body.to_vec(), |status| status.message.into());
+    let later = [
+        StatusCode::TOO_MANY_REQUESTS,
+        StatusCode::BAD_GATEWAY,
+        StatusCode::SERVICE_UNAVAILABLE,
+        StatusCode::GATEWAY_TIMEOUT,
+    ];
+    by_status(answer, said_with(answer, &text), |status| later.contains(&status))
 }

@@ -1,22 +1,23 @@
 //! Sends what is behind the cursor of an engine, batch after batch, and moves the cursor when a batch is
 //! acknowledged.
 //!
-//! A batch that is refused is sent again in halves, so that one bad sample keeps no other back; a
-//! single sample that is refused for good is listed in a file, counted, and left behind.
+//! A batch that is refused is sent again in halves, so that one bad sample or record keeps no other back;
+//! a single one that is refused for good is listed in a file, counted, and left behind.
 
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::json;
 use sink::Backoff;
 
 use crate::SendError;
 use crate::backlog::Backlog;
-use crate::batch::Batch;
+use crate::batch::{Batch, points_of};
 use crate::cursor::{CursorFile, SendCursor};
-use crate::engine::{MetricEngine, SendOutcome};
+use crate::engine::SendOutcome;
 use crate::kinds::EngineAddress;
-use crate::settings::SendSettings;
+use crate::log_backlog::LogStock;
+use crate::settings::{SendInput, SendSettings};
+use crate::stock::{SampleStock, SendStock};
 
 /// The pauses while an engine does not take anything.
 const BACKOFF: Backoff = Backoff { first_ns: 500_000_000, longest_ns: 30_000_000_000 };
@@ -44,10 +45,8 @@ pub enum SendEvent {
 pub struct Sender {
     file: CursorFile,
     cursor: SendCursor,
-    backlog: Backlog,
-    engine: Box<dyn MetricEngine>,
+    stock: Box<dyn SendStock>,
     settings: SendSettings,
-    batch: Batch,
     /// Why points were rejected when it was told last: later ones are counted.
     rejected_why: String,
 }
@@ -65,10 +64,18 @@ impl Sender {
     ) -> Result<Self, SendError> {
         let (file, mut cursor) = CursorFile::open(folder, name)?;
         cursor.address = address.to_string();
-        let backlog = Backlog::new(folder, settings.selection.clone());
-        let engine = address.open(&settings)?;
-        let (batch, rejected_why) = (Batch::default(), String::new());
-        Ok(Sender { file, cursor, backlog, engine, settings, batch, rejected_why })
+        if settings.input == SendInput::Logs {
+            cursor.store.get_or_insert_default();
+        }
+        let stock: Box<dyn SendStock> = match settings.input {
+            SendInput::Samples => Box::new(SampleStock {
+                backlog: Backlog::new(folder, settings.selection.clone()),
+                batch: Batch::default(),
+                engine: address.open(&settings)?,
+            }),
+            SendInput::Logs => Box::new(LogStock::new(folder, address.open_for_logs(&settings)?)),
+        };
+        Ok(Sender { file, cursor, stock, settings, rejected_why: String::new() })
     }
 
     /// What the engine has acknowledged so far.
@@ -92,19 +99,20 @@ impl Sender {
             self.look(tell)?;
             let mut is_empty = true;
             loop {
-                self.backlog.fill(&mut self.batch, self.settings.points_max)?;
-                if self.batch.ends.is_empty() {
+                self.stock.fill(&self.cursor, self.settings.points_max)?;
+                let count = self.stock.ends().len();
+                if count == 0 {
                     break;
                 }
                 is_empty = false;
-                if !self.hand_over(0..self.batch.ends.len(), pause, tell)? {
-                    self.backlog.rewind();
+                if !self.hand_over(0..count, pause, tell)? {
+                    self.stock.rewind();
                     self.file.write(&self.cursor)?;
                     return Ok(false);
                 }
                 self.file.write(&self.cursor)?;
             }
-            self.backlog.settle(&mut self.cursor);
+            self.stock.settle(&mut self.cursor);
             self.file.write(&self.cursor)?;
             let has_all = is_empty && !self.settings.follows;
             if has_all || !pause(if self.settings.follows { LOOK } else { Duration::ZERO }) {
@@ -113,13 +121,17 @@ impl Sender {
         }
     }
 
+    fn is_of_logs(&self) -> bool {
+        self.settings.input == SendInput::Logs
+    }
+
     fn look(&mut self, tell: &mut dyn FnMut(SendEvent)) -> Result<(), SendError> {
-        let looked = self.backlog.look(&mut self.cursor)?;
+        let looked = self.stock.look(&mut self.cursor)?;
         looked.complaints.into_iter().for_each(|text| tell(SendEvent::Note(text)));
         if looked.deleted > 0 {
             self.cursor.samples_deleted += looked.deleted;
-            let count = looked.deleted;
-            tell(SendEvent::Note(format!("{count} samples were deleted before they were sent")));
+            let (count, what) = (looked.deleted, self.stock.what());
+            tell(SendEvent::Note(format!("{count} {what} were deleted before they were sent")));
         }
         Ok(())
     }
@@ -132,13 +144,13 @@ impl Sender {
         pause: &mut dyn FnMut(Duration) -> bool,
         tell: &mut dyn FnMut(SendEvent),
     ) -> Result<bool, SendError> {
-        if self.batch.points_of(samples.clone()).is_empty() {
+        if points_of(self.stock.ends(), samples.clone()).is_empty() {
             self.advance(samples);
             return Ok(true);
         }
         let mut failures = 0;
         loop {
-            let outcome = self.engine.hand_over(&self.backlog.series, &self.batch, samples.clone());
+            let outcome = self.stock.hand_over(samples.clone());
             let is_taken =
                 matches!(outcome, SendOutcome::Acknowledged | SendOutcome::Partly { .. });
             if is_taken && failures > 0 {
@@ -154,7 +166,8 @@ impl Sender {
                     self.cursor.points_sent = self.cursor.points_sent.saturating_sub(rejected);
                     self.cursor.points_rejected += rejected;
                     if self.rejected_why != why {
-                        tell(SendEvent::Note(format!("{rejected} points are rejected: {why}")));
+                        let what = if self.is_of_logs() { "records" } else { "points" };
+                        tell(SendEvent::Note(format!("{rejected} {what} are rejected: {why}")));
                         self.rejected_why = why;
                     }
                     return Ok(true);
@@ -162,6 +175,8 @@ impl Sender {
                 SendOutcome::Retry { why, after } => {
                     failures += 1;
                     tell(SendEvent::Waits { why, failures });
+                    let new = self.stock.count(&mut self.cursor)?;
+                    new.into_iter().for_each(|text| tell(SendEvent::Note(text)));
                     let usual = Duration::from_nanos(BACKOFF.pause_ns(failures));
                     if !pause(after.unwrap_or(usual)) {
                         return Ok(false);
@@ -182,14 +197,14 @@ impl Sender {
 
     /// Moves the cursor behind samples that the engine has.
     fn advance(&mut self, samples: std::ops::Range<usize>) {
-        self.cursor.points_sent += self.batch.points_of(samples.clone()).len() as u64;
+        self.cursor.points_sent += points_of(self.stock.ends(), samples.clone()).len() as u64;
         self.cursor.samples_sent += samples.len() as u64;
         self.pass(samples);
     }
 
     /// Moves the cursor.
     fn pass(&mut self, samples: std::ops::Range<usize>) {
-        for end in &self.batch.ends[samples] {
+        for end in &self.stock.ends()[samples] {
             self.cursor.newest_ns = self.cursor.newest_ns.max(end.realtime_ns);
             if let Some(one) = self.cursor.recordings.get_mut(&end.file_id) {
                 one.next = end.next;
@@ -209,18 +224,16 @@ impl Sender {
         if is_known {
             self.cursor.samples_known += samples.len() as u64;
         } else {
-            for end in &self.batch.ends[samples.clone()] {
-                let name = self.cursor.recordings.get(&end.file_id).map(|one| one.name.clone());
-                self.file.refuse(&json!({
-                    "recording": name,
-                    "file_id": format!("{:016x}", end.file_id),
-                    "sample": end.next.saturating_sub(1),
-                    "realtime_ns": end.realtime_ns,
-                    "why": why,
-                }))?;
+            for end in &self.stock.ends()[samples.clone()] {
+                let known = self.cursor.recordings.get(&end.file_id);
+                let mut line =
+                    self.stock.refusal(end, known.map_or("", |known| known.name.as_str()));
+                line["why"] = why.into();
+                self.file.refuse(&line)?;
             }
             self.cursor.samples_refused += samples.len() as u64;
-            tell(SendEvent::Note(format!("a sample is refused for good: {why}")));
+            let what = if self.is_of_logs() { "record" } else { "sample" };
+            tell(SendEvent::Note(format!("a {what} is refused for good: {why}")));
         }
         self.pass(samples);
         Ok(())

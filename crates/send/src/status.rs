@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use log_store::StoreCounter;
 use recording::{ReadOutcome, Reader};
 use sample::Snapshot;
 use serde_json::{Value, json};
@@ -29,7 +30,10 @@ pub fn status(folder: &Path) -> Result<Vec<EngineStatus>, SendError> {
     let mut found = Vec::new();
     for name in CursorFile::names_in(folder).map_err(failed)? {
         let Some(cursor) = CursorFile::read(folder, &name)? else { continue };
-        let samples_waiting = waiting(folder, &cursor)?;
+        let samples_waiting = match &cursor.store {
+            Some(_) => records_waiting(folder, &cursor)?,
+            None => waiting(folder, &cursor)?,
+        };
         found.push(EngineStatus { name, cursor, samples_waiting });
     }
     Ok(found)
@@ -53,6 +57,16 @@ fn waiting(folder: &Path, cursor: &SendCursor) -> Result<u64, SendError> {
     Ok(waiting)
 }
 
+fn records_waiting(folder: &Path, cursor: &SendCursor) -> Result<u64, SendError> {
+    let failed = |source| SendError::Store { path: folder.to_owned(), source };
+    let segments = StoreCounter::new(folder).look().map_err(failed)?;
+    let waits = segments.into_iter().map(|(number, count)| {
+        let sent = cursor.recordings.get(&number).map_or(0, |one| one.next);
+        count.records.saturating_sub(sent)
+    });
+    Ok(waits.sum())
+}
+
 impl EngineStatus {
     /// As JSON.
     #[must_use]
@@ -61,10 +75,19 @@ impl EngineStatus {
             "name": self.name,
             "address": self.cursor.address,
             "newest_ns": self.cursor.newest_ns,
-            "samples_waiting": self.samples_waiting,
         });
-        for (name, count) in cursor::counts(&self.cursor) {
-            value[name] = count.into();
+        let is_of_logs = self.cursor.store.is_some();
+        let counts = cursor::counts(&self.cursor);
+        for (name, count) in counts.chain([("samples_waiting", self.samples_waiting)]) {
+            match (is_of_logs, name) {
+                // A record is a sample with one point.
+                (true, "samples_sent") | (false, "commits_deleted") => {}
+                (true, name) => {
+                    let name = name.replace("samples", "records").replace("points", "records");
+                    value[name] = count.into();
+                }
+                (false, name) => value[name] = count.into(),
+            }
         }
         value
     }
@@ -78,7 +101,8 @@ impl EngineStatus {
     /// What it has and what it has not, as lines for people.
     #[must_use]
     pub fn counts(&self) -> String {
-        let SendCursor { samples_sent, points_sent, newest_ns, .. } = &self.cursor;
+        let (newest_ns, sent, waits) =
+            (&self.cursor.newest_ns, self.cursor.sent(), self.samples_waiting);
         let newest = jiff::Timestamp::from_nanosecond(i128::from(*newest_ns));
         let newest = match newest {
             Ok(time) if *newest_ns != 0 => {
@@ -87,22 +111,28 @@ impl EngineStatus {
             }
             _ => String::new(),
         };
-        let mut text = format!(
-            "  has {samples_sent} samples ({points_sent} points){newest}; {} wait\n",
-            self.samples_waiting
-        );
-        for (count, what) in [
+        let (what, points) = match self.cursor.store {
+            Some(_) => ("records", "records"),
+            None => ("samples", "points"),
+        };
+        let mut text = format!("  has {sent}{newest}; {waits} wait\n");
+        for (count, why) in [
             (self.cursor.samples_refused, "refused for good"),
             (self.cursor.samples_known, "refused since it has these or later ones"),
             (self.cursor.samples_deleted, "deleted before they were sent"),
             (self.cursor.samples_unreadable, "that cannot be read"),
         ] {
             if count > 0 {
-                text += &format!("  {count} samples {what}\n");
+                text += &format!("  {count} {what} {why}\n");
             }
         }
-        if self.cursor.points_rejected > 0 {
-            text += &format!("  {} points rejected\n", self.cursor.points_rejected);
+        for (count, why) in [
+            (self.cursor.points_rejected, format!("{points} rejected")),
+            (self.cursor.commits_deleted, "commits of uncounted records deleted before".to_owned()),
+        ] {
+            if count > 0 {
+                text += &format!("  {count} {why}\n");
+            }
         }
         text
     }

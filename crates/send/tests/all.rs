@@ -1,11 +1,14 @@
-//! Recordings handed over to engines, through faults, ends and lost acknowledgements.
+//! Recordings and log records handed over to engines, through faults, ends and lost acknowledgements.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod deliveries;
 mod graphite;
 mod jetstream;
+mod logs;
 mod otlp;
 mod proxy;
+mod receiver;
 #[path = "../../serve/tests/recorded.rs"]
 mod recorded;
+mod remote_write;

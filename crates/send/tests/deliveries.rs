@@ -11,6 +11,7 @@ use serve::RecordingStorage;
 use testkit::{Prometheus, VictoriaMetrics};
 
 use crate::proxy::Proxy;
+use crate::receiver::receive;
 use crate::recorded::{FILES, SAMPLES, STARTED_S, record};
 
 /// By the labels, the points: time in milliseconds, and the bits of the value.
@@ -309,34 +310,13 @@ fn a_sample_that_is_refused_for_good_keeps_no_other_back() {
 
 /// An engine that refuses requests with a point of one second.
 fn refusing(bad_s: i64) -> SocketAddr {
-    use std::io::{Read as _, Write as _};
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let (mut head, mut one) = (Vec::new(), [0]);
-            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut one).unwrap() == 1 {
-                head.push(one[0]);
-            }
-            let text = String::from_utf8_lossy(&head).to_ascii_lowercase();
-            let Some(rest) = text.split("content-length: ").nth(1) else { continue };
-            let mut body = vec![0; rest.lines().next().unwrap().parse().unwrap()];
-            stream.read_exact(&mut body).unwrap();
-            let body = snap::raw::Decoder::new().decompress_vec(&body).unwrap();
-            let status = match has_second(&body, bad_s) {
-                true => "400 Bad Request",
-                false => "204 No Content",
-            };
-            let body = if status.starts_with("400") { "no such \x1b[31m" } else { "" };
-            let length = body.len();
-            let answer = format!(
-                "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
-            );
-            stream.write_all(answer.as_bytes()).unwrap();
+    receive(move |request| {
+        let body = snap::raw::Decoder::new().decompress_vec(&request.body).unwrap();
+        match has_second(&body, bad_s) {
+            true => ("400 Bad Request".into(), b"no such \x1b[31m".to_vec()),
+            false => ("204 No Content".into(), Vec::new()),
         }
-    });
-    address
+    })
 }
 
 /// Whether a request has a point of a second: any varint of it.

@@ -68,7 +68,10 @@ fn an_address_that_is_none_and_a_token_are_refused() {
         assert!(said.contains(why), "{said}");
     }
     let to = EngineAddress::parse("graphite=h").unwrap();
-    assert_eq!((to.to_string(), to.cursor_name()), ("h:2003".into(), "graphite-h-2003".into()));
+    assert_eq!(
+        (to.to_string(), to.cursor_name(send::SendInput::Samples)),
+        ("h:2003".into(), "graphite-h-2003".into())
+    );
     let token = Some(http_client::header::HeaderValue::from_static("Bearer x"));
     let settings = SendSettings { authorization: token, ..SendSettings::default() };
     let refused = Sender::new(folder.path(), "test", &to, settings).err().unwrap().to_string();

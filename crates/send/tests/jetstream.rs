@@ -17,10 +17,10 @@ use crate::deliveries::{Points, few_points, recorded, sender_to};
 use crate::recorded::{FILES, SAMPLES, record};
 
 /// A client that asks one question after the other.
-struct Nats(BufReader<TcpStream>);
+pub(crate) struct Nats(BufReader<TcpStream>);
 
 impl Nats {
-    fn connect(address: SocketAddr) -> Self {
+    pub(crate) fn connect(address: SocketAddr) -> Self {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(b"CONNECT {\"verbose\":false}\r\nSUB answers 1\r\n").unwrap();
         Nats(BufReader::new(stream))
@@ -46,9 +46,9 @@ impl Nats {
     }
 
     /// Makes a stream that knows the ids of messages for a tenth of a second alone.
-    fn make_stream(&mut self) {
+    pub(crate) fn make_stream(&mut self) {
         let stream = json!({
-            "name": "W", "subjects": ["whit.samples.>"], "retention": "limits", "storage": "file",
+            "name": "W", "subjects": ["whit.samples.>", "whit.logs.>"], "retention": "limits", "storage": "file",
             "max_consumers": -1, "max_msgs": -1, "max_bytes": -1, "max_age": 0, "num_replicas": 1,
             "duplicate_window": 100_000_000,
         });
@@ -57,7 +57,7 @@ impl Nats {
     }
 
     /// All messages: the subject, the id and the text.
-    fn messages(&mut self) -> Vec<(String, String, String)> {
+    pub(crate) fn messages(&mut self) -> Vec<(String, String, String)> {
         let state = self.ask("$JS.API.STREAM.INFO.W", &json!({}));
         let last = state["state"]["last_seq"].as_u64().unwrap();
         let mut messages = Vec::new();
@@ -102,7 +102,7 @@ fn add_lines(lines: &str, points: &mut Points) {
 
 /// A server between that ends each connection after some bytes of answers: what was published is there,
 /// and its acknowledgement is lost.
-fn cutting(server: SocketAddr, stops: Arc<AtomicBool>) -> SocketAddr {
+pub(crate) fn cutting(server: SocketAddr, stops: Arc<AtomicBool>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let mut random = Random::from_seed(testkit::seed(253));

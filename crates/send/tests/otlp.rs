@@ -1,8 +1,8 @@
 //! OTLP: what a collector gets, decoded by the numbers of the protocol's fields alone.
 
 use std::collections::BTreeMap;
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener};
+use std::io::Read as _;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 
@@ -10,6 +10,7 @@ use send::SendEvent;
 use testkit::Random;
 
 use crate::deliveries::{Points, few_points, recorded, sender_to};
+use crate::receiver::{Received, receive};
 use crate::recorded::{FILES, SAMPLES, STARTED_S, record};
 
 /// A point as it arrived.
@@ -24,33 +25,33 @@ struct Arrived {
 }
 
 /// A field of a message.
-enum Wire<'a> {
+pub(crate) enum Wire<'a> {
     Number(u64),
     Bytes(&'a [u8]),
 }
 
 impl<'a> Wire<'a> {
-    fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         match self {
             Wire::Number(number) => *number,
             Wire::Bytes(_) => panic!("a number is wanted"),
         }
     }
 
-    fn bytes(&self) -> &'a [u8] {
+    pub(crate) fn bytes(&self) -> &'a [u8] {
         match self {
             Wire::Bytes(bytes) => bytes,
             Wire::Number(_) => panic!("bytes are wanted"),
         }
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8(self.bytes().to_vec()).unwrap()
     }
 }
 
 /// The fields of a message, each with its number.
-fn fields(mut rest: &[u8]) -> Vec<(u64, Wire<'_>)> {
+pub(crate) fn fields(mut rest: &[u8]) -> Vec<(u64, Wire<'_>)> {
     let mut found = Vec::new();
     while !rest.is_empty() {
         let key = prost::encoding::decode_varint(&mut rest).unwrap();
@@ -149,40 +150,27 @@ fn number_data_point(bytes: &[u8], labels: BTreeMap<String, String>, is_counter:
 fn collector(
     mut answer: impl FnMut(&[Arrived]) -> (&'static str, Vec<u8>) + Send + 'static,
 ) -> (SocketAddr, Receiver<Vec<Arrived>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
     let (taken, takes) = channel();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let (mut head, mut one) = (Vec::new(), [0]);
-            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut one).unwrap() == 1 {
-                head.push(one[0]);
-            }
-            let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
-            assert!(head.starts_with("post /v1/metrics http/1.1\r\n"), "{head}");
-            for line in ["content-type: application/x-protobuf", "content-encoding: gzip"] {
-                assert!(head.contains(line), "{head}");
-            }
-            let length = head.split("content-length: ").nth(1).unwrap().lines().next().unwrap();
-            let mut packed = vec![0; length.parse().unwrap()];
-            stream.read_exact(&mut packed).unwrap();
-            let mut message = Vec::new();
-            flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut message).unwrap();
-            let points = arrived(&message);
-            let (status, body) = answer(&points);
-            let length = body.len();
-            let answer = format!(
-                "HTTP/1.1 {status}\r\nContent-Type: application/x-protobuf\r\n\
-                 Connection: close\r\nContent-Length: {length}\r\n\r\n"
-            );
-            stream.write_all(&[answer.as_bytes(), &body].concat()).unwrap();
-            if status.starts_with("200") && taken.send(points).is_err() {
-                return;
-            }
+    let address = receive(move |request| {
+        let message = unpacked(&request, "/v1/metrics");
+        let points = arrived(&message);
+        let (status, body) = answer(&points);
+        if status.starts_with("200") {
+            // Nobody may want to know any more.
+            let _ = taken.send(points);
         }
+        (format!("{status}\r\nContent-Type: application/x-protobuf"), body)
     });
     (address, takes)
+}
+
+/// The message of a request to a path.
+pub(crate) fn unpacked(request: &Received, path: &str) -> Vec<u8> {
+    assert!(request.head.starts_with(&format!("post {path} http/1.1\r\n")), "{}", request.head);
+    request.assert_has(&["content-type: application/x-protobuf", "content-encoding: gzip"]);
+    let mut message = Vec::new();
+    flate2::read::GzDecoder::new(&request.body[..]).read_to_end(&mut message).unwrap();
+    message
 }
 
 /// What was taken.
@@ -238,7 +226,7 @@ fn a_collector_gets_every_point_once_through_its_refusals() {
 }
 
 /// `ExportMetricsServiceResponse` that rejects some points.
-fn partly(rejected: u64, message: &str) -> Vec<u8> {
+pub(crate) fn partly(rejected: u64, message: &str) -> Vec<u8> {
     let mut partly = vec![1 << 3];
     prost::encoding::encode_varint(rejected, &mut partly);
     prost::encoding::string::encode(2, &message.to_owned(), &mut partly);

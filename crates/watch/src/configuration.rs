@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use connection::{Address, AddressRules};
-use send::{CursorFile, EngineAddress, SendError, SourceChoice};
+use send::{CursorFile, EngineAddress, SendError, SendInput, SourceChoice};
 
 use crate::key_kinds::ValueKind;
 use crate::keys::{ConfigKey, KEYS, find, is_list};
@@ -234,6 +234,9 @@ impl Configuration {
             }
             names.push(name);
             if let Some(Item::List(words)) = self.item(&format!("send.{row}.sources")) {
+                if self.engine_input(row) == SendInput::Logs {
+                    faults.push((at_row, "sources: log records have none".to_owned()));
+                }
                 let text = |item: &Item| match item {
                     Item::Text(text) => Some(text.clone()),
                     _ => None,
@@ -244,12 +247,23 @@ impl Configuration {
         }
     }
 
+    /// What an engine gets.
+    pub(crate) fn engine_input(&self, row: usize) -> SendInput {
+        let address = self.text(&format!("send.{row}.to")).map(EngineAddress::parse);
+        let is_for_logs = matches!(address, Some(Ok(address)) if address.is_for_logs_alone());
+        match is_for_logs || self.is_on(&format!("send.{row}.logs")) {
+            true => SendInput::Logs,
+            false => SendInput::Samples,
+        }
+    }
+
     /// The name of an engine that gets what is recorded; `None` of a table without keys.
     pub(crate) fn engine_name(&self, row: usize) -> Result<Option<String>, SendError> {
         let Some(to) = self.text(&format!("send.{row}.to")) else { return Ok(None) };
-        let address = EngineAddress::parse(to)?;
+        let (address, input) = (EngineAddress::parse(to)?, self.engine_input(row));
+        address.check(input)?;
         let name = self.text(&format!("send.{row}.name")).map(str::to_owned);
-        let name = name.unwrap_or_else(|| address.cursor_name());
+        let name = name.unwrap_or_else(|| address.cursor_name(input));
         CursorFile::check_name(&name)?;
         Ok(Some(name))
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::configuration::{Configuration, ConfigurationError};
-use crate::keys::RECORDINGS;
+use crate::keys::{RECORDINGS, STORE};
 use crate::places::ServicePlaces;
 use crate::status;
 
@@ -46,7 +46,7 @@ impl DataKind {
     pub(crate) fn key(self) -> &'static str {
         match self {
             DataKind::Recordings => RECORDINGS,
-            DataKind::Log => "log.central.store",
+            DataKind::Log => STORE,
         }
     }
 

@@ -24,6 +24,9 @@ pub(crate) struct ConfigKey {
     pub(crate) help: &'static str,
 }
 
+/// The key of the folder of the store of log records.
+pub(crate) const STORE: &str = "log.central.store";
+
 impl ConfigKey {
     /// `TABLE.NAME`.
     pub(crate) fn full_name(&self) -> String {
@@ -663,6 +666,14 @@ pub(crate) const KEYS: &[ConfigKey] = &[
         None,
         WordPlace::Option("--sources"),
         "What is sent, as [\"cpu\", \"disk\"]; without it all but the sources with a row for each process.",
+    ),
+    key(
+        "send",
+        "logs",
+        ValueKind::Switch,
+        None,
+        WordPlace::Service,
+        "true: it gets the log records of [log.central] store, and not what is recorded.",
     ),
     key(
         "send",

@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use send::SendInput;
+
 use crate::configuration::{Configuration, full_name};
 use crate::key_kinds::WordPlace;
-use crate::keys::{ConfigKey, KEYS, RECORDINGS};
+use crate::keys::{ConfigKey, KEYS, RECORDINGS, STORE};
 use crate::toml::Item;
 
 /// A poller stops after so many rounds: never.
@@ -55,11 +57,14 @@ pub(crate) fn plan(configuration: &Configuration) -> Vec<PartPlan> {
 /// disk is full, since what it sends need not be kept.
 fn engine(configuration: &Configuration, row: usize) -> Option<PartPlan> {
     let name = configuration.engine_name(row).ok()??;
-    let recordings = configuration.path_of(RECORDINGS).unwrap_or_default();
+    let of_logs = configuration.engine_input(row) == SendInput::Logs;
+    let folder =
+        configuration.path_of(if of_logs { STORE } else { RECORDINGS }).unwrap_or_default();
+    let logs = of_logs.then(|| "--logs".into());
     let mut plan = PartPlan {
         name: format!("send.{name}"),
-        words: vec!["send".into(), "--follow".into()],
-        folders: vec![recordings.clone()],
+        words: ["send".into(), "--follow".into()].into_iter().chain(logs).collect(),
+        folders: vec![folder.clone()],
         writes: false,
         reads: None,
         input: String::new(),
@@ -67,7 +72,7 @@ fn engine(configuration: &Configuration, row: usize) -> Option<PartPlan> {
     };
     let mut last = Vec::new();
     add_all(&mut plan, &mut last, configuration, ("send", Some(row)));
-    plan.words.extend(["--".into(), recordings.into()]);
+    plan.words.extend(["--".into(), folder.into()]);
     Some(plan)
 }
 
@@ -323,7 +328,9 @@ mod tests {
     #[test]
     fn each_engine_has_a_part_of_its_own() {
         let text = "[[send]]\nto = \"remote-write=http://a:1\"\n[[send]]\nname = \"b\"\nca = \"c\"\n\
-                    sources = [\"cpu\", \"disk\"]\nto = \"remote-write=https://b\"\n[[send]]\n";
+                    sources = [\"cpu\", \"disk\"]\nto = \"remote-write=https://b\"\n\
+                    [[send]]\nto = \"loki=http://c:3\"\n[[send]]\nto = \"otlp=http://a:2\"\n\
+                    logs = true\n[[send]]\n";
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("whit.toml");
         std::fs::write(&path, text).unwrap();
@@ -331,19 +338,34 @@ mod tests {
         let parts = plan(&read);
         assert_eq!(
             parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(),
-            ["record", "page", "alerts", "send.remote-write-http-a-1", "send.b"]
+            [
+                "record",
+                "page",
+                "alerts",
+                "send.remote-write-http-a-1",
+                "send.b",
+                "send.loki-logs-http-c-3",
+                "send.otlp-logs-http-a-2"
+            ]
         );
         assert_eq!(
             lines(&read)[3..],
             [
                 "send --follow --to=remote-write=http://a:1 -- /d/recordings",
                 "send --follow --to=remote-write=https://b --name=b --sources=cpu --sources=disk \
-                 --ca=/d/c -- /d/recordings"
+                 --ca=/d/c -- /d/recordings",
+                "send --follow --logs --to=loki=http://c:3 -- /d/log",
+                "send --follow --logs --to=otlp=http://a:2 -- /d/log"
             ]
         );
         for (text, wanted) in [
             ("[[send]]\nname = \"x\"\n", ":1:1: to: there is none"),
             ("[[send]]\nto = \"kafka=h:1\"\n", ":1:1: 'kafka=h:1' is no engine"),
+            ("[[send]]\nto = \"graphite=h\"\nlogs = true\n", "graphite takes no log records"),
+            (
+                "[[send]]\nto = \"loki=http://h:1\"\nsources = [\"cpu\"]\n",
+                "sources: log records have none",
+            ),
             ("[[send]]\nto = \"remote-write=http://a\"\nname = \"a b\"\n", "'a b' is no name"),
             (
                 "[[send]]\nto = \"remote-write=http://a\"\n[[send]]\nto = \"remote-write=http://a\"\n",

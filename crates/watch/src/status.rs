@@ -176,11 +176,17 @@ fn part_line(part: &PartAccount, now_s: i64) -> String {
 /// What the engine has to which a part sends, and what waits for it.
 fn sent(account: &ServiceAccount, part: &str) -> String {
     let Some(name) = part.strip_prefix("send.") else { return String::new() };
-    let folder = account.recordings.clone().unwrap_or_default();
-    let text = match send::status(&folder) {
-        Ok(engines) => engines.iter().find(|one| one.name == name).map(send::EngineStatus::counts),
-        Err(error) => Some(format!("{}\n", text::error_text::with_causes(&error))),
-    };
+    // Names are unique, whatever is sent.
+    let text = [&account.recordings, &account.log_store].into_iter().flatten().find_map(|folder| {
+        match send::status(folder) {
+            Ok(engines) => {
+                engines.iter().find(|one| one.name == name).map(send::EngineStatus::counts)
+            }
+            // Nothing was ever logged.
+            Err(_) if !folder.exists() => None,
+            Err(error) => Some(format!("{}\n", text::error_text::with_causes(&error))),
+        }
+    });
     let text = text.unwrap_or_else(|| "nothing is acknowledged yet\n".to_owned());
     text.lines().map(|line| format!("               {}\n", line.trim_start())).collect()
 }

@@ -1,4 +1,4 @@
-//! `whit send`: hands recordings over to engines, each at its own pace.
+//! `whit send`: hands recordings and log records over to engines, each at its own pace.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,7 +7,7 @@ use std::thread;
 use anyhow::Context as _;
 use connection::ClientTls;
 use http_client::ClientSettings;
-use send::{EngineAddress, SendEvent, SendSettings, Sender, SourceChoice};
+use send::{EngineAddress, SendEvent, SendInput, SendSettings, Sender, SourceChoice};
 
 use crate::end_signals::Ending;
 use crate::stderr;
@@ -16,14 +16,14 @@ use crate::stderr;
 #[derive(clap::Args)]
 #[command(after_help = crate::help::SEND)]
 pub(crate) struct SendArguments {
-    /// The folder of recordings
+    /// The folder of recordings, or of a store of log records (`whit log central`)
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
     /// Send to this engine: remote-write (Prometheus, VictoriaMetrics, Mimir, Thanos), otlp (collectors
     /// of OpenTelemetry) and influx (InfluxDB, VictoriaMetrics) have an ADDRESS of http://HOST:PORT,
     /// https://HOST:PORT or unix:SOCKET, with the path if it is not the usual one; graphite has
-    /// HOST[:PORT] or tls:HOST[:PORT], jetstream (NATS) nats://HOST[:PORT]; may be given several times:
-    /// each engine has its own cursor and delays no other
+    /// HOST[:PORT] or tls:HOST[:PORT], jetstream (NATS) nats://HOST[:PORT]; loki, otlp and jetstream take
+    /// log records; may be given several times: each engine has its own cursor and delays no other
     #[arg(long, value_name = "KIND=ADDRESS", required_unless_present = "status")]
     to: Vec<String>,
     /// Call the engine's cursor so, in place of its kind and address: the engine may move
@@ -35,6 +35,9 @@ pub(crate) struct SendArguments {
     /// Send these sources, with commas between; without it all but those with a row for each process
     #[arg(long, value_name = "SOURCES", value_delimiter = ',')]
     sources: Vec<String>,
+    /// The folder is a store of log records, although it has none yet
+    #[arg(long, conflicts_with_all = ["sources", "status", "verify"])]
+    logs: bool,
     /// The authorities (CA) that servers with https are checked by, a file of PEM; without it those of
     /// the system
     #[arg(long, value_name = "FILE")]
@@ -62,7 +65,7 @@ pub(crate) fn run(arguments: &SendArguments) -> anyhow::Result<ExitCode> {
     }
     let engines = arguments.to.iter().map(|to| EngineAddress::parse(to));
     let engines: Vec<EngineAddress> = engines.collect::<Result<_, _>>()?;
-    let settings = settings(arguments, engines.iter().any(EngineAddress::is_encrypted))?;
+    let settings = settings(arguments, &engines)?;
     anyhow::ensure!(
         arguments.name.is_none() || engines.len() < 2,
         "--name is the name of one engine: give one --to"
@@ -74,7 +77,7 @@ pub(crate) fn run(arguments: &SendArguments) -> anyhow::Result<ExitCode> {
     let ending = Ending::by_signals()?;
     let mut senders = Vec::new();
     for engine in engines {
-        let name = arguments.name.clone().unwrap_or_else(|| engine.cursor_name());
+        let name = arguments.name.clone().unwrap_or_else(|| engine.cursor_name(settings.input));
         let sender = Sender::new(&arguments.folder, &name, &engine, settings.clone())?;
         senders.push((name, sender));
     }
@@ -103,11 +106,7 @@ fn send_all(name: &str, mut sender: Sender, ending: &Ending) -> bool {
         SendEvent::GoesOn => stderr::message(format!("{name}: takes again")),
     };
     let ended = sender.run(&mut |time| ending.pause(time), &mut tell);
-    let cursor = sender.cursor();
-    stderr::message(format!(
-        "{name}: has {} samples ({} points)",
-        cursor.samples_sent, cursor.points_sent
-    ));
+    stderr::message(format!("{name}: has {}", sender.cursor().sent()));
     match ended {
         Ok(true) => true,
         Ok(false) => {
@@ -121,8 +120,11 @@ fn send_all(name: &str, mut sender: Sender, ending: &Ending) -> bool {
     }
 }
 
-fn settings(arguments: &SendArguments, is_encrypted: bool) -> anyhow::Result<SendSettings> {
+fn settings(arguments: &SendArguments, to: &[EngineAddress]) -> anyhow::Result<SendSettings> {
+    let are_logs = arguments.logs || to.iter().any(EngineAddress::is_for_logs_alone);
+    let is_encrypted = to.iter().any(EngineAddress::is_encrypted);
     let mut settings = SendSettings {
+        input: if are_logs { SendInput::Logs } else { SendInput::of(&arguments.folder) },
         follows: arguments.follow,
         selection: SourceChoice::new(arguments.sources.clone()).context("--sources")?,
         ..SendSettings::default()
@@ -150,7 +152,7 @@ fn verify(
 ) -> anyhow::Result<ExitCode> {
     let mut is_whole = true;
     for engine in engines {
-        let name = arguments.name.clone().unwrap_or_else(|| engine.cursor_name());
+        let name = arguments.name.clone().unwrap_or_else(|| engine.cursor_name(settings.input));
         let report = send::verify(&arguments.folder, &name, engine, settings)?;
         is_whole &= report.is_whole();
         stderr::print(&match arguments.json {

@@ -73,13 +73,7 @@ impl StoreReader {
     /// If the folder cannot be read.
     pub fn open(folder: &Path) -> io::Result<Self> {
         let first = segment::NAMES.list(folder)?.first().copied().unwrap_or(0);
-        Ok(StoreReader {
-            folder: folder.to_owned(),
-            dictionaries: Dictionaries::default(),
-            current: None,
-            next: first,
-            damaged: Vec::new(),
-        })
+        Ok(StoreReader::open_from(folder, first))
     }
 
     /// Reads a store from its newest segment on, which needs no other.
@@ -96,6 +90,24 @@ impl StoreReader {
         };
         reader.next = numbers.into_iter().rev().find(is_begun).unwrap_or(reader.next);
         Ok(reader)
+    }
+
+    /// Reads a store from a segment on, or from the next one that is there.
+    #[must_use]
+    pub fn open_from(folder: &Path, number: u64) -> Self {
+        StoreReader {
+            folder: folder.to_owned(),
+            dictionaries: Dictionaries::default(),
+            current: None,
+            next: number,
+            damaged: Vec::new(),
+        }
+    }
+
+    /// The number of the segment that is read, and the random number of its store.
+    #[must_use]
+    pub fn segment(&self) -> Option<(u64, [u8; 16])> {
+        self.current.as_ref().map(|(number, segment)| (*number, segment.head.folder))
     }
 
     /// Keeps the bytes of dictionaries, for whoever passes records on.
@@ -175,21 +187,37 @@ impl StoreReader {
         visit: &mut Visit<'_>,
     ) -> io::Result<ControlFlow<()>> {
         for block in 0..chunk.blocks.len() {
-            if !wanted(chunk, &chunk.blocks[block]) {
-                continue;
-            }
-            let Some((_, segment)) = &self.current else { break };
-            let Some(mut open) = OpenBlock::read(segment, at, chunk, block)? else {
-                self.damaged.push((self.path(), at, at + chunk.total_bytes));
-                continue;
-            };
-            while let Some((stream, record)) = open.next() {
-                if self.dictionaries.show(chunk, stream, &record, visit).is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
+            if wanted(chunk, &chunk.blocks[block])
+                && self.visit_block(chunk, at, block, visit)? == Some(ControlFlow::Break(()))
+            {
+                return Ok(ControlFlow::Break(()));
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Visits the records of a block of a chunk that was just read; `None` if it is damaged.
+    ///
+    /// # Errors
+    /// If the segment cannot be read.
+    pub fn visit_block(
+        &mut self,
+        chunk: &Arc<Chunk>,
+        at: u64,
+        block: usize,
+        visit: &mut Visit<'_>,
+    ) -> io::Result<Option<ControlFlow<()>>> {
+        let Some((_, segment)) = &self.current else { return Ok(None) };
+        let Some(mut open) = OpenBlock::read(segment, at, chunk, block)? else {
+            self.damaged.push((self.path(), at, at + chunk.total_bytes));
+            return Ok(None);
+        };
+        while let Some((stream, record)) = open.next() {
+            if self.dictionaries.show(chunk, stream, &record, visit).is_break() {
+                return Ok(Some(ControlFlow::Break(())));
+            }
+        }
+        Ok(Some(ControlFlow::Continue(())))
     }
 
     /// Visits every record that is committed by now and that the index lets through, in the order

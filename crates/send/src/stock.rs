@@ -1,0 +1,90 @@
+//! What a sender hands over, whatever it is: a stock behind a cursor, and the engine that takes it.
+
+use std::ops::Range;
+
+use serde_json::{Value, json};
+
+use crate::SendError;
+use crate::backlog::{Backlog, Looked};
+use crate::batch::{Batch, SampleEnd};
+use crate::cursor::SendCursor;
+use crate::engine::{MetricEngine, SendOutcome};
+
+/// Samples or records of a folder, and the engine that they are handed over to.
+pub(crate) trait SendStock: Send {
+    /// What they are called, in the plural.
+    fn what(&self) -> &'static str;
+
+    /// Looks what there is: what is new will be read, what is gone is told.
+    fn look(&mut self, cursor: &mut SendCursor) -> Result<Looked, SendError>;
+
+    /// Looks what has come while the engine takes nothing, so that what is then deleted is counted; gives
+    /// what is to be told.
+    fn count(&mut self, _cursor: &mut SendCursor) -> Result<Vec<String>, SendError> {
+        Ok(Vec::new())
+    }
+
+    /// Reads the next ones: until there are that many points, or nothing more is there.
+    fn fill(&mut self, cursor: &SendCursor, points_max: usize) -> Result<(), SendError>;
+
+    /// Where each that was read ends.
+    fn ends(&self) -> &[SampleEnd];
+
+    /// Hands some of those that were read over and waits for what the engine says.
+    fn hand_over(&mut self, some: Range<usize>) -> SendOutcome;
+
+    /// What is listed of one that is refused for good, of the file of a name.
+    fn refusal(&self, end: &SampleEnd, name: &str) -> Value;
+
+    /// Notes what was acknowledged.
+    fn settle(&mut self, cursor: &mut SendCursor);
+
+    /// Goes back to the cursor: what was read since is read again.
+    fn rewind(&mut self);
+}
+
+/// The samples of a folder of recordings.
+pub(crate) struct SampleStock {
+    pub(crate) backlog: Backlog,
+    pub(crate) batch: Batch,
+    pub(crate) engine: Box<dyn MetricEngine>,
+}
+
+impl SendStock for SampleStock {
+    fn what(&self) -> &'static str {
+        "samples"
+    }
+
+    fn look(&mut self, cursor: &mut SendCursor) -> Result<Looked, SendError> {
+        self.backlog.look(cursor)
+    }
+
+    fn fill(&mut self, _: &SendCursor, points_max: usize) -> Result<(), SendError> {
+        self.backlog.fill(&mut self.batch, points_max)
+    }
+
+    fn ends(&self) -> &[SampleEnd] {
+        &self.batch.ends
+    }
+
+    fn hand_over(&mut self, some: Range<usize>) -> SendOutcome {
+        self.engine.hand_over(&self.backlog.series, &self.batch, some)
+    }
+
+    fn refusal(&self, end: &SampleEnd, name: &str) -> Value {
+        json!({
+            "recording": name,
+            "file_id": format!("{:016x}", end.file_id),
+            "sample": end.next.saturating_sub(1),
+            "realtime_ns": end.realtime_ns,
+        })
+    }
+
+    fn settle(&mut self, cursor: &mut SendCursor) {
+        self.backlog.settle(cursor);
+    }
+
+    fn rewind(&mut self) {
+        self.backlog.rewind();
+    }
+}
