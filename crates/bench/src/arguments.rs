@@ -9,6 +9,7 @@ mod processes;
 mod record;
 mod rrd;
 mod rrdcached;
+mod seeds;
 mod spawn;
 mod trace;
 
@@ -40,7 +41,10 @@ Examples:
   whit bench poll --case targets --no-native
   whit bench archive                     ranges and moments, beside Prometheus and VictoriaMetrics
   whit bench log                         logging: ACS's table, and beside spdlog
-  whit bench log --json --row 3";
+  whit bench log --json --row 3
+  whit bench seeds --resume run.json --html report.html
+                                         the five published measurements, within half an hour
+  whit bench seeds --quick --seed 003";
 
 /// Arguments of `whit bench`.
 #[derive(clap::Args)]
@@ -75,6 +79,8 @@ pub enum Benchmark {
     Archive(archive::BenchArchiveArguments),
     /// What a log call costs: ACS's table, and beside spdlog and tracing-appender
     Log(log::BenchLogArguments),
+    /// The five published measurements that whit began with, repeated: published, here, whit, floor
+    Seeds(seeds::BenchSeedsArguments),
     /// The bare loop of `spawn`: started by it, not by people
     #[command(hide = true)]
     Floor {
@@ -130,7 +136,7 @@ pub struct CommonArguments {
     #[arg(long, conflicts_with = "rounds")]
     quick: bool,
 
-    /// Print JSON: one object, or of `log` one a line
+    /// Print JSON: one object, or of `log` and `seeds` one a line
     #[arg(long)]
     pub json: bool,
 

@@ -1,7 +1,7 @@
 //! Errors of benchmarks.
 
 use std::io;
-use std::num::{ParseIntError, TryFromIntError};
+use std::num::{ParseFloatError, ParseIntError, TryFromIntError};
 
 /// Why a benchmark could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +52,12 @@ impl From<rustix::io::Errno> for Error {
 
 impl From<ParseIntError> for Error {
     fn from(error: ParseIntError) -> Self {
+        Error::Number(error.to_string())
+    }
+}
+
+impl From<ParseFloatError> for Error {
+    fn from(error: ParseFloatError) -> Self {
         Error::Number(error.to_string())
     }
 }

@@ -9,7 +9,8 @@
 //! - [`rrdcached`]: the caching daemon: updates over a socket, an hour of MRTG, start with a journal;
 //! - [`poll`]: devices asked by SNMP: MRTG's experiment, and thousands of devices;
 //! - [`archive`]: questions to recordings: ranges in steps, a moment, the heaviest, beside Prometheus;
-//! - [`log`]: what a log call costs: ACS's table, and beside spdlog and `tracing-appender`.
+//! - [`log`]: what a log call costs: ACS's table, and beside spdlog and `tracing-appender`;
+//! - [`seeds`]: the five published measurements that this project began with, in one report.
 //!
 //! Whit is the program that the caller names, started as a user would start it, so all numbers
 //! include its start, its options and its output.  All contestants take turns, round after round,
@@ -69,6 +70,7 @@ pub mod record;
 mod report;
 pub mod rrd;
 pub mod rrdcached;
+pub mod seeds;
 pub mod spawn;
 mod table;
 pub mod trace;

@@ -21,10 +21,10 @@ use crate::programs::Programs;
 use crate::report::Report;
 
 mod beside;
-mod load;
+pub(crate) mod load;
 mod report;
-mod rows;
-mod scenario;
+pub(crate) mod rows;
+pub(crate) mod scenario;
 mod sinks;
 mod tally;
 mod throughput;
@@ -78,17 +78,17 @@ pub struct LogPlan {
 }
 
 /// All runs of a row.
-struct RowRuns {
-    row: Row,
+pub(crate) struct RowRuns {
+    pub(crate) row: Row,
     /// Of bursts as a whole.
-    whole: Vec<Run>,
+    pub(crate) whole: Vec<Run>,
     /// Of bursts with a reading of the clock between calls.
     each: Vec<Run>,
 }
 
 impl RowRuns {
     /// What a thread needed for its burst, in µs.
-    fn total_us(&self) -> f64 {
+    pub(crate) fn total_us(&self) -> f64 {
         median(self.whole.iter().map(|run| run.client.total_us).collect())
     }
 
@@ -98,7 +98,7 @@ impl RowRuns {
     }
 
     /// Min, p50, p99, p99.9 and max of a call, in ns.
-    fn calls_ns(&self) -> [f64; 5] {
+    pub(crate) fn calls_ns(&self) -> [f64; 5] {
         [0, 1, 2, 3, 4]
             .map(|at| median(self.each.iter().map(|run| run.client.calls_ns[at]).collect()))
     }
@@ -158,6 +158,29 @@ pub fn run(plan: &LogPlan, programs: &Programs, progress: &Progress<'_>) -> Resu
     }
     progress.done();
     Ok(report::report(plan, &results, machine))
+}
+
+/// Runs rows of ACS's table without making a report; also the floor, ns of a record of a bare ring in
+/// each round.
+pub(crate) fn measure_acs(
+    plan: &LogPlan,
+    programs: &Programs,
+    progress: &Progress<'_>,
+) -> Result<(Vec<RowRuns>, Vec<f64>)> {
+    let folder = crate::folder::temporary(plan.folder.as_deref())?;
+    let rings = scenario::ring_folder()?;
+    let settings = RunSettings {
+        whit: &programs.whit,
+        bench: &programs.bench,
+        rings: rings.path(),
+        folder: &folder.path().canonicalize()?,
+        threads: plan.threads,
+        calls: plan.calls,
+    };
+    let mut results = Results::default();
+    acs(plan, &settings, progress, &mut results)?;
+    let floor = (0..plan.rounds).map(|_| settings.bare_record_ns()).collect::<Result<_>>()?;
+    Ok((results.acs, floor))
 }
 
 /// Runs what the command line of a hidden verb says: a program that logs.

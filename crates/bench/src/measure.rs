@@ -139,10 +139,19 @@ pub(crate) fn measure_threads<T>(work: impl FnOnce() -> T) -> (T, Measurement) {
 }
 
 fn cpu_of_thread() -> Measurement {
+    usage_of(libc::RUSAGE_THREAD)
+}
+
+/// The CPU time of all children that were waited for, and of theirs.
+pub(crate) fn cpu_of_children() -> Measurement {
+    usage_of(libc::RUSAGE_CHILDREN)
+}
+
+fn usage_of(who: libc::c_int) -> Measurement {
     // SAFETY: all zeros is a value of this plain structure.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a live value of the type that the call fills.
-    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    unsafe { libc::getrusage(who, &raw mut usage) };
     cpu_of(&usage)
 }
 

@@ -11,6 +11,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::Progress;
 use crate::contest::{Contest, Measurement};
 use crate::error::{Context, Result};
@@ -24,7 +26,7 @@ mod many;
 mod namespace;
 mod poller;
 mod report;
-mod targets;
+pub(crate) mod targets;
 mod values;
 
 use namespace::own_network;
@@ -70,13 +72,13 @@ pub struct PollPlan {
 
 /// A contestant: each turn is the cost of a round of its poller, with the pages that the poller and
 /// its caching daemon made dirty.
-type PollContest = Contest<PollFacts>;
+pub(crate) type PollContest = Contest<PollFacts>;
 
 /// What is known of a contestant beside the turns of its poller.
 #[derive(Default)]
-struct PollFacts {
+pub(crate) struct PollFacts {
     /// The turns of its caching daemon; empty if it has none.
-    daemon: Vec<Measurement>,
+    pub(crate) daemon: Vec<Measurement>,
     /// Targets of which both values are known in a round of simulated devices.
     known: u64,
     /// Targets of which a value is not known in such a round.
@@ -88,14 +90,14 @@ struct PollFacts {
 
 /// The results.
 #[derive(Default)]
-struct Results {
+pub(crate) struct Results {
     /// What the devices of the experiment are.
-    hosts: String,
-    targets: Vec<PollContest>,
+    pub(crate) hosts: String,
+    pub(crate) targets: Vec<PollContest>,
     many: Vec<PollContest>,
     /// Files whose values were compared.
     same_values: Option<u64>,
-    notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// What all parts need.
@@ -117,6 +119,16 @@ struct Bench<'a> {
 /// If a program that takes part or a file fails, if a poller does not end a round in time, and if
 /// values are not the same.
 pub fn run(plan: &PollPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
+    let (machine, results) = measure_all(plan, programs, progress)?;
+    Ok(report::report(plan, &results, machine))
+}
+
+/// Measures without making a report; also gives the machine.
+pub(crate) fn measure_all(
+    plan: &PollPlan,
+    programs: &Programs,
+    progress: &Progress<'_>,
+) -> Result<(Value, Results)> {
     let Preparation { mut machine, folder, .. } =
         Preparation::new(plan.folder.as_deref(), programs)?;
     let folder = folder.path().canonicalize()?;
@@ -155,7 +167,7 @@ pub fn run(plan: &PollPlan, programs: &Programs, progress: &Progress<'_>) -> Res
         }
     }
     progress.done();
-    Ok(report::report(plan, &results, machine))
+    Ok((machine, results))
 }
 
 #[cfg(test)]

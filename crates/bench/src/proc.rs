@@ -41,10 +41,10 @@ const SOURCES: [(&[&str], &str); 6] = [
 /// What programs record.
 const CASES: [&str; 4] = ["-sc", "-scM", "-scj", "-scCjM"];
 
-const FLOOR: &str = "bare read";
-const WHIT: &str = "whit";
+pub(crate) const FLOOR: &str = "bare read";
+pub(crate) const WHIT: &str = "whit";
 /// Whit, with the counters of CPUs by a BPF program.
-const WHIT_BPF: &str = "whit, BPF";
+pub(crate) const WHIT_BPF: &str = "whit, BPF";
 const COLLECTL: &str = "collectl";
 
 /// Samples of the short turn that is subtracted from the long one, to exclude start and end.
@@ -66,7 +66,7 @@ pub struct ProcPlan {
 }
 
 /// Contestants with their CPU time of a reading, in µs.
-type Readings = Case<(), Option<f64>>;
+pub(crate) type Readings = Case<(), Option<f64>>;
 
 /// Runs the benchmark.
 ///
@@ -142,7 +142,7 @@ impl Opened {
 }
 
 /// Reads sources by all contestants; `None` where the machine lacks them.
-fn read_files(
+pub(crate) fn read_files(
     plan: &ProcPlan,
     entries: &[&'static Entry],
     what: &str,

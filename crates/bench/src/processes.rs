@@ -20,6 +20,7 @@ mod floor;
 mod report;
 mod sleepers;
 
+pub(crate) use flood::each_exit;
 pub use flood::run as flood;
 pub use sleepers::keep as keep_sleepers;
 
@@ -85,6 +86,12 @@ pub(crate) const COLLECTL: &str = "collectl";
 pub(crate) const WALK: &str = "walk of /proc";
 pub(crate) const ITERATOR: &str = "bare iterator";
 
+/// collectl's own rows.
+pub(crate) const ALL: &str = "-sZ";
+pub(crate) const ONE_COMMAND: &str = "-sZ, one command";
+pub(crate) const ONE_COMMAND_NO_NEW: &str = "-sZ, one command, --procopts p";
+pub(crate) const NO_IO: &str = "-sZ --procopts I";
+
 /// Runs the benchmark.
 ///
 /// # Errors
@@ -95,7 +102,8 @@ pub fn run(plan: &ProcessesPlan, programs: &Programs, progress: &Progress<'_>) -
     Ok(report::report(plan, &results, machine))
 }
 
-fn measure_all(
+/// Measures without making a report.
+pub(crate) fn measure_all(
     plan: &ProcessesPlan,
     programs: &Programs,
     progress: &Progress<'_>,
@@ -144,11 +152,12 @@ impl Bench<'_> {
     fn classic(&mut self) -> Result<Vec<Case<usize, Readings>>> {
         let _one = sleepers::Sleepers::start(&self.programs.bench, 1, 1)?;
         let filter = format!("c{}", sleepers::ONE);
-        let rows: [(&str, &[&str]); 4] = [
-            ("-sZ", &["-sZ"]),
-            ("-sZ, one command", &["-sZ", "--procfilt", &filter]),
+        let rows: [(&str, &[&str]); 5] = [
+            (ALL, &["-sZ"]),
+            (ONE_COMMAND, &["-sZ", "--procfilt", &filter]),
+            (ONE_COMMAND_NO_NEW, &["-sZ", "--procfilt", &filter, "--procopts", "p"]),
             ("-sZ --procopts p", &["-sZ", "--procopts", "p"]),
-            ("-sZ --procopts I", &["-sZ", "--procopts", "I"]),
+            (NO_IO, &["-sZ", "--procopts", "I"]),
         ];
         let readings = (self.plan.samples / SAMPLES_A_READING).max(1);
         rows.iter()

@@ -8,10 +8,10 @@
 use crate::contest::{Case, Contest, Measurement};
 use crate::report::Row;
 
-mod compression;
+pub(crate) mod compression;
 pub(crate) mod floor;
 mod report;
-mod suite;
+pub(crate) mod suite;
 
 pub use suite::run;
 

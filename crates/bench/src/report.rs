@@ -62,6 +62,8 @@ pub struct Report {
     machine: Value,
     /// Every turn as a line; empty for benchmarks without turns.
     raw: String,
+    /// The report as one page, of benchmarks that make it.
+    pub page: Option<String>,
 }
 
 impl Report {
@@ -69,7 +71,7 @@ impl Report {
     pub(crate) fn new(kind: &'static str, machine: Value) -> Self {
         let json = json!({ "machine": machine });
         let (summary, markdown, raw) = Default::default();
-        Report { summary, json, markdown, kind, machine, raw }
+        Report { summary, json, markdown, kind, machine, raw, page: None }
     }
 
     /// Adds a member to the JSON.
@@ -188,6 +190,11 @@ impl Report {
         Report { raw, ..self }
     }
 
+    /// The same report with a page.
+    pub(crate) fn with_page(self, page: String) -> Self {
+        Report { page: Some(page), ..self }
+    }
+
     /// Stores the report below `base`, with the command line that produced it; returns the folder.
     ///
     /// # Errors
@@ -205,6 +212,7 @@ impl Report {
             ("raw.csv", &self.raw),
             ("summary.txt", &self.summary),
             ("tables.md", &self.markdown),
+            ("report.html", self.page.as_ref().unwrap_or(&String::new())),
         ] {
             if text.is_empty() {
                 continue;

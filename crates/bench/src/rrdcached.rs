@@ -16,6 +16,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::Progress;
 use crate::contest::{Case, Contest, Measurement, in_turn};
 use crate::error::{Context, Result, ensure};
@@ -28,9 +30,9 @@ use crate::rrd::files::{self, Layout, MRTG, ONE_SOURCE};
 
 pub(crate) mod client;
 pub(crate) mod daemon;
-mod hour;
+pub(crate) mod hour;
 mod mounts;
-mod report;
+pub(crate) mod report;
 
 use client::{Client, Load};
 use daemon::{Daemon, Way};
@@ -112,7 +114,7 @@ enum Route {
 }
 
 /// The same updates by everybody, and how many they are.
-type Updates = Case<u64>;
+pub(crate) type Updates = Case<u64>;
 
 /// A row of a table.
 type DaemonRow<'r> = Row<'r, u64, ()>;
@@ -128,12 +130,12 @@ struct Start {
 
 /// The results.
 #[derive(Default)]
-struct Results {
-    updates: Vec<Updates>,
-    mrtg: Option<Updates>,
-    mounts: Vec<Updates>,
+pub(crate) struct Results {
+    pub(crate) updates: Vec<Updates>,
+    pub(crate) mrtg: Option<Updates>,
+    pub(crate) mounts: Vec<Updates>,
     starts: Vec<Start>,
-    notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// What all parts need.
@@ -152,6 +154,16 @@ struct Bench<'a> {
 /// If a program that takes part or a file fails, if an answer is wrong, and if files are not the same
 /// afterwards.
 pub fn run(plan: &DaemonPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
+    let (machine, results) = measure_all(plan, programs, progress)?;
+    Ok(report::report(plan, &results, machine))
+}
+
+/// Measures without making a report; also gives the machine.
+pub(crate) fn measure_all(
+    plan: &DaemonPlan,
+    programs: &Programs,
+    progress: &Progress<'_>,
+) -> Result<(Value, Results)> {
     let Preparation { machine, folder, rrdtool } =
         Preparation::new(plan.folder.as_deref(), programs)?;
     let rrdcached = programs.path.find("rrdcached");
@@ -171,7 +183,7 @@ pub fn run(plan: &DaemonPlan, programs: &Programs, progress: &Progress<'_>) -> R
         }
     }
     progress.done();
-    Ok(report::report(plan, &results, machine))
+    Ok((machine, results))
 }
 
 impl Bench<'_> {

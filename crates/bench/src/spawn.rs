@@ -19,7 +19,7 @@ use crate::report::{Report, Row, add_version};
 
 mod calls;
 mod floor;
-mod load;
+pub(crate) mod load;
 mod pipe;
 mod report;
 mod sleepers;
@@ -117,7 +117,12 @@ pub fn run(plan: &SpawnPlan, programs: &Programs, progress: &Progress<'_>) -> Re
     Ok(report::report(plan, &results, machine))
 }
 
-fn measure_all(plan: &SpawnPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Results> {
+/// Measures without making a report.
+pub(crate) fn measure_all(
+    plan: &SpawnPlan,
+    programs: &Programs,
+    progress: &Progress<'_>,
+) -> Result<Results> {
     let mut results = Results::default();
     let tools = Tools::find(programs)?;
     progress.show("who can run jobs here?");

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use text::escape::html_text;
 
 /// The content of one cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -296,6 +297,38 @@ impl Grid {
     }
 }
 
+impl Grid {
+    /// The table in HTML.
+    pub(crate) fn html(&self) -> String {
+        let class = |is_right| if is_right { " class=\"number\"" } else { "" };
+        let heading = |(column, text): (usize, &String)| {
+            format!("<th{}>{}</th>", class(self.is_right(column)), html_text(text))
+        };
+        let headings: String = self.headings.iter().enumerate().map(heading).collect();
+        let mut out = format!("<table>\n<thead><tr>{headings}</tr></thead>\n<tbody>\n");
+        for Group { title, rows, conclusion } in &self.groups {
+            let line = |text: &String| {
+                format!(
+                    "<tr><th colspan=\"{}\">{}</th></tr>\n",
+                    self.headings.len(),
+                    html_text(text)
+                )
+            };
+            out.extend(title.iter().map(line));
+            for row in rows {
+                let cell = |(column, (text, _)): (usize, &(String, bool))| {
+                    format!("<td{}>{}</td>", class(self.is_right(column)), html_text(text))
+                };
+                let cells: String = row.iter().enumerate().map(cell).collect();
+                let _ = writeln!(out, "<tr>{cells}</tr>");
+            }
+            out.extend(conclusion.iter().map(line));
+        }
+        out.push_str("</tbody>\n</table>\n");
+        out
+    }
+}
+
 /// Adds a line of cells, each as wide as its column.
 fn put_line<'a>(
     out: &mut String,
@@ -342,6 +375,9 @@ mod tests {
             markdown,
             "|  | wall ms | x |\n|---|---:|---:|\n| a floor | - | - |\n| whit | 12.3 | 7 |\n"
         );
+        let html = table().grid(ROWS).html();
+        assert!(html.contains("<th class=\"number\">wall ms</th>"), "{html}");
+        assert!(html.contains("<tr><td>a floor</td><td class=\"number\">-</td>"), "{html}");
         let objects = table().rounded_to(2).objects(ROWS);
         assert_eq!(
             objects.to_string(),
@@ -358,5 +394,6 @@ mod tests {
         assert!(text.contains("\nboth\n  a floor        -  -\n  whit "), "{text}");
         assert!(text.ends_with("7\n  equal\n"), "{text}");
         assert!(grid.markdown().contains("| **both** |  |  |\n| a floor |"));
+        assert!(grid.html().contains("<tr><th colspan=\"3\">both</th></tr>"));
     }
 }

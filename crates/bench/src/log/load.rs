@@ -54,9 +54,9 @@ pub(super) struct Client {
 
 /// What a client says of itself.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct ClientResult {
+pub(crate) struct ClientResult {
     /// What a thread needed for all its calls, the mean of all threads.
-    pub(super) total_us: f64,
+    pub(crate) total_us: f64,
     /// CPU time that it used meanwhile, the mean of all threads.
     pub(super) cpu_us: f64,
     /// Min, p50, p99, p99.9 and max of all calls of all threads, in ns.

@@ -2,7 +2,7 @@
 
 /// Where the text of the records goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Output {
+pub(crate) enum Output {
     /// Lines with time, level and names to standard output.
     Stdout,
     /// The same to a file.
@@ -20,7 +20,7 @@ impl Output {
         [Output::Stdout, Output::File, Output::PlainStdout, Output::PlainFile, Output::NoOp];
 
     /// The name of the row in the tables.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Output::Stdout => "stdout",
             Output::File => "file",
@@ -31,37 +31,37 @@ impl Output {
     }
 
     /// The one of a name.
-    pub(super) fn of_name(name: &str) -> Option<Self> {
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|output| output.name() == name)
     }
 }
 
 /// What ACS was measured to need, in µs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Published {
-    pub(super) total_us: f64,
-    pub(super) mean_us: f64,
-    pub(super) min_us: f64,
-    pub(super) max_us: f64,
+pub(crate) struct Published {
+    pub(crate) total_us: f64,
+    pub(crate) mean_us: f64,
+    pub(crate) min_us: f64,
+    pub(crate) max_us: f64,
 }
 
 /// A line of the table.  Some numbers of rows stand for two lines, as published: without the proxy,
 /// and with it but without the central logger.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// 1 to 36.
-    pub(super) number: u8,
+    pub(crate) number: u8,
     /// A container with many loggers, instead of a client.
-    pub(super) is_component: bool,
+    pub(crate) is_component: bool,
     /// Whether ten threads log (or as many as the plan says), instead of one.
-    pub(super) has_threads: bool,
-    pub(super) output: Output,
-    pub(super) has_proxy: bool,
-    pub(super) has_central: bool,
+    pub(crate) has_threads: bool,
+    pub(crate) output: Output,
+    pub(crate) has_proxy: bool,
+    pub(crate) has_central: bool,
     /// Nobody waits for an acknowledgement.
-    pub(super) is_oneway: bool,
+    pub(crate) is_oneway: bool,
     /// `None`: left blank.
-    pub(super) published: Option<Published>,
+    pub(crate) published: Option<Published>,
 }
 
 /// Rows of a client; those of a component have numbers that are larger by this.
@@ -103,7 +103,7 @@ const PUBLISHED: [PublishedRow; 22] = [
 ];
 
 /// All lines: those that were published, and the same for a component.
-pub(super) fn all() -> Vec<Row> {
+pub(crate) fn all() -> Vec<Row> {
     let row = |(number, has_threads, output, way, times): PublishedRow| {
         let [has_proxy, has_central, is_oneway] = way;
         let [total_us, mean_us, min_us, max_us] = times;

@@ -4,17 +4,21 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::load::{Client, ClientResult};
 use super::rows::{Output, Row};
 use super::tally::Tally;
+use crate::contest::median;
 use crate::error::{Context, Result, ensure};
 use crate::process::{self, Running, silent};
 use crate::programs::{run_heard, run_quietly};
 
 /// Longest time until a server listens, or ends.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Turns of a bare ring, of which the middle one counts.
+const BARE_TURNS: u32 = 30;
 
 /// A server of whit, ended with the value.
 pub(super) struct Server(Running);
@@ -55,9 +59,9 @@ pub(super) fn run_load(bench: &Path, load: &Value) -> Result<String> {
 
 /// What one run gave.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Run {
-    pub(super) client: ClientResult,
-    pub(super) threads: u32,
+pub(crate) struct Run {
+    pub(crate) client: ClientResult,
+    pub(crate) threads: u32,
     pub(super) sent: u64,
     pub(super) received: u64,
     pub(super) duplicates: u64,
@@ -96,6 +100,18 @@ impl RunSettings<'_> {
         command.arg("--directory").arg(rings);
         command.args(["--central", "./socket", "--spool", "spool"]).current_dir(folder);
         command
+    }
+
+    /// The least that a record can cost: of a ring that nobody reads, in ns.
+    pub(super) fn bare_record_ns(&self) -> Result<f64> {
+        let load = json!({
+            "case": "record", "threads": 1, "calls": self.calls, "turns": BARE_TURNS,
+            "rings": self.rings.to_string_lossy(),
+            "file": self.folder.join("floor").to_string_lossy(),
+        });
+        let turns = run_load(self.bench, &load)?;
+        let turns = turns.lines().map(str::parse).collect::<std::result::Result<Vec<f64>, _>>();
+        Ok(median(turns.context("the floor of a record")?))
     }
 
     /// Runs a row once.

@@ -52,20 +52,25 @@ const fn entry(name: &'static str, who: Who, kind: Kind, stays: bool) -> Entry {
 }
 
 /// Names that ratios are made of.
-pub(super) const MRTG_NATIVE: &str = "mrtg, native";
-pub(super) const MRTG_DATABASES: &str = "mrtg, rrd";
-pub(super) const MRTG_DAEMON: &str = "mrtg, rrd, stays";
+pub(crate) const MRTG_NATIVE: &str = "mrtg, native";
+pub(crate) const MRTG_DATABASES: &str = "mrtg, rrd";
+pub(crate) const MRTG_DAEMON: &str = "mrtg, rrd, stays";
+pub(crate) const MRTG_CACHED: &str = "mrtg, rrdcached, stays";
+pub(crate) const WHIT_NATIVE: &str = "whit, native";
+pub(crate) const WHIT_DATABASES: &str = "whit, rrd";
+pub(crate) const WHIT_DAEMON: &str = "whit, rrd, stays";
+pub(crate) const WHIT_CACHED: &str = "whit, whit rrdcached, stays";
 
 const ENTRIES: [Entry; 9] = [
     entry(MRTG_NATIVE, Who::Mrtg, Kind::Native, false),
     entry(MRTG_DATABASES, Who::Mrtg, Kind::Databases, false),
     entry(MRTG_DAEMON, Who::Mrtg, Kind::Databases, true),
-    entry("mrtg, rrdcached, stays", Who::Mrtg, Kind::Cached, true),
-    entry("whit, native", Who::Whit, Kind::Native, false),
+    entry(MRTG_CACHED, Who::Mrtg, Kind::Cached, true),
+    entry(WHIT_NATIVE, Who::Whit, Kind::Native, false),
     entry("whit, logs only", Who::Whit, Kind::LogOnly, false),
-    entry("whit, rrd", Who::Whit, Kind::Databases, false),
-    entry("whit, rrd, stays", Who::Whit, Kind::Databases, true),
-    entry("whit, whit rrdcached, stays", Who::Whit, Kind::Cached, true),
+    entry(WHIT_DATABASES, Who::Whit, Kind::Databases, false),
+    entry(WHIT_DAEMON, Who::Whit, Kind::Databases, true),
+    entry(WHIT_CACHED, Who::Whit, Kind::Cached, true),
 ];
 
 impl Bench<'_> {

@@ -95,6 +95,29 @@ fn measure(programs: &Programs, seconds: u64, progress: &Progress<'_>) -> Result
     Ok(flood)
 }
 
+/// Gives the name of every process whose exit is in a recording.
+///
+/// # Errors
+/// If it cannot be read, or has no exits.
+pub(crate) fn each_exit(path: &Path, mut give: impl FnMut(&[u8])) -> Result<()> {
+    let mut reader = Reader::open(path, &source::definitions())?;
+    let defs = reader.defs();
+    let exit = defs.iter().position(|def| def.name == "exit");
+    let exit = exit.context("the recording has no ends")?;
+    let name = defs[exit].fields.iter().position(|field| field.name == "command");
+    let name = name.context("the recording has no names of ended processes")?;
+    let mut snapshot = Snapshot::new(&defs);
+    while reader.next(&mut snapshot)? == ReadOutcome::Sample {
+        let sample = &snapshot.samples[exit];
+        if !snapshot.fresh[exit] || sample.state != State::Ok {
+            continue;
+        }
+        let names = (0..sample.table.rows()).filter_map(|row| sample.table.text(row, name));
+        names.for_each(&mut give);
+    }
+    Ok(())
+}
+
 /// Starts programs on every CPU and waits for each; returns their number.
 fn start_all(duration: Duration) -> Result<u64> {
     let started = AtomicU64::new(0);

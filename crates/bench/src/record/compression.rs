@@ -10,10 +10,13 @@ use crate::measure::measure;
 use recording::{Compression, ReadOutcome, Reader, Writer, WriterOptions};
 use sample::Snapshot;
 
+/// The way without compression.
+pub(crate) const PLAIN: &str = "columns, none";
+
 /// The compressions, by name.
 const WAYS: &[(&str, Compression)] = &[
     ("as sampled", Compression::FramesOnly),
-    ("columns, none", Compression::None),
+    (PLAIN, Compression::None),
     ("zstd 1", Compression::Zstd(1)),
     ("zstd 3", Compression::Zstd(3)),
     ("zstd 9", Compression::Zstd(9)),

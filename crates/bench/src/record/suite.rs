@@ -31,12 +31,12 @@ const SADC_ALL: &str = "cCjJmdDnNfFstTiEvpq";
 const SHORT_SAMPLES: u64 = 2;
 
 /// A line of the classic table.
-struct Case {
-    name: &'static str,
-    whit: Vec<String>,
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) whit: Vec<String>,
     /// `None` if collectl has no counterpart.
-    collectl: Option<Vec<String>>,
-    letters: String,
+    pub(crate) collectl: Option<Vec<String>>,
+    pub(crate) letters: String,
 }
 
 /// Runs the benchmark.
@@ -150,7 +150,7 @@ fn chosen(plan: &RecordPlan) -> Result<Vec<Case>> {
 }
 
 /// A recording command: the program, what to record, the interval, the samples, the output.
-fn record(
+pub(crate) fn record(
     program: &Path,
     is_whit: bool,
     what: &[String],
@@ -179,7 +179,8 @@ fn recorded(
     Ok(measurement)
 }
 
-fn run_case(
+/// Lets whit, collectl and the floor record a case.
+pub(crate) fn run_case(
     case: &Case,
     plan: &RecordPlan,
     programs: &Programs,
@@ -230,7 +231,9 @@ fn traced(
     programs: &Programs,
     make: impl Fn(u64, &Path) -> Command,
 ) -> Result<Option<f64>> {
-    let Some(strace) = &programs.strace else { return Ok(None) };
+    let Some(strace) = programs.strace.as_ref().filter(|_| plan.traced_samples > 0) else {
+        return Ok(None);
+    };
     let count = |samples: u64| {
         let folder = tempfile::tempdir()?;
         programs::calls(strace, &make(samples, folder.path()))
@@ -271,7 +274,8 @@ fn slow(
     Ok(())
 }
 
-fn slow_one(
+/// One recorder at an interval of a second.
+pub(crate) fn slow_one(
     name: &str,
     make: impl Fn(u64, &Path) -> Command,
     plan: &RecordPlan,

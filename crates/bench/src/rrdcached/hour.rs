@@ -14,7 +14,7 @@ use crate::rrd::files::{self, MRTG};
 use crate::rrd::pipe::{self, Pace, Script};
 
 /// `-w` of the hour, in seconds; the last one is whit's default with a journal.
-const WRITE_SECONDS: [u64; 4] = [300, 900, 1_800, 3_600];
+pub(crate) const WRITE_SECONDS: [u64; 4] = [300, 900, 1_800, 3_600];
 
 /// The program that keeps the files up to date.
 #[derive(Clone, Copy, Debug)]

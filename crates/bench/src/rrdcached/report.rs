@@ -7,8 +7,8 @@ use crate::contest::{Contest, Measurement, cpu, median, resident, wall};
 use crate::report::{Report, case_object};
 use crate::table::Table;
 
-const RRDCACHED: &str = "rrdcached -j";
-const FLOOR: &str = "floor";
+pub(crate) const RRDCACHED: &str = "rrdcached -j";
+pub(crate) const FLOOR: &str = "floor";
 const PAGE_BYTES: f64 = 4096.0;
 
 /// The report of a run.

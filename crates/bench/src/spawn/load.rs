@@ -11,7 +11,7 @@ use crate::SearchPath;
 use crate::programs::Programs;
 
 /// The blog's job: two programs, and a shell and a file for each.
-const BLOG: &str = "echo {} $(date) > log.{}.txt";
+pub(crate) const BLOG: &str = "echo {} $(date) > log.{}.txt";
 
 named! {
     /// What can be measured.

@@ -49,6 +49,11 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     let find = |path: SearchPath| Programs::find(whit, own, path);
     macro_rules! measure {
         ($benchmark:ident, $arguments:ident) => {
+            _ = measured!($benchmark, $arguments)
+        };
+    }
+    macro_rules! measured {
+        ($benchmark:ident, $arguments:ident) => {
             show(&find(path), &$arguments.common, |programs, progress| {
                 bench::$benchmark::run(&$arguments.plan(), programs, progress)
             })?
@@ -75,10 +80,23 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Benchmark::Poll(arguments) => measure!(poll, arguments),
         Benchmark::Archive(arguments) => measure!(archive, arguments),
         Benchmark::Log(arguments) => measure!(log, arguments),
+        Benchmark::Seeds(arguments) => {
+            if let Some(file) = &arguments.html {
+                // Now, not after half an hour.
+                let file = std::fs::File::options().create(true).append(true).open(file);
+                file.context("--html")?;
+            }
+            let report = measured!(seeds, arguments);
+            if let Some((file, page)) = arguments.html.zip(report.page) {
+                std::fs::write(file, page).context("--html")?;
+            }
+        }
         Benchmark::Processes(arguments) => match arguments.long {
-            Some(seconds) => show(&find(path), &arguments.common, |programs, progress| {
-                bench::processes::flood(programs, seconds, progress)
-            })?,
+            Some(seconds) => {
+                show(&find(path), &arguments.common, |programs, progress| {
+                    bench::processes::flood(programs, seconds, progress)
+                })?;
+            }
             None => {
                 let plan = arguments.plan()?;
                 show(&find(path), &arguments.common, |programs, progress| {
@@ -95,7 +113,7 @@ fn show(
     programs: &Programs,
     common: &CommonArguments,
     measure: impl FnOnce(&Programs, &Progress<'_>) -> Result<Report, bench::Error>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Report> {
     let is_terminal = std::io::stderr().is_terminal();
     let on_terminal = |text: &str| {
         if is_terminal {
@@ -110,10 +128,11 @@ fn show(
         (true, None) => writeln!(out, "{:#}", report.json)?,
         (false, _) => out.write_all(report.summary.as_bytes())?,
     }
-    let Some(base) = &common.save else { return Ok(()) };
-    let folder = report.save(base, &command_line())?;
-    stderr::line(format_args!("kept in {}", folder.display()));
-    Ok(())
+    if let Some(base) = &common.save {
+        let folder = report.save(base, &command_line())?;
+        stderr::line(format_args!("kept in {}", folder.display()));
+    }
+    Ok(report)
 }
 
 /// The command as a user gives it.
