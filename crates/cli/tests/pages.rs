@@ -63,7 +63,7 @@ fn run(heading: &str, fences: &[&str], replaced: &[(&str, String)]) {
 fn the_tutorial_runs() {
     let page = fs::read_to_string("../../docs/tutorial.md").unwrap();
     let parts = parts(&page);
-    assert_eq!(parts.len(), 3);
+    assert_eq!(parts.len(), 4);
     let mut routers = Vec::new();
     for (heading, fences) in &parts {
         let mut replaced = Vec::new();
