@@ -1,7 +1,31 @@
 //! What some readings of one step have of a field of an instance.
 
-use crate::FieldValue;
-use crate::summary::Cell;
+/// A value of a field at one reading.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FieldValue {
+    /// A gauge.
+    Level(i64),
+    /// A counter.
+    Growth {
+        /// How much it grew since the reading before.
+        increase: u64,
+        /// The time between the two readings.
+        seconds: f64,
+        /// The same by the clock of the recording.
+        took_ns: u64,
+    },
+}
+
+impl FieldValue {
+    /// The level, or the rate in units a second.
+    #[inline]
+    pub(crate) fn number(&self) -> f64 {
+        match *self {
+            FieldValue::Level(level) => level as f64,
+            FieldValue::Growth { increase, seconds, .. } => increase as f64 / seconds,
+        }
+    }
+}
 
 /// The values of one or more readings, none of them missing.
 #[derive(Clone, Copy, Debug)]
@@ -27,18 +51,6 @@ impl StepSums {
             FieldValue::Growth { increase, took_ns, .. } => (i128::from(increase), took_ns),
         };
         StepSums { readings: 1, min: number, max: number, last: number, sum, took_ns }
-    }
-
-    /// The values of a window.
-    pub(crate) fn of_window(window: &Cell) -> Self {
-        StepSums {
-            readings: window.count,
-            min: window.min.number(),
-            max: window.max.number(),
-            last: window.last.number(),
-            sum: window.sum,
-            took_ns: window.took_ns,
-        }
     }
 
     /// The levels of a gauge; `None` if there are none.

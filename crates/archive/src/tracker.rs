@@ -8,40 +8,13 @@ use sample::{Interner, Kind, SourceDef, State, increase, seconds_between};
 
 use crate::Error;
 use crate::reading::SourceReading;
-use crate::step_sums::{StepSums, Time};
+use crate::step_sums::{FieldValue, StepSums, Time};
 
 /// How many rows of the reading before may have gone before the search by name is used again.
 const ROWS_AHEAD: usize = 64;
 
 /// The most instances of a scan: the processes of a busy machine's day.
 pub(crate) const INSTANCES_MAX: usize = 1 << 18;
-
-/// A value of a field at one reading.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum FieldValue {
-    /// A gauge.
-    Level(i64),
-    /// A counter.
-    Growth {
-        /// How much it grew since the reading before.
-        increase: u64,
-        /// The time between the two readings.
-        seconds: f64,
-        /// The same by the clock of the recording.
-        took_ns: u64,
-    },
-}
-
-impl FieldValue {
-    /// The level, or the rate in units a second.
-    #[inline]
-    pub(crate) fn number(&self) -> f64 {
-        match *self {
-            FieldValue::Level(level) => level as f64,
-            FieldValue::Growth { increase, seconds, .. } => increase as f64 / seconds,
-        }
-    }
-}
 
 /// A value that was read, of an instance by its number, from 0, and a field by its index among those
 /// asked for.

@@ -444,7 +444,7 @@ impl Taken<'_> {
         self.found.cells(place, kind, self.known.single_clock(), |slot, window, _, cell| {
             if let Some(cell) = cell.filter(|_| self.windows.contains(&window)) {
                 cost.windows += 1;
-                let what = What::Values(StepSums::of_window(&cell));
+                let what = What::Values(cell.sums());
                 each(&self.gathered((slot, window), field, what))?;
             }
             Ok(())
