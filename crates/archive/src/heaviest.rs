@@ -9,7 +9,7 @@ use crate::Error;
 use crate::archive::Recordings;
 use crate::range::check_fields;
 use crate::reading::Select;
-use crate::summary::{Cell, Gathered, Spans, Totals, What};
+use crate::summary::{Gathered, Spans, Totals, What};
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -76,8 +76,7 @@ impl InstanceSums {
             self.sums.resize((read.instance + 1) * self.fields, None);
         }
         let values = match read.what {
-            What::Value(value) => &Cell::of(value),
-            What::Window(cell) => cell,
+            What::Values(values) => values,
             What::Text(text) => {
                 let known = &mut self.texts[read.instance];
                 if read.field == self.fields && known.as_deref() != text {
@@ -89,7 +88,7 @@ impl InstanceSums {
         let sum = &mut self.sums[read.instance * self.fields + read.field];
         let sum = sum.get_or_insert(Sum { total: 0, peak: f64::NEG_INFINITY });
         sum.total += values.sum;
-        sum.peak = sum.peak.max(values.max.number());
+        sum.peak = sum.peak.max(values.max);
         Ok(())
     }
 
@@ -172,7 +171,8 @@ impl Recordings {
         select: &Select<'_>,
         fields: usize,
     ) -> Result<InstanceSums, Error> {
-        let spans = Spans { step_ns: select.thru_ns.saturating_sub(select.from_ns), steps: 1 };
+        let step_ns = select.thru_ns.saturating_sub(select.from_ns).max(1);
+        let spans = Spans { step_ns, steps: 1, instances: &[] };
         let begin = || InstanceSums { fields, ..InstanceSums::default() };
         let (sums, totals) = self.gather(select, spans, begin, InstanceSums::add)?;
         Ok(InstanceSums { totals, ..sums })

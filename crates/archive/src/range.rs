@@ -7,8 +7,9 @@ use sample::{Kind, Meta, SourceDef};
 use crate::archive::Recordings;
 use crate::archived_file::ArchivedFile;
 use crate::history_value::HistorySeries;
-use crate::summary::{Cell, Gathered, RangeCost, SECOND_NS, Spans, What, lengths_ns};
-use crate::{Error, FieldValue, Select};
+use crate::step_sums::StepSums;
+use crate::summary::{Gathered, RangeCost, SECOND_NS, Spans, What, lengths_ns};
+use crate::{Error, Select};
 
 /// The most values (instances by fields by steps) of an answer: 20 MiB of them.
 pub(crate) const VALUES_MAX: usize = 256 << 10;
@@ -84,29 +85,9 @@ pub struct StepValue {
 }
 
 impl StepValue {
-    /// One value.
-    fn of(step: u32, file: u32, value: FieldValue) -> Self {
-        let number = value.number();
-        let (sum, took_ns) = match value {
-            FieldValue::Level(level) => (i128::from(level), 0),
-            FieldValue::Growth { increase, took_ns, .. } => (i128::from(increase), took_ns),
-        };
-        let (files, readings) = ((file, file), 1);
-        StepValue { step, readings, files, min: number, max: number, last: number, sum, took_ns }
-    }
-
-    /// The values of a window.
-    fn of_window(step: u32, file: u32, values: &Cell) -> Self {
-        StepValue {
-            step,
-            readings: values.count,
-            files: (file, file),
-            min: values.min.number(),
-            max: values.max.number(),
-            last: values.last.number(),
-            sum: values.sum,
-            took_ns: values.took_ns,
-        }
+    fn of(step: u32, file: u32, sums: &StepSums) -> Self {
+        let &StepSums { readings, min, max, last, sum, took_ns } = sums;
+        StepValue { step, readings, files: (file, file), min, max, last, sum, took_ns }
     }
 
     /// Adds a later part of the step.
@@ -257,7 +238,7 @@ impl Recordings {
             count: 0,
             step: (0, 0..0),
         };
-        let spans = Spans { step_ns: query.step_ns, steps };
+        let spans = Spans { step_ns: query.step_ns, steps, instances: &query.instances };
         let (sums, totals) = self.gather(&select, spans, begin, Sums::add)?;
         let name = |instance| totals.names.get(instance).unwrap_or_default().to_vec();
         let mut series = sums.series(name);
@@ -316,11 +297,8 @@ impl Sums<'_> {
         }
         let step = self.step.0;
         let file = u32::try_from(read.file).unwrap_or(u32::MAX);
-        let part = match read.what {
-            What::Value(value) => StepValue::of(step, file, value),
-            What::Window(cell) => StepValue::of_window(step, file, cell),
-            What::Text(_) => return Ok(()),
-        };
+        let What::Values(sums) = &read.what else { return Ok(()) };
+        let part = StepValue::of(step, file, sums);
         let at = read.instance * self.width + read.field;
         if at >= self.values.len() {
             self.values.resize_with(at + 1, Vec::new);

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use feed::{CollectlFeed, CollectlSettings, Feed, Origin, Position, WhitFeed};
 use sample::{Sample, Snapshot, SourceDef};
 
+use crate::Error;
 use crate::archive::Recordings;
 use crate::archived_file::ArchivedFile;
 use crate::reading::{Select, SourceReading};
+use crate::step_sums::StepSums;
 use crate::targets::TARGET;
-use crate::tracker::{Each, FileColumns};
-use crate::{Error, ReadValue, Tracker};
+use crate::tracker::{EachStep, FileColumns, ReadValues, Steps, Tracker};
 
 /// How much earlier the next attempt begins, if the first reading of a period had none before it.
 const REACH_GROWTH: i64 = 16;
@@ -88,20 +89,24 @@ impl Visit for Looking<'_> {
     }
 }
 
-/// Value by value.
-struct EachValue<'a> {
+/// The values of each step.
+struct StepByStep<'a> {
     tracker: &'a mut Tracker,
-    period_ns: (i64, i64),
-    each: &'a mut Each<'a>,
+    steps: &'a Steps<'a>,
+    each: &'a mut EachStep<'a>,
 }
 
-impl Visit for EachValue<'_> {
+impl Visit for StepByStep<'_> {
     fn reading(&mut self, reading: &SourceReading<'_>) -> Result<(), Error> {
-        self.tracker.take(reading, self.period_ns.0, self.each)
+        let (realtime_ns, file, each) = (reading.realtime_ns, reading.file, &mut *self.each);
+        self.tracker.take(reading, self.steps.from_ns, &mut |names, read| {
+            let (instance, field, sums) = (read.instance, read.field, StepSums::of(read.value));
+            each(&ReadValues { realtime_ns, file, names, instance, field, sums })
+        })
     }
 
     fn columns(&mut self, columns: &FileColumns<'_>) -> Result<bool, Error> {
-        self.tracker.take_columns(columns, self.period_ns, self.each)
+        self.tracker.take_columns(columns, self.steps, self.each)
     }
 
     fn takes_columns(&self) -> bool {
@@ -127,19 +132,17 @@ impl Recordings {
         self.visit(select, &mut EachReading(visit))
     }
 
-    /// Gives each value of a source in a period to `each`; counters are rates.  The tracker has the
-    /// names of the instances, and the latest texts.
-    ///
-    /// # Errors
-    /// As [`scan`](Self::scan), and more instances than a tracker keeps.
-    pub fn values(
+    /// Gives what a source has in a period to `each`, of each step what its readings have, of those
+    /// that are read one by one each alone.  The tracker has the names of the instances, and the latest
+    /// texts.
+    pub(crate) fn step_sums(
         &self,
         select: &Select<'_>,
-        each: &mut dyn FnMut(&ReadValue<'_>) -> Result<(), Error>,
+        steps: &Steps<'_>,
+        each: &mut EachStep<'_>,
     ) -> Result<Tracker, Error> {
         let mut tracker = Tracker::new(select.fields);
-        let period_ns = (select.from_ns, select.thru_ns);
-        self.visit(select, &mut EachValue { tracker: &mut tracker, period_ns, each })?;
+        self.visit(select, &mut StepByStep { tracker: &mut tracker, steps, each })?;
         Ok(tracker)
     }
 

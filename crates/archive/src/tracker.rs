@@ -8,6 +8,7 @@ use sample::{Interner, Kind, SourceDef, State, increase, seconds_between};
 
 use crate::Error;
 use crate::reading::SourceReading;
+use crate::step_sums::{FieldValue, StepSums, Time};
 
 /// How many rows of the reading before may have gone before the search by name is used again.
 const ROWS_AHEAD: usize = 64;
@@ -15,54 +16,58 @@ const ROWS_AHEAD: usize = 64;
 /// The most instances of a scan: the processes of a busy machine's day.
 pub(crate) const INSTANCES_MAX: usize = 1 << 18;
 
-/// A value of a field at one reading.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum FieldValue {
-    /// A gauge.
-    Level(i64),
-    /// A counter.
-    Growth {
-        /// How much it grew since the reading before.
-        increase: u64,
-        /// The time between the two readings.
-        seconds: f64,
-        /// The same by the clock of the recording.
-        took_ns: u64,
-    },
+/// A value that was read, of an instance by its number, from 0, and a field by its index among those
+/// asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadValue {
+    pub(crate) instance: usize,
+    pub(crate) field: usize,
+    pub(crate) value: FieldValue,
 }
 
-impl FieldValue {
-    /// The level, or the rate in units a second.
-    #[must_use]
-    #[inline]
-    pub fn number(&self) -> f64 {
-        match *self {
-            FieldValue::Level(level) => level as f64,
-            FieldValue::Growth { increase, seconds, .. } => increase as f64 / seconds,
-        }
+/// What takes the values of a reading, and the names of the instances.
+pub(crate) type Each<'a> = dyn FnMut(&Interner, &ReadValue) -> Result<(), Error> + 'a;
+
+/// What readings of one step have of a field of an instance, both as in [`ReadValue`].  Those of one
+/// instance and field come in the order of the readings; instances and fields in any.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadValues<'a> {
+    /// When the tick of the first of them began, since the epoch.
+    pub(crate) realtime_ns: i64,
+    /// The index of its recording ([`Recordings::path`](crate::Recordings::path)).
+    pub(crate) file: usize,
+    /// The instances' names.
+    pub(crate) names: &'a Interner,
+    pub(crate) instance: usize,
+    pub(crate) field: usize,
+    pub(crate) sums: StepSums,
+}
+
+/// What takes the values of steps.
+pub(crate) type EachStep<'a> = dyn FnMut(&ReadValues<'_>) -> Result<(), Error> + 'a;
+
+/// How values are gathered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Steps<'a> {
+    /// The period.
+    pub(crate) from_ns: i64,
+    pub(crate) thru_ns: i64,
+    /// A time at which a step begins, and the length of each.
+    pub(crate) begins_ns: i64,
+    pub(crate) step_ns: i64,
+    /// The instances that are wanted, or none for all: columns of others are not decoded.
+    pub(crate) instances: &'a [Vec<u8>],
+}
+
+impl Steps<'_> {
+    fn number(&self, realtime_ns: i64) -> i64 {
+        realtime_ns.saturating_sub(self.begins_ns).div_euclid(self.step_ns)
+    }
+
+    pub(crate) fn wants(&self, instance: &[u8]) -> bool {
+        self.instances.is_empty() || self.instances.iter().any(|wanted| wanted == instance)
     }
 }
-
-/// A value that was read.  Values of one instance and field come in the order of the readings;
-/// instances and fields in any.
-#[derive(Clone, Copy, Debug)]
-pub struct ReadValue<'a> {
-    /// When the tick of the reading began, since the epoch.
-    pub realtime_ns: i64,
-    /// The index of its recording ([`Recordings::path`](crate::Recordings::path)).
-    pub file: usize,
-    /// The instances' names.
-    pub names: &'a Interner,
-    /// The number of the instance, from 0.
-    pub instance: usize,
-    /// The index of the field among those asked for.
-    pub field: usize,
-    /// The value.
-    pub value: FieldValue,
-}
-
-/// What takes the values.
-pub(crate) type Each<'a> = dyn FnMut(&ReadValue<'_>) -> Result<(), Error> + 'a;
 
 /// The columns of a segment, and where they are from.
 pub(crate) struct FileColumns<'a> {
@@ -84,17 +89,53 @@ pub(crate) type Took = Option<(f64, u64)>;
 struct Taken {
     begin: usize,
     end: usize,
-    /// Those before this time are bases only: the first one, and others where the wall clock was set
-    /// back.
-    from_ns: i64,
-    /// For each of them.
-    took: Vec<Took>,
+    /// For each of them the time since the one before.
+    times: Vec<Time>,
+    cuts: Vec<Cut>,
+}
+
+/// Readings of one step, one after the other.
+struct Cut {
+    begin: usize,
+    end: usize,
+    /// The time of all of them, if each can be compared with the one before.
+    took_ns: Option<u64>,
 }
 
 impl Taken {
-    /// The time since the reading before, of all readings from one on.
-    fn took(&self, reading: usize) -> &[Took] {
-        self.took.get(reading - self.begin..).unwrap_or_default()
+    /// The readings of a segment in a period, without those before it: they are bases only, the first
+    /// one, and others where the wall clock was set back.
+    fn new(readings: &[SideReading], (begin, end): (usize, usize), steps: &Steps<'_>) -> Self {
+        let (mut cuts, mut step) = (Vec::<Cut>::new(), None);
+        for (index, reading) in readings.iter().enumerate().take(end).skip(begin) {
+            let is_in = reading.realtime_ns >= steps.from_ns;
+            let own = is_in.then(|| steps.number(reading.realtime_ns));
+            match cuts.last_mut().filter(|_| own == step) {
+                Some(cut) if own.is_some() => cut.end = index + 1,
+                _ if own.is_some() => {
+                    cuts.push(Cut { begin: index, end: index + 1, took_ns: None });
+                }
+                _ => {}
+            }
+            step = own;
+        }
+        Taken { begin, end, times: Vec::new(), cuts }
+    }
+
+    fn set_times(&mut self, times: Vec<Time>) {
+        self.times = times;
+        for cut in &mut self.cuts {
+            let times = &self.times[cut.begin - self.begin..cut.end - self.begin];
+            let is_whole = times.iter().all(Time::is_known);
+            cut.took_ns = is_whole.then(|| times.iter().map(|time| time.took_ns).sum());
+        }
+    }
+
+    /// The cuts that have some of the readings from `begun` to `ended`.
+    fn cuts(&self, begun: usize, ended: usize) -> &[Cut] {
+        let first = self.cuts.partition_point(|cut| cut.end <= begun);
+        let end = self.cuts.partition_point(|cut| cut.begin < ended);
+        self.cuts.get(first..end).unwrap_or_default()
     }
 }
 
@@ -111,7 +152,7 @@ struct Cell {
 
 /// The instances of a source, and their latest values of some fields.
 #[derive(Debug)]
-pub struct Tracker {
+pub(crate) struct Tracker {
     fields: Vec<String>,
     names: Interner,
     texts: Interner,
@@ -156,8 +197,7 @@ impl Tracker {
     }
 
     /// Readings of the source in the period, of those that were read.
-    #[must_use]
-    pub fn readings(&self) -> u64 {
+    pub(crate) fn readings(&self) -> u64 {
         self.readings
     }
 
@@ -176,9 +216,9 @@ impl Tracker {
         *self.raw.get(instance * self.places.len() + field)?
     }
 
-    fn count(&mut self, took: Took) {
+    fn count(&mut self, took_ns: u64) {
         self.readings += 1;
-        self.covered_ns = self.covered_ns.saturating_add(took.map_or(0, |took| took.1));
+        self.covered_ns = self.covered_ns.saturating_add(took_ns);
     }
 
     /// The number of an instance that has been read.
@@ -187,14 +227,12 @@ impl Tracker {
     }
 
     /// The name of an instance.
-    #[must_use]
-    pub fn name(&self, instance: usize) -> &[u8] {
+    pub(crate) fn name(&self, instance: usize) -> &[u8] {
         self.names.get(instance).unwrap_or_default()
     }
 
     /// The latest value of a field of an instance that is a text.
-    #[must_use]
-    pub fn text(&self, instance: usize, field: usize) -> Option<&[u8]> {
+    pub(crate) fn text(&self, instance: usize, field: usize) -> Option<&[u8]> {
         let number = *self.raw.get(instance * self.places.len() + field)?;
         self.texts.get(usize::try_from(number?).ok()?)
     }
@@ -234,7 +272,7 @@ impl Tracker {
         let took = took(reading.single_clock, then, now);
         let gives = reading.realtime_ns >= from_ns;
         if gives {
-            self.count(took);
+            self.count(took.map_or(0, |took| took.1));
         }
         let width = self.places.len();
         std::mem::swap(&mut self.rows, &mut self.rows_before);
@@ -257,36 +295,36 @@ impl Tracker {
                 let before = std::mem::replace(&mut self.raw[instance * width + field], raw);
                 let value = value_of(kind, before.filter(|_| had), raw, took);
                 if let Some(value) = value.filter(|_| gives) {
-                    let (realtime_ns, file) = (reading.realtime_ns, reading.file);
-                    let names = &self.names;
-                    each(&ReadValue { realtime_ns, file, names, instance, field, value })?;
+                    each(&self.names, &ReadValue { instance, field, value })?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Takes the readings of a segment up to `thru_ns`, and gives the values of those that are not
-    /// before `from_ns` to `each`.  False if the columns are damaged.
+    /// Takes the readings of a segment, and gives what each step has of them to `each`.  False if the
+    /// columns are damaged.
     pub(crate) fn take_columns(
         &mut self,
         from: &FileColumns<'_>,
-        (from_ns, thru_ns): (i64, i64),
-        each: &mut Each<'_>,
+        steps: &Steps<'_>,
+        each: &mut EachStep<'_>,
     ) -> Result<bool, Error> {
         self.begin_file(from.file, from.def);
         let readings = &from.columns.readings;
-        let first = readings.iter().position(|reading| reading.realtime_ns >= from_ns);
+        let first = readings.iter().position(|reading| reading.realtime_ns >= steps.from_ns);
         let first = first.unwrap_or(readings.len());
         let in_period = readings[first..].iter();
+        let thru_ns = steps.thru_ns;
         let end = first + in_period.take_while(|reading| reading.realtime_ns < thru_ns).count();
         // One reading before the period is the base of the first rates.
         let begin = first.saturating_sub(1);
         let Some(last) = readings[begin..end].last() else { return Ok(true) };
-        let taken = Taken { begin, end, from_ns, took: self.took_each(from, begin, end) };
-        for (reading, &took) in readings[begin..end].iter().zip(&taken.took) {
-            if reading.is_ok && reading.realtime_ns >= from_ns {
-                self.count(took);
+        let mut taken = Taken::new(readings, (begin, end), steps);
+        taken.set_times(self.times(from, begin, end));
+        for (reading, time) in readings[begin..end].iter().zip(&taken.times) {
+            if reading.is_ok && reading.realtime_ns >= steps.from_ns {
+                self.count(time.took_ns);
             }
         }
         // Instances of the reading before the first one of this segment go on.
@@ -296,7 +334,9 @@ impl Tracker {
         for slot in 0..from.columns.instances() {
             // Others of the segment are not in the period: what they had before stays their latest.
             let last = from.columns.last_reading(slot, end).filter(|&last| last >= begin);
-            let Some(last) = last else { continue };
+            let Some(last) = last.filter(|_| steps.wants(from.columns.name(slot))) else {
+                continue;
+            };
             let instance = self.instance(from.columns.name(slot))?;
             let had = before == Some(self.seen[instance]);
             for field in 0..self.places.len() {
@@ -320,7 +360,7 @@ impl Tracker {
         taken: &Taken,
         &Cell { slot, instance, field, had, last }: &Cell,
         texts: &mut Vec<Option<u64>>,
-        each: &mut Each<'_>,
+        each: &mut EachStep<'_>,
     ) -> Result<bool, Error> {
         let at = instance * self.places.len() + field;
         let (Some((_, kind)), Some(column)) = (self.places[field], from.fields[field]) else {
@@ -336,35 +376,29 @@ impl Tracker {
             if begun >= ended {
                 continue;
             }
-            let values = &values[begun - run..ended - run];
-            let mut before = latest.1.filter(|_| latest.0 == begun);
-            let names = &self.names;
-            let mut give = |reading: &SideReading, value| {
-                let (realtime_ns, file) = (reading.realtime_ns, from.file);
-                each(&ReadValue { realtime_ns, file, names, instance, field, value })
-            };
-            let readings = from.columns.readings[begun..ended].iter().zip(values);
-            match kind {
-                Kind::Text => {}
-                Kind::Gauge => {
-                    for (reading, &raw) in readings {
-                        if reading.realtime_ns >= taken.from_ns {
-                            give(reading, FieldValue::Level(raw.cast_signed()))?;
-                        }
+            let first = latest.1.filter(|_| latest.0 == begun);
+            latest = (ended, values.get(ended - 1 - run).copied());
+            for cut in taken.cuts(begun, ended) {
+                let (from_at, end) = (cut.begin.max(begun), cut.end.min(ended));
+                let raws = &values[from_at - run..end - run];
+                let sums = match kind {
+                    Kind::Text => None,
+                    Kind::Gauge => StepSums::of_levels(raws),
+                    Kind::Counter => {
+                        let before = match from_at == begun {
+                            true => first,
+                            false => Some(values[from_at - 1 - run]),
+                        };
+                        let times = &taken.times[from_at - taken.begin..end - taken.begin];
+                        let is_whole = (from_at, end) == (cut.begin, cut.end);
+                        let took_ns = cut.took_ns.filter(|_| is_whole);
+                        StepSums::of_growths(before, raws, times, took_ns)
                     }
-                }
-                Kind::Counter => {
-                    for ((reading, &raw), &took) in readings.zip(taken.took(begun)) {
-                        let value = rate(before.replace(raw), raw, took);
-                        if let Some(value) = value.filter(|_| reading.realtime_ns >= taken.from_ns)
-                        {
-                            give(reading, value)?;
-                        }
-                    }
-                }
-            }
-            if let Some(&value) = values.last() {
-                latest = (ended, Some(value));
+                };
+                let Some(sums) = sums else { continue };
+                let realtime_ns = from.columns.readings[from_at].realtime_ns;
+                let (file, names) = (from.file, &self.names);
+                each(&ReadValues { realtime_ns, file, names, instance, field, sums })?;
             }
         }
         let raw = latest.1.filter(|_| latest.0 == last + 1);
@@ -392,15 +426,16 @@ impl Tracker {
         Some(number)
     }
 
-    /// For each reading of a segment the time since the one before, if they can be compared.
-    fn took_each(&self, from: &FileColumns<'_>, begin: usize, end: usize) -> Vec<Took> {
+    /// For each reading of a segment the time since the one before.
+    fn times(&self, from: &FileColumns<'_>, begin: usize, end: usize) -> Vec<Time> {
         let mut then = self.before.filter(|_| begin == 0 && !from.restart);
-        let took_of = |reading: &SideReading| {
+        let time_of = |reading: &SideReading| {
             let before = then.filter(|_| !reading.restart);
             then = reading.is_ok.then_some(reading.clocks);
-            took(from.single_clock, before, then?)
+            let took = then.and_then(|now| took(from.single_clock, before, now));
+            took.map_or(Time::UNKNOWN, |(seconds, took_ns)| Time { seconds, took_ns })
         };
-        from.columns.readings[begin..end].iter().map(took_of).collect()
+        from.columns.readings[begin..end].iter().map(time_of).collect()
     }
 
     /// The number of the instance of the next row.  Rows of two readings mostly have the same order.

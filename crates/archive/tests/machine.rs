@@ -126,6 +126,7 @@ impl Machine {
             };
             sample.monotonic_ns = snapshot.monotonic_ns + 1_000 * index as u64;
             sample.realtime_ns = snapshot.realtime_ns + 1_000 * index as i64;
+            sample.cost_ns = 1_000 + self.tick * 13 % 700;
             sample.state = match self.random.below(60) {
                 0 => State::Failed(5),
                 1 => State::Skipped,

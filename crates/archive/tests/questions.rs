@@ -1,8 +1,11 @@
 //! The heaviest, moments and comparisons are what decoding every sample gives.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
 
-use archive::{HeaviestQuery, RangeQuery, Recordings};
+use archive::{HeaviestQuery, RangeQuery, RecordedMoment, Recordings};
+use recording::WriterOptions;
 use testkit::Random;
 
 use crate::decoded::{Source, everything};
@@ -133,6 +136,102 @@ fn a_moment_has_the_last_sample_at_or_before_it() {
         }
     });
     assert!(found > 5, "{found}");
+}
+
+/// Everything that a moment has.
+fn shown(moments: &[RecordedMoment]) -> String {
+    let mut out = String::new();
+    for moment in moments {
+        writeln!(out, "{:?} {}", moment.path, moment.history.realtime_ns()).unwrap();
+        for track in moment.history.tracks() {
+            writeln!(out, "{} {}", track.def.name, track.fresh).unwrap();
+            for sample in [&track.previous, &track.current] {
+                let times = (sample.monotonic_ns, sample.realtime_ns, sample.cost_ns);
+                write!(out, "{:?} {times:?}", sample.state).unwrap();
+                let table = &sample.table;
+                for row in 0..table.rows() {
+                    write!(out, " {:?}", table.name(row)).unwrap();
+                    for field in 0..table.width() {
+                        let value = (table.get(row, field), table.text(row, field));
+                        write!(out, " {value:?}").unwrap();
+                    }
+                }
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn a_moment_is_the_same_from_side_files_and_from_damaged_ones() {
+    let (folder, ..) = machine::folder(61);
+    let open = || Recordings::open(&[folder.path().to_owned()], &jiff::Zoned::now()).unwrap();
+    let recordings = open();
+    let mut random = Random::from_seed(testkit::seed(61));
+    let mut moments = Vec::new();
+    for span in ["alpha", "beta", "gamma"].iter().flat_map(|host| recordings.spans(host)) {
+        let host = if span.path.to_string_lossy().contains("alpha-") { "alpha" } else { "beta" };
+        let length_ns = span.thru_ns.unwrap_or(span.from_ns + 1).abs_diff(span.from_ns).max(1);
+        for _ in 0..testkit::share(40) {
+            let at_ns = span.from_ns + (random.bits() % length_ns).cast_signed();
+            moments.push((host, at_ns, shown(&recordings.moment(host, at_ns).unwrap())));
+        }
+    }
+    assert!(recordings.write_side_files().is_empty());
+    let check = |what: &str| {
+        for (host, at_ns, expected) in &moments {
+            let again = shown(&open().moment(host, *at_ns).unwrap());
+            assert!(again == *expected, "{what}, {host} {at_ns}: {again}\nnot {expected}");
+        }
+    };
+    check("side files");
+    let sides: Vec<_> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "columns"))
+        .map(|path| (path.clone(), std::fs::read(&path).unwrap()))
+        .collect();
+    for round in 0..testkit::share(12) {
+        for (path, whole) in &sides {
+            std::fs::write(path, machine::damaged(std::slice::from_ref(whole), &mut random))
+                .unwrap();
+        }
+        check(&format!("damage {round}"));
+    }
+}
+
+/// Damages the body of a block of a recording, which then has none of its samples.
+fn damage_block(path: &Path, block: usize) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let headers: Vec<usize> = (0..bytes.len() / 64)
+        .map(|at| at * 64)
+        .filter(|&at| bytes[at..].starts_with(b"WBLK"))
+        .collect();
+    let header = headers[block];
+    let body_at = u32::from_le_bytes(*bytes[header + 40..].first_chunk().unwrap());
+    bytes[header + body_at as usize + 5] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_moment_late_in_a_block_is_read_without_the_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = machine::Machine::new("alpha", 3);
+    let options = WriterOptions { block_samples: 100, ..WriterOptions::default() };
+    let (mut writer, path) = machine.begin(folder.path(), options, machine::SECOND_NS);
+    machine.record(&mut writer, 300);
+    writer.close().unwrap();
+    let open = || Recordings::open(&[folder.path().to_owned()], &jiff::Zoned::now()).unwrap();
+    // Samples of the second block, most of the way to its end.
+    let at_ns = machine::STARTED_NS + 200 * machine::SECOND_NS.cast_signed();
+    let moment = || shown(&open().moment("alpha", at_ns).unwrap());
+    let expected = moment();
+    assert!(open().write_side_files().is_empty());
+    damage_block(&path, 1);
+    assert_eq!(moment(), expected);
+    std::fs::remove_file(recording::side_path(&path)).unwrap();
+    assert_ne!(moment(), expected, "the block was not damaged");
 }
 
 #[test]

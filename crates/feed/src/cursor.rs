@@ -88,11 +88,17 @@ impl Cursor {
         let meta = meta_of(path, origin)?;
         let mut feed = open_feed(path, origin, i64::MIN, &settings)?;
         let defs = feed.defs();
-        let mut snapshot = Snapshot::new(&defs);
-        if !feed.next(&mut snapshot)? {
-            return Err(FeedError::NoSamples(path.to_owned()));
-        }
-        let first_ns = snapshot.realtime_ns;
+        let mut ahead = None;
+        let first_ns = match feed.first_realtime_ns() {
+            Some(first_ns) => first_ns,
+            None => {
+                let mut snapshot = Snapshot::new(&defs);
+                if !feed.next(&mut snapshot)? {
+                    return Err(FeedError::NoSamples(path.to_owned()));
+                }
+                ahead.insert(snapshot).realtime_ns
+            }
+        };
         let longest_ns = meta.interval_ns().max(meta.interval2_ns());
         let times = |interval_ns: u64, quarters: i64| {
             i64::try_from(interval_ns).unwrap_or(i64::MAX).saturating_mul(quarters) / 4
@@ -106,7 +112,7 @@ impl Cursor {
             origin,
             settings,
             feed,
-            ahead: Some(snapshot),
+            ahead,
             snapshot: Snapshot::new(&defs),
             defs,
             first_ns,

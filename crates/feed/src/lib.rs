@@ -55,6 +55,11 @@ pub trait Feed {
     /// The next sample cannot be read.
     fn next(&mut self, snapshot: &mut Snapshot) -> Result<bool, FeedError>;
 
+    /// The time of the first sample, if it is known without reading it.
+    fn first_realtime_ns(&self) -> Option<i64> {
+        None
+    }
+
     /// Whether this feed continues another one that ended at `end`, so that its first sample has
     /// rates.
     ///

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use recording::{ReadOutcome, Reader, SideFile, SideSegment};
+use recording::{ReadOutcome, Reader, SideFile, SideSamples, SideSegment};
 use sample::{Kind, Snapshot, SourceDef};
 
 use crate::{Beginning, Complaint, Feed, FeedError, Origin, Position};
@@ -16,6 +16,10 @@ pub struct WhitFeed {
     ahead: Option<Snapshot>,
     latest: (i64, u64),
     follow: bool,
+    /// A time within a block at which reading begins: samples before it are only passed over.
+    from_ns: Option<i64>,
+    /// What the side file has from there on, which costs less than the block.
+    side_samples: Option<SideSamples>,
 }
 
 /// Time between two checks of a growing file with `--follow`.
@@ -30,10 +34,12 @@ impl WhitFeed {
     pub fn open(path: &Path, base_ns: i64, follow: bool) -> Result<Self, FeedError> {
         let known = source::definitions();
         let mut reader = Reader::open(path, &known)?;
-        if base_ns != i64::MIN {
+        let from_ns = (base_ns != i64::MIN).then_some(base_ns);
+        if from_ns.is_some() {
             reader.seek(base_ns);
         }
-        Ok(WhitFeed { reader, ahead: None, latest: (0, 0), follow })
+        let latest = (0, 0);
+        Ok(WhitFeed { reader, ahead: None, latest, follow, from_ns, side_samples: None })
     }
 
     /// From now on gives of one source these fields, and of the others nothing; an unknown name is
@@ -46,6 +52,7 @@ impl WhitFeed {
             (index, fields.iter().filter_map(|field| defs[index].field(field)).collect())
         });
         self.reader.focus(wanted.as_slice());
+        self.from_ns = None;
         self
     }
 
@@ -69,11 +76,23 @@ impl WhitFeed {
     /// Goes on after a segment of the side file, as if its samples had been read.
     pub fn pass_over(&mut self, segment: &SideSegment) {
         self.ahead = None;
+        (self.from_ns, self.side_samples) = (None, None);
         self.latest = (segment.end_realtime_ns, segment.end_monotonic_ns);
         self.reader.seek_after_block(segment.last_block);
     }
 
     fn read(&mut self, snapshot: &mut Snapshot) -> Result<bool, FeedError> {
+        if let Some(from_ns) = self.from_ns.take() {
+            self.side_samples = self.side().and_then(|side| side.samples(&self.reader, from_ns));
+        }
+        if let Some(samples) = &mut self.side_samples {
+            match samples.next(snapshot) {
+                Ok(true) => return Ok(true),
+                Ok(false) => self.reader.seek_after_block(samples.last_block),
+                Err(_) => self.reader.seek_number(samples.next_number()),
+            }
+            self.side_samples = None;
+        }
         loop {
             match self.reader.next(snapshot)? {
                 ReadOutcome::Sample => return Ok(true),
@@ -115,6 +134,10 @@ impl Feed for WhitFeed {
         }
         self.latest = (snapshot.realtime_ns, snapshot.monotonic_ns);
         Ok(true)
+    }
+
+    fn first_realtime_ns(&self) -> Option<i64> {
+        self.reader.first_realtime_ns()
     }
 
     fn continues(&mut self, end: &Position) -> Result<bool, FeedError> {

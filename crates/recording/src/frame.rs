@@ -31,9 +31,11 @@ mod encode;
 mod texts;
 mod walk;
 
+use crate::focus::Focus;
 use crate::format::FRAME_BYTES_MAX;
+use crate::schema::Mapping;
 use crate::state::{SourceState, TickState};
-use sample::SourceDef;
+use sample::{Snapshot, SourceDef, State};
 use std::sync::Arc;
 
 pub(crate) use encode::FrameEncoder;
@@ -118,6 +120,23 @@ impl BlockState {
         self.tick.clear();
         self.sources.iter_mut().for_each(SourceState::clear);
         self.texts.clear();
+    }
+
+    /// Copies the latest sample to `snapshot`: of each source what its `focus` has.
+    pub(crate) fn give(&self, mappings: &[Mapping], focus: &[Focus], snapshot: &mut Snapshot) {
+        self.tick.give(snapshot);
+        for (index, (source, mapping)) in self.sources.iter().zip(mappings).enumerate() {
+            let sample = &mut snapshot.samples[index];
+            snapshot.fresh[index] &= focus[index] != Focus::Nothing;
+            if !snapshot.fresh[index] {
+                continue;
+            }
+            if sample.state == State::Ok {
+                source.fill(mapping, &focus[index], &mut sample.table);
+            } else {
+                sample.table.begin();
+            }
+        }
     }
 
     /// Cells of all slots.

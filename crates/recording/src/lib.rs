@@ -41,8 +41,8 @@ pub use lock::is_being_written;
 pub use pauses::Pause;
 pub use reader::{Damage, ReadOutcome, Reader};
 pub use side::{
-    SideColumns, SideFile, SideReading, SideSegment, SideValues, SideWritten, side_of, side_path,
-    side_paths, summary_path, write_side_file,
+    SideColumns, SideFile, SideReading, SideSamples, SideSegment, SideValues, SideWritten, side_of,
+    side_path, side_paths, summary_path, write_side_file,
 };
 pub use storage::{Bytestore, Interference, Storage};
 pub use varint::{Bytes, Corrupt, put, put_bytes, unzigzag, zigzag};

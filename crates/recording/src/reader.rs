@@ -5,10 +5,11 @@
 //! sample, and in [`Reader::damage`].
 
 use std::fs::File;
+use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sample::{Meta, Snapshot, SourceDef, State};
+use sample::{Meta, Snapshot, SourceDef};
 use zstd::bulk::Decompressor;
 
 use crate::columns::BlockReplay;
@@ -233,6 +234,47 @@ impl Reader {
         found.is_ok_and(|index| self.map.blocks[index].latest_realtime_ns != i64::MAX)
     }
 
+    /// The definitions that snapshots have, and where their fields are.
+    pub(crate) fn mappings(&self) -> &[Mapping] {
+        &self.mappings
+    }
+
+    /// The number of the closed block in which a reader searches the first sample at or after a time,
+    /// and that of its first sample; `None` if it begins there.
+    pub(crate) fn block_within(&self, realtime_ns: i64) -> Option<(u32, u64)> {
+        let is_before = |block: &BlockLocation| block.latest_realtime_ns < realtime_ns;
+        let block = self.map.blocks.get(self.map.blocks.partition_point(is_before))?;
+        let is_within =
+            block.latest_realtime_ns != i64::MAX && block.first_realtime_ns < realtime_ns;
+        is_within.then_some((block.number, block.first_sequence))
+    }
+
+    /// The numbers of the samples of some blocks, all of which must be closed.
+    pub(crate) fn samples_of_blocks(&self, numbers: RangeInclusive<u32>) -> Option<Range<u64>> {
+        let blocks = &self.map.blocks;
+        let first = blocks.binary_search_by_key(numbers.start(), |block| block.number).ok()?;
+        let count = numbers.end().checked_sub(*numbers.start())? as usize;
+        let last = blocks.get(first.checked_add(count)?)?;
+        let is_closed = last.number == *numbers.end() && last.latest_realtime_ns != i64::MAX;
+        let end = last.first_sequence + u64::from(last.samples);
+        is_closed.then(|| blocks[first].first_sequence..end)
+    }
+
+    /// The bytes of a block in the file.
+    pub(crate) fn block_bytes(&self, number: u32) -> u64 {
+        let blocks = &self.map.blocks;
+        let index = blocks.partition_point(|block| block.number < number);
+        let end = blocks.get(index + 1).map_or(self.map.next_at, |next| next.at);
+        blocks.get(index).map_or(0, |block| end.saturating_sub(block.at))
+    }
+
+    /// The bytes of the closed blocks with a larger number.
+    pub(crate) fn closed_bytes_after(&self, number: u32) -> u64 {
+        let closed = self.map.blocks.iter().filter(|block| block.latest_realtime_ns != i64::MAX);
+        let later = closed.filter(|block| block.number > number);
+        later.map(|block| self.block_bytes(block.number)).sum()
+    }
+
     /// How many closed blocks have a larger number.
     pub(crate) fn closed_blocks_after(&self, number: u32) -> usize {
         let closed = self.map.blocks.iter().filter(|block| block.latest_realtime_ns != i64::MAX);
@@ -260,6 +302,18 @@ impl Reader {
     pub fn latest_closed_realtime_ns(&self) -> Option<i64> {
         let closed = self.map.blocks.iter().filter(|block| block.latest_realtime_ns != i64::MAX);
         closed.map(|block| block.latest_realtime_ns).max()
+    }
+
+    /// The time of the first sample, if it is in a closed block of columns without damage: it costs less
+    /// than to read the sample.
+    pub fn first_realtime_ns(&self) -> Option<i64> {
+        let block = self.map.blocks.first().filter(|block| block.first_sequence == 0)?;
+        let header =
+            scan::header_at(self.store.as_ref(), block.at, self.prelude.file_id).ok()??;
+        let is_closed = header.kind == BlockKind::Columns && header.samples > 0;
+        let body = is_closed.then(|| scan::read_body(self.store.as_ref(), block.at, &header));
+        let is_sound = body?.ok()?.is_some_and(|body| crc(&[&body]) == header.body_crc);
+        is_sound.then_some(block.first_realtime_ns)
     }
 
     /// Kernel texts kept with the sample read last: path and text.
@@ -354,22 +408,9 @@ impl Reader {
 
     /// Copies the state to the snapshot.
     fn give(&mut self, snapshot: &mut Snapshot) {
-        self.state.tick.give(snapshot);
+        self.state.give(&self.mappings, &self.focus, snapshot);
         let unreadable = &mut snapshot.gap.samples_unreadable;
         *unreadable = unreadable.saturating_add(std::mem::take(&mut self.lost));
-        let sources = self.state.sources.iter().zip(&self.mappings).enumerate();
-        for (index, (source, mapping)) in sources {
-            let sample = &mut snapshot.samples[index];
-            snapshot.fresh[index] &= self.focus[index] != Focus::Nothing;
-            if !snapshot.fresh[index] {
-                continue;
-            }
-            if sample.state == State::Ok {
-                source.fill(mapping, &self.focus[index], &mut sample.table);
-            } else {
-                sample.table.begin();
-            }
-        }
     }
 
     /// Counts unreadable samples.

@@ -197,7 +197,7 @@ pub(crate) fn decode_head(bytes: &[u8]) -> Result<(Meta, Vec<Arc<SourceDef>>), C
 }
 
 /// Maps a recorded source to one of this build.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Mapping {
     /// The definition to use.
     pub(crate) def: Arc<SourceDef>,

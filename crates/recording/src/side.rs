@@ -1,7 +1,8 @@
 //! The side file of a recording: its closed blocks once more, column by column, so that a field is
 //! read without all others.
 //!
-//! A dense block is decoded as a whole, some milliseconds; a column of it here takes microseconds.
+//! A dense block is decoded from its start, a tenth of a second with a thousand processes; a column of
+//! it here takes microseconds, and a whole sample some milliseconds.
 //! The side file is made by a reader, for recordings of every version, and can be deleted at any
 //! time: it has nothing that the recording has not.  It is replaced as a whole, and belongs to the
 //! recording whose file id it has.  What is damaged in it is read from the recording.
@@ -13,9 +14,14 @@
 //! header    = "WSEG", first and last block number (4 each), length of the directory (4), length of
 //!             directory and parts (8), first and latest realtime_ns of its ticks (8 each), the last
 //!             tick's monotonic_ns (8) and realtime_ns (8), CRC of the directory (4), CRC (4)
-//! directory = varint length of the ticks, varint sources, for each: varint length of its head,
-//!             varint fields, for each: varint length of its part
+//! directory = varint length of the ticks, varint length of the moments, varint sources, for each:
+//!             varint length of its head, varint fields, for each: varint length of its part
 //! ticks     = varint ticks, column of their realtime_ns
+//! moments   = nothing if a reading has two rows of one name; columns of the ticks: monotonic_ns less
+//!             that of the first reading, or less realtime_ns if there is none, 1 for a restart, the
+//!             gap before it (3 columns); for each source: columns of its readings: state, cost_ns
+//!             less the time until the next source of the tick began; varint edits, varint their
+//!             length, for each: varint readings since the one before, edit (`rows.rs`)
 //! head      = runs of ticks that have a reading of the source, columns of the readings, byte whether
 //!             a restart follows, varint texts, for each: string, varint instances, for each: string
 //!             name, runs of readings that have the instance
@@ -23,10 +29,10 @@
 //! runs      = varint runs, for each: varint without, varint with
 //! ```
 //!
-//! Ticks, heads and parts are packed: varint plain length, byte compression (0 none, 1 zstd), varint
-//! stored length, stored bytes, the bits of all columns, a CRC.  The columns of the readings: the
-//! source's monotonic_ns less the tick's realtime_ns, its realtime_ns less its monotonic_ns, and
-//! flags: 1 it was read, 2 it cannot be compared with the one before.
+//! Ticks, moments, heads and parts are packed: varint plain length, byte compression (0 none, 1
+//! zstd), varint stored length, stored bytes, the bits of all columns, a CRC.  The columns of the
+//! readings: the source's monotonic_ns less the tick's realtime_ns, its realtime_ns less its
+//! monotonic_ns, and flags: 1 it was read, 2 it cannot be compared with the one before.
 //!
 //! One writer at a time writes `NAME.whit.columns.new`, which it has locked, and renames it; what a
 //! killed writer left is written anew by the next one.
@@ -35,16 +41,18 @@ mod column;
 mod gathered;
 mod part;
 mod read;
+mod replay;
 mod write;
 
 pub use read::{SideColumns, SideFile, SideReading, SideSegment, SideValues};
+pub use replay::SideSamples;
 pub use write::{SideWritten, write_side_file};
 
 use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 8] = *b"WHITSIDE";
 const SEGMENT_MAGIC: [u8; 4] = *b"WSEG";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const PRELUDE_BYTES: usize = 28;
 const SEGMENT_BYTES: usize = 64;
 

@@ -137,7 +137,7 @@ pub(crate) const FLAG_TEXTS: u64 = 2;
 /// is in the bits above the low eight.
 const STATE_OK: u64 = 1;
 
-fn state_code(state: State) -> u64 {
+pub(crate) fn state_code(state: State) -> u64 {
     match state {
         State::Ok => STATE_OK,
         State::Absent => 2,
@@ -148,7 +148,7 @@ fn state_code(state: State) -> u64 {
     }
 }
 
-fn state_of(code: u64) -> State {
+pub(crate) fn state_of(code: u64) -> State {
     match code & 0xff {
         STATE_OK => State::Ok,
         2 => State::Absent,

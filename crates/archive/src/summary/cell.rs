@@ -3,6 +3,7 @@
 use recording::{Bytes, Corrupt, put, unzigzag, zigzag};
 
 use crate::FieldValue;
+use crate::step_sums::StepSums;
 
 /// The values of a field of an instance in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,6 +81,18 @@ impl Cell {
             FieldValue::Growth { increase, took_ns, .. } => (i128::from(increase), took_ns),
         };
         Cell { count: 1, sum, took_ns, min: value, max: value, last: value }
+    }
+
+    /// What a step has of it.
+    pub(super) fn sums(&self) -> StepSums {
+        StepSums {
+            readings: self.count,
+            min: self.min.number(),
+            max: self.max.number(),
+            last: self.last.number(),
+            sum: self.sum,
+            took_ns: self.took_ns,
+        }
     }
 
     /// Adds a later window.

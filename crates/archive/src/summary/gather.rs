@@ -14,11 +14,12 @@ use sample::{Interner, Kind, increase};
 
 use super::head::Edge;
 use super::read::{Segment, SourceWindows, Summary};
-use super::{Cell, HOUR_NS, SECOND_NS, ceil, floor};
+use super::{HOUR_NS, SECOND_NS, ceil, floor};
 use crate::archive::Recordings;
 use crate::archived_file::ArchivedFile;
 use crate::reading::Select;
-use crate::tracker::{INSTANCES_MAX, took};
+use crate::step_sums::StepSums;
+use crate::tracker::{INSTANCES_MAX, Steps, took};
 use crate::{Error, FieldValue};
 
 /// Up to so many steps windows are used within a step that does not begin with a window; the ends of
@@ -30,9 +31,11 @@ const LOOK_TURNS: u32 = 4096;
 
 /// The steps of a question.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spans {
+pub(crate) struct Spans<'a> {
     pub(crate) step_ns: i64,
     pub(crate) steps: usize,
+    /// The instances that are asked for, or none for all.
+    pub(crate) instances: &'a [Vec<u8>],
 }
 
 /// Something of a period.  What is of one instance and field comes in the order of time.
@@ -51,8 +54,8 @@ pub(crate) struct Gathered<'a> {
 /// What was gathered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What<'a> {
-    Value(FieldValue),
-    Window(&'a Cell),
+    /// Of one reading or more of one step.
+    Values(StepSums),
     /// The latest text of a field so far.
     Text(Option<&'a [u8]>),
 }
@@ -139,7 +142,7 @@ impl Recordings {
     pub(crate) fn gather<S>(
         &self,
         select: &Select<'_>,
-        spans: Spans,
+        spans: Spans<'_>,
         begin: impl Fn() -> S,
         mut each: impl FnMut(&mut S, &Gathered<'_>) -> Result<(), Error>,
     ) -> Result<(S, Totals), Error> {
@@ -184,6 +187,7 @@ struct Known<'a> {
 /// What is read of a period.
 struct Plan<'a> {
     select: &'a Select<'a>,
+    spans: Spans<'a>,
     known: Vec<Known<'a>>,
     /// The period, piece by piece, and whether it is read by windows.
     pieces: Vec<(Range<i64>, bool)>,
@@ -211,7 +215,7 @@ impl<'a> Plan<'a> {
     fn of(
         recordings: &'a Recordings,
         select: &'a Select<'a>,
-        spans: Spans,
+        spans: Spans<'a>,
         damaged: &[Bad],
     ) -> Plan<'a> {
         let of_source: Vec<(usize, &ArchivedFile, usize)> = recordings
@@ -257,7 +261,7 @@ impl<'a> Plan<'a> {
             }
         }
         pieces.sort_by_key(|piece| piece.0.start);
-        Plan { select, known: planner.known, pieces }
+        Plan { select, spans, known: planner.known, pieces }
     }
 
     fn follow(
@@ -297,7 +301,14 @@ impl<'a> Plan<'a> {
     ) -> Result<(), Error> {
         let select = Select { from_ns: piece.start, thru_ns: piece.end, ..*self.select };
         let mut own: Vec<usize> = Vec::new();
-        let tracker = recordings.values(&select, &mut |read| {
+        let steps = Steps {
+            from_ns: piece.start,
+            thru_ns: piece.end,
+            begins_ns: self.select.from_ns,
+            step_ns: self.spans.step_ns,
+            instances: self.spans.instances,
+        };
+        let tracker = recordings.step_sums(&select, &steps, &mut |read| {
             while own.len() <= read.instance {
                 own.push(totals.instance(read.names.get(own.len()).unwrap_or_default())?);
             }
@@ -307,7 +318,7 @@ impl<'a> Plan<'a> {
                 instance: own[read.instance],
                 name: read.names.get(read.instance).unwrap_or_default(),
                 field: read.field,
-                what: What::Value(read.value),
+                what: What::Values(read.sums),
             })
         })?;
         totals.readings += tracker.readings();
@@ -403,7 +414,7 @@ impl<'a> Plan<'a> {
                 let value = FieldValue::Growth { increase, seconds, took_ns };
                 let instance = totals.instance(name)?;
                 let (realtime_ns, file) = (first.realtime_ns, known.index);
-                let what = What::Value(value);
+                let what = What::Values(StepSums::of(value));
                 each(&Gathered { realtime_ns, file, instance, name, field, what })?;
             }
         }
@@ -433,7 +444,8 @@ impl Taken<'_> {
         self.found.cells(place, kind, self.known.single_clock(), |slot, window, _, cell| {
             if let Some(cell) = cell.filter(|_| self.windows.contains(&window)) {
                 cost.windows += 1;
-                each(&self.gathered((slot, window), field, What::Window(&cell)))?;
+                let what = What::Values(cell.sums());
+                each(&self.gathered((slot, window), field, what))?;
             }
             Ok(())
         })
@@ -479,7 +491,7 @@ impl<'a> Planner<'a> {
         file: &'a ArchivedFile,
         source: usize,
         from_ns: i64,
-        spans: Spans,
+        spans: Spans<'_>,
     ) {
         let fits = |window_ns: i64| {
             let is_aligned = spans.step_ns % window_ns == 0 && from_ns.rem_euclid(window_ns) == 0;

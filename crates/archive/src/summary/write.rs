@@ -14,9 +14,10 @@ use super::head::{Edge, SourceHead, Window};
 use super::out::{Body, Out};
 use super::read::{BEGINS, ENDS, Segment};
 use super::{FLAG_CLOCK_SET_BACK, SECOND_NS, coding, floor, lengths_ns, tiers};
+use crate::Error;
 use crate::archived_file::ArchivedFile;
 use crate::reading::SourceReading;
-use crate::{Error, Tracker};
+use crate::tracker::Tracker;
 
 /// Cells (instances by fields) of a segment's sources after which it ends with the next window:
 /// 32 MiB of them.
@@ -366,7 +367,7 @@ impl SourceBuilder {
             restart: true,
             single_clock: self.single_clock,
         };
-        self.tracker.take(&reading, i64::MAX, &mut |_| Ok(()))
+        self.tracker.take(&reading, i64::MAX, &mut |_, _| Ok(()))
     }
 
     fn add(&mut self, realtime_ns: i64, sample: &Sample, restart: bool) -> Result<(), Error> {
@@ -375,7 +376,7 @@ impl SourceBuilder {
         let reading =
             SourceReading { realtime_ns, sample, def: &self.def, file: 0, restart, single_clock };
         let (open, mut time) = (&mut self.open, None);
-        self.tracker.take(&reading, i64::MIN, &mut |read| {
+        self.tracker.take(&reading, i64::MIN, &mut |_, read| {
             let at = read.instance * width + read.field;
             if open.len() <= at {
                 open.resize(at + 1, None);

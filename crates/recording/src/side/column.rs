@@ -203,15 +203,23 @@ pub(super) struct Column<'a> {
     first: u64,
     unit: u64,
     tokens: &'a [u8],
-    /// Where its bits are.
+    /// Where they are, and where its bits are.
+    tokens_at: usize,
     bits_at: usize,
 }
 
 impl<'a> Column<'a> {
     /// The column at `bytes`, whose bits begin at `bits_at`: both go on after it.
     pub(super) fn parse(bytes: &mut Bytes<'a>, bits_at: &mut usize) -> Result<Self, Corrupt> {
-        let mut column =
-            Column { form: bytes.byte()?, gaps: None, first: 0, unit: 1, tokens: &[], bits_at: 0 };
+        let mut column = Column {
+            form: bytes.byte()?,
+            gaps: None,
+            first: 0,
+            unit: 1,
+            tokens: &[],
+            tokens_at: 0,
+            bits_at: 0,
+        };
         if column.form == NOTHING {
             return Ok(column);
         }
@@ -229,6 +237,7 @@ impl<'a> Column<'a> {
             CONSTANT => {}
             STEPS | SECOND_STEPS | FROM_FIRST => {
                 column.tokens = bytes.prefixed()?;
+                column.tokens_at = bytes.position() - column.tokens.len();
                 let length = usize::try_from(bytes.varint()?).unwrap_or(usize::MAX);
                 *bits_at = bits_at.saturating_add(length);
             }
@@ -311,7 +320,6 @@ impl<'a> Column<'a> {
         out: &mut [u64],
         mut value: impl FnMut(u64) -> u64,
     ) -> Result<(), Corrupt> {
-        const ENDS_EARLY: Corrupt = Corrupt("a column ends early");
         let bits = bits.get(self.bits_at..).ok_or(ENDS_EARLY)?;
         let (mut at, mut places) = (0_usize, out.iter_mut());
         for &token in self.tokens {
@@ -320,19 +328,222 @@ impl<'a> Column<'a> {
                 places.by_ref().take(zeros).for_each(|place| *place = value(0));
                 continue;
             };
-            let byte = at / 8;
-            let word = bits.get(byte..byte + 8).and_then(|word| word.first_chunk());
-            let mut number = u64::from_le_bytes(*word.ok_or(ENDS_EARLY)?) >> (at % 8);
-            if count > 56 {
-                // A word has 57 bits from any bit on.
-                let next = u64::from(*bits.get(byte + 8).ok_or(ENDS_EARLY)?);
-                number |= next << 1 << (63 - at % 8);
-            }
+            let number = number_at(bits, at, count)?;
             let place = places.next().ok_or(Corrupt("a column has too many values"))?;
             *place = value(base | number & !(u64::MAX << count));
             at += usize::from(count);
         }
         if places.len() == 0 { Ok(()) } else { Err(Corrupt("a column has not all values")) }
+    }
+}
+
+const ENDS_EARLY: Corrupt = Corrupt("a column ends early");
+
+/// The bits from one on, at least `count` of them.
+#[inline]
+fn number_at(bits: &[u8], at: usize, count: u8) -> Result<u64, Corrupt> {
+    let byte = at / 8;
+    let word = bits.get(byte..byte + 8).and_then(|word| word.first_chunk());
+    let mut number = u64::from_le_bytes(*word.ok_or(ENDS_EARLY)?) >> (at % 8);
+    if count > 56 {
+        // A word has 57 bits from any bit on.
+        let next = u64::from(*bits.get(byte + 8).ok_or(ENDS_EARLY)?);
+        number |= next << 1 << (63 - at % 8);
+    }
+    Ok(number)
+}
+
+/// A column that is read value by value: of each reading that has its instance.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnStream {
+    form: u8,
+    first: u64,
+    unit: u64,
+    has_begun: bool,
+    value: u64,
+    step: u64,
+    /// The tokens that are left, and the next bit.
+    tokens: std::ops::Range<usize>,
+    bit: usize,
+    /// Values that the latest token still stands for.
+    zeros: usize,
+    /// Runs that are left, where they are; values that are missing and that follow.
+    gaps: Option<(usize, usize)>,
+    missing: u64,
+    with: u64,
+}
+
+impl ColumnStream {
+    /// The column at a place of a part, which goes on after it.
+    pub(super) fn parse(part: &Plain, place: &mut (usize, usize)) -> Result<Self, Corrupt> {
+        let mut bytes = Bytes::at(&part.bytes, place.0);
+        let column = Column::parse(&mut bytes, &mut place.1)?;
+        place.0 = bytes.position();
+        Ok(ColumnStream {
+            form: column.form,
+            first: column.first,
+            unit: column.unit,
+            has_begun: false,
+            value: 0,
+            step: 0,
+            tokens: column.tokens_at..column.tokens_at + column.tokens.len(),
+            bit: column.bits_at.saturating_mul(8),
+            zeros: 0,
+            gaps: column.gaps.map(|(runs, bytes)| (runs, bytes.position())),
+            missing: 0,
+            with: 0,
+        })
+    }
+
+    /// Whether not all readings have the same.
+    pub(super) fn changes(&self) -> bool {
+        self.gaps.is_some() || !matches!(self.form & PREDICTION, NOTHING | CONSTANT)
+    }
+
+    /// The value of the next reading.
+    #[inline]
+    pub(super) fn next(&mut self, part: &Plain) -> Result<Option<u64>, Corrupt> {
+        if self.form == NOTHING || !self.is_there(part)? {
+            return Ok(None);
+        }
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.value = self.first;
+            return Ok(Some(self.value));
+        }
+        if self.form & PREDICTION == CONSTANT {
+            return Ok(Some(self.value));
+        }
+        let number = self.number(part)?;
+        let number = if self.form & SIGNED == 0 { number } else { unzigzag(number) };
+        let difference = number.wrapping_mul(self.unit);
+        self.value = match self.form & PREDICTION {
+            STEPS => self.value.wrapping_add(difference),
+            SECOND_STEPS => {
+                self.step = self.step.wrapping_add(difference);
+                self.value.wrapping_add(self.step)
+            }
+            _ => self.first.wrapping_add(difference),
+        };
+        Ok(Some(self.value))
+    }
+
+    /// Passes over so many readings but the last of them.
+    pub(super) fn pass(&mut self, part: &Plain, count: usize) -> Result<(), Corrupt> {
+        let mut left = count.saturating_sub(1);
+        if left > 0 && !self.has_begun {
+            self.next(part)?;
+            left -= 1;
+        }
+        if self.gaps.is_some() {
+            return (0..left).try_for_each(|_| self.next(part).map(drop));
+        }
+        let (first, unit, mut value, mut step) = (self.first, self.unit, self.value, self.step);
+        match self.form & PREDICTION {
+            NOTHING | CONSTANT => {}
+            STEPS => self.pass_numbers(part, left, |number, _| {
+                value = value.wrapping_add(number.wrapping_mul(unit));
+            })?,
+            SECOND_STEPS => self.pass_numbers(part, left, |number, times| {
+                step = step.wrapping_add(number.wrapping_mul(unit));
+                value = value.wrapping_add(step.wrapping_mul(times));
+            })?,
+            _ => self.pass_numbers(part, left, |number, _| {
+                value = first.wrapping_add(number.wrapping_mul(unit));
+            })?,
+        }
+        (self.value, self.step) = (value, step);
+        Ok(())
+    }
+
+    /// Gives so many numbers to `each`, with how many of them are equal: more than one if they are 0.
+    #[inline]
+    fn pass_numbers(
+        &mut self,
+        part: &Plain,
+        mut left: usize,
+        mut each: impl FnMut(u64, u64),
+    ) -> Result<(), Corrupt> {
+        let is_signed = self.form & SIGNED != 0;
+        let mut tokens = part.bytes.get(self.tokens.clone()).ok_or(ENDS_EARLY)?.iter();
+        let (mut bit, mut zeros) = (self.bit, self.zeros);
+        while left > 0 {
+            if zeros > 0 {
+                let taken = zeros.min(left);
+                each(0, taken as u64);
+                (zeros, left) = (zeros - taken, left - taken);
+                continue;
+            }
+            let token = *tokens.next().ok_or(ENDS_EARLY)?;
+            let Some(&(count, base)) = NUMBERS.get(usize::from(token)) else {
+                zeros = usize::from(token - ZEROS) + ZEROS_MIN;
+                continue;
+            };
+            let number = base | number_at(&part.bits, bit, count)? & !(u64::MAX << count);
+            bit += usize::from(count);
+            left -= 1;
+            each(if is_signed { unzigzag(number) } else { number }, 1);
+        }
+        self.tokens.start = self.tokens.end - tokens.len();
+        (self.bit, self.zeros) = (bit, zeros);
+        Ok(())
+    }
+
+    /// Puts the value of the next reading into the columns of its row, of which the first `words` say
+    /// which values there are.
+    #[inline]
+    pub(super) fn set(
+        &mut self,
+        part: &Plain,
+        field: usize,
+        words: usize,
+        row: &mut [u64],
+    ) -> Result<(), Corrupt> {
+        let (word, bit) = (field / 64, 1 << (field % 64));
+        match self.next(part)? {
+            Some(value) => {
+                row[words + field] = value;
+                row[word] |= bit;
+            }
+            None => row[word] &= !bit,
+        }
+        Ok(())
+    }
+
+    /// Whether the next reading has a value.
+    #[inline]
+    fn is_there(&mut self, part: &Plain) -> Result<bool, Corrupt> {
+        let Some((runs, at)) = &mut self.gaps else { return Ok(true) };
+        while self.missing == 0 && self.with == 0 {
+            if *runs == 0 {
+                return Ok(false);
+            }
+            let mut bytes = Bytes::at(&part.bytes, *at);
+            (self.missing, self.with) = (bytes.varint()?, bytes.varint()?);
+            (*runs, *at) = (*runs - 1, bytes.position());
+        }
+        if self.missing > 0 {
+            self.missing -= 1;
+            return Ok(false);
+        }
+        self.with -= 1;
+        Ok(true)
+    }
+
+    #[inline]
+    fn number(&mut self, part: &Plain) -> Result<u64, Corrupt> {
+        if self.zeros > 0 {
+            self.zeros -= 1;
+            return Ok(0);
+        }
+        let at = self.tokens.next().ok_or(ENDS_EARLY)?;
+        let token = *part.bytes.get(at).ok_or(ENDS_EARLY)?;
+        let Some(&(count, base)) = NUMBERS.get(usize::from(token)) else {
+            self.zeros = usize::from(token - ZEROS) + ZEROS_MIN - 1;
+            return Ok(0);
+        };
+        let number = number_at(&part.bits, self.bit, count)?;
+        self.bit += usize::from(count);
+        Ok(base | number & !(u64::MAX << count))
     }
 }
 
@@ -368,6 +579,7 @@ mod tests {
             let whole = plain.bits.len();
             plain.bits.resize(whole + BITS_PADDING, 0);
             let (mut bytes, mut bits_at, mut out) = (Bytes::new(&plain.bytes), 0, Vec::new());
+            let mut place = (0, 0);
             for values in expected {
                 let column = Column::parse(&mut bytes, &mut bits_at).unwrap();
                 let mut count = 0;
@@ -375,6 +587,21 @@ mod tests {
                 let count = if column.gaps.is_some() { count } else { values.len() };
                 column.values(count, &plain.bits, &mut out).unwrap();
                 prop_assert_eq!(&out, &values);
+                let mut stream = ColumnStream::parse(&plain, &mut place).unwrap();
+                let mut streamed = Vec::new();
+                column.runs(values.len() + 3, |missing, length| {
+                    streamed.extend((0..missing).map(|_| None));
+                    streamed.extend(out.drain(..length.min(out.len())).map(Some));
+                }).unwrap();
+                let mut passing = stream.clone();
+                for value in &streamed {
+                    prop_assert_eq!(stream.next(&plain).unwrap(), *value);
+                }
+                let half = streamed.len() / 2;
+                passing.pass(&plain, half + 1).unwrap();
+                for value in &streamed[half..] {
+                    prop_assert_eq!(passing.next(&plain).unwrap(), *value);
+                }
             }
             prop_assert_eq!((bytes.left(), bits_at), (0, whole));
         }
@@ -392,6 +619,10 @@ mod tests {
                 let mut out = Vec::new();
                 let _ = column.values(count, &bits, &mut out);
                 prop_assert!(out.len() <= count);
+                let plain = Plain { bytes, bits };
+                let mut stream = ColumnStream::parse(&plain, &mut (0, 0)).unwrap();
+                let _ = stream.clone().pass(&plain, count);
+                let _ = (0..count).try_for_each(|_| stream.next(&plain).map(drop));
             }
         }
     }

@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
+use std::sync::Arc;
 
+use sample::SourceDef;
 use zstd::bulk::Decompressor;
 
 use super::column::{Column, Plain};
@@ -12,7 +14,7 @@ use super::{
     IS_OK, IS_RESTART, MAGIC, PART_BYTES_MAX, PRELUDE_BYTES, SEGMENT_BLOCKS, SEGMENT_BYTES,
     SEGMENT_MAGIC, VERSION, side_path,
 };
-use crate::format::{BLOCK_SAMPLES_MAX, crc};
+use crate::format::{BLOCK_SAMPLES_MAX, BODY_BYTES_MAX, crc};
 use crate::index::u64_of;
 use crate::reader::Reader;
 use crate::varint::{Bytes, Corrupt};
@@ -46,12 +48,18 @@ pub struct SideSegment {
     pub end_realtime_ns: i64,
     /// The number of its last block.
     pub last_block: u32,
+    first_block: u32,
     at: u64,
     directory_bytes: u32,
     directory_crc: u32,
 }
 
 impl SideSegment {
+    /// The numbers of its blocks.
+    pub(crate) fn blocks(&self) -> std::ops::RangeInclusive<u32> {
+        self.first_block..=self.last_block
+    }
+
     /// Where its first part is.
     fn parts_at(&self) -> u64 {
         self.at + u64::from(self.directory_bytes)
@@ -103,6 +111,7 @@ impl SideFile {
         }
         let number = |from: usize, to: usize| u64_of(&header[from..to]);
         let segment = SideSegment {
+            first_block: number(4, 8) as u32,
             last_block: number(8, 12) as u32,
             directory_bytes: number(12, 16) as u32,
             first_realtime_ns: number(24, 32).cast_signed(),
@@ -164,6 +173,43 @@ impl SideFile {
         Some(columns)
     }
 
+    /// Everything of a segment; `None` if it cannot be read, is damaged or as large as no block is, or
+    /// has not what whole samples need.
+    pub(super) fn whole(
+        &self,
+        segment: &SideSegment,
+        schemas: &[Arc<SourceDef>],
+    ) -> Option<WholeSegment> {
+        let mut left = BODY_BYTES_MAX;
+        let directory = self.directory(segment)?;
+        let mut places = Vec::new();
+        each_place(&directory, segment.parts_at(), |listed, place| places.push((listed, place)))
+            .ok()?;
+        let mut decompressor = Decompressor::new().ok()?;
+        let mut part = |place: Place| {
+            let plain = super::part::open(&self.bytes(place)?, &mut decompressor).ok()?;
+            left = left.checked_sub(plain.bytes.len() + plain.bits.len())?;
+            Some(plain)
+        };
+        let (mut heads, mut parts) = (Vec::new(), Vec::<Vec<Plain>>::new());
+        let (mut of_ticks, mut moments) = (Plain::default(), Plain::default());
+        for (listed, place) in places {
+            match listed {
+                Listed::Ticks => of_ticks = part(place)?,
+                Listed::Moments => moments = part(place).filter(|_| place.1 > 0)?,
+                Listed::Head(_) => {
+                    heads.push(part(place)?);
+                    parts.push(Vec::new());
+                }
+                Listed::Field(..) => parts.last_mut()?.push(part(place)?),
+            }
+        }
+        let widths = schemas.iter().map(|schema| schema.fields.len());
+        let ticks = ticks(&of_ticks).ok()?;
+        let is_of = widths.eq(parts.iter().map(Vec::len));
+        is_of.then_some(WholeSegment { ticks, moments, heads, parts })
+    }
+
     fn directory(&self, segment: &SideSegment) -> Option<Vec<u8>> {
         let directory = self.bytes((segment.at, u64::from(segment.directory_bytes)))?;
         (crc(&[&directory]) == segment.directory_crc).then_some(directory)
@@ -194,6 +240,15 @@ impl SideFile {
     }
 }
 
+/// All parts of a segment.
+pub(super) struct WholeSegment {
+    pub(super) ticks: Vec<u64>,
+    pub(super) moments: Plain,
+    pub(super) heads: Vec<Plain>,
+    /// Of each source its fields.
+    pub(super) parts: Vec<Vec<Plain>>,
+}
+
 /// Offset and length.
 type Place = (u64, u64);
 
@@ -201,6 +256,8 @@ type Place = (u64, u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Listed {
     Ticks,
+    /// What whole samples need beyond heads and fields.
+    Moments,
     /// The head of a source.
     Head(usize),
     /// A source and its field.
@@ -219,6 +276,7 @@ fn each_place(
         at = at.saturating_add(length);
     };
     give(Listed::Ticks, bytes.varint()?);
+    give(Listed::Moments, bytes.varint()?);
     for source in 0..bytes.count()? {
         give(Listed::Head(source), bytes.varint()?);
         for field in 0..bytes.count()? {
@@ -270,7 +328,7 @@ fn ticks(part: &Plain) -> Result<Vec<u64>, Corrupt> {
 }
 
 /// The next column, which has a value for each of `count` readings.
-fn column(
+pub(super) fn column(
     bytes: &mut Bytes<'_>,
     bits_at: &mut usize,
     count: usize,
@@ -350,12 +408,21 @@ impl SideValues {
 impl SideColumns {
     /// The readings of a source, from its head and the times of all ticks.
     fn read(head: &Plain, ticks: &[u64]) -> Result<SideColumns, Corrupt> {
+        Ok(Self::read_with_ticks(head, ticks)?.0)
+    }
+
+    /// The same, and the number of the tick of each reading.
+    pub(super) fn read_with_ticks(
+        head: &Plain,
+        ticks: &[u64],
+    ) -> Result<(SideColumns, Vec<usize>), Corrupt> {
         let mut bytes = Bytes::new(&head.bytes);
         let mut columns = SideColumns::default();
         let mut left = LISTED_MAX;
         let runs = read_runs(&mut bytes, ticks.len(), &mut left)?;
-        let ticks: Vec<&[u64]> = runs.iter().map(|&(at, length)| &ticks[at..at + length]).collect();
-        columns.add_readings(&ticks.concat(), &mut bytes, &head.bits)?;
+        let numbers: Vec<usize> = runs.iter().flat_map(|&(at, length)| at..at + length).collect();
+        let ticks: Vec<u64> = numbers.iter().map(|&number| ticks[number]).collect();
+        columns.add_readings(&ticks, &mut bytes, &head.bits)?;
         columns.restart_after = bytes.byte()? != 0;
         for _ in 0..bytes.count()? {
             columns.texts.push(bytes.prefixed()?.to_vec());
@@ -365,7 +432,7 @@ impl SideColumns {
             let runs = read_runs(&mut bytes, columns.readings.len(), &mut left)?;
             columns.instances.push(SideInstance { name, runs });
         }
-        Ok(columns)
+        Ok((columns, numbers))
     }
 
     /// The readings at the times of these ticks.

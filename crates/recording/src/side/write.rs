@@ -18,6 +18,8 @@ use crate::error::Error;
 use crate::format::crc;
 use crate::lock;
 use crate::reader::{ReadOutcome, Reader};
+use crate::rows::put_edit;
+use crate::state::state_code;
 use crate::varint::{put, put_bytes};
 
 /// The level of compression, and a typical length of what is compressed.
@@ -27,6 +29,10 @@ const TYPICAL_BYTES: usize = 16 << 10;
 /// Cells (instances by fields) of a segment's sources after which it ends with the next block: 16 MiB
 /// of them.
 const SEGMENT_CELLS: usize = 1 << 18;
+
+/// Bytes of a segment's blocks in the recording after which it ends with the next block: so many are
+/// passed over to read a sample, at most about a million values.
+const SEGMENT_STORED_BYTES: u64 = 1 << 20;
 
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,7 +57,9 @@ pub fn write_side_file(recording: &Path) -> Result<SideWritten, Error> {
     let covered = known.as_ref().map_or(0, SideFile::covered);
     let unchanged = SideWritten { segments: 0, bytes: known.as_ref().map_or(0, SideFile::end) };
     let count = reader.closed_blocks_after(covered);
-    if count == 0 || count < SEGMENT_BLOCKS as usize && !reader.is_complete() {
+    let is_segment = count >= SEGMENT_BLOCKS as usize
+        || reader.closed_bytes_after(covered) >= SEGMENT_STORED_BYTES;
+    if count == 0 || !is_segment && !reader.is_complete() {
         return Ok(unchanged);
     }
     let io = |error| Error::io(&path, "write", error);
@@ -130,7 +138,7 @@ fn add(
         if ends {
             return Ok((written.segments > 0).then_some(written));
         }
-        segment.add(number, &snapshot);
+        segment.add((number, reader.block_bytes(number)), &snapshot);
     }
 }
 
@@ -159,11 +167,15 @@ struct Segment {
     first_block: u32,
     last_block: u32,
     blocks: u32,
+    /// The bytes of these blocks in the recording.
+    stored_bytes: u64,
     first_realtime_ns: i64,
     latest_realtime_ns: i64,
     end: (u64, i64),
-    /// The times of its ticks.
+    /// The times of its ticks, and of each its monotonic_ns less that of its first reading, whether it
+    /// is a restart, and its gap.
     ticks: Vec<u64>,
+    facts: [Vec<u64>; 5],
     sources: Vec<SourceColumns>,
 }
 
@@ -173,10 +185,12 @@ impl Segment {
             first_block: 0,
             last_block: 0,
             blocks: 0,
+            stored_bytes: 0,
             first_realtime_ns: 0,
             latest_realtime_ns: i64::MIN,
             end: (0, 0),
             ticks: Vec::new(),
+            facts: Default::default(),
             sources: schemas.iter().map(|schema| SourceColumns::new(schema)).collect(),
         }
     }
@@ -186,14 +200,19 @@ impl Segment {
         let cells = || self.sources.iter().map(|source| source.cells.len()).sum::<usize>();
         self.blocks > 0
             && number != self.last_block
-            && (self.blocks >= SEGMENT_BLOCKS || cells() > SEGMENT_CELLS)
+            && (self.blocks >= SEGMENT_BLOCKS
+                || self.stored_bytes >= SEGMENT_STORED_BYTES
+                || cells() > SEGMENT_CELLS)
     }
 
-    fn add(&mut self, number: u32, snapshot: &Snapshot) {
+    fn add(&mut self, (number, bytes): (u32, u64), snapshot: &Snapshot) {
         if self.blocks == 0 {
             (self.first_block, self.first_realtime_ns) = (number, snapshot.realtime_ns);
         }
-        self.blocks += u32::from(number != self.last_block);
+        if number != self.last_block {
+            self.blocks += 1;
+            self.stored_bytes += bytes;
+        }
         self.last_block = number;
         self.latest_realtime_ns = self.latest_realtime_ns.max(snapshot.realtime_ns);
         self.end = (snapshot.monotonic_ns, snapshot.realtime_ns);
@@ -204,7 +223,48 @@ impl Segment {
                     .add((self.ticks.len() as u64, snapshot.realtime_ns), &snapshot.samples[index]);
             }
         }
+        let began = self.add_costs(snapshot).unwrap_or(snapshot.realtime_ns.cast_unsigned());
+        let late = snapshot.monotonic_ns.wrapping_sub(began);
+        let gap = &snapshot.gap;
+        let (restart, missed) = (u64::from(snapshot.restart), gap.ticks_missed);
+        let facts = [late, restart, missed, gap.samples_unwritten, gap.samples_unreadable];
+        for (column, value) in self.facts.iter_mut().zip(facts) {
+            column.push(value);
+        }
         self.ticks.push(snapshot.realtime_ns.cast_unsigned());
+    }
+
+    /// Adds the cost of each reading of a tick: less the time until the next one began, which it
+    /// mostly is.  Returns when the first one began.
+    fn add_costs(&mut self, snapshot: &Snapshot) -> Option<u64> {
+        let mut next_began = None;
+        for (index, source) in self.sources.iter_mut().enumerate().rev() {
+            if snapshot.fresh[index] {
+                let sample = &snapshot.samples[index];
+                let began = next_began.replace(sample.monotonic_ns);
+                let until = began.map_or(0, |began: u64| began.wrapping_sub(sample.monotonic_ns));
+                source.costs.push(sample.cost_ns.wrapping_sub(until));
+            }
+        }
+        next_began
+    }
+
+    /// What whole samples need beyond heads and fields; nothing if one had two rows of one name.
+    fn moments(&self, encoder: &mut ColumnEncoder) -> Plain {
+        let mut plain = Plain::default();
+        if self.sources.iter().any(|source| source.has_twins) {
+            return plain;
+        }
+        for column in &self.facts {
+            encoder.write_whole(column, &mut plain);
+        }
+        for source in &self.sources {
+            encoder.write_whole(&source.states, &mut plain);
+            encoder.write_whole(&source.costs, &mut plain);
+            put(&mut plain.bytes, source.edits.count);
+            put_bytes(&mut plain.bytes, &source.edits.out);
+        }
+        plain
     }
 
     fn encode(&mut self, packer: &mut Packer) -> Vec<u8> {
@@ -214,6 +274,7 @@ impl Segment {
         put(&mut ticks.bytes, self.ticks.len() as u64);
         encoder.write_whole(&self.ticks, &mut ticks);
         out.append(&ticks);
+        out.append(&self.moments(&mut encoder));
         put(&mut out.directory, self.sources.len() as u64);
         for source in &mut self.sources {
             source.write(&mut encoder, &mut out);
@@ -246,7 +307,12 @@ struct SourceColumns {
     readings: u64,
     /// For each reading its clocks and flags.
     times: [Vec<u64>; 3],
+    states: Vec<u64>,
+    costs: Vec<u64>,
     restart: bool,
+    /// Whether a reading had two rows of one name.
+    has_twins: bool,
+    edits: Edits,
     texts: Interner,
     names: Interner,
     /// For each instance its readings.
@@ -298,6 +364,35 @@ impl Runs {
     }
 }
 
+/// The lists of rows of a source's readings, each as its difference from the one before.
+#[derive(Default)]
+struct Edits {
+    /// Those of the reading that is added, and those of the one before.
+    rows: Vec<u32>,
+    before: Vec<u32>,
+    /// How many instances the readings before had.
+    known: usize,
+    /// The reading of the latest edit.
+    reading: u64,
+    count: u64,
+    out: Vec<u8>,
+    memory: Vec<u32>,
+}
+
+impl Edits {
+    /// Adds the rows of a reading, after which so many instances are known.
+    fn end(&mut self, reading: u64, known: usize) {
+        if self.rows == self.before {
+            return;
+        }
+        put(&mut self.out, reading - self.reading);
+        put_edit(&mut self.out, &self.before, &self.rows, self.known, &mut self.memory, |_, _| {});
+        (self.reading, self.known) = (reading, known);
+        self.count += 1;
+        std::mem::swap(&mut self.rows, &mut self.before);
+    }
+}
+
 impl SourceColumns {
     fn new(schema: &SourceDef) -> Self {
         SourceColumns {
@@ -305,7 +400,11 @@ impl SourceColumns {
             ticks: Runs::default(),
             readings: 0,
             times: Default::default(),
+            states: Vec::new(),
+            costs: Vec::new(),
             restart: false,
+            has_twins: false,
+            edits: Edits::default(),
             texts: Interner::default(),
             names: Interner::default(),
             runs: Vec::new(),
@@ -324,7 +423,9 @@ impl SourceColumns {
         for (column, value) in self.times.iter_mut().zip([monotonic, clock, flags]) {
             column.push(value);
         }
+        self.states.push(state_code(sample.state));
         self.ticks.add(tick);
+        self.edits.rows.clear();
         let width = self.is_text.len();
         for row in 0..if is_ok { sample.table.rows() } else { 0 } {
             let name = sample.table.name(row);
@@ -343,8 +444,10 @@ impl SourceColumns {
             }
             // Of two rows with one name the first counts.
             if !self.runs[slot].add(self.readings) {
+                self.has_twins = true;
                 continue;
             }
+            self.edits.rows.push(slot as u32);
             for (field, &is_text) in self.is_text.iter().enumerate() {
                 let value = if is_text {
                     sample.table.text(row, field).map(|text| {
@@ -356,6 +459,9 @@ impl SourceColumns {
                 };
                 self.cells[slot * width + field].add(value);
             }
+        }
+        if is_ok {
+            self.edits.end(self.readings, self.names.len());
         }
         self.readings += 1;
     }

@@ -6,6 +6,8 @@ use recording::{
     Reader, SideColumns, SideFile, SideValues, Writer, WriterOptions, side_path, write_side_file,
 };
 
+use sample::Snapshot;
+
 use super::support::{DEFS, machine, meta};
 
 fn record(path: &Path, samples: u64, block_samples: u32) {
@@ -30,8 +32,25 @@ fn everything(path: &Path) -> Vec<Option<String>> {
                     .map(|columns| values(&columns, fields.len())),
             );
         }
+        all.push(samples(&side, &reader, segment.first_realtime_ns + 1));
     }
     all
+}
+
+/// The samples of a segment from a time on.
+fn samples(side: &SideFile, reader: &Reader, from_ns: i64) -> Option<String> {
+    let (mut samples, mut snapshot) =
+        (side.samples(reader, from_ns)?, Snapshot::new(&reader.defs()));
+    let mut all = String::new();
+    while samples.next(&mut snapshot).ok()? {
+        all += &format!("{} {:?}", snapshot.monotonic_ns, snapshot.gap);
+        for sample in &snapshot.samples {
+            let table = &sample.table;
+            all += &format!("{:?} {} {:?}", sample.state, sample.cost_ns, table.values());
+            (0..table.rows()).for_each(|row| all += &format!("{:?}", table.name(row)));
+        }
+    }
+    Some(all)
 }
 
 fn values(columns: &SideColumns, fields: usize) -> String {
@@ -65,7 +84,7 @@ fn damage_of_any_byte_is_found() {
     record(&path, 18, 2);
     assert_eq!(write_side_file(&path).unwrap().segments, 2);
     let (side, whole) = (side_path(&path), everything(&path));
-    assert!(whole.len() == 2 * DEFS.len() && whole.iter().all(Option::is_some));
+    assert!(whole.len() == 2 * (DEFS.len() + 1) && whole.iter().all(Option::is_some));
     let bytes = std::fs::read(&side).unwrap();
     for at in testkit::share_of((0..bytes.len()).collect()) {
         let mut damaged = bytes.clone();
