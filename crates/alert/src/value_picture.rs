@@ -25,8 +25,7 @@ pub(crate) fn draw(
     (query, zone): (&QueryContext<'_>, &CivilZone),
 ) -> Option<AlertPicture> {
     // The last value is that of the message.
-    let end_ms = at_ms.div_euclid(1000) * 1000;
-    let period = QuerySteps { start_ms: end_ms - PERIOD_MS, end_ms, step_ms: STEP_MS };
+    let period = QuerySteps { start_ms: at_ms - PERIOD_MS, end_ms: at_ms, step_ms: STEP_MS };
     let is_told = |labels: &Labels| {
         told.iter().any(|one| {
             let mut pairs = labels.iter().filter(|(name, _)| *name != promql::NAME);

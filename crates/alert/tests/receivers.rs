@@ -102,6 +102,17 @@ fn hook(status: &'static str) -> (String, std::thread::JoinHandle<String>) {
 }
 
 #[test]
+fn a_picture_has_the_value_of_its_moment() {
+    let mut storage = super::storage(&[(1_790_000_000, 9.0)]);
+    // The first sample, less than a second ago.
+    storage.series[0].samples[0].time_ms += 400;
+    let mut book = alert::AlertBook::new(vec![super::rule("syslog")]);
+    let around = alert::AlertSurroundings::of(&storage, &calendar::UTC);
+    assert!(book.step(1_790_000_000_500, &around));
+    assert!(book.next("syslog:/dev/log").unwrap().message.picture.is_some());
+}
+
+#[test]
 fn a_web_hook_gets_json() {
     let (to, server) = hook("204 No Content");
     patient().deliver(&to, &message()).unwrap();
