@@ -179,6 +179,7 @@ impl DisplayArguments {
             utc: self.utc || letters.contains('U'),
             separator: self.separator()?,
             terminal_columns: terminal_columns(),
+            whole_sections: !crate::compat::is_called("collectl"),
             fields: self.formats.fields.clone(),
             of_sources: self.sources.values()?,
             letters,

@@ -106,6 +106,10 @@ fn run() -> ExitCode {
     let incumbent = compat::incumbent(&given);
     let abbreviates = incumbent.is_some();
     let words = compat::command_line(given);
+    if words.get(1).is_some_and(|word| word == "--version") && compat::is_called("collectl") {
+        let done = stderr::print(&feed::collectl_switches::version());
+        return done.map_or_else(|error| ExitCode::from(failed(&error, 2)), |()| ExitCode::SUCCESS);
+    }
     let runs = words.get(1).is_some_and(|verb| verb == "run");
     let failure = match incumbent {
         Some(incumbent) => incumbent.failure,
@@ -178,6 +182,15 @@ fn parse(words: &[OsString], abbreviates: bool) -> Result<Arguments, clap::Error
             command = command.mut_subcommand(verb, |verb| verb.infer_long_args(true));
         }
     }
+    // As in collectl, what is said again replaces what was said before; files are added.
+    let replaced = |option: clap::Arg| match option.is_positional() {
+        true => option,
+        false => {
+            let id = option.get_id().clone();
+            option.overrides_with(id)
+        }
+    };
+    command = command.mut_subcommand("play", |verb| verb.mut_args(replaced));
     Arguments::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 

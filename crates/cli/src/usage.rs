@@ -6,105 +6,6 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Where a switch of collectl's is refused.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Where {
-    Record,
-    Play,
-    Both,
-}
-
-/// collectl's switches that whit does not have, and why or what to say instead.
-const REFUSED: &[(&[&str], Where, &str)] = &[
-    (&["-p", "--playback"], Where::Record, "whit play shows recordings"),
-    (
-        &["--from", "--thru", "--offsettime", "--extract", "--grep", "--showheader"],
-        Where::Record,
-        "it is one of whit play",
-    ),
-    (
-        &["--stats", "--statopts", "--showcolheaders", "--procanalyze", "--slabanalyze"],
-        Where::Record,
-        "it is one of whit play",
-    ),
-    (
-        &[
-            "-A",
-            "--address",
-            "--align",
-            "-c",
-            "--count",
-            "-C",
-            "--config",
-            "--comment",
-            "-D",
-            "--daemon",
-            "-i",
-            "--interval",
-            "-F",
-            "--flush",
-            "-m",
-            "--messages",
-            "-N",
-            "--nice",
-            "--nohup",
-            "--pname",
-            "-r",
-            "--rolllogs",
-            "-R",
-            "--runtime",
-            "--rawdskfilt",
-            "--rawdskfilter",
-            "--rawdskignore",
-            "--rawnetfilt",
-            "--rawnetfilter",
-            "--rawnetignore",
-            "--rawtoo",
-            "--runas",
-            "--umask",
-            "--quiet",
-        ],
-        Where::Play,
-        "it is one of whit record",
-    ),
-    (
-        &["--tworaw", "-G", "--group"],
-        Where::Both,
-        "one recording holds everything, and play skips what it need not read",
-    ),
-    (&["--utime"], Where::Both, "each sample carries the cost of its own reads; see -s w"),
-    (&["--import"], Where::Both, "collectl's Perl modules cannot be loaded"),
-    (&["-L", "--lustsvcs", "--lustopts"], Where::Both, "Lustre is not supported"),
-    (&["-d", "--debug"], Where::Both, "whit doctor shows what is read and what it costs"),
-    (
-        &["--envrules"],
-        Where::Record,
-        "sensors are read from the kernel, not from ipmitool; --envremap changes their names",
-    ),
-    (
-        &["--envtest", "--envdebug"],
-        Where::Both,
-        "sensors are read from the kernel, not from ipmitool; --envfilt chooses among them",
-    ),
-    (
-        &["--showsubsys", "--showoptions", "--showsubopts"],
-        Where::Both,
-        "--help lists every switch and every subsystem",
-    ),
-    (
-        &["-x", "--helpext", "--helpextend", "-X", "--helpall", "--whatsnew"],
-        Where::Both,
-        "--help lists every switch and every subsystem",
-    ),
-    (
-        &["-V", "--showdefs"],
-        Where::Both,
-        "--help names the defaults, and whit doctor the files that are read",
-    ),
-    (&["-v", "--version"], Where::Both, "it is whit --version"),
-    (&["--showslabaliases", "--showrootslabs"], Where::Both, "slabs go by the kernel's names"),
-];
-
 /// The sentence for a command line that cannot be understood; `None` when the "error" is help or
 /// the version, which clap prints itself.
 pub(crate) fn explain(error: &clap::Error, arguments: &[String]) -> Option<String> {
@@ -146,11 +47,7 @@ fn refusal(error: &clap::Error, verb: Option<&str>) -> Option<String> {
         return Some(format!("{given} is not a switch of whit run: {why}"));
     }
     let verb = verb.filter(|verb| ["record", "play"].contains(verb))?;
-    let here = if verb == "record" { Where::Record } else { Where::Play };
-    let applies = |place: Where| place == Where::Both || place == here;
-    let (.., why) = REFUSED
-        .iter()
-        .find(|(names, place, _)| applies(*place) && names.contains(&given.as_str()))?;
+    let why = feed::collectl_switches::refusal(given, verb == "play")?;
     Some(format!("{given} is not a switch of whit {verb}: {why}"))
 }
 
@@ -182,12 +79,9 @@ mod tests {
 
     #[test]
     fn every_refused_switch_is_refused_by_name_in_one_line() {
-        for (names, place, why) in REFUSED {
-            for name in *names {
-                for (verb, here) in [("record", Where::Record), ("play", Where::Play)] {
-                    if *place != Where::Both && *place != here {
-                        continue;
-                    }
+        for name in feed::collectl_switches::refused() {
+            for (verb, plays) in [("record", false), ("play", true)] {
+                if let Some(why) = feed::collectl_switches::refusal(name, plays) {
                     let text = said(&format!("whit {verb} {name}"));
                     assert_eq!(text, format!("{name} is not a switch of whit {verb}: {why}"));
                     assert!(!text.contains('\n'));

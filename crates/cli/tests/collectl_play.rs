@@ -345,3 +345,89 @@ fn play_prints_what_collectl_prints() {
     );
     assert_eq!(wrong, 0, "see the table above");
 }
+
+/// What colmux shows of a recording on two hosts, with a stand-in for ssh that runs the commands here.
+fn colmux(collectl: &Path, folder: &Path) -> Option<String> {
+    let Ok(program) = std::fs::read_to_string("/usr/bin/colmux") else {
+        testkit::skip("colmux over two hosts", "there is no /usr/bin/colmux");
+        return None;
+    };
+    let (ssh, copy) = (folder.join("ssh"), folder.join("colmux"));
+    testkit::write_program(
+        &ssh,
+        "#!/bin/sh\nwhile :; do case $1 in -o) shift 2;; -*) shift;; *) break;; esac; done\n\
+         shift\nexec sh -c \"$*\"\n",
+    )
+    .unwrap();
+    let program = program.replace("/usr/bin/ssh", ssh.to_str().unwrap());
+    testkit::write_program(&copy, program).unwrap();
+    let command = format!("-scd -oT -p {}/*20260101*", folder.display());
+    let mut colmux = Command::new(copy);
+    colmux.args(["-addr", "127.0.0.2,127.0.0.3", "-cols", "2,3", "-command", &command]);
+    colmux.arg("-colbin").arg(collectl).current_dir(folder);
+    let output = colmux.stdin(Stdio::null()).output().unwrap();
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn colmux_takes_whit_for_collectl() {
+    if !has_collectl() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let name = "gamma-20260101-100000.raw";
+    std::fs::copy(recordings().join(name), folder.path().join(name)).unwrap();
+    let link = folder.path().join("collectl");
+    std::os::unix::fs::symlink(WHIT, &link).unwrap();
+    let version = Command::new(&link).arg("-v").output().unwrap().stdout;
+    assert!(version.starts_with(b"collectl V4.3.1 (whit "));
+    let Some(ours) = colmux(&link, folder.path()) else { return };
+    assert!(ours.contains("10:00:01     47     47 |      16     16\n"), "{ours}");
+    assert_eq!(Some(ours), colmux(Path::new("/usr/bin/collectl"), folder.path()));
+}
+
+#[test]
+fn what_collectl_takes_in_playback_is_taken_under_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("collectl");
+    std::os::unix::fs::symlink(WHIT, &link).unwrap();
+    let run = |program: &Path, switches: &str| {
+        let mut command = Command::new(program);
+        command.arg("-p").arg(recordings().join("gamma-20260101-100000.raw"));
+        let output = command.args(switches.split_whitespace()).output().unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let plain = run(&link, "-scd");
+    assert!(plain.0 && plain.1.contains("KBRead"), "{plain:?}");
+    let real = Path::new("/usr/bin/collectl");
+    let is_here = has_collectl();
+    for switches in [
+        "-c 2 -scd",
+        "-scd -c2",
+        "--count 2 -scd",
+        "-R 1d -scd",
+        "--runtime 1d -scd",
+        "--comment x -scd",
+        "--nohup -scd",
+        "--pname x -scd",
+        "--tworaw -scd",
+        "--rawdskfilt nothing -scd",
+        "--rawdskfilter nothing -scd",
+        "--rawdskignore sd -scd",
+        "--rawnetfilt nothing -scd",
+        "--rawnetfilter nothing -scd",
+        "--rawnetignore eth -scd",
+        "--umask 022 -scd",
+        "--quiet -scd",
+        "-N -scd",
+        "--nice -scd",
+        "-sn -scd",
+        "-scd -scd",
+    ] {
+        assert_eq!(run(&link, switches), plain, "{switches}");
+        assert!(!is_here || run(real, switches) == plain, "{switches}");
+    }
+    let told = run(&link, "-scd -m");
+    assert!(told.1.starts_with("\nPlaying back ") && told.1.ends_with(&plain.1), "{told:?}");
+    assert!(!is_here || run(real, "-scd -m") == told);
+}

@@ -699,7 +699,7 @@ fn a_budget_holds_all_that_the_recorder_uses() {
 
 /// A terminal of so many columns, and what the recorder wrote to it; `None` where there are no
 /// pseudo terminals, or none for this user.
-fn on_a_terminal(columns: u16, arguments: &[&str]) -> Option<String> {
+fn on_a_terminal(columns: u16, mut command: Command) -> Option<String> {
     use std::os::fd::{FromRawFd, OwnedFd};
     let (mut ours, mut theirs) = (0, 0);
     let size = libc::winsize { ws_row: 20, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
@@ -723,7 +723,6 @@ fn on_a_terminal(columns: u16, arguments: &[&str]) -> Option<String> {
     }
     // SAFETY: openpty has just given us these descriptors, and nobody else has them.
     let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
-    let mut command = whit(arguments);
     command.env("NO_COLOR", "1").stdout(theirs.try_clone().unwrap()).stderr(theirs);
     let mut child = Running::start(&mut command);
     // Whose copies would keep the terminal open.
@@ -738,11 +737,43 @@ fn on_a_terminal(columns: u16, arguments: &[&str]) -> Option<String> {
 #[test]
 fn a_narrow_terminal_without_colour() {
     for arguments in [&["-scdn", "-i0.02", "-c3"][..], &["-scdn", "-i0.02", "-c3", "--verbose"]] {
-        let Some(said) = on_a_terminal(40, arguments) else { return };
+        let Some(said) = on_a_terminal(40, whit(arguments)) else { return };
         assert!(said.contains('#') && said.lines().count() >= 4, "{said}");
         assert!(!said.contains('\x1b'), "no escape sequences: {said:?}");
         assert!(said.contains("waiting for 0.02 second sample"), "{said:?}");
     }
-    let quiet = on_a_terminal(40, &["-scdn", "-i0.02", "-c3", "--quiet"]).unwrap();
+    let quiet = on_a_terminal(40, whit(&["-scdn", "-i0.02", "-c3", "--quiet"])).unwrap();
     assert!(!quiet.contains("waiting for"), "{quiet:?}");
+}
+
+#[test]
+fn a_narrow_terminal_leaves_out_whole_sections() {
+    let recording =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/gamma-20260101-100000.raw");
+    let play = |columns, program: &Path| {
+        let mut command = Command::new(program);
+        let verb: &[&str] = if program.ends_with("collectl") { &[] } else { &["play"] };
+        command.args(verb).args(["-p", recording, "-scdn", "--hr", "0"]);
+        on_a_terminal(columns, command)
+    };
+    let Some(wide) = play(120, Path::new(crate::WHIT)) else { return };
+    assert!(
+        wide.contains("\n10:00:01   47  16   943   4120   1939     75   5456     72 "),
+        "{wide}"
+    );
+    let at = |columns| play(columns, Path::new(crate::WHIT)).unwrap();
+    assert!(
+        at(80).starts_with("# +network: widen, or -s n\r\n#         <--------CPU"),
+        "{}",
+        at(80)
+    );
+    let narrow = at(50);
+    assert!(narrow.starts_with("# +disk +network: widen, or -s dn\r\n"), "{narrow}");
+    assert!(narrow.contains("\n10:00:01   47  16   943   4120 \r\n"), "{narrow}");
+    // Under collectl's name it is collectl's line, without its end.
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("collectl");
+    std::os::unix::fs::symlink(crate::WHIT, &link).unwrap();
+    let theirs = play(50, &link).unwrap();
+    assert!(theirs.contains("\n  47  16   943   4120   1939     75   5456     72"), "{theirs}");
 }

@@ -87,6 +87,9 @@ pub struct Options {
     pub separator: String,
     /// Characters in a line of the terminal; `None` without a terminal.
     pub terminal_columns: Option<usize>,
+    /// Whether a line that is wider than the terminal loses whole sections, not its end: collectl cuts
+    /// it, in the middle of a number.
+    pub whole_sections: bool,
     /// `--fields`: each is `source`, `source.field` or `source[instance].field`; empty for all that
     /// `subsystems` selects.  CSV, JSON and OpenMetrics use it.
     pub fields: Vec<String>,

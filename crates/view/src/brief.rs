@@ -37,6 +37,8 @@ pub(crate) static ENTRY: ViewEntry = ViewEntry {
 struct Brief {
     zone: TimeZone,
     parts: Vec<Part>,
+    /// Whether each part is shown: those are not that a narrow terminal has no room for.
+    shown: Vec<bool>,
     settings: Settings,
     /// Lines written since the last restart.
     lines: i64,
@@ -61,6 +63,7 @@ impl Brief {
         Brief {
             zone,
             parts: Vec::new(),
+            shown: Vec::new(),
             settings: Settings::default(),
             lines: 0,
             header_written: false,
@@ -80,11 +83,65 @@ impl Brief {
         }
     }
 
-    fn push_header(&mut self, frame: &Frame<'_>) {
-        let (out, options) = (&mut self.buffer, frame.options);
-        if options.home {
-            out.extend_from_slice(CLEAR_SCREEN);
+    /// Chooses the parts that fit into a line of the terminal, from left to right.
+    fn fit(&mut self, frame: &Frame<'_>) {
+        let columns = frame.options.terminal_columns.filter(|_| frame.options.whole_sections);
+        let Some(columns) = columns.filter(|_| !frame.options.stats) else { return };
+        let mut left = columns.saturating_sub(1 + time::column_name(frame.options).len());
+        let room = left;
+        let mut text = std::mem::take(&mut self.scratch);
+        for at in 0..self.parts.len() {
+            let mut widest = 0;
+            for line in [Some(Asked::Title), Some(Asked::Heading), None] {
+                text.clear();
+                match line {
+                    Some(asked) => push_part_heading(&mut text, &self.parts[at], frame, asked),
+                    None => push_part_body(&mut text, &self.parts[at], frame),
+                }
+                widest = widest.max(String::from_utf8_lossy(&text).chars().count());
+            }
+            // The blank behind the last column may be beyond the edge.
+            self.shown[at] = widest <= left + 1;
+            if self.shown[at] {
+                left = left.saturating_sub(widest);
+            }
         }
+        self.scratch = text;
+        // With room for none the first one is cut: better than nothing.
+        if let Some(first) = self.shown.first_mut().filter(|_| left == room) {
+            *first = true;
+        }
+    }
+
+    /// `+network: widen, or -s n`: what a narrow terminal leaves out.
+    fn push_left_out(&mut self) {
+        let hidden = || self.parts.iter().zip(&self.shown).filter(|(_, is_shown)| !**is_shown);
+        if hidden().next().is_none() {
+            return;
+        }
+        self.buffer.push(b'#');
+        for (part, _) in hidden() {
+            self.buffer.extend_from_slice(b" +");
+            layout::text::escape_into(&mut self.buffer, part.def.name.as_bytes());
+        }
+        self.buffer.extend_from_slice(b": widen, or -s ");
+        let letters = hidden().filter_map(|(part, _)| part.letter());
+        self.buffer.extend(letters.collect::<String>().into_bytes());
+        self.buffer.push(b'\n');
+    }
+
+    /// The parts that are shown.
+    fn shown_parts(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().zip(&self.shown).filter_map(|(part, is_shown)| is_shown.then_some(part))
+    }
+
+    fn push_header(&mut self, frame: &Frame<'_>) {
+        let options = frame.options;
+        if options.home {
+            self.buffer.extend_from_slice(CLEAR_SCREEN);
+        }
+        self.push_left_out();
+        let out = &mut self.buffer;
         for (part, block) in blocks(&self.parts, options) {
             let start = out.len();
             out.push(b'#');
@@ -111,59 +168,16 @@ impl Brief {
 
     /// One of the two heading lines.
     fn push_heading(&mut self, frame: &Frame<'_>, asked: Asked) {
-        let out = &mut self.buffer;
-        for part in &self.parts {
-            let Some(layout) = part.layout else {
-                if asked == Asked::Title {
-                    parts::push_derived_brief_title(out, &part.def);
-                } else {
-                    parts::push_derived_brief_heading(out, &part.def);
-                }
-                continue;
-            };
-            for block in layout.brief.iter().filter(|block| (block.when)(frame.options)) {
-                match block.show {
-                    Show::Custom(write) | Show::Stacked(write) | Show::Repeated(write, ..) => {
-                        write(frame, asked, out);
-                    }
-                    Show::Headed(write, _) => {
-                        self.scratch.clear();
-                        write(frame, asked, &mut self.scratch);
-                        // Brief mode has one heading line; the functions end each with a newline.
-                        let text = self.scratch.strip_suffix(b"\n").unwrap_or(&self.scratch);
-                        parts::push_words(out, text, frame.meta, frame.options);
-                    }
-                    Show::Cells(_) if asked == Asked::Title => {
-                        parts::push_words(out, block.title.as_bytes(), frame.meta, frame.options);
-                    }
-                    Show::Cells(_) => {
-                        for heading in block.headings {
-                            let heading = heading.as_bytes();
-                            parts::push_words(out, heading, frame.meta, frame.options);
-                        }
-                    }
-                }
-            }
-        }
+        let mut out = std::mem::take(&mut self.buffer);
+        self.shown_parts().for_each(|part| push_part_heading(&mut out, part, frame, asked));
+        self.buffer = out;
     }
 
     fn push_body(&mut self, frame: &Frame<'_>) {
-        let out = &mut self.buffer;
-        for part in &self.parts {
-            // A source that was not read at this tick has no values for it.  One with a longer
-            // interval shows its latest reading until the next one.
-            let is_slow = part.def.cadence != Cadence::First;
-            let track = part.track(frame).filter(|track| track.fresh || is_slow);
-            let row = track.map(|track| frame.whole(track));
-            let Some(layout) = part.layout else {
-                parts::push_derived_brief(out, row.as_ref(), part, frame.options);
-                continue;
-            };
-            for block in layout.brief.iter().filter(|block| (block.when)(frame.options)) {
-                push_block(out, block, frame, row.as_ref());
-            }
-        }
+        let mut out = std::mem::take(&mut self.buffer);
+        self.shown_parts().for_each(|part| push_part_body(&mut out, part, frame));
         out.push(b'\n');
+        self.buffer = out;
     }
 
     /// Whether an option of a source leaves this interval out.
@@ -200,6 +214,53 @@ fn blocks<'a>(
     })
 }
 
+/// What a part has in one of the two heading lines.
+fn push_part_heading(out: &mut Vec<u8>, part: &Part, frame: &Frame<'_>, asked: Asked) {
+    let Some(layout) = part.layout else {
+        return match asked {
+            Asked::Title => parts::push_derived_brief_title(out, &part.def),
+            _ => parts::push_derived_brief_heading(out, &part.def),
+        };
+    };
+    for block in layout.brief.iter().filter(|block| (block.when)(frame.options)) {
+        match block.show {
+            Show::Custom(write) | Show::Stacked(write) | Show::Repeated(write, ..) => {
+                write(frame, asked, out);
+            }
+            Show::Headed(write, _) => {
+                let mut text = Vec::new();
+                write(frame, asked, &mut text);
+                // Brief mode has one heading line; the functions end each with a newline.
+                let text = text.strip_suffix(b"\n").unwrap_or(&text);
+                parts::push_words(out, text, frame.meta, frame.options);
+            }
+            Show::Cells(_) if asked == Asked::Title => {
+                parts::push_words(out, block.title.as_bytes(), frame.meta, frame.options);
+            }
+            Show::Cells(_) => {
+                for heading in block.headings {
+                    parts::push_words(out, heading.as_bytes(), frame.meta, frame.options);
+                }
+            }
+        }
+    }
+}
+
+/// What a part has in the line of an interval.
+fn push_part_body(out: &mut Vec<u8>, part: &Part, frame: &Frame<'_>) {
+    // A source that was not read at this tick has no values for it.  One with a longer interval shows
+    // its latest reading until the next one.
+    let is_slow = part.def.cadence != Cadence::First;
+    let track = part.track(frame).filter(|track| track.fresh || is_slow);
+    let row = track.map(|track| frame.whole(track));
+    let Some(layout) = part.layout else {
+        return parts::push_derived_brief(out, row.as_ref(), part, frame.options);
+    };
+    for block in layout.brief.iter().filter(|block| (block.when)(frame.options)) {
+        push_block(out, block, frame, row.as_ref());
+    }
+}
+
 fn push_block(out: &mut Vec<u8>, block: &Block, frame: &Frame<'_>, row: Option<&Row<'_>>) {
     match block.show {
         Show::Custom(write) | Show::Stacked(write) | Show::Repeated(write, ..) => {
@@ -234,6 +295,7 @@ impl View for Brief {
                 !part.is_detail() || part.layout.is_some_and(|layout| !layout.brief.is_empty())
             })
             .collect();
+        self.shown = vec![true; self.parts.len()];
         let only_totals = options.stats && !options.statopts.to_ascii_lowercase().contains('i');
         self.settings = Settings {
             stats: options.stats,
@@ -262,7 +324,11 @@ impl View for Brief {
         }
         self.lines += 1;
         self.buffer.clear();
-        if self.wants_header() {
+        let wants_header = self.wants_header();
+        if wants_header || self.lines == 1 {
+            self.fit(frame);
+        }
+        if wants_header {
             self.push_header(frame);
         }
         let options = frame.options;

@@ -153,6 +153,17 @@ impl Line {
         (a != 0.0).then(|| 100.0 * (b - a) / a.abs())
     }
 
+    /// How much of a change it is, for the order: what only one period has, or was 0 in the first one,
+    /// before all others; what was 0 in both last.
+    fn change_size(&self) -> f64 {
+        let is_there = |course: Option<Course>| course.is_some_and(|c| c.mean() != 0.0);
+        match self.change_percent() {
+            Some(percent) => percent.abs(),
+            None if is_there(self.a) || is_there(self.b) => f64::INFINITY,
+            None => -1.0,
+        }
+    }
+
     fn is_quiet(&self) -> bool {
         let quiet = |course: Option<Course>| course.is_none_or(|c| c.max == 0.0 && c.mean() == 0.0);
         quiet(self.a) && quiet(self.b)
@@ -179,7 +190,9 @@ fn lines(a: &Period, b: &Period) -> Vec<Line> {
         let (field, unit) = &source.fields[field];
         Line { name: field_name(&source.name, &instance, field), unit: unit.base_name(), a, b }
     };
-    courses.into_iter().map(line).collect()
+    let mut lines: Vec<Line> = courses.into_iter().map(line).collect();
+    lines.sort_by(|one, other| other.change_size().total_cmp(&one.change_size()));
+    lines
 }
 
 /// `disk[vda].reads`, or `cpu.user` for a source with a single row.
@@ -190,8 +203,9 @@ pub(crate) fn field_name(source: &str, instance: &str, field: &str) -> String {
     }
 }
 
-/// Writes two periods side by side; what only one of them has stands alone in its line.  The table
-/// leaves out fields that were 0 throughout both; CSV and JSON have all fields.
+/// Writes two periods side by side, the largest changes first, at most `limit` of them; what only one of
+/// them has stands alone in its line.  The table leaves out fields that were 0 throughout both; CSV and
+/// JSON have all fields.
 ///
 /// # Errors
 /// If writing to `out` fails.
@@ -199,26 +213,36 @@ pub fn write_comparison(
     a: &Period,
     b: &Period,
     form: TableForm,
+    limit: Option<usize>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let lines = lines(a, b);
+    let limit = limit.unwrap_or(usize::MAX);
+    let first = &lines[..lines.len().min(limit)];
     match form {
-        TableForm::Text => write_table(a, b, &lines, out),
-        TableForm::Csv => write_csv(&lines, out),
-        TableForm::Json => write_json(&lines, out),
+        TableForm::Text => write_table(a, b, &lines, limit, out),
+        TableForm::Csv => write_csv(first, out),
+        TableForm::Json => write_json(first, out),
     }
 }
 
-fn write_table(a: &Period, b: &Period, lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
+fn write_table(
+    a: &Period,
+    b: &Period,
+    lines: &[Line],
+    limit: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(out, "# A: {} samples, B: {} samples", a.frame_count, b.frame_count)?;
-    let shown: Vec<&Line> = lines.iter().filter(|line| !line.is_quiet()).collect();
+    let moving: Vec<&Line> = lines.iter().filter(|line| !line.is_quiet()).collect();
+    let shown = &moving[..moving.len().min(limit)];
     let width = shown.iter().map(|line| line.name.chars().count()).max().unwrap_or(5).max(5);
     writeln!(
         out,
         "{:<width$} {:>10} {:>10} {:>8} {:>10} {:>10}  unit",
         "field", "mean A", "mean B", "change", "max A", "max B"
     )?;
-    for line in &shown {
+    for line in shown {
         let change = match (line.a, line.b, line.change_percent()) {
             (_, _, Some(percent)) => format!("{percent:+.1}%"),
             (Some(_), Some(b), None) if b.mean() != 0.0 => "new".to_owned(),
@@ -237,8 +261,11 @@ fn write_table(a: &Period, b: &Period, lines: &[Line], out: &mut dyn Write) -> i
         );
         writeln!(out, "{}", text.trim_end())?;
     }
-    if shown.len() < lines.len() {
-        writeln!(out, "# {} fields were 0 throughout", lines.len() - shown.len())?;
+    if shown.len() < moving.len() {
+        writeln!(out, "# {} fields changed less: --limit shows more", moving.len() - shown.len())?;
+    }
+    if moving.len() < lines.len() {
+        writeln!(out, "# {} fields were 0 throughout", lines.len() - moving.len())?;
     }
     Ok(())
 }
@@ -357,7 +384,7 @@ mod tests {
 
     fn written(a: &Period, b: &Period, form: TableForm) -> String {
         let mut out = Vec::new();
-        write_comparison(a, b, form, &mut out).unwrap();
+        write_comparison(a, b, form, None, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -366,16 +393,34 @@ mod tests {
         let a = period(&[(0, Some(1)), (10, Some(2)), (40, Some(4))]);
         let b = period(&[(0, None), (40, None), (80, None)]);
         let text = written(&a, &b, TableForm::Text);
-        let reads: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
+        let reads: Vec<&str> = text.lines().nth(3).unwrap().split_whitespace().collect();
         assert_eq!(reads, ["demo[vda].reads", "20.00", "40.00", "+100.0%", "30.00", "40.00"]);
-        let queue: Vec<&str> = text.lines().nth(3).unwrap().split_whitespace().collect();
+        let queue: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
         assert_eq!(queue, ["demo[vda].queue", "3.000", "-", "-", "4.000", "-"], "missing is not 0");
         let csv = written(&a, &b, TableForm::Csv);
         assert!(csv.contains("demo[vda].reads,,20,40,100,30,40,2,2\n"), "{csv}");
         let json = written(&a, &b, TableForm::Json);
-        let line: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
+        let line: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
         assert_eq!(line["a"]["mean"], 3.0);
         assert!(line.get("b").is_none(), "absent, not null");
+    }
+
+    #[test]
+    fn the_largest_changes_are_first_and_the_others_may_be_left_out() {
+        let a = period(&[(0, Some(8)), (10, Some(8)), (20, Some(8))]);
+        let b = period(&[(0, Some(2)), (11, Some(2)), (22, Some(2))]);
+        let names = |limit: Option<usize>| {
+            let mut out = Vec::new();
+            write_comparison(&a, &b, TableForm::Text, limit, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let lines: Vec<String> = names(None).lines().skip(2).map(str::to_owned).collect();
+        assert!(lines[0].contains("queue") && lines[0].contains("-75.0%"), "{lines:?}");
+        assert!(lines[1].contains("reads") && lines[1].contains("+10.0%"), "{lines:?}");
+        let one = names(Some(1));
+        assert!(one.contains("queue") && !one.contains("reads"), "{one}");
+        assert!(one.ends_with("# 1 fields changed less: --limit shows more\n"), "{one}");
+        assert!(!names(Some(0)).contains("%"));
     }
 
     #[test]

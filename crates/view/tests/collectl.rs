@@ -367,6 +367,31 @@ fn lines_fit_a_narrow_terminal() {
 }
 
 #[test]
+fn a_narrow_terminal_loses_whole_sections_and_no_digit() {
+    let at = |columns| {
+        let options = Options { whole_sections: true, ..options("dv", "T") };
+        play("brief", &Options { terminal_columns: Some(columns), ..options }, STEADY)
+    };
+    let whole = at(200);
+    let trimmed = |text: &str| text.lines().map(|line| line.trim_end().to_owned()).collect();
+    let lines: Vec<String> = trimmed(&whole);
+    let width = lines.iter().map(String::len).max().unwrap();
+    assert_eq!(lines, trimmed(&at(width)), "it fits just, but for a blank at the end");
+    let expected = "\
+# +volume: widen, or -s v
+#         <---Disks--->
+#Time       KB Reads Sz\x20
+09:16:11    20    10  2\x20
+09:16:13    22    20  1\x20
+";
+    for columns in [width - 1, 40, 25] {
+        assert_eq!(at(columns), expected, "{columns}");
+    }
+    // Without room for any section, the first is cut.
+    assert!(at(12).lines().skip(1).all(|line| line.len() <= 12), "{}", at(12));
+}
+
+#[test]
 fn verbose_with_one_subsystem_keeps_its_heading() {
     let expected = "
 # DISK SUMMARY (/sec)

@@ -16,6 +16,10 @@ pub(super) fn translate(arguments: Vec<OsString>) -> Vec<OsString> {
         text.starts_with("-p") && !text.starts_with("--") || is_playback(&text)
     });
     let mut line: Vec<OsString> = vec![if plays { "play" } else { "record" }.into()];
+    let arguments = match plays {
+        true => feed::collectl_switches::without_idle(arguments),
+        false => arguments,
+    };
     for argument in arguments {
         let text = argument.to_string_lossy();
         match text.split_once('=') {
@@ -49,6 +53,8 @@ mod tests {
         check(&["-px.raw.gz"], &["play", "-px.raw.gz"]);
         check(&["--playback=x", "-sc"], &["play", "-px", "-sc"]);
         check(&["--plot"], &["record", "--plot"]);
+        check(&["-p", "x", "-c", "5", "--nohup"], &["play", "-p", "x"]);
+        check(&["-c", "5", "--nohup"], &["record", "-c", "5", "--nohup"]);
         check(&[], &["record"]);
         check(&["--version"], &["--version"]);
     }

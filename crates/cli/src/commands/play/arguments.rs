@@ -53,6 +53,22 @@ pub(crate) struct PlayArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) envrules: Option<PathBuf>,
 
+    /// Say which recording is shown, before its lines
+    #[arg(short = 'm', long)]
+    pub(crate) messages: bool,
+
+    /// Leave out the notes that some switch changes nothing
+    #[arg(long)]
+    pub(crate) quiet: bool,
+
+    /// Run with a nice value of at least 10
+    #[arg(short = 'N', long)]
+    pub(crate) nice: bool,
+
+    /// Octal mask for the permissions of new files
+    #[arg(long, value_name = "MASK")]
+    pub(crate) umask: Option<String>,
+
     /// Totals after the last interval, in brief mode
     #[arg(long)]
     pub(crate) stats: bool,
@@ -93,6 +109,10 @@ pub(crate) struct PlayArguments {
     #[arg(long, num_args = 2, value_names = ["A", "B"], allow_hyphen_values = true,
           conflicts_with_all = ["from", "thru", "extract", "grep", "stats"])]
     pub(crate) diff: Option<Vec<String>>,
+
+    /// With --diff: only so many fields, those that changed most
+    #[arg(long, value_name = "N", requires = "diff")]
+    pub(crate) limit: Option<usize>,
 
     /// A row for each step of this length on the wall clock (10s, 5m, 1h, 1d, 1w): means, rates over
     /// the true time, and on how many readings they stand
@@ -168,6 +188,12 @@ impl PlayArguments {
         options.verbose &= !self.stats;
         self.display.settle_list(&mut options, true, false)?;
         options.stats = self.stats;
+        // On a terminal each line has its time, which a person looks for.
+        let is_plain = !self.display.plot && !self.display.is_machine_format();
+        if options.whole_sections && options.terminal_columns.is_some() && is_plain {
+            let has_time = options.letters.contains(['T', 'd', 'D', 'U']);
+            options.letters.push_str(if has_time { "" } else { "T" });
+        }
         options.statopts = self.statopts.clone().unwrap_or_default();
         Ok(options)
     }
@@ -210,6 +236,7 @@ impl PlayArguments {
             bail!("--statopts {letters}: unknown letter '{letter}'; known are a, i, s");
         }
         let formats = self.display.is_machine_format() || self.display.plot;
+        ensure!(!self.messages || !self.display.is_machine_format(), "-m is for lines of text");
         let display = &self.display;
         let lines = display.plot || display.verbose || display.full;
         let view = display.formats.view;

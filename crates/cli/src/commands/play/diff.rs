@@ -50,6 +50,6 @@ pub(crate) fn diff(
     }
     outcome.notes.dedup();
     let [a, b] = gathered.as_slice() else { anyhow::bail!("--diff needs two periods") };
-    view::write_comparison(a, b, arguments.display.table_form(), out)?;
+    view::write_comparison(a, b, arguments.display.table_form(), arguments.limit, out)?;
     Ok(outcome)
 }

@@ -193,7 +193,12 @@ impl<'a> Player<'a> {
         let settings = PlaySettings { selection: *self.period, shift_ns, ..settings };
         self.playback.begin(&set.recordings, settings);
         loop {
-            match self.playback.step()? {
+            let step = self.playback.step()?;
+            if self.arguments.messages && matches!(step, Step::Recording { .. }) {
+                let path = self.playback.recordings()[0].path.display();
+                writeln!(out, "\nPlaying back {path}")?;
+            }
+            match step {
                 Step::Recording { same_sources: true } if !unique => {
                     consumer.next_recording(out)?;
                 }

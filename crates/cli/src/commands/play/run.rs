@@ -19,7 +19,7 @@ use super::report;
 use super::steps;
 use super::views::{Headings, OneView};
 use crate::commands::watch::data_of_service;
-use crate::stderr;
+use crate::{daemon, stderr};
 
 /// Runs the verb.
 pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
@@ -31,6 +31,10 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     steps::check(&arguments)?;
     heaviest::check(&arguments)?;
     report::check(&arguments)?;
+    arguments.umask.as_deref().map_or(Ok(()), daemon::set_umask)?;
+    if arguments.nice {
+        daemon::be_nice()?;
+    }
     let nanoseconds = arguments.offsettime.checked_mul(1_000_000_000);
     arguments.offset_ns = nanoseconds.context("--offsettime: out of range")?;
     // Digests are files of the kind that plot files are: -oz and --sep mean the same.
@@ -119,7 +123,7 @@ fn show(
     feed::check_recorded(&sets)?;
     let mut shown = Selection::default();
     sets.iter().for_each(|set| shown.add(&set.selection));
-    for note in arguments.display.idle_switches(&shown) {
+    for note in arguments.display.idle_switches(&shown).iter().filter(|_| !arguments.quiet) {
         stderr::message(note);
     }
     let mut consumer: Box<dyn frames::FrameConsumer + '_> = match &arguments.filename {
