@@ -15,6 +15,7 @@ mod collectl_limits;
 mod collectl_play;
 mod collectl_raw;
 mod every_source;
+mod from_pages;
 mod golden;
 mod history;
 mod history_common;
