@@ -147,6 +147,15 @@ fn options_of_doctor_and_link() {
 }
 
 #[test]
+fn the_verdict_of_doctor_is_first() {
+    let output = crate::whit().args(["doctor", "-n1"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let verdict = text.lines().nth(2).unwrap_or_default();
+    let known = ["Fine: ", "Dear: ", "Too slow: "];
+    assert!(known.iter().any(|word| verdict.starts_with(word)), "{text}");
+}
+
+#[test]
 fn options_of_bench() {
     outputs_differ(&testkit::share_of(all(cases::BENCH)).collect::<Vec<_>>());
 }

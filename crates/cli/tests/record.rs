@@ -297,6 +297,9 @@ fn the_start_line_says_what_is_recorded_and_what_is_not() {
     assert!(all.contains("not recorded: ") && all.contains("/process/"), "{all}");
     let chosen = said(&["-sc"]);
     assert!(chosen.contains("recording -s c to ") && !chosen.contains("not recorded"), "{chosen}");
+    assert!(chosen.contains(".whit every 0.05 s\n"), "{chosen}");
+    let (_, end) = chosen.split_once('\n').unwrap();
+    assert!(end.contains(" samples, ") && end.contains(" bytes written; used "), "{end}");
     assert_eq!(said(&["-sc", "--quiet"]), "");
 }
 

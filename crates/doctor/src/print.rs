@@ -54,6 +54,8 @@ fn human(found: &Findings, colour: bool, out: &mut dyn Write) -> io::Result<()> 
         "{} ({}), {} readings of each file, samples every {seconds} s\n",
         found.host, found.kernel, found.measured.reads
     )?;
+    judgement(found, colour, out)?;
+    writeln!(out)?;
     files(found, colour, out)?;
     unread(found, out)?;
     model(found, out)?;
@@ -65,10 +67,11 @@ fn human(found: &Findings, colour: bool, out: &mut dyn Write) -> io::Result<()> 
         let text = if note.is_empty() { value.clone() } else { format!("{value}; {note}") };
         wrapped(out, &format!("{mark} {:<20}", name.replace('_', " ")), &text)?;
     }
-    writeln!(out)?;
-    for slow in &found.slow {
-        wrapped(out, "", &format!("{slow}."))?;
-    }
+    Ok(())
+}
+
+/// What it all amounts to, which is read first: the verdict, then the files that are slow.
+fn judgement(found: &Findings, colour: bool, out: &mut dyn Write) -> io::Result<()> {
     let total = found.measured.total_ns();
     let share = verdict::share(total, found.interval_ns) * 100.0;
     let sentence = match found.verdict {
@@ -80,7 +83,11 @@ fn human(found: &Findings, colour: bool, out: &mut dyn Write) -> io::Result<()> 
         "{sentence} costs {} of reading a sample, {share:.3} % of one CPU.",
         duration(total)
     );
-    wrapped(out, "", &paint(found.verdict, &sentence, colour))
+    wrapped(out, "", &paint(found.verdict, &sentence, colour))?;
+    for slow in &found.slow {
+        wrapped(out, "", &format!("{slow}."))?;
+    }
+    Ok(())
 }
 
 fn files(found: &Findings, colour: bool, out: &mut dyn Write) -> io::Result<()> {

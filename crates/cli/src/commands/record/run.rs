@@ -82,11 +82,11 @@ fn record(
     }
     // Loading BPF programs takes most memory: the peak of the whole run.
     memory::give_back_start();
-    let recorded = settings.selection.clone();
+    let (recorded, interval_ns) = (settings.selection.clone(), settings.intervals.first_ns);
     let (mut recorder, mut outputs, server) = settings.open(arguments, &mut clock)?;
     let mut signals = Signals::install(arguments.filename.is_some());
     let begin = clock.now();
-    let line = start::line(arguments, &recorded, &outputs).unwrap_or_default();
+    let line = start::line(arguments, &recorded, interval_ns, &outputs).unwrap_or_default();
     if !line.is_empty() && arguments.messages {
         outputs.log(begin, Severity::Information, &line);
     }
@@ -102,6 +102,9 @@ fn record(
     outputs.log(clock.now(), Severity::Information, "Terminating...");
     let cost = cost_line(&recorder.counters, begin, clock.now());
     outputs.log(clock.now(), Severity::Information, &cost);
+    if !is_quiet && !line.is_empty() && !arguments.daemon {
+        stderr::message(&cost);
+    }
     let too_early = outputs.too_early();
     let closed = outputs.close(clock.now());
     if let Some(NewestServer { server, place }) = server {
@@ -124,7 +127,11 @@ fn cost_line(counters: &RecorderCounters, begin: Moment, now: Moment) -> String 
     let bpf_s = counters.bpf_ns.get() as f64 / 1e9;
     let passed_s = now.monotonic_ns.saturating_sub(begin.monotonic_ns) as f64 / 1e9;
     let all_s = own_s + bpf_s;
-    let line = format!("Used {all_s:.3} s of CPU time, start included, in {passed_s:.1} s");
+    let (samples, bytes) = (counters.samples.get(), counters.written_bytes.get());
+    let line = format!(
+        "{samples} samples, {bytes} bytes written; used {all_s:.3} s of CPU time, start included, in \
+         {passed_s:.1} s"
+    );
     if counters.bpf_sources.get() == 0 {
         return format!("{line}; no BPF programs ran in other processes");
     }

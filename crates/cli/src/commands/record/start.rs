@@ -10,10 +10,15 @@ use super::RecordArguments;
 pub(super) fn line(
     arguments: &RecordArguments,
     recorded: &Selection,
+    interval_ns: u64,
     outputs: &Outputs,
 ) -> Option<String> {
     let path = outputs.recording.as_ref().map(RecordingFile::path)?;
-    let mut line = format!("recording -s {recorded} to {}", path.display());
+    let every = match interval_ns {
+        0 => "as often as possible".to_owned(),
+        every_ns => format!("every {} s", every_ns as f64 / 1e9),
+    };
+    let mut line = format!("recording -s {recorded} to {} {every}", path.display());
     let missing = missing(recorded);
     if arguments.display.subsystems.is_none() && !missing.is_empty() {
         let more = match arguments.display.is_everything() {
