@@ -16,6 +16,7 @@ mod collectl_play;
 mod collectl_raw;
 mod every_source;
 mod from_pages;
+mod generated;
 mod golden;
 mod history;
 mod history_common;

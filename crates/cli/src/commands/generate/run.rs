@@ -5,11 +5,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::{CommandFactory as _, ValueEnum};
+use clap::{Command, CommandFactory as _, ValueEnum};
 use sample::{Cadence, Field, Kind};
 
 use super::GenerateArguments;
 use super::arguments::Generated;
+use super::man;
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
@@ -17,9 +18,13 @@ pub(crate) fn run(arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(to)
         .with_context(|| format!("cannot make the folder {}", to.display()))?;
     match arguments.what {
-        Generated::Man => clap_mangen::generate_to(crate::Arguments::command(), to)?,
+        Generated::Man => {
+            let mut command = crate::Arguments::command().disable_help_subcommand(true);
+            command.build();
+            man::write_pages(&command, &date()?, to)?;
+        }
         Generated::Completions => {
-            let mut command = crate::Arguments::command();
+            let mut command = with_values(crate::Arguments::command());
             for shell in clap_complete::Shell::value_variants() {
                 clap_complete::generate_to(*shell, &mut command, "whit", to)?;
             }
@@ -33,6 +38,34 @@ pub(crate) fn run(arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The date of the pages: today, or that of `SOURCE_DATE_EPOCH`, so that packages can be built again.
+fn date() -> anyhow::Result<String> {
+    let day = match std::env::var("SOURCE_DATE_EPOCH") {
+        Ok(seconds) => jiff::Timestamp::from_second(seconds.parse().context("SOURCE_DATE_EPOCH")?)?,
+        Err(_) => jiff::Timestamp::now(),
+    };
+    Ok(day.strftime("%Y-%m-%d").to_string())
+}
+
+/// The command line with what a shell can complete: values that are checked later, since one of them
+/// may stand in a list, and RRDtool's commands, which read their own options.
+fn with_values(command: Command) -> Command {
+    let sources: Vec<&str> = source::ALL.iter().map(|entry| entry.name).collect();
+    let exports: Vec<&str> = view::export::ALL.iter().map(|entry| entry.name).collect();
+    let values = |verb: Command| {
+        verb.mut_arg("subsystems", |option| option.value_parser(sources.clone()))
+            .mut_arg("export", |option| option.value_parser(exports.clone()))
+            .mut_arg("by", |option| option.value_parser(["command", "user", "cgroup"]))
+    };
+    let commands = rrd::command::COMMANDS.iter().chain(&["graph", "graphv", "xport"]);
+    command
+        .mut_subcommand("record", values)
+        .mut_subcommand("play", values)
+        .mut_subcommand("rrd", |rrd| {
+            commands.fold(rrd, |rrd, name| rrd.subcommand(Command::new(*name)))
+        })
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
