@@ -6,8 +6,9 @@ use std::sync::Arc;
 use feed::{Cursor, CursorSettings, Feed as _, LiveFeed, Motion};
 use jiff::tz::TimeZone;
 use layout::{Frame, Options};
+use procfs::SystemClock;
 use ratatui_crossterm::crossterm::event::Event;
-use sample::{History, Meta, Snapshot, SourceDef};
+use sample::{Clock as _, History, Meta, Snapshot, SourceDef};
 use source::{Entry, ProcessOptions, SourceContext};
 
 use crate::columns::{self, Column};
@@ -16,7 +17,7 @@ use crate::fields::{self, ScreenSources};
 use crate::keys::{self, Action, Edit};
 use crate::kill;
 use crate::list::{ListSettings, ProcessList};
-use crate::machine::{MachineValues, Panel};
+use crate::machine::{self, MachineValues, Panel};
 use crate::values::{GroupBy, TickValues};
 
 /// Shortest interval: below it, drawing would dominate.
@@ -83,6 +84,14 @@ impl SampleFeed {
     }
 }
 
+/// Samples that are searched for a sudden load at a key: a quarter of an hour of seconds, so that the
+/// screen answers soon.
+const SPIKE_SAMPLES_MAX: usize = 900;
+
+/// Samples before it that a sudden load needs, and how much more of all CPUs it takes, in percent.
+const SPIKE_BASE_MIN: usize = 5;
+const SPIKE_PERCENT_MIN: f64 = 10.0;
+
 /// The question to the user.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Prompt {
@@ -94,6 +103,7 @@ pub(crate) enum Prompt {
     Search(String),
     User(String),
     Interval(String),
+    Time(String),
     Sort {
         chosen: usize,
     },
@@ -242,7 +252,7 @@ impl App {
         }
         if self.prompt != Prompt::None {
             return Ok(match keys::edit(event) {
-                Some(edit) => self.edit(edit),
+                Some(edit) => self.edit(edit)?,
                 None => NextStep::Nothing,
             });
         }
@@ -287,6 +297,7 @@ impl App {
             Action::Fold => self.list.fold(&values),
             Action::AskSignal => self.ask_signal(),
             Action::Go(motion) => return self.travel(motion),
+            Action::NextSpike => return self.next_spike(),
             Action::Now => {
                 return Ok(if self.is_recorded() { NextStep::Nothing } else { NextStep::Tick });
             }
@@ -335,6 +346,7 @@ impl App {
                 self.prompt = Prompt::User(settings.user.clone().unwrap_or_default());
             }
             Action::AskInterval => self.prompt = Prompt::Interval(String::new()),
+            Action::AskTime => self.prompt = Prompt::Time(String::new()),
             _ => {}
         }
     }
@@ -395,9 +407,44 @@ impl App {
         }
     }
 
-    fn edit(&mut self, edit: Edit) -> NextStep {
+    /// Moves to the next sample in which the CPUs were busy half as much again as in those before it.
+    fn next_spike(&mut self) -> Result<NextStep, TopError> {
+        self.paused = true;
+        for _ in 0..SPIKE_SAMPLES_MAX {
+            let before: Vec<f64> = self.panel.history.iter().flatten().copied().collect();
+            if !self.go(Motion::Forward)? {
+                self.notice = Some("no sudden load up to the last sample".to_owned());
+                return Ok(NextStep::Draw);
+            }
+            let (Some(last), Some(busy)) = (before.last(), machine::busy(&self.machine.cpu)) else {
+                continue;
+            };
+            let mean = before.iter().sum::<f64>() / before.len() as f64;
+            let least = (mean * 1.5).max(mean + SPIKE_PERCENT_MIN);
+            if before.len() >= SPIKE_BASE_MIN && busy >= least && *last < least {
+                self.notice = Some(format!("CPUs busy {busy:.0} %, before {mean:.0} %"));
+                return Ok(NextStep::Draw);
+            }
+        }
+        self.notice = Some(format!("no sudden load in {SPIKE_SAMPLES_MAX} samples; x goes on"));
+        Ok(NextStep::Draw)
+    }
+
+    /// Moves to a time that was typed.
+    fn go_to(&mut self, text: &str) -> Result<NextStep, TopError> {
+        let SampleFeed::Recorded(recorded) = &self.feed else { return Ok(NextStep::Nothing) };
+        match recorded.moment(text, &present(recorded.zone.clone())) {
+            Ok(at_ns) => self.travel(Motion::At(at_ns)),
+            Err(error) => {
+                self.notice = Some(error.to_string());
+                Ok(NextStep::Draw)
+            }
+        }
+    }
+
+    fn edit(&mut self, edit: Edit) -> Result<NextStep, TopError> {
         match &mut self.prompt {
-            Prompt::None => return NextStep::Nothing,
+            Prompt::None => return Ok(NextStep::Nothing),
             Prompt::Help { first } => match edit {
                 Edit::Down => *first = (*first + 1).min(keys::HELP.len()),
                 Edit::Up => *first = first.saturating_sub(1),
@@ -406,7 +453,8 @@ impl App {
             Prompt::Filter(text)
             | Prompt::Search(text)
             | Prompt::User(text)
-            | Prompt::Interval(text) => match edit {
+            | Prompt::Interval(text)
+            | Prompt::Time(text) => match edit {
                 Edit::Put(letter) if text.len() < TYPED_MAX => text.push(letter),
                 Edit::Erase => drop(text.pop()),
                 Edit::EraseAll => text.clear(),
@@ -444,11 +492,11 @@ impl App {
                 self.prompt = Prompt::None;
             }
         }
-        NextStep::Draw
+        Ok(NextStep::Draw)
     }
 
     /// Accepts the typed text.
-    fn accept(&mut self) -> NextStep {
+    fn accept(&mut self) -> Result<NextStep, TopError> {
         match std::mem::replace(&mut self.prompt, Prompt::None) {
             Prompt::Filter(text) => self.list.settings.filter = text,
             Prompt::User(text) => {
@@ -464,11 +512,18 @@ impl App {
                 Ok(seconds) => self.interval_seconds = seconds,
                 Err(error) => self.notice = Some(error),
             },
+            Prompt::Time(text) if !text.is_empty() => return self.go_to(&text),
             _ => {}
         }
         self.list.update(&self.readings.values());
-        NextStep::Draw
+        Ok(NextStep::Draw)
     }
+}
+
+/// The present, in a zone.
+pub(crate) fn present(zone: TimeZone) -> jiff::Zoned {
+    let now = jiff::Timestamp::from_nanosecond(i128::from(SystemClock.now().realtime_ns));
+    now.unwrap_or_default().to_zoned(zone)
 }
 
 /// Opens the sources of a live screen under `root`.

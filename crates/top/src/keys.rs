@@ -48,6 +48,10 @@ pub(crate) enum Action {
     Pause,
     /// Move in a recording.
     Go(Motion),
+    /// Ask for a time of the recording.
+    AskTime,
+    /// To the next sample in which the CPUs were suddenly busy.
+    NextSpike,
     /// Take a sample now.
     Now,
 }
@@ -85,8 +89,8 @@ pub(crate) fn action(event: &Event, recorded: bool) -> Option<Action> {
             _ => None,
         };
     }
-    if recorded && let Some(motion) = motion(key.code) {
-        return Some(Action::Go(motion));
+    if recorded && let Some(action) = recorded_action(key.code) {
+        return Some(action);
     }
     match key.code {
         KeyCode::Char(letter) => letter_action(letter),
@@ -109,8 +113,10 @@ pub(crate) fn action(event: &Event, recorded: bool) -> Option<Action> {
     }
 }
 
-fn motion(code: KeyCode) -> Option<Motion> {
-    Some(match code {
+fn recorded_action(code: KeyCode) -> Option<Action> {
+    Some(Action::Go(match code {
+        KeyCode::Char('j') => return Some(Action::AskTime),
+        KeyCode::Char('x') => return Some(Action::NextSpike),
         KeyCode::Left => Motion::Back,
         KeyCode::Right => Motion::Forward,
         KeyCode::PageUp => Motion::By(-MINUTE_NS),
@@ -118,7 +124,7 @@ fn motion(code: KeyCode) -> Option<Motion> {
         KeyCode::Home => Motion::First,
         KeyCode::End => Motion::Last,
         _ => return None,
-    })
+    }))
 }
 
 fn letter_action(letter: char) -> Option<Action> {
@@ -184,6 +190,8 @@ pub(crate) const HELP: &[(&str, &str, Option<bool>)] = &[
     ("Left Right", "previous sample, next sample", Some(true)),
     ("PgUp PgDn", "one minute back, one minute forward", Some(true)),
     ("Home End", "the first sample, the last", Some(true)),
+    ("j", "go to a time: 10:15, yesterday 10:15, -1h", Some(true)),
+    ("x", "the next sample in which the CPUs were suddenly busy", Some(true)),
     ("[ ]  Ctrl-B Ctrl-F", "a page up, a page down in the list", None),
     ("Space", "pause sampling, continue", Some(false)),
     ("Space", "play, pause", Some(true)),
@@ -241,7 +249,9 @@ mod tests {
         for (keys, about, _) in HELP {
             for word in keys.split_whitespace().filter(|word| word.len() == 1) {
                 let letter = word.chars().next().unwrap();
-                assert!(letter_action(letter).is_some(), "{letter}: {about}");
+                let key = KeyCode::Char(letter);
+                let does = letter_action(letter).or(recorded_action(key));
+                assert!(does.is_some(), "{letter}: {about}");
             }
         }
     }

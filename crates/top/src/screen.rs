@@ -205,6 +205,7 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         Prompt::Search(text) => Some(("search: ", text)),
         Prompt::User(text) => Some(("show only processes of user: ", text)),
         Prompt::Interval(text) => Some(("seconds between samples: ", text)),
+        Prompt::Time(text) => Some(("go to: ", text)),
         _ => None,
     };
     if let Some((question, text)) = typed {

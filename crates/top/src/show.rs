@@ -56,7 +56,7 @@ impl TopScreen {
         }
         let (cursor, meta) = app::open_recording(file, zone)?;
         let motion = match at {
-            Some(at) => Motion::At(cursor.moment(at, &now(cursor.zone.clone()))?),
+            Some(at) => Motion::At(cursor.moment(at, &app::present(cursor.zone.clone()))?),
             None => Motion::First,
         };
         let zone = cursor.zone.clone();
@@ -77,7 +77,7 @@ impl TopScreen {
         zone: &TimeZone,
         settings: &ListSettings,
     ) -> Result<Self, TopError> {
-        let now = now(zone.clone());
+        let now = app::present(zone.clone());
         let at_ns = at.map(|at| feed::moment_before(at, &now)).transpose()?;
         let (mut recordings, _) = feed::find(&[folder.to_owned()], None, &now)?;
         // To the end of that second.
@@ -111,12 +111,6 @@ impl TopScreen {
         self.0.interval_seconds = interval_seconds;
         show(&mut self.0, count, kind)
     }
-}
-
-/// The present, in a zone.
-fn now(zone: TimeZone) -> jiff::Zoned {
-    let now = jiff::Timestamp::from_nanosecond(i128::from(SystemClock.now().realtime_ns));
-    now.unwrap_or_default().to_zoned(zone)
 }
 
 /// Time from the first live sample to the second, so that rates are shown at once.

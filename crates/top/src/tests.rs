@@ -344,7 +344,10 @@ fn recording(folder: &std::path::Path) -> std::path::PathBuf {
         let cells =
             [("run_time", 600_000_000), ("start_time", 100_000 + 100 * second), ("exit_code", 0)];
         made.row("exit", name.as_bytes(), &cells, &[("command", b"short")]);
-        made.row("cpu", b"", &[("user", 50 * second), ("idle", 50 * second)], &[]);
+        // Busy for the half, and in one second for nearly all of it.
+        let more = if second >= 180 { 45 } else { 0 };
+        let cpu = [("user", 50 * second + more), ("idle", 50 * second - more)];
+        made.row("cpu", b"", &cpu, &[]);
         made.snapshot.monotonic_ns = (1000 + made.tick) * 1_000_000_000;
         made.snapshot.realtime_ns = made.snapshot.monotonic_ns.cast_signed();
         writer.append(&made.snapshot).unwrap();
@@ -402,6 +405,23 @@ fn a_recording_is_moved_in() {
         draw(&mut app, 80, 24, PLAIN);
     }
     assert!(!app.go(Motion::Forward).unwrap());
+    let press = |app: &mut App, keys: &str| {
+        for letter in keys.chars() {
+            let code = if letter == '\n' { KeyCode::Enter } else { KeyCode::Char(letter) };
+            assert_eq!(app.event(&Event::Key(code.into())).unwrap(), NextStep::Draw, "{keys}");
+        }
+    };
+    press(&mut app, "j00:18:20\n");
+    assert_eq!(second(&app), 100, "a time that was typed");
+    press(&mut app, "x");
+    assert_eq!(second(&app), 180, "{:?}", app.notice);
+    assert_eq!(app.notice.as_deref(), Some("CPUs busy 95 %, before 50 %"));
+    press(&mut app, "x");
+    assert_eq!(second(&app), 199);
+    assert_eq!(app.notice.as_deref(), Some("no sudden load up to the last sample"));
+    press(&mut app, "jnoonish\n");
+    assert!(app.notice.take().unwrap().contains("'noonish' is no time"), "and nothing moves");
+    assert_eq!(second(&app), 199);
     assert_eq!(app.event(&Event::Key(KeyCode::Char('k').into())).unwrap(), NextStep::Draw);
     assert_eq!(app.prompt, Prompt::None, "nobody is there to get a signal");
 }

@@ -346,9 +346,7 @@ impl View for Brief {
             self.buffer.push(b' ');
             self.push_body(frame);
         }
-        if let Some(columns) = options.terminal_columns {
-            parts::cut_lines(&mut self.buffer, columns);
-        }
+        parts::cut_lines(&mut self.buffer, options);
         out.write_all(&self.buffer)
     }
 

@@ -254,9 +254,11 @@ pub(crate) fn push_instance(out: &mut Vec<u8>, name: &[u8]) {
     }
 }
 
-/// Cuts every line of `text` to `columns` characters; the line ends stay.
-pub(crate) fn cut_lines(text: &mut Vec<u8>, columns: usize) {
-    let (mut kept, mut column) = (0, 0);
+/// Cuts every line of `text` to the width of the terminal, if there is one; the line ends stay.  A
+/// number of which a part would stay goes as a whole, but for users of collectl, which cuts it.
+pub(crate) fn cut_lines(text: &mut Vec<u8>, options: &Options) {
+    let Some(columns) = options.terminal_columns else { return };
+    let (mut kept, mut column, mut line) = (0, 0, 0);
     for at in 0..text.len() {
         let byte = text[at];
         let begins_character = byte & 0xc0 != 0x80;
@@ -268,9 +270,25 @@ pub(crate) fn cut_lines(text: &mut Vec<u8>, columns: usize) {
         if byte == b'\n' || column <= columns {
             text[kept] = byte;
             kept += 1;
+        } else if column == columns + 1
+            && begins_character
+            && byte != b' '
+            && options.whole_sections
+        {
+            kept = line + without_number(&text[line..kept]);
+        }
+        if byte == b'\n' {
+            line = kept;
         }
     }
     text.truncate(kept);
+}
+
+/// The length of a line without the number at its end, if one is there.
+fn without_number(line: &[u8]) -> usize {
+    let word = line.iter().rposition(|&byte| byte == b' ').map_or(0, |blank| blank + 1);
+    let is_of_number = |byte: &u8| byte.is_ascii_digit() || b".,:%+-KMGT".contains(byte);
+    if line[word..].iter().all(is_of_number) { word } else { line.len() }
 }
 
 #[cfg(test)]
@@ -279,9 +297,22 @@ mod tests {
 
     #[test]
     fn lines_are_cut_between_characters() {
-        let mut text = "größer als\nab\n\n1234567\n".as_bytes().to_vec();
-        cut_lines(&mut text, 4);
-        assert_eq!(std::str::from_utf8(&text).unwrap(), "größ\nab\n\n1234\n");
+        let cut = |whole_sections, columns, text: &str| {
+            let mut text = text.as_bytes().to_vec();
+            let terminal_columns = Some(columns);
+            cut_lines(
+                &mut text,
+                &Options { terminal_columns, whole_sections, ..Options::default() },
+            );
+            String::from_utf8(text).unwrap()
+        };
+        assert_eq!(cut(false, 4, "größer als\nab\n\n1234567\n"), "größ\nab\n\n1234\n");
+        assert_eq!(cut(true, 4, "größer als\nab\n\n1234567\n"), "größ\nab\n\n\n");
+        assert_eq!(cut(true, 6, "vda 12 345\nvda  1234 1\n"), "vda 12\nvda  \n");
+        assert_eq!(
+            cut(true, 6, "1 2 3K\n1 2 34K\n1 2 -34\na /usr/bin\n"),
+            "1 2 3K\n1 2 \n1 2 \na /usr\n"
+        );
     }
 
     #[test]

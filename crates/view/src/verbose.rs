@@ -531,9 +531,7 @@ impl View for Verbose {
             self.body.buffer.extend_from_slice(CLEAR_BELOW);
             self.clear = CURSOR_HOME;
         }
-        if let Some(columns) = frame.options.terminal_columns {
-            parts::cut_lines(&mut self.body.buffer, columns);
-        }
+        parts::cut_lines(&mut self.body.buffer, frame.options);
         out.write_all(&self.body.buffer)
     }
 

@@ -246,9 +246,7 @@ impl Tree {
                 push_node(&mut text, account, node, depth, frame, close);
             }
         }
-        if let Some(columns) = frame.options.terminal_columns {
-            parts::cut_lines(&mut text, columns);
-        }
+        parts::cut_lines(&mut text, frame.options);
         out.write_all(&text)
     }
 

@@ -34,9 +34,7 @@ pub(super) fn push(
     }
     push_group(&mut text, interval, interval.total, Some(b"total"));
     push_attribution(&mut text, interval);
-    if let Some(columns) = options.terminal_columns {
-        parts::cut_lines(&mut text, columns);
-    }
+    parts::cut_lines(&mut text, options);
     if !options.home {
         return out.extend_from_slice(&text);
     }

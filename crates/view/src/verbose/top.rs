@@ -175,17 +175,13 @@ impl TopList {
             self.text.push(b'\n');
             self.text.extend_from_slice(&self.body.buffer);
         }
-        if let Some(columns) = frame.options.terminal_columns {
-            parts::cut_lines(&mut self.text, columns);
-        }
+        parts::cut_lines(&mut self.text, frame.options);
     }
 
     /// Overwrites the list on the terminal.
     fn push_over(&mut self, frame: &Frame<'_>, list: &List, others: &[u8], has_list: bool) {
         let scroll_end = list.scroll_end.unwrap_or(0);
-        if let Some(columns) = frame.options.terminal_columns {
-            parts::cut_lines(&mut self.body.buffer, columns);
-        }
+        parts::cut_lines(&mut self.body.buffer, frame.options);
         let out = &mut self.text;
         out.clear();
         if self.intervals == 0 {
