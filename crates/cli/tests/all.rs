@@ -24,6 +24,7 @@ mod history_daemon;
 mod interference;
 mod log;
 mod log_common;
+mod log_input;
 mod log_remote;
 mod options;
 mod parallel_differences;

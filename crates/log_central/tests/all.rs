@@ -19,6 +19,7 @@ mod limits;
 mod long_faults;
 mod new_store;
 mod outputs;
+mod python;
 mod quiet;
 mod random_kills;
 mod remote;

@@ -2,7 +2,7 @@
 //!
 //! It finds rings by itself, appends what it reads to a spool and sends it to the central server, until
 //! that acknowledges it.  Beside the server, or without one, it writes records as text to outputs of its
-//! own machine.
+//! own machine.  Syslog, files, the journal and the kernel come in by `input`.
 //!
 //! Uses `logring` (rings), `log_format` (outputs), `log_protocol` (frames, handshake), `connection` and
 //! `segments`; prints nothing.  A record's way: `proxy/reading.rs`, `spool.rs`, `proxy/link.rs`.
@@ -11,6 +11,7 @@
 
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod input;
 mod proxy;
 pub mod spool;
 mod stamps;

@@ -24,7 +24,7 @@ mod thread;
 mod throttle;
 
 pub use argument::{
-    Argument, ArgumentList, ErasedArguments, Interned, Pointer, RawBytes, WithAttributes,
+    Argument, ArgumentList, ErasedArguments, Interned, Pointer, RawBytes, RawText, WithAttributes,
 };
 pub use flush::{
     ConsumerStatus, FlushResult, consumer_status, flush, wait_for_status, wake_status_waiters,
@@ -36,5 +36,6 @@ pub use process::{
 };
 pub use settings::{FullPolicy, RingSettings};
 pub use thread::{
-    attach_thread, end, scope, set_scope, start, write, write_suppressed, write_to_signal_ring,
+    ThreadPosition, attach_thread, end, scope, set_scope, start, thread_position, write,
+    write_suppressed, write_to_signal_ring,
 };

@@ -84,6 +84,10 @@ pub struct Interned(pub u32);
 #[derive(Clone, Copy, Debug)]
 pub struct RawBytes<'a>(pub &'a [u8]);
 
+/// A text that may be no UTF-8, as it came from elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawText<'a>(pub &'a [u8]);
+
 /// Stores a length and bytes, padded with zeros.
 ///
 /// # Safety
@@ -135,6 +139,7 @@ texts! {
     String, Text, value => value.as_bytes();
     std::borrow::Cow<'_, str>, Text, value => value.as_bytes();
     RawBytes<'_>, Bytes, value => value.0;
+    RawText<'_>, Text, value => value.0;
     [u8], Bytes, value => value;
 }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::argument::ErasedArguments;
-use crate::abi::RECORD_HEAD;
+use crate::abi::{RECORD_HEAD, ring};
 use crate::clock;
 
 /// Records of this level and above leave the hot path for the doorbell, if the settings say so.
@@ -106,6 +106,16 @@ impl ThreadState {
     /// Whether a record of `size` bytes has room.
     pub(super) fn has_room(&self, size: usize) -> bool {
         self.write.get() + size as u64 <= self.room.get()
+    }
+
+    /// The number of the thread's ring; `None`: it has none.
+    pub(super) fn ring_number(&self) -> Option<u32> {
+        if self.data.get().is_null() {
+            return None;
+        }
+        // SAFETY: the header, in the page before the data, is mapped for as long as the state has a ring.
+        let number = unsafe { self.data.get().sub(ring::DATA - ring::NUMBER).cast::<u32>().read() };
+        Some(u32::from_le(number))
     }
 
     /// Stores a record and publishes it.

@@ -315,6 +315,27 @@ pub fn attach_thread() {
     }
 }
 
+/// Where the next record of a thread goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadPosition {
+    /// Number of the ring.
+    pub ring: u32,
+    /// Position in it.
+    pub position: u64,
+    /// Bytes of the ring.
+    pub capacity_bytes: u64,
+}
+
+/// Where the next record of this thread goes, which gets a ring if it has none; `None`: there is no room for
+/// one.
+#[must_use]
+pub fn thread_position() -> Option<ThreadPosition> {
+    attach_thread();
+    let state = current();
+    let (position, capacity_bytes) = (state.write.get(), state.mask.get() + 1);
+    state.ring_number().map(|ring| ThreadPosition { ring, position, capacity_bytes })
+}
+
 fn attach(process: &'static Process) {
     PHASE.with(|phase| phase.set(Phase::Attaching));
     let state = process.take_state();

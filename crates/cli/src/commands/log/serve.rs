@@ -14,6 +14,7 @@ use log_central::{AdmissionLimits, Central, CentralSettings};
 use log_format::{FileRotation, LogOutputOptions, open_output};
 use log_protocol::auth;
 use log_proxy::Spool;
+use log_proxy::input::{Inputs, LogInputSettings};
 use log_proxy::{Proxy, ProxySettings, ProxyWaker};
 use log_store::{Retention, Store, StoreSettings};
 
@@ -43,6 +44,10 @@ pub(crate) struct ProxyArguments {
     /// tcp:HOST:PORT; none (may be repeated)
     #[arg(short = 'o', long, value_name = "FORM:TARGET")]
     output: Vec<String>,
+    /// Take records of others too: stdin; file: and a path, followed through rotation; syslog: and a
+    /// socket, HOST:PORT or tcp:HOST:PORT; journal; kernel (may be repeated)
+    #[arg(short = 'i', long, value_name = "FORM[:TARGET]")]
+    input: Vec<String>,
     /// Begin the next file of an output after so many bytes
     #[arg(long, value_name = "SIZE", value_parser = log_format::parse_size, requires = "output")]
     rotate: Option<u64>,
@@ -152,6 +157,13 @@ pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
             .context("cannot use the spool: choose another folder with --spool")?,
         None => Spool::none(auth::random()?),
     };
+    let inputs = LogInputSettings {
+        rings: folders[0].clone(),
+        cursors: arguments.spool.join("inputs"),
+        host: host_name(),
+        is_once: arguments.once,
+    };
+    let inputs = Inputs::start(&arguments.input, &inputs).context("--input")?;
     let settings = ProxySettings {
         folders,
         secret: arguments.reach.secret()?,
@@ -177,6 +189,7 @@ pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
     let is_stopping = stop_flag(move || waker.iter().for_each(ProxyWaker::wake))?;
     let mut pause = Duration::ZERO;
     while !is_stopping.load(Ordering::Acquire) {
+        let are_done = inputs.are_done();
         let worked = proxy.round();
         for message in proxy.take_messages() {
             crate::stderr::message(message);
@@ -185,12 +198,15 @@ pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
             pause = Duration::ZERO;
             continue;
         }
-        if arguments.once && proxy.is_all_committed() {
+        if arguments.once && are_done && proxy.is_all_committed() {
             break;
         }
         pause = (pause * 2).clamp(FIRST_PAUSE, arguments.idle);
         proxy.wait(pause);
     }
+    // What they still write is in rings, which the next proxy reads.
+    inputs.end();
+    proxy.round();
     proxy.end();
     Ok(ExitCode::SUCCESS)
 }

@@ -1,0 +1,259 @@
+//! Records of others: syslog, files, standard input, the journal, the kernel.
+//!
+//! Each input is a thread that writes records into rings as every program does, in the folder of the
+//! proxy's rings; so what an input took in survives a kill of the proxy, and a full spool makes it
+//! wait.  What can be read again from some place on has a cursor: see `cursor`.
+//!
+//! [`FORMS`] has them all: one line and one file for each.
+
+mod cursor;
+mod fields;
+mod follow;
+mod frames;
+mod journal;
+mod kernel;
+mod output;
+mod sockets;
+mod standard;
+mod syslog;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use logring::writer::{FullPolicy, RingSettings};
+
+use cursor::CursorFile;
+use output::InputRecords;
+
+pub use frames::{InputFrame, InputFrames};
+pub use syslog::SyslogMessage;
+
+/// Longest text of one record; what is longer is left out, and counted in it.
+pub const TEXT_BYTES_MAX: usize = 128 << 10;
+/// How long an input waits before it looks again whether it is to end.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// What an input works with.
+struct InputPlace {
+    /// What stands behind the form's name.
+    target: String,
+    records: InputRecords,
+    cursor: CursorFile,
+    control: Arc<InputControl>,
+}
+
+impl InputPlace {
+    fn is_ending(&self) -> bool {
+        self.control.is_ending.load(Ordering::Acquire)
+    }
+}
+
+/// What inputs and their owner share.
+struct InputControl {
+    is_ending: AtomicBool,
+    /// Ends at the end of what is there.
+    is_once: bool,
+    running: AtomicUsize,
+}
+
+/// Runs an input: until its end, or until it is told to end.
+type Run = fn(&mut InputPlace) -> io::Result<()>;
+/// Opens what an input needs before the proxy works, so that a wrong target ends the start.
+type Open = fn(InputPlace) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>>;
+
+/// A form of input.
+struct InputForm {
+    /// Its name, which is that of its logger.
+    name: &'static str,
+    /// What is given behind the name; empty: nothing.
+    target: &'static str,
+    open: Open,
+    /// Whether it comes to an end by itself.
+    has_end: bool,
+}
+
+/// All forms.
+const FORMS: [InputForm; 5] = [
+    InputForm {
+        name: "stdin",
+        target: "",
+        open: |place| later(place, standard::run),
+        has_end: true,
+    },
+    InputForm {
+        name: "file",
+        target: "PATH",
+        open: |place| later(place, follow::run),
+        has_end: true,
+    },
+    InputForm {
+        name: "syslog",
+        target: "SOCKET, HOST:PORT or tcp:HOST:PORT",
+        open: sockets::open,
+        has_end: false,
+    },
+    InputForm {
+        name: "journal",
+        target: "",
+        open: |place| later(place, journal::run),
+        has_end: true,
+    },
+    InputForm {
+        name: "kernel",
+        target: "",
+        open: |place| later(place, kernel::run),
+        has_end: true,
+    },
+];
+
+/// An input that opens nothing before.
+fn later(
+    mut place: InputPlace,
+    run: Run,
+) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>> {
+    Ok(Box::new(move || run(&mut place)))
+}
+
+/// Why inputs cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LogInputError {
+    /// No form of this name, or not what belongs to it.
+    #[error("{0}: an input is {1}")]
+    Form(String, String),
+    /// It never ends.
+    #[error("{0}: this input has no end: leave out --once")]
+    Endless(String),
+    /// The same input twice.
+    #[error("{0}: this input is given twice")]
+    Twice(String),
+    /// The rings of the inputs.
+    #[error("the rings of the inputs: {0}")]
+    Rings(#[from] logring::Error),
+    /// Something of the input itself.
+    #[error("{0}: {1}")]
+    Open(String, io::Error),
+}
+
+/// What inputs are told.
+#[derive(Debug, Clone)]
+pub struct LogInputSettings {
+    /// The folder of rings, which the proxy reads.
+    pub rings: PathBuf,
+    /// The folder of cursors.
+    pub cursors: PathBuf,
+    /// Name of this host.
+    pub host: String,
+    /// Inputs end at the end of what is there.
+    pub is_once: bool,
+}
+
+/// Inputs that run.
+pub struct Inputs {
+    control: Arc<InputControl>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Inputs {
+    /// Starts inputs by their names: `file:/var/log/messages`.  To be called before the proxy's first
+    /// round, which removes the rings in which cursors of a killed proxy are completed.
+    ///
+    /// # Errors
+    /// If a name is none, or an input, its cursor or its rings cannot be opened.
+    pub fn start(names: &[String], settings: &LogInputSettings) -> Result<Self, LogInputError> {
+        let control = InputControl {
+            is_ending: AtomicBool::new(false),
+            is_once: settings.is_once,
+            running: AtomicUsize::new(names.len()),
+        };
+        let mut inputs = Inputs { control: Arc::new(control), threads: Vec::new() };
+        if names.is_empty() {
+            return Ok(inputs);
+        }
+        let mut forms = Vec::new();
+        for (at, name) in names.iter().enumerate() {
+            let form = form_of(name)?;
+            if settings.is_once && !form.0.has_end {
+                return Err(LogInputError::Endless(name.clone()));
+            }
+            if names[..at].contains(name) {
+                return Err(LogInputError::Twice(name.clone()));
+            }
+            forms.push((name, form));
+        }
+        let opened = |name: &String, error| LogInputError::Open(name.clone(), error);
+        std::fs::create_dir_all(&settings.cursors)
+            .map_err(|error| opened(&settings.cursors.display().to_string(), error))?;
+        let mut rings = RingSettings::new(settings.rings.clone(), &settings.host, "whit log proxy");
+        // A full spool makes inputs wait: what can be read again is not lost then.
+        rings.policies = [FullPolicy::Block; 16];
+        rings.block_timeout_ns = u64::MAX >> 1;
+        (rings.level_central, rings.level_local) = (1, 1);
+        logring::writer::start(rings)?;
+        let mut runs = Vec::new();
+        for (name, (form, target)) in forms {
+            let place = InputPlace {
+                target: target.to_owned(),
+                records: InputRecords::new(form.name, target)?,
+                cursor: CursorFile::open(&settings.cursors, &settings.rings, name)
+                    .map_err(|error| opened(name, error))?,
+                control: Arc::clone(&inputs.control),
+            };
+            runs.push((name, form, (form.open)(place).map_err(|error| opened(name, error))?));
+        }
+        for (name, form, run) in runs {
+            let (control, name) = (Arc::clone(&inputs.control), name.clone());
+            let logger = form.name;
+            let thread = std::thread::Builder::new().name(form.name.to_owned()).spawn(move || {
+                if let Err(error) = run() {
+                    let text = format!("input {name} has ended: {error}");
+                    if let Ok(records) = InputRecords::new(logger, "") {
+                        records.write_own(logring::LogLevel::Error, &text);
+                    }
+                }
+                control.running.fetch_sub(1, Ordering::AcqRel);
+            });
+            inputs.threads.push(thread.map_err(|error| opened(&form.name.to_owned(), error))?);
+        }
+        Ok(inputs)
+    }
+
+    /// Whether all inputs have come to their ends.
+    #[must_use]
+    pub fn are_done(&self) -> bool {
+        self.control.running.load(Ordering::Acquire) == 0
+    }
+
+    /// Tells inputs to end, and waits until they have: not for those that wait for room in the rings.
+    pub fn end(self) {
+        self.control.is_ending.store(true, Ordering::Release);
+        let begin = log_protocol::clock::now();
+        for thread in &self.threads {
+            while !thread.is_finished() && log_protocol::clock::now() - begin < PATIENCE * 5 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        if !self.threads.is_empty() {
+            logring::writer::end();
+        }
+    }
+}
+
+/// The form of a name, and what is behind it.
+fn form_of(name: &str) -> Result<(&'static InputForm, &str), LogInputError> {
+    let (form, target) = name.split_once(':').unwrap_or((name, ""));
+    let found = FORMS.iter().find(|one| one.name == form);
+    match found.filter(|found| found.target.is_empty() == target.is_empty()) {
+        Some(found) => Ok((found, target)),
+        None => {
+            let forms = FORMS.iter().map(|form| match form.target {
+                "" => form.name.to_owned(),
+                target => format!("{}: and {target}", form.name),
+            });
+            Err(LogInputError::Form(name.to_owned(), forms.collect::<Vec<_>>().join("; ")))
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! A file that is followed: a record for each line, through rotation by name and by truncation.
+//!
+//! The cursor is device, inode, offset, and a checksum of the file's first bytes, since inodes are used
+//! again.  A file that was renamed is read to its end, then those that were rotated after it, then the one
+//! that has the name now.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use logring::{LogLevel, LogValue};
+
+use super::cursor::{CURSOR, CursorFile, Saved, Written};
+use super::fields::left_out;
+use super::frames::{InputFrame, InputFrames};
+use super::output::InputRecords;
+use super::{InputPlace, PATIENCE};
+
+/// Bytes of a file's begin by which it is known again.
+const HEAD_MAX: u64 = 256;
+/// Bytes that are read at once.
+const READ: usize = 64 << 10;
+
+/// A file that is read.
+struct Followed {
+    file: File,
+    device: u64,
+    inode: u64,
+    frames: InputFrames,
+    /// Bytes that were read, and those of whole lines among them.
+    read: u64,
+    whole: u64,
+}
+
+pub(super) fn run(place: &mut InputPlace) -> io::Result<()> {
+    let path = PathBuf::from(&place.target);
+    let mut current = match place.cursor.take() {
+        Some(saved) => resume(&path, &saved, place.records)?,
+        None => None,
+    };
+    let mut bytes = vec![0; READ];
+    while !place.is_ending() {
+        let Some(followed) = &mut current else {
+            current = open(&path, 0)?;
+            match &current {
+                // Before its first record, so that a kill finds the file again.
+                Some(followed) => place.cursor.save(&followed.place()?)?,
+                None if place.control.is_once => return Ok(()),
+                None => std::thread::sleep(PATIENCE),
+            }
+            continue;
+        };
+        if followed.take(place.records, &mut place.cursor, &mut bytes)? {
+            continue;
+        }
+        let is_cut = followed.file.metadata()?.len() < followed.read;
+        let next = if is_cut { None } else { next_after(&path, followed)? };
+        if is_cut {
+            place
+                .records
+                .write_own(LogLevel::Warning, "the file was cut: it is read from its begin");
+            followed.finish(place.records, &mut place.cursor)?;
+            followed.begin_again();
+            place.cursor.save(&followed.place()?)?;
+        } else if let Some(next) = next {
+            // What was written until it was renamed, and meanwhile.
+            while followed.take(place.records, &mut place.cursor, &mut bytes)? {}
+            followed.finish(place.records, &mut place.cursor)?;
+            place.cursor.save(&next.place()?)?;
+            current = Some(next);
+        } else if place.control.is_once {
+            return followed.finish(place.records, &mut place.cursor);
+        } else {
+            std::thread::sleep(PATIENCE);
+        }
+    }
+    Ok(())
+}
+
+impl Followed {
+    fn new(file: File, facts: &Metadata, offset: u64) -> Self {
+        let (device, inode, frames) = (facts.dev(), facts.ino(), InputFrames::lines(offset));
+        Followed { file, device, inode, frames, read: offset, whole: offset }
+    }
+
+    fn begin_again(&mut self) {
+        (self.read, self.whole, self.frames) = (0, 0, InputFrames::lines(0));
+    }
+
+    /// Its cursor.
+    fn place(&self) -> io::Result<Vec<u8>> {
+        let length = self.whole.min(HEAD_MAX);
+        let sum = head_sum(&self.file, length)?;
+        let Followed { device, inode, whole, .. } = self;
+        Ok(format!("{device} {inode} {whole} {length} {sum}").into_bytes())
+    }
+
+    /// Reads a piece, and writes the lines that are whole; gives whether there was something.
+    fn take(
+        &mut self,
+        records: InputRecords,
+        cursor: &mut CursorFile,
+        bytes: &mut [u8],
+    ) -> io::Result<bool> {
+        let length = match self.file.read_at(bytes, self.read) {
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        let mut frames = std::mem::replace(&mut self.frames, InputFrames::lines(0));
+        let mut done = Ok(());
+        frames.take(&bytes[..length], |frame| {
+            if done.is_ok() {
+                done = self.write(records, cursor, &frame);
+            }
+        });
+        self.frames = frames;
+        self.read += length as u64;
+        done.map(|()| length > 0)
+    }
+
+    /// Writes the line that no newline ends.
+    fn finish(&mut self, records: InputRecords, cursor: &mut CursorFile) -> io::Result<()> {
+        let mut frames = std::mem::replace(&mut self.frames, InputFrames::lines(self.read));
+        let mut done = Ok(());
+        frames.finish(|frame| done = self.write(records, cursor, &frame));
+        done
+    }
+
+    fn write(
+        &mut self,
+        records: InputRecords,
+        cursor: &mut CursorFile,
+        frame: &InputFrame<'_>,
+    ) -> io::Result<()> {
+        if cursor.is_due() {
+            cursor.save(&self.place()?)?;
+        }
+        let cursor = [(CURSOR, LogValue::Unsigned(frame.end))];
+        let fields: Vec<_> = cursor.into_iter().chain(left_out(frame)).collect();
+        records.write(LogLevel::Info, frame.bytes, &fields);
+        self.whole = frame.end;
+        Ok(())
+    }
+}
+
+/// The checksum of so many bytes of a file's begin, as far as it has them.
+fn head_sum(file: &File, length: u64) -> io::Result<u32> {
+    let mut bytes = [0; HEAD_MAX as usize];
+    let mut filled = 0;
+    let wanted = length.min(HEAD_MAX) as usize;
+    while filled < wanted {
+        match file.read_at(&mut bytes[filled..wanted], filled as u64)? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    Ok(crc32c::crc32c(&bytes[..filled]))
+}
+
+/// Opens a file of lines; `None`: it is not there.
+fn open(path: &Path, offset: u64) -> io::Result<Option<Followed>> {
+    // A pipe without a writer must not stop the input.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = match File::options().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let facts = file.metadata()?;
+    if !facts.is_file() {
+        return Err(io::Error::other("it is no file: only files can be followed"));
+    }
+    Ok(Some(Followed::new(file, &facts, offset)))
+}
+
+/// The files that were rotated, and the file itself, the oldest first.
+fn rotated(path: &Path) -> Vec<(PathBuf, Metadata)> {
+    let (Some(name), folder) = (path.file_name(), path.parent()) else { return Vec::new() };
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_of = |other: &std::ffi::OsStr| {
+        let rest = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
+        rest.is_some_and(|rest| {
+            let is_number = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
+            rest.is_empty() || matches!(rest[0], b'.' | b'-') && rest.iter().all(is_number)
+        })
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut all: Vec<(PathBuf, Metadata)> = entries
+        .filter(|entry| is_of(&entry.file_name()))
+        .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?)))
+        .filter(|(_, facts)| facts.is_file())
+        .collect();
+    // The one that has the name is the newest, whenever it was written.
+    all.sort_by_key(|(other, facts)| {
+        let is_path = other.file_name() == path.file_name();
+        (is_path, facts.mtime(), facts.mtime_nsec())
+    });
+    all
+}
+
+/// The file that was begun after one that has lost its name; `None`: it has it still, or nobody has.
+fn next_after(path: &Path, current: &Followed) -> io::Result<Option<Followed>> {
+    match std::fs::metadata(path) {
+        Ok(facts) if (facts.dev(), facts.ino()) != (current.device, current.inode) => {}
+        _ => return Ok(None),
+    }
+    let all = rotated(path);
+    let own = current.file.metadata()?;
+    let is_own = |facts: &Metadata| (facts.dev(), facts.ino()) == (current.device, current.inode);
+    let later = all.into_iter().filter(|(other, facts)| {
+        let is_later = (facts.mtime(), facts.mtime_nsec()) > (own.mtime(), own.mtime_nsec());
+        !is_own(facts) && (is_later || other.file_name() == path.file_name())
+    });
+    for (other, _) in later {
+        if let Some(next) = open(&other, 0)? {
+            return Ok(Some(next));
+        }
+    }
+    Ok(None)
+}
+
+/// Goes on where a cursor says; `None`: at the begin of the file that has the name.
+fn resume(path: &Path, saved: &Saved, records: InputRecords) -> io::Result<Option<Followed>> {
+    let text = String::from_utf8_lossy(&saved.place).into_owned();
+    let numbers: Vec<u64> = text.split(' ').filter_map(|word| word.parse().ok()).collect();
+    let [device, inode, offset, length, sum] = numbers[..] else { return Ok(None) };
+    let offset = if let Written::Number(offset) = saved.written { offset } else { offset };
+    for (other, facts) in rotated(path) {
+        if (facts.dev(), facts.ino()) != (device, inode) {
+            continue;
+        }
+        if let Some(followed) = open(&other, offset)?
+            && u64::from(head_sum(&followed.file, length)?) == sum
+        {
+            // One that was cut meanwhile is found shorter, and read from its begin.
+            return Ok(Some(followed));
+        }
+    }
+    let text = format!(
+        "the file that was read up to byte {offset} is gone: what it had behind that is lost"
+    );
+    records.write_own(LogLevel::Warning, &text);
+    Ok(None)
+}
