@@ -6,13 +6,14 @@
 //! with the reason.  A part that fails does not end the run.
 
 use std::path::PathBuf;
+use std::sync::mpsc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use crate::Progress;
 use crate::contest::cpu;
-use crate::error::{Result, ensure};
+use crate::error::{Error, Result, ensure};
 use crate::measure::{cpu_of_children, own_process_cpu};
 use crate::programs::Programs;
 use crate::report::Report;
@@ -75,7 +76,7 @@ struct Bench<'a> {
 }
 
 /// How a part measures its rows.
-type MeasurePart = Box<dyn Fn(&Bench<'_>) -> Result<Vec<SeedRow>>>;
+type MeasurePart = Box<dyn Fn(&Bench<'_>) -> Result<Vec<SeedRow>> + Send + Sync>;
 
 /// Rows that are measured together.
 struct Part {
@@ -91,7 +92,7 @@ impl Part {
         seed: Seed,
         name: impl Into<String>,
         round_s: f64,
-        measure: impl Fn(&Bench<'_>) -> Result<Vec<SeedRow>> + 'static,
+        measure: impl Fn(&Bench<'_>) -> Result<Vec<SeedRow>> + Send + Sync + 'static,
     ) -> Self {
         Part { seed, name: name.into(), round_s, measure: Box::new(measure) }
     }
@@ -102,10 +103,22 @@ impl Part {
     }
 
     /// Measures the rows; a part that fails is a row with the reason.
-    fn run(&self, bench: &Bench<'_>) -> Done {
+    ///
+    /// A thread of its own does it: networks and mounts that a part makes for itself belong to the
+    /// thread, and end with it.
+    fn run(&self, plan: &SeedsPlan, programs: &Programs, progress: &Progress<'_>) -> Done {
         let (begin, cpu) = (Instant::now(), cpu_of_all());
-        let rows = (self.measure)(bench);
-        bench.progress.done();
+        let (sender, texts) = mpsc::channel::<String>();
+        let measure = move || {
+            // The other end waits until this one is gone.
+            let show = |text: &str| _ = sender.send(text.to_owned());
+            (self.measure)(&Bench { plan, programs, progress: &Progress::new(&show) })
+        };
+        let rows = std::thread::scope(|scope| {
+            let thread = scope.spawn(measure);
+            texts.into_iter().for_each(|text| progress.show(&text));
+            thread.join().unwrap_or_else(|_| Err(Error::Failed("this part panicked".to_owned())))
+        });
         let rows = rows.unwrap_or_else(|error| {
             vec![SeedRow::lost(self.seed, self.name.clone(), error.line())]
         });
@@ -201,7 +214,7 @@ pub fn run(plan: &SeedsPlan, programs: &Programs, progress: &Progress<'_>) -> Re
         let head = format!("{number} of {} parts, {}", parts.len(), remaining.text());
         let show = |text: &str| progress.show(&format!("{head}: {} {text}", part.key()));
         show("");
-        let done = part.run(&Bench { plan, programs, progress: &Progress::new(&show) });
+        let done = part.run(plan, programs, &Progress::new(&show));
         remaining.count(planned_s(part), done.took_s);
         state.keep(&part.key(), done)?;
     }
@@ -271,13 +284,33 @@ mod tests {
     }
 
     #[test]
+    fn a_run_goes_on_where_it_was_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let shown = std::cell::RefCell::new(Vec::new());
+        let show = |text: &str| shown.borrow_mut().push(text.to_owned());
+        let programs = Programs::find("whit".into(), "whit-bench".into(), Default::default());
+        let go = |parts: &[&str]| {
+            shown.borrow_mut().clear();
+            let plan = SeedsPlan { resume: Some(folder.path().join("run")), ..plan(parts) };
+            run(&plan, &programs, &Progress::new(&show)).unwrap().json
+        };
+        let one = go(&["other numbers"]);
+        let begun = "1 of 1 parts, about 1 s left: 001 other numbers of CPUs ";
+        assert!(shown.borrow().iter().any(|text| text == begun), "{shown:?}");
+        let both = go(&["other numbers", "versions"]);
+        assert!(shown.borrow().iter().all(|text| !text.contains("other numbers")), "{shown:?}");
+        assert!(shown.borrow().iter().any(|text| text.starts_with("2 of 2 parts")), "{shown:?}");
+        assert_eq!((one.as_array().unwrap().len(), both.as_array().unwrap().len()), (1, 2));
+        assert_eq!(one[0], both[0]);
+    }
+
+    #[test]
     fn a_part_that_fails_is_a_row_with_the_reason() {
         let show = |_: &str| {};
         let programs = Programs::find("whit".into(), "whit-bench".into(), Default::default());
         let (plan, progress) = (plan(&[]), Progress::new(&show));
-        let bench = Bench { plan: &plan, programs: &programs, progress: &progress };
         let fails = |_: &Bench<'_>| Err(crate::Error::Failed("no such luck".to_owned()));
-        let done = Part::new(Seed::Mrtg, "a part", 1.0, fails).run(&bench);
+        let done = Part::new(Seed::Mrtg, "a part", 1.0, fails).run(&plan, &programs, &progress);
         let row = &done.rows[0];
         assert!(row.is_lost() && row.name == "a part" && row.notes == ["no such luck"], "{row:?}");
     }

@@ -1,5 +1,7 @@
 //! The report of the published measurements: text, a line of JSON for each row, and a page.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::row::{Figure, Ratio, SeedRow, short};
@@ -13,7 +15,9 @@ mod page;
 /// The report of a run; its JSON is an array of rows.
 pub(super) fn report(plan: &SeedsPlan, done: &[&Done], machine: &Value) -> Report {
     let rows: Vec<&SeedRow> = done.iter().flat_map(|done| &done.rows).collect();
-    let sections: Vec<Section> = plan.seeds.iter().map(|seed| Section::new(*seed, &rows)).collect();
+    let has_rows = |seed: &&Seed| rows.iter().any(|row| row.seed == **seed);
+    let seeds = plan.seeds.iter().filter(has_rows);
+    let sections: Vec<Section> = seeds.map(|seed| Section::new(*seed, &rows)).collect();
     let cost = cost(done);
     let mut report = Report::new("-seeds", machine.clone());
     report.say(format!("The published measurements.  {}\n", head(plan, machine)));
@@ -31,7 +35,24 @@ pub(super) fn report(plan: &SeedsPlan, done: &[&Done], machine: &Value) -> Repor
     report.say(format!("{EXPLANATION}\n\n{cost}"));
     report.json = rows.iter().map(|row| row.to_json()).collect();
     let page = page::page(&head(plan, machine), machine, &sections, &cost);
-    report.with_page(page)
+    report.with_page(page).with_raw(raw(&rows))
+}
+
+/// Every round of every row, as lines of CSV.
+fn raw(rows: &[&SeedRow]) -> String {
+    let mut out = "seed,row,unit,what,who,round,value\n".to_owned();
+    for row in rows {
+        let figures = [("incumbent", &row.incumbent), ("whit", &row.whit), ("floor", &row.floor)];
+        for (what, figure) in figures {
+            let Some(Figure { who, rounds }) = figure else { continue };
+            for (round, value) in (1..).zip(rounds) {
+                let (seed, name, unit) = (row.seed.name(), &row.name, &row.unit);
+                // Writing to a string cannot fail.
+                let _ = writeln!(out, "{seed},\"{name}\",{unit},{what},\"{who}\",{round},{value}");
+            }
+        }
+    }
+    out
 }
 
 /// What the numbers are.
@@ -62,7 +83,7 @@ fn cost(done: &[&Done]) -> String {
         done.iter().fold((0.0, 0.0), |sum, done| (sum.0 + done.took_s, sum.1 + done.cpu_s));
     let rows = done.iter().map(|done| done.rows.len()).sum::<usize>();
     format!(
-        "The cost of measuring: {rows} rows in {:.1} min, with {:.1} min of CPU time of everything \
+        "The cost of measuring: rows: {rows}, in {:.1} min, with {:.1} min of CPU time of everything \
          that was started.",
         took_s / 60.0,
         cpu_s / 60.0
@@ -191,7 +212,7 @@ mod tests {
         SeedsPlan {
             rounds: 3,
             is_quick: true,
-            seeds: vec![Seed::Collectl, Seed::Acs],
+            seeds: vec![Seed::Collectl, Seed::Mrtg, Seed::Acs],
             parts: Vec::new(),
             resume: None,
         }
@@ -221,8 +242,10 @@ mod tests {
         assert!(line("10 no-op").ends_with("differ"), "{text}");
         assert!(text.contains("threads  total us  min us\n3        "), "{text}");
         assert!(line("a <row>").ends_with("no such program"), "{text}");
-        assert!(text.contains("3 rows in 1.5 min, with 0.5 min of CPU"), "{text}");
+        assert!(text.contains("rows: 3, in 1.5 min, with 0.5 min of CPU"), "{text}");
         assert_eq!(report.json.as_array().unwrap().len(), 3);
+        assert_eq!(report.raw().lines().count(), 1 + 2 * 9, "{}", report.raw());
+        assert!(!text.contains("002"), "a measurement without rows is not there");
     }
 
     #[test]

@@ -225,10 +225,8 @@ pub(crate) fn short(number: f64) -> String {
     let decimals = (DIGITS - 1 - magnitude).clamp(0, 9) as usize;
     let text = format!("{number:.decimals$}");
     // Rounding up may have added a digit: 9.996 is 10.00, and shall be 10.0.
-    match text.bytes().filter(u8::is_ascii_digit).count() > DIGITS as usize && decimals > 0 {
-        true if magnitude >= 0 => format!("{number:.*}", decimals - 1),
-        _ => text,
-    }
+    let is_longer = text.parse::<f64>().is_ok_and(|one| one.abs() >= 10_f64.powi(magnitude + 1));
+    if is_longer { format!("{number:.*}", decimals.saturating_sub(1)) } else { text }
 }
 
 #[cfg(test)]
@@ -294,6 +292,8 @@ pub(crate) mod tests {
             (12.34, "12.3"),
             (9.996, "10.0"),
             (1.0, "1.00"),
+            (0.999_6, "1.00"),
+            (999.9, "1000"),
             (0.012_34, "0.0123"),
         ] {
             assert_eq!(short(number), text);

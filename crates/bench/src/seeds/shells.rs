@@ -11,6 +11,7 @@ use regex::Regex;
 
 use super::row::{Figure, SeedRow};
 use super::{Bench, Part, Seed, SeedsPlan};
+use crate::beyond;
 use crate::contest::{Measurement, cpu, median, wall};
 use crate::error::{Context, Error, Result, ensure};
 use crate::folder::file_in;
@@ -124,8 +125,8 @@ impl Watcher {
 struct Watch {
     /// Jobs of which it saw a process.
     seen: u64,
-    /// Its CPU time, with what it started, in µs.
-    cpu_us: f64,
+    /// Its CPU time, with what it started, in µs; `None` where it is a part of its runner's.
+    cpu_us: Option<f64>,
 }
 
 /// One watcher beside whit's recorder, each with jobs of its own.
@@ -138,19 +139,19 @@ fn watched(bench: &Bench<'_>, watcher: Watcher) -> Result<Vec<SeedRow>> {
         bench.progress.show(&format!("{}, round {}", Watcher::Whit.name(), round + 1));
         ours.push(watch(bench, Watcher::Whit, jobs)?);
     }
-    let figure = |who: Watcher, all: &[Watch], number: &dyn Fn(&Watch) -> f64| {
-        Figure::new(who.name(), all.iter().map(number).collect())
+    let figure = |who: Watcher, all: &[Watch], number: &dyn Fn(&Watch) -> Option<f64>| {
+        Figure::new(who.name(), all.iter().map(number).collect::<Option<Vec<_>>>()?)
     };
     let name = watcher.name();
-    let row = |what: &str, unit: String, number: &dyn Fn(&Watch) -> f64| {
+    let row = |what: &str, unit: String, number: &dyn Fn(&Watch) -> Option<f64>| {
         let mut row = SeedRow::new(Seed::Shells, format!("{name}: {what}"), unit);
         row.incumbent = figure(watcher, &theirs, number);
         row.whit = figure(Watcher::Whit, &ours, number);
         row.command = format!("{name} beside the command with {jobs} jobs");
         row
     };
-    let seen = row("jobs seen", format!("of {jobs} jobs"), &|one| one.seen as f64);
-    let cost = row("CPU", "CPU ms a job".to_owned(), &|one| one.cpu_us / 1e3 / jobs as f64);
+    let seen = row("jobs seen", format!("of {jobs} jobs"), &|one| Some(one.seen as f64));
+    let cost = row("CPU", "CPU ms a job".to_owned(), &|one| Some(one.cpu_us? / 1e3 / jobs as f64));
     let mut seen = match watcher {
         Watcher::Ps => seen.published(
             177.0 * jobs as f64 / PUBLISHED_JOBS,
@@ -194,9 +195,9 @@ fn watch(bench: &Bench<'_>, watcher: Watcher, jobs: u64) -> Result<Watch> {
                 std::fs::create_dir(&again)?;
                 let mut bare = jobs_command(bench, jobs, &output, Watcher::Joblog)?;
                 let bare = run_quietly(bare.current_dir(&again))?;
-                (cpu(&cost) - cpu(&bare)).max(0.0)
+                beyond(cpu(&cost), cpu(&bare))
             }
-            _ => 0.0,
+            _ => None,
         };
         return Ok(Watch { seen, cpu_us });
     }
@@ -220,7 +221,7 @@ fn watch(bench: &Bench<'_>, watcher: Watcher, jobs: u64) -> Result<Watch> {
         Watcher::Whit => spawn_exits(&file_in(&told, ".whit")?)?.min(jobs),
         _ => jobs_in(&std::fs::read(&output)?)?,
     };
-    Ok(Watch { seen, cpu_us: cpu(&cost) })
+    Ok(Watch { seen, cpu_us: Some(cpu(&cost)) })
 }
 
 /// Longest time until a watcher watches.
@@ -285,14 +286,14 @@ fn spawn_exits(path: &Path) -> Result<u64> {
     Ok(exits)
 }
 
-/// What `strace -r -T` says of `clone` and of the `close` in the next line, in µs.
+/// What `strace -r -T` says of each `clone`, and of the next `close`, in µs.
 #[derive(Debug, Default, PartialEq)]
 struct CloneTimes {
-    /// From the line of `clone` to that of `close`, as `-r` shows it in the line of `close`.
+    /// From the line of `clone` to the next one, as `-r` shows it in that line.
     between: Vec<f64>,
     /// In `clone` itself.
     clone: Vec<f64>,
-    /// In `close` itself.
+    /// In the next `close`.
     close: Vec<f64>,
 }
 
@@ -307,13 +308,15 @@ impl CloneTimes {
         let call = |line: &str, name: &str| {
             line.split_whitespace().nth(1).is_some_and(|word| word.starts_with(name))
         };
+        let is_clone =
+            |line: &str| ["clone(", "clone3(", "vfork("].iter().any(|name| call(line, name));
         let mut times = CloneTimes::default();
         let lines: Vec<&str> = text.lines().collect();
-        for pair in lines.windows(2) {
-            let is_pair = ["clone(", "clone3(", "vfork("].iter().any(|name| call(pair[0], name))
-                && call(pair[1], "close(");
-            let measured = own(pair[0]).zip(own(pair[1])).zip(relative(pair[1]));
-            if let (true, Some(((clone, close), between))) = (is_pair, measured) {
+        for (number, line) in (1..).zip(&lines).filter(|(_, line)| is_clone(line)) {
+            let next = lines.get(number).and_then(|line| relative(line));
+            let close = lines[number..].iter().find(|line| call(line, "close("));
+            let close = close.and_then(|line| own(line));
+            if let (Some(clone), Some(between), Some(close)) = (own(line), next, close) {
                 times.clone.push(clone);
                 times.close.push(close);
                 times.between.push(between);
@@ -344,7 +347,7 @@ fn close_after_clone(bench: &Bench<'_>) -> Result<Vec<SeedRow>> {
         let times = CloneTimes::read(&std::fs::read_to_string(&output)?);
         ensure!(
             !times.clone.is_empty(),
-            "{}: no close follows a clone: this runner starts jobs in another way",
+            "{}: no clone: this runner starts jobs in another way",
             text_of(&traced)
         );
         pairs = times.clone.len();
@@ -354,12 +357,12 @@ fn close_after_clone(bench: &Bench<'_>) -> Result<Vec<SeedRow>> {
     }
     let names: [(&'static str, f64, &'static str); 3] = [
         (
-            "from clone to close, as strace -r shows it beside close",
+            "from clone to the next call, as strace -r shows it there",
             2_900.0,
             "2.5 to 3.3 ms after clone",
         ),
         ("clone itself", 2_600.0, "2.6 ms a call, by strace -c"),
-        ("close itself", f64::NAN, ""),
+        ("the next close itself", f64::NAN, ""),
     ];
     let rows = names.into_iter().zip(rounds).map(|((name, us, words), rounds)| {
         let mut row = SeedRow::new(Seed::Shells, name, "us");
@@ -369,7 +372,7 @@ fn close_after_clone(bench: &Bench<'_>) -> Result<Vec<SeedRow>> {
         row.incumbent = Figure::new("strace -r -T", rounds);
         row.notes.push(format!(
             "left open was why close took longer than clone: strace -r shows beside a call how long \
-             ago the one before it began, so the time beside close is that of clone ({pairs} pairs)"
+             ago the one before it began, so the time beside close was that of clone ({pairs} calls)"
         ));
         row.command = format!("strace -r -T parallel -j{AT_ONCE} … with {jobs} jobs");
         row
@@ -399,14 +402,17 @@ mod tests {
         let text = "     0.000300 pipe2([8, 9], O_CLOEXEC) = 0 <0.000020>\n\
             \x20    0.000100 clone(child_stack=NULL) = 71 <0.002600>\n\
             \x20    0.002650 close(9)          = 0 <0.000011>\n\
+            \x20    0.000100 vfork()           = 72 <0.000400>\n\
+            \x20    0.000410 --- SIGCHLD {si_signo=SIGCHLD} ---\n\
             \x20    0.000040 close(8)          = 0 <0.000012>\n\
             \x20    0.000100 clone(child_stack=NULL) = ? <unavailable>\n\
             \x20    0.000050 close(9)          = 0 <0.000011>\n";
         let times = CloneTimes::read(text);
-        assert_eq!(times.clone.len(), 1);
-        let [between, clone, close] =
-            [&times.between, &times.clone, &times.close].map(|all| all[0].round());
-        assert_eq!((between, clone, close), (2650.0, 2600.0, 11.0));
+        let [between, clone, close] = [&times.between, &times.clone, &times.close]
+            .map(|all| all.iter().map(|us| us.round()).collect::<Vec<_>>());
+        assert_eq!(clone, [2600.0, 400.0]);
+        assert_eq!(between, [2650.0, 410.0]);
+        assert_eq!(close, [11.0, 12.0]);
         assert_eq!(CloneTimes::read("nonsense\nclose("), CloneTimes::default());
     }
 }

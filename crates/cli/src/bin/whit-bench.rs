@@ -82,9 +82,10 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Benchmark::Log(arguments) => measure!(log, arguments),
         Benchmark::Seeds(arguments) => {
             if let Some(file) = &arguments.html {
+                let name = file.display();
                 // Now, not after half an hour.
                 let file = std::fs::File::options().create(true).append(true).open(file);
-                file.context("--html")?;
+                file.with_context(|| format!("--html: {name}"))?;
             }
             let report = measured!(seeds, arguments);
             if let Some((file, page)) = arguments.html.zip(report.page) {

@@ -116,9 +116,11 @@ fn put_section(out: &mut String, section: &Section) {
 
 /// The width of a picture, of its names, and the height of a bar, in its own units.
 const WIDTH: f64 = 720.0;
-const NAMES: f64 = 250.0;
+const NAMES: f64 = 280.0;
 const BAR: f64 = 5.0;
 const ROW: f64 = 4.0 * BAR + 8.0;
+/// The least length of the shortest bar, in powers of ten.
+const SHORTEST: f64 = 0.1;
 /// Longest name, in characters.
 const NAME_MAX: usize = 38;
 
@@ -153,7 +155,8 @@ fn put_picture(out: &mut String, unit: &str, rows: &[&SeedRow]) {
     let (Some(least), Some(most)) = (values().reduce(f64::min), values().reduce(f64::max)) else {
         return;
     };
-    let (low, high) = (least.log10().floor(), most.log10().ceil());
+    // The shortest bar shall be seen, too.
+    let (low, high) = ((least.log10() - SHORTEST).floor(), most.log10().ceil());
     let decades = (high - low).max(1.0);
     let x = |value: f64| NAMES + (value.log10() - low) / decades * (WIDTH - NAMES - 40.0);
     let height = rows.len() as f64 * ROW + 24.0;
