@@ -57,6 +57,7 @@ mod run_stats;
 mod run_tee;
 mod schedule;
 mod send;
+mod send_day;
 mod serve;
 mod serve_beside_prometheus;
 mod syscalls;

@@ -23,6 +23,17 @@ pub(crate) fn record(
     folder: &Path,
     root: &Path,
     sources: &[&str],
+    next: impl FnMut(i64),
+) -> Writer {
+    record_files(folder, root, sources, (FILES, SAMPLES), next)
+}
+
+/// The same with so many files of so many samples each.
+pub(crate) fn record_files(
+    folder: &Path,
+    root: &Path,
+    sources: &[&str],
+    (files, samples): (i64, i64),
     mut next: impl FnMut(i64),
 ) -> Writer {
     let entries: Vec<_> =
@@ -43,7 +54,7 @@ pub(crate) fn record(
         let options = WriterOptions { block_samples: 23, ..WriterOptions::default() };
         let path = folder.join(format!("vm-{file}.whit"));
         let mut writer = Writer::create(&path, &meta, &feed.defs(), options).unwrap();
-        for _ in 0..SAMPLES {
+        for _ in 0..samples {
             number += 1;
             next(number);
             assert!(feed.next(&mut snapshot).unwrap());
@@ -57,7 +68,7 @@ pub(crate) fn record(
             }
             writer.append(&snapshot).unwrap();
         }
-        if file + 1 == FILES {
+        if file + 1 == files {
             return writer;
         }
         writer.close().unwrap();
