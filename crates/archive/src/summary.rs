@@ -41,7 +41,6 @@ mod read;
 mod tiers;
 mod write;
 
-pub(crate) use cell::Cell;
 pub use gather::RangeCost;
 pub(crate) use gather::{Gathered, Spans, Totals, What};
 pub(crate) use recording::summary_path as path;
