@@ -284,6 +284,8 @@ impl Lines {
             let ended = ends.and_then(|ends| Some((ends, ends.sums.find(instance.name)?)));
             let line = self.line(&instance);
             line.instances += 1;
+            // It may have had another name when it ended.
+            line.ended += usize::from(ended.is_some());
             for (field, sum) in instance.sums.iter().enumerate() {
                 let used = ended.as_ref().and_then(|(ends, ended)| ends.used(ended, field));
                 line.total += used.max(sum.map(|sum| sum.total)).unwrap_or(0);
@@ -296,13 +298,8 @@ impl Lines {
             let used = (0..ends.places.len()).filter_map(|field| ends.used(&ended, field));
             let line = self.line(&ended);
             line.instances += 1;
+            line.ended += 1;
             line.total += used.sum::<i128>().max(0);
-        }
-        for ended in ends.sums.instances() {
-            let name = if self.is_by_text { ended.text } else { Some(ended.name) };
-            if let Some(line) = self.lines.get_mut(&name.map(<[u8]>::to_vec)) {
-                line.ended += 1;
-            }
         }
     }
 

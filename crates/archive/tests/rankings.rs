@@ -129,6 +129,10 @@ impl Machine {
             let mut ended = self.alive.swap_remove(place);
             ended.end_ns = self.now_ns - 1 - self.random.below(self.tick_ns / 2);
             ended.run_time += 17;
+            // It has executed another program since it was read.
+            if self.random.below(4) == 0 {
+                ended.command = format!("command{}", self.random.below(5)).into_bytes();
+            }
             let when = if self.random.below(4) == 0 { &mut self.late } else { &mut exits };
             when.push(ended);
         }
@@ -255,14 +259,10 @@ fn expected(ticks: &[Tick], query: &RankingQuery<'_>) -> (BTreeMap<Vec<u8>, Line
         let known = read.entry(&ended.name).or_insert((0, ended));
         known.0 = known.0.max(used);
     }
-    for (amount, process) in read.values() {
+    for (name, (amount, process)) in &read {
+        let has_ended = ends.iter().any(|ended| ended.name == *name);
         let line = lines.entry(key(process)).or_default();
-        *line = (line.0 + 1, line.1, line.2 + amount);
-    }
-    for ended in ends {
-        if let Some(line) = lines.get_mut(&key(ended)) {
-            line.1 += 1;
-        }
+        *line = (line.0 + 1, line.1 + usize::from(has_ended), line.2 + amount);
     }
     (lines, covered_ns)
 }
