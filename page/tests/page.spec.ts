@@ -441,8 +441,10 @@ test("what there is instead is told of a host without processes, and of a device
   server.sources = ["target"];
   server.sections = ["devices"];
   await page.reload();
+  const targets = page.getByRole("button", { name: "show its targets" });
+  await expect(targets).toBeVisible();
   expect(await barriers(page)).toEqual([]);
-  await page.getByRole("button", { name: "show its targets" }).click();
+  await targets.click();
   await expect(page.locator(".devices")).toBeVisible();
 });
 

@@ -151,20 +151,29 @@ fn a_token_and_authorities_are_used() {
     std::fs::set_permissions(&token, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let to = format!("http://{}", listener.local_addr().unwrap());
+    // It does not know remote write 2.0, so it is asked twice.
+    let answers = ["415 Unsupported Media Type", "204 No Content"];
     let engine = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let (mut head, mut one) = (Vec::new(), [0]);
-        while !head.ends_with(b"\r\n\r\n") {
-            stream.read_exact(&mut one).unwrap();
-            head.push(one[0]);
-        }
-        stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").unwrap();
-        String::from_utf8(head).unwrap()
+        answers.map(|answer| {
+            let (mut stream, _) = listener.accept().unwrap();
+            let (mut head, mut one) = (Vec::new(), [0]);
+            while !head.ends_with(b"\r\n\r\n") {
+                stream.read_exact(&mut one).unwrap();
+                head.push(one[0]);
+            }
+            let head = String::from_utf8(head).unwrap();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            let mut body = vec![0; length.unwrap().parse().unwrap()];
+            stream.read_exact(&mut body).unwrap();
+            write!(stream, "HTTP/1.1 {answer}\r\nConnection: close\r\n\r\n").unwrap();
+            head
+        })
     });
     let sent = send(folder.path(), &to).arg("--token-file").arg(&token).status().unwrap();
     assert!(sent.success());
-    let head = engine.join().unwrap();
-    assert!(head.contains("authorization: Bearer secret\r\n"), "{head}");
+    for head in engine.join().unwrap() {
+        assert!(head.contains("authorization: Bearer secret\r\n"), "{head}");
+    }
     for (arguments, why) in [
         (&["--ca", "/no/file"][..], "/no/file"),
         (&["--sources", "nothing"], "there is no source nothing"),
