@@ -8,6 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use text::escape::html_text;
 
 use super::files;
 
@@ -78,7 +79,7 @@ impl Answers {
              <div id=\"page\"></div>\n\
              <script type=\"text/plain\">{}</script>\n\
              <script type=\"application/json\" id=\"report\">{about}</script>\n",
-            escaped(title),
+            html_text(title),
             files::text("assets/uplot-license.txt"),
         )?;
         for (number, packed) in self.packed.iter().enumerate() {
@@ -91,11 +92,6 @@ impl Answers {
 /// A checksum as a policy of content names it.
 fn hash(text: &str) -> String {
     Base64::encode_string(&Sha256::digest(text.as_bytes()))
-}
-
-/// A text between tags.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

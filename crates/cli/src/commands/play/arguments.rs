@@ -11,6 +11,24 @@ use view::HeadingLines;
 
 use crate::display::{DisplayArguments, sources_for};
 
+/// What a picture of a period has no place for.
+const NOT_WITH_A_PICTURE: [&str; 14] = [
+    "follow",
+    "extract",
+    "grep",
+    "stats",
+    "diff",
+    "procanalyze",
+    "slabanalyze",
+    "filename",
+    "envrules",
+    "showheader",
+    "showcolheaders",
+    "step",
+    "heaviest",
+    "html",
+];
+
 /// Arguments of `whit play`.
 #[derive(clap::Args)]
 #[command(after_help = crate::help::play())]
@@ -162,25 +180,11 @@ pub(crate) struct PlayArguments {
 
     /// A picture of the period: the curves of what -s chooses, below each other, as SVG; - is standard
     /// output
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with_all = [
-            "follow", "extract", "grep", "stats", "diff", "procanalyze", "slabanalyze", "filename",
-            "envrules", "showheader", "showcolheaders", "step", "heaviest", "html",
-        ]
-    )]
+    #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_A_PICTURE)]
     pub(crate) svg: Option<PathBuf>,
 
     /// The picture of --svg as PNG
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with_all = [
-            "follow", "extract", "grep", "stats", "diff", "procanalyze", "slabanalyze", "filename",
-            "envrules", "showheader", "showcolheaders", "step", "heaviest", "html",
-        ]
-    )]
+    #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_A_PICTURE)]
     pub(crate) png: Option<PathBuf>,
 
     /// `offsettime` in nanoseconds.
