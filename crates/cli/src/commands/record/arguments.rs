@@ -49,8 +49,8 @@ impl From<CpuWay> for source::CounterMethod {
 pub(crate) struct RecordArguments {
     /// Seconds between samples: of most subsystems, of processes and slabs (Z, y, Y), of sensors and
     /// volumes (E, v, V); fractions allowed, 0 as fast as possible [default: 1:60:120, with -D
-    /// 10:60:120; with nothing but Z, y, Y, E, v, V all three are the first, if that is given or
-    /// without -f, but not with -D]
+    /// 10:60:120; with nothing but Z, y, Y, E, v, V all three are the first, if that is given and
+    /// not 0, or without -f, but not with -D]
     #[arg(short = 'i', long = "interval", value_name = "I1[:I2[:I3]]", allow_hyphen_values = true)]
     pub(crate) interval: Option<String>,
 

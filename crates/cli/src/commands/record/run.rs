@@ -186,8 +186,11 @@ impl RecordSettings {
         let is_slow_alone =
             !entries.iter().any(|entry| first(entry) && entry.name != source::OWN_SOURCE);
         // One interval for nothing but slow sources is meant for them, unless a daemon is asked for by
-        // habit: `-D -i10 -sZ` of collectl reads processes once a minute.
-        let is_for_them = arguments.interval.is_some() && !arguments.daemon;
+        // habit: `-D -i10 -sZ` of collectl reads processes once a minute.  With 0 the others are
+        // ratios, also for collectl: `-i0 -c8640 -sy` stands for a day, in which slabs are read 1,440
+        // times.
+        let is_zero = given.split(':').next().is_some_and(|first| first.trim().parse() == Ok(0.0));
+        let is_for_them = arguments.interval.is_some() && !arguments.daemon && !is_zero;
         let follow = match arguments.filename {
             None => listed || is_slow_alone,
             Some(_) => is_for_them && is_slow_alone,
