@@ -304,34 +304,6 @@ fn the_start_line_says_what_is_recorded_and_what_is_not() {
 }
 
 #[test]
-fn as_fast_as_possible_keeps_the_ratio_of_what_is_read_less_often() {
-    // Samples, and in how many of them processes were read.
-    let readings = |interval: &str| {
-        let folder = folder();
-        let place = format!("{}/", folder.path().display());
-        let done = run(&["-sZ", "-c12", "--quiet", "-f", &place, interval]);
-        assert!(done.status.success(), "{done:?}");
-        let mut reader = Reader::open(&recordings(folder.path())[0], &[]).unwrap();
-        let defs = reader.defs();
-        let process = defs.iter().position(|def| def.name == "process").unwrap();
-        let mut snapshot = Snapshot::new(&defs);
-        let (mut samples, mut fresh) = (0_usize, 0);
-        while reader.next(&mut snapshot).unwrap() == ReadOutcome::Sample {
-            samples += 1;
-            fresh += usize::from(snapshot.fresh[process]);
-        }
-        (samples, fresh)
-    };
-    let (samples, fresh) = readings("-i0");
-    assert!(samples > 12 && fresh == samples.div_ceil(6), "{samples} {fresh}");
-    let (samples, fresh) = readings("-i0:3");
-    assert_eq!(fresh, samples.div_ceil(3));
-    // An interval that is not 0 is meant for the only thing that is read.
-    let (samples, fresh) = readings("-i0.01");
-    assert_eq!(fresh, samples);
-}
-
-#[test]
 fn one_live_reading_of_what_needs_two_is_said() {
     for (view, headings) in [("--verbose", 0), ("-P", 1)] {
         let output = run(&["-sZ", "-i0.05:60", "-c2", view]);

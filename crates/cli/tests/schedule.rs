@@ -1,9 +1,11 @@
-//! `-N` and `--align`, seen from outside: the niceness of the process, and when it samples.
+//! `-N`, `--align` and `-i`, seen from outside: the niceness of the process, and when it samples.
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 use std::process::Stdio;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use recording::{ReadOutcome, Reader};
+use sample::Snapshot;
 use testkit::Running;
 
 use crate::whit;
@@ -55,4 +57,34 @@ fn aligned_samples_are_taken_at_whole_intervals() {
     // It may also begin late, and then a whole second is a multiple by chance.
     let is_odd = |times: Vec<f64>| (0.7..1.8).contains(&earliest(&times));
     assert!((0..5).any(|_| is_odd(times(&[]))), "samples lie on multiples without --align");
+}
+
+#[test]
+fn as_fast_as_possible_keeps_the_ratio_of_what_is_read_less_often() {
+    // Samples, and in how many of them processes were read.
+    let readings = |interval: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let place = format!("{}/", folder.path().display());
+        let words = ["record", "-sZ", "-c12", "--quiet", "-f", &place, interval];
+        let done = whit().args(words).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+        let mut reader = Reader::open(&file, &[]).unwrap();
+        let defs = reader.defs();
+        let process = defs.iter().position(|def| def.name == "process").unwrap();
+        let mut snapshot = Snapshot::new(&defs);
+        let (mut samples, mut fresh) = (0_usize, 0);
+        while reader.next(&mut snapshot).unwrap() == ReadOutcome::Sample {
+            samples += 1;
+            fresh += usize::from(snapshot.fresh[process]);
+        }
+        (samples, fresh)
+    };
+    let (samples, fresh) = readings("-i0");
+    assert!(samples > 12 && fresh == samples.div_ceil(6), "{samples} {fresh}");
+    let (samples, fresh) = readings("-i0:3");
+    assert_eq!(fresh, samples.div_ceil(3));
+    // An interval that is not 0 is meant for the only thing that is read.
+    let (samples, fresh) = readings("-i0.01");
+    assert_eq!(fresh, samples);
 }
