@@ -278,6 +278,15 @@ export interface DeviceTarget {
   is_current: boolean;
   /** Its page below those of devices. */
   page: string | null;
+  title: string | null;
+  /** The largest values that it can have. */
+  in_limit: number | null;
+  out_limit: number | null;
+  /** Why it could not be read last. */
+  failure: string | null;
+  failure_ms: number | null;
+  /** Null if it could be read since. */
+  failing_since_ms: number | null;
 }
 
 /** A rule of alerts. */

@@ -120,6 +120,10 @@ export class DevicesView {
     const columns: Column<DeviceTarget>[] = [
       { id: "device", label: "Device", unit: null, value: (row) => row.device },
       { id: "target", label: "Target", unit: null, value: (row) => row.target, shown: open },
+      ...this.known([
+        { id: "title", label: "Title", unit: null, value: (row) => row.title },
+        { id: "failure", label: "Why it was not read", unit: null, value: (row) => row.failure, shown: (row) => this.failure(row) },
+      ]),
       value("in_last", "In, newest"),
       value("in_mean", "mean"),
       value("in_max", "max"),
@@ -134,13 +138,28 @@ export class DevicesView {
         shown: (row) => (row.newest_ms === null ? "none" : `${dateAndClock(row.newest_ms, zone)}${row.is_current ? "" : ": none since"}`),
       },
     ];
+    columns.push(...this.known([value("in_limit", "Limit in"), value("out_limit", "out")]));
     if (this.targets.some((row) => row.page !== null)) {
       const page = (row: DeviceTarget) => (row.page === null ? "" : h("a", { href: `mrtg/${encodeURIComponent(row.page)}`, target: "_blank", "aria-label": `Page of ${row.target}` }, "page"));
       columns.push({ id: "page", label: "Page", unit: null, value: (row) => row.page, shown: page });
     }
     const sorted = (sort: string) => go({ sort }, true);
     const options = { caption: "Targets of devices", columns, rows: this.targets, sort: shown.sort, filter: shown.filter, sorted };
-    this.list.replaceChildren(tableOf({ ...options, kind: (row) => (row.is_current ? null : "ended") }), h("p", { class: "foot" }, ...this.link()));
+    const kind = (row: DeviceTarget) => (row.failing_since_ms !== null ? "lost" : row.is_current ? null : "ended");
+    this.list.replaceChildren(tableOf({ ...options, kind }), h("p", { class: "foot" }, ...this.link()));
+  }
+
+  /** Columns of which any target has a value: a recording alone has none of them. */
+  private known(columns: Column<DeviceTarget>[]): Column<DeviceTarget>[] {
+    return columns.filter((column) => this.targets?.some((row) => column.value(row) !== null));
+  }
+
+  private failure(row: DeviceTarget): string | Node {
+    if (row.failure === null) return "";
+    const at = (time_ms: number | null) => (time_ms === null ? "" : dateAndClock(time_ms, this.context.zone));
+    const since = row.failing_since_ms;
+    const when = since === null ? `at ${at(row.failure_ms)}, and was read since` : `since ${at(since)}, last at ${at(row.failure_ms)}`;
+    return h("span", { class: "reason" }, `${row.failure}: ${when}`);
   }
 
   private link(): (Node | string)[] {

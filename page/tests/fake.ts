@@ -106,9 +106,18 @@ function partsOf(isFailing: boolean) {
   return { now_ms: NOW_MS, started_ms: NOW_MS - 9e6, configuration: null, folder: "/d", full_since_ms: null, refused_ms: null, refused: null, parts };
 }
 
-function target(device: string, name: string, size: number | null) {
+function target(device: string, name: string, size: number | null, failing = false) {
   const of = (factor: number) => (size === null ? null : size * factor);
-  return { device, target: name, unit: "count/s", in_last: of(1), in_mean: of(0.5), in_max: of(2), out_last: of(0.1), out_mean: of(0.05), out_max: of(0.2), newest_ms: size === null ? NOW_MS - 9e6 : NOW_MS, is_current: size !== null, page: name === "uplink" ? "uplink.html" : null };
+  const failed = size === null || failing;
+  const known = {
+    title: `Port to ${size === null ? HOSTILE : "the next room"}`,
+    in_limit: 125e6,
+    out_limit: 12.5e6,
+    failure: failed ? "no answer within 10 s" : null,
+    failure_ms: failed ? NOW_MS : null,
+    failing_since_ms: size === null ? NOW_MS - 9e6 : null,
+  };
+  return { device, target: name, unit: "count/s", in_last: of(1), in_mean: of(0.5), in_max: of(2), out_last: of(0.1), out_mean: of(0.05), out_max: of(0.2), newest_ms: size === null ? NOW_MS - 9e6 : NOW_MS, is_current: size !== null, page: name === "uplink" ? "uplink.html" : null, ...known };
 }
 
 function alerts() {
@@ -221,7 +230,8 @@ export interface Fake {
   end: () => Promise<void>;
 }
 
-export async function fake(): Promise<Fake> {
+/** A server; pictures have a name that is `shown` in place of the hostile one. */
+export async function fake(shown?: string): Promise<Fake> {
   const streams = new Set<ServerResponse>();
   const tails = new Set<ServerResponse>();
   const sockets = new Set<Socket>();
@@ -232,7 +242,8 @@ export async function fake(): Promise<Fake> {
   const usual = { host: "beta & <b>sons</b>", timezone: null, is_live: false };
   const json = (response: ServerResponse, value: unknown, status = 200) => {
     response.writeHead(status, { "Content-Type": "application/json" });
-    response.end(JSON.stringify(value));
+    const text = JSON.stringify(value);
+    response.end(shown === undefined ? text : text.replaceAll(JSON.stringify(HOSTILE).slice(1, -1), shown));
   };
   const api = (name: string, query: URLSearchParams, response: ServerResponse) => {
     if (fakeServer.failing) return json(response, { error: fakeServer.failing.error }, fakeServer.failing.status);
@@ -279,7 +290,7 @@ export async function fake(): Promise<Fake> {
       case "alerts":
         return json(response, alerts());
       case "devices":
-        return json(response, { index: "mrtg/", targets: [target("router", "uplink", 4e6), target("router", HOSTILE, null), target("switch", "eth1", 9e6)] });
+        return json(response, { index: "mrtg/", targets: [target("router", "uplink", 4e6), target("router", HOSTILE, null), target("switch", "eth1", 9e6, true)] });
       case "devices/target": {
         const { from_ms, step_ms, series } = chartData("network", query);
         return json(response, { id: "target", unit: "count/s", from_ms, step_ms, series: ["in", "out"].map((id, k) => ({ ...series[k], id, label: id, instance: null })) });

@@ -515,6 +515,11 @@ test("targets of devices are sorted by traffic and searched, and one has curves"
   await page.getByRole("button", { name: "In, newest" }).click();
   await expect(rows.first()).toContainText("eth1");
   await expect(rows.last()).toContainText("none since");
+  await expect(rows.first()).toContainText(/no answer within 10 s: at 2026-11-26 11:30:00.*, and was read since/);
+  await expect(rows.last()).toContainText(/no answer within 10 s: since 2026-11-26 09:00:00, last at/);
+  await expect(rows.last()).toHaveClass("lost");
+  await expect(rows.first()).toContainText("Port to the next room");
+  await page.getByRole("button", { name: "Limit in" }).click();
   await page.getByLabel("Search devices and targets").fill("uplink");
   await expect(rows).toHaveCount(1);
   await expect(rows.getByRole("link")).toHaveAttribute("href", "mrtg/uplink.html");

@@ -4,7 +4,8 @@
 //! (`TARGET_in`, `TARGET_out`).  Here a device is a host with one source, `target`: its instances are the
 //! targets, its fields what goes in and out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use sample::{Direction, Field, Kind, SourceDef, Unit};
@@ -76,6 +77,14 @@ impl Recordings {
             }
         }
         devices
+    }
+
+    /// The folders in which pollers recorded devices.
+    #[must_use]
+    pub fn device_folders(&self) -> BTreeSet<&Path> {
+        let files = self.files.iter();
+        let polled = files.filter(|file| file.defs.iter().any(|def| def.device().is_some()));
+        polled.filter_map(|file| file.file.path.parent()).collect()
     }
 
     /// What pollers recorded of a device, if the question is about its targets.

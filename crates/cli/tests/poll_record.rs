@@ -192,6 +192,40 @@ fn recorded_rounds_are_played_in_every_format() {
 }
 
 #[test]
+fn why_a_target_cannot_be_read_is_kept_beside_the_recordings() {
+    let site = Site::new();
+    let (alive, dead) = (site.agent.address(0).ip(), site.agent.address(1).ip());
+    site.write_config(&format!(
+        "MaxBytes2[d0.1]: 7\nTarget[d0.x]: 99:public@{}:0.2:1:1:2\n",
+        site.agent.address(0)
+    ));
+    let folder = site.path("rec");
+    std::fs::create_dir(&folder).expect("made");
+    // Twice, as cron does: what was known is kept.
+    let mut since = Vec::new();
+    for _ in 0..2 {
+        site.rounds(&["-f", &format!("{}/", folder.display())]);
+        let found = service_account::targets_beside(&folder);
+        let of = |device: &str, name: &str| {
+            let mut all = found.iter();
+            all.find(|one| one.device.starts_with(device) && one.target == name)
+                .unwrap_or_else(|| panic!("{device} {name}: {found:?}"))
+        };
+        let (alive, dead) = (alive.to_string(), dead.to_string());
+        assert_eq!(found.len(), 7, "a program is of no device: {found:?}");
+        let one = of(&alive, "d0_1");
+        assert_eq!((&*one.title, one.limits), ("A title", [Some(12_500_000.0), Some(7.0)]));
+        assert_eq!(one.failure, None);
+        let why = |device: &str, name: &str| of(device, name).failure.clone().expect("a failure");
+        assert!(why(&dead, "d1_2").why.contains("no answer"), "{found:?}");
+        assert!(why(&alive, "d0_x").why.contains("does not have the object"), "{found:?}");
+        assert!(found.iter().filter_map(|one| one.failure.as_ref()).all(|one| !one.is_over));
+        since.push(why(&dead, "d1_2").since_ms);
+    }
+    assert_eq!(since[0], since[1]);
+}
+
+#[test]
 fn single_rounds_are_joined_and_old_recordings_deleted() {
     let site = Site::new();
     let folder = format!("{}/", site.path("rec").display());
@@ -202,7 +236,8 @@ fn single_rounds_are_joined_and_old_recordings_deleted() {
     }
     let recordings = || {
         let entries = std::fs::read_dir(&folder).expect("a folder").flatten();
-        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+        let paths = entries.map(|entry| entry.path());
+        paths.filter(|path| path.extension() == Some("whit".as_ref())).collect::<Vec<_>>()
     };
     let made = recordings();
     assert_eq!(made.len(), 2);
@@ -288,7 +323,12 @@ fn a_daemon_begins_another_recording_when_targets_change() {
         .output()
         .expect("whit runs");
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let count = || std::fs::read_dir(&folder).map_or(0, |entries| entries.flatten().count());
+    let is_recording =
+        |entry: &std::fs::DirEntry| entry.path().extension() == Some("whit".as_ref());
+    let count = || {
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        entries.filter(is_recording).count()
+    };
     let frames = || text(&site.play("rec", &["--json"]).stdout);
     testkit::wait_until("an interval", || !frames().is_empty());
     site.write_config("Target[new]: `echo 1; echo 2`\n");

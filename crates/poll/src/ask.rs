@@ -19,6 +19,7 @@ mod settings;
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use snmp::{KernelSocket, NextPoll, SnmpSession};
@@ -55,7 +56,7 @@ struct OpenSession {
     sockets: HashMap<SocketAddr, usize>,
     /// What the devices below were made from.
     config: Vec<Device>,
-    devices: Vec<Option<AskedDevice>>,
+    devices: Vec<Result<AskedDevice, Arc<str>>>,
 }
 
 impl MergingAsker {
@@ -81,7 +82,9 @@ impl MergingAsker {
         for (device, asked) in
             self.open.iter().flat_map(|open| open.config.iter().zip(&open.devices))
         {
-            if let Some(asked) = asked.as_ref().filter(|asked| asked.has_interfaces()) {
+            if let Ok(asked) = asked
+                && asked.has_interfaces()
+            {
                 self.cache.set(&device.cache_name(), asked.interfaces());
             }
         }
@@ -103,7 +106,9 @@ impl Asker for MergingAsker {
         let empty = QueryAnswer { time_ns: wall_ns(), ..QueryAnswer::default() };
         let mut answers = vec![empty; config.queries.len()];
         if let Err(error) = self.try_ask(config, wall_ns, say, &mut answers) {
-            say(format!("cannot ask devices: {error}"));
+            let why: Arc<str> = format!("cannot ask devices: {error}").into();
+            answers.iter_mut().for_each(|answer| answer.fails(why.clone()));
+            say(why.to_string());
         }
         answers
     }
@@ -135,8 +140,10 @@ impl MergingAsker {
                 Query::Texts(query) => (query, false),
                 Query::Program { .. } => continue,
             };
-            if let Some(Some(device)) = open.devices.get_mut(query.device) {
-                device.add_query(number, query, has_names);
+            match open.devices.get_mut(query.device) {
+                Some(Ok(device)) => device.add_query(number, query, has_names),
+                Some(Err(why)) => answers[number].fails(why.clone()),
+                None => {}
             }
         }
         let patience_ns = u64::from(interval_s) * 1_000_000_000 / PATIENCE_SHARE;
@@ -166,9 +173,12 @@ impl OpenSession {
         let mut notices = Notices::default();
         for device in &config.devices {
             let added = open.add(device);
-            let added = added.map_err(|why| notices.add(|| device.text.clone(), why));
-            let mut added = added.ok();
-            if let Some(asked) = &mut added {
+            let mut added = added.map_err(|why| {
+                let shared = Arc::from(&*why);
+                notices.add(|| device.text.clone(), why);
+                shared
+            });
+            if let Ok(asked) = &mut added {
                 asked.load_interfaces(cache, &device.cache_name());
             }
             open.devices.push(added);
@@ -206,7 +216,7 @@ impl OpenSession {
     ) -> io::Result<()> {
         let mut by_handle = HashMap::new();
         for (index, device) in self.devices.iter_mut().enumerate() {
-            if let Some(device) = device {
+            if let Ok(device) = device {
                 by_handle.insert(device.handle(), index);
                 device.advance(&mut self.session);
             }
@@ -222,7 +232,7 @@ impl OpenSession {
             let next = self.session.poll(now, &mut |ended| {
                 let index = by_handle.get(&ended.device).copied();
                 if let Some(index) = index
-                    && let Some(device) = &mut devices[index]
+                    && let Ok(device) = &mut devices[index]
                 {
                     device.take(ended.token, ended.result, (now, wall_ns()));
                     touched.push(index);
@@ -230,7 +240,7 @@ impl OpenSession {
             })?;
             let is_touched = !touched.is_empty();
             for index in touched {
-                if let Some(device) = &mut self.devices[index] {
+                if let Ok(device) = &mut self.devices[index] {
                     device.advance(&mut self.session);
                 }
             }

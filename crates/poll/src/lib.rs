@@ -4,7 +4,7 @@
 //! [`Device`]s that queries are sent to.  A round sends all queries, evaluates each target's
 //! expression exactly, and gives a [`Reading`] for each target to the outputs.
 //!
-//! Uses `sample`, `procfs` (its clock), `perl`, `rrd`, `rrdclient`, `sink`, `snmp` and `spawn`.  Takes
+//! Uses `sample`, `procfs` (its clock), `perl`, `rrd`, `rrdclient`, `service_account`, `sink`, `snmp` and `spawn`.  Takes
 //! plain structs; prints nothing, and takes time and environment from the caller.
 //! Begin with `config.rs`, then `target.rs` (what a target is) and `reading.rs`.
 #![forbid(unsafe_code)]
@@ -30,6 +30,7 @@ pub mod round;
 mod samples;
 pub mod script;
 pub mod target;
+mod target_account;
 pub mod threshold;
 mod thresholds;
 mod usm_protocol;
@@ -46,6 +47,7 @@ pub use target::{
     InterfaceSelector, ObjectMethod, PollTarget, Query, RouterObject, SnmpQuery, Variable,
     VariableSource,
 };
+pub use target_account::{TargetAccount, TargetAccountError};
 pub use thresholds::ThresholdRules;
 
 /// The path of a text of a configuration, with the bytes that it has there.

@@ -24,6 +24,8 @@ pub struct QueryAnswer {
     pub was_reset: bool,
     /// How long ago the device was started, in seconds; only of counters.
     pub up_s: Option<i64>,
+    /// Why a value is unknown, for people.
+    pub why: Option<Arc<str>>,
 }
 
 /// What a round read for one target.
@@ -42,6 +44,9 @@ pub struct Reading {
     pub was_reset: bool,
     /// How long ago the device was started, of several the latest, in seconds; only of counters.
     pub up_s: Option<i64>,
+    /// Why a value is unknown, for people; none if that is not known either, as while a silent device
+    /// rests.
+    pub why: Option<Arc<str>>,
 }
 
 /// A second, in ns.
@@ -67,6 +72,13 @@ pub(crate) fn time_text(time_ns: i64) -> String {
     match rest_ns / 1_000 {
         0 => seconds.to_string(),
         rest_us => format!("{seconds}.{rest_us:06}"),
+    }
+}
+
+impl QueryAnswer {
+    /// Keeps the first reason why a value is unknown.
+    pub(crate) fn fails(&mut self, why: impl Into<Arc<str>>) {
+        self.why.get_or_insert_with(|| why.into());
     }
 }
 

@@ -146,8 +146,10 @@ impl Rounds {
             let text = match output.result {
                 Ok(text) => text,
                 Err(error) => {
-                    notices.add(target, format!("its program gives nothing: {error}"));
-                    answers[*place] = QueryAnswer { time_ns, ..QueryAnswer::default() };
+                    let why = format!("its program gives nothing: {error}");
+                    notices.add(target, why.clone());
+                    let why = Some(why.into());
+                    answers[*place] = QueryAnswer { time_ns, why, ..QueryAnswer::default() };
                     continue;
                 }
             };

@@ -78,6 +78,15 @@ impl RoundSources {
         Snapshot::new(&self.definitions)
     }
 
+    /// The device that a target of a configuration is of, if it is of one, and the target, as recordings
+    /// name them.
+    pub(crate) fn device_and_target(&self, config: usize, target: usize) -> Option<(&str, String)> {
+        let &(source, first) = self.of_configs.get(config)?.targets.get(target)?;
+        let definition = &self.definitions[source];
+        let (name, _) = SourceDef::target_of(&definition.fields[first].name)?;
+        Some((definition.device()?, name))
+    }
+
     /// Fills a snapshot with what a round of a configuration read between two moments.
     pub fn fill(
         &self,
@@ -228,7 +237,7 @@ fn unique(name: &str, taken: &mut HashSet<String>) -> String {
     free
 }
 
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     byte_text::shown(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

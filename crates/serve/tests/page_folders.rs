@@ -11,6 +11,7 @@ use recording::{Writer, WriterOptions};
 use sample::{Field, Meta, Snapshot, SourceDef, State, Unit};
 use serde_json::Value;
 use serve::{Page, QueryServer, RecordedPages, RecordingStorage, ServeSettings};
+use service_account::{PolledTarget, TARGETS_ENDING, TargetFailure, write_targets};
 use testkit::http;
 
 use crate::common::{listeners, patient};
@@ -357,9 +358,50 @@ fn targets_of_devices_have_their_values_and_curves() {
     let out = &list(&curve, "series")[1];
     let known: Vec<f64> = list(out, "mean").iter().filter_map(Value::as_f64).collect();
     assert_eq!(known, [2.0; 19], "{curve}");
+    assert_eq!((&eth0["title"], &eth0["failure"]), (&Value::Null, &Value::Null));
     of_eth0[1].1 = "eth1";
     let answer = http(address, "GET", "/api/whit/v1/devices/target", &of_eth0);
     assert_eq!(answer.status, 400, "{}", answer.body);
+}
+
+#[test]
+fn what_a_poller_knows_of_its_targets_is_shown() {
+    let folders = Folders::new();
+    let target = |name: &str, failure| PolledTarget {
+        device: "10.0.0.1".into(),
+        target: name.into(),
+        title: "</script>\u{202e}up\u{1b}link".into(),
+        limits: [Some(125e6), None],
+        failure,
+    };
+    let failure =
+        TargetFailure { why: "no \u{7}answer".into(), since_ms: 5, at_ms: 9, is_over: false };
+    let over = TargetFailure { is_over: true, ..failure.clone() };
+    let known = [target("eth0", Some(over)), target("eth9", Some(failure)), target("load", None)];
+    let other = PolledTarget { device: "other".into(), ..known[1].clone() };
+    let path = |name: &str| folders.path("recordings").join(format!("{name}{TARGETS_ENDING}"));
+    write_targets(&path("poller"), known.iter().chain([&other])).unwrap();
+    fs::write(path("broken"), "{\n\0").unwrap();
+    let server = folders.serve();
+    let address = server.address().unwrap();
+    let times = [STARTED_S, STARTED_S + 1200].map(|second| (second * 1000).to_string());
+    let times = [("from", times[0].as_str()), ("thru", times[1].as_str())];
+    let found = ask(address, "devices", &times);
+    let [eth0, eth9, load] = list(&found, "targets") else { panic!("{found}") };
+    let title = eth0["title"].as_str().unwrap();
+    assert!(title.starts_with("</script>") && !title.contains(['\u{202e}', '\u{1b}']), "{title}");
+    assert_eq!((&eth0["in_limit"], &eth0["out_limit"]), (&125_000_000.into(), &Value::Null));
+    let why = eth0["failure"].as_str().unwrap();
+    assert!(why.starts_with("no ") && !why.contains('\u{7}'), "{why}");
+    assert_eq!((&eth0["failure_ms"], &eth0["failing_since_ms"]), (&9.into(), &Value::Null));
+    // It has never answered: it is in no recording.
+    assert_eq!((&eth9["target"], &eth9["newest_ms"]), (&"eth9".into(), &Value::Null));
+    assert_eq!((&eth9["failing_since_ms"], &eth9["is_current"]), (&5.into(), &false.into()));
+    assert_eq!((&load["failure"], &load["is_current"]), (&Value::Null, &true.into()));
+    let csv = body(address, "devices", &[times[0], times[1], ("format", "csv")]);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(lines[0].ends_with(",title,in_limit,out_limit,failure,failure_ms,failing_since_ms"));
+    assert!(lines.len() == 4 && lines[2].ends_with(",9,5"), "{csv}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The account of the service: how it and each of its parts are, in a file that the service writes when
-//! something changes, and that alerts, the page and `whit watch --status` read.
+//! something changes, and that alerts, the page and `whit watch --status` read.  `targets.rs` is the
+//! account of a poller: its targets, and why one could not be read.
 //!
 //! The file is one object of JSON; its keys are in this file alone.  A reader takes at most
 //! [`ACCOUNT_BYTES_MAX`] bytes and [`PARTS_MAX`] parts of it, and leaves out what is not as it should be:
@@ -12,6 +13,12 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+
+mod targets;
+
+pub use targets::{
+    PolledTarget, TARGETS_ENDING, TargetFailure, read_targets, targets_beside, write_targets,
+};
 
 /// The name of the file in the folder of the service's state.
 pub const ACCOUNT_FILE: &str = "parts.json";

@@ -14,12 +14,13 @@ const VALUE_MAX: usize = 190;
 /// The in and the out value of a query as numbers; what is no number is unknown and said.
 pub(super) fn numbers(
     query: &Query,
-    answer: &QueryAnswer,
+    answer: &mut QueryAnswer,
     conversions: &Conversions,
     name: &dyn Fn() -> String,
     notices: &mut Notices,
 ) -> [Option<Decimal>; 2] {
-    answer.values.each_ref().map(|value| {
+    let mut why = None;
+    let numbers = answer.values.each_ref().map(|value| {
         let value = value.as_deref()?;
         match query {
             Query::Program { .. } => program_number(value),
@@ -33,19 +34,29 @@ pub(super) fn numbers(
                 let text = String::from_utf8_lossy(value);
                 let text = match &query.conversion {
                     None => text.into_owned(),
-                    Some(name) => conversions.convert(name, &text)?,
+                    Some(name) => conversions.convert(name, &text).or_else(|| {
+                        why.get_or_insert_with(|| format!("the conversion {name} gives nothing"));
+                        None
+                    })?,
                 };
                 let text: String = text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
                 let text = text.trim_ascii();
                 let number = device_number(text);
                 if number.is_none() {
                     let about = || format!("{} {}", name(), quoted(text));
+                    why.get_or_insert_with(|| {
+                        format!("the device says {}: no number", quoted(text))
+                    });
                     notices.add(about, "no number");
                 }
                 number
             }
         }
-    })
+    });
+    if let Some(why) = why {
+        answer.fails(why);
+    }
+    numbers
 }
 
 /// Digits alone, as counters are.
@@ -112,17 +123,22 @@ pub(super) fn program_answer(
         Some(device_text(line.trim_ascii_start()))
     };
     let (uptime, name) = (text(line()), text(line()));
+    let mut why = None;
     let values = values.map(|value| match value {
-        Some(value) if value == b"UNKNOWN" => None,
+        Some(value) if value == b"UNKNOWN" => {
+            why.get_or_insert_with(|| "its program printed UNKNOWN".into());
+            None
+        }
         Some(value) if program_number(&value).is_some() => Some(value),
         other => {
             let shown = quoted(&String::from_utf8_lossy(&other.unwrap_or_default()));
             let about = || format!("{} printed {shown}", target());
+            why.get_or_insert_with(|| format!("its program printed {shown}: no number").into());
             notices.add(about, "its program has to print a number there");
             None
         }
     });
-    QueryAnswer { time_ns, values, uptime, name, ..QueryAnswer::default() }
+    QueryAnswer { time_ns, values, uptime, name, why, ..QueryAnswer::default() }
 }
 
 /// What a round read for a target.
@@ -147,9 +163,15 @@ pub(super) fn reading(
         device_name: only.and_then(|answer| answer.name.clone()),
         was_reset: false,
         up_s: None,
+        why: None,
     };
     name_device(target, answers, &mut reading);
-    let Some(expression) = &target.expression else { return reading };
+    let Some(expression) = &target.expression else {
+        reading.why = Some("its definition cannot be computed".into());
+        return reading;
+    };
+    let mut whys = queries.iter().filter_map(|&query| answers.get(query)?.why.as_ref());
+    let why = whys.next().cloned();
     if !target.options.gauge && !target.options.absolute {
         let answers = queries.into_iter().filter_map(|query| answers.get(query));
         reading.was_reset = answers.clone().any(|answer| answer.was_reset);
@@ -160,6 +182,7 @@ pub(super) fn reading(
         let value = |query: usize| numbers.get(query).and_then(|both| both[direction].clone());
         match expression.evaluate(&value) {
             Ok(number) if !number.is_short() && number.to_string().len() > VALUE_MAX => {
+                reading.why = Some("the value is too long".into());
                 say(format!("Target[{}] {name}: the value is too long", target.name));
             }
             Ok(number) => {
@@ -167,8 +190,9 @@ pub(super) fn reading(
                 let number = if is_kept { number } else { number.rounded() };
                 reading.values[direction] = Some(number);
             }
-            Err(NoValue::Unknown) => {}
+            Err(NoValue::Unknown) => reading.why = reading.why.take().or_else(|| why.clone()),
             Err(NoValue::Arithmetic(error)) => {
+                reading.why = Some(error.to_string().into());
                 say(format!("Target[{}] {name}: {error}", target.name));
             }
         }

@@ -1,6 +1,7 @@
-//! The devices that pollers recorded: their targets with what went in and out, and the curves of one.
+//! The devices that pollers recorded: their targets with what went in and out, what the pollers know of
+//! them beside that, and the curves of one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use http_server::HttpAnswer;
 use hyper::StatusCode;
 use promql::QueryError;
 use serde_json::{Value, json};
+use service_account::{PolledTarget, targets_beside};
 
 use super::asked::{Asked, ms, refused};
 use super::chart::{number, shown};
@@ -98,14 +100,21 @@ impl Devices {
     fn list(&self, asked: &Asked<'_>) -> Result<HttpAnswer, QueryError> {
         asked.only(&["from", "thru", "format"])?;
         let is_csv = asked.is_csv()?;
+        let accounts = Accounts::of(&asked.recordings);
         let mut lines = Vec::new();
         for device in devices(&asked.recordings) {
             let period = asked.period(&device)?;
             let steps = asked.steps(&device, TARGET, period, STEPS);
             let query = steps.query(&device, TARGET, &FIELDS, &[]);
             let answer = asked.recordings.range(&query).map_err(refused)?;
-            for (name, found) in targets(&answer) {
-                lines.push(self.line(&device, &name, &found, steps));
+            let mut found = targets(&answer);
+            // One that never answered has no values, and a reason.
+            accounts.of_device(&device).for_each(|one| {
+                found.entry(one.target.clone().into_bytes()).or_default();
+            });
+            for (name, found) in found {
+                let account = accounts.of_target(&device, &name);
+                lines.push(self.line((&device, &name), &found, account, steps));
             }
         }
         if is_csv {
@@ -120,6 +129,12 @@ impl Devices {
                 "out_mean",
                 "out_max",
                 "newest_ms",
+                "title",
+                "in_limit",
+                "out_limit",
+                "failure",
+                "failure_ms",
+                "failing_since_ms",
             ];
             let mut csv = Csv::new(&columns);
             for line in &lines {
@@ -137,7 +152,16 @@ impl Devices {
         FileBeneath::find(self.pages.as_ref()?, name).ok().map(|_| name)
     }
 
-    fn line(&self, device: &str, name: &[u8], target: &Target, steps: Steps) -> Value {
+    fn line(
+        &self,
+        (device, name): (&str, &[u8]),
+        target: &Target,
+        account: Option<&PolledTarget>,
+        steps: Steps,
+    ) -> Value {
+        let failure = account.and_then(|one| one.failure.as_ref());
+        let limit = |at: usize| number(account.and_then(|one| one.limits[at]));
+        let text = |text: &str| shown(text.as_bytes());
         let [into, out] = target.flows;
         // MRTG names the page of a target in small letters.
         let page = format!("{}.html", String::from_utf8_lossy(name).to_lowercase());
@@ -155,7 +179,36 @@ impl Devices {
             "newest_ms": target.newest.map(at),
             "is_current": target.newest.is_some_and(|step| step as usize + 2 >= steps.count),
             "page": self.page(&page),
+            "title": account.map(|one| text(&one.title)),
+            "in_limit": limit(0),
+            "out_limit": limit(1),
+            "failure": failure.map(|failure| text(&failure.why)),
+            "failure_ms": failure.map(|failure| failure.at_ms),
+            "failing_since_ms": failure.filter(|one| !one.is_over).map(|one| one.since_ms),
         })
+    }
+}
+
+/// What pollers know of targets, by device and target.
+struct Accounts(HashMap<String, BTreeMap<Vec<u8>, PolledTarget>>);
+
+impl Accounts {
+    /// What pollers keep beside recordings; of a target that two know, what the first one does.
+    fn of(recordings: &Recordings) -> Self {
+        let mut all: HashMap<String, BTreeMap<Vec<u8>, PolledTarget>> = HashMap::new();
+        for one in recordings.device_folders().into_iter().flat_map(targets_beside) {
+            let of_device = all.entry(one.device.clone()).or_default();
+            of_device.entry(one.target.clone().into_bytes()).or_insert(one);
+        }
+        Accounts(all)
+    }
+
+    fn of_device(&self, device: &str) -> impl Iterator<Item = &PolledTarget> {
+        self.0.get(device).into_iter().flat_map(BTreeMap::values)
+    }
+
+    fn of_target(&self, device: &str, target: &[u8]) -> Option<&PolledTarget> {
+        self.0.get(device)?.get(target)
     }
 }
 

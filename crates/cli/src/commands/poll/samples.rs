@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
-use poll::RoundSources;
 use poll::round::RoundReport;
+use poll::{RoundSources, TargetAccount};
 use procfs::SystemClock;
 use recorder::{
     FileNames, FileSettings, Keep, LiveText, Outputs, RecordingOptions, Roll, ViewInput,
@@ -58,6 +58,7 @@ pub(super) struct Samples {
     display: DisplayArguments,
     messages: Messages,
     open: Option<RoundRecorder>,
+    account: Option<TargetAccount>,
 }
 
 impl SampleArguments {
@@ -101,7 +102,14 @@ impl SampleArguments {
             "a daemon has no screen: -A, --export, or NoDetach: yes or -c go with formats"
         );
         let display = DisplayArguments { formats, ..DisplayArguments::default() };
-        Ok(Samples { files, address, display, messages: messages.clone(), open: None })
+        Ok(Samples {
+            files,
+            address,
+            display,
+            messages: messages.clone(),
+            open: None,
+            account: None,
+        })
     }
 }
 
@@ -122,12 +130,18 @@ impl Samples {
         }
         let configs: Vec<_> = polled.iter().map(|one| &one.config).collect();
         let sources = RoundSources::of(&configs, &|name| source::find(name).is_some());
+        self.save_account();
+        let account = self.files.as_ref().map(|FileSettings { names, .. }| {
+            TargetAccount::open((&names.directory, &names.stem), &configs, &sources)
+        });
         let is_same = |open: &RoundRecorder| open.sources().definitions == sources.definitions;
         if self.open.as_ref().is_some_and(is_same) {
             self.open.iter_mut().for_each(|open| open.set_places(sources.clone()));
+            self.account = account;
             return Ok(());
         }
         self.close();
+        self.account = account;
         let (now, zone) = (SystemClock.now(), crate::zone::local());
         let words: Vec<String> = std::env::args().collect();
         let meta = facts_of(&configs, &sources, (&words.join(" "), &zone), now);
@@ -180,6 +194,11 @@ impl Samples {
         if let Some(Err(error)) = taken {
             self.say(&error.into());
         }
+        let now_ms = made.1.realtime_ns / 1_000_000;
+        let kept = self.account.as_mut().map(|account| account.take(config, report, now_ms));
+        if let Some(Err(error)) = kept {
+            self.say(&error.into());
+        }
     }
 
     /// The configurations have changed.
@@ -199,6 +218,14 @@ impl Samples {
     /// Ends all outputs.
     pub(super) fn close(&mut self) {
         if let Some(Err(error)) = self.open.take().map(|open| open.close(SystemClock.now())) {
+            self.say(&error.into());
+        }
+        self.save_account();
+    }
+
+    fn save_account(&mut self) {
+        let now_ms = SystemClock.now().realtime_ns / 1_000_000;
+        if let Some(Err(error)) = self.account.take().map(|mut account| account.save(now_ms)) {
             self.say(&error.into());
         }
     }

@@ -75,12 +75,14 @@ impl AskedDevice {
         let mut missing = Notices::default();
         self.judge_counters(say);
         let changed = self.has_changed();
+        let error: Option<Arc<str>> = self.round.error.as_deref().map(Arc::from);
         // The same for nearly all queries.
         let mut texts: Vec<(usize, Option<Arc<str>>)> = Vec::new();
         for one in &self.queries {
             let Some(answer) = answers.get_mut(one.number) else { continue };
             let answered_ns = self.answered_ns(one).or(self.reach.answered_ns);
             answer.time_ns = answered_ns.unwrap_or(wall_ns);
+            let mut why_missing = None;
             let is_other = changed
                 && one
                     .checks
@@ -105,9 +107,13 @@ impl AskedDevice {
                     {
                         let about =
                             || self.shown_object(names, one, place, &query.variables[place]);
+                        why_missing.get_or_insert_with(|| format!("{}: {why}", about()));
                         missing.add(about, why);
                     }
                 }
+            }
+            if answer.values.iter().any(Option::is_none) {
+                answer.why = why_missing.map(Arc::from).or_else(|| error.clone());
             }
             let counters = one.places.iter().filter_map(|place| match place {
                 ValuePlace::Object(at) => Some(&self.objects.list[*at]),
