@@ -74,6 +74,31 @@ fn a_killed_sender_loses_nothing() {
 }
 
 #[test]
+fn processes_and_steps_are_sent_in_few_series_and_points() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(prometheus) = Prometheus::receiving() else { return };
+    let mut record = whit();
+    record.args(["record", "-i", "0.05:0.05", "-s", "cmZ", "-c", "3", "-f"]);
+    assert!(record.arg(folder.path()).status().unwrap().success());
+    let to = format!("http://{}", prometheus.address());
+    let words = ["--processes-by", "user:1", "--step", "1d", "--spread"];
+    assert!(send(folder.path(), &to).args(words).status().unwrap().success());
+    let verify = send(folder.path(), &to).args(words).arg("--verify").output().unwrap();
+    assert!(verify.status.success(), "{verify:?}");
+    for (query, count) in [
+        // One by its name, the others as one more if there are any.
+        ("count(count_over_time(whit_process_by_user_processes[2d])) <= bool 2", "1"),
+        ("max(count_over_time(node_memory_MemFree_bytes[2d])) <= bool 2", "1"),
+        ("count(count_over_time(node_memory_MemFree_bytes_min[2d]))", "1"),
+        ("count(count_over_time(node_memory_MemFree_bytes_max[2d]))", "1"),
+    ] {
+        let answer = http(prometheus.address(), "POST", "/api/v1/query", &[("query", query)]);
+        let answer: Value = serde_json::from_str(&answer.body).unwrap();
+        assert_eq!(answer["data"]["result"][0]["value"][1], count, "{query}: {answer}");
+    }
+}
+
+#[test]
 fn an_engine_that_is_down_delays_no_other_and_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let Some(prometheus) = Prometheus::receiving() else { return };

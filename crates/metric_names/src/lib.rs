@@ -14,4 +14,4 @@ mod plan;
 pub use names::{
     KnownSource, MACHINE, MachineMetric, MetricValue, known, metric_name, prometheus_names,
 };
-pub use plan::{MetricPlan, NamesOfHost, SourcePlan, is_asked, is_host_asked};
+pub use plan::{JOB, MetricPlan, NamesOfHost, SourcePlan, is_asked, is_host_asked};

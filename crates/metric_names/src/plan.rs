@@ -10,7 +10,7 @@ use view::{FieldMetric, instance_parts, own_label};
 use crate::names::{MACHINE, MetricValue, known};
 
 /// The label `job` of all series.
-const JOB: &str = "whit";
+pub const JOB: &str = "whit";
 
 /// What tells the metrics of a host apart: the name, and the label of the field if it has one.
 pub type NamesOfHost = HashSet<(String, Option<(&'static str, &'static str)>)>;

@@ -14,8 +14,11 @@ use sample::Snapshot;
 
 use crate::SendError;
 use crate::batch::{Batch, BatchSeries, SampleEnd};
+use crate::cursor::RecordingCursor;
 use crate::cursor::SendCursor;
+use crate::groups::GroupSeries;
 use crate::series::{RecordingSeries, SourceChoice};
+use crate::steps::StepSums;
 
 /// Series whose labels are kept: more come of many recordings with other instances each.
 const SERIES_KEPT_MAX: usize = 100_000;
@@ -27,7 +30,7 @@ pub(crate) struct Backlog {
     /// Recordings that were found, with their inodes and their numbers: they are not opened again.
     known: BTreeMap<PathBuf, (u64, u64)>,
     /// Recordings that are opened when those before them are read, and the next sample of each.
-    waiting: VecDeque<(PathBuf, u64)>,
+    waiting: VecDeque<(PathBuf, RecordingCursor)>,
     open: Vec<OpenRecording>,
     /// Recordings that are read to their end: until a file of another size is there.
     finished: BTreeSet<u64>,
@@ -44,6 +47,10 @@ pub(crate) struct OpenRecording {
     pub(crate) reader: Reader,
     snapshot: Snapshot,
     series: RecordingSeries,
+    groups: Option<GroupSeries>,
+    steps: Option<StepSums>,
+    /// The next sample that is not yet handed over in full.
+    next: u64,
 }
 
 /// What a look at a folder found.
@@ -98,7 +105,7 @@ impl Backlog {
             known.name = name_of(&file.path);
             known.samples = known.samples.max(reader.samples_closed());
             if !known.is_done {
-                self.waiting.push_back((file.path.clone(), known.next));
+                self.waiting.push_back((file.path.clone(), known.clone()));
             }
             self.known.insert(file.path.clone(), (inode_of(&file.path), file_id));
         }
@@ -128,15 +135,19 @@ impl Backlog {
         batch.clear();
         if self.series.len() > SERIES_KEPT_MAX {
             self.series.clear();
+            // What was read of a step is of the old numbers: it is read again.
+            for open in &mut self.open {
+                open.restart(&self.selection)?;
+            }
         }
         let mut at = 0;
         while batch.points.len() < points_max {
             if at == self.open.len() {
-                let Some((path, next)) = self.waiting.pop_front() else { break };
+                let Some((path, sent)) = self.waiting.pop_front() else { break };
                 // One that was deleted meanwhile is told at the next look.
-                let reader = Reader::open(&path, &source::definitions());
-                let open = reader.map(|reader| OpenRecording::new(reader, next, &self.selection));
-                self.open.extend(open);
+                if let Ok(reader) = Reader::open(&path, &source::definitions()) {
+                    self.open.push(OpenRecording::new(reader, &sent, &self.selection)?);
+                }
                 continue;
             }
             let open = &mut self.open[at];
@@ -145,7 +156,8 @@ impl Backlog {
                 ReadOutcome::NoMoreYet if open.reader.is_being_written() => at += 1,
                 // Nobody writes the rest of a recording whose recorder was killed.
                 ReadOutcome::NoMoreYet | ReadOutcome::End => {
-                    let open = self.open.remove(at);
+                    let mut open = self.open.remove(at);
+                    open.flush(&mut self.series, batch);
                     self.finished.insert(open.file_id);
                 }
             }
@@ -156,6 +168,12 @@ impl Backlog {
     /// Notes what was acknowledged: recordings that are read to their end are done.
     pub(crate) fn settle(&mut self, cursor: &mut SendCursor) {
         cursor.samples_unreadable += std::mem::take(&mut self.unreadable);
+        for open in &self.open {
+            let groups = open.groups.as_ref().map_or(&[][..], |groups| groups.kept());
+            if let Some(one) = cursor.recordings.get_mut(&open.file_id) {
+                one.groups = groups.to_vec();
+            }
+        }
         for id in std::mem::take(&mut self.finished) {
             if let Some(one) = cursor.recordings.get_mut(&id) {
                 one.is_done = true;
@@ -175,32 +193,97 @@ impl Backlog {
 }
 
 impl OpenRecording {
-    pub(crate) fn new(mut reader: Reader, next: u64, selection: &SourceChoice) -> Self {
+    /// A recording from the first sample on that was not sent.
+    pub(crate) fn new(
+        mut reader: Reader,
+        sent: &RecordingCursor,
+        selection: &SourceChoice,
+    ) -> Result<Self, SendError> {
         let defs = reader.defs();
         let series = RecordingSeries::new(reader.meta(), &defs, selection);
-        reader.focus(&series.wanted());
-        reader.seek_number(next);
-        let (file_id, snapshot) = (reader.file_id(), Snapshot::new(&defs));
-        OpenRecording { file_id, reader, snapshot, series }
+        let processes = selection.processes.as_ref();
+        let mut groups =
+            processes.and_then(|choice| GroupSeries::new(choice, reader.meta(), &defs, sent));
+        let mut wanted = series.wanted();
+        for &index in groups.iter().flat_map(GroupSeries::sources) {
+            wanted.retain(|(other, _)| *other != index);
+            wanted.push((index, (0..defs[index].fields.len()).collect()));
+        }
+        reader.focus(&wanted);
+        let mut snapshot = Snapshot::new(&defs);
+        match &mut groups {
+            Some(groups) if sent.next > 0 => {
+                groups.prime(&mut reader, &mut snapshot, sent.next)?;
+            }
+            _ => reader.seek_number(sent.next),
+        }
+        let (file_id, next) = (reader.file_id(), sent.next);
+        let steps = selection.step.map(StepSums::new);
+        Ok(OpenRecording { file_id, reader, snapshot, series, groups, steps, next })
     }
 
-    /// Adds the next sample to a batch, if there is one.
+    /// Begins again with what is not yet handed over.
+    fn restart(&mut self, selection: &SourceChoice) -> Result<(), SendError> {
+        let Some(steps) = self.steps.as_mut() else { return Ok(()) };
+        *steps = StepSums::new(steps.choice);
+        self.series = RecordingSeries::new(self.reader.meta(), &self.reader.defs(), selection);
+        match &mut self.groups {
+            Some(groups) => groups.prime(&mut self.reader, &mut self.snapshot, self.next)?,
+            None => self.reader.seek_number(self.next),
+        }
+        Ok(())
+    }
+
+    /// Adds the next sample to a batch, if there is one; of a step, when the first of the next is read.
     pub(crate) fn read(
         &mut self,
         series: &mut BatchSeries,
         batch: &mut Batch,
     ) -> Result<ReadOutcome, SendError> {
         let outcome = self.reader.next(&mut self.snapshot)?;
-        if outcome == ReadOutcome::Sample {
-            self.series.add(&self.snapshot, series, batch);
-            batch.ends.push(SampleEnd {
-                file_id: self.file_id,
-                next: self.reader.next_number(),
-                points: batch.points.len(),
-                realtime_ns: self.snapshot.realtime_ns,
-            });
+        if outcome != ReadOutcome::Sample {
+            return Ok(outcome);
+        }
+        let (next, realtime_ns) = (self.reader.next_number(), self.snapshot.realtime_ns);
+        match &mut self.steps {
+            Some(steps) => {
+                if steps.is_over(realtime_ns) {
+                    self.next = next.saturating_sub(1);
+                    steps.flush((self.file_id, self.next), series, batch);
+                }
+                let points = steps.begin(realtime_ns);
+                add(next, &mut self.series, &mut self.groups, &mut self.snapshot, (series, points));
+                steps.absorb();
+            }
+            None => {
+                add(next, &mut self.series, &mut self.groups, &mut self.snapshot, (series, batch));
+                let (file_id, points) = (self.file_id, batch.points.len());
+                batch.ends.push(SampleEnd { file_id, next, samples: 1, points, realtime_ns });
+            }
         }
         Ok(outcome)
+    }
+
+    /// Adds the step that is not yet over: nothing more comes.
+    pub(crate) fn flush(&mut self, series: &mut BatchSeries, batch: &mut Batch) {
+        if let Some(steps) = &mut self.steps {
+            self.next = self.reader.next_number();
+            steps.flush((self.file_id, self.next), series, batch);
+        }
+    }
+}
+
+/// Adds the points of a sample: of its rows, and of its groups of processes.
+fn add(
+    number: u64,
+    rows: &mut RecordingSeries,
+    groups: &mut Option<GroupSeries>,
+    snapshot: &mut Snapshot,
+    (series, batch): (&mut BatchSeries, &mut Batch),
+) {
+    rows.add(snapshot, series, batch);
+    if let Some(groups) = groups {
+        groups.add(number, snapshot, series, batch);
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct SampleEnd {
     pub file_id: u64,
     /// The number of the next one in it.
     pub next: u64,
+    /// How many it stands for: all of a step if samples are thinned.
+    pub samples: u64,
     /// Points, or records, of the batch before this.
     pub points: usize,
     /// When it was taken or made, in nanoseconds since the epoch.
@@ -61,11 +63,22 @@ impl Batch {
 /// A boot is another one if it is so much later: the time of one is measured anew by each recorder.
 const BOOT_MS: i64 = 60_000;
 
+/// What the values of a series are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SeriesKind {
+    /// They only grow.
+    Counter,
+    /// Levels, of which a mean can be made.
+    Gauge,
+    /// What is known of the machine or of a row: of several the last one is taken.
+    Fact,
+}
+
 /// A series.
 #[derive(Debug)]
 struct OneSeries {
     labels: Labels,
-    is_counter: bool,
+    kind: SeriesKind,
     /// Since when it counts, and its latest value.
     start_ms: i64,
     counted: f64,
@@ -87,7 +100,12 @@ impl BatchSeries {
 
     /// Whether a series is a counter.
     pub(crate) fn is_counter(&self, number: u32) -> bool {
-        self.all[number as usize].is_counter
+        self.kind(number) == SeriesKind::Counter
+    }
+
+    /// What the values of a series are.
+    pub(crate) fn kind(&self, number: u32) -> SeriesKind {
+        self.all[number as usize].kind
     }
 
     /// Changes when numbers have got another meaning.
@@ -100,7 +118,7 @@ impl BatchSeries {
     pub(crate) fn number(
         &mut self,
         labels: Labels,
-        is_counter: bool,
+        kind: SeriesKind,
         (before_ms, booted_ms): (Option<i64>, i64),
     ) -> u32 {
         if let Some(&known) = self.numbers.get(&labels) {
@@ -113,14 +131,14 @@ impl BatchSeries {
         let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
         self.numbers.insert(labels.clone(), number);
         let start_ms = before_ms.unwrap_or(booted_ms);
-        self.all.push(OneSeries { labels, is_counter, start_ms, counted: 0.0 });
+        self.all.push(OneSeries { labels, kind, start_ms, counted: 0.0 });
         number
     }
 
     /// Since when a series counts that has now this value: one that is less than before began anew.
     pub(crate) fn count(&mut self, number: u32, value: f64, before_ms: i64) -> i64 {
         let one = &mut self.all[number as usize];
-        if one.is_counter {
+        if one.kind == SeriesKind::Counter {
             if value < one.counted {
                 one.start_ms = before_ms;
             }

@@ -28,6 +28,9 @@ pub struct RecordingCursor {
     pub samples: u64,
     /// Whether it was closed and all of it is acknowledged.
     pub is_done: bool,
+    /// The groups of processes that have series of their own, each with the number behind that
+    /// of the sample by which it got them.
+    pub groups: Vec<(u64, String)>,
 }
 
 /// Which store of log records a cursor is of, and how far it was looked at.
@@ -228,6 +231,7 @@ fn to_json(cursor: &SendCursor) -> Value {
             "next": one.next,
             "samples": one.samples,
             "is_done": one.is_done,
+            "groups": one.groups,
         })
     });
     let mut value = json!({
@@ -243,6 +247,11 @@ fn to_json(cursor: &SendCursor) -> Value {
         value["store"] = json!({ "id": id, "segment": segment, "next_commit": next_commit });
     }
     value
+}
+
+fn groups(value: &Value) -> Option<Vec<(u64, String)>> {
+    let one = |one: &Value| Some((one[0].as_u64()?, one[1].as_str()?.to_owned()));
+    value.as_array()?.iter().map(one).collect()
 }
 
 fn from_json(value: &Value) -> Option<SendCursor> {
@@ -272,6 +281,11 @@ fn from_json(value: &Value) -> Option<SendCursor> {
             next: one["next"].as_u64()?,
             samples: one["samples"].as_u64()?,
             is_done: one["is_done"].as_bool()?,
+            // What an earlier version did not have.
+            groups: match one.get("groups") {
+                Some(known) => groups(known)?,
+                None => Vec::new(),
+            },
         };
         cursor.recordings.insert(id, recording);
     }

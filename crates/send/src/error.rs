@@ -136,6 +136,17 @@ pub enum SendError {
     /// What `--sources` says.
     #[error("there is no source {0}; whit sources lists them")]
     NoSource(String),
+    /// What `--processes-by` says.
+    #[error("--processes-by {text}: {why}")]
+    Processes {
+        /// The text.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// What `--step` says.
+    #[error("a step is longer than nothing and at most a day")]
+    Step,
     /// The system gives no resources for a client.
     #[error("cannot make a client")]
     Client(#[source] io::Error),

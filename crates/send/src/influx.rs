@@ -109,6 +109,7 @@ impl HttpForm for Influx {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::batch::SeriesKind;
 
     #[test]
     fn labels_are_escaped_as_the_protocol_says() {
@@ -120,7 +121,7 @@ mod tests {
             ("line", "a\nb\\040"),
             ("none", "\\\\"),
         ];
-        let number = series.number(labels.into_iter().collect(), false, (None, 0));
+        let number = series.number(labels.into_iter().collect(), SeriesKind::Gauge, (None, 0));
         assert_eq!(
             head(&series, number),
             "a_b,end=c:,line=a\\\\nb\\040,mount=/my\\ disk\\,x\\=y value="

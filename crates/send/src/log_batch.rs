@@ -81,6 +81,7 @@ impl LogBatch {
         let time_ns = record.time_ns;
         self.entries.push(LogEntry { origin, level, time_ns, segment, next, text });
         self.ends.push(SampleEnd {
+            samples: 1,
             file_id: segment,
             next,
             points: self.entries.len(),
@@ -94,7 +95,13 @@ impl LogBatch {
             Some(end) if end.file_id == segment => end.next = next,
             _ => {
                 let points = self.entries.len();
-                self.ends.push(SampleEnd { file_id: segment, next, points, realtime_ns: 0 });
+                self.ends.push(SampleEnd {
+                    file_id: segment,
+                    next,
+                    samples: 1,
+                    points,
+                    realtime_ns: 0,
+                });
             }
         }
     }

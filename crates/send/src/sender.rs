@@ -110,6 +110,7 @@ impl Sender {
                     self.file.write(&self.cursor)?;
                     return Ok(false);
                 }
+                self.stock.settle(&mut self.cursor);
                 self.file.write(&self.cursor)?;
             }
             self.stock.settle(&mut self.cursor);
@@ -198,8 +199,13 @@ impl Sender {
     /// Moves the cursor behind samples that the engine has.
     fn advance(&mut self, samples: std::ops::Range<usize>) {
         self.cursor.points_sent += points_of(self.stock.ends(), samples.clone()).len() as u64;
-        self.cursor.samples_sent += samples.len() as u64;
+        self.cursor.samples_sent += self.count(&samples);
         self.pass(samples);
+    }
+
+    /// How many samples some ends stand for.
+    fn count(&self, some: &std::ops::Range<usize>) -> u64 {
+        self.stock.ends()[some.clone()].iter().map(|end| end.samples).sum()
     }
 
     /// Moves the cursor.
@@ -222,7 +228,7 @@ impl Sender {
         tell: &mut dyn FnMut(SendEvent),
     ) -> Result<(), SendError> {
         if is_known {
-            self.cursor.samples_known += samples.len() as u64;
+            self.cursor.samples_known += self.count(&samples);
         } else {
             for end in &self.stock.ends()[samples.clone()] {
                 let known = self.cursor.recordings.get(&end.file_id);
@@ -231,7 +237,7 @@ impl Sender {
                 line["why"] = why.into();
                 self.file.refuse(&line)?;
             }
-            self.cursor.samples_refused += samples.len() as u64;
+            self.cursor.samples_refused += self.count(&samples);
             let what = if self.is_of_logs() { "record" } else { "sample" };
             tell(SendEvent::Note(format!("a {what} is refused for good: {why}")));
         }

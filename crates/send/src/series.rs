@@ -8,14 +8,20 @@ use sample::{Kind, Meta, Sample, Snapshot, SourceDef, State, Table};
 use view::raw_in_base;
 
 use crate::SendError;
-use crate::batch::{Batch, BatchPoint, BatchSeries};
+use crate::batch::{Batch, BatchPoint, BatchSeries, SeriesKind};
+use crate::groups::ProcessChoice;
+use crate::steps::StepChoice;
 
-/// Which sources are sent.
+/// What is sent of a recording: which sources, and in which form.
 #[derive(Clone, Debug, Default)]
 pub struct SourceChoice {
     /// These alone; empty for all but those with a row for each process, of which there is no end of
     /// series.
     pub sources: Vec<String>,
+    /// By what processes are summed, if their sums are sent.
+    pub processes: Option<ProcessChoice>,
+    /// How samples are thinned, if they are.
+    pub step: Option<StepChoice>,
 }
 
 impl SourceChoice {
@@ -28,7 +34,7 @@ impl SourceChoice {
         let is_known = |name: &String| known.iter().any(|def| *def.name == **name);
         match sources.iter().find(|name| !is_known(name)) {
             Some(name) => Err(SendError::NoSource(name.clone())),
-            None => Ok(SourceChoice { sources }),
+            None => Ok(SourceChoice { sources, ..SourceChoice::default() }),
         }
     }
 
@@ -214,12 +220,16 @@ impl SourceSeries {
         let found = self.plan.metrics.iter().map(|metric| {
             let labels =
                 metric.labels(&self.plan.def, meta.host(), table.name(row), text, Some(meta));
-            let is_counter = match metric.value {
-                MetricValue::Field(place) => self.fields[place]
-                    .is_some_and(|field| self.plan.def.fields[field].kind == Kind::Counter),
-                _ => false,
+            let kind = match metric.value {
+                MetricValue::Field(place) => {
+                    match self.fields[place].map(|field| self.plan.def.fields[field].kind) {
+                        Some(Kind::Counter) => SeriesKind::Counter,
+                        _ => SeriesKind::Gauge,
+                    }
+                }
+                _ => SeriesKind::Fact,
             };
-            OneSeries { number: series.number(labels, is_counter, began), is_there: false }
+            OneSeries { number: series.number(labels, kind, began), is_there: false }
         });
         let texts = self.plan.texts.iter().map(|&place| self.text(table, row, place).to_vec());
         RowSeries { series: found.collect(), texts: texts.collect(), reading: self.reading }

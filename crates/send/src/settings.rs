@@ -34,7 +34,7 @@ pub struct SendSettings {
     pub points_max: usize,
     /// Whether it goes on when all is sent.
     pub follows: bool,
-    /// Which sources are sent.
+    /// What is sent of recordings.
     pub selection: SourceChoice,
     /// What a request or a connection may take.
     pub client: ClientSettings,

@@ -18,7 +18,7 @@ use text::error_text::with_causes;
 use crate::SendError;
 use crate::backlog::OpenRecording;
 use crate::batch::{Batch, BatchPoint, BatchSeries};
-use crate::cursor::CursorFile;
+use crate::cursor::{CursorFile, RecordingCursor};
 use crate::http::{authorized, said};
 use crate::kinds::EngineAddress;
 use crate::settings::SendSettings;
@@ -84,7 +84,8 @@ pub fn verify(
         let Ok(reader) = Reader::open(&path, &source::definitions()) else { continue };
         let Some(sent) = cursor.recordings.get(&reader.file_id()) else { continue };
         series.clear();
-        let mut open = OpenRecording::new(reader, 0, &settings.selection);
+        let mut open =
+            OpenRecording::new(reader, &RecordingCursor::default(), &settings.selection)?;
         while open.reader.next_number() < sent.next
             && open.read(&mut series, &mut batch)? == ReadOutcome::Sample
         {
@@ -93,6 +94,7 @@ pub fn verify(
                 batch.clear();
             }
         }
+        open.flush(&mut series, &mut batch);
         engine.compare(&series, &batch.points, &mut report)?;
         batch.clear();
     }

@@ -12,3 +12,4 @@ mod receiver;
 #[path = "../../serve/tests/recorded.rs"]
 mod recorded;
 mod remote_write;
+mod thinned;

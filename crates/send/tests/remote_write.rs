@@ -16,13 +16,13 @@ use crate::receiver::{Received, receive};
 use crate::recorded::{FILES, SAMPLES, STARTED_S, record};
 
 /// A series of a request: its labels, and its points.
-struct Series {
-    labels: BTreeMap<String, String>,
-    points: Vec<(i64, f64)>,
+pub(crate) struct Series {
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) points: Vec<(i64, f64)>,
 }
 
 /// The series of `io.prometheus.write.v2.Request`, checked as strictly as the specification says.
-fn written(request: &Received) -> Vec<Series> {
+pub(crate) fn written(request: &Received) -> Vec<Series> {
     request.assert_has(&[
         "content-type: application/x-protobuf;proto=io.prometheus.write.v2.request\r\n",
         "content-encoding: snappy\r\n",

@@ -44,7 +44,7 @@ pub use fields::{
     check_fields, chosen_sources, instance_parts, keeps as is_shown, number as base_number,
     raw_in_base, to_base,
 };
-pub use groups::Groups;
+pub use groups::{GroupLine, GroupSums, Groups};
 pub use json::Json;
 pub use openmetrics::{
     Backfill, FieldMetric, KnownMetric, MetricNames, PageForm, PageHost, PageStream, ScrapePage,

@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use connection::{Address, AddressRules};
-use send::{CursorFile, EngineAddress, SendError, SendInput, SourceChoice};
+use send::{CursorFile, EngineAddress, ProcessChoice, SendError, SendInput, SourceChoice};
 
 use crate::key_kinds::ValueKind;
 use crate::keys::{ConfigKey, KEYS, find, is_list};
@@ -233,6 +233,16 @@ impl Configuration {
                 faults.push((at_row, format!("name: another [[send]] is called {name}, too")));
             }
             names.push(name);
+            let has = |key: &str| self.item(&format!("send.{row}.{key}")).is_some();
+            if self.engine_input(row) == SendInput::Logs && (has("processes_by") || has("step")) {
+                faults.push((at_row, "processes_by, step: log records have none".to_owned()));
+            }
+            if has("spread") && !has("step") {
+                faults.push((at_row, "spread: it is of a step: there is none".to_owned()));
+            }
+            let by = self.text(&format!("send.{row}.processes_by"));
+            let wrong = by.and_then(|by| ProcessChoice::parse(by).err());
+            faults.extend(wrong.map(|error| (at_row, error.to_string())));
             if let Some(Item::List(words)) = self.item(&format!("send.{row}.sources")) {
                 if self.engine_input(row) == SendInput::Logs {
                     faults.push((at_row, "sources: log records have none".to_owned()));

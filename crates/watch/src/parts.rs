@@ -61,9 +61,10 @@ fn engine(configuration: &Configuration, row: usize) -> Option<PartPlan> {
     let folder =
         configuration.path_of(if of_logs { STORE } else { RECORDINGS }).unwrap_or_default();
     let logs = of_logs.then(|| "--logs".into());
+    let spread = configuration.is_on(&format!("send.{row}.spread")).then(|| "--spread".into());
     let mut plan = PartPlan {
         name: format!("send.{name}"),
-        words: ["send".into(), "--follow".into()].into_iter().chain(logs).collect(),
+        words: ["send".into(), "--follow".into()].into_iter().chain(logs).chain(spread).collect(),
         folders: vec![folder.clone()],
         writes: false,
         reads: None,
@@ -329,6 +330,7 @@ mod tests {
     fn each_engine_has_a_part_of_its_own() {
         let text = "[[send]]\nto = \"remote-write=http://a:1\"\n[[send]]\nname = \"b\"\nca = \"c\"\n\
                     sources = [\"cpu\", \"disk\"]\nto = \"remote-write=https://b\"\n\
+                    processes_by = \"user:9\"\nstep = \"1m\"\nspread = true\n\
                     [[send]]\nto = \"loki=http://c:3\"\n[[send]]\nto = \"otlp=http://a:2\"\n\
                     logs = true\n[[send]]\n";
         let folder = tempfile::tempdir().unwrap();
@@ -352,8 +354,8 @@ mod tests {
             lines(&read)[3..],
             [
                 "send --follow --to=remote-write=http://a:1 -- /d/recordings",
-                "send --follow --to=remote-write=https://b --name=b --sources=cpu --sources=disk \
-                 --ca=/d/c -- /d/recordings",
+                "send --follow --spread --to=remote-write=https://b --name=b --sources=cpu \
+                 --sources=disk --processes-by=user:9 --step=1m --ca=/d/c -- /d/recordings",
                 "send --follow --logs --to=loki=http://c:3 -- /d/log",
                 "send --follow --logs --to=otlp=http://a:2 -- /d/log"
             ]
@@ -367,6 +369,11 @@ mod tests {
                 "sources: log records have none",
             ),
             ("[[send]]\nto = \"remote-write=http://a\"\nname = \"a b\"\n", "'a b' is no name"),
+            ("[[send]]\nto = \"graphite=h\"\nspread = true\n", "spread: it is of a step"),
+            (
+                "[[send]]\nto = \"graphite=h\"\nprocesses_by = \"pid\"\n",
+                "--processes-by pid: --by pid: known are command, user, cgroup",
+            ),
             (
                 "[[send]]\nto = \"remote-write=http://a\"\n[[send]]\nto = \"remote-write=http://a\"\n",
                 ":3:1: name: another [[send]] is called remote-write-http-a, too",

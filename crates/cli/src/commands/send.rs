@@ -7,7 +7,10 @@ use std::thread;
 use anyhow::Context as _;
 use connection::ClientTls;
 use http_client::ClientSettings;
-use send::{EngineAddress, SendEvent, SendInput, SendSettings, Sender, SourceChoice};
+use send::{
+    EngineAddress, ProcessChoice, SendEvent, SendInput, SendSettings, Sender, SourceChoice,
+    StepChoice,
+};
 
 use crate::end_signals::Ending;
 use crate::stderr;
@@ -35,8 +38,18 @@ pub(crate) struct SendArguments {
     /// Send these sources, with commas between; without it all but those with a row for each process
     #[arg(long, value_name = "SOURCES", value_delimiter = ',')]
     sources: Vec<String>,
+    /// Send processes, too, in a bounded number of series: summed by command, user or cgroup (as --by of
+    /// whit play), COUNT groups [50] by their names and the rest as `other`
+    #[arg(long, value_name = "BY[:COUNT]", value_parser = ProcessChoice::parse)]
+    processes_by: Option<ProcessChoice>,
+    /// Send one point for each step of this length (10s, 1m): means, and the last value of counters
+    #[arg(long, value_name = "LENGTH", value_parser = recorder::parse_duration)]
+    step: Option<u64>,
+    /// With --step: the smallest and the largest value of gauges, too, as NAME_min and NAME_max
+    #[arg(long, requires = "step")]
+    spread: bool,
     /// The folder is a store of log records, although it has none yet
-    #[arg(long, conflicts_with_all = ["sources", "status", "verify"])]
+    #[arg(long, conflicts_with_all = ["sources", "processes_by", "step", "status", "verify"])]
     logs: bool,
     /// The authorities (CA) that servers with https are checked by, a file of PEM; without it those of
     /// the system
@@ -49,8 +62,8 @@ pub(crate) struct SendArguments {
     #[arg(long, conflicts_with_all = ["to", "follow", "sources", "ca", "token_file"])]
     status: bool,
     /// Ask each engine for every point that it has acknowledged, say what it lacks, has otherwise or has
-    /// twice, and end: of engines by remote-write, with the --sources, --name and credentials that they
-    /// were sent with
+    /// twice, and end: of engines by remote-write, with the --sources, --processes-by, --step, --name and
+    /// credentials that they were sent with
     #[arg(long, conflicts_with_all = ["status", "follow"])]
     verify: bool,
     /// With --status and --verify: as JSON, a line for each engine
@@ -126,7 +139,11 @@ fn settings(arguments: &SendArguments, to: &[EngineAddress]) -> anyhow::Result<S
     let mut settings = SendSettings {
         input: if are_logs { SendInput::Logs } else { SendInput::of(&arguments.folder) },
         follows: arguments.follow,
-        selection: SourceChoice::new(arguments.sources.clone()).context("--sources")?,
+        selection: SourceChoice {
+            processes: arguments.processes_by.clone(),
+            step: StepChoice::new(arguments.step, arguments.spread).context("--step")?,
+            ..SourceChoice::new(arguments.sources.clone()).context("--sources")?
+        },
         ..SendSettings::default()
     };
     if let Some(path) = &arguments.token_file {
