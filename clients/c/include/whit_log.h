@@ -150,7 +150,8 @@ const char *whit_log_set_acs(whit_log_settings *settings, const char *name, cons
  * on standard error; gives how many these are. */
 int whit_log_set_acs_environment(whit_log_settings *settings);
 /* Starts logging; NULL: defaults.  0; 1: there was no room in the directory, so that the rings do not
- * survive the process; -1 and errno: EINVAL for settings that are none. */
+ * survive the process, or its reader is of another version, so that nothing is logged; a line on standard
+ * error says which; -1 and errno: EINVAL for settings that are none. */
 int whit_log_start(const whit_log_settings *settings);
 /* Says that the process ends in order, and what a limit has suppressed until now.  Logging goes on
  * working. */

@@ -36,6 +36,7 @@ enum {
     LOGGER_NAME = 112, LOGGER_NAME_MAX = 144,
     DICTIONARY = LOGGERS + LOGGERS_MAX * LOGGER_BYTES, DICTIONARY_MAX = 16 << 20,
     R_VERSION = 8, R_FLAGS = 12, R_ID = 16, R_PID = 32, R_TID = 36, R_START = 40, R_NUMBER = 48,
+    B_VERSIONS = 8,
     R_PREDECESSOR = 52, R_CAPACITY = 56, R_THREAD = 64, R_WRITE = 256, R_OLDEST = 264, R_ENDED = 272,
     R_WAITS = 276, R_SUCCESSOR = 280, R_DROPPED = 288, R_MARKS = 512, MARK_BYTES = 32, R_DATA = 4096,
     RESERVE = 128,
@@ -49,6 +50,8 @@ enum {
 /* A reader that has not looked for so long is lost. */
 #define SILENCE_MAX UINT64_C(10000000000)
 #define NO_RING UINT32_MAX
+/* Of the layout. */
+#define WHIT_LOG_VERSION 1u
 #define MAPPED ((size_t)DICTIONARY + DICTIONARY_MAX)
 
 enum { FREE, ACTIVE, IDLE, RETIRED };
@@ -91,7 +94,7 @@ struct throttle { uint64_t window, first_ns, last_ns, reported[16]; };
 static struct {
     whit_log_settings settings;
     char directory[NAME_MAX_BYTES - 100], host[256], process[256];
-    int has_tsc, is_slow;
+    int has_tsc, is_slow, is_off;
     uint64_t stamp_hz;
     unsigned char boot_id[16], id[16];
     unsigned char *base, *doorbell;
@@ -741,7 +744,7 @@ static int make_ring(struct slot *slot, uint64_t capacity, uint32_t predecessor,
     if (file < 0) return -1;
     unsigned char *base = map_ring(file, capacity);
     if (base) {
-        uint32_t none = NO_RING, version = 1;
+        uint32_t none = NO_RING, version = WHIT_LOG_VERSION;
         memcpy(base, "whitlogR", 8);
         memcpy(base + R_VERSION, &version, 4);
         memcpy(base + R_FLAGS, &flags, 4);
@@ -874,7 +877,7 @@ static int make_process_file(void)
 {
     char name[NAME_MAX_BYTES], to[NAME_MAX_BYTES];
     unsigned char page[PAGE] = {0};
-    uint32_t version = 1, flags = (P.has_tsc ? FLAG_TSC : 0) | FLAG_WAKES;
+    uint32_t version = WHIT_LOG_VERSION, flags = (P.has_tsc ? FLAG_TSC : 0) | FLAG_WAKES;
     uint64_t one = 1, pair[4] = {1};
     P.pid = (uint32_t)getpid();
     P.start = start_ticks();
@@ -1585,6 +1588,13 @@ static int make_directory(const char **why)
                      : mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     if (page == MAP_FAILED) return -1;
+    /* What the reader of the folder says that it reads: oldest and newest version; 0: it has not said. */
+    uint32_t versions = load32((unsigned char *)page + B_VERSIONS), newest = versions >> 16;
+    P.is_off = newest != 0 && ((versions & 0xFFFF) > WHIT_LOG_VERSION || newest < WHIT_LOG_VERSION);
+    if (P.is_off) {
+        *why = "its reader reads other versions of rings than this program writes";
+        return -1;
+    }
     P.doorbell = page;
     return 0;
 }
@@ -1670,7 +1680,8 @@ int whit_log_start(const whit_log_settings *given)
     __atomic_store_n(&P.fork_state->registered, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&is_started, 1, __ATOMIC_RELEASE);
     if (P.is_private)
-        say(P.directory, why ? why : strerror(directory_error), "log records stay in this process: ");
+        say(P.directory, why ? why : strerror(directory_error),
+            P.is_off ? "nothing is logged: " : "log records stay in this process: ");
     for (uint32_t at = 0; at < s.named_count; at++) {
         const whit_log_named *named = &s.named[at];
         whit_log_logger logger;
@@ -1789,7 +1800,8 @@ static int find_logger(const char *name, size_t length)
     size_t offset = LOGGERS + (size_t)P.loggers * LOGGER_BYTES;
     if (P.file < 0 || allocate(P.file, offset, LOGGER_BYTES) != 0) return -1;
     unsigned char *entry = P.base + offset;
-    uint8_t central = P.settings.level_central, local = P.settings.level_local;
+    uint8_t central = P.is_off ? WHIT_LOG_LEVEL_OFF : P.settings.level_central;
+    uint8_t local = P.is_off ? WHIT_LOG_LEVEL_OFF : P.settings.level_local;
     entry[0] = central < local ? central : local;
     entry[1] = central;
     entry[2] = local;
@@ -1832,7 +1844,7 @@ int whit_log_logger_make(whit_log_logger *logger, const char *name, const whit_l
 
 void whit_log_set_levels(const whit_log_logger *logger, uint8_t central, uint8_t local)
 {
-    if (logger->level == level_off) return;
+    if (logger->level == level_off || P.is_off) return;
     uint8_t *entry = P.base + LOGGERS + (size_t)logger->index * LOGGER_BYTES;
     __atomic_store_n(entry + 1, central, __ATOMIC_RELAXED);
     __atomic_store_n(entry + 2, local, __ATOMIC_RELAXED);

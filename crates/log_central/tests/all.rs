@@ -8,6 +8,7 @@
 mod accounts;
 mod acs_losses;
 mod common;
+mod conformance;
 mod descriptors;
 mod end_to_end;
 mod faults;
@@ -37,6 +38,7 @@ fn role() {
         common::talk::play_client,
         accounts::play,
         acs_losses::play,
+        conformance::play,
         descriptors::play,
         kept_levels::play,
         limits::play,

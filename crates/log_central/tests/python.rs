@@ -11,19 +11,16 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::common::{Folders, Running, central, drain, folders, proxy, pump_to_end};
+use crate::conformance::clients;
 use log_format::{JsonFormat, RecordFormat as _};
 use log_store::StoreReader;
 use log_store::audit::Audit;
 use log_store::query::Filter;
 
 /// A Python that builds the client, and where the client is installed.
-struct Installed {
+pub(crate) struct Installed {
     python: &'static str,
     folder: PathBuf,
-}
-
-fn clients() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients")
 }
 
 /// The first Python that has what building takes.
@@ -37,7 +34,7 @@ fn python() -> Option<&'static str> {
 }
 
 /// The client, installed once; `None` where it cannot be built.
-fn installed() -> Option<&'static Installed> {
+pub(crate) fn installed() -> Option<&'static Installed> {
     static BUILT: OnceLock<Option<Installed>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
         if !testkit::is_installed("the Python client", "cc") {
@@ -67,8 +64,15 @@ fn installed() -> Option<&'static Installed> {
 impl Installed {
     /// The test program in a role.
     fn program(&self, role: &str, rings: &Path, more: &[&Path]) -> Command {
+        let mut command = self.command(&clients().join("python/tests/program.py"), rings);
+        command.arg(role).args(more);
+        command
+    }
+
+    /// A program with the client, which logs into a folder.
+    pub(crate) fn command(&self, program: &Path, rings: &Path) -> Command {
         let mut command = Command::new(self.python);
-        command.arg("-B").arg(clients().join("python/tests/program.py")).arg(role).args(more);
+        command.arg("-B").arg(program);
         command.env("PYTHONPATH", &self.folder).env("WHIT_LOG_DIRECTORY", rings);
         command.env("PYTHONIOENCODING", "utf-8");
         command

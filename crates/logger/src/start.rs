@@ -29,7 +29,7 @@ impl Drop for Logging {
 /// Starts logging: once in a process.  A child of `fork` goes on by itself.
 ///
 /// A folder that was refused, and records that only this process can read, are said in a line each on
-/// standard error.
+/// standard error; so it is if the folder's reader is of another version, and then nothing is logged.
 ///
 /// # Errors
 /// If it was started already, there is no memory, or a configured logger cannot be made.
@@ -42,8 +42,11 @@ pub fn start(config: LogConfig) -> Result<Logging, Error> {
         say(&program, &refused);
     }
     if let Some(why) = &private_because {
-        let folder = folder.display();
-        say(&program, &format_args!("{folder}: {why}: log records stay in this process"));
+        let then = match why.kind() {
+            std::io::ErrorKind::Unsupported => "nothing is logged",
+            _ => "log records stay in this process",
+        };
+        say(&program, &format_args!("{}: {why}: {then}", folder.display()));
     }
     for levels in loggers {
         let log = Logger::new(&levels.name)?;

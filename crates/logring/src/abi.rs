@@ -207,6 +207,8 @@ pub mod doorbell {
     pub const FUTEX: usize = 0;
     /// u32: consumers that sleep.
     pub const SLEEPERS: usize = 4;
+    /// u16, u16: the oldest and the newest version of files that the consumer reads; 0: none has said.
+    pub const VERSIONS: usize = 8;
     /// Length of the file.
     pub const BYTES: usize = 4096;
 }

@@ -567,7 +567,8 @@ pub struct Doorbell {
 }
 
 impl Doorbell {
-    /// Opens the doorbell of a directory, making it if there is none.
+    /// Opens the doorbell of a directory, making it if there is none, and says there which versions of
+    /// rings this consumer reads.
     ///
     /// # Errors
     /// If it cannot be made.
@@ -583,6 +584,9 @@ impl Doorbell {
             file.set_len(doorbell::BYTES as u64).map_err(fail)?;
         }
         let page = FutexPage::map(&file, 0, false).map_err(fail)?;
+        let version = u64::from(abi::VERSION).to_le_bytes();
+        let versions = [version[0], version[1], version[0], version[1]];
+        file.write_all_at(&versions, doorbell::VERSIONS as u64).map_err(fail)?;
         Ok(Doorbell { file, page })
     }
 

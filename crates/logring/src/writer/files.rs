@@ -7,8 +7,9 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::abi::{PAGE, ring};
+use crate::abi::{PAGE, VERSION, doorbell, ring};
 
 /// An open file, by its descriptor; closed by [`close`] only.
 pub(super) type Descriptor = i32;
@@ -164,5 +165,16 @@ pub(super) fn map_doorbell(directory: &Path) -> io::Result<*mut u8> {
     let file = checked(unsafe { libc::open(path.as_ptr(), flags, 0o600) })?;
     let page = allocate(file, 0, PAGE as u64).and_then(|()| map(file, PAGE, std::ptr::null_mut()));
     close(file);
-    page
+    let page = page?;
+    // SAFETY: the word is in the page, and aligned.
+    let versions = unsafe { &*page.add(doorbell::VERSIONS).cast::<AtomicU32>() };
+    let versions = u32::from_le(versions.load(Ordering::Relaxed));
+    let (oldest, newest) = (versions & 0xFFFF, versions >> 16);
+    if newest != 0 && !(oldest..=newest).contains(&VERSION) {
+        let why = format!(
+            "its reader reads versions {oldest} to {newest} of rings, this program writes {VERSION}"
+        );
+        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+    }
+    Ok(page)
 }

@@ -133,6 +133,8 @@ struct Inner {
 pub(super) struct Process {
     settings: RingSettings,
     directory: Name,
+    /// The folder's reader is of another version: nothing is logged.
+    is_off: bool,
     has_tsc: bool,
     stamp_hz: u64,
     boot_id: [u8; 16],
@@ -488,6 +490,9 @@ pub fn level_bytes(logger: u32) -> Option<&'static [AtomicU8; 3]> {
 
 /// Sets the levels of a logger, as numbers.
 pub fn set_levels(logger: u32, central: u8, local: u8) {
+    if Process::get().is_none_or(|process| process.is_off) {
+        return;
+    }
     let Some(bytes) = level_bytes(logger) else { return };
     for (at, level) in [(1, central), (2, local), (0, central.min(local))] {
         bytes[at].store(level, Ordering::Relaxed);

@@ -14,6 +14,7 @@ use super::{ForkState, Inner, NO_RING, Name, Process};
 use crate::abi::{self, PAGE, entry, logger, process};
 use crate::calibration::ClockPair;
 use crate::clock;
+use crate::level::LEVEL_OFF;
 
 /// How long the frequency of the TSC is measured at the start; readers measure it better.
 const MEASURE_NS: u64 = 200_000;
@@ -27,7 +28,7 @@ const STEMS_MAX: u32 = 1000;
 impl Process {
     /// Makes everything; also gives why the files have no names, if they have none.
     pub(super) fn new(
-        settings: RingSettings,
+        mut settings: RingSettings,
         thread_ends: extern "C" fn(*mut libc::c_void),
     ) -> io::Result<(Process, Option<io::Error>)> {
         let mut directory = Name::new();
@@ -48,6 +49,10 @@ impl Process {
         }
         let made = files::make_directory(&settings.directory);
         let doorbell = made.and_then(|()| files::map_doorbell(&settings.directory));
+        let is_off = doorbell.as_ref().is_err_and(|why| why.kind() == io::ErrorKind::Unsupported);
+        if is_off {
+            (settings.level_central, settings.level_local) = (LEVEL_OFF, LEVEL_OFF);
+        }
         let inner = Inner {
             stem: Name::new(),
             file: -1,
@@ -70,6 +75,7 @@ impl Process {
         let mut process = Process {
             settings,
             directory,
+            is_off,
             has_tsc,
             stamp_hz: measured_hz(has_tsc),
             boot_id: clock::boot_id(),
