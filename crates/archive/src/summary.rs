@@ -20,14 +20,16 @@
 //! directory = for each source: varint length of its head; if it is not 0, for each field a varint:
 //!             0 no column changes, 1 no column has a value, else the length of its part; if the
 //!             segment begins or ends the recording, for each counter: varint length of its edges
-//! part      = byte compression (0 none, 1 zstd), varint plain length, stored bytes, CRC (4)
-//! head      = see `head.rs`; the columns of a field: see `column.rs`
+//! part      = varint streams, for each: varint its length; byte: 0 the streams follow as they are, 1
+//!             in one frame of zstd, 2 each that is not empty in its own, with a varint length in
+//!             front; CRC (4); frames are without their magic number
+//! head      = see `head.rs`; the columns of a field: see `column.rs` and `streams.rs`
 //! edges     = for each instance that is in the first reading, and for each that is in the last:
 //!             varint 0, or 1 and the raw value
 //! ```
 //!
 //! Windows begin at multiples of their length since the epoch: the shortest of [`LENGTHS_NS`] with
-//! about 120 readings (tier 0), and an hour (tier 1).  A source whose instances have nearly as many
+//! about 300 readings (tier 0), and an hour (tier 1).  A source whose instances have nearly as many
 //! hours as windows, such as short-lived processes, is left out of tier 1.  A window belongs to the tick of its
 //! readings; a rate to the later of its two readings, also if the earlier one is in another segment.
 //! The first rate of a recording that continues another one comes from the edges of both.
@@ -38,6 +40,7 @@ mod gather;
 mod head;
 mod out;
 mod read;
+mod streams;
 mod tiers;
 mod write;
 
@@ -67,13 +70,20 @@ const LENGTHS_NS: [(i64, i64); 7] = [
     (HOUR_NS, DAY_NS),
 ];
 
-/// Readings of a window.  A window costs about as much as fifteen readings cost in a recording of
-/// `-scdnm`: the smallest and the largest rate of a column have a time each.
-const READINGS: i64 = 120;
+/// Readings of a window: five minutes at one a second, of which the steps that people read are made.
+/// A window costs about as much as fourteen readings cost in a recording of `-scdnm`, a twentieth of
+/// its own: the smallest and the largest rate of a column have a time each.
+const READINGS: i64 = 300;
 
 const MAGIC: [u8; 8] = *b"WHITSUMM";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const SEGMENT_MAGIC: [u8; 4] = *b"SSEG";
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// How the streams of a part are stored.
+const PLAIN: u8 = 0;
+const ONE_FRAME: u8 = 1;
+const FRAMES: u8 = 2;
 const PRELUDE_BYTES: usize = 60;
 const HEADER_BYTES: usize = 88;
 

@@ -77,7 +77,13 @@ fn the_heaviest_are_those_with_most() {
             .iter()
             .map(|heavy| (heavy.name.as_deref().unwrap(), (heavy.total, heavy.peak)))
             .collect();
-        assert_eq!(found, expected, "{query:?}");
+        assert_eq!(found.len(), expected.len(), "{query:?}");
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!((found.0, found.1.0), (expected.0, expected.1.0), "{query:?}");
+            // A summary has the largest rate within a millionth.
+            let [found, peak] = [found.1.1, expected.1.1];
+            assert!((found - peak).abs() <= 1e-6 * peak.abs(), "{query:?}: {found}, not {peak}");
+        }
         ranked += found.len();
     });
     assert!(ranked > 20, "{ranked}");

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Progress;
-use crate::contest::{Case, Contest, Measurement};
-use crate::error::{Context, Result};
+use crate::contest::{Case, Contest, Measurement, cpu};
+use crate::error::{Context, Result, ensure};
 use crate::measure::measure;
 use crate::programs::{Programs, run_quietly, version_of};
 use crate::report::{Report, add_version};
@@ -95,6 +95,7 @@ pub fn run(plan: &ArchivePlan, programs: &Programs, progress: &Progress<'_>) -> 
     let values = written?;
     bench.stored("processes", values, ticks, &processes, cost, &mut results)?;
     bench.queries([&day, &days, &processes], &mut results)?;
+    bench.server(&mut results)?;
     match prometheus.filter(|_| plan.has_rival) {
         Some((server, tool)) => bench.prometheus(&server, &tool, &mut results)?,
         None if plan.has_rival => {
@@ -152,11 +153,18 @@ impl Bench<'_> {
         let all: Vec<String> = MODES.iter().map(|mode| format!("cpu_core.{mode}")).collect();
         let at = machine::clock(self.plan.process_seconds / 2);
         let (one, all) = ("cpu_core[0].user", all.join(","));
-        let long = format!("{}s", STEP_S * 10);
-        let questions: [(&str, &Path, Vec<&str>); 5] = [
+        let long = format!("{}s", STEP_S * self.plan.days);
+        let [from, thru] =
+            [0, self.plan.seconds].map(|second| machine::date(self.plan.seconds + second));
+        let questions: [(&str, &Path, Vec<&str>); 6] = [
             (ONE_FIELD, day, vec!["--csv", "--fields", one, "--step", &step]),
             (ALL_FIELDS, day, vec!["--csv", "--fields", &all, "--step", &step]),
             (ALL_DAYS, days, vec!["--csv", "--fields", one, "--step", &long]),
+            (
+                ONE_DAY,
+                days,
+                vec!["--csv", "--fields", one, "--step", &step, "--from", &from, "--thru", &thru],
+            ),
             (
                 "a moment of the processes",
                 processes,
@@ -165,15 +173,15 @@ impl Bench<'_> {
             ("the heaviest 10 commands", processes, vec!["--heaviest", "cpu,10", "--csv"]),
         ];
         for (name, path, words) in &questions {
-            let names = ["whit", "whit, cold", "whit, side file", "whit, side file, cold"];
+            let names = ["whit", "whit, cold", SIDE_FILES, "whit, side files, cold"];
             let mut case: Case = Case { name: (*name).to_owned(), ..Case::default() };
             case.contests = names.map(|name| Contest::new(name, ())).to_vec();
             for place in 0..case.contests.len() {
-                let side = recording::side_path(path);
-                if place < 2 && side.exists() {
-                    std::fs::remove_file(&side)?;
-                } else if place >= 2 && !side.exists() {
-                    recording::write_side_file(path)?;
+                let sides = [recording::side_path(path), recording::summary_path(path)];
+                if place < 2 {
+                    sides.iter().filter(|side| side.exists()).try_for_each(std::fs::remove_file)?;
+                } else if !sides[1].exists() {
+                    write_side_files(path)?;
                 }
                 for round in 0..self.plan.rounds {
                     let contest = &mut case.contests[place];
@@ -182,7 +190,10 @@ impl Bench<'_> {
                     command.arg("play").arg(path).args(words).env("TZ", "UTC");
                     if place % 2 == 1 {
                         forget(path)?;
-                        side.exists().then(|| forget(&side)).transpose()?;
+                        sides
+                            .iter()
+                            .filter(|side| side.exists())
+                            .try_for_each(|side| forget(side))?;
                     } else if round == 0 {
                         run_quietly(&mut command)?;
                     }
@@ -200,7 +211,44 @@ impl Bench<'_> {
             let (values, samples) = of.map_or((0, 0), |one| (one.values, one.samples));
             self.stored(name, values, samples, &side, cost, results)?;
         }
+        for (name, path) in [("day.whit, summary", day), ("processes, summary", processes)] {
+            let of = results.stored.iter().find(|one| name.starts_with(one.name));
+            let (values, samples) = of.map_or((0, 0), |one| (one.values, one.samples));
+            let summary = recording::summary_path(path);
+            std::fs::remove_file(&summary)?;
+            let (written, cost) = measure(|| write_side_files(path));
+            written?;
+            self.stored(name, values, samples, &summary, cost, results)?;
+        }
+        let cpu_of = |name: &str| {
+            let case = results.queries.iter().find(|case| case.name == name)?;
+            Some(case.contests.iter().find(|one| one.name == SIDE_FILES)?.median(cpu))
+        };
+        if let (Some(all), Some(one)) = (cpu_of(ALL_DAYS), cpu_of(ONE_DAY)) {
+            let note = format!("{ALL_DAYS}: {:.2} times the CPU time of {ONE_DAY}", all / one);
+            results.notes.push(format!("with side files, {note}"));
+        }
         Ok(())
+    }
+
+    /// A server of all recordings: what questions cost it, and its memory so far.
+    fn server(&self, results: &mut Results) -> Result<()> {
+        self.progress.show("a server of all recordings");
+        let mut running = Rival::whit(self.whit, self.folder)?;
+        let mut case: Case = Case { name: SERVER.to_owned(), ..Case::default() };
+        let seconds = self.plan.seconds;
+        for (name, days) in [("a day, 1 field", 1), ("all days, 1 field", self.plan.days)] {
+            let mut contest = Contest::new(format!("whit, {name}"), ());
+            let step = STEP_S * days;
+            let query = format!("rate(node_cpu_seconds_total{{cpu=\"0\",mode=\"user\"}}[{step}s])");
+            for _ in 0..self.plan.rounds {
+                let range = [STARTED_S + step, STARTED_S + days * seconds, step];
+                contest.turns.push(running.query(&query, range)?);
+            }
+            case.contests.push(contest);
+        }
+        results.queries.push(case);
+        running.stop()
     }
 
     /// The same values and questions of Prometheus.
@@ -273,6 +321,17 @@ impl Bench<'_> {
 const ONE_FIELD: &str = "a day, 1 field";
 const ALL_FIELDS: &str = "a day, 8 fields of 16 CPUs";
 const ALL_DAYS: &str = "all days, 1 field";
+const ONE_DAY: &str = "one of all days, 1 field";
+const SERVER: &str = "a server of all recordings";
+const SIDE_FILES: &str = "whit, side files";
+
+/// Makes both side files of a recording, as `whit serve` does in the background.
+fn write_side_files(path: &Path) -> Result<()> {
+    let recordings = archive::Recordings::open(&[path.to_owned()], &jiff::Zoned::now());
+    let complaints = recordings.context("a recording")?.write_side_files();
+    ensure!(complaints.is_empty(), "{}", complaints.join("; "));
+    Ok(())
+}
 
 /// Lets the kernel forget the pages of a file.
 fn forget(path: &Path) -> Result<()> {

@@ -15,6 +15,9 @@ pub enum Error {
     /// A recording could not be rewritten.
     #[error(transparent)]
     Writing(#[from] recording::WriteError),
+    /// The side files of a recording could not be made.
+    #[error(transparent)]
+    Archive(#[from] archive::Error),
     /// A BPF program could not be loaded or run.
     #[error(transparent)]
     Kernel(#[from] bpf::Error),

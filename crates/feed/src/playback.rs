@@ -23,6 +23,8 @@ pub struct PlaySettings {
     pub follow: bool,
     /// The sources that read collectl's text.
     pub entries: Vec<&'static Entry>,
+    /// Of recordings of whit, the sources that are decoded, or none for all.
+    pub sources: Vec<&'static str>,
     /// Settings for collectl's text.
     pub collectl: CollectlSettings,
     /// The options of sources, of which some give instances other names.
@@ -201,7 +203,11 @@ impl<'a> Playback<'a> {
                 }
                 Box::new(feed)
             }
-            Origin::Whit => Box::new(WhitFeed::open(&recording.path, base_ns, follow)?),
+            Origin::Whit => {
+                let feed = WhitFeed::open(&recording.path, base_ns, follow)?;
+                let sources = &self.settings.sources;
+                Box::new(if sources.is_empty() { feed } else { feed.focused_on(sources) })
+            }
         })
     }
 
@@ -281,5 +287,62 @@ fn shift(snapshot: &mut Snapshot, offset_ns: i64) {
     snapshot.realtime_ns = snapshot.realtime_ns.saturating_add(offset_ns);
     for sample in &mut snapshot.samples {
         sample.realtime_ns = sample.realtime_ns.saturating_add(offset_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sample::{Meta, State};
+
+    /// Records four samples of the sources `cpu` and `memory`.
+    fn record(path: &std::path::Path) {
+        let defs = ["cpu", "memory"].map(|name| source::find(name).unwrap().def().shared());
+        let mut meta = Meta::new();
+        meta.set("interval_ns", "1000000000");
+        let options = recording::WriterOptions::default();
+        let mut writer = recording::Writer::create(path, &meta, &defs, options).unwrap();
+        let mut snapshot = Snapshot::new(&defs);
+        for second in 1..5 {
+            (snapshot.monotonic_ns, snapshot.realtime_ns) = (second * 1_000_000_000, second as i64);
+            snapshot.fresh.fill(true);
+            for sample in &mut snapshot.samples {
+                (sample.monotonic_ns, sample.state) = (snapshot.monotonic_ns, State::Ok);
+                sample.table.begin();
+                sample.table.row(b"").set(1, second);
+            }
+            writer.append(&snapshot).unwrap();
+        }
+        writer.close().unwrap();
+    }
+
+    #[test]
+    fn only_the_sources_asked_for_are_given() {
+        let folder = tempfile::tempdir().unwrap();
+        record(&folder.path().join("a.whit"));
+        let (files, _) =
+            crate::find(&[folder.path().to_owned()], None, &jiff::Zoned::now()).unwrap();
+        let files: Vec<&RecordedFile> = files.iter().collect();
+        for (sources, memory) in [(vec![], true), (vec!["memory"], true), (vec!["cpu"], false)] {
+            let mut playback = Playback::default();
+            let settings = PlaySettings { sources: sources.clone(), ..PlaySettings::default() };
+            playback.begin(&files, settings);
+            let (options, mut frames) = (Options::default(), 0);
+            loop {
+                match playback.step().unwrap() {
+                    Step::End => break,
+                    Step::Recording { .. } => continue,
+                    Step::Frame => frames += 1,
+                }
+                let frame = playback.frame(&options).unwrap();
+                let is_given = |name: &str| {
+                    let track = frame.tracks.iter().find(|track| track.def.name == name).unwrap();
+                    track.fresh && track.current.table.get(0, 1) == Some(frames + 1)
+                };
+                assert_eq!(is_given("memory"), memory, "{sources:?}");
+                assert_eq!(is_given("cpu"), sources != ["memory"], "{sources:?}");
+            }
+            assert_eq!(frames, 3, "{sources:?}");
+        }
     }
 }

@@ -56,6 +56,18 @@ impl WhitFeed {
         self
     }
 
+    /// From now on gives these sources, and of the others nothing; see [`focused`](Self::focused).
+    #[must_use]
+    pub fn focused_on(mut self, sources: &[&str]) -> Self {
+        let defs = self.reader.defs();
+        let wanted = defs.iter().enumerate().filter(|(_, def)| sources.contains(&&*def.name));
+        let wanted: Vec<(usize, Vec<usize>)> =
+            wanted.map(|(index, def)| (index, (0..def.fields.len()).collect())).collect();
+        self.reader.focus(&wanted);
+        self.from_ns = None;
+        self
+    }
+
     /// The side file of the recording, if it has one.
     #[must_use]
     pub fn side(&self) -> Option<SideFile> {

@@ -334,7 +334,8 @@ impl Reader {
             let place = |field: usize| mapping.fields.get(field).copied().unwrap_or(Some(field));
             let is_wanted =
                 |&field: &usize| place(field).is_some_and(|place| places.contains(&place));
-            *focus = Focus::Fields((0..count).filter(is_wanted).collect());
+            let fields: Vec<usize> = (0..count).filter(is_wanted).collect();
+            *focus = if fields.len() == count { Focus::Whole } else { Focus::Fields(fields) };
         }
     }
 

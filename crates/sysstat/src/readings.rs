@@ -260,9 +260,13 @@ fn recorded(
     let clock = Clock { zone: newest.zone.clone(), is_iso: clock.is_iso };
     let of_host = |file: &&RecordedFile| file.meta.host() == newest.meta.host();
     let files: Vec<&RecordedFile> = files.iter().filter(of_host).collect();
+    // What the recorder notes of itself is in every sample: by it is seen that samples follow.
+    let mut sources = asked.report.sources();
+    sources.push(source::OWN_SOURCE);
     let settings = PlaySettings {
         selection: TimeSelection::parse(asked.from.as_deref(), asked.thru.as_deref(), &now)?,
         entries: source::ALL.to_vec(),
+        sources,
         ..PlaySettings::default()
     };
     let options = Options::default();

@@ -1,7 +1,8 @@
 //! What a summary keeps of the values of one column in one window.
 
-use recording::{Bytes, Corrupt, put, unzigzag, zigzag};
+use recording::{Corrupt, unzigzag, zigzag};
 
+use super::streams::{Numbers, Stream, Streams};
 use crate::FieldValue;
 use crate::step_sums::StepSums;
 
@@ -40,6 +41,26 @@ impl Expected {
         if later.rates > 0 {
             self.last_time = later.last_time;
         }
+    }
+}
+
+/// What a column had in the windows before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Before {
+    /// The last level of a gauge; of a text its number and 1, or 0.
+    pub(super) level: u64,
+    /// The first level of the instance that has one, or of an instance before.
+    pub(super) first: u64,
+    /// Whether the instance has a first level.
+    pub(super) has_level: bool,
+    /// How much a counter grew in the latest window that is written.
+    sum: u64,
+}
+
+impl Before {
+    /// Begins the next instance.
+    pub(super) fn begin(&mut self) {
+        *self = Before { first: self.first, ..Before::default() };
     }
 }
 
@@ -138,13 +159,19 @@ impl Coding {
         (cell.count, cell.took_ns, cell.sum) == (same.count, same.took_ns, same.sum) && is_still
     }
 
-    /// Appends a window of a column to `out`; `level` is the gauge's last level before it.
-    pub(super) fn write(self, cell: &Cell, expected: &Expected, level: u64, out: &mut Vec<u8>) {
+    /// Appends a window of a column to `out`.
+    pub(super) fn write(
+        self,
+        cell: &Cell,
+        expected: &Expected,
+        before: &mut Before,
+        out: &mut Numbers,
+    ) {
         match cell.last {
-            FieldValue::Level(last) => write_gauge(cell, last, expected, level, out),
+            FieldValue::Level(last) => write_gauge(cell, last, expected, before, out),
             FieldValue::Growth { increase, .. } => {
                 let single_clock = self == Coding::Counter { single_clock: true };
-                write_counter(cell, increase, expected, single_clock, out);
+                write_counter(cell, increase, expected, (single_clock, before), out);
             }
         }
     }
@@ -154,12 +181,14 @@ impl Coding {
         self,
         token: u64,
         expected: &Expected,
-        level: u64,
-        bytes: &mut Bytes<'_>,
+        before: &mut Before,
+        streams: &mut Streams<'_>,
     ) -> Result<Cell, Corrupt> {
         match self {
-            Coding::Gauge => read_gauge(token, expected, level, bytes),
-            Coding::Counter { single_clock } => read_counter(token, expected, single_clock, bytes),
+            Coding::Gauge => read_gauge(token, expected, before, streams),
+            Coding::Counter { single_clock } => {
+                read_counter(token, expected, (single_clock, before), streams)
+            }
             Coding::Text => Err(Corrupt("a text has no sum")),
         }
     }
@@ -168,42 +197,60 @@ impl Coding {
 /// A counter that did not grow, in any time.
 const NO_GROWTH: FieldValue = FieldValue::Growth { increase: 0, seconds: 1.0, took_ns: 0 };
 
-fn write_gauge(cell: &Cell, last: i64, expected: &Expected, level: u64, out: &mut Vec<u8>) {
+fn write_gauge(
+    cell: &Cell,
+    last: i64,
+    expected: &Expected,
+    before: &mut Before,
+    out: &mut Numbers,
+) {
     let is_usual = cell.count == expected.levels;
     let is_flat = (cell.min, cell.max) == (cell.last, cell.last);
     let apart = cell.sum - i128::from(last) * i128::from(cell.count);
-    let narrow = narrow(apart);
+    let narrow = i64::try_from(apart).ok();
     let mut token = if is_usual { USUAL } else { UNUSUAL };
     token |= if is_flat { IS_FLAT } else { 0 };
     token |= if narrow.is_none() { IS_WIDE } else { 0 };
-    put(out, token);
+    out.put(Stream::Tokens, token);
     if !is_usual {
-        put(out, u64::from(cell.count));
+        out.put(Stream::Counts, u64::from(cell.count));
     }
-    put(out, zigzag(last.cast_unsigned().wrapping_sub(level)));
+    let last = last.cast_unsigned();
+    if std::mem::replace(&mut before.has_level, true) {
+        out.put(Stream::Lasts, zigzag(last.wrapping_sub(before.level)));
+    } else {
+        before.first = last;
+    }
+    before.level = last;
     if !is_flat {
-        put(out, last.cast_unsigned().wrapping_sub(bits(cell.min)));
-        put(out, bits(cell.max).wrapping_sub(last.cast_unsigned()));
-        put_sum(out, apart, narrow);
+        out.put(Stream::Smallest, last.wrapping_sub(bits(cell.min)));
+        out.put(Stream::Largest, bits(cell.max).wrapping_sub(last));
+        put_sum(out, apart, narrow, 0);
     }
 }
 
 fn read_gauge(
     token: u64,
     expected: &Expected,
-    level: u64,
-    bytes: &mut Bytes<'_>,
+    before: &mut Before,
+    streams: &mut Streams<'_>,
 ) -> Result<Cell, Corrupt> {
     let count = match token & 3 {
-        UNUSUAL => count(bytes)?,
+        UNUSUAL => count(streams)?,
         _ => expected.levels,
     };
-    let last = level.wrapping_add(unzigzag(bytes.varint()?));
+    if std::mem::replace(&mut before.has_level, true) {
+        before.level = before.level.wrapping_add(unzigzag(streams.next(Stream::Lasts)?));
+    } else {
+        before.first = before.first.wrapping_add(unzigzag(streams.next(Stream::Firsts)?));
+        before.level = before.first;
+    }
+    let last = before.level;
     let (mut min, mut max, mut apart) = (last, last, 0);
     if token & IS_FLAT == 0 {
-        min = last.wrapping_sub(bytes.varint()?);
-        max = last.wrapping_add(bytes.varint()?);
-        apart = sum(token, bytes)?;
+        min = last.wrapping_sub(streams.next(Stream::Smallest)?);
+        max = last.wrapping_add(streams.next(Stream::Largest)?);
+        apart = sum(token, streams, 0)?;
     }
     let level = |bits: u64| FieldValue::Level(bits.cast_signed());
     let sum = (i128::from(last.cast_signed()) * i128::from(count)).saturating_add(apart);
@@ -214,13 +261,13 @@ fn write_counter(
     cell: &Cell,
     last: u64,
     expected: &Expected,
-    single_clock: bool,
-    out: &mut Vec<u8>,
+    (single_clock, before): (bool, &mut Before),
+    out: &mut Numbers,
 ) {
     let is_usual = (cell.count, cell.took_ns) == (expected.rates, expected.took_ns);
     let time = |value| time_bits(value, single_clock);
     let last_is_expected = time(cell.last) == expected.last_time || last == 0;
-    let narrow = narrow(cell.sum);
+    let narrow = i64::try_from(cell.sum).ok();
     let mut token = if is_usual { USUAL } else { UNUSUAL };
     let flags = [
         (bits(cell.min) == 0, MIN_IS_ZERO),
@@ -230,29 +277,30 @@ fn write_counter(
         (narrow.is_none(), IS_WIDE),
     ];
     token |= flags.iter().filter(|flag| flag.0).fold(0, |all, flag| all | flag.1);
-    put(out, token);
+    out.put(Stream::Tokens, token);
     if !is_usual {
-        put(out, u64::from(cell.count));
-        put(out, zigzag(cell.took_ns.wrapping_sub(expected.took_ns)));
+        out.put(Stream::Counts, u64::from(cell.count));
+        out.put(Stream::Counts, zigzag(cell.took_ns.wrapping_sub(expected.took_ns)));
     }
-    let mean = mean_time(cell.count, cell.took_ns, single_clock);
-    let put_time = |value, out: &mut Vec<u8>| put(out, zigzag(time(value).wrapping_sub(mean)));
-    put_sum(out, cell.sum, narrow);
+    let clock =
+        TimeCoding { mean: mean_time(cell.count, cell.took_ns, single_clock), single_clock };
+    put_sum(out, cell.sum, narrow, before.sum);
+    before.sum = cell.sum as u64;
     if last > 0 {
         // Of a single value the sum is known.
         if cell.count > 1 {
-            put(out, last);
+            out.put(Stream::Lasts, last);
         }
         if !last_is_expected {
-            put_time(cell.last, out);
+            out.put(Stream::Times, clock.exact(time(cell.last)));
         }
     }
     if cell.count > 1 {
-        for (value, flag) in [(cell.min, MIN_IS_ZERO), (cell.max, MAX_IS_LAST)] {
-            if token & flag == 0 {
-                put(out, bits(value));
-                put_time(value, out);
-            }
+        let ends =
+            [(cell.min, MIN_IS_ZERO, Stream::Smallest), (cell.max, MAX_IS_LAST, Stream::Largest)];
+        for (value, _, stream) in ends.into_iter().filter(|end| token & end.1 == 0) {
+            out.put(stream, bits(value));
+            out.put(Stream::Times, clock.about(time(value)));
         }
     }
 }
@@ -260,17 +308,18 @@ fn write_counter(
 fn read_counter(
     token: u64,
     expected: &Expected,
-    single_clock: bool,
-    bytes: &mut Bytes<'_>,
+    (single_clock, before): (bool, &mut Before),
+    streams: &mut Streams<'_>,
 ) -> Result<Cell, Corrupt> {
     let (count, took_ns) = match token & 3 {
         UNUSUAL => {
-            let count = count(bytes)?;
-            (count, expected.took_ns.wrapping_add(unzigzag(bytes.varint()?)))
+            let count = count(streams)?;
+            let apart_ns = unzigzag(streams.next(Stream::Counts)?);
+            (count, expected.took_ns.wrapping_add(apart_ns))
         }
         _ => (expected.rates, expected.took_ns),
     };
-    let mean = mean_time(count, took_ns, single_clock);
+    let clock = TimeCoding { mean: mean_time(count, took_ns, single_clock), single_clock };
     let growth = |increase: u64, time: u64| {
         let seconds = if single_clock { f64::from_bits(time) } else { time as f64 / 1e9 };
         if increase > 0 && (seconds.is_nan() || seconds <= 0.0) {
@@ -282,29 +331,74 @@ fn read_counter(
             FieldValue::Growth { increase, seconds, took_ns: if single_clock { 0 } else { time } }
         })
     };
-    let sum = sum(token, bytes)?;
+    let sum = sum(token, streams, before.sum)?;
+    before.sum = sum as u64;
     let mut last = NO_GROWTH;
     if token & LAST_IS_ZERO == 0 {
         let single = || u64::try_from(sum).map_err(|_| Corrupt("a counter shrinks"));
-        let increase = if count > 1 { bytes.varint()? } else { single()? };
+        let increase = if count > 1 { streams.next(Stream::Lasts)? } else { single()? };
         let time = match token & LAST_TIME_IS_EXPECTED {
-            0 => mean.wrapping_add(unzigzag(bytes.varint()?)),
+            0 => clock.time(streams.next(Stream::Times)?),
             _ => expected.last_time,
         };
         last = growth(increase, time)?;
     }
     let (mut min, mut max) = (last, last);
     if count > 1 {
-        for (value, flag) in [(&mut min, MIN_IS_ZERO), (&mut max, MAX_IS_LAST)] {
-            if token & flag == 0 {
-                let increase = bytes.varint()?;
-                *value = growth(increase, mean.wrapping_add(unzigzag(bytes.varint()?)))?;
-            } else if flag == MIN_IS_ZERO {
-                *value = NO_GROWTH;
-            }
-        }
+        let mut end = |stream| {
+            let increase = streams.next(stream)?;
+            growth(increase, clock.time(streams.next(Stream::Times)?))
+        };
+        min = if token & MIN_IS_ZERO == 0 { end(Stream::Smallest)? } else { NO_GROWTH };
+        max = if token & MAX_IS_LAST == 0 { end(Stream::Largest)? } else { last };
+        // Times are rounded.
+        min = if min.number() > last.number() { last } else { min };
+        max = if max.number() < last.number() { last } else { max };
     }
     Ok(Cell { count, sum, took_ns, min, max, last })
+}
+
+/// How the time of a rate is written: less the mean time of the rates of its window.
+struct TimeCoding {
+    /// As [`time_bits`].
+    mean: u64,
+    single_clock: bool,
+}
+
+impl TimeCoding {
+    /// Times are rounded to so many bits: the rates of an hour, rounded twice, are wrong by less
+    /// than a millionth.
+    const BITS: u32 = 21;
+
+    /// What times are rounded to.
+    fn quantum(&self) -> u64 {
+        if self.single_clock { 1 } else { (self.mean >> Self::BITS).max(1) }
+    }
+
+    /// The time as it is.
+    fn exact(&self, time: u64) -> u64 {
+        // The highest bit makes room for the flag: times of more than a century lose it.
+        zigzag(time.wrapping_sub(self.mean)) << 1 | 1
+    }
+
+    /// The time rounded, if it is not much shorter than the mean.
+    fn about(&self, time: u64) -> u64 {
+        let (apart, quantum) = (time.wrapping_sub(self.mean).cast_signed(), self.quantum());
+        let half = (quantum / 2).cast_signed();
+        let rounded = apart.saturating_add(half).div_euclid(quantum.cast_signed());
+        let number = zigzag(rounded.cast_unsigned()) << 1;
+        if self.time(number).abs_diff(time) <= time >> Self::BITS {
+            number
+        } else {
+            self.exact(time)
+        }
+    }
+
+    fn time(&self, number: u64) -> u64 {
+        let apart = unzigzag(number >> 1);
+        let factor = if number & 1 == 0 { self.quantum() } else { 1 };
+        self.mean.wrapping_add(apart.wrapping_mul(factor))
+    }
 }
 
 /// The bits of a level, or how much a counter grew.
@@ -330,31 +424,29 @@ pub(super) fn mean_time(count: u32, took_ns: u64, single_clock: bool) -> u64 {
     if single_clock { (mean_ns as f64 / 1e9).to_bits() } else { mean_ns }
 }
 
-fn count(bytes: &mut Bytes<'_>) -> Result<u32, Corrupt> {
-    let count = u32::try_from(bytes.varint()?).ok().filter(|&count| count > 0);
+fn count(streams: &mut Streams<'_>) -> Result<u32, Corrupt> {
+    let count = u32::try_from(streams.next(Stream::Counts)?).ok().filter(|&count| count > 0);
     count.ok_or(Corrupt("a window has no values"))
 }
 
-/// The sum as one varint, if it fits.
-fn narrow(sum: i128) -> Option<u64> {
-    i64::try_from(sum).ok().map(|sum| zigzag(sum.cast_unsigned()))
-}
-
-fn put_sum(out: &mut Vec<u8>, sum: i128, narrow: Option<u64>) {
+/// Writes a sum less the one before as one varint, if it fits as `narrow`, else as it is in two.
+fn put_sum(out: &mut Numbers, sum: i128, narrow: Option<i64>, before: u64) {
     match narrow {
-        Some(narrow) => put(out, narrow),
+        Some(narrow) => {
+            out.put(Stream::Sums, zigzag(narrow.cast_unsigned().wrapping_sub(before)));
+        }
         None => {
-            put(out, sum as u64);
-            put(out, (sum >> 64) as u64);
+            out.put(Stream::Sums, sum as u64);
+            out.put(Stream::Sums, (sum >> 64) as u64);
         }
     }
 }
 
-fn sum(token: u64, bytes: &mut Bytes<'_>) -> Result<i128, Corrupt> {
-    let low = bytes.varint()?;
+fn sum(token: u64, streams: &mut Streams<'_>, before: u64) -> Result<i128, Corrupt> {
+    let low = streams.next(Stream::Sums)?;
     if token & IS_WIDE == 0 {
-        return Ok(i128::from(unzigzag(low).cast_signed()));
+        return Ok(i128::from(unzigzag(low).wrapping_add(before).cast_signed()));
     }
-    let high = bytes.varint()?.cast_signed();
+    let high = streams.next(Stream::Sums)?.cast_signed();
     Ok(i128::from(high) << 64 | i128::from(low))
 }

@@ -1,9 +1,10 @@
 //! The columns of a field in a segment: for each instance its windows, one after the other.
 
-use recording::{Bytes, Corrupt, put, put_bytes};
+use recording::{Corrupt, put, put_bytes, zigzag};
 use sample::Interner;
 
-use super::cell::{Cell, Coding, Expected, MISSING, SAME};
+use super::cell::{Before, Cell, Coding, Expected, MISSING, SAME};
+use super::streams::{Numbers, STREAMS, Stream, Streams};
 
 /// A field being written.
 #[derive(Debug)]
@@ -15,12 +16,11 @@ pub(super) struct FieldColumns {
 
 #[derive(Clone, Debug, Default)]
 struct Column {
-    out: Vec<u8>,
+    out: Numbers,
     /// Windows like the one before, or without a value, that are not written yet.
     run: u64,
     is_missing: bool,
-    /// The last level of a gauge; of a text its number and 1, or 0.
-    last: u64,
+    before: Before,
 }
 
 /// A field of a segment as it is stored.
@@ -30,7 +30,7 @@ pub(super) enum FieldBytes {
     Same,
     /// No column has a value.
     Missing,
-    Columns(Vec<u8>),
+    Columns(Box<[Vec<u8>; STREAMS]>),
 }
 
 impl Column {
@@ -44,7 +44,8 @@ impl Column {
 
     fn flush(&mut self) {
         if self.run > 0 {
-            put(&mut self.out, self.run << 2 | if self.is_missing { MISSING } else { SAME });
+            let kind = if self.is_missing { MISSING } else { SAME };
+            self.out.put(Stream::Tokens, self.run << 2 | kind);
             self.run = 0;
         }
     }
@@ -66,15 +67,12 @@ impl FieldColumns {
     pub(super) fn push(&mut self, slot: usize, cell: Option<&Cell>, expected: &Expected) {
         let coding = self.coding;
         let column = self.column(slot);
-        if coding.is_same(cell, expected, column.last) {
+        if coding.is_same(cell, expected, column.before.level) {
             return column.wait(false);
         }
         let Some(cell) = cell else { return column.wait(true) };
         column.flush();
-        coding.write(cell, expected, column.last, &mut column.out);
-        if let crate::FieldValue::Level(level) = cell.last {
-            column.last = level.cast_unsigned();
-        }
+        coding.write(cell, expected, &mut column.before, &mut column.out);
     }
 
     /// Adds the next window that has the instance, with its latest text.
@@ -84,12 +82,12 @@ impl FieldColumns {
             1 + known.unwrap_or_else(|| self.texts.push(text)) as u64
         });
         let column = self.column(slot);
-        if number == column.last {
+        if number == column.before.level {
             return column.wait(false);
         }
         column.flush();
-        put(&mut column.out, number << 2 | MISSING);
-        column.last = number;
+        column.out.put(Stream::Tokens, number << 2 | MISSING);
+        column.before.level = number;
     }
 
     pub(super) fn finish(mut self, slots: usize) -> FieldBytes {
@@ -104,18 +102,25 @@ impl FieldColumns {
                 return FieldBytes::Missing;
             }
         }
-        let mut out = Vec::new();
+        let mut streams: Box<[Vec<u8>; STREAMS]> = Box::default();
         if self.coding == Coding::Text {
-            put(&mut out, self.texts.len() as u64);
+            let out = &mut streams[Stream::Texts as usize];
+            put(out, self.texts.len() as u64);
             for text in 0..self.texts.len() {
-                put_bytes(&mut out, self.texts.get(text).unwrap_or_default());
+                put_bytes(out, self.texts.get(text).unwrap_or_default());
             }
         }
-        for column in &mut self.columns {
+        let mut first = 0;
+        for mut column in self.columns {
             column.flush();
-            out.append(&mut column.out);
+            column.out.divide(&mut streams);
+            if column.before.has_level {
+                let apart = zigzag(column.before.first.wrapping_sub(first));
+                put(&mut streams[Stream::Firsts as usize], apart);
+                first = column.before.first;
+            }
         }
-        FieldBytes::Columns(out)
+        FieldBytes::Columns(streams)
     }
 }
 
@@ -127,14 +132,14 @@ pub(super) struct FieldReader<'a> {
     texts: Vec<&'a [u8]>,
     run: u64,
     is_missing: bool,
-    last: u64,
+    before: Before,
 }
 
 #[derive(Debug)]
 enum Stored<'a> {
     Same,
     Missing,
-    Columns(Bytes<'a>),
+    Columns(Box<Streams<'a>>),
 }
 
 impl<'a> FieldReader<'a> {
@@ -143,28 +148,31 @@ impl<'a> FieldReader<'a> {
         let stored = match stored {
             FieldBytes::Same => Stored::Same,
             FieldBytes::Missing => Stored::Missing,
-            FieldBytes::Columns(bytes) => {
-                let mut bytes = Bytes::new(bytes);
+            FieldBytes::Columns(streams) => {
+                let mut streams = Streams::new(streams);
                 if coding == Coding::Text {
+                    let bytes = streams.of(Stream::Texts);
                     for _ in 0..bytes.count()? {
                         texts.push(bytes.prefixed()?);
                     }
                 }
-                Stored::Columns(bytes)
+                Stored::Columns(Box::new(streams))
             }
         };
-        Ok(FieldReader { coding, stored, texts, run: 0, is_missing: false, last: 0 })
+        let before = Before::default();
+        Ok(FieldReader { coding, stored, texts, run: 0, is_missing: false, before })
     }
 
     /// Begins the next instance.
     pub(super) fn begin(&mut self) {
-        (self.run, self.is_missing, self.last) = (0, false, 0);
+        (self.run, self.is_missing) = (0, false);
+        self.before.begin();
     }
 
     /// The token of the next window, if it is not one of a run.
     fn token(&mut self) -> Result<Option<u64>, Corrupt> {
-        let bytes = match &mut self.stored {
-            Stored::Columns(bytes) => bytes,
+        let streams = match &mut self.stored {
+            Stored::Columns(streams) => streams,
             Stored::Same => return Ok(None),
             Stored::Missing => {
                 self.is_missing = true;
@@ -172,7 +180,7 @@ impl<'a> FieldReader<'a> {
             }
         };
         if self.run == 0 {
-            let token = bytes.varint()?;
+            let token = streams.next(Stream::Tokens)?;
             let is_run = match self.coding {
                 Coding::Text => token & 3 == SAME,
                 _ => matches!(token & 3, SAME | MISSING),
@@ -189,23 +197,19 @@ impl<'a> FieldReader<'a> {
     /// The next window of the instance.
     pub(super) fn next(&mut self, expected: &Expected) -> Result<Option<Cell>, Corrupt> {
         let Some(token) = self.token()? else {
-            let same = || self.coding.same(expected, self.last);
+            let same = || self.coding.same(expected, self.before.level);
             return Ok(if self.is_missing { None } else { same() });
         };
-        let Stored::Columns(bytes) = &mut self.stored else { return Ok(None) };
-        let cell = self.coding.read(token, expected, self.last, bytes)?;
-        if let crate::FieldValue::Level(level) = cell.last {
-            self.last = level.cast_unsigned();
-        }
-        Ok(Some(cell))
+        let Stored::Columns(streams) = &mut self.stored else { return Ok(None) };
+        self.coding.read(token, expected, &mut self.before, streams).map(Some)
     }
 
     /// The text of the next window of the instance.
     pub(super) fn next_text(&mut self) -> Result<Option<&'a [u8]>, Corrupt> {
         if let Some(token) = self.token()? {
-            self.last = token >> 2;
+            self.before.level = token >> 2;
         }
-        let Some(number) = self.last.checked_sub(1) else { return Ok(None) };
+        let Some(number) = self.before.level.checked_sub(1) else { return Ok(None) };
         let text = usize::try_from(number).ok().and_then(|number| self.texts.get(number));
         text.copied().map(Some).ok_or(Corrupt("a text is not there"))
     }

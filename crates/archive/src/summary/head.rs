@@ -115,9 +115,14 @@ impl SourceHead {
         let clock = Clock { interval_ns, single_clock };
         let mut out = Vec::new();
         put(&mut out, self.windows.len() as u64);
+        let mut before = [0; 2];
         for window in &self.windows {
-            put(&mut out, u64::from(window.readings));
-            put(&mut out, u64::from(window.rates));
+            // Most windows have as many as the one before.
+            let counts = [window.readings, window.rates];
+            for (now, then) in counts.into_iter().zip(&mut before) {
+                put(&mut out, zigzag(u64::from(now).wrapping_sub(*then)));
+                *then = u64::from(now);
+            }
             clock.put_times(window.rates, window.covered_ns, window.last_time, &mut out);
         }
         for edge in &self.edges {
@@ -147,10 +152,16 @@ impl SourceHead {
         let clock = Clock { interval_ns, single_clock };
         let mut bytes = Bytes::new(plain);
         let mut head = SourceHead::default();
+        let mut before = [0_u64; 2];
         for _ in 0..limited(bytes.count()?)? {
+            for count in &mut before {
+                *count = count.wrapping_add(unzigzag(bytes.varint()?));
+            }
+            let [readings, rates] = before.map(u32::try_from);
+            let too_large = |_| Corrupt("a number is too large");
             let mut window = Window {
-                readings: number(&mut bytes)?,
-                rates: number(&mut bytes)?,
+                readings: readings.map_err(too_large)?,
+                rates: rates.map_err(too_large)?,
                 ..Window::default()
             };
             (window.covered_ns, window.last_time) = clock.times(window.rates, &mut bytes)?;

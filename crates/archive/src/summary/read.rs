@@ -8,13 +8,15 @@ use feed::Beginning;
 use recording::{Bytes, Corrupt};
 use sample::{Kind, SourceDef};
 use std::sync::Arc;
+use zstd::bulk::Decompressor;
 
 use super::cell::{Cell, Expected};
 use super::column::{FieldBytes, FieldReader};
 use super::head::SourceHead;
+use super::streams::STREAMS;
 use super::{
-    FLAG_CLOCK_SET_BACK, HEADER_BYTES, HOUR_NS, MAGIC, PART_BYTES_MAX, PRELUDE_BYTES,
-    SEGMENT_MAGIC, VERSION, coding,
+    FLAG_CLOCK_SET_BACK, FRAMES, HEADER_BYTES, HOUR_NS, MAGIC, ONE_FRAME, PART_BYTES_MAX, PLAIN,
+    PRELUDE_BYTES, SEGMENT_MAGIC, VERSION, ZSTD_MAGIC, coding,
 };
 use crate::archived_file::{ArchivedFile, Identity};
 
@@ -187,7 +189,8 @@ impl Summary {
         let Some(places) = places else { return Some(windows) };
         let meta = &file.file.meta;
         let def = &file.defs[source];
-        let head = self.part(places.head)?;
+        let mut decompressor = Decompressor::new().ok()?;
+        let [head, ..] = self.part(places.head, &mut decompressor)?;
         windows.bytes += places.head.1;
         let single_clock = meta.has_single_clock();
         windows.head =
@@ -202,12 +205,15 @@ impl Summary {
                 1 => FieldBytes::Missing,
                 length => {
                     windows.bytes += length;
-                    FieldBytes::Columns(self.part(*field)?)
+                    FieldBytes::Columns(Box::new(self.part(*field, &mut decompressor)?))
                 }
             });
             let edges = edges.filter(|edges| edges.1 > 0);
             windows.edges.push(match edges {
-                Some(edges) => self.part(edges)?,
+                Some(edges) => {
+                    let [edges, ..] = self.part(edges, &mut decompressor)?;
+                    edges
+                }
                 None => Vec::new(),
             });
             windows.bytes += edges.map_or(0, |edges| edges.1);
@@ -225,25 +231,51 @@ impl Summary {
         Some(bytes)
     }
 
-    /// A part, as it was before it was stored.
-    fn part(&self, (at, length): Place) -> Option<Vec<u8>> {
+    /// The streams of a part, as they were before they were stored.
+    fn part(
+        &self,
+        (at, length): Place,
+        decompressor: &mut Decompressor<'_>,
+    ) -> Option<[Vec<u8>; STREAMS]> {
         let mut stored = self.bytes(at, length)?;
         let own_crc = stored.split_off(stored.len().checked_sub(4)?);
         if crc32c::crc32c(&stored).to_le_bytes() != own_crc[..] {
             return None;
         }
         let mut bytes = Bytes::new(&stored);
-        let compression = bytes.byte().ok()?;
-        let plain_bytes = usize::try_from(bytes.varint().ok()?).ok()?;
+        let mut lengths = [0; STREAMS];
+        let count = bytes.count().ok()?;
+        for length in lengths.get_mut(..count)? {
+            *length = usize::try_from(bytes.varint().ok()?).ok()?;
+        }
+        let plain_bytes = lengths.iter().try_fold(0_usize, |sum, &one| sum.checked_add(one))?;
+        let kind = bytes.byte().ok()?;
         let stored = bytes.next_bytes(bytes.left()).ok()?;
-        let plain = match compression {
-            0 => stored.to_vec(),
-            1 if plain_bytes <= PART_BYTES_MAX => {
-                zstd::bulk::decompress(stored, plain_bytes).ok()?
+        if plain_bytes > PART_BYTES_MAX {
+            return None;
+        }
+        let mut frame = |stored: &[u8], length: usize| -> Option<Vec<u8>> {
+            let plain = decompressor.decompress(&[&ZSTD_MAGIC, stored].concat(), length).ok()?;
+            (plain.len() == length).then_some(plain)
+        };
+        let mut streams: [Vec<u8>; STREAMS] = Default::default();
+        if kind == FRAMES {
+            let mut frames = Bytes::new(stored);
+            for (stream, &length) in streams.iter_mut().zip(&lengths).filter(|s| *s.1 > 0) {
+                *stream = frame(frames.prefixed().ok()?, length)?;
             }
+            return Some(streams);
+        }
+        let plain = match kind {
+            PLAIN => stored.to_vec(),
+            ONE_FRAME => frame(stored, plain_bytes)?,
             _ => return None,
         };
-        (plain.len() == plain_bytes).then_some(plain)
+        let mut plain = Bytes::new(&plain);
+        for (stream, &length) in streams.iter_mut().zip(&lengths) {
+            *stream = plain.next_bytes(length).ok()?.to_vec();
+        }
+        (plain.left() == 0).then_some(streams)
     }
 }
 

@@ -29,6 +29,12 @@ pub(super) fn clock(second: u64) -> String {
     format!("{:02}:{:02}:{:02}", second / 3600 % 24, second / 60 % 60, second % 60)
 }
 
+/// The date and the time of a second, as `--from` takes them.
+pub(super) fn date(second: u64) -> String {
+    let at = jiff::Timestamp::from_second((STARTED_S + second).cast_signed()).unwrap_or_default();
+    at.strftime("%Y%m%d:%H:%M:%S").to_string()
+}
+
 /// Numbers that are the same in each run.
 struct Numbers(u64);
 

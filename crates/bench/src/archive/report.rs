@@ -44,7 +44,8 @@ pub(super) fn report(plan: &ArchivePlan, results: &Results, machine: Value) -> R
     );
     report.say(
         "\nWhit is a process for each question, its start included.  cold: its files are not in the page\n\
-         cache.  whit wall x: wall time as a multiple of that of whit without a side file.",
+         cache.  whit wall x: wall time as a multiple of that of whit without a side file.  RSS MiB of\n\
+         servers: the peak since their start.",
     );
     report.notes(&results.notes);
     report.turns_of("queries", &results.queries);

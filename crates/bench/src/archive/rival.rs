@@ -1,4 +1,4 @@
-//! Prometheus and VictoriaMetrics, asked over HTTP.
+//! Prometheus, VictoriaMetrics and whit's own server, asked over HTTP.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -38,6 +38,13 @@ impl Rival {
         command.arg(format!("-storageDataPath={}", data.display()));
         command.args(["-retentionPeriod=100y", "-search.latencyOffset=0s"]);
         Self::start(command, "-httpListenAddr", "/health")
+    }
+
+    /// Starts whit's server on a folder of recordings, and waits until it answers.
+    pub(super) fn whit(program: &Path, folder: &Path) -> Result<Self> {
+        let mut command = Command::new(program);
+        command.arg("serve").arg(folder).env("TZ", "UTC");
+        Self::start(command, "--listen", "/api/v1/status/buildinfo")
     }
 
     fn start(mut command: Command, listen: &str, ready: &str) -> Result<Self> {

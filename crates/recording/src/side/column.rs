@@ -48,6 +48,9 @@ const NUMBERS: [(u8, u64); ZEROS as usize] = {
     numbers
 };
 
+/// Four tokens below this one have at most 56 bits together, which are read at once.
+const SHORT: u8 = 32;
+
 /// What is written of columns: bytes that are compressed, and bits that are not.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plain {
@@ -321,19 +324,36 @@ impl<'a> Column<'a> {
         mut value: impl FnMut(u64) -> u64,
     ) -> Result<(), Corrupt> {
         let bits = bits.get(self.bits_at..).ok_or(ENDS_EARLY)?;
-        let (mut at, mut places) = (0_usize, out.iter_mut());
-        for &token in self.tokens {
-            let Some(&(count, base)) = NUMBERS.get(usize::from(token)) else {
-                let zeros = usize::from(token - ZEROS) + ZEROS_MIN;
-                places.by_ref().take(zeros).for_each(|place| *place = value(0));
-                continue;
+        let (mut at, mut tokens, mut places) = (0_usize, self.tokens, out);
+        while let Some((&token, rest)) = tokens.split_first() {
+            let four = tokens.split_first_chunk::<4>().zip(places.first_chunk_mut::<4>());
+            let four = four.filter(|((four, _), _)| four.iter().all(|&token| token < SHORT));
+            let taken = if let Some(((four, rest), places)) = four {
+                let mut number = number_at(bits, at, 0)?;
+                for (place, &token) in places.iter_mut().zip(four) {
+                    let (count, base) = NUMBERS[usize::from(token % SHORT)];
+                    *place = value(base | number & !(u64::MAX << count));
+                    number >>= count;
+                    at += usize::from(count);
+                }
+                tokens = rest;
+                four.len()
+            } else if let Some(&(count, base)) = NUMBERS.get(usize::from(token)) {
+                let number = number_at(bits, at, count)?;
+                let place = places.first_mut().ok_or(Corrupt("a column has too many values"))?;
+                *place = value(base | number & !(u64::MAX << count));
+                at += usize::from(count);
+                tokens = rest;
+                1
+            } else {
+                let zeros = (usize::from(token - ZEROS) + ZEROS_MIN).min(places.len());
+                places.iter_mut().take(zeros).for_each(|place| *place = value(0));
+                tokens = rest;
+                zeros
             };
-            let number = number_at(bits, at, count)?;
-            let place = places.next().ok_or(Corrupt("a column has too many values"))?;
-            *place = value(base | number & !(u64::MAX << count));
-            at += usize::from(count);
+            places = places.get_mut(taken..).unwrap_or_default();
         }
-        if places.len() == 0 { Ok(()) } else { Err(Corrupt("a column has not all values")) }
+        if places.is_empty() { Ok(()) } else { Err(Corrupt("a column has not all values")) }
     }
 }
 
