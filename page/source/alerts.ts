@@ -1,7 +1,7 @@
 // Alerts: the rules and their states, what fires and has fired, and whether receivers took their messages.
 
 import { addressOf, question, type Alert, type AlertMessage, type AlertRule, type Alerts } from "./api";
-import type { Context } from "./context";
+import { askedOf, type Context } from "./context";
 import { filterField, h, isAbort } from "./dom";
 import { duration } from "./format";
 import { tableOf, type Column } from "./table";
@@ -42,7 +42,7 @@ export class AlertsView {
     this.asked?.abort();
     const asked = new AbortController();
     this.asked = asked;
-    question<Alerts>(addressOf("alerts", {}), asked.signal)
+    question<Alerts>(addressOf("alerts", { of: askedOf(this.context) }), asked.signal)
       .then((found) => {
         this.found = found;
         this.draw();

@@ -21,6 +21,8 @@ export interface Host extends Period {
   spans: Period[];
   gaps: Period[];
   sources: string[];
+  /** The name of the other whit that has it; questions beside recordings are passed on to that one. */
+  server?: string | null;
 }
 
 export interface ChartInfo {
@@ -230,7 +232,11 @@ export async function get<T>(address: string, signal?: AbortSignal): Promise<T> 
   throw new ServerError(said, answer.status);
 }
 
-export const sections = (signal?: AbortSignal) => get<{ sections: string[] }>(addressOf("sections", {}), signal);
+/** The sections of this server, or of another one that it asks. */
+export const sections = async (of: string | null, signal?: AbortSignal): Promise<string[]> => {
+  const found = await get<{ sections: unknown }>(addressOf("sections", { of }), signal);
+  return Array.isArray(found.sections) ? found.sections.filter((name) => typeof name === "string") : [];
+};
 
 /** A question to a section that answers in JSON. */
 export const question = <T>(address: string, signal?: AbortSignal) => get<T>(address, signal);
@@ -469,11 +475,11 @@ export interface LogNames {
 
 export const logRecords = (asked: Record<string, Parameter>, signal?: AbortSignal) => get<LogRecords>(addressOf("logs/records", asked), signal);
 
-export const logRecord = (id: string, signal?: AbortSignal) => get<LogRecord>(addressOf("logs/record", { id }), signal);
+export const logRecord = (id: string, of: string | null, signal?: AbortSignal) => get<LogRecord>(addressOf("logs/record", { id, of }), signal);
 
 export const logCounts = (asked: Record<string, Parameter>, signal?: AbortSignal) => get<LogCounts>(addressOf("logs/counts", asked), signal);
 
-export const logNames = (period: Period, signal?: AbortSignal) => get<LogNames>(addressOf("logs/loggers", { from: period.from_ms, thru: period.thru_ms }), signal);
+export const logNames = (period: Period, of: string | null, signal?: AbortSignal) => get<LogNames>(addressOf("logs/loggers", { of, from: period.from_ms, thru: period.thru_ms }), signal);
 
 /** What comes while one listens to a log. */
 export interface LogTail {

@@ -25,6 +25,9 @@ export interface Context {
   fine: () => void;
 }
 
+/** The other whit that sections are asked of: that of the host on screen, if it is not this one. */
+export const askedOf = ({ host }: Context): string | null => host.server ?? null;
+
 /** Opens the moment of a step: the sample within it that is the highest, not the first one. */
 export async function openHighest(context: Context, info: ChartInfo, at_ms: number, step_ms: number) {
   const { host, shown } = context;

@@ -2,7 +2,7 @@
 
 import { addressOf, question, ServerError, type ChartData } from "./api";
 import { Chart } from "./chart";
-import type { Context } from "./context";
+import { askedOf, type Context } from "./context";
 import { h, isAbort } from "./dom";
 import { formatted } from "./format";
 import { partsAddress, type Part, type Parts } from "./parts";
@@ -60,7 +60,7 @@ export class CostView {
 
   private curvesAddress(points: number, what?: string, format?: "csv"): string {
     const { from_ms, thru_ms } = this.context.period;
-    return addressOf("parts/curves", { from: from_ms, thru: thru_ms, points, what, format });
+    return addressOf("parts/curves", { of: askedOf(this.context), from: from_ms, thru: thru_ms, points, what, format });
   }
 
   private load() {
@@ -68,7 +68,7 @@ export class CostView {
     const asked = new AbortController();
     this.asked = asked;
     const work = async () => {
-      this.parts = await question<Parts>(partsAddress, asked.signal);
+      this.parts = await question<Parts>(partsAddress(askedOf(this.context)), asked.signal);
       this.draw();
       try {
         const { charts } = await question<Curves>(this.curvesAddress(this.points()), asked.signal);

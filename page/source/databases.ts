@@ -3,7 +3,7 @@
 import { addressOf, question, type ChartData, type ChartInfo, type DatabaseFacts, type DatabaseLine, type DatabaseList, type Parameter } from "./api";
 import { Chart } from "./chart";
 import { theme } from "./colour";
-import type { Context } from "./context";
+import { askedOf, type Context } from "./context";
 import { filterField, h, isAbort } from "./dom";
 import { duration, formatted } from "./format";
 import { tableOf, type Column } from "./table";
@@ -53,7 +53,7 @@ export class DatabasesView {
     this.askedList?.abort();
     const asked = new AbortController();
     this.askedList = asked;
-    const address = addressOf("databases", { filter: this.context.shown.filter || null, count: COUNT });
+    const address = addressOf("databases", { of: askedOf(this.context), filter: this.context.shown.filter || null, count: COUNT });
     question<DatabaseList>(address, asked.signal)
       .then((found) => {
         this.found = found;
@@ -92,7 +92,7 @@ export class DatabasesView {
 
   private addressOf(kind: string, more: Record<string, Parameter>): string {
     const { shown, period } = this.context;
-    return addressOf(`databases/${kind}`, { path: shown.database, folder: shown.folder, source: shown.sources, from: period.from_ms, thru: period.thru_ms, ...more });
+    return addressOf(`databases/${kind}`, { of: askedOf(this.context), path: shown.database, folder: shown.folder, source: shown.sources, from: period.from_ms, thru: period.thru_ms, ...more });
   }
 
   private points(): number {
@@ -107,7 +107,7 @@ export class DatabasesView {
     if (shown.database === null) return;
     const asked = new AbortController();
     this.asked = asked;
-    const facts = addressOf("databases/file", { path: shown.database, folder: shown.folder });
+    const facts = addressOf("databases/file", { of: askedOf(this.context), path: shown.database, folder: shown.folder });
     Promise.all([question<DatabaseFacts>(facts, asked.signal), question<ChartData>(this.addressOf("data", { points: this.points() }), asked.signal)])
       .then(([facts, data]) => {
         [this.facts, this.data] = [facts, { ...data, id: "database", unit: "count" }];

@@ -2,7 +2,7 @@
 
 import { addressOf, question, type ChartData, type ChartInfo, type DeviceTarget } from "./api";
 import { Chart } from "./chart";
-import type { Context } from "./context";
+import { askedOf, type Context } from "./context";
 import { filterField, h, isAbort } from "./dom";
 import { formatted } from "./format";
 import { tableOf, type Column } from "./table";
@@ -47,7 +47,7 @@ export class DevicesView {
 
   private addressOfTarget(points: number | null, format?: "csv"): string {
     const { period, shown } = this.context;
-    return addressOf("devices/target", { host: shown.device, target: shown.target, from: period.from_ms, thru: period.thru_ms, points, format });
+    return addressOf("devices/target", { of: askedOf(this.context), host: shown.device, target: shown.target, from: period.from_ms, thru: period.thru_ms, points, format });
   }
 
   private load() {
@@ -56,9 +56,12 @@ export class DevicesView {
     this.asked = asked;
     const { period, shown } = this.context;
     const work = async () => {
-      const address = addressOf("devices", { from: period.from_ms, thru: period.thru_ms });
+      const address = addressOf("devices", { of: askedOf(this.context), from: period.from_ms, thru: period.thru_ms });
       const found = await question<{ targets: DeviceTarget[]; index: string | null }>(address, asked.signal);
-      [this.targets, this.index] = [found.targets, found.index];
+      // Pages of another host are not passed on.
+      const isOwn = askedOf(this.context) === null;
+      this.targets = found.targets.map((one) => (isOwn ? one : { ...one, page: null }));
+      this.index = isOwn ? found.index : null;
       this.draw();
       if (shown.device !== null && shown.target !== null) {
         const points = Chart.points(this.element.clientWidth);

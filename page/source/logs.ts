@@ -5,7 +5,7 @@ import { LEVELS } from "./address";
 import * as api from "./api";
 import type { ChartInfo, LiveSample, LogLosses, LogRecord } from "./api";
 import { Chart } from "./chart";
-import { addressOfChart, openHighest, type Context } from "./context";
+import { addressOfChart, askedOf, openHighest, type Context } from "./context";
 import { choice, h, isAbort } from "./dom";
 import { recordTable } from "./records";
 
@@ -107,7 +107,7 @@ export class LogsView {
 
   private filter(): Record<string, api.Parameter> {
     const { text, level, logger, program, machine } = this.context.shown;
-    return { text: text || null, level: level || null, logger: logger || null, process: program || null, host: machine || null };
+    return { of: askedOf(this.context), text: text || null, level: level || null, logger: logger || null, process: program || null, host: machine || null };
   }
 
   private get follows() {
@@ -189,7 +189,7 @@ export class LogsView {
 
   private async loadNames(signal: AbortSignal) {
     const { period } = this.context;
-    this.names = await api.logNames({ from_ms: Math.floor(period.from_ms), thru_ms: Math.ceil(period.thru_ms) }, signal);
+    this.names = await api.logNames({ from_ms: Math.floor(period.from_ms), thru_ms: Math.ceil(period.thru_ms) }, askedOf(this.context), signal);
     this.loggers.replaceChildren(...this.names.loggers.map((name) => h("option", { value: name })));
     this.drawTools();
   }
@@ -317,7 +317,7 @@ export class LogsAround {
   private asking(context: Context, at_ms: number): Record<string, api.Parameter> {
     const { near, around_s } = context.shown;
     const around = around_s * 1000;
-    return { level: near, from: Math.max(0, Math.floor(at_ms - around)), thru: Math.ceil(at_ms + around), order: "oldest", count: 1000 };
+    return { of: askedOf(context), level: near, from: Math.max(0, Math.floor(at_ms - around)), thru: Math.ceil(at_ms + around), order: "oldest", count: 1000 };
   }
 
   /** The address of what is shown. */

@@ -43,6 +43,8 @@ class Page {
   private infos: ChartInfo[] = [];
   private newest_ms = 0;
   private view: PageView | null = null;
+  /** Those of this server, and those of the one that has the host on screen. */
+  private ownSections: string[] = [];
   private sections: string[] = [];
   private viewKey = "";
   private moment: MomentView | null = null;
@@ -86,9 +88,10 @@ class Page {
   /** Asks for the hosts; everything else follows. */
   private async start() {
     try {
-      const [found, has] = await Promise.all([api.hosts(), api.sections()]);
+      const [found, has] = await Promise.all([api.hosts(), api.sections(null)]);
       this.hosts = found.hosts;
-      this.sections = has.sections;
+      this.ownSections = has;
+      this.sections = has;
       this.drawUnreachable(found.unreachable ?? []);
       if (found.hosts.length === 0) {
         this.main.replaceChildren(h("p", { class: "missing" }, "Nothing is recorded yet. `whit record -f FOLDER` records this machine."));
@@ -119,7 +122,9 @@ class Page {
     this.newest_ms = host.thru_ms;
     // A report shows all of its period first.
     if (report && this.shown.from_ms === null) this.shown = { ...this.shown, from_ms: host.from_ms, thru_ms: host.thru_ms };
-    this.infos = (await api.charts(host.host)).charts;
+    const [infos, sections] = await Promise.all([api.charts(host.host), host.server ? api.sections(host.server) : this.ownSections]);
+    this.infos = infos.charts;
+    this.sections = sections;
     this.viewKey = "";
     this.moment?.element.remove();
     this.moment = null;
@@ -178,7 +183,7 @@ class Page {
     const info = views.find((view) => view.id === this.shown.view) ?? views[0];
     if (!info) return;
     if (info.id !== this.shown.view) this.shown = { ...this.shown, view: info.id };
-    if (this.sections.includes("parts")) this.strip.start(this.zone);
+    if (this.ownSections.includes("parts")) this.strip.start(this.zone);
     const key = `${host.host} ${info.id}`;
     if (!this.moment) this.moment = new MomentView(context);
     if (key !== this.viewKey) {
@@ -416,7 +421,7 @@ class Page {
   }
 
   private changeHost(name: string) {
-    this.shown = { ...this.shown, host: name, at_ms: null, instances: {} };
+    this.shown = { ...this.shown, host: name, at_ms: null, record: "", instances: {} };
     history.pushState(null, "", `${location.pathname}${query(this.shown)}`);
     void this.chooseHost().catch((error: unknown) => this.fail(error, () => void this.start()));
   }

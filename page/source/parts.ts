@@ -40,7 +40,7 @@ export interface Parts {
   parts: Part[];
 }
 
-export const partsAddress = addressOf("parts", {});
+export const partsAddress = (of: string | null) => addressOf("parts", { of });
 
 /** What is not well, a sentence each. */
 export function troubles(all: Parts, zone: Zone): string[] {
@@ -74,7 +74,7 @@ export class PartsStrip {
   private async look() {
     let lines: string[];
     try {
-      const parts = await question<Parts>(partsAddress);
+      const parts = await question<Parts>(partsAddress(null));
       lines = this.zone ? troubles(parts, this.zone) : [];
     } catch (error) {
       // A connection that is lost is told by all else.

@@ -3,7 +3,7 @@
 
 import * as api from "./api";
 import type { LogRecord } from "./api";
-import type { Context } from "./context";
+import { askedOf, type Context } from "./context";
 import { h, isAbort } from "./dom";
 import { MISSING } from "./format";
 import { clock, dateAndClock } from "./time";
@@ -78,7 +78,7 @@ function whole(context: Context, record: LogRecord): HTMLElement {
   return h(
     "div",
     { class: "whole" },
-    h("div", { class: "tools" }, machine, near, h("a", { href: api.addressOf("logs/record", { id: record.id }), target: "_blank" }, "JSON")),
+    h("div", { class: "tools" }, machine, near, h("a", { href: api.addressOf("logs/record", { id: record.id, of: askedOf(context) }), target: "_blank" }, "JSON")),
     pre,
     cut,
     ...values("Record", Object.entries(record).filter(([name]) => name === "time" || !KNOWN.includes(name))),
@@ -89,7 +89,7 @@ function whole(context: Context, record: LogRecord): HTMLElement {
 
 /** Asks for the rest of a record that came shortened. */
 function rest(context: Context, record: LogRecord, into: HTMLElement) {
-  api.logRecord(record.id).then(
+  api.logRecord(record.id, askedOf(context)).then(
     (found) => into.replaceChildren(whole(context, found)),
     (error: unknown) => {
       if (!isAbort(error)) into.append(h("p", { class: "missing" }, error instanceof Error ? error.message : String(error)));

@@ -75,7 +75,7 @@ function cell<Row>(row: Row, column: Column<Row>): HTMLElement {
   const value = column.value(row);
   if (column.shown) return h("td", { class: column.unit === null ? "text" : "number" }, column.shown(row));
   if (typeof value === "number" && column.unit !== null) return h("td", { class: "number" }, formatted(value, column.unit));
-  return h("td", { class: "text" }, value === null || value === "" ? MISSING : String(value));
+  return h("td", { class: column.unit === null ? "text" : "number" }, value === null || value === "" ? MISSING : String(value));
 }
 
 /** The table, with links that save its rows as they are shown. */

@@ -239,7 +239,7 @@ export async function fake(shown?: string): Promise<Fake> {
     host: "alpha", from_ms: NOW_MS - YEAR_MS, thru_ms: NOW_MS, interval_ms: 1000, is_live: true, cpus: 4, kernel: "6.1.0-41-amd64", boot_ms: NOW_MS - 9e8, timezone: "America/New_York",
     spans: [{ from_ms: NOW_MS - YEAR_MS, thru_ms: NOW_MS }], gaps: [GAP], sources: ["cpu", "disk", "memory", "network", "process"],
   };
-  const usual = { host: "beta & <b>sons</b>", timezone: null, is_live: false };
+  const usual = { host: "beta & <b>sons</b>", timezone: null, is_live: false, server: "beta & <b>sons</b>" };
   const json = (response: ServerResponse, value: unknown, status = 200) => {
     response.writeHead(status, { "Content-Type": "application/json" });
     const text = JSON.stringify(value);

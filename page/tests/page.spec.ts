@@ -506,6 +506,24 @@ test("alerts show their rules and messages, and lead to their moment", async ({ 
   await expect(page.locator("#moment-title")).toHaveText("2026-11-26 11:15:07 Europe/Berlin");
 });
 
+test("sections of another host are asked of it", async ({ server, open }) => {
+  server.sections = ["logs", "devices", "alerts", "databases", "parts"];
+  const page = await open(`${HALF_HOUR}&host=beta+%26+%3Cb%3Esons%3C%2Fb%3E&view=devices&device=router&target=uplink`);
+  await expect(page.locator(".devices tbody tr")).toHaveCount(3);
+  // Its pages are not here.
+  await expect(page.locator(".devices").getByRole("link", { name: /Page of/ })).toHaveCount(0);
+  for (const name of ["Alerts", "Databases", "Cost", "Logs"]) {
+    await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name }).click();
+    await expect(page.locator("main tbody tr").first()).toBeVisible();
+  }
+  const asked = server.requests.filter((one) => /\/v1\/(sections|devices|alerts|databases|logs|parts)\b/.test(one));
+  const ownOnly = /\/v1\/(sections|parts)$/;
+  expect(asked.filter((one) => !one.includes("of=beta") && !ownOnly.test(one))).toEqual([]);
+  for (const name of ["sections", "devices/target", "alerts", "databases", "logs/records", "parts/curves"]) {
+    expect(asked.filter((one) => one.includes(`/v1/${name}?`)).length, name).toBeGreaterThan(0);
+  }
+});
+
 test("targets of devices are sorted by traffic and searched, and one has curves", async ({ server, open }) => {
   server.sections = ["devices"];
   const page = await open(HALF_HOUR);

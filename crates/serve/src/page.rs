@@ -69,6 +69,12 @@ const HOSTS: &str = "hosts";
 /// Which sections there are.
 const SECTIONS: &str = "sections";
 
+/// The parameter of a question to a section that names the host whose whit is asked.
+const OF: &str = "of";
+
+/// The sections that are asked of other hosts.
+const PASSED_SECTIONS: [&str; 6] = [SECTIONS, "logs", "devices", "databases", "alerts", "parts"];
+
 /// What the page shows.
 pub struct Page {
     recordings: Arc<RecordingStorage>,
@@ -250,13 +256,18 @@ async fn passed_on(
     request: &Request<Bytes>,
 ) -> Option<Result<HttpAnswer, QueryError>> {
     let others = others(page, request)?;
-    if name != LIVE && !QUESTIONS.iter().any(|(known, _)| *known == name) {
+    let is_of_section = is_passed_section(name);
+    if name != LIVE && !is_of_section && question(name).is_none() {
         return None;
     }
     let parameters = Parameters::of(request.uri()).ok()?;
-    let host = parameters.get("host");
+    let names_host = if is_of_section { OF } else { "host" };
+    let host = parameters.get(names_host);
     // Most questions are for this host.
-    others.find(host, &[])?;
+    if others.find(host, &[]).is_none() {
+        let why = || QueryError::BadData(format!("there is no other host {host:?}"));
+        return (is_of_section && !host.is_empty()).then(|| Err(why()));
+    }
     let own = asked(evaluation, page, request, |asked| {
         Ok(asked.recordings.hosts().into_iter().map(str::to_owned).collect::<Vec<_>>())
     });
@@ -268,10 +279,21 @@ async fn passed_on(
         return None;
     }
     let found = others.find(host, &own)?;
-    Some(match name {
-        LIVE => others.live(&found, &parameters).await,
-        _ => others.ask(&found, name, &parameters).await,
+    let mut query = parameters.without(names_host);
+    if !is_of_section {
+        others::push_recorded(&mut query, &found);
+    }
+    Some(match name.rsplit('/').next() {
+        Some(LIVE) => others.live(&found, name, query).await,
+        _ => others.ask(&found, name, query).await,
     })
+}
+
+/// Whether a path below the interface is that of a question to a section that another host may have.
+fn is_passed_section(path: &str) -> bool {
+    let (section, rest) = path.split_once('/').unwrap_or((path, ""));
+    let is_plain = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_lowercase());
+    PASSED_SECTIONS.contains(&section) && is_plain(rest)
 }
 
 /// A file of the pages of devices, read in a thread for queries.

@@ -2,12 +2,15 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use serve::OtherHost;
+use serve::{OtherHost, Page, QueryServer, RecordedPages, RecordingStorage, ServeSettings};
 use testkit::{ClosedPort, PATIENCE, http, wait_for, wait_until};
 
+use crate::common::{listeners, patient};
 use crate::page::{ask, list, ms, record_bursts, serve_with, text};
 
 fn host(name: &str, address: SocketAddr) -> OtherHost {
@@ -84,6 +87,91 @@ fn questions_for_another_host_are_passed_on() {
         seen.push_str(&String::from_utf8_lossy(&bytes[..count]));
     }
     assert!(seen.contains("text/event-stream"), "{seen}");
+}
+
+/// A server with sections, of which nothing is there yet.
+fn serve_sections(folder: &Path) -> QueryServer {
+    let (storage, _) = RecordingStorage::open(&[folder.to_owned()]).unwrap();
+    let settings = ServeSettings { http: patient(), ..ServeSettings::default() };
+    let storage = Arc::new(storage);
+    let newest = Arc::new(RecordedPages::new(storage.clone()));
+    for name in ["databases", "alerts", "store"] {
+        std::fs::create_dir(folder.join(name)).unwrap();
+    }
+    std::fs::write(folder.join("account"), "{\"pid\":7,\"folder\":\"/theirs\"}").unwrap();
+    let page = Page::new(storage)
+        .with_databases(vec![folder.join("databases")])
+        .with_alerts(folder.join("alerts"))
+        .with_logs(&folder.join("store"))
+        .with_parts(folder.join("account"));
+    QueryServer::start_with_page(listeners(), settings, page, newest).unwrap()
+}
+
+#[test]
+fn sections_of_another_host_are_passed_on() {
+    let folder = tempfile::tempdir().unwrap();
+    record_bursts(folder.path());
+    let theirs = serve_sections(folder.path());
+    let other = theirs.address().unwrap();
+    let ours = serve_with(folder.path(), vec![host("web 1", other)]);
+    let address = ours.address().unwrap();
+    assert_eq!(ask(address, "hosts", &[])["hosts"][1]["server"], "web 1");
+    for (question, more) in [
+        ("sections", vec![]),
+        ("alerts", vec![("table", "rules"), ("format", "csv")]),
+        ("databases", vec![("count", "5")]),
+        ("devices", vec![("from", "1"), ("thru", "2")]),
+        ("logs/counts", vec![("from", "1000"), ("thru", "9000"), ("points", "20")]),
+    ] {
+        let passed: Vec<_> = more.iter().copied().chain([("of", "web 1")]).collect();
+        assert_eq!(text(address, question, &passed), text(other, question, &more), "{question}");
+    }
+    assert_eq!(ask(address, "parts", &[("of", "web 1")])["folder"], "/theirs");
+    assert_eq!(ask(address, "parts", &[])["folder"], "/d");
+    let refused = |question: &str, more: &[(&str, &str)]| {
+        let answer = http(address, "GET", &format!("/api/whit/v1/{question}"), more);
+        assert_eq!(answer.status, 400, "{question}: {}", answer.body);
+        answer.body
+    };
+    assert!(
+        refused("alerts", &[("of", "web 1"), ("table", "x"), ("format", "csv")])
+            .contains("there are rules")
+    );
+    assert!(refused("sections", &[("of", "nobody")]).contains("no other host"));
+    // Nothing but a question to a section goes to it.
+    let odd = http(address, "GET", "/api/whit/v1/logs/..%2f..%2fx", &[("of", "web 1")]);
+    assert!(matches!(odd.status, 400 | 404), "{}", odd.body);
+    // Its log comes as it grows, with the names of events.
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let request = "GET /api/whit/v1/logs/live?of=web%201 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    let (mut seen, mut bytes) = (String::new(), [0; 4096]);
+    while !seen.contains("event: begin\ndata: {") && !seen.contains("event: trouble\ndata: {") {
+        let count = stream.read(&mut bytes).unwrap();
+        assert!(count > 0, "{seen}");
+        seen.push_str(&String::from_utf8_lossy(&bytes[..count]));
+    }
+}
+
+#[test]
+fn a_picture_of_another_host_runs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    record_bursts(folder.path());
+    let svg = "<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>";
+    let svg = fixed("200 OK\r\nContent-Type: image/svg+xml; charset=utf-8", svg);
+    let png = fixed("200 OK\r\nContent-Type: image/png", "<script>alert(1)</script>");
+    let ours = serve_with(folder.path(), vec![host("svg", svg), host("png", png)]);
+    let address = ours.address().unwrap();
+    let path = "/api/whit/v1/databases/graph";
+    let answer = http(address, "GET", path, &[("of", "svg"), ("path", "a.rrd")]);
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let head = answer.head.to_ascii_lowercase();
+    assert!(head.contains("default-src 'none'") && head.contains("sandbox"), "{head}");
+    assert!(head.contains("nosniff") && !head.contains("default-src 'self'"), "{head}");
+    let answer = http(address, "GET", path, &[("of", "png"), ("path", "a.rrd")]);
+    assert_eq!(answer.status, 502, "{}", answer.body);
+    assert!(answer.body.contains("no picture"), "{}", answer.body);
 }
 
 #[test]

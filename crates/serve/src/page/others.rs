@@ -12,7 +12,9 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use http_client::ClientAnswer;
-use http_client::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http_client::header::{
+    AUTHORIZATION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+};
 use http_server::{AnswerBody, HttpAnswer, answer as answer_of};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::{Method, StatusCode};
@@ -24,10 +26,10 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::{HOSTS, LIVE, PREFIX, json_answer, with_headers};
+use super::{HOSTS, PREFIX, json_answer, with_headers};
 use crate::clock::{Deadline, now_ms};
 use crate::other_host::OtherHost;
-use crate::parameters::{Parameters, push_encoded};
+use crate::parameters::push_encoded;
 
 /// Says that a question comes from another whit.
 pub(super) const PASSED_ON: &str = "whit-passed-on";
@@ -46,6 +48,10 @@ const GOOD: Duration = Duration::from_secs(2);
 const WAIT: Duration = Duration::from_secs(1);
 /// A live host says something more often than this.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// The types of pictures that are passed on, and how each begins.
+const PICTURES: [(&str, &[u8]); 2] = [("image/svg+xml", b"<"), ("image/png", b"\x89PNG\r\n\x1a\n")];
+/// The events of a log that have a name, and are passed on with it.
+const NAMED_EVENTS: [&str; 2] = ["begin", "trouble"];
 /// Most bytes of a live event, and events that wait for a reader.
 const EVENT_BYTES_MAX: usize = 1 << 20;
 const EVENTS_MAX: usize = 8;
@@ -149,6 +155,7 @@ impl Others {
                 } else {
                     host["host"] = label.clone().into();
                 }
+                host["server"] = label.clone().into();
                 host["is_live"] =
                     (known.failed.is_none() && host["is_live"] == Value::Bool(true)).into();
                 answer["hosts"].as_array_mut().into_iter().for_each(|all| all.push(host.clone()));
@@ -194,14 +201,14 @@ impl Others {
     /// The answer of a host to a question.
     pub(super) async fn ask(
         &self,
-        (other, recorded): &Found,
+        (other, _): &Found,
         name: &str,
-        parameters: &Parameters,
+        query: String,
     ) -> Result<HttpAnswer, QueryError> {
         let Ok(turn) = other.questions.clone().try_acquire_owned() else {
             return Ok(other.refuse(&format!("{QUESTIONS_MAX} questions wait for it already")));
         };
-        let (own, name, query) = (other.clone(), name.to_owned(), query(parameters, recorded));
+        let (own, name) = (other.clone(), name.to_owned());
         let answer = self.within(async move {
             let answer = own.send(&name, &query).await;
             drop(turn);
@@ -210,18 +217,19 @@ impl Others {
         Ok(answer.await?.and_then(checked).unwrap_or_else(|why| other.refuse(&why)))
     }
 
-    /// The live samples of a host.
+    /// The live samples of a host, or its log as it grows.
     pub(super) async fn live(
         &self,
-        (other, recorded): &Found,
-        parameters: &Parameters,
+        (other, _): &Found,
+        name: &str,
+        query: String,
     ) -> Result<HttpAnswer, QueryError> {
         let Ok(turn) = other.readers.clone().try_acquire_owned() else {
             let why = format!("it has {READERS_MAX} readers already: close one, or wait");
             return Ok(other.refuse(&why));
         };
-        let (own, query) = (other.clone(), query(parameters, recorded));
-        let opened = self.within(async move { own.open(&query).await }).await?;
+        let (own, name) = (other.clone(), name.to_owned());
+        let opened = self.within(async move { own.open(&name, &query).await }).await?;
         Ok(match opened {
             Err(why) => other.refuse(&why),
             Ok(body) => {
@@ -267,9 +275,9 @@ impl Other {
             .map_err(|error| with_causes(&error))
     }
 
-    async fn open(&self, query: &str) -> Result<Incoming, String> {
+    async fn open(&self, name: &str, query: &str) -> Result<Incoming, String> {
         let OtherHost { url, settings, .. } = &self.host;
-        let target = self.target(LIVE, query);
+        let target = self.target(name, query);
         let headers = self.headers();
         let answer = http_client::open(url, settings, Method::GET, &target, &headers).await;
         let answer = answer.map_err(|error| with_causes(&error))?;
@@ -298,14 +306,12 @@ impl Other {
     }
 }
 
-/// The query that the other host gets.
-fn query(parameters: &Parameters, recorded: &str) -> String {
-    let mut query = parameters.without("host");
+/// Adds to the query which of its recorded hosts the other one is asked for.
+pub(super) fn push_recorded(query: &mut String, (_, recorded): &Found) {
     if !recorded.is_empty() {
         query.push_str(if query.is_empty() { "host=" } else { "&host=" });
-        push_encoded(&mut query, recorded);
+        push_encoded(query, recorded);
     }
-    query
 }
 
 fn kind(headers: &HeaderMap) -> &str {
@@ -313,9 +319,25 @@ fn kind(headers: &HeaderMap) -> &str {
     kind.split(';').next().unwrap_or_default().trim()
 }
 
+/// A picture that another host has drawn: whatever is in it, it runs nothing and loads nothing.
+fn picture(kind: &'static str, body: Bytes) -> HttpAnswer {
+    let mut answer = with_headers(answer_of(StatusCode::OK, kind, body));
+    let policy = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
+    answer.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    answer
+}
+
 /// An answer with our headers, if it is one of ours.
 fn checked(answer: ClientAnswer) -> Result<HttpAnswer, String> {
     let ClientAnswer { status, headers, body } = answer;
+    if let (StatusCode::OK, kind) = (status, kind(&headers))
+        && let Some(&(kind, begins)) = PICTURES.iter().find(|(known, _)| *known == kind)
+    {
+        return match body.starts_with(begins) {
+            true => Ok(picture(kind, body)),
+            false => Err(format!("its answer is no picture of the type {kind}")),
+        };
+    }
     let text = String::from_utf8(body.into()).map_err(|_| "its answer is not UTF-8".to_owned())?;
     let is_object = || text.starts_with('{') && serde_json::from_str::<IgnoredAny>(&text).is_ok();
     match (status, kind(&headers)) {
@@ -380,6 +402,7 @@ fn known_host(host: &Value) -> Option<Value> {
 /// Passes events on while somebody reads them.
 async fn pass_events(mut body: Incoming, parts: Sender<Bytes>, _turn: OwnedSemaphorePermit) {
     let mut line = Vec::new();
+    let mut name = None;
     loop {
         let next = poll_fn(|context| Pin::new(&mut body).poll_frame(context));
         let next = tokio::select! {
@@ -396,7 +419,9 @@ async fn pass_events(mut body: Incoming, parts: Sender<Bytes>, _turn: OwnedSemap
                 line.push(byte);
                 continue;
             }
-            if let Some(event) = event(&line)
+            if let Some(named) = line.strip_prefix(b"event: ") {
+                name = NAMED_EVENTS.into_iter().find(|known| known.as_bytes() == named);
+            } else if let Some(event) = event(&line, &mut name)
                 && parts.send(event).await.is_err()
             {
                 return;
@@ -407,12 +432,13 @@ async fn pass_events(mut body: Incoming, parts: Sender<Bytes>, _turn: OwnedSemap
 }
 
 /// A line of a stream as an event of ours: data that are JSON, or a comment.
-fn event(line: &[u8]) -> Option<Bytes> {
+fn event(line: &[u8], name: &mut Option<&str>) -> Option<Bytes> {
     if line.starts_with(b":") {
         return Some(Bytes::from_static(b": still here\n\n"));
     }
     let text = std::str::from_utf8(line.strip_prefix(b"data: ")?).ok()?;
     let is_object = text.starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok();
     let text = is_object.then(|| layout::text::visible_json(text.to_owned()))?;
-    Some(format!("data: {text}\n\n").into())
+    let name = name.take().map(|name| format!("event: {name}\n")).unwrap_or_default();
+    Some(format!("{name}data: {text}\n\n").into())
 }
