@@ -314,14 +314,17 @@ pub const MACHINE: &[MachineMetric] = &[
     },
 ];
 
-/// The source whose metrics have the kernel's names.
-const NETSTAT: KnownSource = KnownSource { source: "tcp", ..EMPTY };
+/// The sources whose metrics have the kernel's names.
+const OF_KERNEL: &[KnownSource] =
+    &[KnownSource { source: "tcp", ..EMPTY }, KnownSource { source: "vmstat", ..EMPTY }];
 
 impl KnownSource {
     /// Field, metric, value of the label.
     fn all(&self) -> Vec<(&'static str, &'static str, &'static str)> {
+        let unlabelled = |(field, name)| (field, name, "");
         match self.source {
-            "tcp" => source::netstat_metrics().map(|(field, name)| (field, name, "")).collect(),
+            "tcp" => source::netstat_metrics().map(unlabelled).collect(),
+            "vmstat" => source::vmstat_metrics().map(unlabelled).collect(),
             _ => self.metrics.to_vec(),
         }
     }
@@ -333,13 +336,12 @@ pub fn known(
     source: &str,
     field: &str,
 ) -> Option<(&'static KnownSource, &'static str, &'static str)> {
-    if source == NETSTAT.source {
-        let (_, name) = source::netstat_metrics().find(|(own, _)| *own == field)?;
-        return Some((&NETSTAT, name, ""));
-    }
-    let known = KNOWN.iter().find(|known| known.source == source)?;
-    let (_, name, value) = known.metrics.iter().find(|(own, _, _)| *own == field)?;
-    Some((known, name, value))
+    let known = KNOWN.iter().chain(OF_KERNEL).find(|known| known.source == source)?;
+    let found = |metrics: &[(&'static str, &'static str, &'static str)]| {
+        let (_, name, value) = *metrics.iter().find(|(own, _, _)| *own == field)?;
+        Some((known, name, value))
+    };
+    if known.metrics.is_empty() { found(&known.all()) } else { found(known.metrics) }
 }
 
 /// The metric of node_exporter that a field is, for pages.
@@ -363,7 +365,7 @@ pub fn prometheus_names() -> String {
         Values are in base units; counters are counters: ask for their `rate`.\n\n\
         | field | metric | labels |\n|---|---|---|\n"
         .to_owned();
-    for known in KNOWN.iter().chain([&NETSTAT]) {
+    for known in KNOWN.iter().chain(OF_KERNEL) {
         for (field, name, value) in known.all() {
             let mut labels = vec![];
             if !known.instance.is_empty() {
@@ -402,7 +404,7 @@ mod tests {
     #[test]
     fn every_field_exists_and_has_the_unit_of_its_metric() {
         let defs = source::definitions();
-        for known in KNOWN.iter().chain([&NETSTAT]) {
+        for known in KNOWN.iter().chain(OF_KERNEL) {
             let def = defs.iter().find(|def| def.name == known.source).expect(known.source);
             assert_eq!(def.instance.len(), usize::from(!known.instance.is_empty()), "{}", def.name);
             for (text, _) in known.texts {

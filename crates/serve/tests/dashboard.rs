@@ -44,6 +44,7 @@ fn the_queries_of_node_exporter_full_are_answered_or_the_reason_is_known() {
         "socket",
         "softirq",
         "tcp",
+        "vmstat",
     ];
     let _writer = record(folder.path(), tree.root(), &sources, |number| {
         if number == 100 {

@@ -39,6 +39,7 @@ pub use sampler::Sampler;
 pub use shared_counters::{CounterMethod, SharedCounters};
 pub use tcp::netstat_metrics;
 pub use trial::Trial;
+pub use vmstat::vmstat_metrics;
 
 /// Declares the module of each source and the registry of their entries.  `cargo fmt` does not look
 /// into macros: `cargo xtask fmt` formats these files, too.
@@ -79,6 +80,7 @@ sources! {
     mod softirq;
     mod syscall;
     mod tcp;
+    mod vmstat;
     mod whit;
 }
 

@@ -284,6 +284,10 @@ fn recorded(
             Step::Frame => {}
         }
         let Some(frame) = playback.frame(&options) else { continue };
+        // A sample of other sources alone, as the last one of a recorder, has nothing to show.
+        if frame.tracks.iter().all(|track| !track.fresh) {
+            continue;
+        }
         if !shown.follows(&frame) {
             shown.begin_anew(&frame, path)?;
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use sample::Meta;
+use sample::{Meta, Snapshot, State};
 use sysstat::{ReportSession, SysstatError, run, tool};
 
 /// A machine with two CPUs: `step` says how long it has run, in seconds.
@@ -125,6 +125,44 @@ fn vmstat_begins_with_the_time_since_boot() {
     assert!(rows.iter().all(|row| row.ends_with("25  0 75  0  0")), "{text}");
     let without = report("vmstat -y 1 3", 9).unwrap();
     assert_eq!(without.lines().count(), 5, "{without}");
+}
+
+/// Records four samples of the CPU and of memory, the last one of memory alone.
+fn record(path: &Path) {
+    let defs = ["cpu", "memory"].map(|name| source::find(name).unwrap().def().shared());
+    let mut meta = meta();
+    meta.set("interval_ns", "1000000000");
+    let options = recording::WriterOptions::default();
+    let mut writer = recording::Writer::create(path, &meta, &defs, options).unwrap();
+    let mut snapshot = Snapshot::new(&defs);
+    let [user, idle] = ["user", "idle"].map(|name| defs[0].field(name).unwrap());
+    for second in 1..5 {
+        snapshot.monotonic_ns = second * 1_000_000_000;
+        snapshot.realtime_ns = snapshot.monotonic_ns.cast_signed();
+        snapshot.fresh = vec![second < 4, true];
+        for sample in &mut snapshot.samples {
+            (sample.monotonic_ns, sample.realtime_ns) =
+                (snapshot.monotonic_ns, snapshot.realtime_ns);
+            sample.state = State::Ok;
+            sample.table.begin();
+            sample.table.row(b"");
+        }
+        let mut row = snapshot.samples[0].table.row_mut(0);
+        row.set(user, 25 * second);
+        row.set(idle, 75 * second);
+        writer.append(&snapshot).unwrap();
+    }
+    writer.close().unwrap();
+}
+
+#[test]
+fn a_sample_of_other_sources_has_no_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.whit");
+    record(&path);
+    let text = report(&format!("sar -f {} -u", path.display()), 0).unwrap();
+    assert_eq!(text.matches(" 25.00 ").count(), 3, "{text}");
+    assert!(!text.contains("RESTART") && !text.contains("100.00"), "{text}");
 }
 
 #[test]
