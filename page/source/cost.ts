@@ -145,9 +145,11 @@ export class CostView {
     ];
     const sorted = (sort: string) => go({ sort }, true);
     const about = `Configuration: ${this.parts.configuration ?? "none, the defaults"}. Data: ${this.parts.folder ?? ""}.`;
+    const refused = this.parts.streams_refused ?? 0;
+    const streams = refused === 0 ? "" : ` Pages that were refused to follow live, because as many as are served did already: ${refused}.`;
     this.list.replaceChildren(
       tableOf({ caption: "Parts of whit on this machine", columns, rows: this.parts.parts, sort: shown.sort, filter: "", sorted, kind: (part) => (part.failing_since_ms === null ? null : "lost") }),
-      h("p", { class: "foot" }, about),
+      h("p", { class: "foot" }, about, streams),
     );
   }
 

@@ -37,6 +37,8 @@ export interface Parts {
   full_since_ms: number | null;
   refused_ms: number | null;
   refused: string | null;
+  /** Pages that could not follow live, since there were as many as are served. */
+  streams_refused?: number;
   parts: Part[];
 }
 

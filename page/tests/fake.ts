@@ -103,7 +103,7 @@ function partsOf(isFailing: boolean) {
   const error = { failed: 3, last_error_ms: NOW_MS - 4000, last_error: `cannot listen on 127.0.0.1:42217: ${HOSTILE}; it ended with exit code 2` };
   const failed = { ...well, ...gone, ...error, name: "rrdcached", state: "pauses", since_ms: NOW_MS - 4000, failing_since_ms: NOW_MS - 60_000, next_ms: NOW_MS + 4000 };
   const parts = [{ ...well, name: "service" }, { ...well, name: "record" }, isFailing ? failed : { ...well, ...error, name: "rrdcached" }, { ...well, ...gone, name: HOSTILE, state: "waits", why: "the disk of /d is nearly full" }];
-  return { now_ms: NOW_MS, started_ms: NOW_MS - 9e6, configuration: null, folder: "/d", full_since_ms: null, refused_ms: null, refused: null, parts };
+  return { now_ms: NOW_MS, started_ms: NOW_MS - 9e6, configuration: null, folder: "/d", full_since_ms: null, refused_ms: null, refused: null, streams_refused: 3, parts };
 }
 
 function target(device: string, name: string, size: number | null, failing = false) {

@@ -323,6 +323,12 @@ test("a part that has failed is told on every view, until it is well", async ({ 
   expect(href).toMatch(/parts\/curves\?.*what=memory&format=csv/);
 });
 
+test("pages that could not follow live are counted", async ({ server, open }) => {
+  server.sections = ["parts"];
+  const page = await open(`${HALF_HOUR}&view=cost`);
+  await expect(page.locator(".cost")).toContainText("refused to follow live, because as many as are served did already: 3.");
+});
+
 test("an error of the server is shown as it says it", async ({ page, server, errors, open }) => {
   await open(HALF_HOUR);
   server.failing = { status: 400, error: "from: the period has 10^9 steps: <b>ask</b> for fewer points" };

@@ -28,6 +28,7 @@ mod report_file;
 mod ruler;
 mod section;
 mod steps;
+mod streams;
 mod table;
 
 use std::io;
@@ -52,6 +53,7 @@ use self::parts::Parts;
 pub use self::recorded_picture::{PictureFormat, draw_period};
 pub use self::report::{PageReportError, ReportMade, write_report};
 use self::section::{PageSection, SectionQuestion};
+use self::streams::RefusedStreams;
 use crate::evaluation::{self, Evaluation};
 use crate::other_host::OtherHost;
 use crate::parameters::Parameters;
@@ -82,6 +84,7 @@ pub struct Page {
     sections: Vec<Arc<dyn PageSection>>,
     others: Option<Others>,
     device_pages: Option<DevicePages>,
+    refused: Arc<RefusedStreams>,
 }
 
 impl Page {
@@ -94,6 +97,7 @@ impl Page {
             sections: Vec::new(),
             others: None,
             device_pages: None,
+            refused: Arc::default(),
         };
         let devices = Devices::new(page.recordings.clone());
         page.with(devices)
@@ -112,7 +116,7 @@ impl Page {
     /// the service keeps in a file.
     #[must_use]
     pub fn with_parts(self, account: PathBuf) -> Self {
-        let parts = Parts::new(account, self.recordings.clone());
+        let parts = Parts::new(account, self.recordings.clone(), self.refused.clone());
         self.with(parts)
     }
 
@@ -129,7 +133,8 @@ impl Page {
     /// The same with `logs`: what the store of `whit log` in a folder has, which need not be there yet.
     #[must_use]
     pub fn with_logs(self, store: &Path) -> Self {
-        self.with(logs::Logs::new(store))
+        let logs = logs::Logs::new(store, self.refused.clone());
+        self.with(logs)
     }
 
     /// The same with `alerts`: the states that `whit alert` keeps in a folder, which need not be there
@@ -227,7 +232,8 @@ pub(crate) async fn answer(
         }
         (LIVE, None) => {
             let reader = asked(evaluation, page, request, live::reader).await;
-            let added = reader.and_then(|reader| page.live.add(&page.recordings, reader));
+            let added =
+                reader.and_then(|reader| page.live.add(&page.recordings, reader, &page.refused));
             added.map(with_headers)
         }
         (SECTIONS, None) => {
@@ -284,7 +290,7 @@ async fn passed_on(
         others::push_recorded(&mut query, &found);
     }
     Some(match name.rsplit('/').next() {
-        Some(LIVE) => others.live(&found, name, query).await,
+        Some(LIVE) => others.live(&found, name, query, &page.refused).await,
         _ => others.ask(&found, name, query).await,
     })
 }

@@ -154,6 +154,52 @@ fn sections_of_another_host_are_passed_on() {
     }
 }
 
+/// A stream of events, and the head of its answer.
+fn stream(address: SocketAddr, path: &str) -> (TcpStream, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET /api/whit/v1/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+    (stream, String::from_utf8(head).unwrap().to_ascii_lowercase())
+}
+
+#[test]
+fn streams_beyond_those_that_are_served_are_refused_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    record_bursts(folder.path());
+    let theirs = serve_sections(folder.path());
+    let other = theirs.address().unwrap();
+    let is_served = |head: &str| head.starts_with("http/1.1 200");
+    let mut readers = Vec::new();
+    let refused = loop {
+        let (reader, head) = stream(other, "logs/live");
+        if !is_served(&head) {
+            break head;
+        }
+        readers.push(reader);
+    };
+    assert_eq!(readers.len(), 100);
+    assert!(refused.starts_with("http/1.1 503") && refused.contains("retry-after: "), "{refused}");
+    let answer = http(other, "GET", "/api/whit/v1/logs/live", &[]);
+    assert!(answer.body.contains("100 readers already: close one"), "{}", answer.body);
+    assert_eq!(ask(other, "parts", &[])["streams_refused"], 2);
+    // Another host that asks for them hears the same, and so does its browser.
+    let ours = serve_with(folder.path(), vec![host("web 1", other)]);
+    let (_, head) = stream(ours.address().unwrap(), "logs/live?of=web%201");
+    assert!(head.starts_with("http/1.1 502"), "{head}");
+    drop(readers.pop());
+    wait_until("a place is free", || {
+        let (reader, head) = stream(other, "logs/live");
+        let is_served = is_served(&head);
+        readers.push(reader);
+        is_served
+    });
+}
+
 #[test]
 fn a_picture_of_another_host_runs_nothing() {
     let folder = tempfile::tempdir().unwrap();

@@ -27,6 +27,7 @@ use super::asked::{Asked, ms};
 use super::chart::{chosen_charts, number, shown};
 use super::charts::{Chart, Instances};
 use super::moment::heaviest;
+use super::streams::RefusedStreams;
 use crate::clock::Deadline;
 use crate::recordings::RecordingStorage;
 
@@ -90,11 +91,15 @@ impl Live {
         self: &Arc<Self>,
         recordings: &Arc<RecordingStorage>,
         (reader, coming): (Reader, Receiver<Bytes>),
+        refused: &RefusedStreams,
     ) -> Result<HttpAnswer, QueryError> {
         let mut state = self.lock();
         if state.readers.len() >= READERS_MAX {
-            let why = format!("there are {READERS_MAX} readers already: close one, or wait");
-            return Err(QueryError::Execution(why));
+            // Those that went away are noticed with the next sample, or now.
+            state.readers.retain(|reader| !reader.events.is_closed());
+        }
+        if state.readers.len() >= READERS_MAX {
+            return Ok(refused.refuse(READERS_MAX));
         }
         // The browser knows at once that it is connected.
         let _ = reader.events.try_send(Bytes::from_static(b": whit\n\n"));

@@ -24,6 +24,7 @@ use super::asked::{PERIOD_USUAL_MS, checked, ms};
 use super::json_answer;
 use super::section::{PageSection, SectionQuestion};
 use super::steps::{Period, Steps};
+use super::streams::RefusedStreams;
 use super::table::Csv;
 use crate::clock::now_ms;
 use crate::parameters::{Parameters, invalid};
@@ -49,11 +50,13 @@ const TEXT_BYTES_MAX: usize = 4096;
 pub(super) struct Logs {
     archive: LogArchive,
     live: Arc<LogLive>,
+    refused: Arc<RefusedStreams>,
 }
 
 impl Logs {
-    pub(super) fn new(store: &Path) -> Self {
-        Logs { archive: LogArchive::new(store), live: Arc::new(LogLive::new(store)) }
+    pub(super) fn new(store: &Path, refused: Arc<RefusedStreams>) -> Self {
+        let live = Arc::new(LogLive::new(store));
+        Logs { archive: LogArchive::new(store), live, refused }
     }
 }
 
@@ -256,7 +259,7 @@ impl LogQuestion<'_> {
 
     fn live(&self) -> Result<HttpAnswer, QueryError> {
         self.only(&[])?;
-        self.logs.live.add(search(self.parameters)?)
+        self.logs.live.add(search(self.parameters)?, &self.logs.refused)
     }
 }
 

@@ -26,6 +26,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::streams::RefusedStreams;
 use super::{HOSTS, PREFIX, json_answer, with_headers};
 use crate::clock::{Deadline, now_ms};
 use crate::other_host::OtherHost;
@@ -223,10 +224,10 @@ impl Others {
         (other, _): &Found,
         name: &str,
         query: String,
+        refused: &RefusedStreams,
     ) -> Result<HttpAnswer, QueryError> {
         let Ok(turn) = other.readers.clone().try_acquire_owned() else {
-            let why = format!("it has {READERS_MAX} readers already: close one, or wait");
-            return Ok(other.refuse(&why));
+            return Ok(refused.refuse(READERS_MAX));
         };
         let (own, name) = (other.clone(), name.to_owned());
         let opened = self.within(async move { own.open(&name, &query).await }).await?;

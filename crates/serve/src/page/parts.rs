@@ -17,6 +17,7 @@ use super::asked::{Asked, ms, refused};
 use super::chart::number;
 use super::section::{PageSection, SectionQuestion};
 use super::steps::{Period, Steps};
+use super::streams::RefusedStreams;
 use super::table::Csv;
 use super::{json_answer, text};
 use crate::clock::{now_ms, since_boot_s};
@@ -95,6 +96,7 @@ const COLUMNS: [&str; 16] = [
 pub(super) struct Parts {
     account: PathBuf,
     recordings: Arc<RecordingStorage>,
+    refused: Arc<RefusedStreams>,
 }
 
 impl PageSection for Parts {
@@ -105,7 +107,7 @@ impl PageSection for Parts {
     fn answer(&self, question: &SectionQuestion<'_>) -> Result<HttpAnswer, QueryError> {
         let account = self.account()?;
         match question.path {
-            "" => list(&account, question),
+            "" => list(&account, question, self.refused.count()),
             "curves" => {
                 let stop = question.stop.clone();
                 let recordings = self.recordings.recordings().map_err(refused)?;
@@ -120,8 +122,12 @@ impl PageSection for Parts {
 }
 
 impl Parts {
-    pub(super) fn new(account: PathBuf, recordings: Arc<RecordingStorage>) -> Self {
-        Parts { account, recordings }
+    pub(super) fn new(
+        account: PathBuf,
+        recordings: Arc<RecordingStorage>,
+        refused: Arc<RefusedStreams>,
+    ) -> Self {
+        Parts { account, recordings, refused }
     }
 
     /// The account; the service itself is the first of its parts.
@@ -156,6 +162,7 @@ fn time_ms(seconds: Option<i64>) -> Option<i64> {
 fn list(
     account: &ServiceAccount,
     question: &SectionQuestion<'_>,
+    streams_refused: u64,
 ) -> Result<HttpAnswer, QueryError> {
     question.parameters.only(&["format"])?;
     let is_csv = question.parameters.is_csv()?;
@@ -176,6 +183,7 @@ fn list(
         "full_since_ms": time_ms(account.full_since_s),
         "refused_ms": refused.and_then(|(at_s, _)| time_ms(Some(*at_s))),
         "refused": refused.map(|(_, text)| text),
+        "streams_refused": streams_refused,
         "parts": rows,
     });
     Ok(json_answer(StatusCode::OK, answer.to_string()))

@@ -21,6 +21,7 @@ use tokio::sync::mpsc::{Sender, channel};
 
 use super::{JsonRecords, lost};
 use crate::clock::Deadline;
+use crate::page::streams::RefusedStreams;
 
 /// Readers at the same time.
 const READERS_MAX: usize = 100;
@@ -80,11 +81,18 @@ impl LogLive {
     }
 
     /// Adds a reader and answers it.
-    pub(super) fn add(self: &Arc<Self>, search: LogSearch) -> Result<HttpAnswer, QueryError> {
+    pub(super) fn add(
+        self: &Arc<Self>,
+        search: LogSearch,
+        refused: &RefusedStreams,
+    ) -> Result<HttpAnswer, QueryError> {
         let mut state = self.lock();
         if state.readers.len() >= READERS_MAX {
-            let why = format!("there are {READERS_MAX} readers already: close one, or wait");
-            return Err(QueryError::Execution(why));
+            // Those that went away are noticed with the next record, or now.
+            state.readers.retain(|reader| !reader.events.is_closed());
+        }
+        if state.readers.len() >= READERS_MAX {
+            return Ok(refused.refuse(READERS_MAX));
         }
         let (events, coming) = channel(EVENTS_MAX);
         if !state.has_thread {
