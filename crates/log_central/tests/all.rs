@@ -14,6 +14,7 @@ mod end_to_end;
 mod faults;
 mod footprint;
 mod hostile;
+mod java;
 mod kept_levels;
 mod kills;
 mod limits;
