@@ -13,6 +13,7 @@ mod descriptors;
 mod end_to_end;
 mod faults;
 mod footprint;
+mod go;
 mod hostile;
 mod java;
 mod kept_levels;
