@@ -3,15 +3,17 @@ package whit.log.slf4j;
 import java.util.Map;
 import org.slf4j.Marker;
 import org.slf4j.event.Level;
+import org.slf4j.event.LoggingEvent;
 import org.slf4j.helpers.LegacyAbstractLogger;
 import org.slf4j.helpers.MessageFormatter;
+import org.slf4j.spi.LoggingEventAware;
 import org.slf4j.spi.MDCAdapter;
 import whit.log.Entry;
 import whit.log.Logger;
 import whit.log.WhitLog;
 
 /** A logger of SLF4J: values are stored as such where the reader makes the text that SLF4J makes. */
-final class RingLogger extends LegacyAbstractLogger {
+final class RingLogger extends LegacyAbstractLogger implements LoggingEventAware {
     private static final long serialVersionUID = 1;
 
     private final transient Logger log;
@@ -85,8 +87,7 @@ final class RingLogger extends LegacyAbstractLogger {
         return places == values.length && places <= 16;
     }
 
-    @Override
-    protected void handleNormalizedLoggingCall(Level level, Marker marker, String format, Object[] values, Throwable thrown) {
+    private Entry begin(Level level, String format, Object[] values) {
         Entry entry;
         if (values == null || values.length == 0 || format == null) {
             entry = log.at(levelOf(level), format);
@@ -99,13 +100,36 @@ final class RingLogger extends LegacyAbstractLogger {
         } else {
             entry = log.at(levelOf(level), "{}").put(MessageFormatter.basicArrayFormat(format, values));
         }
-        if (marker != null) {
-            entry.data("marker", marker.getName());
-        }
+        return entry;
+    }
+
+    private void end(Entry entry, Throwable thrown) {
         Map<String, String> context = contexts.getCopyOfContextMap();
         if (context != null) {
             context.forEach(entry::data);
         }
         entry.exception(thrown).write();
+    }
+
+    @Override
+    protected void handleNormalizedLoggingCall(Level level, Marker marker, String format, Object[] values, Throwable thrown) {
+        Entry entry = begin(level, format, values);
+        if (marker != null) {
+            entry.data("marker", marker.getName());
+        }
+        end(entry, thrown);
+    }
+
+    /** An event of the fluent calls: its names and values are data. */
+    @Override
+    public void log(LoggingEvent event) {
+        Entry entry = begin(event.getLevel(), event.getMessage(), event.getArgumentArray());
+        if (event.getMarkers() != null) {
+            event.getMarkers().forEach(marker -> entry.data("marker", marker.getName()));
+        }
+        if (event.getKeyValuePairs() != null) {
+            event.getKeyValuePairs().forEach(pair -> entry.data(pair.key, pair.value));
+        }
+        end(entry, event.getThrowable());
     }
 }
