@@ -468,8 +468,9 @@ fn loss_08_old_records_of_low_levels_arrive_as_they_were() {
                 traces.push(message.trim_end_matches(" trace\"}").parse::<u64>().unwrap());
             }
             let time = line.split('"').nth(3).unwrap();
-            let time_ns = log_format::parse_time(time, log_format::LogZone::default()).unwrap();
-            let off = (u128::from(time_ns) + age_ns).abs_diff(u128::from(now_ns));
+            let time: jiff::Timestamp = time.parse().unwrap();
+            let time_ns = u128::try_from(time.as_nanosecond()).unwrap();
+            let off = (time_ns + age_ns).abs_diff(u128::from(now_ns));
             assert!(off < 60_000_000_000, "{line}: {off} ns off");
         });
         assert_eq!(low, 3 * 2 * BURST, "{client}");

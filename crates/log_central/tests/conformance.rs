@@ -186,7 +186,7 @@ fn lines(steps: &[Step]) -> Vec<String> {
 
 /// What is said of a thread's scope: it is part of the context, or data of the record.
 #[derive(Clone, Copy, PartialEq)]
-enum ScopeIs {
+pub(crate) enum ScopeIs {
     Context,
     Data,
 }
@@ -271,7 +271,7 @@ fn expected(row: &Row, scope_is: ScopeIs) -> String {
 }
 
 /// Log records of a store as JSON, as `expected` has them.
-fn held(store: &Path) -> Vec<String> {
+pub(crate) fn held(store: &Path) -> Vec<String> {
     let (mut format, mut scratch, mut lines) = (JsonFormat::default(), Vec::new(), Vec::new());
     let filter = Filter::default();
     let mut reader = StoreReader::open(store).unwrap();
@@ -325,7 +325,11 @@ fn refuse(client: &str, start: &dyn Fn(&Path, usize, &Folders) -> Command) {
 }
 
 /// Lets a client write the list, and compares.
-fn conform(client: &str, scope_is: ScopeIs, start: &dyn Fn(&Path, usize, &Folders) -> Command) {
+pub(crate) fn conform(
+    client: &str,
+    scope_is: ScopeIs,
+    start: &dyn Fn(&Path, usize, &Folders) -> Command,
+) {
     refuse(client, start);
     let steps = steps(testkit::share(10_000));
     let lines = lines(&steps);
@@ -447,7 +451,7 @@ pub(crate) fn play(role: &[&str]) -> bool {
             Step::Thread(count) => {
                 let part = part(*count);
                 std::thread::scope(|scope| {
-                    scope.spawn(|| log_rows(&loggers, part)).join().unwrap()
+                    scope.spawn(|| log_rows(&loggers, part)).join().unwrap();
                 });
                 *count
             }

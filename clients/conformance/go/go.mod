@@ -1,0 +1,7 @@
+module conformance
+
+go 1.21
+
+require whitlog v0.0.0
+
+replace whitlog => ../../go

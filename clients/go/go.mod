@@ -1,0 +1,3 @@
+module whitlog
+
+go 1.21
