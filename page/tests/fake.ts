@@ -243,7 +243,7 @@ export async function fake(shown?: string): Promise<Fake> {
   const json = (response: ServerResponse, value: unknown, status = 200) => {
     response.writeHead(status, { "Content-Type": "application/json" });
     const text = JSON.stringify(value);
-    response.end(shown === undefined ? text : text.replaceAll(JSON.stringify(HOSTILE).slice(1, -1), shown));
+    response.end(shown === undefined ? text : text.replaceAll(JSON.stringify(HOSTILE).slice(1, -1), shown).replaceAll("beta & <b>sons</b>", "beta"));
   };
   const api = (name: string, query: URLSearchParams, response: ServerResponse) => {
     if (fakeServer.failing) return json(response, { error: fakeServer.failing.error }, fakeServer.failing.status);
