@@ -1,7 +1,7 @@
 //! One list of records that every client writes (`clients/conformance`), and that the store then holds
 //! alike, byte for byte: all types, levels and forms, texts of Unicode and of up to 600,000 bytes, contexts,
 //! error traces, threads, children of fork, and kills.  A long run writes 10,000 records with each client, a
-//! short one a tenth.
+//! short one 300.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -87,22 +87,23 @@ enum Step {
     Kill,
 }
 
-fn random_text(random: &mut Random) -> String {
-    match random.below(400) {
+/// The text of a record of this number, from 0: every seventieth is long.
+fn text_of(random: &mut Random, number: usize) -> String {
+    match number % 280 {
         // Longer than a ring begins with; as long as a record may be; too long.
         0 => "0123456789".repeat(3_000),
-        1 => "Ä".repeat(40_000),
-        2 => "y".repeat(LONGEST),
-        3 => "z".repeat(600_000),
-        n if n < 200 => format!("number {}", random.below(1_000_000)),
+        70 => "Ä".repeat(40_000),
+        140 => "y".repeat(LONGEST),
+        210 => "z".repeat(600_000),
+        _ if random.percent(50) => format!("number {}", random.below(1_000_000)),
         _ => random.one_of(&TEXTS).to_owned(),
     }
 }
 
-fn random_row(random: &mut Random) -> Row {
+fn row_of(random: &mut Random, number: usize) -> Row {
     let signed =
         if random.percent(50) { random.one_of(&NUMBERS) } else { random.bits().cast_signed() };
-    let texts = [random_text(random), random.one_of(&TEXTS).to_owned()];
+    let texts = [text_of(random, number), random.one_of(&TEXTS).to_owned()];
     // Where a text is not alone, all of the record is to fit.
     let is_long = texts[0].len() > 100_000;
     let form = if is_long { 10 } else { random.index(11) };
@@ -131,7 +132,9 @@ fn steps(records: usize) -> Vec<Step> {
             4 if steps.len() > 1 => steps.push(Step::Kill),
             _ => {}
         }
-        steps.extend((0..count).map(|_| Step::Record(random_row(&mut random))));
+        let first = records - left;
+        steps
+            .extend((first..first + count).map(|number| Step::Record(row_of(&mut random, number))));
         left -= count;
     }
     for wanted in [0, 1, 2] {
@@ -324,6 +327,11 @@ fn refuse(client: &str, start: &dyn Fn(&Path, usize, &Folders) -> Command) {
     assert_eq!(left, 1, "{client}: the doorbell alone");
 }
 
+/// Records of the list.
+fn records() -> usize {
+    if testkit::is_long() { 10_000 } else { 300 }
+}
+
 /// Lets a client write the list, and compares.
 pub(crate) fn conform(
     client: &str,
@@ -331,7 +339,7 @@ pub(crate) fn conform(
     start: &dyn Fn(&Path, usize, &Folders) -> Command,
 ) {
     refuse(client, start);
-    let steps = steps(testkit::share(10_000));
+    let steps = steps(records());
     let lines = lines(&steps);
     let folders = folders();
     let list = folders.all.path().join("list");
@@ -435,7 +443,7 @@ pub(crate) fn play(role: &[&str]) -> bool {
         log.set_levels(LogLevel::Trace.number(), LogLevel::Trace.number());
         log
     });
-    let mut steps = steps(testkit::share(10_000));
+    let mut steps = steps(records());
     if !std::fs::read_to_string(list).unwrap().contains("\nkill\n") {
         steps.retain(|step| matches!(step, Step::Record(_)));
     }
