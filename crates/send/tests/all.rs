@@ -8,6 +8,7 @@ mod jetstream;
 mod logs;
 mod otlp;
 mod proxy;
+mod read_back;
 mod receiver;
 #[path = "../../serve/tests/recorded.rs"]
 mod recorded;
