@@ -54,7 +54,10 @@ impl Proxy {
     }
 
     /// Between senders and an engine: what happens to the request of a number is as given.
-    pub(crate) fn with(engine: SocketAddr, mut fate: impl FnMut(u64) -> Fate + Send + 'static) -> Self {
+    pub(crate) fn with(
+        engine: SocketAddr,
+        mut fate: impl FnMut(u64) -> Fate + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (ends, requests) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
