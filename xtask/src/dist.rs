@@ -26,7 +26,13 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let mut installed = Command::new(&whit);
     installed.args(["config", "--installed"]).stdout(configuration);
     finish(installed)?;
-    for name in ["whit.service", "whit.socket", "whit-record.service", "whit-log.conf"] {
+    for name in [
+        "whit.service",
+        "whit.socket",
+        "whit-record.service",
+        "whit-log.conf",
+        "grafana-dashboard.json",
+    ] {
         std::fs::copy(root().join("dist").join(name), dist.join(name))?;
     }
     for name in ["whit", "whit-bench"] {

@@ -10,7 +10,11 @@ use anyhow::{Context as _, bail};
 
 use crate::{finish, root, target};
 
-/// Rewrites `docs/reference` by this `whit`, or with `check` fails if that would change anything.
+/// What is made beside the pages: it stands with the files that are installed.
+const INSTALLED: &str = "grafana-dashboard.json";
+
+/// Rewrites `docs/reference` and the dashboard in `dist` by this `whit`, or with `check` fails if that
+/// would change anything.
 pub(crate) fn run(whit: &Path, check: bool) -> anyhow::Result<()> {
     let kept = root().join("docs/reference");
     let made = target().join("generated/reference");
@@ -19,7 +23,9 @@ pub(crate) fn run(whit: &Path, check: bool) -> anyhow::Result<()> {
     let mut generate = Command::new(whit);
     generate.args(["generate", "reference", "--to"]).arg(&made);
     finish(generate)?;
-    let (old, new) = (files(&kept)?, files(&made)?);
+    let (mut old, new) = (files(&kept)?, files(&made)?);
+    let installed = root().join("dist").join(INSTALLED);
+    old.extend(std::fs::read(&installed).ok().map(|text| (INSTALLED.to_owned(), text)));
     if old == new {
         return Ok(());
     }
@@ -27,12 +33,15 @@ pub(crate) fn run(whit: &Path, check: bool) -> anyhow::Result<()> {
         let stale = new.iter().filter(|(name, text)| old.get(*name) != Some(*text));
         let gone = old.keys().filter(|name| !new.contains_key(*name));
         let names: Vec<&String> = stale.map(|(name, _)| name).chain(gone).collect();
-        bail!("docs/reference is not up to date ({names:?}): run `cargo xtask gen` and commit");
+        bail!(
+            "docs/reference or dist is not up to date ({names:?}): run `cargo xtask gen` and commit"
+        );
     }
     let _ = std::fs::remove_dir_all(&kept);
     std::fs::create_dir_all(&kept)?;
     for (name, text) in new {
-        std::fs::write(kept.join(&name), text).with_context(|| format!("cannot write {name}"))?;
+        let path = if name == INSTALLED { installed.clone() } else { kept.join(&name) };
+        std::fs::write(path, text).with_context(|| format!("cannot write {name}"))?;
     }
     Ok(())
 }

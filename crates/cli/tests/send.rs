@@ -99,6 +99,31 @@ fn processes_and_steps_are_sent_in_few_series_and_points() {
 }
 
 #[test]
+fn what_an_engine_has_is_played_as_the_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(prometheus) = Prometheus::receiving() else { return };
+    record(folder.path(), 6);
+    let to = format!("http://{}", prometheus.address());
+    assert!(send(folder.path(), &to).status().unwrap().success());
+    let fields = "memory.total,memory.free,memory.dirty,cpu.load_1m";
+    let play = |what: &str| {
+        let mut play = whit();
+        play.args(["play", "--csv", "--fields", fields, "--from", "-1h", what]);
+        let output = play.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        // The time of a sample is the one that its first source was read at.
+        let rest = |line: &str| line.split_once(',').unwrap().1.to_owned();
+        text.lines().map(rest).collect::<Vec<_>>()
+    };
+    let recorded = play(folder.path().to_str().unwrap());
+    assert!(recorded.len() > 5, "{recorded:?}");
+    assert_eq!(recorded, play(&format!("prometheus={to}")));
+    let endless = whit().args(["play", &format!("prometheus={to}")]).output().unwrap();
+    assert!(String::from_utf8_lossy(&endless.stderr).contains("--from -1h"), "{endless:?}");
+}
+
+#[test]
 fn an_engine_that_is_down_delays_no_other_and_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let Some(prometheus) = Prometheus::receiving() else { return };

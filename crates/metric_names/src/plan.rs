@@ -156,6 +156,34 @@ impl MetricPlan {
     }
 }
 
+impl MetricPlan {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Texts that are labels: the index among the fields to read, and the label.
+    #[must_use]
+    pub fn texts(&self) -> &[(usize, String)] {
+        &self.texts
+    }
+
+    /// The name of the row that a series is of, if it is one of this metric: what [`labels`](Self::labels)
+    /// makes labels of.
+    #[must_use]
+    pub fn row_of(&self, def: &SourceDef, labels: &Labels) -> Option<Vec<u8>> {
+        let is_field = self.label.is_none_or(|(label, value)| labels.get(label) == value);
+        let is_it = is_field && labels.get(NAME) == self.name && labels.get("job") == JOB;
+        let label = |own: &str| match self.instance {
+            Some(label) => label.to_owned(),
+            None => own_label(own).into_owned(),
+        };
+        let parts = def.instance.iter().map(|own| labels.get(&label(own)).as_bytes());
+        is_it.then(|| parts.collect::<Vec<_>>().join(&SourceDef::INSTANCE_SEPARATOR))
+    }
+}
+
 /// Whether the matchers of a label take a value.
 pub fn is_asked(matchers: &[Matcher], label: &str, value: &str) -> bool {
     let mut of_label = matchers.iter().filter(|matcher| matcher.name == label);

@@ -43,6 +43,16 @@ pub(crate) trait MetricEngine: Send {
         batch: &Batch,
         samples: Range<usize>,
     ) -> SendOutcome;
+
+    /// How many of these samples, from the first one on, the engine has in full; `None` if it does not say.
+    fn held(
+        &mut self,
+        _series: &BatchSeries,
+        _batch: &Batch,
+        _samples: Range<usize>,
+    ) -> Option<usize> {
+        None
+    }
 }
 
 /// An engine, if there can be one.

@@ -144,6 +144,29 @@ pub enum SendError {
         /// What is wrong with it.
         why: String,
     },
+    /// What is to be read back has no end.
+    #[error("{0}: say from when on: an engine may have years (--from -1h)")]
+    NoStart(String),
+    /// An engine has nothing of whit in a period.
+    #[error("{0} has nothing that whit sent in this time")]
+    NothingThere(String),
+    /// An engine has more than is read at once.
+    #[error("{server} has over {points} points in this time: ask for a shorter one")]
+    TooMuch {
+        /// The engine.
+        server: String,
+        /// How many are read.
+        points: u64,
+    },
+    /// What was read back cannot be written.
+    #[error("cannot write the recording in memory")]
+    Written(#[from] recording::WriteError),
+    /// The authorities by which servers are checked.
+    #[error("the authorities of this system cannot be used")]
+    Authorities(#[from] connection::TlsFileError),
+    /// A recording cannot be kept in memory.
+    #[error("cannot make a recording in memory")]
+    Memory(#[source] io::Error),
     /// What `--step` says.
     #[error("a step is longer than nothing and at most a day")]
     Step,

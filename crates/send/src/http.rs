@@ -3,14 +3,19 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use http_client::header::{AUTHORIZATION, HeaderName, HeaderValue, USER_AGENT};
+use http_client::header::{HeaderName, HeaderValue};
 use http_client::{ClientAnswer, HttpClient, Method, StatusCode};
 use log_format::LogRecord;
 use text::error_text::with_causes;
 
-use crate::batch::{Batch, BatchPoint, BatchSeries};
+use crate::asked::AskedEngine;
+use crate::batch::{Batch, BatchPoint, BatchSeries, points_of};
 use crate::engine::{MetricEngine, SendOutcome};
+use crate::exchange::authorized;
 use crate::log_batch::{LogBatch, LogEngine, LogEntry};
+
+/// How often an engine is asked what it has, until it answers.
+const ASKED_TIMES: usize = 5;
 
 /// A request to an engine.
 #[derive(Debug)]
@@ -54,6 +59,8 @@ pub(crate) struct HttpEngine<F: ?Sized> {
     client: HttpClient,
     authorization: Option<HeaderValue>,
     form: Box<F>,
+    /// Where it says what it has.
+    asked: Option<AskedEngine>,
 }
 
 impl<F: ?Sized> HttpEngine<F> {
@@ -62,7 +69,12 @@ impl<F: ?Sized> HttpEngine<F> {
         authorization: Option<HeaderValue>,
         form: Box<F>,
     ) -> Self {
-        HttpEngine { client, authorization, form }
+        HttpEngine { client, authorization, form, asked: None }
+    }
+
+    /// One that can be asked what it has.
+    pub(crate) fn asking(self, asked: AskedEngine) -> Self {
+        HttpEngine { asked: Some(asked), ..self }
     }
 
     /// Sends a request; the answer, or that it is tried again.
@@ -103,17 +115,22 @@ impl MetricEngine for HttpEngine<dyn HttpForm> {
             }
         }
     }
-}
 
-/// These headers, with that of the program and, if there is one, of the token.
-pub(crate) fn authorized(
-    mut headers: Vec<(HeaderName, HeaderValue)>,
-    authorization: Option<&HeaderValue>,
-) -> Vec<(HeaderName, HeaderValue)> {
-    let program = HeaderValue::from_static(concat!("whit/", env!("CARGO_PKG_VERSION")));
-    headers.push((USER_AGENT, program));
-    headers.extend(authorization.cloned().map(|value| (AUTHORIZATION, value)));
-    headers
+    fn held(
+        &mut self,
+        series: &BatchSeries,
+        batch: &Batch,
+        samples: Range<usize>,
+    ) -> Option<usize> {
+        let asked = self.asked.as_mut()?;
+        // What hides an acknowledgement may hide an answer, too.
+        let lacks = (0..ASKED_TIMES)
+            .find_map(|_| asked.first_missing(series, batch.points_of(samples.clone())).ok())?;
+        let Some(missing) = lacks else { return Some(samples.len()) };
+        let before = points_of(&batch.ends, 0..samples.start).end;
+        let ends = batch.ends[samples].iter().map(|end| end.points - before);
+        Some(ends.take_while(|end| *end <= missing).count())
+    }
 }
 
 /// What an answer means by its status: a success is an acknowledgement, what `is_later` takes is tried
@@ -153,17 +170,4 @@ pub(crate) fn is_usually_later(status: StatusCode) -> bool {
 fn retry_after(answer: &ClientAnswer) -> Option<Duration> {
     let text = answer.headers.get("retry-after")?.to_str().ok()?;
     Some(Duration::from_secs(text.trim().parse::<u64>().ok()?.min(3600)))
-}
-
-/// What an answer says, in a line without control characters.
-pub(crate) fn said(answer: &ClientAnswer) -> String {
-    said_with(answer, &answer.body)
-}
-
-/// The status of an answer and a text of it, in a line without control characters.
-pub(crate) fn said_with(answer: &ClientAnswer, text: &[u8]) -> String {
-    let line = String::from_utf8_lossy(&text[..text.len().min(300)]);
-    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = layout::text::escape(line.as_bytes());
-    format!("{}: {line}", answer.status)
 }

@@ -15,7 +15,8 @@ use promql::NAME;
 
 use crate::batch::{BatchPoint, BatchSeries, SeriesFacts};
 use crate::engine::SendOutcome;
-use crate::http::{FormRequest, HttpForm, by_status, is_usually_later, said};
+use crate::exchange::said;
+use crate::http::{FormRequest, HttpForm, by_status, is_usually_later};
 
 /// Where InfluxDB 1 and VictoriaMetrics take it.
 const USUAL_PATH: &str = "/write";

@@ -6,6 +6,7 @@ use connection::{Address, AddressRules};
 use http_client::{HttpClient, HttpUrl};
 
 use crate::SendError;
+use crate::asked::AskedEngine;
 use crate::cursor::NAME_BYTES_MAX;
 use crate::engine::OpenedEngine;
 use crate::graphite::{self, Graphite};
@@ -238,8 +239,15 @@ impl EngineAddress {
     pub(crate) fn open(&self, settings: &SendSettings) -> OpenedEngine {
         self.check(SendInput::Samples)?;
         match (&self.place, &self.kind.way) {
-            (EnginePlace::Http(url), EngineWay::Http(form) | EngineWay::Asked(form, _)) => {
+            (EnginePlace::Http(url), EngineWay::Http(form)) => {
                 Ok(Box::new(http_engine(url, settings, form(url))?))
+            }
+            (EnginePlace::Http(url), EngineWay::Asked(form, path)) => {
+                let engine = http_engine(url, settings, form(url))?;
+                Ok(Box::new(match path(url) {
+                    Some(path) => engine.asking(AskedEngine::new(url, path, settings)?),
+                    None => engine,
+                }))
             }
             (EnginePlace::Stream(address, _), EngineWay::Stream(way)) => {
                 (way.open)(address, settings)

@@ -13,16 +13,18 @@
 //! The store of a central server of log records is sent the same way: its segments are the files, and
 //! `log_backlog.rs` reads the records behind a cursor.
 //!
-//! `verify.rs` asks an engine for what it has acknowledged.
+//! `verify.rs` asks an engine for what it has acknowledged, `read_back.rs` makes recordings of what one has.
 //!
 //! Uses `feed`, `recording`, `metric_names`, `log_store` and `http_client`.  Prints nothing.  Begin with `sender.rs`.
 #![forbid(unsafe_code)]
 
+mod asked;
 mod backlog;
 mod batch;
 mod cursor;
 mod engine;
 mod error;
+mod exchange;
 mod graphite;
 mod groups;
 mod http;
@@ -34,6 +36,7 @@ mod log_batch;
 mod loki;
 mod otlp;
 mod otlp_logs;
+mod read_back;
 mod remote_write;
 mod remote_write_2;
 mod sender;
@@ -48,6 +51,7 @@ pub use cursor::{CursorFile, RecordingCursor, SendCursor, StoreCursor};
 pub use error::SendError;
 pub use groups::ProcessChoice;
 pub use kinds::{EngineAddress, EngineKind};
+pub use read_back::{EngineRecording, read_back, read_back_all};
 pub use sender::{SendEvent, Sender};
 pub use series::SourceChoice;
 pub use settings::{SendInput, SendSettings};

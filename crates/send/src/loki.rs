@@ -16,7 +16,8 @@ use logring::LogLevel;
 use prost::encoding;
 
 use crate::engine::SendOutcome;
-use crate::http::{FormRequest, HttpLogForm, by_status, is_usually_later, said};
+use crate::exchange::said;
+use crate::http::{FormRequest, HttpLogForm, by_status, is_usually_later};
 use crate::log_batch::{LogBatch, LogEntry};
 
 /// Where Loki takes it.

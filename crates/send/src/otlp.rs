@@ -18,7 +18,8 @@ use prost::encoding;
 
 use crate::batch::{BatchPoint, BatchSeries, SeriesFacts};
 use crate::engine::SendOutcome;
-use crate::http::{FormRequest, HttpForm, by_status, said_with};
+use crate::exchange::said_with;
+use crate::http::{FormRequest, HttpForm, by_status};
 
 /// Where collectors take it.
 const USUAL_PATH: &str = "/v1/metrics";

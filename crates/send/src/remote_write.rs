@@ -16,7 +16,8 @@ use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 
 use crate::batch::{BatchPoint, BatchSeries, SeriesFacts};
 use crate::engine::SendOutcome;
-use crate::http::{FormRequest, HttpForm, by_status, is_usually_later, said};
+use crate::exchange::said;
+use crate::http::{FormRequest, HttpForm, by_status, is_usually_later};
 use crate::remote_write_2;
 
 /// Where Prometheus takes it.

@@ -183,7 +183,17 @@ impl Sender {
                         return Ok(false);
                     }
                 }
-                SendOutcome::Refused { .. } if samples.len() > 1 => {
+                SendOutcome::Refused { is_known, .. } if samples.len() > 1 => {
+                    // An acknowledgement was lost: the engine says what it has.
+                    let held = if is_known { self.stock.held(samples.clone()) } else { None };
+                    let behind = samples.start + held.unwrap_or(0).min(samples.len());
+                    if behind > samples.start {
+                        let known = samples.start..behind;
+                        self.cursor.samples_known += self.count(&known);
+                        self.pass(known);
+                        let rest = behind..samples.end;
+                        return Ok(rest.is_empty() || self.hand_over(rest, pause, tell)?);
+                    }
                     let middle = samples.start + samples.len() / 2;
                     return Ok(self.hand_over(samples.start..middle, pause, tell)?
                         && self.hand_over(middle..samples.end, pause, tell)?);

@@ -33,6 +33,11 @@ pub(crate) trait SendStock: Send {
     /// Hands some of those that were read over and waits for what the engine says.
     fn hand_over(&mut self, some: Range<usize>) -> SendOutcome;
 
+    /// How many of these, from the first one on, the engine has; `None` if it does not say.
+    fn held(&mut self, _some: Range<usize>) -> Option<usize> {
+        None
+    }
+
     /// What is listed of one that is refused for good, of the file of a name.
     fn refusal(&self, end: &SampleEnd, name: &str) -> Value;
 
@@ -69,6 +74,10 @@ impl SendStock for SampleStock {
 
     fn hand_over(&mut self, some: Range<usize>) -> SendOutcome {
         self.engine.hand_over(&self.backlog.series, &self.batch, some)
+    }
+
+    fn held(&mut self, some: Range<usize>) -> Option<usize> {
+        self.engine.held(&self.backlog.series, &self.batch, some)
     }
 
     fn refusal(&self, end: &SampleEnd, name: &str) -> Value {

@@ -8,32 +8,23 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use feed::recordings_in;
-use http_client::header::{CONTENT_TYPE, HeaderValue};
-use http_client::{ClientSettings, HttpClient, Method, StatusCode};
 use promql::Labels;
 use recording::{ReadOutcome, Reader};
 use serde_json::{Value, json};
-use text::error_text::with_causes;
 
 use crate::SendError;
+use crate::asked::{AskedEngine, Points, is_equal};
 use crate::backlog::OpenRecording;
 use crate::batch::{Batch, BatchPoint, BatchSeries};
 use crate::cursor::{CursorFile, RecordingCursor};
-use crate::http::{authorized, said};
 use crate::kinds::EngineAddress;
 use crate::settings::SendSettings;
 
 /// Points of a window.
 const WINDOW_POINTS: usize = 50_000;
 
-/// The most bytes of an answer: a point has some 35, and there may be other series of the host.
-const ANSWER_BYTES_MAX: usize = 64 << 20;
-
 /// Series whose faults are listed: the first of them by their labels, in whichever order they come.
 const LISTED_MAX: usize = 100;
-
-/// Digits of a value that an engine keeps, as a share of it: VictoriaMetrics has 15.
-const EQUAL_SHARE: f64 = 1e-14;
 
 /// What is wrong with a series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,7 +68,8 @@ pub fn verify(
 ) -> Result<VerifyReport, SendError> {
     let cursor = CursorFile::read(folder, name)?;
     let cursor = cursor.ok_or_else(|| SendError::NothingSent { name: name.to_owned() })?;
-    let mut engine = AskedEngine::new(address, settings)?;
+    let (url, target) = address.query()?;
+    let mut engine = AskedEngine::new(url, target, settings)?;
     let mut report = VerifyReport::default();
     let (mut series, mut batch) = (BatchSeries::default(), Batch::default());
     for path in recordings_in(folder)? {
@@ -90,107 +82,41 @@ pub fn verify(
             && open.read(&mut series, &mut batch)? == ReadOutcome::Sample
         {
             if batch.points.len() >= WINDOW_POINTS {
-                engine.compare(&series, &batch.points, &mut report)?;
+                compare(&mut engine, &series, &batch.points, &mut report)?;
                 batch.clear();
             }
         }
         open.flush(&mut series, &mut batch);
-        engine.compare(&series, &batch.points, &mut report)?;
+        compare(&mut engine, &series, &batch.points, &mut report)?;
         batch.clear();
     }
     Ok(report)
 }
 
-/// An engine that answers questions.
-struct AskedEngine<'a> {
-    client: HttpClient,
-    target: String,
-    settings: &'a SendSettings,
-}
-
-/// Points of a series: time and value.
-type Points = Vec<(i64, f64)>;
-
-impl<'a> AskedEngine<'a> {
-    fn new(address: &EngineAddress, settings: &'a SendSettings) -> Result<Self, SendError> {
-        let (url, target) = address.query()?;
-        let client =
-            ClientSettings { answer_bytes_max: ANSWER_BYTES_MAX, ..settings.client.clone() };
-        let client = HttpClient::new(url.clone(), client).map_err(SendError::Client)?;
-        Ok(AskedEngine { client, target, settings })
+/// Compares the points of a window.
+fn compare(
+    engine: &mut AskedEngine,
+    series: &BatchSeries,
+    points: &[BatchPoint],
+    report: &mut VerifyReport,
+) -> Result<(), SendError> {
+    let mut hosts: BTreeMap<&str, HashMap<u32, Points>> = BTreeMap::new();
+    for point in points.iter().filter(|point| !point.value.is_nan()) {
+        let host = hosts.entry(series.labels(point.series).get("instance")).or_default();
+        host.entry(point.series).or_default().push((point.time_ms, point.value));
+        report.points += 1;
     }
-
-    /// Compares the points of a window.
-    fn compare(
-        &mut self,
-        series: &BatchSeries,
-        points: &[BatchPoint],
-        report: &mut VerifyReport,
-    ) -> Result<(), SendError> {
-        let mut hosts: BTreeMap<&str, HashMap<u32, Points>> = BTreeMap::new();
-        for point in points.iter().filter(|point| !point.value.is_nan()) {
-            let host = hosts.entry(series.labels(point.series).get("instance")).or_default();
-            host.entry(point.series).or_default().push((point.time_ms, point.value));
-            report.points += 1;
+    for (host, wanted) in hosts {
+        let times = || wanted.values().flatten().map(|(time_ms, _)| *time_ms);
+        let (Some(first_ms), Some(last_ms)) = (times().min(), times().max()) else { continue };
+        let held = engine.ask(host, first_ms, last_ms)?;
+        for (number, points) in wanted {
+            let labels = series.labels(number);
+            let held = held.get(labels).map_or(&[][..], Vec::as_slice);
+            report.add(labels, &compared(&points, held));
         }
-        for (host, wanted) in hosts {
-            let times = || wanted.values().flatten().map(|(time_ms, _)| *time_ms);
-            let (Some(first_ms), Some(last_ms)) = (times().min(), times().max()) else { continue };
-            let held = self.ask(host, first_ms, last_ms)?;
-            for (number, points) in wanted {
-                let labels = series.labels(number);
-                let held = held.get(labels).map_or(&[][..], Vec::as_slice);
-                report.add(labels, &compared(&points, held));
-            }
-        }
-        Ok(())
     }
-
-    /// The points of a host in a time, both ends included.
-    fn ask(
-        &mut self,
-        host: &str,
-        first_ms: i64,
-        last_ms: i64,
-    ) -> Result<HashMap<Labels, Points>, SendError> {
-        // The beginning of a range belongs to it or not, by the version of the engine.
-        let length_ms = last_ms - first_ms + 1;
-        let query = format!("{{instance={host:?},job=\"whit\"}}[{length_ms}ms]");
-        let time = format!("{}.{:03}", last_ms.div_euclid(1000), last_ms.rem_euclid(1000));
-        let form = http_client::form(&[("query", &query), ("time", &time), ("nocache", "1")]);
-        let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
-        let headers = authorized(vec![(CONTENT_TYPE, kind)], self.settings.authorization.as_ref());
-        let server = self.client.url().to_string();
-        let failed = |why: String| SendError::NoAnswer { server: server.clone(), why };
-        let answer = self.client.send(Method::POST, &self.target, &headers, form);
-        let answer = answer.map_err(|error| failed(with_causes(&error)))?;
-        if answer.status != StatusCode::OK {
-            return Err(failed(said(&answer)));
-        }
-        let answer: Value =
-            serde_json::from_slice(&answer.body).map_err(|error| failed(error.to_string()))?;
-        held(&answer).ok_or_else(|| failed("it gives no points".to_owned()))
-    }
-}
-
-/// The points of an answer.
-fn held(answer: &Value) -> Option<HashMap<Labels, Points>> {
-    let point = |point: &Value| -> Option<(i64, f64)> {
-        let time_ms = (point[0].as_f64()? * 1000.0).round() as i64;
-        Some((time_ms, point[1].as_str()?.parse().ok()?))
-    };
-    let mut held = HashMap::new();
-    for one in answer["data"]["result"].as_array()? {
-        let labels = one["metric"].as_object()?.iter();
-        let labels: Option<Vec<(&str, &str)>> =
-            labels.map(|(name, value)| Some((name.as_str(), value.as_str()?))).collect();
-        let points: Option<Points> = one["values"].as_array()?.iter().map(point).collect();
-        // A mark of the end is no number.
-        let mut points: Points = points?.into_iter().filter(|(_, value)| !value.is_nan()).collect();
-        points.sort_by_key(|(time_ms, _)| *time_ms);
-        held.insert(labels?.into_iter().collect(), points);
-    }
-    Some(held)
+    Ok(())
 }
 
 /// What is wrong with the points of a series; both are in the order of their times.
@@ -202,7 +128,7 @@ fn compared(wanted: &[(i64, f64)], held: &[(i64, f64)]) -> SeriesVerified {
         let (mut equal, mut all) = (0_u64, 0_u64);
         for (_, other) in same {
             all += 1;
-            equal += u64::from((value - other).abs() <= value.abs() * EQUAL_SHARE);
+            equal += u64::from(is_equal(*value, *other));
         }
         match (all, equal) {
             (0, _) => found.missing += 1,

@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod dashboard;
 mod deliveries;
 mod graphite;
 mod jetstream;
 mod logs;
 mod otlp;
 mod proxy;
+mod read_back;
 mod receiver;
 #[path = "../../serve/tests/recorded.rs"]
 mod recorded;

@@ -10,7 +10,7 @@ use send::{EngineAddress, SendError, SendEvent, SendSettings, Sender};
 use serve::RecordingStorage;
 use testkit::{Prometheus, VictoriaMetrics};
 
-use crate::proxy::Proxy;
+use crate::proxy::{Fate, Proxy};
 use crate::receiver::receive;
 use crate::recorded::{FILES, SAMPLES, STARTED_S, record};
 
@@ -263,6 +263,34 @@ fn a_sender_that_follows_sends_what_is_recorded_meanwhile() {
     assert_eq!(done.iter().filter(|is_done| **is_done).count(), 2, "{done:?}");
     let status = send::status(folder.path()).unwrap();
     assert_eq!((status.len(), status[0].samples_waiting), (1, 0), "{status:?}");
+    assert_same(&recorded(folder.path()), &held(prometheus.address()));
+}
+
+#[test]
+fn an_engine_that_has_a_batch_already_is_asked_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = record(folder.path(), Path::new("/"), &["cpu", "memory"], |_| ());
+    writer.close().unwrap();
+    let Some(prometheus) = Prometheus::receiving() else { return };
+    let to_proxy = |proxy: &Proxy| sender(folder.path(), proxy.address, &few_points());
+    let first = Proxy::with(prometheus.address(), |_| Fate::Arrives);
+    assert!(to_proxy(&first).run(&mut |_| true, &mut |_| ()).unwrap());
+    // The acknowledgements are lost: the cursor is at the beginning.
+    std::fs::remove_file(folder.path().join(".send-test.json")).unwrap();
+    let second = Proxy::with(prometheus.address(), |_| Fate::Arrives);
+    let mut sender = to_proxy(&second);
+    let tell = &mut |event| panic!("{event:?}");
+    assert!(sender.run(&mut |_| true, tell).unwrap());
+    let cursor = sender.cursor();
+    assert_eq!(cursor.samples_known + cursor.samples_sent, (FILES * SAMPLES) as u64);
+    assert!(cursor.samples_known > 0 && cursor.samples_refused == 0, "{cursor:?}");
+    // Each batch is refused, and then the engine is asked; one may end in a sample that is equal.
+    assert!(
+        second.requests() <= 2 * first.requests() + 4,
+        "{} requests, and {} before",
+        second.requests(),
+        first.requests()
+    );
     assert_same(&recorded(folder.path()), &held(prometheus.address()));
 }
 

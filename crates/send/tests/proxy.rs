@@ -43,24 +43,32 @@ impl Proxy {
     /// Between senders and an engine; of `outage` requests from the first on none arrives, and of the
     /// others a third has a fate that chance decides.
     pub(crate) fn start(engine: SocketAddr, seed: u64, outage: u64) -> Self {
+        let mut random = Random::from_seed(seed);
+        Self::with(engine, move |number| match random.below(9) {
+            _ if number < outage => Fate::Answered(LATER[1]),
+            0 => Fate::Answered(LATER[random.below(4) as usize]),
+            1 => Fate::AnswerLost,
+            2 => [Fate::AnswerTorn, Fate::Lost][random.below(2) as usize],
+            _ => Fate::Arrives,
+        })
+    }
+
+    /// Between senders and an engine: what happens to the request of a number is as given.
+    pub(crate) fn with(
+        engine: SocketAddr,
+        mut fate: impl FnMut(u64) -> Fate + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (ends, requests) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let (asked, count) = (ends.clone(), requests.clone());
-        let mut random = Random::from_seed(seed);
         let thread = thread::spawn(move || {
             for stream in listener.incoming() {
                 if asked.load(Ordering::SeqCst) {
                     return;
                 }
                 let number = count.fetch_add(1, Ordering::SeqCst);
-                let fate = match random.below(9) {
-                    _ if number < outage => Fate::Answered(LATER[1]),
-                    0 => Fate::Answered(LATER[random.below(4) as usize]),
-                    1 => Fate::AnswerLost,
-                    2 => [Fate::AnswerTorn, Fate::Lost][random.below(2) as usize],
-                    _ => Fate::Arrives,
-                };
+                let fate = fate(number);
                 // A client that was killed is no error.
                 let _ = pass(stream.unwrap(), engine, fate);
             }

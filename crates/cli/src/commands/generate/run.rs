@@ -35,6 +35,7 @@ pub(crate) fn run(arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
             write(&to.join("parallel.md"), &run::parallel_options::page())?;
             write(&to.join("strace.md"), &trace::strace_options::page())?;
             write(&to.join("prometheus.md"), &metric_names::prometheus_names())?;
+            write(&to.join("grafana-dashboard.json"), &metric_names::grafana_dashboard())?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -33,7 +33,8 @@ const NOT_WITH_A_PICTURE: [&str; 14] = [
 #[derive(clap::Args)]
 #[command(after_help = crate::help::play())]
 pub(crate) struct PlayArguments {
-    /// Recordings, or folders of them [default, without -p: those of the service]
+    /// Recordings, or folders of them [default, without -p: those of the service]; or what an engine has
+    /// since --from: prometheus=URL, victoriametrics=URL
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 

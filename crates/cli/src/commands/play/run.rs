@@ -42,10 +42,15 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     if arguments.files.is_empty() && arguments.pattern.is_none() {
         arguments.files.push(data_of_service(DataKind::Recordings)?);
     }
-    let arguments = arguments;
     let now = crate::zone::now();
     let (from, thru) = (arguments.from.as_deref(), arguments.thru.as_deref());
     let period = TimeSelection::parse(from, thru, &now)?.shown_later_by(arguments.offset_ns);
+    // Rates begin with the reading before the start; it is at most so long before that.
+    let range = period.of(now.date(), now.time_zone(), 60_000_000_000)?;
+    let now_ns = i64::try_from(now.timestamp().as_nanosecond())?;
+    let read =
+        send::read_back_all(&mut arguments.files, (range.base_ns, range.thru_ns.min(now_ns)))?;
+    read.iter().filter_map(send::EngineRecording::note).for_each(stderr::message);
     let (recordings, complaints) =
         feed::find(&arguments.files, arguments.pattern.as_deref(), &now)?;
     for complaint in &complaints {
