@@ -15,6 +15,7 @@ pub mod machines;
 pub mod network;
 pub mod parsers;
 pub mod rrd;
+pub mod sadc;
 mod show;
 
 use recording::fuzzing::{Part, file_around, read_through};
@@ -56,6 +57,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("run_options", jobs::run_options),
     ("run_pipe", jobs::run_pipe),
     ("run_template", jobs::run_template),
+    ("sadc", sadc::sadc),
     ("snmp_message", network::snmp_message),
     ("snmp_session", network::snmp_session),
     ("sources", machines::sources),

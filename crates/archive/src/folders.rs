@@ -140,18 +140,20 @@ fn unchanged(known: &ArchivedFile, stamp: Stamp) -> Option<ArchivedFile> {
             known.stamp.is_same_file(&stamp) && is_written()
         }
         Origin::Whit => known.stamp == stamp,
-        Origin::Collectl => known.stamp.is_same_file(&stamp) && known.stamp.bytes <= stamp.bytes,
+        Origin::Collectl | Origin::Sadc => {
+            known.stamp.is_same_file(&stamp) && known.stamp.bytes <= stamp.bytes
+        }
     };
     let pauses = if known.stamp == stamp { known.pauses.clone() } else { Arc::default() };
     let mut identity = known.identity;
-    if known.file.origin == Origin::Collectl {
-        identity.recording = of_collectl(stamp);
+    if known.file.origin != Origin::Whit {
+        identity.recording = of_other(stamp);
     }
     is_same.then(|| ArchivedFile { stamp, pauses, identity, ..known.clone() })
 }
 
-/// What a recording of collectl is known by: it has no number of its own.
-fn of_collectl(stamp: Stamp) -> [u64; 3] {
+/// What a recording of another program is known by: it has no number of its own.
+fn of_other(stamp: Stamp) -> [u64; 3] {
     [0, stamp.bytes, stamp.modified_ns as u64]
 }
 
@@ -169,8 +171,9 @@ fn read(
             let entries = source::ALL.iter().copied();
             let held: Vec<_> =
                 entries.filter(|entry| has_text_for(&entry.def(), recorded)).collect();
-            (file.sources(&held)?, i64::MAX, of_collectl(stamp))
+            (file.sources(&held)?, i64::MAX, of_other(stamp))
         }
+        Origin::Sadc => (file.sources(source::ALL)?, i64::MAX, of_other(stamp)),
         Origin::Whit => {
             let mut reader = Reader::open(path, known)?;
             let defs = reader.defs();
@@ -187,20 +190,20 @@ fn read(
     Ok(ArchivedFile { file, defs, ended_ns, identity, stamp, pauses: Arc::default() })
 }
 
-/// collectl begins a file when it ends one: only the text itself tells the last time of a file, at the
+/// Other programs begin a file when they end one: only the file itself tells its last time, at the
 /// cost of reading all of it.
 fn end_where_the_next_begins(files: &mut [ArchivedFile]) {
-    for file in files.iter_mut().filter(|file| file.file.origin == Origin::Collectl) {
+    for file in files.iter_mut().filter(|file| file.file.origin != Origin::Whit) {
         file.ended_ns = i64::MAX;
     }
     for index in 1..files.len() {
         let (before, next) = files.split_at_mut(index);
         let next = &next[0].file;
-        if next.origin != Origin::Collectl {
+        if next.origin == Origin::Whit {
             continue;
         }
         let ends = |file: &&mut ArchivedFile| {
-            file.file.origin == Origin::Collectl
+            file.file.origin == next.origin
                 && file.ended_ns == i64::MAX
                 && file.file.started_ns < next.started_ns
                 && file.file.meta.host() == next.meta.host()

@@ -86,7 +86,7 @@ impl ArchivedFile {
         }
         .saturating_mul(GAP_INTERVALS);
         let mut from_ns = self.file.started_ns;
-        if self.file.origin == Origin::Collectl {
+        if self.file.origin != Origin::Whit {
             let modified_ns = i64::try_from(self.stamp.modified_ns).unwrap_or(i64::MAX);
             let thru_ns = if self.ended_ns == i64::MAX { modified_ns } else { self.ended_ns };
             covered.push(Covered { from_ns, thru_ns: thru_ns.max(from_ns), longest_ns });

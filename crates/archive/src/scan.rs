@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use feed::{CollectlFeed, CollectlSettings, Feed, Origin, Position, WhitFeed};
+use feed::{CollectlFeed, CollectlSettings, Feed, Origin, Position, SadcFeed, WhitFeed};
 use sample::{Sample, Snapshot, SourceDef};
 
 use crate::Error;
@@ -218,14 +218,14 @@ struct Open<'a> {
 /// The feed of a recording.
 enum OpenFeed {
     Whit(Box<WhitFeed>),
-    Collectl(Box<CollectlFeed>),
+    Other(Box<dyn Feed>),
 }
 
 impl OpenFeed {
     fn feed(&mut self) -> &mut dyn Feed {
         match self {
             OpenFeed::Whit(feed) => feed.as_mut(),
-            OpenFeed::Collectl(feed) => feed.as_mut(),
+            OpenFeed::Other(feed) => feed.as_mut(),
         }
     }
 }
@@ -292,7 +292,11 @@ impl Scan<'_, '_> {
             Origin::Collectl => {
                 let entries = ArchivedFile::entries(self.select.source);
                 let feed = CollectlFeed::open(path, &entries, &CollectlSettings::default())?;
-                OpenFeed::Collectl(Box::new(feed))
+                OpenFeed::Other(Box::new(feed))
+            }
+            Origin::Sadc => {
+                let entries = ArchivedFile::entries(self.select.source);
+                OpenFeed::Other(Box::new(SadcFeed::open(path, &entries)?))
             }
             Origin::Whit => {
                 let feed = WhitFeed::open(path, self.base_ns, false)?;

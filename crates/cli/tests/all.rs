@@ -59,6 +59,7 @@ mod run_remote;
 mod run_sem;
 mod run_stats;
 mod run_tee;
+mod sadc;
 mod schedule;
 mod send;
 mod send_day;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use recording::WriteError;
 use recording::collectl::CollectlError;
+use recording::sadc::SadcError;
 use source::RenameError;
 
 use crate::period::TimeError;
@@ -33,7 +34,7 @@ pub enum FeedError {
     #[error("{} is empty", .0.display())]
     Empty(PathBuf),
     /// Another kind of file.
-    #[error("{}: neither a recording of whit nor one of collectl", .0.display())]
+    #[error("{}: no recording of whit or collectl, and no daily file of sysstat", .0.display())]
     NotARecording(PathBuf),
     /// A recording whose growth cannot be seen as it happens.
     #[error(
@@ -42,6 +43,9 @@ pub enum FeedError {
         .0.display()
     )]
     CompressedFollow(PathBuf),
+    /// A daily file of sysstat, to which whole records are added at long intervals.
+    #[error("--follow: {} is a daily file of sysstat; only recordings of whit and collectl can be followed", .0.display())]
+    SadcFollow(PathBuf),
     /// No samples in it.
     #[error("{}: it has no samples", .0.display())]
     NoSamples(PathBuf),
@@ -51,6 +55,9 @@ pub enum FeedError {
     /// A recording of collectl's cannot be read.
     #[error(transparent)]
     Collectl(#[from] CollectlError),
+    /// A daily file of sysstat cannot be read.
+    #[error(transparent)]
+    Sadc(#[from] SadcError),
     /// An invalid time or period.
     #[error(transparent)]
     Time(#[from] TimeError),
@@ -106,6 +113,9 @@ pub enum ExtractError {
     /// A path that ends in no name.
     #[error("{}: no file name", .0.display())]
     NoName(PathBuf),
+    /// A daily file of sysstat, which is only converted.
+    #[error("--extract: {} is a daily file of sysstat; name the new recording: --extract NAME.whit", .0.display())]
+    SadcCopy(PathBuf),
     /// Nothing to copy.
     #[error("--extract: {} has no samples in this period", .0.display())]
     NoSamples(PathBuf),

@@ -7,7 +7,7 @@ use sample::Snapshot;
 
 use crate::recorded::{entries_for, recordable};
 use crate::{
-    CollectlFeed, CollectlSettings, ExtractError, Feed as _, FeedError, Origin, RecordedFile,
+    CollectlFeed, CollectlSettings, ExtractError, Feed, FeedError, Origin, RecordedFile, SadcFeed,
     TimeRange, TimeSelection,
 };
 
@@ -51,6 +51,7 @@ pub fn extract(
         done(&match recording.origin {
             Origin::Collectl => extract_collectl(recording, selection, target)?,
             Origin::Whit => extract_whit(recording, selection, &target)?,
+            Origin::Sadc => return Err(ExtractError::SadcCopy(recording.path.clone())),
         });
     }
     Ok(())
@@ -85,7 +86,7 @@ fn extract_whit(
                 .map_err(FeedError::from)?
                 .samples
         }
-        Origin::Collectl => convert(recording, range, to)?,
+        Origin::Collectl | Origin::Sadc => convert(recording, range, to)?,
     };
     match samples {
         0 => Err(ExtractError::NoSamples(recording.path.clone())),
@@ -93,10 +94,16 @@ fn extract_whit(
     }
 }
 
-/// Writes the numbers of a collectl recording as a recording of whit.
+/// Writes the numbers of another program's recording as a recording of whit.
 fn convert(recording: &RecordedFile, range: TimeRange, to: &Path) -> Result<u64, ExtractError> {
     let entries = entries_for(&recordable(recording.meta.subsystems()));
-    let mut feed = CollectlFeed::open(&recording.path, &entries, &CollectlSettings::default())?;
+    let mut feed: Box<dyn Feed> = match recording.origin {
+        Origin::Sadc => Box::new(SadcFeed::open(&recording.path, &entries)?),
+        _ => {
+            let settings = CollectlSettings::default();
+            Box::new(CollectlFeed::open(&recording.path, &entries, &settings)?)
+        }
+    };
     let defs = feed.defs();
     let mut writer = Writer::create(to, &recording.meta, &defs, WriterOptions::default())
         .map_err(FeedError::from)?;

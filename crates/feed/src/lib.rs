@@ -1,8 +1,9 @@
-//! Feeds: sequences of samples from this host, from recordings of whit and of collectl, from
+//! Feeds: sequences of samples from this host, from recordings of whit, collectl and sysstat, from
 //! several of them in sequence, and from a file that grows.
 //!
 //! A [`Feed`] fills one snapshot after another and knows its sources.  [`LiveFeed`] reads this
-//! host; [`WhitFeed`] and [`CollectlFeed`] read recordings, and can follow them; [`Playback`] joins
+//! host; [`WhitFeed`] and [`CollectlFeed`] read recordings, and can follow them; [`SadcFeed`] reads
+//! daily files of sysstat; [`Playback`] joins
 //! the recordings of a host and day and keeps the history that rates need; [`Cursor`] moves forward
 //! and back in one recording.  [`TimeSelection`] selects a period; [`find`] finds the files.
 //!
@@ -26,6 +27,7 @@ mod pattern;
 mod period;
 mod playback;
 mod recorded;
+mod sadc;
 mod search;
 mod whit;
 
@@ -41,6 +43,8 @@ pub use playback::{PlaySettings, Playback, Step};
 pub use recorded::{
     COLLECTL_LETTERS, RECORDED_BESIDE, RecordingSet, check_recorded, has_text_for, recordable, sets,
 };
+pub use recording::sadc::SADC_TRANSFERS;
+pub use sadc::SadcFeed;
 pub use search::{TimeColumn, search};
 pub use whit::WhitFeed;
 
@@ -119,7 +123,7 @@ impl Beginning {
     pub fn of(origin: Origin, first: &Snapshot) -> Self {
         let monotonic_ns = match origin {
             Origin::Whit => first.monotonic_ns,
-            Origin::Collectl => 0,
+            Origin::Collectl | Origin::Sadc => 0,
         };
         let missed = first.gap.ticks_missed.saturating_add(first.gap.samples_unwritten);
         Beginning { realtime_ns: first.realtime_ns, monotonic_ns, missed }

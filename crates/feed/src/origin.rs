@@ -6,6 +6,7 @@ use std::path::Path;
 
 use recording::Reader;
 use recording::collectl::{CollectlReader, is_collectl_name};
+use recording::sadc::{SadcReader, is_sadc_start};
 use sample::Meta;
 
 use crate::FeedError;
@@ -18,6 +19,8 @@ const WHIT_START: &[u8] = b"\x89WHIT";
 pub enum Origin {
     /// collectl.
     Collectl,
+    /// sysstat's `sadc`.
+    Sadc,
     /// whit.
     Whit,
 }
@@ -47,19 +50,23 @@ pub fn origin_of(path: &Path) -> Result<Origin, FeedError> {
     if count == 0 {
         return Err(FeedError::Empty(path.to_owned()));
     }
+    if is_sadc_start(&first) {
+        return Ok(Origin::Sadc);
+    }
     if !first.starts_with(WHIT_START) {
         return Err(FeedError::NotARecording(path.to_owned()));
     }
     Ok(Origin::Whit)
 }
 
-/// The facts of a recording of either program.
+/// The facts of a recording of any of these programs.
 ///
 /// # Errors
 /// The file cannot be read.
 pub fn meta_of(path: &Path, origin: Origin) -> Result<Meta, FeedError> {
     match origin {
         Origin::Collectl => Ok(CollectlReader::open(path)?.meta().clone()),
+        Origin::Sadc => Ok(SadcReader::open(path)?.meta().clone()),
         Origin::Whit => Ok(Reader::open(path, &[])?.meta().clone()),
     }
 }

@@ -9,7 +9,7 @@ use source::{Entry, InstanceNames};
 
 use crate::{
     CollectlFeed, CollectlSettings, Complaint, Feed, FeedError, Origin, Position, RecordedFile,
-    TimeRange, TimeSelection, WhitFeed,
+    SadcFeed, TimeRange, TimeSelection, WhitFeed,
 };
 
 /// How a set of recordings is played.
@@ -178,7 +178,7 @@ impl<'a> Playback<'a> {
             let shown_until_ns = self.take_over(&defs, feed.as_mut(), recording)?;
             let same_sources = self.shown.as_ref() == Some(&defs);
             self.shown = Some(defs.clone());
-            let is_collectls = recording.origin != Origin::Whit;
+            let is_collectls = recording.origin == Origin::Collectl;
             let names = InstanceNames::of(&self.settings.names, is_collectls);
             let snapshot = Snapshot::new(&defs);
             let left_out = 0;
@@ -203,6 +203,7 @@ impl<'a> Playback<'a> {
                 }
                 Box::new(feed)
             }
+            Origin::Sadc => Box::new(SadcFeed::open(&recording.path, entries)?),
             Origin::Whit => {
                 let feed = WhitFeed::open(&recording.path, base_ns, follow)?;
                 let sources = &self.settings.sources;

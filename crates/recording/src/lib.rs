@@ -25,6 +25,7 @@ mod map;
 mod pauses;
 mod reader;
 mod rows;
+pub mod sadc;
 mod scan;
 mod schema;
 mod side;

@@ -1,5 +1,7 @@
 //! The tables of `sar`, as data: which source, which columns, which rows.
 
+use feed::SADC_TRANSFERS;
+
 use crate::columns::{Column, change, column, cpu_shares, rate};
 use crate::format::{Unit, percent, ratio};
 use crate::values::{Row, Span};
@@ -136,13 +138,21 @@ fn disk_lines<'a>(span: &Span<'a>, chosen: &Chosen) -> Vec<Line<'a>> {
     lines.retain(|(_, rows)| {
         let has_worked =
             |row: &Row<'_>| ["reads", "writes"].iter().any(|field| row.count(field) > Some(0));
-        rows.iter().all(|row| row.text("kind") != "partition" && has_worked(row))
+        // sadc records partitions only if it is asked for them.
+        let is_shown = |row: &Row<'_>| match row.count("transfers") {
+            Some(transfers) => transfers > 0,
+            None => row.text("kind") != "partition" && has_worked(row),
+        };
+        rows.iter().all(is_shown)
     });
     lines
 }
 
 /// The disks that are devices, as one line.
 fn transfer_lines<'a>(span: &Span<'a>, _: &Chosen) -> Vec<Line<'a>> {
+    if span.has(SADC_TRANSFERS) {
+        return vec![(String::new(), span.rows(SADC_TRANSFERS))];
+    }
     let is_device =
         |row: &Row<'a>| ["disk", "path", "optical", "floppy"].contains(&&*row.text("kind"));
     vec![(String::new(), span.rows("disk").into_iter().filter(is_device).collect())]
@@ -216,7 +226,7 @@ fn swap_used(rows: &[Row<'_>]) -> Option<f64> {
 const SCANNED_DIRECT: &[&str] = &["scanned_direct"];
 const SCANNED_KSWAPD: &[&str] = &["scanned_kswapd"];
 const STOLEN: &[&str] =
-    &["stolen_kswapd", "stolen_direct", "stolen_khugepaged", "stolen_proactive"];
+    &["stolen_kswapd", "stolen_direct", "stolen_khugepaged", "stolen_proactive", "stolen"];
 
 /// Pages reclaimed of those scanned.
 fn efficiency(rows: &[Row<'_>]) -> Option<f64> {
@@ -255,19 +265,26 @@ fn kib_rate(rows: &[Row<'_>], field: &str) -> Option<f64> {
     one(rows, field).map(|bytes| bytes / 1024.0)
 }
 
-fn huge(rows: &[Row<'_>], pages: Option<f64>) -> Option<f64> {
-    Some(pages? * level(rows, "huge_size")?)
+/// Memory in huge pages, in KiB: of daily files of sysstat as it is, else by the size of a page.
+fn huge(rows: &[Row<'_>], which: &str) -> Option<f64> {
+    level(rows, &format!("huge_{which}_kib"))
+        .or_else(|| Some(level(rows, &format!("huge_{which}"))? * level(rows, "huge_size")?))
 }
 
 fn huge_used(rows: &[Row<'_>]) -> Option<f64> {
-    Some(level(rows, "huge_total")? - level(rows, "huge_free")?)
+    Some(huge(rows, "total")? - huge(rows, "free")?)
+}
+
+fn inodes_used(rows: &[Row<'_>]) -> Option<f64> {
+    level(rows, "inodes_used").or_else(|| used_of(rows, "inodes", "inodes_free"))
 }
 
 fn used_of(rows: &[Row<'_>], size: &str, free: &str) -> Option<f64> {
     Some(level(rows, size)? - level(rows, free)?)
 }
 
-const TRANSFERS: &[&str] = &["reads", "writes", "discards"];
+/// Daily files of sysstat have the sum alone.
+const TRANSFERS: &[&str] = &["reads", "writes", "discards", "transfers"];
 
 /// Of a counter: how often a second.
 macro_rules! rates {
@@ -354,10 +371,13 @@ pub(crate) static BY_LETTER: &[Activity] = &[
     },
     Activity {
         option: "-b",
-        sources: &["disk"],
+        sources: &["disk", SADC_TRANSFERS],
         label: None,
         columns: &[
-            column!("tps", 10, Plain, |rows| rate(rows, TRANSFERS)),
+            column!("tps", 10, Plain, |rows| match one(rows, "transfers") {
+                Some(rate) => Some(rate),
+                None => rate(rows, &["reads", "writes", "discards"]),
+            }),
             column!("rtps", 10, Plain, |rows| rate(rows, &["reads"])),
             column!("wtps", 10, Plain, |rows| rate(rows, &["writes"])),
             column!("dtps", 10, Plain, |rows| rate(rows, &["discards"])),
@@ -394,15 +414,13 @@ pub(crate) static BY_LETTER: &[Activity] = &[
         sources: &["memory"],
         label: None,
         columns: &[
-            column!("kbhugfree", 10, WholeKibibytes, |rows| huge(rows, level(rows, "huge_free"))),
-            column!("kbhugused", 10, WholeKibibytes, |rows| huge(rows, huge_used(rows))),
-            column!("%hugused", 10, Percent, |rows| share(rows, huge_used(rows), "huge_total")),
-            column!("kbhugrsvd", 10, WholeKibibytes, |rows| {
-                huge(rows, level(rows, "huge_reserved"))
+            column!("kbhugfree", 10, WholeKibibytes, |rows| huge(rows, "free")),
+            column!("kbhugused", 10, WholeKibibytes, huge_used),
+            column!("%hugused", 10, Percent, |rows| {
+                Some(percent(huge_used(rows)?, huge(rows, "total")?))
             }),
-            column!("kbhugsurp", 10, WholeKibibytes, |rows| {
-                huge(rows, level(rows, "huge_surplus"))
-            }),
+            column!("kbhugrsvd", 10, WholeKibibytes, |rows| huge(rows, "reserved")),
+            column!("kbhugsurp", 10, WholeKibibytes, |rows| huge(rows, "surplus")),
         ],
         lines: |span, _| only(span, "memory"),
     },
@@ -413,9 +431,9 @@ pub(crate) static BY_LETTER: &[Activity] = &[
         columns: &[
             column!("dentunusd", 10, Whole, |rows| level(rows, "dentries_unused")),
             column!("file-nr", 10, Whole, |rows| level(rows, "files_open")),
-            column!("inode-nr", 10, Whole, |rows| used_of(rows, "inodes", "inodes_free")),
-            // The number of terminals is not among what is recorded.
-            column!("pty-nr", 10, Whole, |_| None),
+            column!("inode-nr", 10, Whole, inodes_used),
+            // Only daily files of sysstat have the number of terminals.
+            column!("pty-nr", 10, Whole, |rows| level(rows, "terminals")),
         ],
         lines: |span, _| only(span, "inode"),
     },

@@ -117,17 +117,21 @@ impl Shown<'_, '_> {
         let fresh = frame.tracks.iter().filter(|track| track.fresh);
         self.defs.len() == frame.tracks.len()
             && now.0 > seen.0
-            && fresh
-                .map(|track| &track.previous)
-                .all(|before| before.state != State::NotRecorded && before.realtime_ns <= seen.1)
+            && fresh.map(|track| &track.previous).all(|before| {
+                before.state != State::NotRecorded
+                    && (before.monotonic_ns, before.realtime_ns) <= seen
+                    && before.realtime_ns <= seen.1
+            })
     }
 
     /// Begins with what was read before the sample of a recording.
     fn begin_anew(&mut self, frame: &Frame<'_>, path: &Path) -> Result<(), SysstatError> {
         let is_first = self.defs.is_empty();
+        let begun_ns = frame.tracks.iter().map(|track| track.previous.realtime_ns).max();
+        let begun_ns = begun_ns.unwrap_or(frame.realtime_ns);
         if !is_first {
             self.averages();
-            self.report.restart(&self.facts, frame.realtime_ns, &mut self.text);
+            self.report.restart(&self.facts, begun_ns, &mut self.text);
         }
         self.defs = frame.tracks.iter().map(|track| track.def.clone()).collect();
         let is_there = |name: &&str| self.defs.iter().any(|def| def.name == **name);
@@ -135,9 +139,8 @@ impl Shown<'_, '_> {
         if let Some(source_name) = missing.filter(|_| self.report.needs_all()) {
             return Err(SysstatError::NotRecorded { path: path.to_owned(), source_name });
         }
-        let begun_ns = frame.tracks.iter().map(|track| track.previous.realtime_ns).max();
         let samples = frame.tracks.iter().map(|track| track.previous.clone());
-        self.base(samples, begun_ns.unwrap_or(frame.realtime_ns));
+        self.base(samples, begun_ns);
         if is_first {
             self.report.begin(&self.facts, self.then_ns, &mut self.text);
         }

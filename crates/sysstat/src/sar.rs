@@ -40,6 +40,8 @@ struct Sar {
     omit_idle: bool,
     has_averages: bool,
     lines: usize,
+    /// Of a recording: what is written of each activity, since each is shown as a whole.
+    tables: Option<Vec<String>>,
 }
 
 /// What the options say, before it is put in order.
@@ -219,6 +221,11 @@ impl Options {
         };
         self.activities.sort_by_key(place);
         let has_interval = self.pace.interval.is_some();
+        let recording = self.recording.unwrap_or(match has_interval || self.since_boot {
+            true => Recording::Host,
+            false => Recording::Service,
+        });
+        let tables = vec![String::new(); self.activities.len()];
         let sar = Sar {
             is_all: self.is_all,
             activities: self.activities,
@@ -228,16 +235,14 @@ impl Options {
             omit_idle: self.omit_idle,
             has_averages: !self.since_boot,
             lines: 0,
+            tables: (recording != Recording::Host).then_some(tables),
         };
         let mut pace = self.pace;
         if let Some(step) = self.step {
             pace.interval = Some(std::time::Duration::from_secs(step));
         }
         let mut asked = Asked::new(Box::new(sar), pace);
-        asked.recording = self.recording.unwrap_or(match has_interval || self.since_boot {
-            true => Recording::Host,
-            false => Recording::Service,
-        });
+        asked.recording = recording;
         asked.since_boot = self.since_boot;
         (asked.from, asked.thru) = (self.from, self.thru);
         asked
@@ -278,13 +283,17 @@ impl Sar {
     }
 
     fn show(
-        &self,
+        &mut self,
         span: &Span<'_>,
         times: [&str; 2],
-        has_heading: bool,
+        has_heading: impl Fn(&Self, &Activity) -> bool,
         out: &mut String,
     ) -> Result<(), SysstatError> {
-        for activity in &self.activities {
+        let mut tables = self.tables.take();
+        for (place, activity) in self.activities.iter().enumerate() {
+            // The summary of filesystems is what they have at the end.
+            let means = span.means.filter(|_| activity.label != Some("FILESYSTEM"));
+            let span = &Span { means, ..*span };
             let lines = (activity.lines)(span, &self.chosen);
             if !activity.sources.iter().any(|source| span.has(source)) {
                 if self.activities.len() > 1 {
@@ -293,9 +302,22 @@ impl Sar {
                 let text = format!("Requested activities not available: {}", activity.option);
                 return Err(SysstatError::NotThere(text));
             }
-            self.table(activity, lines, times, has_heading, out);
+            let out = tables.as_mut().map_or(&mut *out, |tables| &mut tables[place]);
+            self.table(activity, lines, times, has_heading(self, activity), out);
+        }
+        self.tables = tables;
+        if self.activities.len() == 1 {
+            self.write_tables(out);
         }
         Ok(())
+    }
+
+    /// Writes what was kept of each activity.
+    fn write_tables(&mut self, out: &mut String) {
+        for table in self.tables.iter_mut().flatten() {
+            out.push_str(table);
+            table.clear();
+        }
     }
 
     fn table(
@@ -357,7 +379,7 @@ impl Report for Sar {
             for source in activity.sources {
                 let is_needed = match *source {
                     "cpu_core" => self.chosen.cpus.has_each(),
-                    _ => true,
+                    source => source != feed::SADC_TRANSFERS,
                 };
                 if is_needed && !sources.contains(source) {
                     sources.push(source);
@@ -383,21 +405,37 @@ impl Report for Sar {
         out: &mut String,
     ) -> Result<(), SysstatError> {
         let every = facts.screen_lines.map_or(usize::MAX, |lines| lines.max(2) - 1);
-        let is_due = !self.is_simple() || self.lines.is_multiple_of(every);
+        let is_first = self.lines.is_multiple_of(every);
+        let is_recorded = self.tables.is_some();
+        let is_due = move |sar: &Self, activity: &Activity| match is_recorded {
+            // The table of interrupts has a heading each time.
+            true => is_first || activity.label == Some("INTR"),
+            false => is_first || !sar.is_simple(),
+        };
         self.lines += 1;
         let times = [facts.clock.time(span.began_ns), facts.clock.time(span.ended_ns)];
-        self.show(span, [&times[0], &times[1]], is_due, out)
+        let times = [&*times[0], &*times[1]];
+        self.show(span, times, is_due, out)
     }
 
     fn averages(&mut self, _: &Facts<'_>, span: &Span<'_>, out: &mut String) {
         if self.has_averages {
-            let is_simple = self.is_simple();
+            let is_recorded = self.tables.is_some();
+            let is_due = |sar: &Self, activity: &Activity| match activity.label {
+                _ if !is_recorded => !sar.is_simple(),
+                label => label == Some("INTR"),
+            };
             // What could be shown once is there at the end, too.
-            let _ = self.show(span, ["Average:", "Average:"], !is_simple, out);
+            let _ = self.show(span, ["Average:", "Average:"], is_due, out);
         }
     }
 
+    fn end(&mut self, out: &mut String) {
+        self.write_tables(out);
+    }
+
     fn restart(&mut self, facts: &Facts<'_>, now_ns: i64, out: &mut String) {
+        self.write_tables(out);
         let _ = write!(
             out,
             "\n{:<11}  LINUX RESTART\t({} CPU)\n",

@@ -4,7 +4,9 @@ use std::fs::OpenOptions;
 use std::io;
 use std::sync::Arc;
 
-use feed::{Beginning, CollectlFeed, CollectlSettings, Feed, Origin, WhitFeed, has_text_for};
+use feed::{
+    Beginning, CollectlFeed, CollectlSettings, Feed, Origin, SadcFeed, WhitFeed, has_text_for,
+};
 use recording::put;
 use sample::{Kind, Sample, Snapshot, SourceDef, State};
 
@@ -235,22 +237,22 @@ impl<'a> Pass<'a> {
 /// The feed of a recording.
 enum AnyFeed {
     Whit(Box<WhitFeed>),
-    Collectl(Box<CollectlFeed>),
+    Other(Box<dyn Feed>),
 }
 
 impl AnyFeed {
     fn as_feed(&mut self) -> &mut dyn Feed {
         match self {
             AnyFeed::Whit(feed) => feed.as_mut(),
-            AnyFeed::Collectl(feed) => feed.as_mut(),
+            AnyFeed::Other(feed) => feed.as_mut(),
         }
     }
 
-    /// Whether more may come.  A recording of collectl that grew has another identity.
+    /// Whether more may come.  A recording of another program that grew has another identity.
     fn is_being_written(&self) -> bool {
         match self {
             AnyFeed::Whit(feed) => feed.is_being_written(),
-            AnyFeed::Collectl(_) => false,
+            AnyFeed::Other(_) => false,
         }
     }
 }
@@ -265,8 +267,9 @@ fn open(file: &ArchivedFile, base_ns: i64) -> Result<AnyFeed, Error> {
             let held: Vec<_> =
                 entries.filter(|entry| has_text_for(&entry.def(), recorded)).collect();
             let settings = CollectlSettings::default();
-            AnyFeed::Collectl(Box::new(CollectlFeed::open(path, &held, &settings)?))
+            AnyFeed::Other(Box::new(CollectlFeed::open(path, &held, &settings)?))
         }
+        Origin::Sadc => AnyFeed::Other(Box::new(SadcFeed::open(path, source::ALL)?)),
     })
 }
 

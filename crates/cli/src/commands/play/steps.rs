@@ -164,7 +164,7 @@ impl StepPlayer<'_> {
             PlayedSet { meta: &first.meta, defs: &defs, options: &options, zone, recordings };
         consumer.begin(&played, out)?;
         let settings = self.arguments.settings(&options)?;
-        let mut names = InstanceNames::of(&settings.names, first.origin != Origin::Whit);
+        let mut names = InstanceNames::of(&settings.names, first.origin == Origin::Collectl);
         let mut history = History::new(&defs);
         let mut goes_on = true;
         for (from_ns, thru_ns) in self.archive.periods(host, period)? {

@@ -1,0 +1,320 @@
+//! Import of the daily files that sysstat's `sadc` writes (`sa26`, `sa20261126`), of sysstat 11.7.1
+//! to 12, on machines of either byte order and word size.
+//!
+//! ```text
+//! magic numbers │ header │ one description for each activity
+//! record header │ items of each activity, in the order of the descriptions │ record header │ …
+//! ```
+//!
+//! The file says how large each of its structures is, and how many 64-bit numbers, words of the
+//! machine and 32-bit numbers it begins with; versions only add numbers at the end of one of these
+//! three groups.  So files of versions that came later are read, too.  An activity whose own number
+//! of format is not known is passed over, and named.
+//!
+//! A record becomes rows of whit's own sources ([`SadcRow`]); [`activities`] says which number is
+//! which field.  One record is in memory at a time.
+//!
+//! - [`input`]: numbers of either byte order, with limits.
+//! - [`head`]: what stands before the first record, as [`sample::Meta`].
+//! - [`activities`]: what the numbers are.
+
+mod activities;
+mod head;
+mod input;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use sample::{Meta, SourceDef};
+
+pub use activities::{SADC_FIELDS, SADC_TRANSFERS};
+
+use activities::Rows;
+use head::{Description, Head};
+use input::{Input, Layout};
+
+/// Why a file of `sadc` cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SadcError {
+    /// The file cannot be opened or read.
+    #[error("cannot read {path}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Does not begin as these files do.
+    #[error("{0} is not a file of sysstat's sadc")]
+    NotSadc(PathBuf),
+    /// A format from before files described themselves.
+    #[error(
+        "{path} is of sysstat before 11.7.1 (format {format:#x}), which did not say in the file how \
+         it is laid out; `sadf -c {path} > NEW` of a newer sysstat converts it"
+    )]
+    TooOld {
+        /// The file.
+        path: PathBuf,
+        /// The number of its format.
+        format: u16,
+    },
+    /// Stops before its first record.
+    #[error("{0} is cut short: it ends inside its header, before the first record")]
+    CutInHead(PathBuf),
+    /// A description that no version of sysstat writes.
+    #[error("{path}: {what}: the file is damaged")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// How a file of `sadc` ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SadcEnding {
+    /// It has not been read to its end yet, or ends after a record.
+    Whole,
+    /// Within a record: the disk was full, or the file is being written.
+    Torn,
+    /// With something that is no record.
+    Damaged(String),
+}
+
+/// One row of a source of whit: what `sadc` recorded of one instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SadcRow {
+    /// The source.
+    pub source: &'static str,
+    /// The instance; empty for a source with a single row.  A disk is `MAJOR:MINOR`: its name is not
+    /// recorded.
+    pub name: Vec<u8>,
+    /// Fields and their values.
+    pub cells: Vec<(&'static str, u64)>,
+    /// Fields and their texts.
+    pub texts: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// One record, whose rows are [`SadcReader::rows`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SadcRecord {
+    /// How long the machine had run.
+    pub uptime_ns: u64,
+    /// The time since the epoch, to the second.
+    pub realtime_ns: i64,
+    /// Whether the machine, or the recording, was started since the record before.
+    pub is_restart: bool,
+}
+
+/// A file of `sadc` being read.
+pub struct SadcReader {
+    head: Head,
+    input: Input,
+    rows: Rows,
+    scratch: Vec<u8>,
+    ending: SadcEnding,
+    /// Records of starts and comments between two of values.
+    is_restart: bool,
+    started: bool,
+}
+
+impl SadcReader {
+    /// Opens a file and reads what stands before its records.
+    ///
+    /// # Errors
+    /// See [`SadcError`].
+    pub fn open(path: &Path) -> Result<Self, SadcError> {
+        let failed = |source| SadcError::Io { path: path.to_owned(), source };
+        let file = File::open(path).map_err(failed)?;
+        let mut reader = SadcReader::from_reader(BufReader::with_capacity(1 << 16, file), path)?;
+        // The interval and the time zone follow from the first two records.
+        let mut ahead =
+            SadcReader::from_reader(BufReader::new(File::open(path).map_err(failed)?), path)?;
+        let first = ahead.next_record()?;
+        let local = ahead.head.local_seconds_of_day;
+        let second = ahead.next_record()?.filter(|second| !second.is_restart);
+        reader.head.complete_meta(first, local, second);
+        Ok(reader)
+    }
+
+    /// Reads a file from `input`; error messages name it `path`.
+    ///
+    /// # Errors
+    /// See [`SadcError`].
+    pub fn from_reader(input: impl Read + 'static, path: &Path) -> Result<Self, SadcError> {
+        let mut input = Input::over(Box::new(input), path);
+        let head = Head::read(&mut input)?;
+        Ok(SadcReader {
+            head,
+            input,
+            rows: Rows::default(),
+            scratch: Vec::new(),
+            ending: SadcEnding::Whole,
+            is_restart: false,
+            started: false,
+        })
+    }
+
+    /// What the file says about its machine.
+    pub fn meta(&self) -> &Meta {
+        &self.head.meta
+    }
+
+    /// The sources of which the file has values.
+    pub fn sources(&self) -> Vec<&'static str> {
+        let mut sources = Vec::new();
+        for activity in self.head.descriptions.iter().filter_map(|one| one.activity) {
+            for source in activity.sources() {
+                if !sources.contains(source) {
+                    sources.push(*source);
+                }
+            }
+        }
+        sources
+    }
+
+    /// How the file ends; known once [`next_record`](Self::next_record) gave `None`.
+    pub fn ending(&self) -> &SadcEnding {
+        &self.ending
+    }
+
+    /// The rows of the latest record.
+    pub fn rows(&self) -> &[SadcRow] {
+        self.rows.all()
+    }
+
+    /// Reads the next record of values; `None` at the end.
+    ///
+    /// # Errors
+    /// The system refused.  Damage ends the file: see [`ending`](Self::ending).
+    pub fn next_record(&mut self) -> Result<Option<SadcRecord>, SadcError> {
+        match self.read_next() {
+            Ok(record) => Ok(record),
+            Err(error @ SadcError::Io { .. }) => Err(error),
+            Err(SadcError::CutInHead(_)) => {
+                self.ending = SadcEnding::Torn;
+                Ok(None)
+            }
+            Err(SadcError::Damaged { what, .. }) => {
+                self.ending = SadcEnding::Damaged(what);
+                Ok(None)
+            }
+            Err(error) => {
+                self.ending = SadcEnding::Damaged(error.to_string());
+                Ok(None)
+            }
+        }
+    }
+
+    fn read_next(&mut self) -> Result<Option<SadcRecord>, SadcError> {
+        if self.ending != SadcEnding::Whole {
+            return Ok(None);
+        }
+        loop {
+            let Some(header) = self.head.record_header(&mut self.input)? else { return Ok(None) };
+            match header.kind {
+                head::STATISTICS | head::LAST_STATISTICS => {}
+                head::RESTART => {
+                    // The number of CPUs from here on.
+                    self.input.skip(4)?;
+                    self.is_restart = true;
+                    continue;
+                }
+                head::COMMENT => {
+                    self.input.skip(head::COMMENT_BYTES)?;
+                    continue;
+                }
+                head::EXTRA_FIRST..=head::EXTRA_LAST => continue,
+                other => {
+                    return Err(self
+                        .input
+                        .damaged(format!("a record of the unknown kind {other}")));
+                }
+            }
+            self.rows.clear();
+            for description in &self.head.descriptions {
+                let items =
+                    read_items(description, &mut self.input, &mut self.rows, &mut self.scratch);
+                items?;
+            }
+            self.rows.add_up_cpus();
+            let is_restart = std::mem::take(&mut self.is_restart) && self.started;
+            self.started = true;
+            return Ok(Some(SadcRecord {
+                uptime_ns: header.uptime_hundredths.saturating_mul(10_000_000),
+                realtime_ns: header.realtime_ns,
+                is_restart,
+            }));
+        }
+    }
+}
+
+/// Reads the items of one activity in a record.
+fn read_items(
+    description: &Description,
+    input: &mut Input,
+    rows: &mut Rows,
+    scratch: &mut Vec<u8>,
+) -> Result<(), SadcError> {
+    let count = match description.has_count {
+        true => input.count("items of an activity")?,
+        false => description.items,
+    };
+    let all = u64::from(count) * u64::from(description.parts);
+    let Some(activity) = description.activity else {
+        return input.skip(all.saturating_mul(description.layout.bytes as u64));
+    };
+    let mut names: Vec<Vec<u8>> = Vec::new();
+    let first = rows.all().len();
+    for number in 0..all {
+        input.bytes(scratch, description.layout.bytes)?;
+        let item = Item {
+            layout: &description.layout,
+            bytes: scratch,
+            number: (number / u64::from(description.parts)) as usize,
+            part: (number % u64::from(description.parts)) as usize,
+        };
+        if !activity.add(&item, &mut names, rows) {
+            return Err(
+                input.damaged(format!("a record of more than {} rows", activities::ROWS_MAX))
+            );
+        }
+    }
+    // The first part is the sum of the others, and has no row.
+    rows.put_parts_first(first, description.parts.saturating_sub(1) as usize);
+    Ok(())
+}
+
+/// One item: a structure of the file.
+struct Item<'a> {
+    layout: &'a Layout,
+    bytes: &'a [u8],
+    /// Which item of the activity it is.
+    number: usize,
+    /// Which part of the item, for activities of two dimensions.
+    part: usize,
+}
+
+/// Joins the labels of an instance that has two.
+fn pair(first: &[u8], second: &[u8]) -> Vec<u8> {
+    [first, &[SourceDef::INSTANCE_SEPARATOR], second].concat()
+}
+
+/// The places of rows, by source and name.
+type Places = HashMap<(&'static str, Vec<u8>), usize>;
+
+/// Whether a file of that name is one that `sadc` makes by itself: `sa26`, `sa20261126`.
+pub fn is_sadc_name(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let digits = name.strip_prefix("sa").unwrap_or_default();
+    matches!(digits.len(), 2 | 8) && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a file that begins with these bytes is of `sadc`, whichever version and machine.
+pub fn is_sadc_start(first: &[u8]) -> bool {
+    first.starts_with(&input::MAGIC.to_le_bytes()) || first.starts_with(&input::MAGIC.to_be_bytes())
+}

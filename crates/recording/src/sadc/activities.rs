@@ -1,0 +1,398 @@
+//! What the numbers of each activity are, as data: the fields of whit's sources, in the order of the
+//! file.
+
+use sample::{Field, Unit};
+
+use super::input::text;
+use super::{Item, Places, SadcRow, pair};
+
+/// The most rows of a record: 256 CPUs with 4,096 interrupts.
+pub(super) const ROWS_MAX: usize = 1 << 20;
+
+/// The first number by which activities count their formats.
+const BASE: u32 = 0x8a;
+
+/// The bytes of the names of an interface, of an interrupt, and of a filesystem.
+const INTERFACE_BYTES: usize = 16;
+const INTERRUPT_BYTES: usize = 8;
+const FILESYSTEM_BYTES: usize = 128;
+
+/// The source of what all disks transfer together, which `sadc` records by itself.
+pub const SADC_TRANSFERS: &str = "transfers";
+
+/// Fields that `sadc` records and whit's own sources do not have, by source.
+pub const SADC_FIELDS: &[(&str, &[Field])] = &[
+    (
+        "memory",
+        &[
+            Field::counter("stolen", Unit::Pages, "Pages reclaimed, by whomever"),
+            Field::gauge("huge_total_kib", Unit::Kibibytes, "Memory in huge pages"),
+            Field::gauge("huge_free_kib", Unit::Kibibytes, "Free memory in huge pages"),
+            Field::gauge("huge_reserved_kib", Unit::Kibibytes, "Memory in reserved huge pages"),
+            Field::gauge("huge_surplus_kib", Unit::Kibibytes, "Memory in surplus huge pages"),
+        ],
+    ),
+    ("disk", &[Field::counter("transfers", Unit::Count, "Reads, writes and discards finished")]),
+    (
+        "inode",
+        &[
+            Field::gauge("inodes_used", Unit::Count, "Inodes in use"),
+            Field::gauge("terminals", Unit::Count, "Pseudo-terminals in use"),
+        ],
+    ),
+    (
+        SADC_TRANSFERS,
+        &[
+            Field::counter("transfers", Unit::Count, "Transfers of all disks"),
+            Field::counter("reads", Unit::Count, "Reads of all disks"),
+            Field::counter("writes", Unit::Count, "Writes of all disks"),
+            Field::counter("discards", Unit::Count, "Discards of all disks"),
+            Field::counter("read_sectors", Unit::Sectors, "Data read from all disks"),
+            Field::counter("write_sectors", Unit::Sectors, "Data written to all disks"),
+            Field::counter("discard_sectors", Unit::Sectors, "Data discarded on all disks"),
+        ],
+    ),
+];
+
+/// How the rows of an activity are named.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// One row, of this name.
+    One(&'static str),
+    /// All CPUs first, then each.
+    Cpus,
+    /// Interrupts (parts) of all CPUs, then of each; the names stand with those of all CPUs.
+    InterruptsOfCpus,
+    /// The sum of all interrupts, then each by its number.
+    Interrupts,
+    /// The numbers of a disk.
+    Disks,
+    Interfaces,
+    Filesystems,
+}
+
+/// One activity in one format.
+pub(super) struct Activity {
+    id: u32,
+    format: u32,
+    source: &'static str,
+    /// The letters that select its sources.
+    pub(super) letters: &'static str,
+    names: Names,
+    /// The fields: 64-bit numbers, words, 32-bit numbers.  What has no field is `""`.
+    fields: [&'static [&'static str]; 3],
+}
+
+/// The activity of that number and format, if it is known.
+pub(super) fn find(id: u32, format: u32) -> Option<&'static Activity> {
+    ACTIVITIES.iter().find(|activity| (activity.id, activity.format) == (id, format))
+}
+
+impl Activity {
+    /// The sources of which it has values.
+    pub(super) fn sources(&'static self) -> &'static [&'static str] {
+        match self.names {
+            Names::Cpus => &["cpu", "cpu_core"],
+            _ => std::slice::from_ref(&self.source),
+        }
+    }
+
+    /// Adds an item; `names` are those of the parts seen before.  False if there are too many rows.
+    pub(super) fn add(&self, item: &Item<'_>, names: &mut Vec<Vec<u8>>, rows: &mut Rows) -> bool {
+        let rest = item.layout.rest(item.bytes);
+        let number = |kind, place| item.layout.number(item.bytes, kind, place);
+        let digits = |value: usize| value.to_string().into_bytes();
+        let (mut source, mut label) = (self.source, None);
+        let name = match self.names {
+            Names::One(name) => name.as_bytes().to_vec(),
+            Names::Cpus if item.number == 0 => Vec::new(),
+            Names::Cpus => {
+                source = "cpu_core";
+                digits(item.number - 1)
+            }
+            Names::InterruptsOfCpus if item.number == 0 => {
+                names.push(text(rest.get(..INTERRUPT_BYTES).unwrap_or_default()).to_vec());
+                return true;
+            }
+            Names::InterruptsOfCpus => match names.get(item.part) {
+                // The first is the sum of the others.
+                Some(name) if item.part > 0 => pair(name, &digits(item.number - 1)),
+                _ => return true,
+            },
+            Names::Interrupts if item.number == 0 => return true,
+            Names::Interrupts => digits(item.number - 1),
+            Names::Disks => {
+                let numbers = [4, 5].map(|place| number(2, place).unwrap_or(0).to_string());
+                label = Some(("kind", if number(2, 7) > Some(0) { "partition" } else { "disk" }));
+                numbers.join(":").into_bytes()
+            }
+            Names::Interfaces => text(rest.get(..INTERFACE_BYTES).unwrap_or_default()).to_vec(),
+            Names::Filesystems => text(rest.get(FILESYSTEM_BYTES..).unwrap_or_default()).to_vec(),
+        };
+        let cells = self.fields.iter().enumerate().flat_map(|(kind, fields)| {
+            fields.iter().enumerate().filter(|(_, field)| !field.is_empty()).filter_map(
+                move |(place, field)| {
+                    // The kernel counts the task that reads as running, sadc does not.
+                    let reader = u64::from(*field == "tasks_running");
+                    Some((*field, number(kind, place)?.saturating_add(reader)))
+                },
+            )
+        });
+        // A CPU that is offline has zeros.
+        let is_offline = source == "cpu_core" && cells.clone().all(|(_, value)| value == 0);
+        let Some(row) = rows.row(source, name) else { return false };
+        if !is_offline {
+            row.cells.extend(cells);
+        }
+        if let Some((field, label)) = label {
+            row.texts.push((field, label.as_bytes().to_vec()));
+        }
+        if self.names == Names::Filesystems {
+            let device = text(rest.get(..FILESYSTEM_BYTES).unwrap_or_default());
+            row.texts.push(("device", device.to_vec()));
+        }
+        true
+    }
+}
+
+/// The rows of a record.
+#[derive(Default)]
+pub(super) struct Rows {
+    rows: Vec<SadcRow>,
+    places: Places,
+}
+
+impl Rows {
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+        self.places.clear();
+    }
+
+    /// Orders the rows from `first` on, which are those of each CPU with `parts` interrupts, by
+    /// interrupt.
+    pub(super) fn put_parts_first(&mut self, first: usize, parts: usize) {
+        if parts > 1 {
+            let mut rows: Vec<_> = self.rows.split_off(first).into_iter().enumerate().collect();
+            rows.sort_by_key(|(number, _)| number % parts);
+            self.rows.extend(rows.into_iter().map(|(_, row)| row));
+        }
+    }
+
+    /// Makes the times of all CPUs the sum of those of each, as sysstat shows them: the kernel's own
+    /// sum is rounded otherwise.  While a CPU is offline, its times are missing, and the kernel's sum
+    /// stays.
+    pub(super) fn add_up_cpus(&mut self) {
+        let is_cpu = |row: &&SadcRow| row.source == "cpu_core";
+        let mut sums = [0_u64; CPU.len()];
+        for row in self.rows.iter().filter(is_cpu) {
+            if row.cells.is_empty() {
+                return;
+            }
+            for (field, value) in &row.cells {
+                if let Some(place) = CPU.iter().position(|name| name == field) {
+                    sums[place] = sums[place].saturating_add(*value);
+                }
+            }
+        }
+        if !self.rows.iter().any(|row| is_cpu(&row)) {
+            return;
+        }
+        let all = self.rows.iter_mut().filter(|row| row.source == "cpu");
+        for (field, value) in all.flat_map(|row| &mut row.cells) {
+            if let Some(place) = CPU.iter().position(|name| name == field) {
+                *value = sums[place];
+            }
+        }
+    }
+
+    pub(super) fn all(&self) -> &[SadcRow] {
+        &self.rows
+    }
+
+    /// The row of that source and name; `None` if there are too many.
+    fn row(&mut self, source: &'static str, name: Vec<u8>) -> Option<&mut SadcRow> {
+        let next = self.rows.len();
+        let place = *self.places.entry((source, name.clone())).or_insert(next);
+        if place == next {
+            if next >= ROWS_MAX {
+                return None;
+            }
+            self.rows.push(SadcRow { source, name, cells: Vec::new(), texts: Vec::new() });
+        }
+        self.rows.get_mut(place)
+    }
+}
+
+/// An activity with one row.
+macro_rules! single {
+    ($id:literal, $step:literal, $source:literal $letters:literal, $long:expr, $words:expr, $short:expr) => {
+        activity!($id, $step, $source $letters, Names::One(""), $long, $words, $short)
+    };
+}
+
+macro_rules! activity {
+    (
+        $id:literal, $step:literal, $source:literal $letters:literal, $names:expr, $long:expr,
+        $words:expr, $short:expr
+    ) => {
+        Activity {
+            id: $id,
+            format: BASE + $step,
+            source: $source,
+            letters: $letters,
+            names: $names,
+            fields: [&$long, &$words, &$short],
+        }
+    };
+}
+
+/// The numbers of pressure for I/O and memory.
+const STALLS: [&str; 6] =
+    ["some_avg10", "some_avg60", "some_avg300", "full_avg10", "full_avg60", "full_avg300"];
+
+const CPU: [&str; 10] =
+    ["user", "nice", "system", "idle", "iowait", "steal", "irq", "softirq", "guest", "guest_nice"];
+
+const DISK_TIMES: [&str; 7] =
+    ["read_ms", "write_ms", "busy_ms", "weighted_ms", "", "", "discard_ms"];
+
+/// Every activity that has a place in whit's sources.
+static ACTIVITIES: &[Activity] = &[
+    activity!(1, 1, "cpu" "cC", Names::Cpus, CPU, [], []),
+    single!(2, 1, "cpu" "c", ["context_switches"], ["forks"], []),
+    activity!(3, 1, "interrupt" "jJ", Names::Interrupts, ["count"], [], []),
+    activity!(3, 2, "interrupt" "jJ", Names::InterruptsOfCpus, [], [], ["count"]),
+    single!(4, 0, "memory" "m", [], ["swap_in", "swap_out"], []),
+    single!(
+        5, 0, "memory" "m", [],
+        [
+            "page_in", "page_out", "faults", "major_faults", "freed", "scanned_kswapd",
+            "scanned_direct", "stolen"
+        ],
+        []
+    ),
+    single!(
+        6, 1, "transfers" "",
+        [
+            "transfers", "reads", "writes", "read_sectors", "write_sectors", "discards",
+            "discard_sectors"
+        ],
+        [], []
+    ),
+    single!(
+        7, 1, "memory" "m",
+        [
+            "free", "buffers", "cached", "total", "swap_free", "swap_total", "swap_cached",
+            "committed", "active", "inactive", "dirty", "anonymous", "slab", "kernel_stack",
+            "page_tables", "vmalloc_used", "available", "shared"
+        ],
+        [], []
+    ),
+    single!(8, 1, "inode" "i", ["files_open", "inodes_used", "dentries_unused", "terminals"], [], []),
+    single!(
+        9, 2, "cpu" "c", ["tasks_running", "blocked", "tasks"], [],
+        ["load_1m", "load_5m", "load_15m"]
+    ),
+    activity!(
+        11, 1, "disk" "dD", Names::Disks, ["transfers"], ["read_sectors", "write_sectors"],
+        DISK_TIMES
+    ),
+    activity!(
+        11, 2, "disk" "dD", Names::Disks, ["transfers"],
+        ["read_sectors", "write_sectors", "discard_sectors"], DISK_TIMES
+    ),
+    activity!(
+        12, 3, "network" "nN", Names::Interfaces,
+        [
+            "rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "rx_compressed", "tx_compressed",
+            "rx_multicast"
+        ],
+        [], ["speed_mbit"]
+    ),
+    activity!(
+        13, 2, "network" "nN", Names::Interfaces,
+        [
+            "tx_collisions", "rx_errors", "tx_errors", "rx_dropped", "tx_dropped", "rx_fifo",
+            "tx_fifo", "rx_frame", "tx_carrier"
+        ],
+        [], []
+    ),
+    single!(
+        16, 0, "socket" "s", [], [],
+        ["used", "tcp_inuse", "tcp_time_wait", "udp_inuse", "raw_inuse", "fragments"]
+    ),
+    single!(
+        17, 2, "tcp" "tT",
+        [
+            "ip_in_receives", "ip_forw_datagrams", "ip_in_delivers", "ip_out_requests",
+            "ip_reasm_reqds", "ip_reasm_oks", "ip_frag_oks", "ip_frag_creates"
+        ],
+        [], []
+    ),
+    single!(
+        18, 2, "tcp" "tT",
+        [
+            "ip_in_hdr_errors", "ip_in_addr_errors", "ip_in_unknown_protos", "ip_in_discards",
+            "ip_out_discards", "ip_out_no_routes", "ip_reasm_fails", "ip_frag_fails"
+        ],
+        [], []
+    ),
+    single!(
+        19, 0, "tcp" "tT", [],
+        [
+            "icmp_in_msgs", "icmp_out_msgs", "icmp_in_echos", "icmp_in_echo_reps",
+            "icmp_out_echos", "icmp_out_echo_reps", "icmp_in_timestamps",
+            "icmp_in_timestamp_reps", "icmp_out_timestamps", "icmp_out_timestamp_reps",
+            "icmp_in_addr_masks", "icmp_in_addr_mask_reps", "icmp_out_addr_masks",
+            "icmp_out_addr_mask_reps"
+        ],
+        []
+    ),
+    single!(
+        20, 0, "tcp" "tT", [],
+        [
+            "icmp_in_errors", "icmp_out_errors", "icmp_in_dest_unreachs",
+            "icmp_out_dest_unreachs", "icmp_in_time_excds", "icmp_out_time_excds",
+            "icmp_in_parm_probs", "icmp_out_parm_probs", "icmp_in_src_quenchs",
+            "icmp_out_src_quenchs", "icmp_in_redirects", "icmp_out_redirects"
+        ],
+        []
+    ),
+    single!(
+        21, 0, "tcp" "tT", [],
+        ["tcp_active_opens", "tcp_passive_opens", "tcp_in_segs", "tcp_out_segs"], []
+    ),
+    single!(
+        22, 0, "tcp" "tT", [],
+        [
+            "tcp_attempt_fails", "tcp_estab_resets", "tcp_retrans_segs", "tcp_in_errs",
+            "tcp_out_rsts"
+        ],
+        []
+    ),
+    single!(
+        23, 0, "tcp" "tT", [],
+        ["udp_in_datagrams", "udp_out_datagrams", "udp_no_ports", "udp_in_errors"], []
+    ),
+    single!(
+        24, 0, "socket" "s", [], [], ["tcp6_inuse", "udp6_inuse", "raw6_inuse", "fragments6"]
+    ),
+    single!(
+        34, 1, "memory" "m",
+        ["huge_free_kib", "huge_total_kib", "huge_reserved_kib", "huge_surplus_kib"], [], []
+    ),
+    activity!(
+        37, 1, "filesystem" "vV", Names::Filesystems,
+        ["size", "free", "available", "inodes", "inodes_free"], [], []
+    ),
+    activity!(
+        40, 0, "pressure" "p", Names::One("cpu"), ["some_total"],
+        ["some_avg10", "some_avg60", "some_avg300"], []
+    ),
+    activity!(
+        41, 0, "pressure" "p", Names::One("io"), ["some_total", "full_total"], STALLS, []
+    ),
+    activity!(
+        42, 0, "pressure" "p", Names::One("memory"), ["some_total", "full_total"], STALLS, []
+    ),
+];
