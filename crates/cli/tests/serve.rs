@@ -115,6 +115,45 @@ fn databases_and_pages_of_devices_are_shown_beside_recordings() {
 }
 
 #[test]
+fn a_database_is_shown_with_what_its_daemon_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["recordings", "databases", "journal"] {
+        std::fs::create_dir(at(name)).unwrap();
+    }
+    run(whit().args(["record", "-sc", "-i0.05", "-c2", "-f"]).arg(at("recordings")));
+    let source = "--start 1790000000 --step 60 DS:in:GAUGE:120:U:U RRA:AVERAGE:0.5:1:60";
+    run(whit().args(["rrd", "create"]).arg(at("databases/a.rrd")).args(source.split(' ')));
+    let socket = at("socket");
+    let mut command = whit();
+    command.args(["rrdcached", "-g", "-B", "-w", "3600", "-f", "7200", "-l"]).arg(&socket);
+    command.arg("-b").arg(at("databases")).arg("-j").arg(at("journal"));
+    let mut daemon = command.spawn().unwrap();
+    wait_until("the daemon listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
+    let update = ["--daemon", &socket.display().to_string(), "1790000060:7", "1790000120:7"];
+    run(whit().args(["rrd", "update"]).arg(at("databases/a.rrd")).args(update));
+    let options = [("--databases", at("databases")), ("--rrdcached", socket.clone())];
+    let options = options.map(|(name, path)| format!("{name}={}", path.display()));
+    let ask = |options: &[&str]| {
+        let (mut server, address) = serve(&at("recordings"), options);
+        let path = [("path", "a.rrd")];
+        let answer = http(address, "GET", "/api/whit/v1/databases/data", &path).body;
+        server.signal(libc::SIGTERM);
+        assert!(server.ended().success());
+        answer
+    };
+    let before = ask(&[&options[0]]);
+    assert!(!before.contains("[7") && !before.contains(",7"), "{before}");
+    let after = ask(&[&options[0], &options[1]]);
+    assert!(after.contains(",7,7") && after.contains("\"unwritten\":null"), "{after}");
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    // What is in the file is shown, and what may be missing is said.
+    let alone = ask(&[&options[0], &options[1]]);
+    assert!(alone.contains(",7,7") && alone.contains("the caching daemon"), "{alone}");
+}
+
+#[test]
 fn other_addresses_and_folders_without_recordings_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = whit();

@@ -144,10 +144,11 @@ impl Page {
         self.with(Alerts { folder })
     }
 
-    /// The same with the round-robin databases of folders.
+    /// The same with the round-robin databases of folders.  What the caching daemon of an address holds
+    /// of one is written before it is shown.
     #[must_use]
-    pub fn with_databases(self, folders: Vec<PathBuf>) -> Self {
-        self.with(Databases::new(folders))
+    pub fn with_databases(self, folders: Vec<PathBuf>, daemon: Option<String>) -> Self {
+        self.with(Databases::new(folders, daemon))
     }
 
     /// The same with a section.

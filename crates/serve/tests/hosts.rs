@@ -100,7 +100,7 @@ fn serve_sections(folder: &Path) -> QueryServer {
     }
     std::fs::write(folder.join("account"), "{\"pid\":7,\"folder\":\"/theirs\"}").unwrap();
     let page = Page::new(storage)
-        .with_databases(vec![folder.join("databases")])
+        .with_databases(vec![folder.join("databases")], None)
         .with_alerts(folder.join("alerts"))
         .with_logs(&folder.join("store"))
         .with_parts(folder.join("account"));

@@ -102,7 +102,7 @@ fn serve(recordings: &Path, databases: &Path, pages: &Path) -> QueryServer {
     let storage = Arc::new(storage);
     let newest = Arc::new(RecordedPages::new(storage.clone()));
     let page = Page::new(storage)
-        .with_databases(vec![databases.to_owned()])
+        .with_databases(vec![databases.to_owned()], None)
         .with_device_pages(pages.to_owned());
     QueryServer::start_with_page(listeners(), settings, page, newest).unwrap()
 }

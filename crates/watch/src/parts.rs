@@ -147,7 +147,12 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         "page" if configuration.item("page.databases").is_none() => {
             let base = configuration.path_of("rrdcached.base");
             let base = base.filter(|_| configuration.is_on("rrdcached.enabled"));
+            // Of its addresses a socket of this machine: others may ask for certificates.
+            let daemon = configuration.texts("rrdcached.listen").unwrap_or_default();
+            let daemon = daemon.into_iter().find(|one| one.starts_with('/'));
+            let daemon = daemon.filter(|_| base.is_some());
             plan.words.extend(base.map(|base| option("--databases", base)));
+            plan.words.extend(daemon.map(|path| option("--rrdcached", path.into())));
         }
         _ => {}
     }
@@ -285,7 +290,7 @@ mod tests {
         assert!(with[1].contains("--export=rrd,/d/recordings/history,limit=100M,table=/d/t"));
         assert_eq!(
             with[2],
-            "serve --alerts=/d/alerts --databases=/d/rrd --device-pages=/www -- /d/recordings"
+            "serve --alerts=/d/alerts --databases=/d/rrd --rrdcached=/run/rrdcached.sock --device-pages=/www -- /d/recordings"
         );
         let others = lines_of("[page]\ndatabases = [\"a\", \"/b\"]\n[rrdcached]\nenabled = true");
         assert!(!others[1].contains("--export"), "{others:?}");

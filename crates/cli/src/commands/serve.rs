@@ -46,6 +46,9 @@ pub(crate) struct ServeArguments {
     /// Show the round-robin databases in this folder, and below it, on the page; may be repeated
     #[arg(long, value_name = "FOLDER")]
     databases: Vec<PathBuf>,
+    /// Have the caching daemon at this address (a path, HOST:PORT) write a database before it is shown
+    #[arg(long, value_name = "ADDRESS", requires = "databases")]
+    rrdcached: Option<String>,
     /// Show the alerts whose states are in this folder: [alerts] folder of the configuration
     #[arg(long, value_name = "FOLDER")]
     alerts: Option<PathBuf>,
@@ -85,7 +88,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
         page = page.with_logs(store);
     }
     if !arguments.databases.is_empty() {
-        page = page.with_databases(arguments.databases.clone());
+        page = page.with_databases(arguments.databases.clone(), arguments.rrdcached.clone());
     }
     if let Some(folder) = &arguments.alerts {
         page = page.with_alerts(folder.clone());

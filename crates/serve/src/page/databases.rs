@@ -32,6 +32,8 @@ const POINTS_MAX: usize = 4096;
 /// Folders of databases.
 pub(super) struct Databases {
     folders: Vec<PathBuf>,
+    /// The caching daemon that may hold values of them.
+    daemon: Option<String>,
 }
 
 /// Data sources of a database in steps.
@@ -53,7 +55,7 @@ impl PageSection for Databases {
             "" => self.list(given, question),
             "file" => {
                 given.only(&["folder", "path"])?;
-                let database = OpenDatabase::find(&self.folders, given)?;
+                let database = OpenDatabase::find(&self.folders, self.daemon.as_deref(), given)?;
                 Ok(json_answer(StatusCode::OK, facts(&database).to_string()))
             }
             "data" => self.data(given),
@@ -66,8 +68,8 @@ impl PageSection for Databases {
 }
 
 impl Databases {
-    pub(super) fn new(folders: Vec<PathBuf>) -> Self {
-        Databases { folders }
+    pub(super) fn new(folders: Vec<PathBuf>, daemon: Option<String>) -> Self {
+        Databases { folders, daemon }
     }
 
     /// The databases whose names have every word of `filter`: `count` of them, after the first `skip`.
@@ -120,7 +122,7 @@ impl Databases {
     fn data(&self, given: &Parameters) -> Result<HttpAnswer, QueryError> {
         given
             .only(&["folder", "path", "source", "from", "thru", "points", "function", "format"])?;
-        let database = OpenDatabase::find(&self.folders, given)?;
+        let database = OpenDatabase::find(&self.folders, self.daemon.as_deref(), given)?;
         let is_csv = given.is_csv()?;
         let points = given.number("points", POINTS_USUAL, POINTS_MAX)?;
         let names = database.chosen(given)?;
@@ -130,7 +132,8 @@ impl Databases {
         Ok(match is_csv {
             true => text(rows.csv()),
             false => {
-                let data = rows.json(&database.path, function);
+                let mut data = rows.json(&database.path, function);
+                data["unwritten"] = json!(database.unwritten);
                 json_answer(StatusCode::OK, data.to_string())
             }
         })
@@ -151,7 +154,7 @@ impl Databases {
             "zone",
             "definition",
         ])?;
-        let database = OpenDatabase::find(&self.folders, given)?;
+        let database = OpenDatabase::find(&self.folders, self.daemon.as_deref(), given)?;
         let (kind, picture) = database_picture::draw(&database, given)?;
         Ok(answer_of(StatusCode::OK, kind, picture))
     }

@@ -2,14 +2,20 @@
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use promql::QueryError;
 use rrd::fetch::{FetchRequest, FetchedSeries, from_file_within};
 use rrd::header::ConsolidationFunction;
 use rrd::{Access, File};
+use rrdclient::{Client, TlsFiles};
+use text::error_text::with_causes;
 
 use crate::beneath::FileBeneath;
 use crate::parameters::{Parameters, invalid};
+
+/// How long a caching daemon may take to write a database.
+const DAEMON_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The most values of a function that are read.
 const CELLS_MAX: i64 = 1 << 20;
@@ -19,12 +25,17 @@ pub(super) struct OpenDatabase {
     pub(super) path: String,
     pub(super) folder: PathBuf,
     pub(super) file: File,
+    /// The daemon that may hold values of it.
+    daemon: Option<String>,
+    /// Why values that a daemon holds are not in the file.
+    pub(super) unwritten: Option<String>,
 }
 
 impl OpenDatabase {
     /// The database of the parameters `path` and, if several folders have one of that path, `folder`.
     pub(super) fn find(
         folders: &[PathBuf],
+        daemon: Option<&str>,
         given: &Parameters,
     ) -> Result<OpenDatabase, QueryError> {
         let (path, asked) = (given.get("path"), given.get("folder"));
@@ -35,17 +46,26 @@ impl OpenDatabase {
         for folder in folders.iter().filter(|one| asked.is_empty() || **one == *asked) {
             match FileBeneath::find(folder, path) {
                 Ok(found) => {
-                    let file = sound(&found, path).map_err(QueryError::Execution)?;
-                    return Ok(OpenDatabase {
-                        path: path.to_owned(),
-                        folder: folder.clone(),
-                        file,
-                    });
+                    return OpenDatabase::open(&found, (folder, path), daemon)
+                        .map_err(QueryError::Execution);
                 }
                 Err(error) => why = format!("{path}: {error}"),
             }
         }
         Err(invalid(if asked.is_empty() { "path" } else { "folder" }, &why))
+    }
+
+    /// Opens a database that was found by its path below a folder, after the daemon has written it.
+    fn open(
+        found: &FileBeneath,
+        (folder, path): (&Path, &str),
+        daemon: Option<&str>,
+    ) -> Result<OpenDatabase, String> {
+        let unwritten = daemon.and_then(|daemon| flush(daemon, &folder.join(path)).err());
+        let file = sound(found, path)?;
+        let (path, folder) = (path.to_owned(), folder.to_owned());
+        let daemon = daemon.map(str::to_owned);
+        Ok(OpenDatabase { path, folder, file, daemon, unwritten })
     }
 
     /// The definition of its picture, `NAME.graph` beside `NAME.rrd`, if there is one.
@@ -125,9 +145,17 @@ impl OpenDatabase {
         let path = within.join(name).to_string_lossy().into_owned();
         let found = FileBeneath::find(&self.folder, &path);
         let found = found.map_err(|error| format!("'{path}': {error}"))?;
-        let file = sound(&found, &path)?;
-        Ok(OpenDatabase { path, folder: self.folder.clone(), file })
+        OpenDatabase::open(&found, (&self.folder, &path), self.daemon.as_deref())
     }
+}
+
+/// Has a daemon write what it holds of a database; why it did not, if it did not.
+fn flush(daemon: &str, path: &Path) -> Result<(), String> {
+    let flushed = Client::connect(daemon, None, &TlsFiles::default()).and_then(|client| {
+        client.set_timeout(DAEMON_TIME_MAX)?;
+        client.flush(&path.to_string_lossy())
+    });
+    flushed.map_err(|error| format!("the caching daemon {daemon}: {}", with_causes(&error)))
 }
 
 /// Opens a database that was found; errors name it by its path below the folder.
