@@ -4,7 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use feed::{CollectlFeed, CollectlSettings, Feed, Origin, Position, RecordedFile, WhitFeed};
+use feed::{
+    CollectlFeed, CollectlSettings, Feed, Origin, Position, RecordedFile, SadcFeed, WhitFeed,
+};
 use layout::{Frame, Options};
 use sample::{History, Kind, Snapshot, SourceDef};
 
@@ -48,17 +50,23 @@ pub(crate) fn everything(folder: &Path) -> Vec<Source> {
 }
 
 fn open(file: &RecordedFile, source: Option<&str>) -> Box<dyn Feed> {
+    let is_wanted = |entry: &source::Entry| source.is_none_or(|source| source == entry.name);
     match file.origin {
         Origin::Whit => Box::new(WhitFeed::open(&file.path, i64::MIN, false).unwrap()),
         Origin::Collectl => {
             let recorded = file.meta.subsystems();
-            let entries = source::ALL.iter().copied().filter(|entry| {
-                source.is_none_or(|source| source == entry.name)
-                    && feed::has_text_for(&entry.def(), recorded)
-            });
+            let entries = source::ALL
+                .iter()
+                .copied()
+                .filter(|entry| is_wanted(entry) && feed::has_text_for(&entry.def(), recorded));
             let entries: Vec<_> = entries.collect();
             let settings = CollectlSettings::default();
             Box::new(CollectlFeed::open(&file.path, &entries, &settings).unwrap())
+        }
+        Origin::Sadc => {
+            let entries = source::ALL.iter().copied().filter(|entry| is_wanted(entry));
+            let entries: Vec<_> = entries.collect();
+            Box::new(SadcFeed::open(&file.path, &entries).unwrap())
         }
     }
 }
