@@ -81,7 +81,7 @@ fn a_damaged_file_in_a_folder_does_not_hide_the_others() {
     assert!(whit(&format!("play -p {path}/*-*.whit -sw")).status.success());
 
     // Named itself, it is an error.
-    assert!(refusal(&format!("play {path}/a.whit")).contains("neither a recording"));
+    assert!(refusal(&format!("play {path}/a.whit")).contains("no recording of whit"));
     assert!(refusal(&format!("play -p {path}/*-*.whit --diff a 10:00")).contains("--diff a"));
 
     let cut = folder.path().join("cut/");

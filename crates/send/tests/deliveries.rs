@@ -147,8 +147,14 @@ fn victoria_has_everything(way: impl Fn(&VictoriaMetrics) -> String, step_ms: i6
     let mut sender = sender_to(folder.path(), &way(&victoria), &few_points());
     assert!(sender.run(&mut |_| true, &mut |event| panic!("{event:?}")).unwrap());
     assert_eq!(sender.cursor().samples_sent, (FILES * SAMPLES) as u64);
-    let mut held = held_by_victoria(&victoria);
     let recorded = recorded(folder.path());
+    let count = recorded.values().map(Vec::len).sum::<usize>();
+    // On a busy machine a flush may come before what it took is where it is searched.
+    let mut held = BTreeMap::new();
+    testkit::wait_until("VictoriaMetrics shows what it took", || {
+        held = held_by_victoria(&victoria);
+        held.values().map(Vec::len).sum::<usize>() >= count
+    });
     assert_eq!(recorded.keys().collect::<Vec<_>>(), held.keys().collect::<Vec<_>>());
     for (labels, points) in recorded {
         let held = &mut held.get_mut(&labels).unwrap();

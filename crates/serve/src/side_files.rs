@@ -138,7 +138,7 @@ mod tests {
         path
     }
 
-    /// What the first 240 seconds have, in steps of two minutes.
+    /// What the first ten minutes have, in steps of five, which are windows of a summary.
     fn asked(storage: &RecordingStorage) -> (Vec<RangeSeries>, RangeCost) {
         let second_ns = 1_000_000_000;
         let from_ns = BEGUN_S.cast_signed() * second_ns;
@@ -147,8 +147,8 @@ mod tests {
             source: "cpu".into(),
             fields: vec!["user".into(), "idle".into()],
             from_ns,
-            thru_ns: from_ns + 240 * second_ns,
-            step_ns: 120 * second_ns,
+            thru_ns: from_ns + 600 * second_ns,
+            step_ns: 300 * second_ns,
             ..RangeQuery::default()
         };
         let answer = storage.recordings().unwrap().range(&query).unwrap();
@@ -168,14 +168,14 @@ mod tests {
         let has_summary = |path: &Path| path.with_extension("raw.summary").exists();
         let growing = write(folder.path(), BEGUN_S, 200);
         make();
-        let growing_on = write(folder.path(), BEGUN_S, 300);
+        let growing_on = write(folder.path(), BEGUN_S, 700);
         assert_eq!(growing, growing_on);
         let storage = make();
         assert!(!has_summary(&growing));
         let (by_samples, cost) = asked(&storage);
         assert_eq!(by_samples.len(), 2, "{by_samples:?}");
-        assert_eq!((cost.readings, cost.windows), (240, 0));
-        let next = write(folder.path(), BEGUN_S + 300, 20);
+        assert_eq!((cost.readings, cost.windows), (600, 0));
+        let next = write(folder.path(), BEGUN_S + 700, 20);
         let storage = make();
         assert!(has_summary(&growing) && !has_summary(&next));
         let (by_windows, cost) = asked(&storage);
