@@ -86,5 +86,6 @@ fn as_fast_as_possible_keeps_the_ratio_of_what_is_read_less_often() {
     assert_eq!(fresh, samples.div_ceil(3));
     // An interval that is not 0 is meant for the only thing that is read.
     let (samples, fresh) = readings("-i0.01");
-    assert_eq!(fresh, samples);
+    // At its end a recorder may note processes that have ended since, without a reading.
+    assert!(samples - fresh <= 1, "{samples} {fresh}");
 }

@@ -113,11 +113,32 @@ fn everything_arrives_through_faults_and_ends() {
     assert_same(&recorded(folder.path()), &held(prometheus.address()));
 }
 
+/// Lets VictoriaMetrics show what it was sent.  A flush does not wait for rows that are on their way to
+/// where they are searched, as on a busy machine; its counters tell when all are there.
+pub(crate) fn flush(victoria: &VictoriaMetrics) {
+    let get = |path| {
+        let answer = testkit::http(victoria.address(), "GET", path, &[]);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.body
+    };
+    testkit::wait_until("VictoriaMetrics shows what it took", || {
+        get("/internal/force_flush");
+        let counters = get("/metrics");
+        let number = |name: &str| {
+            let line = counters.lines().find(|line| line.starts_with(name));
+            let (_, number) = line.and_then(|line| line.rsplit_once(' ')).expect(name);
+            number.parse::<f64>().unwrap()
+        };
+        let shown =
+            number("vm_rows{type=\"storage/small\"}") + number("vm_rows{type=\"storage/big\"}");
+        let taken = number("vm_rows_added_to_storage_total ");
+        taken > 0.0 && shown == taken
+    });
+}
+
 /// What VictoriaMetrics has.
 fn held_by_victoria(victoria: &VictoriaMetrics) -> BTreeMap<String, Vec<(i64, f64)>> {
-    // What it was sent it shows only after a flush.
-    let flushed = testkit::http(victoria.address(), "GET", "/internal/force_flush", &[]);
-    assert_eq!(flushed.status, 200, "{}", flushed.body);
+    flush(victoria);
     let exported = testkit::http(
         victoria.address(),
         "POST",
@@ -148,13 +169,7 @@ fn victoria_has_everything(way: impl Fn(&VictoriaMetrics) -> String, step_ms: i6
     assert!(sender.run(&mut |_| true, &mut |event| panic!("{event:?}")).unwrap());
     assert_eq!(sender.cursor().samples_sent, (FILES * SAMPLES) as u64);
     let recorded = recorded(folder.path());
-    let count = recorded.values().map(Vec::len).sum::<usize>();
-    // On a busy machine a flush may come before what it took is where it is searched.
-    let mut held = BTreeMap::new();
-    testkit::wait_until("VictoriaMetrics shows what it took", || {
-        held = held_by_victoria(&victoria);
-        held.values().map(Vec::len).sum::<usize>() >= count
-    });
+    let mut held = held_by_victoria(&victoria);
     assert_eq!(recorded.keys().collect::<Vec<_>>(), held.keys().collect::<Vec<_>>());
     for (labels, points) in recorded {
         let held = &mut held.get_mut(&labels).unwrap();
@@ -223,8 +238,7 @@ fn what_an_engine_lacks_or_has_twice_is_told() {
         send(part.path(), &other);
         std::fs::rename(part.path().join(".send-test.json"), part.path().join("sent")).unwrap();
     }
-    let flushed = testkit::http(victoria.address(), "GET", "/internal/force_flush", &[]);
-    assert_eq!(flushed.status, 200, "{}", flushed.body);
+    flush(&victoria);
     let report = verify(whole.path(), &other).unwrap();
     let of_first = points / FILES as u64;
     assert_eq!(
