@@ -1,6 +1,5 @@
 package whit.log;
 
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.logging.LogRecord;
 import java.util.logging.SimpleFormatter;
 
@@ -12,10 +11,9 @@ import java.util.logging.SimpleFormatter;
  * that it makes. A record survives the program from its call on, so that {@code flush()} waits for nothing.
  */
 public final class Handler extends java.util.logging.Handler {
-    private static final int LOGGERS_MAX = 4096;
     private static final SimpleFormatter PLAIN = new SimpleFormatter();
 
-    private final ConcurrentHashMap<String, Logger> loggers = new ConcurrentHashMap<>();
+    private final LoggersByName loggers = new LoggersByName();
     private final boolean hasPlaces;
 
     /** A handler with the properties of the log manager. */
@@ -57,24 +55,13 @@ public final class Handler extends java.util.logging.Handler {
         }
     }
 
-    private Logger loggerOf(String name) {
-        Logger known = loggers.get(name);
-        if (known == null) {
-            known = WhitLog.logger(name);
-            if (loggers.size() < LOGGERS_MAX) {
-                loggers.put(name, known);
-            }
-        }
-        return known;
-    }
-
     @Override
     public void publish(LogRecord record) {
         try {
             if (!isLoggable(record)) {
                 return;
             }
-            Logger log = loggerOf(record.getLoggerName() == null ? "" : record.getLoggerName());
+            Logger log = loggers.get(record.getLoggerName() == null ? "" : record.getLoggerName());
             Level level = levelOf(record.getLevel());
             if (!log.isEnabled(level)) {
                 return;

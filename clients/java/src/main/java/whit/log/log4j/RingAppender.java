@@ -1,6 +1,5 @@
 package whit.log.log4j;
 
-import java.util.concurrent.ConcurrentHashMap;
 import org.apache.logging.log4j.core.Appender;
 import org.apache.logging.log4j.core.Filter;
 import org.apache.logging.log4j.core.LogEvent;
@@ -12,14 +11,12 @@ import org.apache.logging.log4j.core.config.plugins.PluginElement;
 import org.apache.logging.log4j.core.config.plugins.PluginFactory;
 import whit.log.Entry;
 import whit.log.Level;
-import whit.log.Logger;
-import whit.log.WhitLog;
+import whit.log.LoggersByName;
 
 /** Stores the events of Log4j 2: {@code <Whit name="WHIT"/>} among the appenders. */
 @Plugin(name = "Whit", category = "Core", elementType = Appender.ELEMENT_TYPE)
 public final class RingAppender extends AbstractAppender {
-    private static final int LOGGERS_MAX = 4096;
-    private final ConcurrentHashMap<String, Logger> loggers = new ConcurrentHashMap<>();
+    private final LoggersByName loggers = new LoggersByName();
 
     private RingAppender(String name, Filter filter) {
         super(name, filter, null, true, Property.EMPTY_ARRAY);
@@ -37,20 +34,9 @@ public final class RingAppender extends AbstractAppender {
             : number <= 400 ? Level.INFO : number <= 500 ? Level.DEBUG : Level.TRACE;
     }
 
-    private Logger loggerOf(String name) {
-        Logger known = loggers.get(name);
-        if (known == null) {
-            known = WhitLog.logger(name);
-            if (loggers.size() < LOGGERS_MAX) {
-                loggers.put(name, known);
-            }
-        }
-        return known;
-    }
-
     @Override
     public void append(LogEvent event) {
-        Entry entry = loggerOf(event.getLoggerName()).at(levelOf(event.getLevel()), event.getMessage().getFormattedMessage());
+        Entry entry = loggers.get(event.getLoggerName()).at(levelOf(event.getLevel()), event.getMessage().getFormattedMessage());
         event.getContextData().forEach((name, value) -> entry.data(name, value));
         entry.exception(event.getThrown());
         StackTraceElement caller = event.isIncludeLocation() ? event.getSource() : null;

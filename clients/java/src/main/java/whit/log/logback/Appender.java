@@ -3,16 +3,13 @@ package whit.log.logback;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.ThrowableProxy;
 import ch.qos.logback.core.AppenderBase;
-import java.util.concurrent.ConcurrentHashMap;
 import whit.log.Entry;
 import whit.log.Level;
-import whit.log.Logger;
-import whit.log.WhitLog;
+import whit.log.LoggersByName;
 
 /** Stores the events of Logback: {@code <appender name="WHIT" class="whit.log.logback.Appender"/>}. */
 public final class Appender extends AppenderBase<ILoggingEvent> {
-    private static final int LOGGERS_MAX = 4096;
-    private final ConcurrentHashMap<String, Logger> loggers = new ConcurrentHashMap<>();
+    private final LoggersByName loggers = new LoggersByName();
     private boolean includeCallerData;
 
     /** Logback makes it. */
@@ -31,20 +28,9 @@ public final class Appender extends AppenderBase<ILoggingEvent> {
             : number < ch.qos.logback.classic.Level.ERROR_INT ? Level.WARNING : Level.ERROR;
     }
 
-    private Logger loggerOf(String name) {
-        Logger known = loggers.get(name);
-        if (known == null) {
-            known = WhitLog.logger(name);
-            if (loggers.size() < LOGGERS_MAX) {
-                loggers.put(name, known);
-            }
-        }
-        return known;
-    }
-
     @Override
     protected void append(ILoggingEvent event) {
-        Entry entry = loggerOf(event.getLoggerName()).at(levelOf(event.getLevel()), event.getFormattedMessage());
+        Entry entry = loggers.get(event.getLoggerName()).at(levelOf(event.getLevel()), event.getFormattedMessage());
         event.getMDCPropertyMap().forEach(entry::data);
         if (event.getThrowableProxy() instanceof ThrowableProxy) {
             entry.exception(((ThrowableProxy) event.getThrowableProxy()).getThrowable());
