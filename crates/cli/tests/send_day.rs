@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use ::send::EngineStatus;
-use testkit::{ClosedPort, Random, Running, VictoriaMetrics, http, wait_until};
+use testkit::{ClosedPort, Random, Running, VictoriaMetrics, wait_until};
 
 use crate::whit;
 
@@ -84,16 +84,13 @@ fn a_day_arrives_through_faults_and_kills_in_the_memory_of_an_hour() {
     assert_eq!(lost, (0, 0, 0));
     let dead = status(down.port());
     assert_eq!((dead.cursor.samples_sent, dead.samples_waiting), (0, (files * SAMPLES) as u64));
-    // The engine is asked for every point; a flush does not wait for those on their way.
-    let mut report = serde_json::Value::Null;
-    wait_until("VictoriaMetrics shows what it took", || {
-        assert_eq!(http(victoria.address(), "GET", "/internal/force_flush", &[]).status, 200);
-        let mut verify = whit();
-        verify.args(["send", "--verify", "--json", "--name", &status(up).name]);
-        verify.arg(format!("--to=remote-write=http://{}", victoria.address())).arg(day.path());
-        report = serde_json::from_slice(&verify.output().unwrap().stdout).unwrap();
-        report["missing"] == 0
-    });
+    // The engine is asked for every point.
+    victoria.flush();
+    let mut verify = whit();
+    verify.args(["send", "--verify", "--json", "--name", &status(up).name]);
+    verify.arg(format!("--to=remote-write=http://{}", victoria.address())).arg(day.path());
+    let said = verify.output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
     assert!(report["points"].as_i64() > Some(files * SAMPLES), "{report}");
     assert_eq!((&report["missing"], &report["different"]), (&0.into(), &0.into()), "{report}");
 }

@@ -113,32 +113,9 @@ fn everything_arrives_through_faults_and_ends() {
     assert_same(&recorded(folder.path()), &held(prometheus.address()));
 }
 
-/// Lets VictoriaMetrics show what it was sent.  A flush does not wait for rows that are on their way to
-/// where they are searched, as on a busy machine; its counters tell when all are there.
-pub(crate) fn flush(victoria: &VictoriaMetrics) {
-    let get = |path| {
-        let answer = testkit::http(victoria.address(), "GET", path, &[]);
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        answer.body
-    };
-    testkit::wait_until("VictoriaMetrics shows what it took", || {
-        get("/internal/force_flush");
-        let counters = get("/metrics");
-        let number = |name: &str| {
-            let line = counters.lines().find(|line| line.starts_with(name));
-            let (_, number) = line.and_then(|line| line.rsplit_once(' ')).expect(name);
-            number.parse::<f64>().unwrap()
-        };
-        let shown =
-            number("vm_rows{type=\"storage/small\"}") + number("vm_rows{type=\"storage/big\"}");
-        let taken = number("vm_rows_added_to_storage_total ");
-        taken > 0.0 && shown == taken
-    });
-}
-
 /// What VictoriaMetrics has.
 fn held_by_victoria(victoria: &VictoriaMetrics) -> BTreeMap<String, Vec<(i64, f64)>> {
-    flush(victoria);
+    victoria.flush();
     let exported = testkit::http(
         victoria.address(),
         "POST",
@@ -238,7 +215,7 @@ fn what_an_engine_lacks_or_has_twice_is_told() {
         send(part.path(), &other);
         std::fs::rename(part.path().join(".send-test.json"), part.path().join("sent")).unwrap();
     }
-    flush(&victoria);
+    victoria.flush();
     let report = verify(whole.path(), &other).unwrap();
     let of_first = points / FILES as u64;
     assert_eq!(

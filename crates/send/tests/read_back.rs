@@ -9,7 +9,7 @@ use sample::{Kind, Snapshot};
 use send::{SendError, SourceChoice, read_back};
 use testkit::{Prometheus, VictoriaMetrics};
 
-use crate::deliveries::{few_points, flush, sender_to};
+use crate::deliveries::{few_points, sender_to};
 use crate::recorded::{STARTED_S, record_files};
 
 const SOURCES: [&str; 5] = ["cpu", "cpu_core", "memory", "disk", "network"];
@@ -93,7 +93,7 @@ fn prometheus_gives_the_recording_back() {
 #[test]
 fn victoria_metrics_gives_the_recording_back() {
     let Some(victoria) = VictoriaMetrics::start() else { return };
-    comes_back("victoriametrics", victoria.address(), || flush(&victoria));
+    comes_back("victoriametrics", victoria.address(), || victoria.flush());
 }
 
 #[test]

@@ -77,6 +77,32 @@ impl VictoriaMetrics {
         self.address
     }
 
+    /// Waits until it shows all that it took.  A flush does not wait for rows that are on their way to
+    /// where they are searched, as on a busy machine; its counters tell when all are there.
+    ///
+    /// # Panics
+    /// If they are not there within [`crate::PATIENCE`].
+    pub fn flush(&self) {
+        let get = |path| {
+            let answer = crate::http(self.address, "GET", path, &[]);
+            assert_eq!(answer.status, 200, "{}", answer.body);
+            answer.body
+        };
+        crate::wait_until("VictoriaMetrics shows what it took", || {
+            get("/internal/force_flush");
+            let counters = get("/metrics");
+            let number = |name: &str| {
+                let line = counters.lines().find(|line| line.starts_with(name));
+                let (_, number) = line.and_then(|line| line.rsplit_once(' ')).expect(name);
+                number.parse::<f64>().expect(name)
+            };
+            let shown =
+                ["small", "big"].map(|part| number(&format!("vm_rows{{type=\"storage/{part}\"}}")));
+            let taken = number("vm_rows_added_to_storage_total ");
+            taken > 0.0 && shown.iter().sum::<f64>() == taken
+        });
+    }
+
     /// Where it takes the lines of Graphite.
     #[must_use]
     pub fn graphite(&self) -> SocketAddr {
