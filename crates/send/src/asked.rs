@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use http_client::header::{CONTENT_TYPE, HeaderValue};
 use http_client::{ClientSettings, HttpClient, HttpUrl, Method, StatusCode};
+use metric_names::JOB;
 use promql::Labels;
 use serde_json::Value;
 use text::error_text::with_causes;
@@ -48,8 +49,8 @@ impl AskedEngine {
     ) -> Result<HashMap<Labels, Points>, SendError> {
         // The beginning of a range belongs to it or not, by the version of the engine.
         let length_ms = last_ms - first_ms + 1;
-        let query = format!("{{instance={host:?},job=\"whit\"}}[{length_ms}ms]");
-        let time = format!("{}.{:03}", last_ms.div_euclid(1000), last_ms.rem_euclid(1000));
+        let query = format!("{}[{length_ms}ms]", all_of(host));
+        let time = view::epoch_text(last_ms * 1_000_000);
         let form = [("query", query.as_str()), ("time", &time), ("nocache", "1")];
         let answer = self.answer(Method::POST, &self.target.clone(), http_client::form(&form))?;
         held(&answer).ok_or_else(|| self.failed("it gives no points".to_owned()))
@@ -125,6 +126,11 @@ const EQUAL_SHARE: f64 = 1e-14;
 /// Whether an engine has a value.
 pub(crate) fn is_equal(value: f64, held: f64) -> bool {
     (value - held).abs() <= value.abs() * EQUAL_SHARE
+}
+
+/// The selector of all series of a host.
+pub(crate) fn all_of(host: &str) -> String {
+    format!("{{instance={host:?},job=\"{JOB}\"}}")
 }
 
 /// The points of an answer.

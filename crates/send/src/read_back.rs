@@ -21,7 +21,7 @@ use sample::{Field, Kind, Meta, Snapshot, SourceDef, State};
 use view::to_base;
 
 use crate::SendError;
-use crate::asked::{AskedEngine, Points};
+use crate::asked::{AskedEngine, Points, all_of};
 use crate::settings::SendSettings;
 
 /// What an address begins with that is read back.
@@ -123,8 +123,8 @@ pub fn read_back(
     let mut found = Vec::new();
     let mut points = 0;
     for host in hosts {
-        let selector = format!("{{job=\"{JOB}\",instance={host:?}}}");
-        let names: BTreeSet<String> = engine.values(NAME, &selector, period)?.into_iter().collect();
+        let names = engine.values(NAME, &all_of(&host), period)?;
+        let names: BTreeSet<String> = names.into_iter().collect();
         let mut reading = HostReading::new(host, &names);
         reading.read(&mut engine, period, &mut points, &url)?;
         found.extend(reading.finish()?);
@@ -387,13 +387,10 @@ fn interval_of<'a>(times: impl Iterator<Item = &'a (i64, usize)>) -> Option<i64>
 /// Rows as kernels list them: `cpu2` before `cpu10`.
 fn in_order(rows: Rows) -> Vec<(Vec<u8>, Row)> {
     let mut rows: Vec<_> = rows.into_iter().collect();
-    rows.sort_by(|(left, _), (right, _)| {
-        let key = |name: &[u8]| {
-            let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-            let (stem, number) = name.split_at(name.len() - digits);
-            (stem.to_vec(), number.len(), number.to_vec())
-        };
-        key(left).cmp(&key(right))
+    rows.sort_by_cached_key(|(name, _)| {
+        let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let (stem, number) = name.split_at(name.len() - digits);
+        (stem.to_vec(), number.len(), number.to_vec())
     });
     rows
 }

@@ -307,8 +307,9 @@ pub(crate) fn time_text(realtime_ns: i64) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
-/// Seconds since the epoch with thousandths.
-pub(crate) fn epoch_text(realtime_ns: i64) -> String {
+/// Seconds with thousandths, of nanoseconds since the epoch.
+#[must_use]
+pub fn epoch_text(realtime_ns: i64) -> String {
     let milliseconds = realtime_ns.div_euclid(1_000_000);
     format!("{}.{:03}", milliseconds.div_euclid(1000), milliseconds.rem_euclid(1000))
 }
