@@ -320,12 +320,12 @@ const OF_KERNEL: &[KnownSource] =
 
 impl KnownSource {
     /// Field, metric, value of the label.
-    fn all(&self) -> Vec<(&'static str, &'static str, &'static str)> {
+    fn all(&self) -> Box<dyn Iterator<Item = (&'static str, &'static str, &'static str)>> {
         let unlabelled = |(field, name)| (field, name, "");
         match self.source {
-            "tcp" => source::netstat_metrics().map(unlabelled).collect(),
-            "vmstat" => source::vmstat_metrics().map(unlabelled).collect(),
-            _ => self.metrics.to_vec(),
+            "tcp" => Box::new(source::netstat_metrics().map(unlabelled)),
+            "vmstat" => Box::new(source::vmstat_metrics().map(unlabelled)),
+            _ => Box::new(self.metrics.iter().copied()),
         }
     }
 }
@@ -337,11 +337,8 @@ pub fn known(
     field: &str,
 ) -> Option<(&'static KnownSource, &'static str, &'static str)> {
     let known = KNOWN.iter().chain(OF_KERNEL).find(|known| known.source == source)?;
-    let found = |metrics: &[(&'static str, &'static str, &'static str)]| {
-        let (_, name, value) = *metrics.iter().find(|(own, _, _)| *own == field)?;
-        Some((known, name, value))
-    };
-    if known.metrics.is_empty() { found(&known.all()) } else { found(known.metrics) }
+    let (_, name, value) = known.all().find(|(own, _, _)| *own == field)?;
+    Some((known, name, value))
 }
 
 /// The metric of node_exporter that a field is, for pages.
