@@ -9,7 +9,7 @@
 //! The file says how large each of its structures is, and how many 64-bit numbers, words of the
 //! machine and 32-bit numbers it begins with; versions only add numbers at the end of one of these
 //! three groups.  So files of versions that came later are read, too.  An activity whose own number
-//! of format is not known is passed over, and named.
+//! of format is not known is passed over.
 //!
 //! A record becomes rows of whit's own sources ([`SadcRow`]); [`activities`] says which number is
 //! which field.  One record is in memory at a time.

@@ -119,7 +119,7 @@ impl Shown<'_, '_> {
             && now.0 > seen.0
             && fresh.map(|track| &track.previous).all(|before| {
                 before.state != State::NotRecorded
-                    && (before.monotonic_ns, before.realtime_ns) <= seen
+                    && before.monotonic_ns <= seen.0
                     && before.realtime_ns <= seen.1
             })
     }

@@ -134,7 +134,7 @@ impl Head {
         Ok(head)
     }
 
-    /// Says in the facts which sources there are, and what is passed over.
+    /// Notes in the facts which subsystems the file has values of.
     fn name_sources(&mut self) {
         let mut letters = String::new();
         for activity in self.descriptions.iter().filter_map(|one| one.activity) {
