@@ -26,7 +26,7 @@ const TRIED_MS: i64 = 86_400_000;
 /// A message to a receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlertDelivery {
-    /// Its number.
+    /// The number of the message.
     pub id: u64,
     /// The receiver.
     pub to: String,

@@ -19,7 +19,7 @@ pub enum MailEncryption {
 /// The server of mail.
 #[derive(Clone, Debug)]
 pub struct MailSettings {
-    /// Its address.
+    /// The address of the server.
     pub server: Address,
     /// How it is spoken to.
     pub encryption: MailEncryption,
@@ -73,7 +73,7 @@ pub enum DeliveryError {
     Refused {
         /// The command.
         step: &'static str,
-        /// Its answer.
+        /// The answer of the server.
         answer: String,
     },
     /// A web server cannot be asked.

@@ -37,7 +37,7 @@ pub struct AlertMessage {
     pub subject: String,
     /// The text.
     pub text: String,
-    /// The same for programs, an object of JSON.
+    /// What the message says, for programs: an object of JSON.
     pub details: Value,
     /// The value over the last hour.
     pub picture: Option<AlertPicture>,

@@ -13,7 +13,7 @@ pub struct AlertPicture {
 impl AlertPicture {
     /// The name of its file.
     pub const NAME: &'static str = "value.png";
-    /// Its type.
+    /// The media type of the picture.
     pub const KIND: &'static str = "image/png";
 
     /// For programs: its type, and the file in base 64.

@@ -15,7 +15,7 @@ pub enum AlertUntil {
 /// A rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlertRule {
-    /// Its name; no two rules have the same.
+    /// The name of the rule; no two rules have the same.
     pub name: String,
     /// The condition, in PromQL.
     pub when: String,

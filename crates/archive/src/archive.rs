@@ -61,7 +61,7 @@ impl Recordings {
         Ok(recordings)
     }
 
-    /// The same recordings, whose answers end with [`Error::Ended`] soon after `is_ended` says so.
+    /// Makes the answers end with [`Error::Ended`] soon after `is_ended` says so.
     #[must_use]
     pub fn ending(&self, is_ended: impl Fn() -> bool + Send + Sync + 'static) -> Recordings {
         Recordings { is_ended: Some(Arc::new(is_ended)), ..self.clone() }

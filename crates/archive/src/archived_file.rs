@@ -21,7 +21,7 @@ pub(crate) struct ArchivedFile {
     pub(crate) identity: Identity,
     /// The file when it was read.
     pub(crate) stamp: Stamp,
-    /// Its pauses and its last time, once they were asked for.
+    /// The pauses of the file and its last time, once they were asked for.
     pub(crate) pauses: Arc<OnceLock<(Vec<Pause>, i64)>>,
 }
 
@@ -62,7 +62,7 @@ pub struct RecordedSpan {
 pub(crate) struct Identity {
     /// Of whit's the file id; of collectl's 0, the length and the time of the last change.
     pub(crate) recording: [u64; 3],
-    /// Of the names and kinds of sources and fields.
+    /// A fingerprint of the names and kinds of sources and fields.
     pub(crate) fingerprint: u64,
 }
 

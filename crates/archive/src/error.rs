@@ -37,7 +37,7 @@ pub enum Error {
         source_name: String,
         /// The name asked for.
         asked: String,
-        /// Its fields.
+        /// The fields of the source.
         known: String,
     },
     /// A side file whose checksums are right, and which makes no sense.
@@ -71,7 +71,7 @@ pub enum Error {
     NoSteps {
         /// The start of the period.
         from_ns: i64,
-        /// Its end.
+        /// The end of the period.
         thru_ns: i64,
         /// The step.
         step_ns: i64,

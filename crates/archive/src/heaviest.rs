@@ -25,7 +25,7 @@ pub struct HeaviestQuery {
     pub by: Option<String>,
     /// The start of the period, in nanoseconds since the epoch.
     pub from_ns: i64,
-    /// Its end: a sample at this time is not in it.
+    /// The end of the period: a sample at this time is not in it.
     pub thru_ns: i64,
     /// How many are wanted.
     pub count: usize,

@@ -16,7 +16,7 @@ const SLOWEST: &str = "process";
 pub struct RecordedMoment {
     /// The recording.
     pub path: PathBuf,
-    /// Its facts.
+    /// What the head of the recording says.
     pub meta: Meta,
     /// The latest two readings of each source at that time, or before: `layout::Frame` gives levels
     /// and rates.

@@ -56,7 +56,7 @@ pub struct RankingQuery<'a> {
     pub by: Option<&'a str>,
     /// The start of the period, in nanoseconds since the epoch.
     pub from_ns: i64,
-    /// Its end: a sample at this time is not in it.
+    /// The end of the period: a sample at this time is not in it.
     pub thru_ns: i64,
     /// How many are wanted.
     pub count: usize,
@@ -94,7 +94,7 @@ pub struct Ranked {
     pub total: f64,
     /// The rate a second of a counter, or the level of a gauge, as the mean over the period.
     pub mean: f64,
-    /// Its part of the total of all.
+    /// The share of the total of all, from 0 to 1.
     pub share: f64,
 }
 

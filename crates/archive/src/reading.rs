@@ -13,7 +13,7 @@ pub struct Select<'a> {
     pub fields: &'a [&'a str],
     /// The start of the period, in nanoseconds since the epoch.
     pub from_ns: i64,
-    /// Its end: samples at this time or later are not in it.
+    /// The end of the period: samples at this time or later are not in it.
     pub thru_ns: i64,
 }
 

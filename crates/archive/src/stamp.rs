@@ -53,7 +53,7 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// Of a folder that is listed after this.
+    /// Takes the stamp of a folder that is listed after this.
     pub(crate) fn new(path: &Path, now_ns: i128) -> Result<Self, FeedError> {
         let (stamp, _) = Stamp::of(path)?;
         Ok(Listed { path: path.to_owned(), settled: stamp.settled(now_ns) })

@@ -11,7 +11,7 @@ pub(crate) enum FieldValue {
         increase: u64,
         /// The time between the two readings.
         seconds: f64,
-        /// The same by the clock of the recording.
+        /// The time between the two readings by the clock of the recording.
         took_ns: u64,
     },
 }
@@ -96,7 +96,7 @@ impl StepSums {
         sums
     }
 
-    /// The same of a counter that is not reset in any of the readings, which all can be compared;
+    /// The sums of a counter that is not reset in any of the readings, which all can be compared;
     /// `None` if it is.  Costs 3 ns a value.
     #[inline]
     fn steady_growths(before: u64, raws: &[u64], times: &[Time], took_ns: u64) -> Option<Self> {
@@ -133,7 +133,7 @@ impl StepSums {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Time {
     pub(crate) seconds: f64,
-    /// The same by the clock of the recording.
+    /// The time between the two readings by the clock of the recording.
     pub(crate) took_ns: u64,
 }
 

@@ -45,7 +45,7 @@ pub struct StepsQuery<'a> {
     pub sources: &'a [Arc<SourceDef>],
     /// The start of the period, in nanoseconds since the epoch.
     pub from_ns: i64,
-    /// Its end: a sample at this time is not in it.
+    /// The end of the period: a sample at this time is not in it.
     pub thru_ns: i64,
     /// The steps.
     pub steps: &'a WallSteps,
@@ -287,7 +287,7 @@ impl ShownStep {
 /// The steps of an instance.
 struct RowColumns {
     name: Vec<u8>,
-    /// Its row in the example.
+    /// The row of the instance in the example.
     example: Option<usize>,
     /// For each field its steps, and how many of them are over.
     fields: Vec<(Vec<ShownStep>, usize)>,

@@ -37,7 +37,7 @@ pub struct StoredRow<'a> {
     pub def: &'a SourceDef,
     /// The number of the instance, from 0.
     pub instance: usize,
-    /// Its name.
+    /// The name of the instance.
     pub name: &'a [u8],
     /// The fields, in the order in which they were asked for; `None` if the reading does not have the
     /// instance, and the one before had it.

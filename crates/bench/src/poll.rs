@@ -34,7 +34,7 @@ use namespace::own_network;
 named! {
     /// A part of the benchmark.
     PollCase {
-        /// The same counters read by both.
+        /// The counters of one agent, read by both.
         Values = "values",
         /// MRTG's experiment.
         Targets = "targets",

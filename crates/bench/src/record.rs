@@ -83,7 +83,7 @@ pub(crate) struct SlowResult {
     /// CPU time of one sample by `wait4`, without start and end of the program, in µs; `None` if
     /// the difference is too small.
     pub(crate) cpu_us: Option<f64>,
-    /// The same by `perf stat -e task-clock`, if perf is installed.
+    /// The CPU time by `perf stat -e task-clock`, if perf is installed.
     pub(crate) task_clock_us: Option<f64>,
 }
 

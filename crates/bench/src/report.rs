@@ -53,7 +53,7 @@ pub(crate) type Row<'r, C, T> = (&'r Case<C, T>, &'r Contest<T>);
 pub struct Report {
     /// The tables, for people.
     pub summary: String,
-    /// The same numbers as one object.
+    /// The numbers of the tables as one object.
     pub json: Value,
     /// The tables in Markdown.
     markdown: String,
@@ -185,12 +185,12 @@ impl Report {
         &self.raw
     }
 
-    /// The same report with these lines as its turns.
+    /// Takes these lines as the turns.
     pub(crate) fn with_raw(self, raw: String) -> Self {
         Report { raw, ..self }
     }
 
-    /// The same report with a page.
+    /// Adds a page.
     pub(crate) fn with_page(self, page: String) -> Self {
         Report { page: Some(page), ..self }
     }

@@ -60,7 +60,7 @@ pub struct CpuValues {
     pub times_ns: [u64; 10],
     /// Idle time, if the kernel stops ticks while it is idle.
     pub idle_sleep_ns: u64,
-    /// The same, with a task that waits for I/O.
+    /// Idle time with a task that waits for I/O, if the kernel stops ticks while it is idle.
     pub iowait_sleep_ns: u64,
     /// Context switches.
     pub context_switches: u64,

@@ -118,7 +118,7 @@ impl ProcessEvents {
         })
     }
 
-    /// The same as the kernel has measured it, which it does while
+    /// The run time as the kernel has measured it, which it does while
     /// [`SyscallCounts::measure`](crate::SyscallCounts::measure) is on; runs without an event
     /// included.
     ///

@@ -19,7 +19,7 @@ use crate::mapped::MappedArray;
 pub struct RunTime {
     /// Runs.
     pub runs: u64,
-    /// Their run time.
+    /// The time that these runs took.
     pub ns: u64,
 }
 

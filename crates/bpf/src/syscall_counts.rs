@@ -20,7 +20,7 @@ use crate::{Error, KernelTypes, SLOTS, STEPS};
 
 /// The object made of `programs/count.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/count.bpf.o");
-/// The same without task storage.
+/// The object for kernels without task storage.
 pub(crate) static OBJECT_BEFORE_5_12: &[u8] =
     include_bytes_aligned!("../objects/count_before_5_12.bpf.o");
 
@@ -176,7 +176,7 @@ impl SyscallCounts {
         CallStorage::first(|storage| Self::open_with(kernel, settings, storage))
     }
 
-    /// The same with this storage.
+    /// Opens with this storage.
     ///
     /// # Errors
     /// As [`open`](Self::open).

@@ -27,7 +27,7 @@ pub use record::{CallRecord, EventHeader, EventRecord, MemoryPiece, MemoryPieces
 
 /// The object made of `programs/events.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/events.bpf.o");
-/// The same without task storage.
+/// The object for kernels without task storage.
 pub(crate) static OBJECT_BEFORE_5_12: &[u8] =
     include_bytes_aligned!("../objects/events_before_5_12.bpf.o");
 
@@ -98,7 +98,7 @@ impl SyscallEvents {
         CallStorage::first(|storage| Self::open_with(kernel, settings, storage))
     }
 
-    /// The same with this storage.
+    /// Opens with this storage.
     ///
     /// # Errors
     /// As [`open`](Self::open).

@@ -83,11 +83,11 @@ impl CallStorage {
 pub struct ProgramRunTime {
     /// Runs of the program at `sys_enter`.
     pub enter_runs: u64,
-    /// Their run time.
+    /// The time that these runs took.
     pub enter_ns: u64,
     /// Runs of the program at `sys_exit`.
     pub leave_runs: u64,
-    /// Their run time.
+    /// The time that these runs took.
     pub leave_ns: u64,
 }
 

@@ -68,7 +68,7 @@ impl CivilZone {
     }
 }
 
-/// The same time in years that jiff knows.
+/// A time with the same weekday and date in years that jiff knows.
 fn known(time_s: i64) -> Timestamp {
     let mut known_s = time_s;
     if !KNOWN_S.contains(&time_s) {

@@ -24,7 +24,7 @@ impl Parent {
         self.ready_saying("");
     }
 
-    /// The same; it shows a message, unless that is empty.
+    /// Says that the daemon is ready, with a message unless it is empty.
     pub(crate) fn ready_saying(mut self, message: &str) {
         // If it has exited, nobody waits.
         let _ = self.0.write_all(&[READY, message.as_bytes()].concat());

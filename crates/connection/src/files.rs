@@ -91,7 +91,7 @@ impl ServerTls {
         Ok(ServerTls { config: Arc::new(config), wants_client_certificate })
     }
 
-    /// The same for rustls, for servers with a runtime of their own.
+    /// The configuration of rustls, for servers with a runtime of their own.
     #[must_use]
     pub fn config(&self) -> Arc<ServerConfig> {
         self.config.clone()
@@ -130,7 +130,7 @@ impl ClientTls {
         Ok(Self(Arc::new(config)))
     }
 
-    /// The same for rustls, for clients with a runtime of their own.
+    /// The configuration of rustls, for clients with a runtime of their own.
     #[must_use]
     pub fn config(&self) -> Arc<ClientConfig> {
         self.0.clone()

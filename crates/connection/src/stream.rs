@@ -108,7 +108,7 @@ impl SocketStream {
         }
     }
 
-    /// The same connection, whose socket does not block any more.
+    /// Makes the socket of the connection non-blocking.
     ///
     /// # Errors
     /// If the system does not take the option.

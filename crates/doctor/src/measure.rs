@@ -44,7 +44,7 @@ pub(crate) struct FileCost {
     pub(crate) state: State,
     /// The names of the sources that read it.
     pub(crate) sources: Vec<&'static str>,
-    /// Their letters.
+    /// The letters of these sources for `-s`.
     pub(crate) letters: String,
 }
 

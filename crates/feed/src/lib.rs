@@ -102,7 +102,7 @@ pub struct Position {
     pub boot_id: String,
     /// The time: for collectl that of the last marker, for whit that of the last sample.
     pub realtime_ns: i64,
-    /// The same on the monotonic clock; 0 for collectl.
+    /// The time on the monotonic clock; 0 for collectl.
     pub monotonic_ns: u64,
 }
 
@@ -111,7 +111,7 @@ pub struct Position {
 pub struct Beginning {
     /// The time of the sample.
     pub realtime_ns: i64,
-    /// The same on the monotonic clock; 0 for collectl.
+    /// The time on the monotonic clock; 0 for collectl.
     pub monotonic_ns: u64,
     /// Ticks before it of which there is no sample, though the recorder ran.
     pub missed: u64,

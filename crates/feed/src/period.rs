@@ -104,7 +104,7 @@ impl TimeSelection {
         Ok(selection)
     }
 
-    /// The same period of recordings that are shown `offset_ns` later than they were made: its times
+    /// The period of recordings that are shown `offset_ns` later than they were made: its times
     /// are those that are shown.
     #[must_use]
     pub fn shown_later_by(self, offset_ns: i64) -> Self {

@@ -32,7 +32,7 @@ impl Rgba {
         Self { red, green, blue, alpha }
     }
 
-    /// The same colour with another opacity.
+    /// Changes the opacity of a colour.
     #[must_use]
     pub const fn with_alpha(self, alpha: f64) -> Self {
         Self { alpha, ..self }
@@ -133,7 +133,7 @@ pub struct Picture {
 }
 
 impl Primitive {
-    /// The same so many pixels further down.
+    /// Moves the shape down by so many pixels.
     fn lowered(mut self, by: f64) -> Self {
         let lower = |points: &mut Vec<Point>| points.iter_mut().for_each(|point| point[1] += by);
         match &mut self {

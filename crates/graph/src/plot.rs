@@ -51,7 +51,7 @@ pub enum MarkKind {
 pub enum MarkValues<'a> {
     /// None.
     Absent,
-    /// The same at all times.
+    /// One value for all times.
     Constant(f64),
     /// The value of row `i` holds from `start + i * step` to `start + (i + 1) * step`.
     Series {

@@ -62,11 +62,11 @@ impl Default for ClientSettings {
 /// An answer.
 #[derive(Clone, Debug)]
 pub struct ClientAnswer {
-    /// Its status.
+    /// The status of the answer.
     pub status: StatusCode,
-    /// Its headers.
+    /// The headers of the answer.
     pub headers: HeaderMap,
-    /// Its body.
+    /// The body of the answer, whole.
     pub body: Bytes,
 }
 

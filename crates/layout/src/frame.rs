@@ -47,7 +47,7 @@ pub enum StepOrigin {
 }
 
 impl StepOrigin {
-    /// Its name in output.
+    /// The name in output.
     pub fn name(self) -> &'static str {
         match self {
             StepOrigin::Recording { .. } => "recording",
@@ -180,7 +180,7 @@ impl<'a> Row<'a> {
         Cells { table: &self.track.current.table, row: self.index }
     }
 
-    /// The same instance in the previous reading, if it was there.
+    /// The cells of this instance in the previous reading, if it was there.
     pub fn before(&self) -> Option<Cells<'a>> {
         let row = self.previous_index()?;
         Some(Cells { table: &self.track.previous.table, row })

@@ -377,13 +377,13 @@ impl Cell {
         }
     }
 
-    /// The same cell, padded to `width`; a scaled number still fits its own width.
+    /// Pads the cell to `width`; a scaled number still fits its own width.
     pub const fn padded_to(mut self, width: usize) -> Self {
         self.width = width;
         self
     }
 
-    /// The same cell, as wide as `fit` says.
+    /// Makes the cell as wide as `fit` says.
     pub const fn fitted(mut self, fit: fn(&Row<'_>) -> usize) -> Self {
         self.fit = Some(fit);
         self
@@ -394,13 +394,13 @@ impl Cell {
         self.fit.map_or(self.width, |fit| fit(row))
     }
 
-    /// The same cell, whose values `--stats` combines in this way.
+    /// Sets how `--stats` combines the values of the cell.
     pub const fn stat(mut self, stat: Stat) -> Self {
         self.stat = stat;
         self
     }
 
-    /// The same cell, for which collectl's `--stats` adds up this value instead.
+    /// Sets the value that collectl's `--stats` adds up in place of the cell's.
     pub const fn summed(mut self, summed: fn(&Row<'_>) -> Option<f64>) -> Self {
         self.summed = Some(summed);
         self
@@ -554,13 +554,13 @@ impl PlotColumn {
         PlotColumn::from_parts(name, Form::Left, Of::Written(write))
     }
 
-    /// The same column, as a level.
+    /// Makes the column a level.
     pub const fn level(mut self) -> Self {
         self.level = true;
         self
     }
 
-    /// The same column, only for instances for which `applies` is true.
+    /// Shows the column only for instances for which `applies` is true.
     pub const fn applies(mut self, applies: fn(&Row<'_>) -> bool) -> Self {
         self.applies = applies;
         self

@@ -33,7 +33,7 @@ struct Known {
     part: ConstantPart,
 }
 
-/// The same of all records of a call site in a thread.
+/// What all records of a call site in a thread have in common.
 #[derive(Default)]
 pub(crate) struct ConstantPart {
     pub(crate) text: Vec<u8>,

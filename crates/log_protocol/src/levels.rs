@@ -87,7 +87,7 @@ impl LevelOrder {
         self.lasting != Lasting::No
     }
 
-    /// The same as what is kept of it.
+    /// What is kept of the order.
     #[must_use]
     pub fn to_kept(&self) -> KeptLevel {
         let LevelOrder { logger, host, process, central, local, .. } = self.clone();

@@ -41,7 +41,7 @@ impl Logger {
         Ok(Logger { levels, context, index })
     }
 
-    /// The same logger with other names and values: `LOG_WITH_ANTENNA_CONTEXT`, `LOG_TO_AUDIENCE`.
+    /// The logger with other names and values: `LOG_WITH_ANTENNA_CONTEXT`, `LOG_TO_AUDIENCE`.
     /// Equal ones are stored once; they are for few values, attributes for many.
     #[must_use]
     pub fn with(&self, pairs: &[(&str, &str)]) -> Self {

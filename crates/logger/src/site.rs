@@ -38,7 +38,7 @@ impl CallSite {
         CallSite { number, file, line, routine, level, format, format_kind: 1, role: 0 }
     }
 
-    /// The same with a role: 1 a function begins, 2 it ends, 3 stop watch.  Readers say that, and how long
+    /// Gives the site a role: 1 a function begins, 2 it ends, 3 stop watch.  Readers say that, and how long
     /// it took; the format is a text that follows.
     #[must_use]
     pub const fn with_role(mut self, role: u8) -> Self {

@@ -85,7 +85,7 @@ impl ConsumerState {
 pub struct UndeliverableRange {
     /// Number of the range, from 0.
     pub number: u64,
-    /// Their ring.
+    /// The ring of the records.
     pub ring: u32,
     /// `errno`, or 0.
     pub reason: u32,
@@ -105,7 +105,7 @@ pub struct ConsumerCost {
     pub memory_bytes: u64,
     /// Records that it has read.
     pub records: u64,
-    /// Their bytes.
+    /// The bytes of the records.
     pub bytes: u64,
     /// Bytes that it keeps because the central store does not have them.
     pub kept_bytes: u64,

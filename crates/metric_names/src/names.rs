@@ -269,7 +269,7 @@ const KNOWN: &[KnownSource] = &[
 /// The values of a metric.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum MetricValue {
-    /// Of a field, by its index among the fields to read.
+    /// The values of a field, by its index among the fields to read.
     Field(usize),
     /// Always 1: the labels tell.
     Info,

@@ -157,7 +157,7 @@ impl MetricPlan {
 }
 
 impl MetricPlan {
-    /// Its name.
+    /// The name of the metric.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

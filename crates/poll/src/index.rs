@@ -44,7 +44,7 @@ pub struct IndexRequest {
     pub command_line: Option<String>,
     /// Which targets are shown.
     pub filters: Vec<IndexFilter>,
-    /// Their order.
+    /// The order of the targets.
     pub sort: IndexSort,
     /// The picture; `None` for links only.
     pub show: Option<PagePeriod>,

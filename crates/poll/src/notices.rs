@@ -103,7 +103,7 @@ pub(crate) struct QueryNames<'c> {
 }
 
 impl<'c> QueryNames<'c> {
-    /// Those of a configuration; nothing is looked up before it is wanted.
+    /// The names of the queries of a configuration; nothing is looked up before it is wanted.
     pub(crate) fn new(config: &'c Config) -> Self {
         QueryNames { config, first: OnceCell::new() }
     }

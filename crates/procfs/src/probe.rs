@@ -23,7 +23,7 @@ const SPIN_NS_MAX: u64 = 200_000;
 pub struct Touch {
     /// Readings that asked the kernel.
     pub reads: u64,
-    /// Their system calls.
+    /// The system calls of the reads.
     pub calls: u64,
     /// Bytes that they returned.
     pub bytes: u64,

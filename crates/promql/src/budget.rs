@@ -67,7 +67,7 @@ impl<'a> QueryBudget<'a> {
         }
     }
 
-    /// Its limits.
+    /// The limits of the query.
     #[must_use]
     pub fn limits(&self) -> &QueryLimits {
         &self.limits

@@ -22,7 +22,7 @@ const HOST: &str = "instance";
 /// An element of a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConditionElement {
-    /// Its labels.
+    /// The labels of the series.
     pub labels: Arc<Labels>,
     /// The value that is compared; without a comparison, that of the query.
     pub value: f64,
@@ -35,7 +35,7 @@ pub struct ConditionElement {
 /// What a condition is at a time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Condition {
-    /// Its elements.
+    /// The series of the answer.
     pub elements: Vec<ConditionElement>,
     /// Whether the elements are all that are known; otherwise those that hold.
     pub is_complete: bool,

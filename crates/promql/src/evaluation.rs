@@ -287,7 +287,7 @@ impl<'a> Evaluation<'a> {
 }
 
 impl Window {
-    /// Its first and last time, at a step.
+    /// The first and the last time of the range, at a step.
     pub(crate) fn bounds(&self, step_ms: i64) -> (i64, i64) {
         let to_ms = self.place.time_ms(step_ms);
         (to_ms - self.length_ms, to_ms)

@@ -54,7 +54,7 @@ pub(crate) enum Node {
 
 /// Which times a selector looks at, and which series it selected.
 pub(crate) struct Place {
-    /// Its number among all selectors; of a subquery its number among these.
+    /// The number of the selector among all selectors; of a subquery, its number among the subqueries.
     pub(crate) index: usize,
     /// A fixed time instead of that of the step.
     pub(crate) at_ms: Option<i64>,

@@ -18,9 +18,9 @@ pub struct SeriesPoint {
 /// A series and its samples in the order of their times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Its labels, the name of the metric among them.
+    /// The labels of the series, the name of the metric among them.
     pub labels: Arc<Labels>,
-    /// Its samples; no two have the same time.
+    /// The samples of the series; no two have the same time.
     pub samples: Vec<SeriesPoint>,
 }
 
@@ -33,7 +33,7 @@ pub struct Metadata {
     pub kind: &'static str,
     /// What it means.
     pub help: String,
-    /// Its unit, or nothing.
+    /// The unit of the metric, or nothing.
     pub unit: String,
 }
 

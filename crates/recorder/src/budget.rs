@@ -248,7 +248,7 @@ impl SourceCost {
         self.expected_with(self.stride)
     }
 
-    /// The same with another stride.
+    /// The expected cost with another stride.
     fn expected_with(&self, stride: u32) -> f64 {
         self.cost_ns / (self.every * f64::from(stride))
     }

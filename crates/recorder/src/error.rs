@@ -39,9 +39,9 @@ pub enum RecorderError {
         pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
     )]
     SecondRecorder {
-        /// Its recording.
+        /// The recording of the other recorder.
         path: PathBuf,
-        /// Its process id, if the file has it.
+        /// The process id of the other recorder, if the file has it.
         pid: Option<u32>,
     },
     /// A recording cannot be created, because of its directory.

@@ -40,7 +40,7 @@ impl FileNames {
         FileNames { directory, stem, host }
     }
 
-    /// The same with the prefix of the recordings from which the files are made.
+    /// Sets the prefix of the recordings from which the files are made.
     #[must_use]
     pub fn with_prefix(mut self, prefix: Option<String>) -> Self {
         if let Some(prefix) = prefix {

@@ -38,7 +38,7 @@ impl Roll {
         Roll { start_minute: 0, every_minutes: MINUTES_A_DAY, days: 0, months: MONTHS_KEPT }
     }
 
-    /// The same rolls, without deleting files.
+    /// Rolls as before, but deletes no files.
     #[must_use]
     pub fn without_days(self) -> Self {
         Roll { days: 0, ..self }

@@ -76,7 +76,7 @@ enum Cursor {
 /// An open recording.
 pub struct Reader {
     store: Box<dyn Bytestore>,
-    /// The same file, to test whether it is being written.
+    /// The file of the recording, to test whether it is being written.
     file: Option<File>,
     path: PathBuf,
     prelude: Prelude,

@@ -20,7 +20,7 @@ pub(crate) struct SourceState {
     pub(crate) words: usize,
     /// Which fields are text: their values are numbers in `texts`.
     pub(crate) text_fields: Vec<usize>,
-    /// The same as a bit a field, in `words` words.
+    /// Which fields are texts: a bit a field, in `words` words.
     pub(crate) text_bits: Vec<u64>,
     /// Slots' names.
     pub(crate) names: Interner,

@@ -74,7 +74,7 @@ pub struct Updater {
     readings: Vec<Reading>,
     /// Rate times seconds since the last update.
     amounts: Vec<f64>,
-    /// The same for the step that was begun before the last update.
+    /// Rate times seconds of the step that was begun before the last update.
     first_amounts: Vec<f64>,
     /// The completed data points.
     points: Vec<f64>,

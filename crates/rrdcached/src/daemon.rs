@@ -64,7 +64,8 @@ pub struct DaemonSettings {
     pub paths: PathRules,
     /// Age of a file's readings at which they are written, in seconds.
     pub write_seconds: i64,
-    /// The same while readings use more than half of the memory that they may use.
+    /// Age at which readings are written while all use more than half of the memory that they may use, in
+    /// seconds.
     pub crowded_write_seconds: i64,
     /// Most seconds by which a write is delayed, at random.
     pub delay_seconds: i64,

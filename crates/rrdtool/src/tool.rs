@@ -91,7 +91,7 @@ impl Tool {
         Self::with_connection(environment, Connection::default())
     }
 
-    /// The same, with a connection that several of them share.
+    /// The commands in an environment, with a connection that several of them share.
     #[must_use]
     pub fn with_connection(environment: ToolEnvironment, connection: Connection) -> Self {
         Self { environment, connection }

@@ -172,7 +172,7 @@ pub enum CollectError {
     /// The disk of the temporary files is full.
     #[error("no space left for {what}: free some, or choose another folder with --tmpdir")]
     Full {
-        /// Their folder.
+        /// The folder of the temporary files.
         what: String,
     },
     /// These options contradict each other.

@@ -225,9 +225,9 @@ pub struct EngineOptions {
     pub own: usize,
     /// The standard input of jobs.
     pub stdin: JobStdin,
-    /// Their nice value; 0 inherits ours.
+    /// The nice value of jobs; 0 inherits ours.
     pub nice: i32,
-    /// Their limit of open files; `None` inherits ours.
+    /// The limit of open files of a job; `None` inherits ours.
     pub descriptors: Option<Rlimit>,
     /// Why fewer jobs run at once than were asked for: told once, when that makes a job wait.
     pub shortage: Option<String>,
@@ -305,9 +305,9 @@ pub struct Engine<'a, W> {
     again: VecDeque<Job>,
     /// Running jobs, by slot (from 1).
     slots: Vec<Option<Job>>,
-    /// Their slots, by process.
+    /// The slots of running jobs, by process.
     pids: HashMap<i32, u32>,
-    /// Their slots, by our end of their standard input while it is watched.
+    /// The slots of running jobs, by our end of their standard input while it is watched.
     writers: HashMap<RawFd, u32>,
     /// The slot that gets the next block, if its job waits for one (`--round-robin`).
     turn: usize,

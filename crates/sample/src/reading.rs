@@ -42,7 +42,7 @@ impl State {
 pub struct Sample {
     /// The time of the reading on `CLOCK_BOOTTIME`, which never steps and counts suspended time.
     pub monotonic_ns: u64,
-    /// The same moment since the epoch, by the machine's wall clock.
+    /// The moment of the reading since the epoch, by the machine's wall clock.
     pub realtime_ns: i64,
     /// How long the read took, parsing included.
     pub cost_ns: u64,
@@ -83,7 +83,7 @@ impl Gap {
 pub struct Snapshot {
     /// When the tick began (see [`Sample::monotonic_ns`]).
     pub monotonic_ns: u64,
-    /// The same moment since the epoch.
+    /// The moment of the tick since the epoch.
     pub realtime_ns: i64,
     /// Time until the next tick, by which collectl's averages divide; only collectl's recordings
     /// have it, otherwise 0.

@@ -98,7 +98,7 @@ impl OtherHost {
         Ok(OtherHost { name, url, token, settings })
     }
 
-    /// The same with another time of a question.
+    /// Sets how long a question may take.
     #[must_use]
     pub fn within(mut self, time: Duration) -> Self {
         self.settings.timeout = time;

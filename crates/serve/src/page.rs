@@ -103,7 +103,7 @@ impl Page {
         page.with(devices)
     }
 
-    /// The same with the pages of devices that are in a folder, below `/mrtg/`.
+    /// Adds the pages of devices that are in a folder, below `/mrtg/`.
     #[must_use]
     pub fn with_device_pages(mut self, folder: PathBuf) -> Self {
         self.device_pages = Some(DevicePages::new(folder.clone()));
@@ -112,7 +112,7 @@ impl Page {
         self.with(named)
     }
 
-    /// The same with `parts`: how the parts of a service are, and what they cost, by the account that
+    /// Adds `parts`: how the parts of a service are, and what they cost, by the account that
     /// the service keeps in a file.
     #[must_use]
     pub fn with_parts(self, account: PathBuf) -> Self {
@@ -120,7 +120,7 @@ impl Page {
         self.with(parts)
     }
 
-    /// The same with other hosts: questions to them are passed on.
+    /// Adds other hosts: questions to them are passed on.
     ///
     /// # Errors
     ///
@@ -130,28 +130,28 @@ impl Page {
         Ok(Page { others, ..self })
     }
 
-    /// The same with `logs`: what the store of `whit log` in a folder has, which need not be there yet.
+    /// Adds `logs`: what the store of `whit log` in a folder has, which need not be there yet.
     #[must_use]
     pub fn with_logs(self, store: &Path) -> Self {
         let logs = logs::Logs::new(store, self.refused.clone());
         self.with(logs)
     }
 
-    /// The same with `alerts`: the states that `whit alert` keeps in a folder, which need not be there
+    /// Adds `alerts`: the states that `whit alert` keeps in a folder, which need not be there
     /// yet.
     #[must_use]
     pub fn with_alerts(self, folder: PathBuf) -> Self {
         self.with(Alerts { folder })
     }
 
-    /// The same with the round-robin databases of folders.  What the caching daemon of an address holds
+    /// Adds the round-robin databases of folders.  What the caching daemon of an address holds
     /// of one is written before it is shown.
     #[must_use]
     pub fn with_databases(self, folders: Vec<PathBuf>, daemon: Option<String>) -> Self {
         self.with(Databases::new(folders, daemon))
     }
 
-    /// The same with a section.
+    /// Adds a section.
     fn with(mut self, section: impl PageSection + 'static) -> Self {
         self.sections.push(Arc::new(section));
         self

@@ -11,7 +11,7 @@ use promql::QueryError;
 pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Those of an address.
+    /// Reads the parameters of an address.
     pub(crate) fn of(address: &Uri) -> Result<Self, QueryError> {
         let mut parameters = Parameters::default();
         parameters.add_query(address)?;

@@ -39,7 +39,7 @@ pub type AccountFault = (i64, String);
 /// How a service is.  Times are seconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServiceAccount {
-    /// Its process id.
+    /// The id of the process.
     pub pid: Option<u32>,
     /// When it was started.
     pub started_s: Option<i64>,
@@ -57,9 +57,9 @@ pub struct ServiceAccount {
     pub alerts: Option<PathBuf>,
     /// Since when its disk has too little room.
     pub full_since_s: Option<i64>,
-    /// Its own process, as those of parts.
+    /// The process of the service itself, in the form that parts have.
     pub runs: Vec<ServiceRun>,
-    /// Its parts.
+    /// The parts of the service.
     pub parts: Vec<PartAccount>,
 }
 
@@ -69,14 +69,14 @@ pub enum PartPhase {
     /// It does not run, and starts as soon as nothing is in the way.
     #[default]
     Waits,
-    /// Its process runs.
+    /// The process of the part runs.
     Runs,
     /// It has failed and starts again.
     Pauses,
 }
 
 impl PartPhase {
-    /// Its word in the file.
+    /// The word for the phase in the file.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -90,7 +90,7 @@ impl PartPhase {
 /// How a part is.  Times are seconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartAccount {
-    /// Its name.
+    /// The name of the part.
     pub name: String,
     /// What it does.
     pub phase: PartPhase,
@@ -108,9 +108,9 @@ pub struct PartAccount {
     pub failing_since_s: Option<i64>,
     /// When it starts again.
     pub next_s: Option<i64>,
-    /// Its latest processes, the newest one last.
+    /// The latest processes of the part, the newest one last.
     pub runs: Vec<ServiceRun>,
-    /// Its latest failure.
+    /// The latest failure of the part.
     pub last_error: Option<AccountFault>,
 }
 

@@ -27,7 +27,7 @@ pub struct PolledTarget {
     pub device: String,
     /// The target, as recordings name it.
     pub target: String,
-    /// Its title.
+    /// The title of the target.
     pub title: String,
     /// The largest values that it can have, in and out, in its own unit a second.
     pub limits: [Option<f64>; 2],

@@ -30,7 +30,7 @@ pub(crate) trait CounterSource {
     /// As [`Source::read`], from files.
     fn read_files(&mut self, host: &mut Host, table: &mut Table) -> State;
 
-    /// The same from the counters of this tick; a file that costs the same on any number of CPUs
+    /// Reads from the counters of this tick; a file that costs the same on any number of CPUs
     /// may be read beside.
     fn read_counters(
         &mut self,

@@ -16,7 +16,7 @@ pub(crate) struct Activity {
     pub(crate) label: Option<&'static str>,
     /// The columns.
     pub(crate) columns: &'static [Column],
-    /// Its lines: a name, and what they are made of.
+    /// The lines of the activity: a name, and what they are made of.
     pub(crate) lines: for<'a> fn(&Span<'a>, &Chosen) -> Vec<Line<'a>>,
 }
 
@@ -286,7 +286,7 @@ fn used_of(rows: &[Row<'_>], size: &str, free: &str) -> Option<f64> {
 /// Daily files of sysstat have the sum alone.
 const TRANSFERS: &[&str] = &["reads", "writes", "discards", "transfers"];
 
-/// Of a counter: how often a second.
+/// Columns of counters: how often a second.
 macro_rules! rates {
     ($(($title:literal, $field:literal)),* $(,)?) => {
         &[$(column!($title, 10, Plain, |rows| one(rows, $field))),*]

@@ -75,7 +75,7 @@ pub(crate) static EXTENDED: &[Group] = &[
     ],
 ];
 
-/// The same, all kinds of requests together (`-s`).
+/// The columns of all kinds of requests together (`-s`).
 pub(crate) static EXTENDED_SHORT: &[Column] = &[
     column!("tps", 9, Plain, |rows| rate(rows, ALL)),
     column!("kB/s", 10, Kibibytes, |rows| kib(rows, ALL_SECTORS)),

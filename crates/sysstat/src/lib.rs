@@ -38,7 +38,7 @@ pub struct ReportTool {
     pub name: &'static str,
     /// One sentence about it.
     pub about: &'static str,
-    /// Its options, as `--help` shows them.
+    /// The options of the tool, as `--help` shows them.
     pub usage: &'static str,
     make: fn(&[String]) -> Result<report::Asked, SysstatError>,
 }

@@ -40,7 +40,7 @@ struct Sar {
     omit_idle: bool,
     has_averages: bool,
     lines: usize,
-    /// Of a recording: what is written of each activity, since each is shown as a whole.
+    /// What is written of each activity of a recording, since each is shown as a whole.
     tables: Option<Vec<String>>,
 }
 

@@ -103,7 +103,7 @@ pub(crate) struct Panel {
     pressure: Option<(usize, usize)>,
     /// Busy percentage of the latest ticks, the latest last; `None` if it is not known.
     pub(crate) history: VecDeque<Option<f64>>,
-    /// The same for used memory.
+    /// Used memory of the latest samples, in per cent; `None` where it is not known.
     pub(crate) memory_history: VecDeque<Option<f64>>,
 }
 

@@ -30,7 +30,7 @@ pub struct StraceOption {
 /// What `whit trace` does with an option of strace.
 #[derive(Clone, Copy, Debug)]
 pub enum StraceAnswer {
-    /// The same as strace.
+    /// whit does what strace does.
     Same,
     /// Something else.
     Other(&'static str),

@@ -62,7 +62,7 @@ impl PageForm {
 /// A metric of another program that is a field of ours.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownMetric {
-    /// Its name, with `_total` if its type is counter: a counter without is of no known type there.
+    /// The name of the metric, with `_total` if its type is counter: a counter without is of no known type there.
     pub name: &'static str,
     /// The label of the instance.
     pub instance: &'static str,
@@ -154,11 +154,11 @@ impl Head {
 
 /// A field as a metric: what other servers of the same values call it too.
 pub struct FieldMetric {
-    /// Its name: that of the family, with `_total` or `_info`.
+    /// The name of the sample: that of the family, with `_total` or `_info`.
     pub name: String,
     /// How its value behaves; a text is a label of a metric that is always 1.
     pub kind: Kind,
-    /// Its unit, or nothing.
+    /// The unit of the family, or nothing.
     pub unit: String,
     /// What it means.
     pub help: String,

@@ -141,7 +141,7 @@ pub(crate) fn derived_value(row: &Row<'_>, index: usize, field: &Field) -> Optio
     }
 }
 
-/// The same over all instances of a source.
+/// A derived value over all instances of a source.
 pub(crate) fn derived_sum(whole: &Row<'_>, index: usize, field: &Field) -> Option<f64> {
     if whole.track.def.instance.is_empty() {
         return derived_value(whole, index, field);

@@ -140,7 +140,7 @@ struct Columns {
     part: Part,
     shape: Shape,
     instances: Vec<Instance>,
-    /// Their names, for fast look-up: a large machine has 150,000 instances of interrupts.
+    /// The names of the instances, for fast look-up: a large machine has 150,000 instances of interrupts.
     known: HashSet<Vec<u8>>,
     /// The names of their columns, each after a separator.
     heading: Vec<u8>,

@@ -27,7 +27,7 @@ struct ShownSource {
 /// Sources of which nothing was shown, because they were read once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooEarly {
-    /// Their names, as in a sentence.
+    /// The names of the sources, as in a sentence.
     pub names: String,
     /// Whether nothing of any other source was shown either.
     pub is_all: bool,

@@ -12,11 +12,11 @@ use crate::key_kinds::{ValueKind, WordPlace};
 pub(crate) struct ConfigKey {
     /// The table that it is in.
     pub(crate) table: &'static str,
-    /// Its name.
+    /// The name of the key.
     pub(crate) name: &'static str,
     /// What its value has to be.
     pub(crate) kind: ValueKind,
-    /// Its default, as it stands in a file; `None` if it has none.
+    /// The default, as it stands in a file; `None` if the key has none.
     pub(crate) default: Option<&'static str>,
     /// What its value becomes.
     pub(crate) place: WordPlace,

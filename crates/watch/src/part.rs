@@ -48,7 +48,7 @@ pub(crate) struct Part {
     last_error: Option<(Moment, String)>,
     /// Since when it is not well.
     failing_since: Option<Moment>,
-    /// Its processes, and when each started in ticks since boot: by both they are found in recordings.
+    /// The processes of the part, and when each started in ticks since boot: recordings name them by both.
     runs: VecDeque<ServiceRun>,
     /// The device and number of each of its folders when it was started.
     folders: Vec<Option<(u64, u64)>>,
@@ -221,7 +221,7 @@ impl Part {
         }
     }
 
-    /// Its place in the account of parts.
+    /// What the account says of this part.
     pub(crate) fn account(&self) -> PartAccount {
         let (phase, pid, why) = match &self.state {
             PartState::Waits(why) => (PartPhase::Waits, None, Some(why.clone())),

@@ -16,7 +16,7 @@ const ROUNDS: &str = "--count=18446744073709551615";
 /// A part as a configuration has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartPlan {
-    /// Its table, with its own name if there may be several.
+    /// The table of the part, with the name of the part if there may be several.
     pub(crate) name: String,
     /// The words behind `whit`; for the page without its sockets.
     pub(crate) words: Vec<OsString>,

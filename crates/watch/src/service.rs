@@ -75,7 +75,7 @@ pub struct Service<'a> {
     given: Vec<ListeningSocket>,
     sockets: Vec<ListeningSocket>,
     started: Moment,
-    /// Its own process, as those of parts.
+    /// The process of the service itself.
     run: Option<ServiceRun>,
     /// Since when there is too little room.
     full_since: Option<Moment>,

@@ -37,7 +37,7 @@ pub struct ServiceStatus {
 }
 
 impl ServiceStatus {
-    /// Of the first service that runs at one of the places.
+    /// Reads the status of the first service that runs at one of the places.
     ///
     /// # Errors
     /// If no service runs there, or its account cannot be read: of the first place.

@@ -598,7 +598,7 @@ impl Known<'_> {
         }
     }
 
-    /// Of the fields asked for those that the recording has: the index of each among those asked
+    /// Those fields of the question that the recording has: the index of each among those asked
     /// for, and its kind.
     fn asked(&self, select: &Select<'_>) -> Vec<(usize, Kind)> {
         let def = &self.file.defs[self.source];
@@ -606,7 +606,7 @@ impl Known<'_> {
         asked.filter_map(|(field, name)| Some((field, def.fields[def.field(name)?].kind))).collect()
     }
 
-    /// The same by their places in the recording.
+    /// The fields of the question by their places in the recording.
     fn fields(&self, select: &Select<'_>) -> Vec<usize> {
         let def = &self.file.defs[self.source];
         select.fields.iter().filter_map(|name| def.field(name)).collect()

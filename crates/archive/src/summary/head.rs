@@ -63,7 +63,7 @@ pub(crate) struct Edge {
 pub(super) struct Slot {
     /// The windows that have it, in rising order.
     pub(super) windows: Vec<u32>,
-    /// Those of them in which it does not have what is expected.
+    /// The windows in which it does not have what is expected.
     pub(super) unusual: Vec<(u32, Expected)>,
     /// Whether it is in the first and the last reading of the recording.
     pub(super) is_in: [bool; 2],

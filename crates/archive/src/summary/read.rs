@@ -368,7 +368,7 @@ impl SourceWindows {
         Ok(())
     }
 
-    /// The same for a field that is a text.
+    /// Calls `each` with the instance, the window and the value of a field that is a text.
     pub(super) fn texts<E: From<Corrupt>>(
         &self,
         field: usize,

@@ -5,7 +5,7 @@
 pub(crate) enum Output {
     /// Lines with time, level and names to standard output.
     Stdout,
-    /// The same to a file.
+    /// Lines with time, level and names to a file.
     File,
     /// The messages alone to standard output.
     PlainStdout,

@@ -32,7 +32,7 @@ const FILE_BYTES: u64 = 256 << 20;
 pub(super) enum Target {
     Nowhere,
     File,
-    /// The same bytes to a file, by nothing but write(2).
+    /// The bytes of the records to a file, by nothing but write(2).
     Floor,
 }
 

@@ -13,7 +13,7 @@ pub(super) enum Output<'a> {
     Native,
     /// RRDtool's files.
     Databases,
-    /// The same through a caching daemon, by its socket.
+    /// RRDtool's files through a caching daemon, by its socket.
     Cached(&'a Path),
 }
 

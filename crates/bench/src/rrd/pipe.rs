@@ -51,7 +51,7 @@ impl Script {
         script
     }
 
-    /// The same lines, written ahead.
+    /// The lines of the script, written ahead.
     pub(crate) fn ahead(&self) -> Self {
         Script { pace: Pace::Ahead, ..self.clone() }
     }

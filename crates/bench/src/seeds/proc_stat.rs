@@ -44,7 +44,7 @@ fn reads_us(table: &str) -> Option<f64> {
     Some(line.split_whitespace().nth(1)?.parse::<f64>().ok()? * 1e6)
 }
 
-/// The same in whit's.
+/// The time of all `read`s in whit's table, in µs.
 fn reads_of_json_us(text: &str) -> Option<f64> {
     let object: Value = serde_json::from_str(text).ok()?;
     let mut calls = object["calls"].as_array()?.iter();

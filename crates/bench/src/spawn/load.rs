@@ -48,7 +48,7 @@ impl SpawnLoad {
 pub(crate) enum JobRunner {
     /// The bare loop.
     Floor,
-    /// The same loop, suspended until each child has called `execve`.
+    /// The bare loop, suspended until each child has called `execve`.
     Vfork,
     Whit,
     Xargs,

@@ -50,7 +50,7 @@ pub(crate) enum How {
     After,
     /// By a program that starts the load: its path, and its arguments before the load's.
     Program(PathBuf, Vec<OsString>),
-    /// The same, with the load's command line as one last argument.
+    /// By such a program, with the load's command line as one last argument.
     Joined(PathBuf, Vec<OsString>),
 }
 

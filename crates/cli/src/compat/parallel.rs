@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 
-/// The same words after the verb.
+/// Puts the verb before the words.
 pub(super) fn translate(words: Vec<OsString>) -> Vec<OsString> {
     std::iter::once(OsString::from("run")).chain(words).collect()
 }
 
-/// The same words after the verb and `--semaphore`.
+/// Puts the verb and `--semaphore` before the words.
 pub(super) fn translate_sem(words: Vec<OsString>) -> Vec<OsString> {
     ["run", "--semaphore"].map(OsString::from).into_iter().chain(words).collect()
 }

@@ -21,7 +21,7 @@ pub(crate) struct FormatArguments<const PLOT: bool = true> {
 }
 
 impl FormatArguments<false> {
-    /// The same among all there are.
+    /// The arguments among all formats.
     pub(crate) fn among_all(&self) -> FormatArguments {
         FormatArguments {
             view: self.view,

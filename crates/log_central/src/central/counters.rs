@@ -7,7 +7,7 @@ use log_protocol::OwnCost;
 pub struct CentralCounters {
     /// Records that are committed.
     pub records: u64,
-    /// Their bytes, as they came.
+    /// The bytes of the records, as they came.
     pub bytes: u64,
     /// Commits.
     pub commits: u64,

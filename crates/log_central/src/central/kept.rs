@@ -13,7 +13,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Those of the folder of a store.
+    /// Reads the levels of the folder of a store.
     pub(super) fn open(folder: &Path) -> Self {
         let levels = Mutex::new(KeptLevels::read(folder).ok());
         Kept { folder: folder.to_owned(), levels }

@@ -20,9 +20,9 @@ pub struct RecordKey {
     pub time_ns: u64,
     /// The process that wrote it.
     pub process: ProcessId,
-    /// Its ring.
+    /// The ring of the record.
     pub ring: u32,
-    /// Its number in the ring.
+    /// The number of the record in its ring.
     pub sequence: u64,
 }
 

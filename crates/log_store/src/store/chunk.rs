@@ -53,7 +53,7 @@ pub struct ProcessPart {
     pub dictionary_offset: u64,
     /// Bytes of the dictionary in this chunk.
     pub dictionary_bytes: u32,
-    /// Their checksum.
+    /// The checksum of these bytes.
     pub(crate) dictionary_crc: u32,
 }
 

@@ -33,7 +33,7 @@ pub type Visit<'a> = dyn FnMut(&Item<'_>) -> ControlFlow<()> + 'a;
 #[derive(Debug, Default)]
 pub(crate) struct Dictionaries {
     read: HashMap<ProcessId, Dictionary>,
-    /// Their bytes, if they are to be passed on.
+    /// The bytes of the dictionaries, if they are to be passed on.
     bytes: Option<HashMap<ProcessId, Vec<u8>>>,
 }
 

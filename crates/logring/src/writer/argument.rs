@@ -199,7 +199,7 @@ unsafe impl ErasedArguments for &dyn ErasedArguments {
 
 /// Arguments in a row, as a tuple.
 pub trait ArgumentList: ErasedArguments {
-    /// Their types, as numbers.
+    /// The types of the arguments, as numbers.
     const TYPES: &'static [u8];
     /// Different for different types, and never 0.
     const FINGERPRINT: u32 = fingerprint(Self::TYPES);

@@ -48,7 +48,7 @@ fn clean(text: &str) -> String {
     clean_part(text, TEXT_CHARACTERS_MAX)
 }
 
-/// The same of a part.  Bytes that are not UTF-8 stay as they are, unless ISO 8859-1 has control
+/// Cleans a part of a text.  Bytes that are not UTF-8 stay as they are, unless ISO 8859-1 has control
 /// characters there.
 fn clean_part(text: &str, characters_max: usize) -> String {
     let is_control = |c: char| byte_text::byte_of(c).is_some_and(|byte| byte < 0xa0);

@@ -29,7 +29,7 @@ const HEARTBEAT_INTERVALS: u64 = 10;
 pub(super) struct Plan {
     /// Indexes of fields.
     pub(super) fields: Vec<usize>,
-    /// Their data sources.
+    /// The data sources of the database.
     pub(super) names: Vec<String>,
     pub(super) archives: Vec<ArchiveSpan>,
     pub(super) step_seconds: u64,

@@ -42,11 +42,11 @@ pub struct SideSegment {
     pub first_realtime_ns: i64,
     /// The latest time of a tick.
     pub latest_realtime_ns: i64,
-    /// Its last tick, on the monotonic clock.
+    /// The last tick of the block, on the monotonic clock.
     pub end_monotonic_ns: u64,
-    /// Its last tick, since the epoch.
+    /// The last tick of the block, since the epoch.
     pub end_realtime_ns: i64,
-    /// The number of its last block.
+    /// The number of the last block.
     pub last_block: u32,
     first_block: u32,
     at: u64,
@@ -411,7 +411,7 @@ impl SideColumns {
         Ok(Self::read_with_ticks(head, ticks)?.0)
     }
 
-    /// The same, and the number of the tick of each reading.
+    /// Reads the columns, and the number of the tick of each reading.
     pub(super) fn read_with_ticks(
         head: &Plain,
         ticks: &[u64],

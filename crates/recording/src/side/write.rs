@@ -367,7 +367,7 @@ impl Runs {
 /// The lists of rows of a source's readings, each as its difference from the one before.
 #[derive(Default)]
 struct Edits {
-    /// Those of the reading that is added, and those of the one before.
+    /// The rows of the reading that is added, and those of the one before.
     rows: Vec<u32>,
     before: Vec<u32>,
     /// How many instances the readings before had.

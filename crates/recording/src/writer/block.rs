@@ -15,7 +15,7 @@ use crate::frame::{self, BlockState, FRAME_HEADER_BYTES, ROWS_MAX, Replay};
 use crate::index::IndexEntry;
 use crate::storage::write_all_at;
 
-/// The same if kernel texts are kept, which are large and similar to each other.
+/// The size of a block if kernel texts are kept, which are large and similar to each other.
 const BLOCK_TEXTS_BYTES: usize = 4 << 20;
 
 /// A block has at least this many times the bytes of its first readings.
@@ -234,7 +234,7 @@ impl Writer {
         self.put_body(header, self.open_at, next, true)
     }
 
-    /// The same for the block at `at`; `cuts` says whether only `next` follows it, so that the file
+    /// Writes the block at `at`; `cuts` says whether only `next` follows it, so that the file
     /// can be truncated.
     pub(super) fn put_body(
         &mut self,

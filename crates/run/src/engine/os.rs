@@ -120,7 +120,7 @@ pub struct Linux {
     copier: Option<Copier>,
     /// Starts by this thread that [`wait`](OperatingSystem::wait) has not returned yet.
     started: VecDeque<EngineEvent>,
-    /// The same time on both clocks.
+    /// One moment on both clocks.
     origin: (Instant, u64),
     ready: Vec<epoll::Event>,
     details: Option<ExitDetails>,

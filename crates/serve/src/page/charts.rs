@@ -65,7 +65,7 @@ impl Formula {
         }
     }
 
-    /// Its value, by those of the fields in base units.
+    /// Computes the value of the curve from the values of fields, which are in base units.
     pub(crate) fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         let cpu_time = |is_left_out: fn(&&&str) -> bool| -> f64 {
             let parts = CPU_PARTS.iter().filter(|part| !is_left_out(part));

@@ -91,7 +91,7 @@ impl Devices {
         Devices { recordings, pages: None }
     }
 
-    /// The same with links to the pages of a folder.
+    /// Adds links to the pages of a folder.
     pub(super) fn with_pages(self, folder: PathBuf) -> Self {
         Devices { pages: Some(folder), ..self }
     }

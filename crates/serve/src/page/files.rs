@@ -12,7 +12,7 @@ const INDEX: &str = "index.html";
 
 /// A file.
 pub(crate) struct PageFile {
-    /// Its path below the folder of the page.
+    /// The path below the folder of the page.
     name: &'static str,
     bytes: &'static [u8],
     /// Packed by gzip, if that is shorter.

@@ -16,9 +16,9 @@ const COUNT_USUAL: usize = 20;
 
 /// What processes are ranked by.
 pub(crate) struct Amount {
-    /// Its name in a request.
+    /// The name of the ranking in a request.
     pub(crate) name: &'static str,
-    /// Its name in the archive.
+    /// The name of the ranking in the archive.
     ranking: &'static str,
     pub(crate) unit: &'static str,
     /// The number of these units in a base unit of the archive.

@@ -379,7 +379,7 @@ impl JsonRecords {
         text
     }
 
-    /// The same for a list, where a long one is shortened and says so.
+    /// Writes a record for a list, where a long text is shortened and says so.
     fn listed(&mut self, key: RecordKey, record: &LogRecord<'_>) -> Vec<u8> {
         let text = self.whole(key, record);
         if text.len() <= LISTED_BYTES_MAX {

@@ -77,7 +77,7 @@ pub(crate) struct Other {
 struct Known {
     is_asked: bool,
     good: Option<Deadline>,
-    /// Its recorded hosts, checked, as it answered last.
+    /// The hosts that it records, checked, as it answered last.
     hosts: Vec<Value>,
     /// Since when it cannot be asked, and why.
     failed: Option<(i64, String)>,

@@ -223,7 +223,7 @@ struct Usage {
 }
 
 impl Usage {
-    /// Of a process that still runs.
+    /// Reads the usage of a process that still runs.
     fn of((pid, start): ServiceRun) -> Option<Usage> {
         let read = |name| std::fs::read(format!("/proc/{pid}/{name}")).ok();
         let stat = read("stat")?;

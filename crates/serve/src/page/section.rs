@@ -8,7 +8,7 @@ use crate::parameters::Parameters;
 
 /// A section of the page.
 pub(crate) trait PageSection: Send + Sync {
-    /// Its name, which is its path below the interface: `NAME` and all of `NAME/…`.
+    /// The name of the section, which is its path below the interface: `NAME` and all of `NAME/…`.
     fn name(&self) -> &'static str;
 
     /// Whether there is anything to see now.

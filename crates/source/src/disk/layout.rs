@@ -226,7 +226,7 @@ fn is_exception(row: &Row<'_>) -> bool {
     if limits.both { is_busy(row) && slow } else { is_busy(row) || slow }
 }
 
-/// The same on the screen, where collectl compares only reads and writes.
+/// Whether a disk is an exception on the screen, where collectl compares only reads and writes.
 fn is_exception_on_screen(row: &Row<'_>) -> bool {
     if row.exact() { is_busy(row) } else { is_exception(row) }
 }

@@ -47,7 +47,7 @@ pub(super) struct Ring {
 struct Waiting {
     context: Arc<SourceContext>,
     ends: Vec<End>,
-    /// Their command lines, concatenated.
+    /// The command lines of these processes, concatenated.
     texts: Vec<u8>,
     /// Working memory for those that keep waiting.
     spare: Vec<u8>,

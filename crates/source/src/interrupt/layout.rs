@@ -42,7 +42,7 @@ pub(crate) fn served(row: &Row<'_>, cpu: &[u8]) -> Option<f64> {
     sum.or(row.exact().then_some(0.0))
 }
 
-/// The same per second.
+/// How many interrupts a CPU served, a second.
 pub(crate) fn served_rate(row: &Row<'_>, cpu: &[u8]) -> Option<f64> {
     let seconds = row.seconds()?;
     served(row, cpu).map(|count| count / seconds)

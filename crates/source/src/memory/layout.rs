@@ -198,7 +198,7 @@ const CHANGES: &[Cell] = &[
     Cell::scaled(" ", 4, |row| row.rate(fields::PAGE_OUT)),
 ];
 
-/// The same cells at the start of a line, where collectl has one more blank.
+/// Makes cells the first of a line, where collectl has one more blank.
 const fn leading<const N: usize>(mut cells: [Cell; N]) -> [Cell; N] {
     cells[0].lead = "  ";
     cells

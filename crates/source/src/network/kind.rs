@@ -6,7 +6,7 @@ use procfs::{FileId, Host, ReadMode, scan};
 
 /// Hardware, or a device that a hypervisor provides.
 pub(super) const PHYSICAL: &str = "physical";
-/// The same, for radio.
+/// A radio interface of hardware, or of a device that a hypervisor provides.
 pub(super) const WIRELESS: &str = "wireless";
 /// One end of a pair whose other end is in another network namespace, or an interface on top of one
 /// there: what a container has in place of hardware.

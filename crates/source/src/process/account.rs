@@ -37,7 +37,7 @@ pub(super) fn write_user(cells: &Cells<'_>, options: &Options, out: &mut Vec<u8>
     write_user_of(cells, options, [USER, UID], out)
 }
 
-/// The same for other columns of name and id.
+/// Writes a user from other columns of name and id.
 pub(crate) fn write_user_of(
     cells: &Cells<'_>,
     options: &Options,
@@ -178,7 +178,7 @@ fn gains(row: &Row<'_>, fields: &[usize]) -> Option<f64> {
     fields.iter().map(|&field| gain(row, field)).sum()
 }
 
-/// The same of bytes, in KiB.
+/// How much counters of bytes grew, in KiB.
 fn kibibytes(row: &Row<'_>, fields: &[usize]) -> Option<f64> {
     Some(gains(row, fields)? / 1024.0)
 }

@@ -139,7 +139,7 @@ impl Selectors {
         }
     }
 
-    /// The same decision while processes are being read.
+    /// Makes the decision while processes are being read.
     pub(super) fn chooser(self) -> Box<Chooser> {
         Box::new(move |candidate: &Candidate<'_>| {
             self.decide(&ProcessFacts {

@@ -54,7 +54,7 @@ fn memory_change(row: &Row<'_>) -> Option<f64> {
     Some(row.change(SLABS)? * slab_bytes(row)?)
 }
 
-/// The same in per cent of the previous size; 0 if that was 0.
+/// The change of the memory in per cent of the previous size; 0 if that was 0.
 fn memory_change_percent(row: &Row<'_>) -> Option<f64> {
     let change = memory_change(row)?;
     let before = memory(row, SLABS)? - change;

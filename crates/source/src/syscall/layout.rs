@@ -16,7 +16,7 @@ fn grown(row: &Row<'_>, field: usize) -> Option<f64> {
     row.delta(field)
 }
 
-/// The same for all calls together.
+/// A field summed over all calls.
 fn total(row: &Row<'_>, field: usize) -> Option<f64> {
     row.sum(|_| true, |call| grown(call, field))
 }

@@ -219,7 +219,7 @@ pub struct GroupSums {
 /// A group in an interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupLine {
-    /// Its name; `None` for instances of which the group is not known.
+    /// The name of the group; `None` for instances of which the group is not known.
     pub name: Option<Vec<u8>>,
     /// One for each field of [`GroupSums::fields`], in base units; a counter's is its rate a second.
     pub values: Vec<Option<f64>>,
