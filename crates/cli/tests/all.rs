@@ -76,6 +76,7 @@ mod trace_count;
 mod trace_ends;
 mod trace_events;
 mod trace_memory;
+mod units;
 mod watch;
 
 /// The program that is tested.

@@ -680,17 +680,3 @@ fn a_part_has_no_capabilities_but_those_that_it_needs() {
     service.signal(libc::SIGTERM);
     assert!(service.ended().success(), "{}", place.said());
 }
-
-#[test]
-fn the_unit_is_as_tight_as_its_page_says() {
-    let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dist");
-    let mut analyze = Command::new("systemd-analyze");
-    analyze.args(["security", "--offline=true", "--threshold=30"]).arg(units.join("whit.service"));
-    match analyze.output() {
-        Ok(output) => {
-            let shown = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success(), "{shown}");
-        }
-        Err(error) => testkit::skip("systemd-analyze", &error.to_string()),
-    }
-}
