@@ -131,7 +131,7 @@ impl Section {
             seed,
             figures: (!measured.is_empty()).then(|| figures().grid(measured.iter().copied())),
             columns: wide.first().map(|first| columns(first).grid(wide.iter().copied())),
-            kept: (!kept.is_empty()).then(|| kept_table().grid(kept.iter().copied())),
+            kept: (!kept.is_empty()).then(|| self::kept().grid(kept.iter().copied())),
             lost: (!lost.is_empty()).then(|| lost_table().grid(lost.iter().copied())),
             commands: commands.map(|row| (row.name.to_string(), row.command.clone())).collect(),
             notes: notes(&measured),
@@ -166,20 +166,38 @@ fn notes(rows: &[&SeedRow]) -> Vec<String> {
     notes.into_iter().map(text).collect()
 }
 
-/// The columns of rows that have figures.
-fn figures<'r>() -> Table<'r, &'r SeedRow> {
+/// The columns of all rows that have figures: who needs how much, below a heading for the names.
+fn numbers<'r>(heading: &'static str) -> Table<'r, &'r SeedRow> {
     let number = |figure: &Option<Figure>| figure.as_ref().map(|one| written(one.median()));
     Table::<&SeedRow>::new()
-        .shown("row", 0, |row| row.name.as_ref())
+        .shown(heading, 0, |row| row.name.as_ref())
         .shown("published", 0, |row| row.published.as_ref().map(|one| written(one.value)))
         .shown("incumbent", 0, move |row| number(&row.incumbent))
         .shown("whit", 0, move |row| number(&row.whit))
         .shown("floor", 0, move |row| number(&row.floor))
         .shown("unit", 0, |row| row.unit.as_ref())
-        .shown("times", 0, |row| row.ratio().map(|ratio| written(ratio.median)))
+}
+
+/// The columns of rows that were measured: each ratio with its rounds.
+fn figures<'r>() -> Table<'r, &'r SeedRow> {
+    numbers("row")
+        .shown("times", 0, |row| row.ratio().map(middle))
         .shown("rounds", 0, |row| row.ratio().map(range))
-        .shown("whit ÷ floor", 0, |row| row.above_floor().map(|ratio| written(ratio.median)))
+        .shown("whit ÷ floor", 0, |row| row.above_floor().map(middle))
         .shown("rounds", 0, |row| row.above_floor().map(range))
+}
+
+/// The columns of rows that another run measured, and that run: the ratios are of its medians.
+fn kept<'r>() -> Table<'r, &'r SeedRow> {
+    numbers("kept, not measured now")
+        .shown("times", 0, |row| row.ratio().map(middle))
+        .shown("whit ÷ floor", 0, |row| row.above_floor().map(middle))
+        .shown("run in bench/runs", 0, |row| row.kept.as_deref())
+        .shown("again by", 0, |row| row.command.as_str())
+}
+
+fn middle(ratio: Ratio) -> Cell {
+    written(ratio.median)
 }
 
 fn written(number: f64) -> Cell {
@@ -212,22 +230,6 @@ fn columns<'r>(first: &SeedRow) -> Table<'r, &'r SeedRow> {
         });
     }
     table
-}
-
-/// The columns of rows that another run measured, and that run: the ratios are of its medians.
-fn kept_table<'r>() -> Table<'r, &'r SeedRow> {
-    let number = |figure: &Option<Figure>| figure.as_ref().map(|one| written(one.median()));
-    Table::<&SeedRow>::new()
-        .shown("kept, not measured now", 0, |row| row.name.as_ref())
-        .shown("published", 0, |row| row.published.as_ref().map(|one| written(one.value)))
-        .shown("incumbent", 0, move |row| number(&row.incumbent))
-        .shown("whit", 0, move |row| number(&row.whit))
-        .shown("floor", 0, move |row| number(&row.floor))
-        .shown("unit", 0, |row| row.unit.as_ref())
-        .shown("times", 0, |row| row.ratio().map(|ratio| written(ratio.median)))
-        .shown("whit ÷ floor", 0, |row| row.above_floor().map(|ratio| written(ratio.median)))
-        .shown("run in bench/runs", 0, |row| row.kept.as_deref())
-        .shown("again by", 0, |row| row.command.as_str())
 }
 
 /// The columns of rows that fell out.
