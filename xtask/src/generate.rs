@@ -8,14 +8,15 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-use crate::{finish, root, target};
+use crate::{costs, finish, root, target};
 
 /// What is made beside the pages: it stands with the files that are installed.
 const INSTALLED: &str = "grafana-dashboard.json";
 
-/// Rewrites `docs/reference` and the dashboard in `dist` by this `whit`, or with `check` fails if that
-/// would change anything.
+/// Rewrites the tables of costs, and `docs/reference` and the dashboard in `dist` by this `whit`, or
+/// with `check` fails if that would change anything.
 pub(crate) fn run(whit: &Path, check: bool) -> anyhow::Result<()> {
+    costs::run(&root(), check)?;
     let kept = root().join("docs/reference");
     let made = target().join("generated/reference");
     let _ = std::fs::remove_dir_all(&made);

@@ -13,6 +13,7 @@ use anyhow::{Context as _, bail, ensure};
 use skips::Ledger;
 
 mod bpf;
+mod costs;
 mod cpu;
 mod dist;
 mod doc;
@@ -35,7 +36,8 @@ cargo xtask test     all tests, several files at a time, with the slowest at the
 cargo xtask doc      check the documentation of all crates
 cargo xtask fmt      format all code, also the files that `cargo fmt` does not find
 cargo xtask tidy     the house rules alone
-cargo xtask gen      rewrite generated files (docs/reference); --check only compares
+cargo xtask gen      rewrite generated files (docs/reference, the tables of costs); --check only
+                     compares
 cargo xtask smoke    run every benchmark at its smallest size
 cargo xtask newcomer add a source and a view to a copy of the tree, and find them everywhere
 cargo xtask bpf      compile the kernel's programs (needs clang and llvm-strip)

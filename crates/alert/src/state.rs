@@ -1,13 +1,13 @@
 //! The file of a book: what a restart must not lose, and what is shown to people.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
 use promql::Labels;
 use serde_json::{Value, json};
+use whole_file::Replacement;
 
 use crate::book::{AlertBook, AlertDelivery, HISTORY_MAX};
 use crate::message::{AlertMessage, Told, labels_value, number};
@@ -42,15 +42,8 @@ impl AlertBook {
     /// # Errors
     /// If it cannot be written.
     pub fn save(&self, folder: &Path, is_durable: bool) -> io::Result<()> {
-        let path = folder.join(STATE_FILE);
-        let new = path.with_extension("new");
-        let mut options = OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o640).open(&new)?;
-        file.write_all(self.value().to_string().as_bytes())?;
-        if is_durable {
-            file.sync_data()?;
-        }
-        fs::rename(new, path)
+        let replacement = Replacement::default().mode(0o640).durable(is_durable);
+        replacement.write(&folder.join(STATE_FILE), self.value().to_string().as_bytes())
     }
 
     /// Takes over what a file says of the same rules; without a file there is nothing to take over.

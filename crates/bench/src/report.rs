@@ -1,7 +1,7 @@
 //! The result of a benchmark: its tables as text, as JSON and in Markdown, and all turns; and how a
 //! run is stored, in `bench/runs/<date>-<machine>/`.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -43,6 +43,19 @@ pub(crate) fn add_version(machine: &mut Value, program: &str, version: &str) {
     if let Some(versions) = machine["versions"].as_array_mut() {
         versions.push(json!({ "program": program, "version": version }));
     }
+}
+
+/// Adds a line of CSV (RFC 4180) to `raw.csv`: a field has quotation marks where it needs them.
+pub(crate) fn put_csv_line(out: &mut String, fields: &[&dyn Display]) {
+    let mut line = Vec::new();
+    for (number, field) in fields.iter().enumerate() {
+        if number > 0 {
+            line.push(b',');
+        }
+        text::escape::push_csv_field(&mut line, field.to_string().as_bytes());
+    }
+    line.push(b'\n');
+    out.push_str(&String::from_utf8_lossy(&line));
 }
 
 /// A case and one of its contestants: a row of a table.
@@ -161,11 +174,11 @@ impl Report {
         if self.raw.is_empty() && !turns.is_empty() {
             self.raw.push_str("table,case,who,round,wall_us,user_us,system_us,resident_kib_max\n");
         }
-        for (round, turn) in (1..).zip(turns) {
+        for (round, turn) in (1_usize..).zip(turns) {
             let Measurement { wall_us, user_us, system_us, resident_kib_max, .. } = turn;
-            let _ = writeln!(
-                self.raw,
-                "{table},\"{case}\",\"{name}\",{round},{wall_us},{user_us},{system_us},{resident_kib_max}"
+            put_csv_line(
+                &mut self.raw,
+                &[&table, &case, &name, &round, wall_us, user_us, system_us, resident_kib_max],
             );
         }
     }

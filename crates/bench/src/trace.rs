@@ -321,7 +321,7 @@ pub(crate) mod tests {
         assert_eq!(raw.lines().count(), 1 + 2 * 10);
         let middle = raw
             .lines()
-            .filter(|line| line.starts_with("middle slice") && line.contains(",\"whit -c\","));
+            .filter(|line| line.starts_with("middle slice") && line.contains(",whit -c,"));
         let walls: Vec<&str> = middle.filter_map(|line| line.rsplit(',').nth(3)).collect();
         assert_eq!(walls, ["10", "10"]);
     }

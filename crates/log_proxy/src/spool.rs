@@ -314,9 +314,7 @@ impl Spool {
         }
         self.store = Some(store);
         let path = self.folder.join(STORE);
-        let new = self.folder.join("store.new");
-        let written = std::fs::write(&new, store).and_then(|()| std::fs::rename(&new, &path));
-        written.map_err(|source| SpoolError::Io { path, source })
+        whole_file::replace(&path, store).map_err(|source| SpoolError::Io { path, source })
     }
 
     /// Takes what a central server has of a dictionary, which may be less than another one had: what it

@@ -8,7 +8,7 @@
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -122,11 +122,8 @@ impl KeptLevels {
     /// # Errors
     /// If the folder is not there, or the file cannot be made.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
-        let (path, new) = (folder.join(FILE), folder.join(format!("{FILE}.new")));
-        // What a writer left that was killed; the folder may be another user's, so no link is followed.
-        let _ = std::fs::remove_file(&new);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&new)?;
-        file.write_all(self.to_text().as_bytes()).and_then(|()| std::fs::rename(&new, path))
+        let replacement = whole_file::Replacement::default().mode(0o644);
+        replacement.write(&folder.join(FILE), self.to_text().as_bytes())
     }
 
     /// Sets the levels of an order, in the place of earlier ones of the same patterns.

@@ -1,6 +1,6 @@
 //! Labels: the name of a series.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use crate::QueryError;
 use crate::error::failed;
@@ -84,9 +84,38 @@ impl fmt::Display for Labels {
         out.write_str("{")?;
         for (index, (name, value)) in self.iter().enumerate() {
             let comma = if index == 0 { "" } else { ", " };
-            write!(out, "{comma}{name}={value:?}")?;
+            write!(out, "{comma}{name}={}", Quoted(value))?;
         }
         out.write_str("}")
+    }
+}
+
+/// A text as a string of PromQL and LogQL, between quotation marks.
+///
+/// Both read strings as Go does.  What does not show, or changes the order of what does, is written
+/// by its number, so a string can go to a terminal.
+#[derive(Clone, Copy, Debug)]
+pub struct Quoted<'a>(pub &'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_char('"')?;
+        for letter in self.0.chars() {
+            match letter {
+                '"' | '\\' => write!(out, "\\{letter}")?,
+                '\n' => out.write_str("\\n")?,
+                '\r' => out.write_str("\\r")?,
+                '\t' => out.write_str("\\t")?,
+                // Rust knows what is shown, and writes the rest as Go does not: `\u{7f}`.
+                _ if letter == '\'' || letter.escape_debug().len() == 1 => {
+                    out.write_char(letter)?;
+                }
+                '\0'..='\x7f' => write!(out, "\\x{:02x}", u32::from(letter))?,
+                '\u{80}'..='\u{ffff}' => write!(out, "\\u{:04x}", u32::from(letter))?,
+                _ => write!(out, "\\U{:08x}", u32::from(letter))?,
+            }
+        }
+        out.write_char('"')
     }
 }
 
@@ -96,4 +125,24 @@ pub(crate) fn check_label(name: &str, function: &str) -> Result<(), QueryError> 
     let fits = name.bytes().next().is_some_and(is_first)
         && name.bytes().all(|byte| is_first(byte) || byte.is_ascii_digit());
     if fits { Ok(()) } else { failed(format!("invalid label name in {function}: {name}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_written_as_go_reads_them() {
+        let labels: Labels = [
+            (NAME, "up"),
+            ("host", "a\"b\\c'é日"),
+            ("job", "\n\r\t\0\x1b\x7f\u{9b}\u{202e}\u{e0001}"),
+        ]
+        .into_iter()
+        .collect();
+        assert_eq!(
+            labels.to_string(),
+            r#"{__name__="up", host="a\"b\\c'é日", job="\n\r\t\x00\x1b\x7f\u009b\u202e\U000e0001"}"#
+        );
+    }
 }

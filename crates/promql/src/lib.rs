@@ -36,7 +36,7 @@ pub use condition::{
 };
 pub use error::QueryError;
 pub use json::{push_labels, push_text, write_answer};
-pub use labels::{Labels, NAME};
+pub use labels::{Labels, NAME, Quoted};
 pub use promql_parser::label::{MatchOp, Matcher};
 pub use query::{QueryContext, QueryValue, instant, range, selector};
 pub use steps::QuerySteps;

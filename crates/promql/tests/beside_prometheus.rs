@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use promql::{MemoryStorage, QueryError, QuerySteps, QueryValue};
+use promql::{MemoryStorage, QueryError, QuerySteps, QueryValue, Quoted};
 use serde_json::Value;
 use testkit::{Prometheus, compare_answers, http};
 
@@ -79,6 +79,25 @@ fn the_same_queries_are_refused() {
         }
     }
     assert!(differences.is_empty(), "{differences:#?}");
+}
+
+#[test]
+fn a_quoted_text_is_read_as_it_was() {
+    let texts: Vec<String> = ('\u{1}'..'\u{a1}')
+        .chain(['\u{200b}', '\u{202e}', '\u{feff}', '\u{e0001}', '日', '🦀', '\u{301}'])
+        .map(|letter| format!("a{letter}\\{letter}0'\"z"))
+        .collect();
+    let text = texts.concat().replace('$', "");
+    // The text becomes a label of the answer.
+    let query = format!("label_replace(vector(1), \"is\", {}, \"\", \"\")", Quoted(&text));
+    let is = |body: &str| {
+        let answer: Value = serde_json::from_str(body).unwrap();
+        answer["data"]["result"][0]["metric"]["is"].as_str().map(str::to_owned)
+    };
+    let form = Form::Instant(START_MS);
+    assert_eq!(is(&form.ours(&storage(), &query)), Some(text.clone()), "{query}");
+    let Some(prometheus) = Prometheus::scraping("global: {}\n") else { return };
+    assert_eq!(is(&form.theirs(prometheus.address(), &query)), Some(text), "{query}");
 }
 
 /// How a query is asked.

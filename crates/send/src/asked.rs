@@ -130,7 +130,7 @@ pub(crate) fn is_equal(value: f64, held: f64) -> bool {
 
 /// The selector of all series of a host.
 pub(crate) fn all_of(host: &str) -> String {
-    format!("{{instance={host:?},job=\"{JOB}\"}}")
+    format!("{{instance={},job=\"{JOB}\"}}", promql::Quoted(host))
 }
 
 /// The points of an answer.

@@ -172,9 +172,7 @@ impl CursorFile {
     /// If it cannot be written.
     pub fn write(&self, cursor: &SendCursor) -> Result<(), SendError> {
         let path = self.folder.join(format!(".send-{}.json", self.name));
-        let beside = self.folder.join(format!(".send-{}.new", self.name));
-        let text = format!("{:#}\n", to_json(cursor));
-        let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, &path));
+        let written = whole_file::replace(&path, format!("{:#}\n", to_json(cursor)));
         written.map_err(|source| SendError::Cursor { action: "write", path, source })
     }
 

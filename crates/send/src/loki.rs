@@ -13,6 +13,7 @@ use http_client::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http_client::{ClientAnswer, HttpUrl};
 use log_format::{JsonFormat, LogRecord, RecordFormat as _};
 use logring::LogLevel;
+use promql::Quoted;
 use prost::encoding;
 
 use crate::engine::SendOutcome;
@@ -64,25 +65,10 @@ fn labels(host: &str, process: &str, level: LogLevel) -> String {
         // A label without a value is none.
         if !value.is_empty() {
             labels.push(if labels.is_empty() { '{' } else { ',' });
-            let _ = write!(labels, "{name}=\"{}\"", quoted(value));
+            let _ = write!(labels, "{name}={}", Quoted(value));
         }
     }
     labels + "}"
-}
-
-/// A text between quotation marks, as Go reads it.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::new();
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            one if one.is_control() => {
-                let _ = write!(quoted, "\\u{:04x}", u32::from(one));
-            }
-            one => quoted.push(one),
-        }
-    }
-    quoted
 }
 
 /// `EntryAdapter`.
@@ -154,7 +140,7 @@ mod tests {
     fn labels_are_quoted_as_go_reads_them() {
         assert_eq!(
             labels("a\"b\\c\n", "", LogLevel::Warning),
-            "{host=\"a\\\"b\\\\c\\u000a\",job=\"whit\",level=\"warning\"}"
+            "{host=\"a\\\"b\\\\c\\n\",job=\"whit\",level=\"warning\"}"
         );
     }
 }

@@ -60,14 +60,7 @@ pub fn write_targets<'a>(
     for one in targets.take(TARGETS_MAX) {
         writeln!(text, "{}", one.json())?;
     }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        // The error is what is told.
-        let _ = fs::remove_file(&beside);
-    }
-    written
+    whole_file::replace(path, text)
 }
 
 /// Reads the targets of a file, of as many as it may have.

@@ -10,7 +10,6 @@ use crate::{Message, Sink, SinkCounts};
 #[derive(Debug)]
 pub struct ReplacedFile {
     path: PathBuf,
-    beside: PathBuf,
     counts: SinkCounts,
 }
 
@@ -18,9 +17,7 @@ impl ReplacedFile {
     /// The file at `path`; the first message creates it.
     #[must_use]
     pub fn new(path: &Path) -> Self {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".new");
-        ReplacedFile { path: path.to_owned(), beside: beside.into(), counts: SinkCounts::default() }
+        ReplacedFile { path: path.to_owned(), counts: SinkCounts::default() }
     }
 }
 
@@ -28,9 +25,7 @@ impl Sink for ReplacedFile {
     /// # Errors
     /// The file cannot be written.
     fn send(&mut self, message: &Message<'_>) -> io::Result<()> {
-        let done = std::fs::write(&self.beside, message.payload)
-            .and_then(|()| std::fs::rename(&self.beside, &self.path));
-        done.map_err(|error| {
+        whole_file::replace(&self.path, message.payload).map_err(|error| {
             let text = format!("cannot write {}: {error}", self.path.display());
             io::Error::new(error.kind(), text)
         })?;

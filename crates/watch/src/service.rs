@@ -4,9 +4,8 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use connection::{Address, ListeningSocket, SocketFileRights};
@@ -408,11 +407,7 @@ impl<'a> Service<'a> {
 
     fn write_account(&self, account: &str) -> io::Result<()> {
         let path = self.places.runtime.join(ACCOUNT_FILE);
-        let new = path.with_extension("new");
-        let mut options = fs::OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o640).open(&new)?;
-        file.write_all(account.as_bytes())?;
-        fs::rename(&new, &path)
+        whole_file::Replacement::default().mode(0o640).write(&path, account.as_bytes())
     }
 
     fn account(&self) -> ServiceAccount {

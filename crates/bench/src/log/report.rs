@@ -1,7 +1,5 @@
 //! The tables of logging, and lines of every round.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 use super::beside::{self, Case, Measured};
@@ -9,7 +7,7 @@ use super::rows::Row;
 use super::sinks::{self, SinkRuns, Target};
 use super::throughput::ThroughputRun;
 use super::{LogPlan, Results, RowRuns, timing};
-use crate::report::Report;
+use crate::report::{Report, put_csv_line};
 use crate::table::{Cell, Table};
 
 /// Nanoseconds of a microsecond.
@@ -274,52 +272,57 @@ fn raw(results: &Results) -> String {
             [(row.has_proxy, "proxy"), (row.has_central, "central"), (row.is_oneway, "oneway")];
         let way: Vec<&str> = way.into_iter().filter(|one| one.0).map(|one| one.1).collect();
         for (round, (whole, each)) in runs.whole.iter().zip(&runs.each).enumerate() {
-            let [min, p50, p99, p999, max] = each.client.calls_ns;
-            let _ = writeln!(
-                text,
-                "acs,{},\"{} {} {}\",{},{:.2},{:.2},{min:.2},{p50:.2},{p99:.2},{p999:.2},{max:.2}",
-                row.number,
-                process(row),
-                row.output.name(),
-                way.join(" "),
-                round + 1,
-                whole.client.total_us,
-                whole.client.cpu_us
-            );
+            let who = format!("{} {} {}", process(row), row.output.name(), way.join(" "));
+            let times = [whole.client.total_us, whole.client.cpu_us].map(Some);
+            let calls = each.client.calls_ns.map(Some);
+            put_raw(&mut text, ["acs", &row.number.to_string(), &who], round, times, calls);
         }
     }
     for (table, all) in [("beside", &results.beside), ("paced", &results.paced)] {
         for one in all {
+            let threads = if one.case.has_threads { " (threads)" } else { "" };
+            let case = format!("{}{threads}", one.case.name);
             for (round, turns) in one.rounds.iter().enumerate() {
-                let part = |part| timing::quantile(turns, part);
-                let _ = writeln!(
-                    text,
-                    "{table},{}{},\"{}\",{},,,{:.2},{:.2},{:.2},{:.2},{:.2}",
-                    one.case.name,
-                    if one.case.has_threads { " (threads)" } else { "" },
-                    one.who,
-                    round + 1,
-                    part(0.0),
-                    part(0.5),
-                    part(0.99),
-                    part(0.999),
-                    part(1.0)
-                );
+                let calls = [0.0, 0.5, 0.99, 0.999, 1.0];
+                let calls = calls.map(|part| Some(timing::quantile(turns, part)));
+                put_raw(&mut text, [table, &case, one.who], round, [None; 2], calls);
             }
         }
     }
     for one in &results.sinks {
+        let fields = ["sinks", one.format, one.target.name()];
         for (round, ns) in one.rounds.iter().enumerate() {
-            let (format, target) = (one.format, one.target.name());
-            let _ = writeln!(text, "sinks,{format},{target},{},,,{ns:.2},,,", round + 1);
+            put_raw(&mut text, fields, round, [None; 2], middle(*ns));
         }
     }
     for (number, run) in results.throughput_runs.iter().enumerate() {
         let who = run.rate.map_or("most".to_owned(), |rate| rate.to_string());
-        let ns = run.committed_s * 1e9 / run.sent as f64;
-        let us = run.committed_s * 1e6;
-        let _ =
-            writeln!(text, "throughput,{},{who},{},{us:.0},,{ns:.2},,,", run.sent, number / 2 + 1);
+        let fields = ["throughput", &run.sent.to_string(), &who];
+        let calls = middle(run.committed_s * 1e9 / run.sent as f64);
+        let times = [Some((run.committed_s * 1e6).round()), None];
+        put_raw(&mut text, fields, number / 2, times, calls);
     }
     text
+}
+
+/// The columns of single calls, where a run has one time for all.
+fn middle(ns: f64) -> [Option<f64>; 5] {
+    [None, Some(ns), None, None, None]
+}
+
+/// Adds a line of a round: its table, case and name; total and CPU time in µs; min, p50, p99, p99.9
+/// and max of a call in ns.
+fn put_raw(
+    text: &mut String,
+    [table, case, who]: [&str; 3],
+    round: usize,
+    times: [Option<f64>; 2],
+    calls: [Option<f64>; 5],
+) {
+    let number = |one: Option<f64>| one.map_or(String::new(), |one| format!("{one:.2}"));
+    let ([total, cpu], [min, p50, p99, p999, max]) = (times.map(number), calls.map(number));
+    put_csv_line(
+        text,
+        &[&table, &case, &who, &(round + 1), &total, &cpu, &min, &p50, &p99, &p999, &max],
+    );
 }

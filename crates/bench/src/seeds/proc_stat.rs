@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::collectl::NO_COLLECTL;
 use super::row::{Figure, SeedRow};
-use super::{Bench, Part, Seed, SeedsPlan};
+use super::{Bench, Part, Seed, SeedsPlan, kept};
 use crate::contest::cpu;
 use crate::error::{Context, Result};
 use crate::proc::{self, FLOOR, ProcPlan, WHIT, WHIT_BPF};
@@ -34,7 +34,9 @@ pub(super) fn parts(plan: &SeedsPlan) -> Vec<Part> {
         Part::new(seed, "read", 2.0, read),
         Part::new(seed, "-sc", plan.size(3.0, 1.5), |bench| sampled(bench, "proc")),
         Part::new(seed, "-sc by BPF", plan.size(3.0, 1.5), |bench| sampled(bench, "bpf")),
-        Part::new(seed, "other numbers of CPUs", 0.1, |bench| Ok(vec![others(bench)])),
+        Part::new(seed, "other numbers of CPUs", 0.1, |bench| {
+            Ok(std::iter::once(others(bench)).chain(kept::rows(published_sample)).collect())
+        }),
     ]
 }
 
@@ -133,8 +135,7 @@ fn sampled(bench: &Bench<'_>, way: &str) -> Result<Vec<SeedRow>> {
     let measured = suite::run_case(&case, &plan, bench.programs, bench.progress)?;
     let each = |turn: &_| cpu(turn) / plan.samples as f64;
     let name = format!("-sc, whit's counters by {way}");
-    let mut row = SeedRow::new(Seed::ProcStat, name, "CPU us a sample")
-        .published(19_425.0, "864 samples in 16.783 s on 48 cores; 8,640 in 2.879 s on 4");
+    let mut row = published_sample(SeedRow::new(Seed::ProcStat, name, "CPU us a sample"));
     let figure = |who: &str| Figure::of(measured.find(who)?, each);
     row.incumbent = figure(COLLECTL);
     row.whit = figure(record::WHIT);
@@ -142,6 +143,11 @@ fn sampled(bench: &Bench<'_>, way: &str) -> Result<Vec<SeedRow>> {
     row.note_missing(row.incumbent.is_some(), || NO_COLLECTL.to_owned());
     row.command = format!("collectl -sc -i0 -c{} -f DIR", plan.samples);
     Ok(vec![row])
+}
+
+/// What a sample of `-sc` was published to cost.
+fn published_sample(row: SeedRow) -> SeedRow {
+    row.published(19_425.0, "864 samples in 16.783 s on 48 cores; 8,640 in 2.879 s on 4")
 }
 
 /// The machines that are not here.

@@ -1,13 +1,11 @@
 //! The report of the published measurements: text, a line of JSON for each row, and a page.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 use super::row::{Figure, Ratio, SeedRow, short};
 use super::state::Done;
 use super::{Seed, SeedsPlan};
-use crate::report::Report;
+use crate::report::{Report, put_csv_line};
 use crate::table::{Cell, Grid, Table};
 
 mod page;
@@ -23,7 +21,7 @@ pub(super) fn report(plan: &SeedsPlan, done: &[&Done], machine: &Value) -> Repor
     report.say(format!("The published measurements.  {}\n", head(plan, machine)));
     for section in &sections {
         report.say(format!("{} {}\n", section.seed.name(), section.seed.about()));
-        for grid in section.figures.iter().chain(&section.columns).chain(&section.lost) {
+        for grid in section.grids() {
             report.show(grid);
             report.say("");
         }
@@ -38,17 +36,22 @@ pub(super) fn report(plan: &SeedsPlan, done: &[&Done], machine: &Value) -> Repor
     report.with_page(page).with_raw(raw(&rows))
 }
 
-/// Every round of every row, as lines of CSV.
+/// Every round of every row that was measured, as lines of CSV.
 fn raw(rows: &[&SeedRow]) -> String {
     let mut out = "seed,row,unit,what,who,round,value\n".to_owned();
-    for row in rows {
-        let figures = [("incumbent", &row.incumbent), ("whit", &row.whit), ("floor", &row.floor)];
-        for (what, figure) in figures {
+    for row in rows.iter().filter(|row| row.kept.is_none()) {
+        let published =
+            row.published.as_ref().and_then(|one| Figure::new("its author", vec![one.value]));
+        for (what, figure) in [
+            ("published", &published),
+            ("incumbent", &row.incumbent),
+            ("whit", &row.whit),
+            ("floor", &row.floor),
+        ] {
             let Some(Figure { who, rounds }) = figure else { continue };
-            for (round, value) in (1..).zip(rounds) {
+            for (round, value) in (1_usize..).zip(rounds) {
                 let (seed, name, unit) = (row.seed.name(), &row.name, &row.unit);
-                // Writing to a string cannot fail.
-                let _ = writeln!(out, "{seed},\"{name}\",{unit},{what},\"{who}\",{round},{value}");
+                put_csv_line(&mut out, &[&seed, name, unit, &what, who, &round, value]);
             }
         }
     }
@@ -59,7 +62,9 @@ fn raw(rows: &[&SeedRow]) -> String {
 const EXPLANATION: &str = "published: the figure of the author, on a machine of its time.  \
     incumbent, whit, floor: medians of the rounds, here; the floor is the least possible cost of the \
     same work.  times: how many times as much the incumbent needs as whit, the median over the rounds, \
-    with the smallest and the largest.  differ: rounds that lie apart by more than 10 % of that; one round cannot.";
+    with the smallest and the largest; whit ÷ floor likewise.  differ: the rounds lie apart by more than \
+    10 % of their median; one: there is one round, so nothing says how well it repeats.  kept: measured \
+    by another run, on another machine.";
 
 /// What was measured, and how.
 fn head(plan: &SeedsPlan, machine: &Value) -> String {
@@ -97,6 +102,8 @@ struct Section {
     figures: Option<Grid>,
     /// The same rows in their author's columns, where these are more than a figure.
     columns: Option<Grid>,
+    /// Rows of kept runs, which this one has not measured.
+    kept: Option<Grid>,
     /// The rows that have none, with the reason.
     lost: Option<Grid>,
     /// How each row is repeated: its name and the command.
@@ -113,8 +120,10 @@ const COLUMNS_MIN: usize = 3;
 impl Section {
     fn new(seed: Seed, all: &[&SeedRow]) -> Self {
         let rows: Vec<&SeedRow> = all.iter().filter(|row| row.seed == seed).copied().collect();
+        let (kept, ours): (Vec<&SeedRow>, Vec<&SeedRow>) =
+            rows.iter().copied().partition(|row| row.kept.is_some());
         let (lost, measured): (Vec<&SeedRow>, Vec<&SeedRow>) =
-            rows.iter().copied().partition(|row| row.is_lost());
+            ours.into_iter().partition(|row| row.is_lost());
         let wide = measured.iter().filter(|row| row.columns.len() >= COLUMNS_MIN).copied();
         let wide: Vec<&SeedRow> = wide.collect();
         let commands = rows.iter().filter(|row| !row.command.is_empty());
@@ -122,11 +131,17 @@ impl Section {
             seed,
             figures: (!measured.is_empty()).then(|| figures().grid(measured.iter().copied())),
             columns: wide.first().map(|first| columns(first).grid(wide.iter().copied())),
+            kept: (!kept.is_empty()).then(|| self::kept().grid(kept.iter().copied())),
             lost: (!lost.is_empty()).then(|| lost_table().grid(lost.iter().copied())),
             commands: commands.map(|row| (row.name.to_string(), row.command.clone())).collect(),
             notes: notes(&measured),
             rows: measured.into_iter().cloned().collect(),
         }
+    }
+
+    /// The tables in their order.
+    fn grids(&self) -> impl Iterator<Item = &Grid> {
+        [&self.figures, &self.columns, &self.kept, &self.lost].into_iter().flatten()
     }
 }
 
@@ -151,30 +166,52 @@ fn notes(rows: &[&SeedRow]) -> Vec<String> {
     notes.into_iter().map(text).collect()
 }
 
-/// The columns of rows that have figures.
-fn figures<'r>() -> Table<'r, &'r SeedRow> {
+/// The columns of all rows that have figures: who needs how much, below a heading for the names.
+fn numbers<'r>(heading: &'static str) -> Table<'r, &'r SeedRow> {
     let number = |figure: &Option<Figure>| figure.as_ref().map(|one| written(one.median()));
     Table::<&SeedRow>::new()
-        .shown("row", 0, |row| row.name.as_ref())
+        .shown(heading, 0, |row| row.name.as_ref())
         .shown("published", 0, |row| row.published.as_ref().map(|one| written(one.value)))
         .shown("incumbent", 0, move |row| number(&row.incumbent))
         .shown("whit", 0, move |row| number(&row.whit))
         .shown("floor", 0, move |row| number(&row.floor))
         .shown("unit", 0, |row| row.unit.as_ref())
-        .shown("times", 0, |row| row.ratio().map(|ratio| written(ratio.median)))
-        .shown("rounds", 0, |row| row.ratio().and_then(range))
-        .shown("whit ÷ floor", 0, |row| row.above_floor().map(|ratio| written(ratio.median)))
-        .shown("", 0, |row| if row.differs() { "differ" } else { "" })
+}
+
+/// The columns of rows that were measured: each ratio with its rounds.
+fn figures<'r>() -> Table<'r, &'r SeedRow> {
+    numbers("row")
+        .shown("times", 0, |row| row.ratio().map(middle))
+        .shown("rounds", 0, |row| row.ratio().map(range))
+        .shown("whit ÷ floor", 0, |row| row.above_floor().map(middle))
+        .shown("rounds", 0, |row| row.above_floor().map(range))
+}
+
+/// The columns of rows that another run measured, and that run: the ratios are of its medians.
+fn kept<'r>() -> Table<'r, &'r SeedRow> {
+    numbers("kept, not measured now")
+        .shown("times", 0, |row| row.ratio().map(middle))
+        .shown("whit ÷ floor", 0, |row| row.above_floor().map(middle))
+        .shown("run in bench/runs", 0, |row| row.kept.as_deref())
+        .shown("again by", 0, |row| row.command.as_str())
+}
+
+fn middle(ratio: Ratio) -> Cell {
+    written(ratio.median)
 }
 
 fn written(number: f64) -> Cell {
     Cell::Written(short(number))
 }
 
-/// The smallest and the largest of the rounds; one round has no range.
-fn range(ratio: Ratio) -> Option<Cell> {
-    let text = || format!("{} to {}", short(ratio.least), short(ratio.most));
-    (ratio.rounds > 1).then(|| Cell::Written(text()))
+/// The smallest and the largest of the rounds, and whether they differ by more than is claimed; one
+/// round has no range.
+fn range(ratio: Ratio) -> Cell {
+    let differ = if ratio.differs() { ", differ" } else { "" };
+    Cell::Written(match ratio.rounds {
+        1 => "one".to_owned(),
+        _ => format!("{} to {}{differ}", short(ratio.least), short(ratio.most)),
+    })
 }
 
 /// The author's columns.
@@ -227,7 +264,10 @@ mod tests {
         }
         wide.whit = Figure::new("whit", vec![10.0, 20.0, 10.0]);
         let lost = SeedRow::lost(Seed::Acs, "a <row>", "no such program".to_owned());
-        let done = Done { rows: vec![full(), wide, lost], took_s: 90.0, cpu_s: 30.0 };
+        let mut kept = full();
+        kept.name = "of another machine".into();
+        kept.kept = Some("2026-11-22-guest".into());
+        let done = Done { rows: vec![full(), wide, lost, kept], took_s: 90.0, cpu_s: 30.0 };
         report(&plan(), &[&done], &serde_json::json!({ "kernel": "6.1 <x>", "cpus": 2 }))
     }
 
@@ -239,12 +279,18 @@ mod tests {
         let words: Vec<&str> = line("-sc").split_whitespace().collect();
         assert_eq!(words[2..6], ["463", "200", "10.0", "8.00"], "{text}");
         assert!(line("-sc").contains("20.0  19.0 to 21.0") && !line("-sc").contains("differ"));
-        assert!(line("10 no-op").ends_with("differ"), "{text}");
+        assert!(line("10 no-op").contains("10.0 to 21.0, differ"), "{text}");
+        assert!(line("10 no-op").trim_end().ends_with("1.25 to 2.50, differ"), "{text}");
+        let kept = line("of another machine");
+        assert!(kept.contains("  2026-11-22-guest ") && kept.ends_with("  collectl -sc"), "{text}");
+        assert!(line("kept, not measured now").ends_with("again by"), "{text}");
         assert!(text.contains("threads  total us  min us\n3        "), "{text}");
         assert!(line("a <row>").ends_with("no such program"), "{text}");
-        assert!(text.contains("rows: 3, in 1.5 min, with 0.5 min of CPU"), "{text}");
-        assert_eq!(report.json.as_array().unwrap().len(), 3);
-        assert_eq!(report.raw().lines().count(), 1 + 2 * 9, "{}", report.raw());
+        assert!(text.contains("rows: 4, in 1.5 min, with 0.5 min of CPU"), "{text}");
+        assert_eq!(report.json.as_array().unwrap().len(), 4);
+        assert_eq!(report.raw().lines().count(), 1 + 2 * (1 + 9), "{}", report.raw());
+        let quoted = "\n000,\"-sc <&\"\">\",CPU us a sample,whit,whit,1,10\n";
+        assert!(report.raw().contains(quoted), "{}", report.raw());
         assert!(!text.contains("002"), "a measurement without rows is not there");
     }
 

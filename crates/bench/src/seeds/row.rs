@@ -83,6 +83,20 @@ impl Ratio {
     pub(crate) fn spread(&self) -> f64 {
         (self.most - self.least) / self.median
     }
+
+    /// Whether the rounds differ by more than a ratio of this report claims.
+    pub(crate) fn differs(&self) -> bool {
+        self.spread() > SPREAD_MAX
+    }
+
+    fn to_json(self) -> Value {
+        // One round has no spread.
+        let spread = (self.rounds > 1).then(|| self.spread());
+        json!({
+            "median": self.median, "least": self.least, "most": self.most,
+            "rounds": self.rounds, "spread": spread, "differs": self.differs(),
+        })
+    }
 }
 
 /// A row of the report.
@@ -95,6 +109,8 @@ pub(crate) struct SeedRow {
     pub(crate) incumbent: Option<Figure>,
     pub(crate) whit: Option<Figure>,
     pub(crate) floor: Option<Figure>,
+    /// The run that measured it, if that was not this one.
+    pub(crate) kept: Option<Cow<'static, str>>,
     /// How to repeat it.
     pub(crate) command: String,
     /// Why something is missing, and what the numbers do not say.
@@ -118,6 +134,7 @@ impl SeedRow {
             incumbent: None,
             whit: None,
             floor: None,
+            kept: None,
             command: String::new(),
             notes: Vec::new(),
             columns: Map::new(),
@@ -157,10 +174,9 @@ impl SeedRow {
         Ratio::of(self.whit.as_ref()?.ratios(self.floor.as_ref()?))
     }
 
-    /// Whether the rounds differ by more than a ratio of this report claims.
+    /// Whether the rounds of a ratio differ by more than this report claims.
     pub(crate) fn differs(&self) -> bool {
-        let ratio = self.ratio().or_else(|| self.above_floor());
-        ratio.is_some_and(|ratio| ratio.spread() > SPREAD_MAX)
+        self.ratio().into_iter().chain(self.above_floor()).any(|ratio| ratio.differs())
     }
 
     /// The row as one object; [`SeedRow::from_json`] reads it.
@@ -168,9 +184,8 @@ impl SeedRow {
         let middle = |figure: &Option<Figure>| figure.as_ref().map(Figure::median);
         let rounds = |figure: &Option<Figure>| figure.as_ref().map(|one| one.rounds.clone());
         let who = |figure: &Option<Figure>| figure.as_ref().map(|one| one.who.clone());
-        let [ratio, above_floor] = [self.ratio(), self.above_floor()].map(|ratio| {
-            ratio.map(|one| json!({ "median": one.median, "least": one.least, "most": one.most }))
-        });
+        let ratio = self.ratio().map(Ratio::to_json);
+        let above_floor = self.above_floor().map(Ratio::to_json);
         let (incumbent, whit, floor) = (&self.incumbent, &self.whit, &self.floor);
         json!({
             "seed": self.seed.name(),
@@ -184,6 +199,7 @@ impl SeedRow {
             "incumbent_times_whit": ratio,
             "whit_times_floor": above_floor,
             "differs": self.differs(),
+            "kept": self.kept,
             "who": { "incumbent": who(incumbent), "whit": who(whit), "floor": who(floor) },
             "rounds": {
                 "incumbent": rounds(incumbent), "whit": rounds(whit), "floor": rounds(floor)
@@ -209,6 +225,7 @@ impl SeedRow {
             incumbent: figure("incumbent"),
             whit: figure("whit"),
             floor: figure("floor"),
+            kept: text("kept"),
             command: text("command")?.into_owned(),
             notes: notes.map(|note| note.as_str().map(str::to_owned)).collect::<Option<_>>()?,
             columns: value["columns"].as_object()?.clone(),
@@ -276,9 +293,20 @@ pub(crate) mod tests {
         assert!((ratio.spread() - 0.1).abs() < 1e-9 && !row.differs());
         row.whit = Figure::new("whit", vec![10.0, 10.0, 8.0]);
         assert!(row.differs());
+        let json = row.to_json();
+        let times = &json["incumbent_times_whit"];
+        assert_eq!((&times["rounds"], &times["differs"]), (&json!(3), &json!(true)), "{times}");
+        assert!(times["spread"].as_f64().is_some_and(|spread| spread > 0.3), "{times}");
         row.incumbent = None;
         assert_eq!(row.ratio(), None);
         assert!(row.differs(), "whit beside the floor differs, too");
+        row.whit = Figure::new("whit", vec![10.0]);
+        assert!(!row.differs() && row.to_json()["whit_times_floor"]["spread"].is_null());
+        // The incumbent's ratio repeats, and that to the floor does not.
+        row.incumbent = Figure::new("collectl", vec![20.0, 10.0]);
+        row.whit = Figure::new("whit", vec![10.0, 5.0]);
+        assert!(!row.ratio().unwrap().differs() && row.above_floor().unwrap().differs());
+        assert!(row.differs());
         row.whit = Figure::new("whit", vec![0.0, 0.0, 0.0]);
         assert_eq!(row.above_floor(), None, "less than the clock shows");
     }

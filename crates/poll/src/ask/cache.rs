@@ -5,12 +5,11 @@
 //! text.  Of a device's options the port and the version are kept, with `_` for each colon.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::{self, Read as _};
 use std::path::PathBuf;
 use text::byte_text;
 use text::escape::file_line;
+use whole_file::Replacement;
 
 /// Names of the tables, in the order of `TABLES`.
 const KINDS: [&str; 5] = ["Name", "Descr", "Type", "Ip", "Eth"];
@@ -142,14 +141,7 @@ impl InterfaceCacheFile {
         if text == self.text {
             return Ok(());
         }
-        let mut temporary = self.path.clone().into_os_string();
-        temporary.push(".tmp");
-        // One that an earlier run left may be another user's, or a link.
-        let _ = std::fs::remove_file(&temporary);
-        let mut file =
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
-        file.write_all(&byte_text::encode(&text))?;
-        std::fs::rename(&temporary, &self.path)?;
+        Replacement::default().mode(0o600).write(&self.path, &byte_text::encode(&text))?;
         self.text = text;
         Ok(())
     }

@@ -150,11 +150,8 @@ impl PageWriter<'_> {
 }
 
 fn put(path: &Path, content: &[u8]) -> Result<(), PageError> {
-    let mut new = path.as_os_str().to_owned();
-    new.push(format!(".tmp_{}", std::process::id()));
-    let done = std::fs::write(&new, content).and_then(|()| std::fs::rename(&new, path));
-    done.map_err(|source| {
-        let _ = std::fs::remove_file(&new);
-        PageError { path: path.to_owned(), source }
-    })
+    // Several pollers may write the pages of one folder.
+    let ending = format!(".tmp_{}", std::process::id());
+    let done = whole_file::Replacement::default().ending(&ending).write(path, content);
+    done.map_err(|source| PageError { path: path.to_owned(), source })
 }

@@ -91,7 +91,7 @@ fn put_section(out: &mut String, section: &Section) {
             grid.html()
         );
     }
-    if let Some(grid) = &section.lost {
+    for grid in section.kept.iter().chain(&section.lost) {
         let _ = writeln!(out, "<div class=\"wide\">{}</div>", grid.html());
     }
     if !section.notes.is_empty() {
