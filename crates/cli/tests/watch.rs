@@ -486,6 +486,44 @@ fn a_full_disk_ends_what_writes_until_there_is_room() {
 }
 
 #[test]
+fn what_a_part_cannot_write_is_told_until_it_writes_again() {
+    let Some(disk) = SmallDisk::mount(2 << 10) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    std::os::unix::fs::symlink(disk.path(), place.file("data")).unwrap();
+    place.configure("");
+    let mut service = place.start();
+    let address = place.address();
+    place.grows();
+    let page = || {
+        let parts: Value =
+            serde_json::from_str(&http(address, "GET", "/api/whit/v1/parts", &[]).body).unwrap();
+        let record = parts["parts"].as_array().unwrap().iter().find(|one| one["name"] == "record");
+        (record.unwrap()["unwritten"].clone(), record.unwrap()["unwritten_since_ms"].clone())
+    };
+    assert_eq!(page(), (Value::Null, Value::Null));
+    let pid = place.pid("record");
+    disk.fill();
+    // The account is on the same disk.
+    let fault = wait_for("the fault", || {
+        place.part("record").map(|part| part["unwritten"].clone()).filter(Value::is_object)
+    });
+    let said = fault["text"].as_str().unwrap();
+    assert!(said.to_lowercase().contains("no space left"), "{fault}");
+    assert_eq!(page().0.as_str(), Some(said));
+    assert_eq!(page().1.as_i64(), fault["at"].as_i64().map(|at_s| at_s * 1000));
+    let status = place.command("watch").arg("--status").output().unwrap();
+    let shown = String::from_utf8(status.stdout).unwrap();
+    assert!(shown.contains("; not written since "), "{shown}");
+    disk.free();
+    wait_until("a recorder that writes", || page() == (Value::Null, Value::Null));
+    place.grows();
+    assert_eq!(place.pid("record"), pid, "it is the same process");
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success(), "{}", place.said());
+}
+
+#[test]
 fn folders_that_are_removed_are_told_and_parts_go_on_when_they_are_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let place = place(folder.path());
