@@ -13,7 +13,7 @@ use promql::{QueryContext, QueryLimits, SeriesStorage, Stop};
 use service_account::{NOT_WRITTEN, WRITTEN_AGAIN};
 
 use crate::book::AlertBook;
-use crate::clock::now_ms;
+use crate::clock::{ClockSteps, now_ms};
 use crate::deliver::AlertDeliverer;
 use crate::heaviest::heaviest_lines;
 use crate::log_lines::log_lines;
@@ -212,10 +212,15 @@ fn step_on(
         heaviest: &heaviest,
         log: &log,
     };
+    let mut steps = ClockSteps::default();
     loop {
+        let step_ms = steps.look();
         let now_ms = now_ms();
         parts.look(now_ms);
         let mut book = shared.lock();
+        if step_ms != 0 {
+            book.clock_was_set(step_ms);
+        }
         let has_new = book.step(now_ms, &around);
         if stop().is_none() {
             shared.save(&book, has_new);
