@@ -721,14 +721,44 @@ fn a_part_has_no_capabilities_but_those_that_it_needs() {
 
 #[test]
 fn the_unit_is_as_tight_as_its_page_says() {
-    let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dist");
-    let mut analyze = Command::new("systemd-analyze");
-    analyze.args(["security", "--offline=true", "--threshold=30"]).arg(units.join("whit.service"));
-    match analyze.output() {
-        Ok(output) => {
-            let shown = String::from_utf8_lossy(&output.stdout);
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dist/whit.service");
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    let own = place.file("whit.service");
+    fs::copy(&unit, &own).unwrap();
+    fs::create_dir(place.file("whit.service.d")).unwrap();
+    let analyze = |unit: &Path| {
+        let mut analyze = Command::new("systemd-analyze");
+        analyze.args(["security", "--offline=true", "--threshold=30"]).arg(unit);
+        analyze.output().map(|output| {
+            let shown = String::from_utf8_lossy(&output.stdout).into_owned();
             assert!(output.status.success(), "{shown}");
-        }
-        Err(error) => testkit::skip("systemd-analyze", &error.to_string()),
-    }
+            let level = shown.lines().find_map(|line| line.split_once("whit.service: ")).unwrap();
+            level.1.split_whitespace().next().unwrap().parse::<f64>().unwrap()
+        })
+    };
+    let installed = match analyze(&unit) {
+        Ok(level) => level,
+        Err(error) => return testkit::skip("systemd-analyze", &error.to_string()),
+    };
+    let with_drop_in = |more: &str| {
+        place.configure(more);
+        let text = fs::read_to_string(place.file("whit.toml")).unwrap();
+        fs::write(place.file("whit.toml"), text.replace("127.0.0.1:0", "/run/whit-watch/page"))
+            .unwrap();
+        let mut command = whit();
+        command.args(["config", "--unit", "--config"]).arg(place.file("whit.toml"));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        fs::write(place.file("whit.service.d/parts.conf"), &output.stdout).unwrap();
+        (analyze(&own).unwrap(), String::from_utf8(output.stdout).unwrap())
+    };
+    // Everything on, with a port below 1024; and nothing that needs more than to read.
+    let (all, text) = with_drop_in(
+        "[poll]\nenabled = true\n[rrdcached]\nenabled = true\nlisten = [\"127.0.0.1:217\"]\n",
+    );
+    assert!(text.contains("CAP_BPF CAP_PERFMON CAP_NET_BIND_SERVICE\n"), "{text}");
+    let (quiet, text) = with_drop_in("[alerts]\nenabled = false\n");
+    assert!(text.contains("RestrictAddressFamilies=AF_UNIX AF_NETLINK\n"), "{text}");
+    assert!(quiet < installed && all <= 3.0, "{installed}, all {all}, quiet {quiet}");
 }
