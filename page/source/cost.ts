@@ -118,9 +118,10 @@ export class CostView {
     const { shown, go, zone } = this.context;
     if (this.parts === null) return;
     const time = (time_ms: number | null) => (time_ms === null ? "" : dateAndClock(time_ms, zone));
-    const number = (id: keyof Part, label: string, unit: string): Column<Part> => ({ id, label, unit, value: (part) => part[id] });
+    const number = (id: keyof Part, label: string, unit: string): Column<Part> => ({ id, label, unit, value: (part) => part[id] ?? null });
     const state = (part: Part) => {
       if (part.state === "pauses") return `failed, starts again at ${time(part.next_ms)}`;
+      if (typeof part.unwritten_since_ms === "number") return `cannot write since ${time(part.unwritten_since_ms)}: ${part.unwritten}`;
       return part.state === "waits" ? `waits: ${part.why}` : `runs${part.failing_since_ms === null ? "" : " again"}`;
     };
     const columns: Column<Part>[] = [
@@ -148,7 +149,7 @@ export class CostView {
     const refused = this.parts.streams_refused ?? 0;
     const streams = refused === 0 ? "" : ` Pages that were refused to follow live, because as many as are served did already: ${refused}.`;
     this.list.replaceChildren(
-      tableOf({ caption: "Parts of whit on this machine", columns, rows: this.parts.parts, sort: shown.sort, filter: "", sorted, kind: (part) => (part.failing_since_ms === null ? null : "lost") }),
+      tableOf({ caption: "Parts of whit on this machine", columns, rows: this.parts.parts, sort: shown.sort, filter: "", sorted, kind: (part) => (part.failing_since_ms === null && typeof part.unwritten_since_ms !== "number" ? null : "lost") }),
       h("p", { class: "foot" }, about, streams),
     );
   }

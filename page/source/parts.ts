@@ -20,6 +20,9 @@ export interface Part {
   failed: number | null;
   last_error_ms: number | null;
   last_error: string | null;
+  /** Since when, and why, it cannot write what it should. */
+  unwritten_since_ms?: number | null;
+  unwritten?: string | null;
   cpu_percent: number | null;
   cpu_seconds: number | null;
   rss_bytes: number | null;
@@ -51,6 +54,7 @@ export function troubles(all: Parts, zone: Zone): string[] {
   if (all.full_since_ms !== null) found.push(`The disk of ${all.folder} is nearly full since ${at(all.full_since_ms)}: nothing new is written until there is room.`);
   if (all.refused_ms !== null) found.push(`The configuration was refused at ${at(all.refused_ms)}, and the old one is in force: ${all.refused}`);
   for (const part of all.parts) {
+    if (typeof part.unwritten_since_ms === "number") found.push(`${part.name} cannot write since ${at(part.unwritten_since_ms)}: ${part.unwritten ?? "it does not say why"}.`);
     if (part.failing_since_ms === null) continue;
     const again = part.next_ms === null ? "" : ` It starts again at ${at(part.next_ms)}.`;
     found.push(`${part.name} fails since ${at(part.failing_since_ms)}: ${part.last_error ?? "it does not say why"}.${again}`);

@@ -98,11 +98,12 @@ function databases(filter: string) {
 }
 
 function partsOf(isFailing: boolean) {
-  const well = { state: "runs", since_ms: NOW_MS - 9e6, failing_since_ms: null, next_ms: null, why: null, pid: 1234, failed: 0, last_error_ms: null, last_error: null, cpu_percent: 0.31, cpu_seconds: 27.9, rss_bytes: 1.4e7, threads: 3, written_bytes: 8e8, written_bytes_s: 88_000 };
+  const well = { state: "runs", since_ms: NOW_MS - 9e6, failing_since_ms: null, next_ms: null, why: null, pid: 1234, failed: 0, last_error_ms: null, last_error: null, unwritten_since_ms: null, unwritten: null, cpu_percent: 0.31, cpu_seconds: 27.9, rss_bytes: 1.4e7, threads: 3, written_bytes: 8e8, written_bytes_s: 88_000 };
   const gone = { pid: null, cpu_percent: null, cpu_seconds: null, rss_bytes: null, threads: null, written_bytes: null, written_bytes_s: null };
   const error = { failed: 3, last_error_ms: NOW_MS - 4000, last_error: `cannot listen on 127.0.0.1:42217: ${HOSTILE}; it ended with exit code 2` };
+  const unwritten = { unwritten_since_ms: NOW_MS - 120_000, unwritten: `cannot write /d/${HOSTILE}: No space left on device` };
   const failed = { ...well, ...gone, ...error, name: "rrdcached", state: "pauses", since_ms: NOW_MS - 4000, failing_since_ms: NOW_MS - 60_000, next_ms: NOW_MS + 4000 };
-  const parts = [{ ...well, name: "service" }, { ...well, name: "record" }, isFailing ? failed : { ...well, ...error, name: "rrdcached" }, { ...well, ...gone, name: HOSTILE, state: "waits", why: "the disk of /d is nearly full" }];
+  const parts = [{ ...well, name: "service" }, { ...well, ...(isFailing ? unwritten : {}), name: "record" }, isFailing ? failed : { ...well, ...error, name: "rrdcached" }, { ...well, ...gone, name: HOSTILE, state: "waits", why: "the disk of /d is nearly full" }];
   return { now_ms: NOW_MS, started_ms: NOW_MS - 9e6, configuration: null, folder: "/d", full_since_ms: null, refused_ms: null, refused: null, streams_refused: 3, parts };
 }
 

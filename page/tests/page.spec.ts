@@ -308,13 +308,15 @@ test("a part that has failed is told on every view, until it is well", async ({ 
   const strip = page.getByLabel("What of whit has failed");
   await expect(strip).toContainText(`cannot listen on 127.0.0.1:42217: ${HOSTILE}`);
   await expect(strip).toContainText(/rrdcached fails since .*11:29:00.* It starts again at .*11:30:04/);
+  await expect(strip).toContainText(/record cannot write since .*11:28:00.*No space left on device\./);
   await page.getByRole("link", { name: "Cost" }).click();
   await expect(page.locator(".cost tbody tr")).toHaveCount(4);
+  await expect(page.locator(".cost tbody")).toContainText(`cannot write /d/${HOSTILE}: No space`);
   await expect(page.locator(".cost tbody")).toContainText("failed, starts again at");
   server.isFailing = false;
   await page.clock.runFor(11_000);
   await expect(strip).toBeHidden();
-  await expect(page.locator(".cost tbody")).not.toContainText("starts again at");
+  await expect(page.locator(".cost tbody")).not.toContainText(/starts again at|cannot write/);
   await page.getByRole("button", { name: "Memory", exact: true }).click();
   await expect(page.locator(".cost th[aria-sort]")).toHaveAttribute("aria-sort", "descending");
   await loaded(page);

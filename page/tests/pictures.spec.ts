@@ -15,6 +15,7 @@ const PICTURES: [name: string, query: string, width: number, height: number, sch
   ["hosts", "?view=hosts", 1280, 640],
   ["logs", `${HALF_HOUR}&view=logs`, 1280, 800],
   ["devices", `${HALF_HOUR}&view=devices&device=router&target=uplink`, 1280, 760],
+  ["databases", `${HALF_HOUR}&view=databases&database=router/uplink.rrd`, 1280, 545],
   ["alerts", `${HALF_HOUR}&view=alerts`, 1280, 760],
   ["phone", `?at=${SPIKE_MS}`, 360, 740],
 ];

@@ -35,6 +35,8 @@ pub struct AlertDelivery {
     pub(crate) tries: u32,
     pub(crate) next_ms: i64,
     pub(crate) error: Option<String>,
+    /// By how much the clock was set since the message was made.
+    pub(crate) clock_ms: i64,
 }
 
 impl AlertDelivery {
@@ -72,6 +74,16 @@ impl AlertBook {
         AlertBook { rules: rules.into_iter().map(RuleState::new).collect(), ..AlertBook::default() }
     }
 
+    /// The wall clock was set by so many milliseconds: no alert begins, ends or is told again for that, and
+    /// no message is given up.
+    pub fn clock_was_set(&mut self, step_ms: i64) {
+        self.rules.iter_mut().for_each(|rule| rule.clock_was_set(step_ms));
+        for one in &mut self.waiting {
+            one.next_ms = one.next_ms.saturating_add(step_ms);
+            one.clock_ms = one.clock_ms.saturating_add(step_ms);
+        }
+    }
+
     /// Looks at all rules at a time, in milliseconds since 1970.  `true` if there are new messages.
     pub fn step(&mut self, now_ms: i64, around: &AlertSurroundings<'_>) -> bool {
         self.stepped_ms = now_ms;
@@ -101,7 +113,8 @@ impl AlertBook {
         }
         self.next_id += 1;
         let id = self.next_id;
-        let new = AlertDelivery { id, to, message, tries: 0, next_ms: now_ms, error: None };
+        let new =
+            AlertDelivery { id, to, message, tries: 0, next_ms: now_ms, error: None, clock_ms: 0 };
         self.waiting.push_back(new);
     }
 
@@ -153,7 +166,8 @@ impl AlertBook {
                 let pause_ms = (PAUSE_MS_MIN << (one.tries - 1).min(10)).min(PAUSE_MS_MAX);
                 one.next_ms = now_ms.saturating_add(pause_ms);
                 one.error = Some(error);
-                if now_ms.saturating_sub(one.message.at_ms) > TRIED_MS {
+                let made_ms = one.message.at_ms.saturating_add(one.clock_ms);
+                if now_ms.saturating_sub(made_ms) > TRIED_MS {
                     self.drop_one(Some(index), "tried for a day");
                 }
             }

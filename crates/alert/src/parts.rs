@@ -1,5 +1,5 @@
 //! The parts of a service as series, so that a rule can be about them: `whit_part_up`,
-//! `whit_part_failures_total`.
+//! `whit_part_failures_total`, and `whit_part_unwritten`, 1 while it cannot write.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +34,13 @@ impl ServiceParts {
         for part in account.into_iter().flat_map(|account| account.parts) {
             let is_up = f64::from(u8::from(part.phase == PartPhase::Runs));
             let failed = part.failed as f64;
-            for (metric, value) in [("whit_part_up", is_up), ("whit_part_failures_total", failed)] {
+            let unwritten = f64::from(u8::from(part.unwritten.is_some()));
+            let metrics = [
+                ("whit_part_up", is_up),
+                ("whit_part_failures_total", failed),
+                ("whit_part_unwritten", unwritten),
+            ];
+            for (metric, value) in metrics {
                 push(&mut kept, metric, &part.name, SeriesPoint { time_ms: now_ms, value });
             }
         }

@@ -122,7 +122,8 @@ pub fn default_rules() -> Vec<AlertRule> {
     );
     let stalled = "whit_pressure_some_avg300_percent{resource=\"memory\"} > 10";
     let failed = "max_over_time(whit_part_failures_total[10m]) - \
-                  min_over_time(whit_part_failures_total[10m]) > 0";
+                  min_over_time(whit_part_failures_total[10m]) > 0 or \
+                  max_over_time(whit_part_unwritten[1m]) > 0";
     let rules = [
         (
             "disk full in 24 h",

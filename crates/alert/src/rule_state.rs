@@ -91,6 +91,22 @@ impl RuleState {
         self.instances.values().filter(|one| one.fired_ms.is_some()).count()
     }
 
+    /// The wall clock was set: what waits, and what is told again after some time, does so by the time
+    /// that has passed.  Times that are shown of what fires stay those of the recordings.
+    pub(crate) fn clock_was_set(&mut self, step_ms: i64) {
+        let add = |at_ms: &mut i64| *at_ms = at_ms.saturating_add(step_ms);
+        for one in self.instances.values_mut() {
+            add(&mut one.seen_ms);
+            one.told_ms.iter_mut().for_each(add);
+            one.missing_since_ms.iter_mut().for_each(add);
+            if one.fired_ms.is_none() {
+                add(&mut one.since_ms);
+            }
+        }
+        let own = [&mut self.looked_ms, &mut self.message_ms, &mut self.end_message_ms];
+        own.into_iter().chain([&mut self.missing_since_ms]).flatten().for_each(add);
+    }
+
     /// Takes in what the condition is at a time; the alerts that end, as they are shown.
     pub(crate) fn look(&mut self, now_ms: i64, around: &AlertSurroundings<'_>) -> Vec<Value> {
         let is_recent =

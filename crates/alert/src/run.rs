@@ -10,9 +10,10 @@ use std::time::Duration;
 use archive::Recordings;
 use calendar::CivilZone;
 use promql::{QueryContext, QueryLimits, SeriesStorage, Stop};
+use service_account::{NOT_WRITTEN, WRITTEN_AGAIN};
 
 use crate::book::AlertBook;
-use crate::clock::now_ms;
+use crate::clock::{ClockSteps, now_ms};
 use crate::deliver::AlertDeliverer;
 use crate::heaviest::heaviest_lines;
 use crate::log_lines::log_lines;
@@ -85,6 +86,8 @@ struct Shared {
     has_messages: Condvar,
     is_ending: AtomicBool,
     folder: PathBuf,
+    /// Whether the file could not be written last.
+    is_unwritten: AtomicBool,
     say: Box<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -95,8 +98,15 @@ impl Shared {
 
     /// Writes the file; a full disk is no reason to stop.
     fn save(&self, book: &AlertBook, is_durable: bool) {
-        if let Err(error) = book.save(&self.folder, is_durable) {
-            (self.say)(&format!("cannot write {}: {error}", self.folder.display()));
+        let saved = book.save(&self.folder, is_durable);
+        let was_unwritten = self.is_unwritten.swap(saved.is_err(), Ordering::Relaxed);
+        let folder = self.folder.display();
+        match saved {
+            Err(error) if !was_unwritten => {
+                (self.say)(&format!("{NOT_WRITTEN}cannot write {folder}: {error}"));
+            }
+            Ok(()) if was_unwritten => (self.say)(&format!("{WRITTEN_AGAIN}: {folder}")),
+            _ => {}
         }
     }
 
@@ -154,6 +164,7 @@ impl AlertRun {
             has_messages: Condvar::new(),
             is_ending: AtomicBool::new(false),
             folder: folder.clone(),
+            is_unwritten: AtomicBool::new(false),
             say: Box::new(say),
         });
         let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
@@ -201,10 +212,15 @@ fn step_on(
         heaviest: &heaviest,
         log: &log,
     };
+    let mut steps = ClockSteps::default();
     loop {
+        let step_ms = steps.look();
         let now_ms = now_ms();
         parts.look(now_ms);
         let mut book = shared.lock();
+        if step_ms != 0 {
+            book.clock_was_set(step_ms);
+        }
         let has_new = book.step(now_ms, &around);
         if stop().is_none() {
             shared.save(&book, has_new);

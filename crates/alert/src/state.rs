@@ -230,5 +230,6 @@ fn delivery_of(value: &Value) -> Option<AlertDelivery> {
         tries: u32::try_from(value["tries"].as_u64()?).unwrap_or(u32::MAX),
         next_ms: value["next_ms"].as_i64()?,
         error: text("error"),
+        clock_ms: 0,
     })
 }

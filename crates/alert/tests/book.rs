@@ -228,3 +228,42 @@ fn a_step_of_the_clock_neither_ends_an_alert_nor_tells_it_again() {
     }
     assert_eq!(told, wanted(&[("begins", 5_000)]));
 }
+
+#[test]
+fn what_waits_and_what_is_missing_do_so_by_the_time_that_passes() {
+    // The condition holds at each time that is looked at, by the clock of that time.
+    let both = |from_s: i64| (0..20).map(move |number| (from_s + 30 * number, 9.0));
+    let samples: Vec<(i64, f64)> = both(0).chain(both(10_000)).collect();
+    let storage = storage(&samples);
+    let around = AlertSurroundings::of(&storage, &calendar::UTC);
+    // An hour of patience would have passed twice if the step counted.
+    let rule = AlertRule { for_ms: 120_000, repeat_ms: Some(300_000), ..patient() };
+    let mut book = AlertBook::new(vec![rule]);
+    let mut told = Vec::new();
+    let mut look = |book: &mut AlertBook, at_s: i64| {
+        book.step(at_s * 1000, &around);
+        while let Some(one) = book.next(TO).cloned() {
+            told.push((one.message.state.clone(), at_s));
+            book.note(one.id, at_s * 1000, Ok(()));
+        }
+    };
+    for at_s in [0, 30, 60] {
+        look(&mut book, at_s);
+    }
+    book.clock_was_set(10_000_000);
+    // 60 s have passed before the step, so 120 s have at the third time.
+    for at_s in [10_060, 10_090, 10_120, 10_150] {
+        look(&mut book, at_s);
+    }
+    // Back by nearly as much: it fires, and is told again after five minutes, not at once and not in hours.
+    book.clock_was_set(-10_000_000);
+    for at_s in (180..=450).step_by(30) {
+        look(&mut book, at_s);
+    }
+    // Without data for an hour by the clock, and a minute by the time that passes.
+    book.step(5_000_000, &around);
+    book.clock_was_set(86_400_000);
+    book.step(91_430_000, &around);
+    assert_eq!(book.firing(), 1);
+    assert_eq!(told, wanted(&[("begins", 10_120), ("lasts", 420)]));
+}

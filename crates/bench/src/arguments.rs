@@ -12,6 +12,7 @@ mod rrdcached;
 mod seeds;
 mod spawn;
 mod trace;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -42,6 +43,7 @@ Examples:
   whit bench archive                     ranges and moments, beside Prometheus and VictoriaMetrics
   whit bench log                         logging: ACS's table, and beside spdlog
   whit bench log --json --row 3
+  whit bench watch                       the service with every part on, beside netdata
   whit bench seeds --resume run.json --html report.html
                                          the five published measurements, within half an hour
   whit bench seeds --quick --seed 003";
@@ -79,6 +81,8 @@ pub enum Benchmark {
     Archive(archive::BenchArchiveArguments),
     /// What a log call costs: ACS's table, and beside spdlog and tracing-appender
     Log(log::BenchLogArguments),
+    /// What the service costs with every part on, and its page, beside netdata
+    Watch(watch::BenchWatchArguments),
     /// The five published measurements that whit began with, repeated: published, here, whit, floor
     Seeds(seeds::BenchSeedsArguments),
     /// The bare loop of `spawn`: started by it, not by people

@@ -10,6 +10,7 @@
 //! - [`poll`]: devices asked by SNMP: MRTG's experiment, and thousands of devices;
 //! - [`archive`]: questions to recordings: ranges in steps, a moment, the heaviest, beside Prometheus;
 //! - [`log`]: what a log call costs: ACS's table, and beside spdlog and `tracing-appender`;
+//! - [`watch`]: the whole service with every part on, beside netdata;
 //! - [`seeds`]: the five published measurements that this project began with, in one report.
 //!
 //! Whit is the program that the caller names, started as a user would start it, so all numbers
@@ -59,6 +60,7 @@ pub mod arguments;
 mod contest;
 mod error;
 mod folder;
+mod http;
 pub mod log;
 mod measure;
 pub mod poll;
@@ -74,6 +76,7 @@ pub mod seeds;
 pub mod spawn;
 mod table;
 pub mod trace;
+pub mod watch;
 
 pub use error::Error;
 pub use programs::Programs;

@@ -18,7 +18,7 @@ use crate::{Progress, beyond};
 mod flood;
 mod floor;
 mod report;
-mod sleepers;
+pub(crate) mod sleepers;
 
 pub(crate) use flood::each_exit;
 pub use flood::run as flood;

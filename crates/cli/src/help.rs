@@ -21,6 +21,7 @@ Examples:
   whit watch --status            what the parts do
   whit config --installed        a file to begin with: docs/watch.md
   whit config                    what is in force, and where it came from
+  whit config --unit             a drop-in for whit.service with what the parts need
 
 Signals: TERM and INT end all parts; HUP reads the configuration again.";
 

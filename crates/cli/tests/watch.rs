@@ -486,6 +486,44 @@ fn a_full_disk_ends_what_writes_until_there_is_room() {
 }
 
 #[test]
+fn what_a_part_cannot_write_is_told_until_it_writes_again() {
+    let Some(disk) = SmallDisk::mount(2 << 10) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    std::os::unix::fs::symlink(disk.path(), place.file("data")).unwrap();
+    place.configure("");
+    let mut service = place.start();
+    let address = place.address();
+    place.grows();
+    let page = || {
+        let parts: Value =
+            serde_json::from_str(&http(address, "GET", "/api/whit/v1/parts", &[]).body).unwrap();
+        let record = parts["parts"].as_array().unwrap().iter().find(|one| one["name"] == "record");
+        (record.unwrap()["unwritten"].clone(), record.unwrap()["unwritten_since_ms"].clone())
+    };
+    assert_eq!(page(), (Value::Null, Value::Null));
+    let pid = place.pid("record");
+    disk.fill();
+    // The account is on the same disk.
+    let fault = wait_for("the fault", || {
+        place.part("record").map(|part| part["unwritten"].clone()).filter(Value::is_object)
+    });
+    let said = fault["text"].as_str().unwrap();
+    assert!(said.to_lowercase().contains("no space left"), "{fault}");
+    assert_eq!(page().0.as_str(), Some(said));
+    assert_eq!(page().1.as_i64(), fault["at"].as_i64().map(|at_s| at_s * 1000));
+    let status = place.command("watch").arg("--status").output().unwrap();
+    let shown = String::from_utf8(status.stdout).unwrap();
+    assert!(shown.contains("; not written since "), "{shown}");
+    disk.free();
+    wait_until("a recorder that writes", || page() == (Value::Null, Value::Null));
+    place.grows();
+    assert_eq!(place.pid("record"), pid, "it is the same process");
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().success(), "{}", place.said());
+}
+
+#[test]
 fn folders_that_are_removed_are_told_and_parts_go_on_when_they_are_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let place = place(folder.path());
@@ -679,4 +717,48 @@ fn a_part_has_no_capabilities_but_those_that_it_needs() {
     }
     service.signal(libc::SIGTERM);
     assert!(service.ended().success(), "{}", place.said());
+}
+
+#[test]
+fn the_unit_with_its_drop_in_is_as_tight_as_its_page_says() {
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dist/whit.service");
+    let folder = tempfile::tempdir().unwrap();
+    let place = place(folder.path());
+    let own = place.file("whit.service");
+    fs::copy(&unit, &own).unwrap();
+    fs::create_dir(place.file("whit.service.d")).unwrap();
+    let analyze = |unit: &Path| {
+        let mut analyze = Command::new("systemd-analyze");
+        analyze.args(["security", "--offline=true", "--threshold=30"]).arg(unit);
+        analyze.output().map(|output| {
+            let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "{shown}");
+            let level = shown.lines().find_map(|line| line.split_once("whit.service: ")).unwrap();
+            level.1.split_whitespace().next().unwrap().parse::<f64>().unwrap()
+        })
+    };
+    let installed = match analyze(&unit) {
+        Ok(level) => level,
+        Err(error) => return testkit::skip("systemd-analyze", &error.to_string()),
+    };
+    let with_drop_in = |more: &str| {
+        place.configure(more);
+        let text = fs::read_to_string(place.file("whit.toml")).unwrap();
+        fs::write(place.file("whit.toml"), text.replace("127.0.0.1:0", "/run/whit-watch/page"))
+            .unwrap();
+        let mut command = whit();
+        command.args(["config", "--unit", "--config"]).arg(place.file("whit.toml"));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        fs::write(place.file("whit.service.d/parts.conf"), &output.stdout).unwrap();
+        (analyze(&own).unwrap(), String::from_utf8(output.stdout).unwrap())
+    };
+    // Everything on, with a port below 1024; and nothing that needs more than to read.
+    let (all, text) = with_drop_in(
+        "[poll]\nenabled = true\n[rrdcached]\nenabled = true\nlisten = [\"127.0.0.1:217\"]\n",
+    );
+    assert!(text.contains("CAP_BPF CAP_PERFMON CAP_NET_BIND_SERVICE\n"), "{text}");
+    let (quiet, text) = with_drop_in("[alerts]\nenabled = false\n");
+    assert!(text.contains("RestrictAddressFamilies=AF_UNIX AF_NETLINK\n"), "{text}");
+    assert!(quiet < installed && all <= 3.0, "{installed}, all {all}, quiet {quiet}");
 }

@@ -275,7 +275,7 @@ fn a_full_disk_at_the_central_server_holds_acknowledgements_back() {
     client.end();
     let said = central.end_and_hear("said");
     assert!(said.contains("No space left on device"), "{said}");
-    assert!(said.contains("records are committed again"), "{said}");
+    assert!(said.contains("written again: records are committed"), "{said}");
     let audit = Audit::of(&copy, true).unwrap();
     let total = audit.total();
     assert!(audit.is_whole() && total.dropped == 0, "{audit:?}");

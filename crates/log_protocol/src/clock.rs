@@ -13,6 +13,13 @@ pub fn now_ns() -> u64 {
     since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
+/// Now, in nanoseconds since this machine was booted: no step changes it.
+pub fn since_boot_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0).saturating_mul(1_000_000_000);
+    seconds.saturating_add(u64::try_from(now.tv_nsec).unwrap_or(0))
+}
+
 /// Now, as times of files are.
 pub fn wall() -> SystemTime {
     SystemTime::now()

@@ -24,6 +24,7 @@ use sample::{Field, Kind, Level, Meta, SourceDef, State};
 use view::export::{DEFAULT_TABLE, Databases};
 use view::{View, base_number, is_shown, to_base};
 
+mod ahead;
 mod daemon;
 mod file;
 mod grid;
@@ -33,6 +34,7 @@ mod table;
 pub use table::{DatabaseTable, NamedSource, TableError};
 
 use crate::messages::Notify;
+use ahead::ClockAhead;
 use daemon::{DaemonWriter, FILES_AT_ONCE, Prepared};
 use file::{Plan, SeriesFile, Writing, Written, folder_bytes};
 use grid::Grid;
@@ -87,6 +89,7 @@ pub(crate) struct DatabaseView {
     failing: usize,
     /// When the latest tick began.
     now_us: i64,
+    ahead: ClockAhead,
     counts: Counts,
     values: Vec<f64>,
 }
@@ -98,6 +101,8 @@ struct Counts {
     past: u64,
     /// Instances without a file because of a limit.
     refused: u64,
+    /// Readings soon after the clock was set far ahead.
+    ahead: u64,
 }
 
 /// What is kept of a source.
@@ -141,6 +146,7 @@ impl DatabaseView {
             notices: Vec::new(),
             failing: 0,
             now_us: 0,
+            ahead: ClockAhead::default(),
             counts: Counts::default(),
             values: Vec::new(),
         })
@@ -466,6 +472,10 @@ impl View for DatabaseView {
             if !track.fresh || !both {
                 continue;
             }
+            if self.ahead.leaves_out(&track.previous, &track.current) {
+                self.counts.ahead += 1;
+                continue;
+            }
             let plan = &mut self.tracks[index];
             let since_us = plan.grid.stamp_us(track.previous.realtime_ns);
             let times_us = (since_us, plan.grid.stamp_us(track.current.realtime_ns));
@@ -499,7 +509,7 @@ impl View for DatabaseView {
 
     fn notes(&self) -> Vec<String> {
         let lost: u64 = self.files.iter().map(|series| series.lost).sum();
-        let Counts { past, refused } = self.counts;
+        let Counts { past, refused, ahead } = self.counts;
         let folder = self.settings.folder.display();
         let mut notes = Vec::new();
         let mut note = |count: u64, text: &str| {
@@ -509,6 +519,7 @@ impl View for DatabaseView {
         };
         note(lost, "rows could not be written");
         note(past, &format!("rows are not newer than the files in {folder}, which keep theirs"));
+        note(ahead, "readings within 10 minutes after the clock was set ahead by more than a day");
         note(refused, "instances have no file, because of a limit");
         notes
     }

@@ -124,9 +124,10 @@ impl Outputs {
     }
 
     /// Deletes old files, at the start.
-    pub fn purge(&self, now: Moment) {
-        if let Some(rotation) = &self.rotation {
-            rotation.purge(now, &self.current(), &*self.messages);
+    pub fn purge(&mut self, now: Moment) {
+        let current = self.current();
+        if let Some(rotation) = &mut self.rotation {
+            rotation.purge(now, &current, &*self.messages);
         }
     }
 
@@ -209,7 +210,7 @@ impl Outputs {
             let text = format!("the wall clock was set by {seconds:+.3} s");
             self.messages.log(now, Severity::Warning, &text);
             if let Some(rotation) = &mut self.rotation {
-                rotation.plan(now);
+                rotation.stepped(now);
             }
         }
         if tick.missed > 0 && !self.was_late {
@@ -453,5 +454,51 @@ mod tests {
         assert!(log.contains("02 00:00:00 Logs rolled"), "{log}");
         assert!(log.contains("is old and was deleted"), "{log}");
         assert!(log.contains("ticks passed without a sample"), "{log}");
+    }
+
+    #[test]
+    fn steps_of_the_clock_lose_no_sample_and_delete_nothing() {
+        const HOUR: i64 = 3_600_000_000_000;
+        for steps in [&[HOUR][..], &[-HOUR], &[-24 * HOUR], &[87_600 * HOUR, -87_600 * HOUR]] {
+            let directory = tempfile::tempdir().unwrap();
+            let clock = SimClock::default();
+            let now = clock.moment();
+            // An hour old by this clock.
+            let old = directory.path().join("h-20251231-230000.whit");
+            let written = std::time::UNIX_EPOCH
+                + std::time::Duration::from_nanos((now.realtime_ns - HOUR).unsigned_abs());
+            std::fs::File::create(&old).unwrap().set_modified(written).unwrap();
+            for (at, step_ns) in (1..).zip(steps) {
+                let at_ns = now.monotonic_ns + at * HOUR.unsigned_abs() + 5_000_000_000;
+                clock.at(at_ns, Event::StepRealtime(*step_ns));
+            }
+            let mut host = Host::in_memory();
+            host.put("/proc/stat", Some(b"cpu  1 2 3 4\n"));
+            let mut recorder = recorder(host, "c", "10", now);
+            recorder.stop_after.samples = Some(1_440);
+            let mut outputs = outputs(&recorder, directory.path(), now, false);
+            let names = (FileNames::new(directory.path(), "h"), TimeZone::UTC);
+            let keep = Some(crate::roll::Keep::parse("2d").unwrap());
+            let roll = Roll::parse("00:00,,60").unwrap().without_days();
+            outputs.rotation = Some(Rotation::new(names, Some(roll), keep, Vec::new(), now));
+            outputs.purge(now);
+            recorder.run(&mut clock.clone(), &mut Nobody, &mut outputs).unwrap();
+            outputs.close(clock.moment()).unwrap();
+            assert!(old.exists(), "{steps:?}");
+            let entries = std::fs::read_dir(directory.path()).unwrap().flatten();
+            let paths = entries.map(|entry| entry.path()).filter(|path| *path != old);
+            let mut times = Vec::new();
+            for path in paths {
+                let mut reader = Reader::open(&path, &recorder.sampler.defs()).unwrap();
+                let mut snapshot = Snapshot::new(&reader.defs());
+                while reader.next(&mut snapshot).unwrap() == ReadOutcome::Sample {
+                    times.push(snapshot.monotonic_ns);
+                }
+                assert!(reader.damage().is_none() && !reader.damage().not_closed, "{path:?}");
+            }
+            times.sort_unstable();
+            let is_even = times.windows(2).all(|two| two[1] - two[0] == 10_000_000_000);
+            assert!(is_even && times.len() == 1_440, "{steps:?}: {}", times.len());
+        }
     }
 }

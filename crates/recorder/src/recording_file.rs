@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use procfs::Host;
 use recording::{Error, Interference, Reader, Writer, WriterOptions};
 use sample::{Meta, Moment, Snapshot, SourceDef};
+use service_account::{NOT_WRITTEN, WRITTEN_AGAIN};
 use source::RecorderCounters;
 use text::error_text::with_causes;
 
@@ -136,9 +137,9 @@ impl RecordingFile {
                 self.counters.written_bytes.add(written.bytes);
                 if self.lost > 0 {
                     let text = format!(
-                        "{}: written again after {} lost samples",
-                        self.writer.path().display(),
-                        std::mem::take(&mut self.lost)
+                        "{WRITTEN_AGAIN} after {} lost samples: {}",
+                        std::mem::take(&mut self.lost),
+                        self.writer.path().display()
                     );
                     messages.log(now, Severity::Warning, &text);
                 }
@@ -158,7 +159,7 @@ impl RecordingFile {
         self.counters.samples_unwritten.add(1);
         self.lost += 1;
         if self.lost == 1 {
-            messages.log(now, Severity::Error, &with_causes(error));
+            messages.log(now, Severity::Error, &format!("{NOT_WRITTEN}{}", with_causes(error)));
         }
     }
 

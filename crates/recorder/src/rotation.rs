@@ -1,10 +1,12 @@
-//! When new files are begun, and which old ones are deleted.
+//! When new files are begun, and which old ones are deleted: by a clock that a step ahead does not fool
+//! ([`AgeClock`]).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use sample::Moment;
+use sample::{AgeClock, Moment};
 
 use crate::messages::{MessageLog, Severity, local};
 use crate::names::FileNames;
@@ -25,6 +27,8 @@ pub struct Rotation {
     plots: Vec<String>,
     /// Since the epoch; `i64::MAX` for never.
     next_roll_ns: i64,
+    /// By which files are old; none before the first time that some may be deleted.
+    ages: Option<AgeClock>,
 }
 
 impl Rotation {
@@ -40,9 +44,18 @@ impl Rotation {
     ) -> Self {
         // Only whole files can be deleted.
         let roll = roll.or_else(|| keep.map(|_| Roll::daily()));
-        let mut rotation = Rotation { names, zone, roll, keep, plots, next_roll_ns: i64::MAX };
+        let next_roll_ns = i64::MAX;
+        let mut rotation = Rotation { names, zone, roll, keep, plots, next_roll_ns, ages: None };
         rotation.plan(now);
         rotation
+    }
+
+    /// Takes another time of the wall clock over.
+    pub(crate) fn stepped(&mut self, now: Moment) {
+        if let Some(ages) = &mut self.ages {
+            ages.look(now);
+        }
+        self.plan(now);
     }
 
     /// Computes the time of the next roll.
@@ -64,8 +77,12 @@ impl Rotation {
     }
 
     /// Deletes old files, and reports it.
-    pub(crate) fn purge(&self, now: Moment, current: &[PathBuf], messages: &dyn MessageLog) {
-        let at = local(now, &self.zone);
+    pub(crate) fn purge(&mut self, now: Moment, current: &[PathBuf], messages: &dyn MessageLog) {
+        let ages = self.ages.get_or_insert_with(|| {
+            AgeClock::start(newest_ns(&self.names, &self.plots, current), now)
+        });
+        let realtime_ns = ages.look(now);
+        let at = local(Moment { realtime_ns, ..now }, &self.zone);
         let deleted = purge(&self.names, self.roll.as_ref(), self.keep, &self.plots, &at, current);
         for (path, done) in deleted {
             match done {
@@ -80,4 +97,18 @@ impl Rotation {
             }
         }
     }
+}
+
+/// When the newest of our files but `current` was written, in nanoseconds since 1970; none without one.
+fn newest_ns(names: &FileNames, plots: &[String], current: &[PathBuf]) -> Option<i64> {
+    let entries = std::fs::read_dir(&names.directory).ok()?.flatten();
+    let ours =
+        entries.filter(|entry| names.day_of(&entry.file_name().to_string_lossy(), plots).is_some());
+    let paths = ours.map(|entry| entry.path()).filter(|path| !current.contains(path));
+    paths.filter_map(|path| modified_ns(&path)).max()
+}
+
+fn modified_ns(path: &Path) -> Option<i64> {
+    let since = path.metadata().ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_nanos()).ok()
 }

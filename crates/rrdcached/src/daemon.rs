@@ -9,6 +9,7 @@ use std::time::Duration;
 use calendar::CivilZone;
 use rrd::header::Time;
 use rrd::update::Moments;
+use service_account::WRITTEN_AGAIN;
 
 use crate::cache::{Cache, Entry, State};
 use crate::heads::Heads;
@@ -304,7 +305,8 @@ impl CachingDaemon {
         };
         let heads = self.heads.as_ref().map_or(Ok(()), Heads::reopen);
         match heads.map_err(|error| journal.error(error)).and_then(|()| journal.reopen()) {
-            Ok(()) => self.world.log(false, "the journal is written again: readings are taken"),
+            // Whoever is told of the failure is told of its end.
+            Ok(()) => self.error(&format!("{WRITTEN_AGAIN}: the journal: readings are taken")),
             Err(JournalError::Folder(_, error)) if NoRoom::of(&error).is_some() => {}
             Err(error) if now % REMOVE_SECONDS == 0 => {
                 self.error(&format!("readings are refused: {error}"));

@@ -13,6 +13,7 @@ use rrd::header::Time;
 use rrd::update::Updater;
 use rrd::{Access, File};
 use rustix::io::Errno;
+use service_account::NOT_WRITTEN;
 
 use crate::cache::{Alias, Entry, FileStamp, State};
 use crate::daemon::CachingDaemon;
@@ -236,12 +237,19 @@ impl ClientSession {
     /// Counts and logs that the journal was not written; what to answer.
     fn journal_failed(&self, error: &io::Error) -> String {
         self.daemon.counters.journal_errors.add(1);
-        let text = match NoRoom::of(error) {
-            Some(why) => why.to_string(),
-            None => format!("cannot write the journal: {}", rrd::reason(error)),
-        };
-        self.daemon.error(&text);
-        text
+        match NoRoom::of(error) {
+            Some(why) => {
+                let text = why.to_string();
+                // The daemon says when there is room again.
+                self.daemon.error(&format!("{NOT_WRITTEN}{text}"));
+                text
+            }
+            None => {
+                let text = format!("cannot write the journal: {}", rrd::reason(error));
+                self.daemon.error(&text);
+                text
+            }
+        }
     }
 
     /// Appends what a batch brought before its end is answered, which says then what failed.

@@ -59,7 +59,7 @@ fn a_daemon_starts_on_a_full_disk_and_takes_readings_once_there_is_room() {
             client.ask("UPDATE a.rrd 1600000002:2") == "0 errors, enqueued 1 value(s).\n"
         });
         assert!(client.ask("STATS EXT").contains("\nReadOnly: 0\n"));
-        assert!(logged("the journal is written again"));
+        assert!(logged("written again: the journal"));
         server.stop(false);
         // Both came through the journal.
         let server = start(&path, settings(), acknowledge);
@@ -120,7 +120,7 @@ fn a_daemon_whose_disk_becomes_full_answers_and_takes_readings_once_there_is_roo
         });
         assert!(client.ask("STATS EXT").contains("\nReadOnly: 0\n"));
         let lines = world.0.lock().expect("log").join("\n");
-        assert_eq!(lines.matches("the journal is written again").count(), 1, "{lines}");
+        assert_eq!(lines.matches("written again: the journal").count(), 1, "{lines}");
         server.stop(false);
         let server = start(&path, settings(), acknowledge);
         assert!(Client::connect(&path).ask("FLUSH a.rrd").starts_with("0 Successfully"));

@@ -14,6 +14,7 @@
 //! Begin with [`SourceDef`], [`Table`] and [`Snapshot`].
 #![forbid(unsafe_code)]
 
+mod age_clock;
 mod cells;
 mod clock;
 mod def;
@@ -25,6 +26,7 @@ mod polled;
 mod reading;
 mod table;
 
+pub use age_clock::AgeClock;
 pub use cells::Cells;
 pub use clock::{Clock, DESCRIPTORS_MAX, Moment, Wake};
 pub use def::{Cadence, Level, SourceDef};

@@ -213,7 +213,8 @@ fn account_of_parts() -> Value {
               "next": STARTED_S + 24, "failed": 3, "runs": own, "pid": null, "why": null,
               "last_error": { "at": STARTED_S + 20, "text": "a\u{1b}[31m" } },
             { "name": "record", "state": "runs", "since": STARTED_S, "failed": 0, "pid": 102,
-              "runs": [[101, 1], [102, 2]], "why": null, "last_error": null },
+              "runs": [[101, 1], [102, 2]], "why": null, "last_error": null,
+              "unwritten": { "at": STARTED_S + 7, "text": "no \u{1b}space" } },
         ],
     })
 }
@@ -229,6 +230,11 @@ fn parts_of_a_service_are_told_with_what_they_cost() {
     let [service, failed, record] = list(&parts, "parts") else { panic!("{parts}") };
     assert_eq!((&service["name"], &service["state"]), (&"service".into(), &"runs".into()));
     assert_eq!((&record["name"], &record["pid"]), (&"record".into(), &102.into()));
+    assert_eq!(record["unwritten_since_ms"].to_string(), ms(7));
+    assert_eq!(
+        (&record["unwritten"], &failed["unwritten"]),
+        (&"no \\x1bspace".into(), &Value::Null)
+    );
     let times =
         ["failing_since_ms", "next_ms", "last_error_ms"].map(|name| failed[name].to_string());
     assert_eq!(times, [5, 24, 20].map(ms));

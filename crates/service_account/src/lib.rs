@@ -1,6 +1,7 @@
 //! The account of the service: how it and each of its parts are, in a file that the service writes when
 //! something changes, and that alerts, the page and `whit watch --status` read.  `targets.rs` is the
-//! account of a poller: its targets, and why one could not be read.
+//! account of a poller: its targets, and why one could not be read; `writing.rs` is what a part says of data
+//! that it cannot write.
 //!
 //! The file is one object of JSON; its keys are in this file alone.  A reader takes at most
 //! [`ACCOUNT_BYTES_MAX`] bytes and [`PARTS_MAX`] parts of it, and leaves out what is not as it should be:
@@ -15,10 +16,12 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 mod targets;
+mod writing;
 
 pub use targets::{
     PolledTarget, TARGETS_ENDING, TargetFailure, read_targets, targets_beside, write_targets,
 };
+pub use writing::{NOT_WRITTEN, WRITTEN_AGAIN, WritingNews};
 
 /// The name of the file in the folder of the service's state.
 pub const ACCOUNT_FILE: &str = "parts.json";
@@ -112,6 +115,8 @@ pub struct PartAccount {
     pub runs: Vec<ServiceRun>,
     /// The latest failure of the part.
     pub last_error: Option<AccountFault>,
+    /// Since when, and why, it cannot write what it should; none if it can.
+    pub unwritten: Option<AccountFault>,
 }
 
 impl ServiceAccount {
@@ -120,13 +125,24 @@ impl ServiceAccount {
     /// # Errors
     /// If the file cannot be read, is longer than [`ACCOUNT_BYTES_MAX`], or is no object of JSON.
     pub fn read(path: &Path) -> io::Result<Self> {
+        match ServiceAccount::read_once(path) {
+            // The service writes into a file that a reader may still have open: it is opened anew.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                ServiceAccount::read_once(path)
+            }
+            read => read,
+        }
+    }
+
+    fn read_once(path: &Path) -> io::Result<Self> {
         let mut bytes = Vec::new();
         File::open(path)?.take(ACCOUNT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
         let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidData, text);
         if bytes.len() as u64 > ACCOUNT_BYTES_MAX {
             return Err(invalid(format!("it has more than {ACCOUNT_BYTES_MAX} bytes")));
         }
-        let value: Value = serde_json::from_slice(&bytes)?;
+        let value: Value =
+            serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
         match value.is_object() {
             true => Ok(ServiceAccount::of(&value)),
             false => Err(invalid("it is no account of a service".to_owned())),
@@ -186,6 +202,7 @@ impl PartAccount {
             next_s: value["next"].as_i64(),
             runs: runs(&value["runs"]),
             last_error: fault(&value["last_error"]),
+            unwritten: fault(&value["unwritten"]),
         })
     }
 
@@ -202,6 +219,7 @@ impl PartAccount {
             "next": self.next_s,
             "runs": self.runs,
             "last_error": self.last_error.as_ref().map(fault_json),
+            "unwritten": self.unwritten.as_ref().map(fault_json),
         })
     }
 }
@@ -251,6 +269,7 @@ mod tests {
             failed: 2,
             runs: vec![(7, 8), (9, 10)],
             last_error: Some((4, "it ended".to_owned())),
+            unwritten: Some((3, "full".to_owned())),
             ..PartAccount::default()
         };
         let account = ServiceAccount {

@@ -350,7 +350,7 @@ impl Configuration {
     }
 
     pub(crate) fn address(&self, name: &str) -> Option<Address> {
-        Address::parse(self.text(name)?, &ADDRESSES).ok()
+        address_of(self.text(name)?)
     }
 
     /// The whole configuration as a file, each value with where it came from.
@@ -396,6 +396,11 @@ impl Configuration {
             let _ = writeln!(text, "{assigned:<40} # {from}");
         }
     }
+}
+
+/// The address that a text of a configuration is.
+pub(crate) fn address_of(text: &str) -> Option<Address> {
+    Address::parse(text, &ADDRESSES).ok()
 }
 
 /// The name of a value: `TABLE.NAME`, or `TABLE.NUMBER.NAME` in a table of a list.

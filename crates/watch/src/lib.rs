@@ -25,6 +25,7 @@ mod service;
 mod signals;
 mod status;
 mod toml;
+mod unit;
 
 pub use alerts::ConfiguredAlerts;
 pub use configuration::{Configuration, ConfigurationError};
@@ -36,3 +37,4 @@ pub use pid_file::{PidFile, PidFileError};
 pub use places::ServicePlaces;
 pub use service::{Service, ServiceError};
 pub use status::{ServiceStatus, StatusError};
+pub use unit::unit_drop_in;

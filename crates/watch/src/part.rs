@@ -11,7 +11,7 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use sample::Moment;
-use service_account::{PartAccount, PartPhase, ServiceRun};
+use service_account::{AccountFault, PartAccount, PartPhase, ServiceRun, WritingNews};
 
 use crate::parts::PartPlan;
 
@@ -52,6 +52,8 @@ pub(crate) struct Part {
     runs: VecDeque<ServiceRun>,
     /// The device and number of each of its folders when it was started.
     folders: Vec<Option<(u64, u64)>>,
+    /// Since when, and why, its process cannot write what it should.
+    unwritten: Option<(Moment, String)>,
     /// The latest line that it said.
     latest: String,
     /// The begin of a line that is not complete.
@@ -77,6 +79,7 @@ impl Part {
             failing_since: None,
             runs: VecDeque::new(),
             folders: Vec::new(),
+            unwritten: None,
             latest: String::new(),
             partial: Vec::new(),
         }
@@ -84,6 +87,10 @@ impl Part {
 
     /// Takes another state.
     pub(crate) fn become_state(&mut self, state: PartState, now: Moment) {
+        if !matches!(state, PartState::Runs(..)) {
+            // Its state tells that it writes nothing.
+            self.unwritten = None;
+        }
         self.state = state;
         self.since = now;
     }
@@ -131,6 +138,7 @@ impl Part {
             self.runs.pop_front();
         }
         self.runs.extend(run_of(child.id()));
+        self.unwritten = None;
         self.latest.clear();
         self.partial.clear();
         Ok((child, said))
@@ -146,8 +154,8 @@ impl Part {
         self.become_state(PartState::Pauses(until_ns), now);
     }
 
-    /// Passes on what it has said.
-    pub(crate) fn listen(&mut self, say: &dyn Fn(&str)) {
+    /// Passes on what it has said, and notes whether it can write.
+    pub(crate) fn listen(&mut self, say: &dyn Fn(&str), now: Moment) {
         let PartState::Runs(_, said) = &mut self.state else { return };
         let mut bytes = [0; 4096];
         while let Ok(count @ 1..) = said.read(&mut bytes) {
@@ -162,6 +170,14 @@ impl Part {
                 self.partial.clear();
                 let line = line.strip_prefix("whit: ").unwrap_or(&line);
                 say(&format!("{}: {line}", self.plan.name));
+                match WritingNews::of(line) {
+                    Some(WritingNews::Fails(why)) => {
+                        let since = self.unwritten.take().map_or(now, |(since, _)| since);
+                        self.unwritten = Some((since, why.to_owned()));
+                    }
+                    Some(WritingNews::Again) => self.unwritten = None,
+                    None => {}
+                }
                 line.clone_into(&mut self.latest);
             }
         }
@@ -169,7 +185,7 @@ impl Part {
 
     /// Looks whether its process has ended by itself; says so.
     pub(crate) fn look(&mut self, say: &dyn Fn(&str), now: Moment) {
-        self.listen(say);
+        self.listen(say, now);
         let PartState::Runs(child, _) = &mut self.state else { return };
         let Ok(Some(status)) = child.try_wait() else {
             // It is well again when it has run as long as it paused.
@@ -180,7 +196,7 @@ impl Part {
             return;
         };
         // What it said last, before it ended.
-        self.listen(say);
+        self.listen(say, now);
         if now.monotonic_ns.saturating_sub(self.since.monotonic_ns) >= WELL_NS {
             self.in_row = 0;
         }
@@ -247,9 +263,14 @@ impl Part {
             failing_since_s: self.failing_since.map(seconds),
             next_s,
             runs: self.runs.iter().copied().collect(),
-            last_error: self.last_error.as_ref().map(|(at, text)| (seconds(*at), text.clone())),
+            last_error: self.last_error.as_ref().map(fault),
+            unwritten: self.unwritten.as_ref().map(fault),
         }
     }
+}
+
+fn fault((at, text): &(Moment, String)) -> AccountFault {
+    (seconds(*at), text.clone())
 }
 
 /// A standard input with a text, as a file in memory.

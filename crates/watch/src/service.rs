@@ -4,12 +4,14 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use connection::{Address, ListeningSocket, SocketFileRights};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, RenameFlags};
 use rustix::process::Signal;
 use sample::{Clock, Moment};
 use service_account::{ACCOUNT_FILE, ServiceAccount, ServiceRun};
@@ -29,6 +31,8 @@ const LOOK_NS: u64 = 5_000_000_000;
 const WAIT_NS: u64 = 100_000_000;
 /// How long parts may take to end.
 const END_NS: u64 = 30_000_000_000;
+/// The length of the account is a multiple of this, so that it seldom changes.
+const ACCOUNT_ROOM: usize = 16 << 10;
 
 /// Why a service does not start.
 #[derive(Debug, thiserror::Error)]
@@ -161,7 +165,9 @@ impl<'a> Service<'a> {
         let all = (0..self.parts.len()).collect::<Vec<_>>();
         self.end_parts(&all)?;
         // It says that nothing runs: a reader finds no service.
-        let _ = fs::remove_file(self.places.runtime.join(ACCOUNT_FILE));
+        let account = self.places.runtime.join(ACCOUNT_FILE);
+        let _ = fs::remove_file(account.with_extension("new"));
+        let _ = fs::remove_file(account);
         Ok(())
     }
 
@@ -303,7 +309,7 @@ impl<'a> Service<'a> {
             let mut runs = false;
             for index in indices {
                 let part = &mut self.parts[*index];
-                part.listen(self.say);
+                part.listen(self.say, now);
                 let PartState::Runs(child, _) = &mut part.state else { continue };
                 match child.try_wait() {
                     Ok(None) if now.monotonic_ns >= until_ns => {
@@ -313,7 +319,7 @@ impl<'a> Service<'a> {
                     }
                     Ok(None) => runs = true,
                     _ => {
-                        part.listen(self.say);
+                        part.listen(self.say, now);
                         part.become_state(PartState::Waits("it starts".to_owned()), now);
                     }
                 }
@@ -405,9 +411,23 @@ impl<'a> Service<'a> {
         self.written = account;
     }
 
+    /// Writes the account beside the old one and exchanges the two.  Both keep their length, so that the
+    /// account can still be written when the disk is full, which is what it then has to say.
     fn write_account(&self, account: &str) -> io::Result<()> {
         let path = self.places.runtime.join(ACCOUNT_FILE);
-        whole_file::Replacement::default().mode(0o640).write(&path, account.as_bytes())
+        let new = path.with_extension("new");
+        let mut options = fs::OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(false).mode(0o640).open(&new)?;
+        let mut text = account.as_bytes().to_vec();
+        // Spaces behind an object of JSON mean nothing.
+        text.resize(text.len().next_multiple_of(ACCOUNT_ROOM), b' ');
+        file.write_all(&text)?;
+        file.set_len(text.len() as u64)?;
+        if path.exists() {
+            return Ok(rustix::fs::renameat_with(CWD, &new, CWD, &path, RenameFlags::EXCHANGE)?);
+        }
+        fs::rename(&new, &path)?;
+        fs::write(&new, &text)
     }
 
     fn account(&self) -> ServiceAccount {

@@ -166,6 +166,9 @@ fn part_line(part: &PartAccount, now_s: i64) -> String {
         let at = ago(Some(*at_s), now_s);
         let _ = write!(line, "; failed {} times, last {at} ago: {error}", part.failed);
     }
+    if let Some((at_s, why)) = &part.unwritten {
+        let _ = write!(line, "; not written since {}: {why}", ago(Some(*at_s), now_s));
+    }
     if let Some(says) = &part.says {
         let _ = write!(line, "; says: {says}");
     }
@@ -233,6 +236,7 @@ mod tests {
                     pid: Some(9),
                     failed: 2,
                     last_error,
+                    unwritten: Some((70, "no space".to_owned())),
                     ..part("page", PartPhase::Runs, 5)
                 },
                 PartAccount { next_s: Some(106), failed: 4, ..part("poll", PartPhase::Pauses, 98) },
@@ -251,7 +255,7 @@ configuration  refused 10 s ago, the old one is in force:
                a:2:1: y
 fires          busy: value 2.5, disk=a\\x1b, without data, since 1 min
 record         waits since 1 min: full
-page           runs since 1 min, process 9; failed 2 times, last 1 min ago: it ended
+page           runs since 1 min, process 9; failed 2 times, last 1 min ago: it ended; not written since 30 s: no space
 poll           failed 2 s ago, starts again in 6 s
 ";
         assert_eq!(status.text(100), wanted);

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::contest::Measurement;
 use crate::error::{Context, Result, ensure};
+use crate::http::get;
 use crate::process::{Running, microseconds, spent};
 
 /// How long it may take to start.
@@ -54,7 +55,7 @@ impl Rival {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut running = Running::start(&mut command)?;
         running.wait_until(PATIENCE, || {
-            get(address, ready).is_ok_and(|answer| answer.contains(" 200 "))
+            get(address, ready, false).is_ok_and(|answer| answer.status == 200)
         })?;
         Ok(Rival { running, address })
     }
@@ -75,7 +76,7 @@ impl Rival {
         let mut answer = String::new();
         connection.read_to_string(&mut answer)?;
         ensure!(answer.contains(" 204 "), "victoria-metrics does not take the samples: {answer}");
-        get(self.address, "/internal/force_flush")?;
+        get(self.address, "/internal/force_flush", false)?;
         let wall_us = microseconds(start.elapsed());
         let after = spent(self.running.id()).context("victoria-metrics ended")?;
         Ok(Measurement { wall_us, ..after.since(&before, 1) })
@@ -89,7 +90,7 @@ impl Rival {
         );
         let before = spent(self.running.id()).unwrap_or_default();
         let start = Instant::now();
-        let answer = get(self.address, &path)?;
+        let answer = get(self.address, &path, false)?.text();
         let wall_us = microseconds(start.elapsed());
         ensure!(
             answer.contains("\"status\":\"success\"") && answer.contains("\"values\""),
@@ -105,17 +106,8 @@ impl Rival {
     }
 }
 
-/// The answer to a GET, with its head.
-fn get(address: SocketAddr, path: &str) -> io::Result<String> {
-    let mut connection = TcpStream::connect(address)?;
-    write!(connection, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n")?;
-    let mut answer = Vec::new();
-    connection.read_to_end(&mut answer)?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
-}
-
 /// A text as it stands in an address.
-fn percent(text: &str) -> String {
+pub(crate) fn percent(text: &str) -> String {
     let byte = |byte: u8| match byte {
         byte if byte.is_ascii_alphanumeric() || b"_.-".contains(&byte) => {
             char::from(byte).to_string()
@@ -126,7 +118,7 @@ fn percent(text: &str) -> String {
 }
 
 /// The size of all files below a folder.
-pub(super) fn bytes_below(folder: &Path) -> io::Result<u64> {
+pub(crate) fn bytes_below(folder: &Path) -> io::Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;

@@ -79,6 +79,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Benchmark::Rrdcached(arguments) => measure!(rrdcached, arguments),
         Benchmark::Poll(arguments) => measure!(poll, arguments),
         Benchmark::Archive(arguments) => measure!(archive, arguments),
+        Benchmark::Watch(arguments) => measure!(watch, arguments),
         Benchmark::Log(arguments) => measure!(log, arguments),
         Benchmark::Seeds(arguments) => {
             if let Some(file) = &arguments.html {

@@ -34,7 +34,7 @@ pub(crate) struct AlertArguments {
     /// With --check: as JSON
     #[arg(long, requires = "check")]
     json: bool,
-    /// The account of a service's parts, for rules about whit_part_up and whit_part_failures_total
+    /// The account of a service's parts, for rules about whit_part_up, whit_part_failures_total and whit_part_unwritten
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
     parts: Option<PathBuf>,
     /// The store of log records (of `whit log central`): messages have the warnings of their time

@@ -45,6 +45,9 @@ pub(crate) struct ConfigArguments {
     /// Print the file that is installed: every key, with a comment and its default
     #[arg(long)]
     installed: bool,
+    /// Print a drop-in for whit.service: the capabilities, folders and addresses that the parts need
+    #[arg(long, conflicts_with = "installed")]
+    unit: bool,
 }
 
 /// Where services of this machine may be.
@@ -105,8 +108,14 @@ pub(crate) fn run(arguments: &WatchArguments) -> anyhow::Result<ExitCode> {
 
 /// Runs `whit config`.
 pub(crate) fn show(arguments: &ConfigArguments) -> anyhow::Result<ExitCode> {
-    let text = match (arguments.installed, arguments.file.read(&arguments.file.places()?)) {
+    let mut places = arguments.file.places()?;
+    if arguments.unit && !places.is_asked {
+        // Those of the machine's service, whoever asks.
+        places = ServicePlaces::of(true, &|_| None, None);
+    }
+    let text = match (arguments.installed, arguments.file.read(&places)) {
         (true, _) => watch::default_file(),
+        (false, Ok(configuration)) if arguments.unit => watch::unit_drop_in(&configuration),
         (false, Ok(configuration)) => configuration.shown(),
         (false, Err(error)) => return Ok(refused(&error)),
     };

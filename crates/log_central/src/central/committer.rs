@@ -15,6 +15,7 @@ use log_protocol::clock;
 use log_protocol::cost;
 use log_protocol::frame::{self, FrameKind, Head, StreamMark};
 use log_store::{Store, StoreError};
+use sample::{AgeClock, Moment};
 
 /// Bytes from which on a commit does not wait for more.
 const ENOUGH_BYTES: usize = 1 << 20;
@@ -34,6 +35,7 @@ pub(super) fn run(shared: &Shared, store: Store) {
             segment: store.segment_number(),
             store,
             retained: clock::now(),
+            ages: AgeClock::default(),
             orders: has_thread.then_some(orders),
             written: Vec::new(),
             syncing: None,
@@ -72,6 +74,8 @@ struct Committer<'a> {
     /// The number of the segment that is begun next.
     segment: u64,
     retained: Instant,
+    /// By which records are old.
+    ages: AgeClock,
     /// To the thread that syncs; `None`: this thread does it.
     orders: Option<Sender<Arc<File>>>,
     /// What no sync is about yet.
@@ -82,7 +86,8 @@ struct Committer<'a> {
 
 impl Committer<'_> {
     fn run(mut self) {
-        let _ = self.store.retain(&self.shared.settings.retention, clock::now_ns());
+        self.begin_ages();
+        self.remove_old();
         while let Some(work) = self.next_work() {
             match work {
                 Work::Batch(pending) => self.write(*pending),
@@ -191,7 +196,7 @@ impl Committer<'_> {
             return false;
         }
         // Room may be made by what need not be kept.
-        let _ = self.store.retain(&self.shared.settings.retention, clock::now_ns());
+        self.remove_old();
         std::thread::sleep(RETRY);
         true
     }
@@ -236,8 +241,28 @@ impl Committer<'_> {
         let is_next = std::mem::replace(&mut self.segment, number) != number;
         if is_next || clock::now() - self.retained >= RETENTION {
             self.retained = clock::now();
-            // What cannot be removed now is tried again.
-            let _ = self.store.retain(&self.shared.settings.retention, clock::now_ns());
+            self.remove_old();
         }
     }
+
+    /// Compares the clock with the newest commit, if anything is removed by age.
+    fn begin_ages(&mut self) {
+        if self.shared.settings.retention.age_ns_max.is_some() {
+            let newest_ns = self.store.committed_ns().ok().flatten();
+            let newest_ns = newest_ns.and_then(|newest_ns| i64::try_from(newest_ns).ok());
+            self.ages = AgeClock::start(newest_ns, moment());
+        }
+    }
+
+    /// Removes what need not be kept; what cannot be removed now is tried again.
+    fn remove_old(&mut self) {
+        let now_ns = u64::try_from(self.ages.look(moment())).unwrap_or(0);
+        let _ = self.store.retain(&self.shared.settings.retention, now_ns);
+    }
+}
+
+/// Now, on both clocks.
+fn moment() -> Moment {
+    let realtime_ns = i64::try_from(clock::now_ns()).unwrap_or(i64::MAX);
+    Moment { monotonic_ns: clock::since_boot_ns(), realtime_ns }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use log_protocol::{OwnCost, clock, cost};
 use log_store::{CommitBatch, LostPart, OwnLog, Recovery, Store};
 use logring::LogLevel;
+use service_account::{NOT_WRITTEN, WRITTEN_AGAIN};
 
 use super::counters::CentralCounters;
 
@@ -87,7 +88,7 @@ impl Complaints {
     pub(super) fn say_failed(&mut self, batch: &mut CommitBatch, text: String) {
         if self.failure.as_ref() != Some(&text) {
             self.record(batch, LogLevel::Alert, &text);
-            self.say(format!("{text}: nothing is lost: proxies keep what is not committed"));
+            self.say(format!("{NOT_WRITTEN}{text}: nothing is lost: proxies keep it"));
             self.failure = Some(text);
         }
     }
@@ -95,7 +96,7 @@ impl Complaints {
     /// Says that commits succeed again, if the last did not.
     pub(super) fn say_committed(&mut self) {
         if self.failure.take().is_some() {
-            self.say("records are committed again".to_owned());
+            self.say(format!("{WRITTEN_AGAIN}: records are committed"));
         }
     }
 

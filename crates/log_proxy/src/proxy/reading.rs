@@ -6,6 +6,7 @@
 
 use logring::abi::kind;
 use logring::{Batch as RingBatch, RingMark};
+use service_account::{NOT_WRITTEN, WRITTEN_AGAIN};
 
 use super::Proxy;
 use super::host::{Ring, Source};
@@ -276,7 +277,9 @@ impl Proxy {
         let taken = std::mem::take(&mut self.taken);
         match done {
             Ok(()) => {
-                self.refusal = None;
+                if self.refusal.take().is_some() {
+                    self.messages.push(format!("{WRITTEN_AGAIN}: the spool takes records"));
+                }
                 for one in &taken {
                     self.note_spooled(&mut rings[one.index], one);
                 }
@@ -336,7 +339,7 @@ impl Proxy {
     fn refuse(&mut self, error: &SpoolError) {
         let refusal = Some((error.errno(), error.to_string()));
         if self.refusal != refusal {
-            self.messages.push(error.to_string());
+            self.messages.push(format!("{NOT_WRITTEN}{error}"));
         }
         self.refusal = refusal;
     }

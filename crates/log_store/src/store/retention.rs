@@ -36,7 +36,7 @@ impl Store {
             let is_too_much = retention.bytes_max.is_some_and(|most| total > most);
             let is_too_old = || {
                 let Some(age) = retention.age_ns_max else { return Ok(false) };
-                newest_ns(&path).map(|newest| newest < now_ns.saturating_sub(age))
+                newest_ns(&path).map(|(newest, _)| newest < now_ns.saturating_sub(age))
             };
             if !is_too_much && !is_too_old()? {
                 break;
@@ -47,17 +47,30 @@ impl Store {
         }
         Ok(removed)
     }
+
+    /// When something was committed last, by the clock of this machine, in ns since 1970; none in a new
+    /// store.  It reads the heads of the newest segment.
+    ///
+    /// # Errors
+    /// If the folder or the segment cannot be read.
+    pub fn committed_ns(&self) -> io::Result<Option<u64>> {
+        let newest = segment::NAMES.list(self.folder())?.pop();
+        let path = newest.map(|number| segment::NAMES.path(self.folder(), number));
+        let committed = path.map(|path| newest_ns(&path).map(|(_, committed)| committed));
+        Ok(committed.transpose()?.filter(|committed| *committed > 0))
+    }
 }
 
-/// The newest stamp of a segment, or of its commits where it has no records.
-fn newest_ns(path: &std::path::Path) -> io::Result<u64> {
-    let Some(mut segment) = Segment::open(path)? else { return Ok(0) };
-    let mut newest = segment.head.created_ns;
+/// The newest stamp of a segment, of records and commits, and that of commits alone.
+fn newest_ns(path: &std::path::Path) -> io::Result<(u64, u64)> {
+    let Some(mut segment) = Segment::open(path)? else { return Ok((0, 0)) };
+    let mut committed = segment.head.created_ns;
+    let mut newest = committed;
     while let Some(piece) = segment.next(true)? {
         if let Piece::Chunk(_, chunk) = piece {
-            newest = newest.max(chunk.committed_ns);
+            committed = committed.max(chunk.committed_ns);
             newest = chunk.blocks.iter().map(|block| block.last_ns).fold(newest, u64::max);
         }
     }
-    Ok(newest)
+    Ok((newest.max(committed), committed))
 }

@@ -265,6 +265,33 @@ fn a_restart_continues_the_files_and_time_never_goes_back() {
 }
 
 #[test]
+fn a_clock_that_is_ahead_for_a_moment_shifts_nothing_out() {
+    const YEAR_MS: i64 = 365 * 86_400_000;
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("db");
+    let mut machine = Machine::new(&folder, 1);
+    for turn in 0..=12 {
+        let mut snapshot = Snapshot::new(&machine.defs);
+        machine.fill(&mut snapshot, turn * 1_000, Some((turn.unsigned_abs() * 100, 3)), &[]);
+        if (5..8).contains(&turn) {
+            snapshot.realtime_ns += YEAR_MS * 1_000_000;
+            for sample in &mut snapshot.samples {
+                sample.realtime_ns += YEAR_MS * 1_000_000;
+            }
+        }
+        machine.show(&mut snapshot);
+    }
+    let notes = machine.end();
+    // Of the two sources, and of the step back, whose begin is later than its end.
+    let wanted =
+        ["1 rows are not newer than", "6 readings within 10 minutes after the clock was set"];
+    let are_told = notes.iter().zip(wanted).all(|(note, words)| note.contains(words));
+    assert!(are_told && notes.len() == 2, "{notes:?}");
+    let wanted = [1., 1., 1., 1., -1., -1., -1., -1., 1., 1., 1., 1.];
+    assert_eq!(seconds(&folder.join("cpu.rrd"), "user", 0, 12), wanted);
+}
+
+#[test]
 fn archives_suit_the_interval() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("db");

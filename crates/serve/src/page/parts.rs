@@ -73,7 +73,7 @@ const COSTS: &[Cost] = &[
 ];
 
 /// The columns of the table of parts.
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 18] = [
     "name",
     "state",
     "since_ms",
@@ -84,6 +84,8 @@ const COLUMNS: [&str; 16] = [
     "failed",
     "last_error_ms",
     "last_error",
+    "unwritten_since_ms",
+    "unwritten",
     "cpu_percent",
     "cpu_seconds",
     "rss_bytes",
@@ -193,6 +195,7 @@ fn row(part: &PartAccount) -> Value {
     let now = part.runs.last().and_then(|run| Usage::of(*run));
     let number = |of: fn(&Usage) -> Option<f64>| number(now.as_ref().and_then(of));
     let error = part.last_error.as_ref();
+    let unwritten = part.unwritten.as_ref();
     json!({
         "name": shown(Some(&part.name)),
         "state": part.phase.word(),
@@ -204,6 +207,8 @@ fn row(part: &PartAccount) -> Value {
         "failed": part.failed,
         "last_error_ms": error.and_then(|(at_s, _)| time_ms(Some(*at_s))),
         "last_error": shown(error.map(|(_, text)| text)),
+        "unwritten_since_ms": unwritten.and_then(|(at_s, _)| time_ms(Some(*at_s))),
+        "unwritten": shown(unwritten.map(|(_, why)| why)),
         "cpu_percent": number(|now| Some(100.0 * now.cpu_seconds? / now.seconds)),
         "cpu_seconds": number(|now| now.cpu_seconds),
         "rss_bytes": number(|now| now.rss_bytes),

@@ -1,0 +1,47 @@
+//! `whit bench watch`: what the service costs with every part on.
+
+use std::path::PathBuf;
+
+use crate::watch::WatchPlan;
+
+use super::CommonArguments;
+
+/// Arguments of `whit bench watch`.
+#[derive(clap::Args)]
+#[command(after_help = super::HELP)]
+pub struct BenchWatchArguments {
+    /// Seconds that are measured, after a tenth of them
+    #[arg(long, value_name = "N", default_value_t = 600, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u64).range(2..=86_400))]
+    seconds: u64,
+
+    /// Sleeping processes
+    #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with = "quick",
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    processes: u32,
+
+    /// Without netdata
+    #[arg(long)]
+    no_rival: bool,
+
+    /// Make the files below this folder, not in the temporary folder
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+impl BenchWatchArguments {
+    /// The size of the benchmark.
+    pub fn plan(&self) -> WatchPlan {
+        let common = &self.common;
+        WatchPlan {
+            rounds: common.rounds(),
+            seconds: common.size(self.seconds, 2),
+            processes: common.size(self.processes, 10) as usize,
+            has_rival: !self.no_rival,
+            folder: self.folder.clone(),
+        }
+    }
+}
