@@ -38,7 +38,7 @@ pub use output::{
 pub use read_json::ReadRecord;
 pub use record::{LogRecord, RecordField, RecordOrigin, shown_level};
 pub use sink::{FileRotation, FileSink, LogSink, NoSink, WriterSink};
-pub use syslog::SyslogFormat;
+pub use syslog::{SyslogFormat, severity};
 pub use syslog_sink::SyslogSink;
 pub use text::{TextFormat, has_value, put_value};
 pub use time::{LogZone, write_time};

@@ -21,7 +21,7 @@ use crate::http::{FormRequest, HttpLogForm, by_status, is_usually_later};
 use crate::log_batch::{LogBatch, LogEntry};
 
 /// Where Loki takes it.
-const USUAL_PATH: &str = "/loki/api/v1/push";
+pub(crate) const USUAL_PATH: &str = "/loki/api/v1/push";
 
 /// `PushRequest.streams`.
 const STREAMS: u32 = 1;
@@ -71,7 +71,7 @@ fn labels(host: &str, process: &str, level: LogLevel) -> String {
 }
 
 /// A text between quotation marks, as Go reads it.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::new();
     for character in text.chars() {
         match character {
