@@ -23,6 +23,10 @@ const ALLOWED: &[(&str, &str)] = &[
         "simulated ends of the power need root, loop devices and mounts, which containers lack",
     ),
     ("collectd", "its package has a service, so it is unpacked only; it may lack libraries"),
+    (
+        "systemd-journal-remote",
+        "its package has a service, so it is unpacked only; it needs libraries of systemd and journalctl",
+    ),
     ("the Go client", "Go compiles its standard library first, a minute of the machine's time"),
     ("messages of the kernel", "containers may lack /dev/kmsg, or may not use it"),
     ("node 20", "what builds the page asks for it, and Debian 12 has an older one"),

@@ -178,6 +178,7 @@ Examples:
   whit send --to graphite=carbon.example /var/log/whit
   whit send --follow --to jetstream=nats://127.0.0.1:4222 /var/log/whit
   whit send --follow --to loki=http://127.0.0.1:3100 /var/lib/whit-log
+  whit send --create-tables --to clickhouse=http://127.0.0.1:8123 /var/log/whit
   whit send --status /var/log/whit
   whit send --verify --to remote-write=http://127.0.0.1:9090 /var/log/whit
 
@@ -185,8 +186,8 @@ The recordings are what is kept until an engine has it: for each engine the fold
 (.send-NAME.json), which moves when the engine acknowledges.  An outage of the engine, an end of whit
 and a boot cost time only.  What an engine refuses for good is listed in .send-NAME.refused.
 
-A path in the address is used as it is; without one it is /api/v1/write, /v1/metrics, /v1/logs, /write
-or /loki/api/v1/push.
+A path in the address is used as it is; without one it is /api/v1/write, /v1/metrics, /v1/logs, /write,
+/loki/api/v1/push or /upload.
 Prometheus takes remote write with --web.enable-remote-write-receiver, and samples of the past only in
 the order of their times.  JetStream needs a stream for whit.samples.> or whit.logs.>.  Names of metrics: docs/reference/prometheus.md.
 For Kafka: through a collector of OpenTelemetry, or JetStream.";
@@ -252,6 +253,7 @@ Examples:
   whit log tail -l WARNING                   # what comes now, from WARNING on
   whit log tail -c central.example.org:4515 --secret-file /etc/whit/log.secret
   whit log query --from 2026-11-22T20:00 -g 'CONTROL/*' -f acs
+  whit log query --from -1h -l WARNING loki=http://127.0.0.1:3100
   whit log level 'CONTROL/*' DEBUG           # while the processes run
   whit log verify                            # sent = received, nothing twice
 

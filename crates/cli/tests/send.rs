@@ -191,14 +191,155 @@ fn a_named_engine_may_move() {
     assert!(said.contains("--name is the name of one engine"), "{said}");
 }
 
+/// A file with a token.
+fn token_in(folder: &Path) -> std::path::PathBuf {
+    let token = folder.join("token");
+    std::fs::write(&token, "secret\n").unwrap();
+    std::fs::set_permissions(&token, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    token
+}
+
+#[test]
+fn an_engine_is_played_with_a_token_and_authorities() {
+    use std::io::{Read as _, Write as _};
+    let folder = tempfile::tempdir().unwrap();
+    let token = token_in(folder.path());
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let from = format!("prometheus=http://{}", listener.local_addr().unwrap());
+    let engine = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let (mut head, mut one) = (Vec::new(), [0]);
+        while !head.ends_with(b"\r\n\r\n") {
+            stream.read_exact(&mut one).unwrap();
+            head.push(one[0]);
+        }
+        let body = "{\"status\":\"success\",\"data\":[]}";
+        let length = body.len();
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        String::from_utf8(head).unwrap()
+    });
+    let mut play = whit();
+    play.args(["play", "--from", "-1h", "--token-file"]).arg(&token).arg(&from);
+    let said = String::from_utf8(play.output().unwrap().stderr).unwrap();
+    assert!(said.contains("has nothing that whit sent in this time"), "{said}");
+    let head = engine.join().unwrap();
+    assert!(head.contains("authorization: Bearer secret\r\n"), "{head}");
+    let mut play = whit();
+    play.args(["play", "--from", "-1h", "--ca", "/no/file", "prometheus=https://127.0.0.1:1"]);
+    let said = String::from_utf8(play.output().unwrap().stderr).unwrap();
+    assert!(said.contains("/no/file"), "{said}");
+}
+
+#[test]
+fn log_records_of_an_engine_are_queried_with_a_token() {
+    use std::io::{BufRead as _, Write as _};
+    let folder = tempfile::tempdir().unwrap();
+    let token = token_in(folder.path());
+    let Some(server) = testkit::NatsServer::start(Some("secret")) else { return };
+    let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
+    let made = "{\"name\":\"W\",\"subjects\":[\"whit.logs.>\"],\"retention\":\"limits\",\"storage\":\"file\",\
+                \"max_consumers\":-1,\"max_msgs\":-1,\"max_bytes\":-1,\"max_age\":0,\"num_replicas\":1}";
+    let record = |second: u32, message: &str| {
+        format!(
+            "{{\"time\":\"2026-11-22T20:00:0{second}.000000001Z\",\"level\":\"WARNING\",\"logger\":\"l\",\
+             \"host\":\"h\",\"process\":\"p\",\"pid\":7,\"tid\":8,\"line\":0,\"ring\":0,\"sequence\":{second},\
+             \"message\":\"{message}\",\"data\":{{\"a\":0.1}}}}"
+        )
+    };
+    let (first, second) = (record(1, "one"), record(2, "two"));
+    write!(stream, "CONNECT {{\"verbose\":false,\"auth_token\":\"secret\"}}\r\nSUB answers 1\r\n")
+        .unwrap();
+    // The later one is published first.
+    for (subject, text) in [
+        ("$JS.API.STREAM.CREATE.W", made),
+        ("whit.logs.s.h.p", &second),
+        ("whit.logs.s.h.p", &first),
+    ] {
+        write!(stream, "PUB {subject} answers {}\r\n{text}\r\n", text.len()).unwrap();
+    }
+    let answers = std::io::BufReader::new(stream).lines().map(Result::unwrap);
+    assert_eq!(answers.filter(|line| line.starts_with("MSG answers")).take(3).count(), 3);
+    let engine = format!("jetstream=nats://{}", server.address());
+    let query = |words: &[&str]| {
+        let mut query = whit();
+        query.args(["log", "query", &engine, "--token-file"]).arg(&token).args(words);
+        let output = query.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(query(&["-f", "json"]), format!("{first}\n{second}\n"));
+    assert_eq!(
+        query(&["-u", "-n", "1"]),
+        "2026-11-22T20:00:01.000000Z WARNING  l p[7]/ one a=0.1\n"
+    );
+    assert_eq!(query(&["--count", "--from", "2026-11-22T20:00:02Z"]), "1\n");
+    for (words, why) in [
+        (["log", "query", &engine], "Authorization Violation"),
+        (["log", "tail", &engine], "query reads engines, and nothing else does"),
+        (["log", "query", "loki=http://127.0.0.1:1"], "say from when on"),
+    ] {
+        let refused = whit().args(words).output().unwrap();
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success() && said.contains(why), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn tables_are_made_if_that_is_wanted() {
+    use std::io::{Read as _, Write as _};
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), 2);
+    let token = token_in(folder.path());
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = format!("clickhouse=http://{}/?user=writer", listener.local_addr().unwrap());
+    let engine = std::thread::spawn(move || {
+        // Two tables, what the one for samples has, and an insert.
+        [(); 4].map(|()| {
+            let (mut stream, _) = listener.accept().unwrap();
+            let (mut head, mut one) = (Vec::new(), [0]);
+            while !head.ends_with(b"\r\n\r\n") {
+                stream.read_exact(&mut one).unwrap();
+                head.push(one[0]);
+            }
+            let head = String::from_utf8(head).unwrap();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            let mut body = vec![0; length.unwrap().parse().unwrap()];
+            stream.read_exact(&mut body).unwrap();
+            write!(stream, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n0\n")
+                .unwrap();
+            (head, String::from_utf8_lossy(&body).into_owned())
+        })
+    });
+    let mut send = whit();
+    send.args(["send", "--create-tables", "--to", &to, "--token-file"])
+        .arg(&token)
+        .arg(folder.path());
+    assert!(send.status().unwrap().success());
+    let requests = engine.join().unwrap();
+    let begins = [
+        "CREATE TABLE IF NOT EXISTS whit_samples",
+        "CREATE TABLE IF NOT EXISTS whit_logs",
+        "SELECT max(sample)",
+        "",
+    ];
+    for ((head, body), begin) in requests.iter().zip(begins) {
+        assert!(body.starts_with(begin), "{body}");
+        let wanted = ["x-clickhouse-user: writer\r\n", "x-clickhouse-key: secret\r\n"];
+        assert!(wanted.iter().all(|line| head.contains(line)), "{head}");
+    }
+    assert!(requests[3].0.starts_with("POST /?query=INSERT"), "{}", requests[3].0);
+}
+
 #[test]
 fn a_token_and_authorities_are_used() {
     use std::io::{Read as _, Write as _};
     let folder = tempfile::tempdir().unwrap();
     record(folder.path(), 2);
-    let token = folder.path().join("token");
-    std::fs::write(&token, "secret\n").unwrap();
-    std::fs::set_permissions(&token, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let token = token_in(folder.path());
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let to = format!("http://{}", listener.local_addr().unwrap());
     // It does not know remote write 2.0, so it is asked twice.
@@ -231,6 +372,7 @@ fn a_token_and_authorities_are_used() {
         (&["--to", "remote-write=ftp://h"], "begins with neither"),
         (&["--token-file", "/no/token"], "/no/token"),
         (&["--json"], "give --status or --verify"),
+        (&["--create-tables"], "clickhouse has some"),
         (&["--verify"], "nothing was sent from here under the name"),
     ] {
         let refused = send(folder.path(), "https://127.0.0.1:1").args(arguments).output().unwrap();

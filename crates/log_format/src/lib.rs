@@ -17,6 +17,7 @@ mod format;
 mod json;
 mod message;
 mod output;
+mod read_json;
 mod record;
 mod sink;
 mod spec;
@@ -34,9 +35,10 @@ pub use message::write_message;
 pub use output::{
     LogOutputOptions, OutputError, format_named, open_output, parse_size, parse_span,
 };
+pub use read_json::ReadRecord;
 pub use record::{LogRecord, RecordField, RecordOrigin, shown_level};
 pub use sink::{FileRotation, FileSink, LogSink, NoSink, WriterSink};
-pub use syslog::SyslogFormat;
+pub use syslog::{SyslogFormat, severity};
 pub use syslog_sink::SyslogSink;
 pub use text::{TextFormat, has_value, put_value};
 pub use time::{LogZone, write_time};

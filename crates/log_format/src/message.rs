@@ -39,6 +39,11 @@ pub fn write_message(out: &mut Vec<u8>, record: &LogRecord<'_>) {
     }
 }
 
+/// A message without what [`write_message`] has appended to it, since a text of it was cut.
+pub(crate) fn without_cut_note(message: &str) -> &str {
+    message.rfind(CUT).filter(|_| message.ends_with(']')).map_or(message, |at| &message[..at])
+}
+
 fn write_whole_message(out: &mut Vec<u8>, record: &LogRecord<'_>) {
     if let Some(notice) = record.record.notice() {
         return put_notice(out, &notice, record);

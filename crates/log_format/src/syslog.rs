@@ -33,8 +33,9 @@ impl SyslogFormat {
     }
 }
 
-/// The severity of a level.
-fn severity(level: LogLevel) -> u8 {
+/// The severity of a level, as syslog and the journal have it: 0 is the highest, 7 the lowest.
+#[must_use]
+pub fn severity(level: LogLevel) -> u8 {
     match level {
         LogLevel::Trace | LogLevel::Delouse | LogLevel::Debug => 7,
         LogLevel::Info => 6,

@@ -89,6 +89,12 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
+    /// A dictionary of entries that come from elsewhere than a file; their numbers are their places, from 1.
+    #[must_use]
+    pub fn of(entries: Vec<DictionaryEntry>) -> Self {
+        Dictionary { entries, length_bytes: 0 }
+    }
+
     /// Adds the entries of some bytes, as they are in the file; gives how many bytes were used.
     /// An entry that is not whole waits for the rest.
     ///

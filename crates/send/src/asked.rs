@@ -27,6 +27,27 @@ pub(crate) struct AskedEngine {
 /// Points of a series: time and value.
 pub(crate) type Points = Vec<(i64, f64)>;
 
+/// Gives the points of a host in a time, both ends included, by their series.
+pub(crate) trait AsksPoints {
+    fn points(
+        &mut self,
+        host: &str,
+        first_ms: i64,
+        last_ms: i64,
+    ) -> Result<HashMap<Labels, Points>, SendError>;
+}
+
+impl AsksPoints for AskedEngine {
+    fn points(
+        &mut self,
+        host: &str,
+        first_ms: i64,
+        last_ms: i64,
+    ) -> Result<HashMap<Labels, Points>, SendError> {
+        self.ask(host, first_ms, last_ms)
+    }
+}
+
 impl AskedEngine {
     /// One at a server, asked at a path.
     pub(crate) fn new(

@@ -70,18 +70,14 @@ pub enum SendError {
         error: AddressError,
     },
     /// An address that begins otherwise than those of its kind.
-    #[error("'{text}': write {scheme}HOST:PORT")]
+    #[error("'{text}': write {scheme}HOST:PORT, or with TLS {tls_scheme}HOST:PORT")]
     Scheme {
         /// The text.
         text: String,
         /// What it begins with.
         scheme: &'static str,
-    },
-    /// TLS for an engine that is reached without.
-    #[error("{kind} does not speak TLS: send to a server on this machine or in a safe network")]
-    NoTls {
-        /// The kind of the engine.
-        kind: &'static str,
+        /// What it begins with if TLS is spoken.
+        tls_scheme: &'static str,
     },
     /// A token for an engine whose protocol has no place for one.
     #[error("{kind} takes no token: leave --token-file out, or send to it by a command of its own")]
@@ -105,6 +101,22 @@ pub enum SendError {
         /// The kind of the engine.
         kind: &'static str,
     },
+    /// An engine whose log records cannot be read.
+    #[error("the log records of {kind} cannot be read: those of {known} can")]
+    NoLogReader {
+        /// The kind of the engine.
+        kind: &'static str,
+        /// Those that can.
+        known: String,
+    },
+    /// An engine has more log records than are put in order at once.
+    #[error(
+        "{server} has more log records that are wanted than fit in 256 MiB: ask for fewer, by time, level, host or text"
+    )]
+    TooManyLogs {
+        /// The engine.
+        server: String,
+    },
     /// There is no cursor of that name.
     #[error("nothing was sent from here under the name {name}: whit send --status lists the names")]
     NothingSent {
@@ -112,7 +124,9 @@ pub enum SendError {
         name: String,
     },
     /// An engine that cannot be asked what it has.
-    #[error("{kind} answers no questions: only what was sent by remote-write can be verified")]
+    #[error(
+        "{kind} answers no questions: only what was sent by remote-write or clickhouse can be verified"
+    )]
     NoQuestions {
         /// The kind of the engine.
         kind: &'static str,
@@ -164,6 +178,17 @@ pub enum SendError {
     /// The authorities by which servers are checked.
     #[error("the authorities of this system cannot be used")]
     Authorities(#[from] connection::TlsFileError),
+    /// The authorities that were named.
+    #[error(transparent)]
+    AuthorityFile(connection::TlsFileError),
+    /// The file of a token.
+    #[error("--token-file {}", path.display())]
+    Token {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be used.
+        source: io::Error,
+    },
     /// A recording cannot be kept in memory.
     #[error("cannot make a recording in memory")]
     Memory(#[source] io::Error),

@@ -1,9 +1,7 @@
 //! NATS JetStream: a message for each sample, whose points are lines of InfluxDB's protocol, and for each
 //! log record, which is a JSON object.
 //!
-//! The client protocol (<https://docs.nats.io/reference/reference-protocols/nats-protocol>) is lines of text:
-//! `INFO`, `CONNECT`, `SUB`, `HPUB`, `MSG`, `HMSG`, `PING`, `PONG`, `-ERR`; that of JetStream is messages to
-//! subjects that begin with `$JS.API`.  Each sample has a number in its recording, which has a subject of its
+//! The protocol is in `nats.rs`.  Each sample has a number in its recording, which has a subject of its
 //! own, `whit.samples.HOST.RECORDING`; each record has one in its segment, and its subject is
 //! `whit.logs.STORE.HOST.PROCESS`.  The last message of the subject says what the stream has, and each
 //! message is published on the condition that the one before it is the last one
@@ -11,12 +9,11 @@
 //! nothing is left out and nothing is there twice, whatever was lost on the way.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::ops::Range;
-use std::time::Duration;
 
 use base64ct::{Base64, Encoding as _};
-use connection::{Address, SocketStream};
+use connection::Address;
 use log_format::{JsonFormat, LogRecord, RecordFormat as _};
 use serde_json::{Value, json};
 
@@ -24,19 +21,8 @@ use crate::batch::{Batch, BatchSeries, SeriesFacts};
 use crate::engine::{MetricEngine, SendOutcome};
 use crate::influx;
 use crate::log_batch::{LogBatch, LogEngine, LogEntry};
+use crate::nats::{NatsConnection, NatsMessage, NatsServer, Refusal};
 use crate::settings::SendSettings;
-
-/// The usual port.
-pub(crate) const PORT: u16 = 4222;
-
-/// The longest line that a server may say: INFO has the addresses of a cluster.
-const LINE_BYTES_MAX: usize = 1 << 16;
-
-/// The longest message that is sent, whatever the server takes.
-const PAYLOAD_BYTES_MAX: usize = 8 << 20;
-
-/// The longest message that is read: an acknowledgement, or the last sample, which is in base64.
-const MESSAGE_BYTES_MAX: usize = 12 << 20;
 
 /// Bytes of the headers of a message, at most.
 const HEAD_BYTES_MAX: usize = 256;
@@ -56,9 +42,7 @@ const FLYING_MAX: usize = 1000;
 
 /// The engine.
 pub(crate) struct JetStream {
-    address: Address,
-    timeout: Duration,
-    token: Option<String>,
+    server: NatsServer,
     heads: SeriesFacts<String>,
     format: JsonFormat,
     connection: Option<NatsConnection>,
@@ -100,50 +84,10 @@ struct StreamMessage {
     text: Vec<u8>,
 }
 
-/// A connection to a server.
-struct NatsConnection {
-    stream: SocketStream,
-    /// What was read and not yet taken.
-    read: Vec<u8>,
-    /// Most bytes of a message.
-    payload_max: usize,
-    /// The beginning of the subjects of answers.
-    inbox: String,
-    /// The number of the next question.
-    next: u64,
-}
-
-/// What a server says to a question.
-struct NatsAnswer {
-    /// The number of the question.
-    question: u64,
-    /// Whether nobody listens to the subject.
-    is_lost: bool,
-    payload: Vec<u8>,
-}
-
-/// Why samples are not acknowledged.
-enum Refusal {
-    /// The connection, or the server for now.
-    Later(io::Error),
-    /// For good.
-    Never(String),
-}
-
-impl From<io::Error> for Refusal {
-    fn from(error: io::Error) -> Self {
-        Refusal::Later(error)
-    }
-}
-
 impl JetStream {
     pub(crate) fn new(address: &Address, settings: &SendSettings) -> Self {
-        let token = settings.authorization.as_ref().and_then(|value| value.to_str().ok());
-        let token = token.map(|text| text.strip_prefix("Bearer ").unwrap_or(text).to_owned());
         JetStream {
-            address: address.clone(),
-            timeout: settings.client.timeout,
-            token,
+            server: NatsServer::new(address, settings),
             heads: SeriesFacts::default(),
             format: JsonFormat::default(),
             connection: None,
@@ -163,10 +107,7 @@ impl JetStream {
             let kept = self.connection.take();
             // One that was kept may have ended meanwhile: another one is tried at once.
             let was_kept = kept.is_some();
-            let opened = kept.map_or_else(
-                || NatsConnection::open(&self.address, self.timeout, self.token.as_deref()),
-                Ok,
-            );
+            let opened = kept.map_or_else(|| self.server.open(), Ok);
             let done = opened.map_err(Refusal::from).and_then(|mut connection| {
                 let messages = make(self, connection.payload_max);
                 let done = messages.and_then(|messages| self.publish(&mut connection, messages));
@@ -182,7 +123,7 @@ impl JetStream {
                     // What was published and not acknowledged: the stream says what it has.
                     self.has.clear();
                     if !was_kept {
-                        let why = format!("{}: {error}", self.address);
+                        let why = format!("{}: {error}", self.server.address);
                         return SendOutcome::Retry { why, after: None };
                     }
                 }
@@ -226,7 +167,7 @@ impl JetStream {
         loop {
             for message in &messages {
                 if !self.has.contains_key(&message.subject) {
-                    let newest = connection.newest(&message.subject)?;
+                    let newest = newest(connection, &message.subject)?;
                     self.has.insert(message.subject.clone(), newest);
                 }
             }
@@ -273,9 +214,10 @@ impl JetStream {
         }
         let (mut took_any, mut refusal) = (false, None);
         while !waits.is_empty() {
-            let answer = connection.answer()?;
+            let answer = connection.message()?;
             // Others are of messages that were given up.
-            let Some(message) = waits.remove(&answer.question) else { continue };
+            let question = answer.question;
+            let Some(message) = question.and_then(|number| waits.remove(&number)) else { continue };
             match acknowledged(&answer) {
                 Ok(Some(number)) => {
                     took_any = true;
@@ -293,8 +235,8 @@ impl JetStream {
 }
 
 /// The number of a message in the stream; none if another one than was thought is before it.
-fn acknowledged(answer: &NatsAnswer) -> Result<Option<u64>, Refusal> {
-    if answer.is_lost {
+fn acknowledged(answer: &NatsMessage) -> Result<Option<u64>, Refusal> {
+    if answer.is_lost() {
         let why = "no stream takes the subjects whit.>: make one";
         return Err(Refusal::Later(io::Error::other(why)));
     }
@@ -328,7 +270,7 @@ fn check_size(what: &str, size: usize, payload_max: usize) -> Result<(), Refusal
 }
 
 /// A word of a subject.
-fn token(text: &str) -> String {
+pub(crate) fn token(text: &str) -> String {
     let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !['.', '*', '>'].contains(&c);
     match text {
         "" => "_".to_owned(),
@@ -339,174 +281,29 @@ fn token(text: &str) -> String {
     }
 }
 
-impl NatsConnection {
-    fn open(address: &Address, timeout: Duration, secret: Option<&str>) -> io::Result<Self> {
-        let stream = address.connect(timeout, None)?;
-        stream.set_read_timeout(Some(timeout))?;
-        stream.set_write_timeout(Some(timeout))?;
-        let inbox = connection::random::<12>()?.map(|byte| format!("{byte:02x}")).concat();
-        let inbox = format!("_INBOX.{inbox}");
-        let (read, payload_max) = (Vec::new(), 0);
-        let mut connection = NatsConnection { stream, read, payload_max, inbox, next: 0 };
-        let info = connection.line()?;
-        let info: Value = info
-            .strip_prefix("INFO ")
-            .and_then(|info| serde_json::from_str(info).ok())
-            .ok_or_else(|| io::Error::other("it does not speak the protocol of NATS"))?;
-        if info["tls_required"] == true {
-            return Err(io::Error::other("it wants TLS, which jetstream does not speak"));
-        }
-        if info["headers"] != true {
-            return Err(io::Error::other("it is older than NATS 2.2: it has no headers"));
-        }
-        let payload_max = info["max_payload"].as_u64().unwrap_or(1 << 20);
-        let payload_max = usize::try_from(payload_max).unwrap_or(usize::MAX);
-        connection.payload_max = payload_max.min(PAYLOAD_BYTES_MAX);
-        let mut hello = json!({
-            "verbose": false, "pedantic": false, "headers": true, "no_responders": true,
-            "protocol": 1, "lang": "rust", "name": "whit", "version": env!("CARGO_PKG_VERSION"),
-        });
-        if let Some(secret) = secret {
-            hello["auth_token"] = secret.into();
-        }
-        let inbox = &connection.inbox;
-        let greeting = format!("CONNECT {hello}\r\nSUB {inbox}.* 1\r\nPING\r\n");
-        connection.stream.write_all(greeting.as_bytes())?;
-        // A wrong token is told before.
-        while connection.line()? != "PONG" {}
-        Ok(connection)
+/// What a stream has of a subject.
+fn newest(connection: &mut NatsConnection, subject: &str) -> Result<StreamHas, Refusal> {
+    let streams = connection.asked("$JS.API.STREAM.NAMES", &json!({ "subject": subject }))?;
+    let Some(stream) = streams["streams"][0].as_str() else {
+        let kind = subject.split('.').nth(1).unwrap_or_default();
+        let why = format!("no stream takes the subject {subject}: make one for whit.{kind}.>");
+        return Err(Refusal::Later(io::Error::other(why)));
+    };
+    let question = format!("$JS.API.STREAM.MSG.GET.{stream}");
+    let last = connection.asked(&question, &json!({ "last_by_subj": subject }))?;
+    if last["error"]["code"] == 404 {
+        return Ok(StreamHas::default());
     }
-
-    /// Asks something; the number of the question.
-    fn ask(&mut self, subject: &str, head: &str, text: &[u8]) -> io::Result<u64> {
-        let question = self.next;
-        self.next += 1;
-        let reply = format!("{}.{question}", self.inbox);
-        let line = match head {
-            "" => format!("PUB {subject} {reply} {}\r\n", text.len()),
-            head => {
-                let (of_head, all) = (head.len(), head.len() + text.len());
-                format!("HPUB {subject} {reply} {of_head} {all}\r\n{head}")
-            }
-        };
-        self.stream.write_all(&[line.as_bytes(), text, b"\r\n"].concat())?;
-        Ok(question)
-    }
-
-    /// The answer to one question.
-    fn asked(&mut self, subject: &str, parameters: &Value) -> Result<Value, Refusal> {
-        let question = self.ask(subject, "", parameters.to_string().as_bytes())?;
-        loop {
-            let answer = self.answer()?;
-            if answer.question == question {
-                if answer.is_lost {
-                    let why = "the server has no JetStream: start it with -js";
-                    return Err(Refusal::Later(io::Error::other(why)));
-                }
-                return Ok(serde_json::from_slice(&answer.payload).map_err(io::Error::from)?);
-            }
-        }
-    }
-
-    /// What a stream has of a subject.
-    fn newest(&mut self, subject: &str) -> Result<StreamHas, Refusal> {
-        let streams = self.asked("$JS.API.STREAM.NAMES", &json!({ "subject": subject }))?;
-        let Some(stream) = streams["streams"][0].as_str() else {
-            let kind = subject.split('.').nth(1).unwrap_or_default();
-            let why = format!("no stream takes the subject {subject}: make one for whit.{kind}.>");
-            return Err(Refusal::Later(io::Error::other(why)));
-        };
-        let question = format!("$JS.API.STREAM.MSG.GET.{stream}");
-        let last = self.asked(&question, &json!({ "last_by_subj": subject }))?;
-        if last["error"]["code"] == 404 {
-            return Ok(StreamHas::default());
-        }
-        let head = last["message"]["hdrs"].as_str().and_then(|text| Base64::decode_vec(text).ok());
-        let head = head.map(|head| String::from_utf8_lossy(&head).into_owned()).unwrap_or_default();
-        let id = head.lines().find_map(|line| line.strip_prefix("Nats-Msg-Id: "));
-        let place = id.and_then(|id| MessagePlace::parse(id.rsplit_once('-')?.1.trim()));
-        let has = place.zip(last["message"]["seq"].as_u64());
-        has.map(|(place, number)| StreamHas { place, number }).ok_or_else(|| {
-            let what = format!("the last message of {subject} is none of whit: {last}");
-            let what = layout::text::escape(what.as_bytes());
-            Refusal::Later(io::Error::other(what.chars().take(300).collect::<String>()))
-        })
-    }
-
-    /// The next answer to any question.
-    fn answer(&mut self) -> io::Result<NatsAnswer> {
-        let malformed = || io::Error::other("a message that is none of the protocol of NATS");
-        loop {
-            let line = self.line()?;
-            let mut words = line.split_ascii_whitespace();
-            let has_head = match words.next() {
-                Some("MSG") => false,
-                Some("HMSG") => true,
-                _ => continue,
-            };
-            // Subject, number of the subscription, sizes; answers have no subject for answers.
-            let words: Vec<&str> = words.collect();
-            let subject = words.first().ok_or_else(malformed)?;
-            let number =
-                subject.strip_prefix(self.inbox.as_str()).and_then(|own| own.strip_prefix('.'));
-            let question = number.and_then(|number| number.parse().ok()).ok_or_else(malformed)?;
-            let size = |word: Option<&&str>| -> io::Result<usize> {
-                let size = word.and_then(|word| word.parse().ok());
-                size.filter(|size| *size <= MESSAGE_BYTES_MAX).ok_or_else(malformed)
-            };
-            let all = size(words.last())?;
-            let of_head = if has_head { size(words.iter().rev().nth(1))? } else { 0 };
-            let mut payload = self.bytes(all + 2)?;
-            payload.truncate(all);
-            if of_head > all {
-                return Err(malformed());
-            }
-            let is_lost = payload.starts_with(b"NATS/1.0 503");
-            payload.drain(..of_head);
-            return Ok(NatsAnswer { question, is_lost, payload });
-        }
-    }
-
-    /// The next line of the server that is no PING and no complaint.
-    fn line(&mut self) -> io::Result<String> {
-        loop {
-            if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.read.drain(..=end).collect();
-                let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-                if line == "PING" {
-                    self.stream.write_all(b"PONG\r\n")?;
-                    continue;
-                }
-                if let Some(why) = line.strip_prefix("-ERR") {
-                    return Err(io::Error::other(layout::text::escape(why.trim().as_bytes())));
-                }
-                return Ok(line);
-            }
-            if self.read.len() > LINE_BYTES_MAX {
-                return Err(io::Error::other("a line without an end"));
-            }
-            self.more()?;
-        }
-    }
-
-    /// The next bytes.
-    fn bytes(&mut self, count: usize) -> io::Result<Vec<u8>> {
-        while self.read.len() < count {
-            self.more()?;
-        }
-        Ok(self.read.drain(..count).collect())
-    }
-
-    fn more(&mut self) -> io::Result<()> {
-        let mut part = [0; 16 << 10];
-        match self.stream.read(&mut part)? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            count => {
-                self.read.extend_from_slice(&part[..count]);
-                Ok(())
-            }
-        }
-    }
+    let head = last["message"]["hdrs"].as_str().and_then(|text| Base64::decode_vec(text).ok());
+    let head = head.map(|head| String::from_utf8_lossy(&head).into_owned()).unwrap_or_default();
+    let id = head.lines().find_map(|line| line.strip_prefix("Nats-Msg-Id: "));
+    let place = id.and_then(|id| MessagePlace::parse(id.rsplit_once('-')?.1.trim()));
+    let has = place.zip(last["message"]["seq"].as_u64());
+    has.map(|(place, number)| StreamHas { place, number }).ok_or_else(|| {
+        let what = format!("the last message of {subject} is none of whit: {last}");
+        let what = layout::text::escape(what.as_bytes());
+        Refusal::Later(io::Error::other(what.chars().take(300).collect::<String>()))
+    })
 }
 
 impl MetricEngine for JetStream {

@@ -6,15 +6,21 @@ use connection::{Address, AddressRules};
 use http_client::{HttpClient, HttpUrl};
 
 use crate::SendError;
-use crate::asked::AskedEngine;
+use crate::asked::{AskedEngine, AsksPoints};
+use crate::clickhouse::ClickHouse;
 use crate::cursor::NAME_BYTES_MAX;
 use crate::engine::OpenedEngine;
 use crate::graphite::{self, Graphite};
 use crate::http::{HttpEngine, HttpForm, HttpLogForm};
 use crate::influx::Influx;
-use crate::jetstream::{self, JetStream};
+use crate::jetstream::JetStream;
+use crate::jetstream_read;
+use crate::journal::Journal;
 use crate::log_batch::LogEngine;
+use crate::log_read::LogReadWay;
 use crate::loki::Loki;
+use crate::loki_read;
+use crate::nats;
 use crate::otlp::Otlp;
 use crate::otlp_logs::OtlpLogs;
 use crate::remote_write::{self, RemoteWrite};
@@ -30,6 +36,8 @@ pub struct EngineKind {
     way: EngineWay,
     /// How it takes log records, if it does.
     logs: Option<LogWay>,
+    /// How the log records that it has are read.
+    pub(crate) reads: Option<LogReadWay>,
 }
 
 /// How engines take log records.
@@ -39,6 +47,8 @@ enum LogWay {
     Http(fn(&HttpUrl) -> Box<dyn HttpLogForm>),
     /// By a connection.
     Stream(fn(&Address, &SendSettings) -> Box<dyn LogEngine>),
+    /// As samples, into a table.
+    Tables,
 }
 
 /// How the engines of a kind are reached.
@@ -50,6 +60,8 @@ enum EngineWay {
     Asked(fn(&HttpUrl) -> Box<dyn HttpForm>, fn(&HttpUrl) -> Option<String>),
     /// By a connection.
     Stream(StreamWay),
+    /// By HTTP, with more than one request for what is sent, and it answers questions.
+    Tables,
     /// It takes log records alone, by HTTP.
     LogsAlone,
 }
@@ -61,9 +73,33 @@ struct StreamWay {
     scheme: &'static str,
     /// The port if the address names none.
     port: u16,
-    /// Whether it speaks TLS, if the address has `tls:` in front.
-    may_encrypt: bool,
+    /// What an address with TLS begins with.
+    tls_scheme: &'static str,
     open: StreamOpener,
+}
+
+impl StreamWay {
+    /// Where an engine is whose address is this, of the text of an option.
+    fn place(&self, address: &str, text: &str) -> Result<EnginePlace, SendError> {
+        let (scheme, tls_scheme) = (self.scheme, self.tls_scheme);
+        let wrong = || SendError::Scheme { text: text.to_owned(), scheme, tls_scheme };
+        let (rest, scheme) = match address.strip_prefix(self.tls_scheme) {
+            Some(rest) => (format!("tls:{rest}"), self.tls_scheme),
+            None => (address.strip_prefix(self.scheme).ok_or_else(wrong)?.to_owned(), self.scheme),
+        };
+        let rules = AddressRules {
+            default_port: Some(self.port),
+            is_path: |text| text.starts_with('/'),
+            is_host: |_| true,
+        };
+        let read = Address::parse(&rest, &rules)
+            .map_err(|error| SendError::Address { text: text.to_owned(), error })?;
+        // The scheme alone says that TLS is spoken.
+        match read.is_encrypted() == (scheme == self.tls_scheme) {
+            true => Ok(EnginePlace::Stream(read, scheme)),
+            false => Err(wrong()),
+        }
+    }
 }
 
 /// Makes an engine of an address.
@@ -76,18 +112,21 @@ const KINDS: &[EngineKind] = &[
         about: "Prometheus, VictoriaMetrics, Mimir, Thanos (remote write 2.0 and 1.0)",
         way: EngineWay::Asked(|url| Box::new(RemoteWrite::new(url)), remote_write::query_path),
         logs: None,
+        reads: None,
     },
     EngineKind {
         name: "otlp",
         about: "collectors of OpenTelemetry (OTLP over HTTP)",
         way: EngineWay::Http(|url| Box::new(Otlp::new(url))),
         logs: Some(LogWay::Http(|url| Box::new(OtlpLogs::new(url)))),
+        reads: None,
     },
     EngineKind {
         name: "influx",
         about: "InfluxDB, VictoriaMetrics (line protocol over HTTP)",
         way: EngineWay::Http(|url| Box::new(Influx::new(url))),
         logs: None,
+        reads: None,
     },
     EngineKind {
         name: "graphite",
@@ -95,27 +134,44 @@ const KINDS: &[EngineKind] = &[
         way: EngineWay::Stream(StreamWay {
             scheme: "",
             port: graphite::PORT,
-            may_encrypt: true,
+            tls_scheme: "tls:",
             open: Graphite::open,
         }),
         logs: None,
+        reads: None,
     },
     EngineKind {
         name: "jetstream",
         about: "NATS JetStream (a message for each sample or record, once)",
         way: EngineWay::Stream(StreamWay {
             scheme: "nats://",
-            port: jetstream::PORT,
-            may_encrypt: false,
+            port: nats::PORT,
+            tls_scheme: "tls://",
             open: |address, settings| Ok(Box::new(JetStream::new(address, settings))),
         }),
         logs: Some(LogWay::Stream(|address, settings| Box::new(JetStream::new(address, settings)))),
+        reads: Some(LogReadWay { read: jetstream_read::read, is_ordered: false }),
     },
     EngineKind {
         name: "loki",
         about: "Loki (log records, by its push interface)",
         way: EngineWay::LogsAlone,
         logs: Some(LogWay::Http(|url| Box::new(Loki::new(url)))),
+        reads: Some(LogReadWay { read: loki_read::read, is_ordered: true }),
+    },
+    EngineKind {
+        name: "journal",
+        about: "systemd-journal-remote (log records, by the Journal Export Format)",
+        way: EngineWay::LogsAlone,
+        logs: Some(LogWay::Http(|url| Box::new(Journal::new(url)))),
+        reads: None,
+    },
+    EngineKind {
+        name: "clickhouse",
+        about: "ClickHouse (rows of two tables, by HTTP)",
+        way: EngineWay::Tables,
+        logs: Some(LogWay::Tables),
+        reads: None,
     },
 ];
 
@@ -125,6 +181,11 @@ impl EngineKind {
     pub fn all() -> &'static [EngineKind] {
         KINDS
     }
+}
+
+/// The kind of this name, if there is one.
+pub(crate) fn named(name: &str) -> Option<&'static EngineKind> {
+    KINDS.iter().find(|kind| kind.name == name)
 }
 
 /// An engine: its kind and where it is.
@@ -147,34 +208,19 @@ impl EngineAddress {
     /// # Errors
     /// If there is no such kind, or the address is none.
     pub fn parse(text: &str) -> Result<Self, SendError> {
-        let found = text.split_once('=').and_then(|(name, address)| {
-            KINDS.iter().find(|kind| kind.name == name).map(|kind| (kind, address))
-        });
+        let found = text
+            .split_once('=')
+            .and_then(|(name, address)| named(name).map(|kind| (kind, address)));
         let (kind, address) = found.ok_or_else(|| SendError::NoEngine {
             text: text.to_owned(),
             known: KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", "),
         })?;
         let place = match kind.way {
-            EngineWay::Http(_) | EngineWay::Asked(..) | EngineWay::LogsAlone => {
-                EnginePlace::Http(HttpUrl::parse(address)?)
-            }
-            EngineWay::Stream(way) => {
-                let rest = address.strip_prefix(way.scheme).ok_or_else(|| SendError::Scheme {
-                    text: text.to_owned(),
-                    scheme: way.scheme,
-                })?;
-                let rules = AddressRules {
-                    default_port: Some(way.port),
-                    is_path: |text| text.starts_with('/'),
-                    is_host: |_| true,
-                };
-                let read = Address::parse(rest, &rules)
-                    .map_err(|error| SendError::Address { text: text.to_owned(), error })?;
-                if read.is_encrypted() && !way.may_encrypt {
-                    return Err(SendError::NoTls { kind: kind.name });
-                }
-                EnginePlace::Stream(read, way.scheme)
-            }
+            EngineWay::Http(_)
+            | EngineWay::Asked(..)
+            | EngineWay::Tables
+            | EngineWay::LogsAlone => EnginePlace::Http(HttpUrl::parse(address)?),
+            EngineWay::Stream(way) => way.place(address, text)?,
         };
         Ok(EngineAddress { kind, place })
     }
@@ -186,6 +232,12 @@ impl EngineAddress {
             EnginePlace::Http(url) => url.is_encrypted(),
             EnginePlace::Stream(address, _) => address.is_encrypted(),
         }
+    }
+
+    /// Whether it has tables, which can be made.
+    #[must_use]
+    pub fn has_tables(&self) -> bool {
+        matches!(self.kind.way, EngineWay::Tables)
     }
 
     /// Whether it takes log records and nothing else.
@@ -224,14 +276,43 @@ impl EngineAddress {
         name
     }
 
-    /// Where it answers questions: the server, and the path.
-    pub(crate) fn query(&self) -> Result<(&HttpUrl, String), SendError> {
+    /// What answers questions about points.
+    pub(crate) fn asked(&self, settings: &SendSettings) -> Result<Box<dyn AsksPoints>, SendError> {
         match (&self.place, &self.kind.way) {
-            (EnginePlace::Http(url), EngineWay::Asked(_, path)) => match path(url) {
-                Some(path) => Ok((url, path)),
-                None => Err(SendError::NoQueryPath { url: url.to_string() }),
-            },
+            (EnginePlace::Http(url), EngineWay::Asked(_, path)) => {
+                let path = path(url);
+                let path = path.ok_or_else(|| SendError::NoQueryPath { url: url.to_string() })?;
+                Ok(Box::new(AskedEngine::new(url, path, settings)?))
+            }
+            (EnginePlace::Http(url), EngineWay::Tables) => {
+                Ok(Box::new(ClickHouse::new(url, settings)?))
+            }
             _ => Err(SendError::NoQuestions { kind: self.kind.name }),
+        }
+    }
+
+    /// How the log records that it has are read.
+    pub(crate) fn log_reader(&self) -> Result<LogReadWay, SendError> {
+        self.kind.reads.ok_or_else(|| {
+            let readers = KINDS.iter().filter(|kind| kind.reads.is_some());
+            let known = readers.map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+            SendError::NoLogReader { kind: self.kind.name, known }
+        })
+    }
+
+    /// Where it is, of one that is asked by HTTP.
+    pub(crate) fn url(&self) -> Result<&HttpUrl, SendError> {
+        match &self.place {
+            EnginePlace::Http(url) => Ok(url),
+            EnginePlace::Stream(..) => Err(SendError::NoQuestions { kind: self.kind.name }),
+        }
+    }
+
+    /// Where it is, of one that has a connection of its own.
+    pub(crate) fn stream(&self) -> Result<&Address, SendError> {
+        match &self.place {
+            EnginePlace::Stream(address, _) => Ok(address),
+            EnginePlace::Http(_) => Err(SendError::NoQuestions { kind: self.kind.name }),
         }
     }
 
@@ -248,6 +329,9 @@ impl EngineAddress {
                     Some(path) => engine.asking(AskedEngine::new(url, path, settings)?),
                     None => engine,
                 }))
+            }
+            (EnginePlace::Http(url), EngineWay::Tables) => {
+                Ok(Box::new(ClickHouse::new(url, settings)?))
             }
             (EnginePlace::Stream(address, _), EngineWay::Stream(way)) => {
                 (way.open)(address, settings)
@@ -266,6 +350,9 @@ impl EngineAddress {
         match (&self.place, self.kind.logs) {
             (EnginePlace::Http(url), Some(LogWay::Http(form))) => {
                 Ok(Box::new(http_engine(url, settings, form(url))?))
+            }
+            (EnginePlace::Http(url), Some(LogWay::Tables)) => {
+                Ok(Box::new(ClickHouse::new(url, settings)?))
             }
             (EnginePlace::Stream(address, _), Some(LogWay::Stream(open))) => {
                 Ok(open(address, settings))
@@ -291,7 +378,10 @@ impl fmt::Display for EngineAddress {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             EnginePlace::Http(url) => url.fmt(out),
-            EnginePlace::Stream(address, scheme) => write!(out, "{scheme}{address}"),
+            EnginePlace::Stream(address, scheme) => {
+                let address = address.to_string();
+                write!(out, "{scheme}{}", address.strip_prefix("tls:").unwrap_or(&address))
+            }
         }
     }
 }

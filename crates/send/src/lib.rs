@@ -13,7 +13,7 @@
 //! The store of a central server of log records is sent the same way: its segments are the files, and
 //! `log_backlog.rs` reads the records behind a cursor.
 //!
-//! `verify.rs` asks an engine for what it has acknowledged, `read_back.rs` makes recordings of what one has.
+//! `verify.rs` asks an engine for what it has acknowledged, `read_back.rs` makes recordings of what one has, `log_read.rs` log records.
 //!
 //! Uses `feed`, `recording`, `metric_names`, `log_store` and `http_client`.  Prints nothing.  Begin with `sender.rs`.
 #![forbid(unsafe_code)]
@@ -21,6 +21,7 @@
 mod asked;
 mod backlog;
 mod batch;
+mod clickhouse;
 mod cursor;
 mod engine;
 mod error;
@@ -30,10 +31,15 @@ mod groups;
 mod http;
 mod influx;
 mod jetstream;
+mod jetstream_read;
+mod journal;
 mod kinds;
 mod log_backlog;
 mod log_batch;
+mod log_read;
 mod loki;
+mod loki_read;
+mod nats;
 mod otlp;
 mod otlp_logs;
 mod read_back;
@@ -51,10 +57,11 @@ pub use cursor::{CursorFile, RecordingCursor, SendCursor, StoreCursor};
 pub use error::SendError;
 pub use groups::ProcessChoice;
 pub use kinds::{EngineAddress, EngineKind};
+pub use log_read::{is_log_engine, read_logs};
 pub use read_back::{EngineRecording, read_back, read_back_all};
 pub use sender::{SendEvent, Sender};
 pub use series::SourceChoice;
-pub use settings::{SendInput, SendSettings};
+pub use settings::{EngineAccess, SendInput, SendSettings};
 pub use status::{EngineStatus, status};
 pub use steps::StepChoice;
 pub use verify::{SeriesVerified, VerifyReport, verify};

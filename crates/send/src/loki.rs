@@ -22,7 +22,7 @@ use crate::http::{FormRequest, HttpLogForm, by_status, is_usually_later};
 use crate::log_batch::{LogBatch, LogEntry};
 
 /// Where Loki takes it.
-const USUAL_PATH: &str = "/loki/api/v1/push";
+pub(crate) const USUAL_PATH: &str = "/loki/api/v1/push";
 
 /// `PushRequest.streams`.
 const STREAMS: u32 = 1;

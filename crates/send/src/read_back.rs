@@ -11,7 +11,6 @@ use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use connection::ClientTls;
 use http_client::HttpUrl;
 use metric_names::{JOB, MACHINE, MetricValue, NamesOfHost, SourcePlan};
 use promql::{Labels, NAME};
@@ -22,7 +21,7 @@ use view::to_base;
 
 use crate::SendError;
 use crate::asked::{AskedEngine, Points, all_of};
-use crate::settings::SendSettings;
+use crate::settings::{EngineAccess, SendSettings};
 
 /// What an address begins with that is read back.
 const KINDS: [&str; 2] = ["prometheus=", "victoriametrics="];
@@ -79,13 +78,14 @@ impl EngineRecording {
 pub fn read_back_all(
     paths: &mut Vec<PathBuf>,
     period_ns: (i64, i64),
+    access: &EngineAccess,
 ) -> Result<Vec<EngineRecording>, SendError> {
     let mut all = Vec::new();
     for path in std::mem::take(paths) {
         let is_engine = |text: &&str| KINDS.iter().any(|kind| text.starts_with(kind));
         match path.to_str().filter(is_engine) {
             Some(address) => {
-                let read = read_back(address, period_ns)?;
+                let read = read_back(address, period_ns, access)?;
                 paths.extend(read.iter().map(|one| one.path.clone()));
                 all.extend(read);
             }
@@ -103,6 +103,7 @@ pub fn read_back_all(
 pub fn read_back(
     address: &str,
     (from_ns, thru_ns): (i64, i64),
+    access: &EngineAccess,
 ) -> Result<Vec<EngineRecording>, SendError> {
     let url = address.split_once('=').map_or(address, |(_, url)| url);
     let url = HttpUrl::parse(url.trim_end_matches('/'))?;
@@ -114,9 +115,7 @@ pub fn read_back(
         return Err(SendError::NoStart(url.to_string()));
     }
     let mut settings = SendSettings::default();
-    if let Some(path) = http_client::system_authorities().filter(|_| url.is_encrypted()) {
-        settings.client.tls = Some(ClientTls::load(&path, None)?);
-    }
+    access.load(&mut settings, url.is_encrypted())?;
     let mut engine = AskedEngine::new(&url, target, &settings)?;
     let period = (from_ns.div_euclid(1_000_000), thru_ns.div_euclid(1_000_000));
     let hosts = engine.values("instance", &format!("{{job=\"{JOB}\"}}"), period)?;

@@ -1,11 +1,44 @@
 //! How a sender works.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use connection::ClientTls;
 use http_client::ClientSettings;
 use http_client::header::HeaderValue;
 
+use crate::SendError;
 use crate::series::SourceChoice;
+
+/// What it takes to get into engines.
+#[derive(Clone, Debug, Default)]
+pub struct EngineAccess {
+    /// The authorities that servers are checked by, in PEM; without them those of the system.
+    pub authorities: Option<PathBuf>,
+    /// A file with the token that is said to them.
+    pub token_file: Option<PathBuf>,
+}
+
+impl EngineAccess {
+    /// Reads the files: the authorities of the system if some engine speaks TLS.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is none of its kind.
+    pub fn load(&self, settings: &mut SendSettings, is_encrypted: bool) -> Result<(), SendError> {
+        if let Some(path) = &self.token_file {
+            let token = http_client::bearer(path);
+            let failed = |source| SendError::Token { path: path.clone(), source };
+            settings.authorization = Some(token.map_err(failed)?);
+        }
+        settings.client.tls = match &self.authorities {
+            Some(path) => Some(ClientTls::load(path, None).map_err(SendError::AuthorityFile)?),
+            None if is_encrypted => http_client::system_authorities()
+                .map(|path| ClientTls::load(&path, None))
+                .transpose()?,
+            None => None,
+        };
+        Ok(())
+    }
+}
 
 /// What a folder has that is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +73,8 @@ pub struct SendSettings {
     pub client: ClientSettings,
     /// The header `Authorization`, if the engine wants one.
     pub authorization: Option<HeaderValue>,
+    /// Whether tables that the engine needs are made.
+    pub creates_tables: bool,
 }
 
 impl Default for SendSettings {
@@ -52,6 +87,7 @@ impl Default for SendSettings {
             selection,
             client,
             authorization: None,
+            creates_tables: false,
         }
     }
 }

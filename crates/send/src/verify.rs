@@ -13,7 +13,7 @@ use recording::{ReadOutcome, Reader};
 use serde_json::{Value, json};
 
 use crate::SendError;
-use crate::asked::{AskedEngine, Points, is_equal};
+use crate::asked::{AsksPoints, Points, is_equal};
 use crate::backlog::OpenRecording;
 use crate::batch::{Batch, BatchPoint, BatchSeries};
 use crate::cursor::{CursorFile, RecordingCursor};
@@ -68,8 +68,7 @@ pub fn verify(
 ) -> Result<VerifyReport, SendError> {
     let cursor = CursorFile::read(folder, name)?;
     let cursor = cursor.ok_or_else(|| SendError::NothingSent { name: name.to_owned() })?;
-    let (url, target) = address.query()?;
-    let mut engine = AskedEngine::new(url, target, settings)?;
+    let mut engine = address.asked(settings)?;
     let mut report = VerifyReport::default();
     let (mut series, mut batch) = (BatchSeries::default(), Batch::default());
     for path in recordings_in(folder)? {
@@ -82,12 +81,12 @@ pub fn verify(
             && open.read(&mut series, &mut batch)? == ReadOutcome::Sample
         {
             if batch.points.len() >= WINDOW_POINTS {
-                compare(&mut engine, &series, &batch.points, &mut report)?;
+                compare(&mut *engine, &series, &batch.points, &mut report)?;
                 batch.clear();
             }
         }
         open.flush(&mut series, &mut batch);
-        compare(&mut engine, &series, &batch.points, &mut report)?;
+        compare(&mut *engine, &series, &batch.points, &mut report)?;
         batch.clear();
     }
     Ok(report)
@@ -95,7 +94,7 @@ pub fn verify(
 
 /// Compares the points of a window.
 fn compare(
-    engine: &mut AskedEngine,
+    engine: &mut dyn AsksPoints,
     series: &BatchSeries,
     points: &[BatchPoint],
     report: &mut VerifyReport,
@@ -109,7 +108,7 @@ fn compare(
     for (host, wanted) in hosts {
         let times = || wanted.values().flatten().map(|(time_ms, _)| *time_ms);
         let (Some(first_ms), Some(last_ms)) = (times().min(), times().max()) else { continue };
-        let held = engine.ask(host, first_ms, last_ms)?;
+        let held = engine.points(host, first_ms, last_ms)?;
         for (number, points) in wanted {
             let labels = series.labels(number);
             let held = held.get(labels).map_or(&[][..], Vec::as_slice);

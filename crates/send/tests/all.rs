@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod clickhouse;
 mod dashboard;
 mod deliveries;
 mod graphite;
 mod jetstream;
+mod journal;
+mod log_read;
 mod logs;
 mod otlp;
 mod proxy;

@@ -210,13 +210,15 @@ fn what_keeps_samples_from_a_stream_is_told() {
     let _writer = record(folder.path(), Path::new("/"), &["cpu"], |_| ());
     for (to, why) in [
         ("jetstream=h:1", "write nats://HOST:PORT"),
-        ("jetstream=nats://tls:h", "jetstream does not speak TLS"),
+        ("jetstream=nats://tls:h", "write nats://HOST:PORT, or with TLS tls://HOST:PORT"),
     ] {
         let said = EngineAddress::parse(to).unwrap_err().to_string();
         assert!(said.contains(why), "{said}");
     }
     let to = EngineAddress::parse("jetstream=nats://h").unwrap().to_string();
     assert_eq!(to, "nats://h:4222");
+    let to = EngineAddress::parse("jetstream=tls://h").unwrap();
+    assert_eq!((to.to_string().as_str(), to.is_encrypted()), ("tls://h:4222", true));
     let waits = |address: SocketAddr, settings: &SendSettings| {
         let to = format!("jetstream=nats://{address}");
         let mut told = Vec::new();

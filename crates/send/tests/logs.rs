@@ -21,13 +21,13 @@ use crate::otlp::{Wire, fields, partly, unpacked};
 use crate::proxy::Proxy;
 use crate::receiver::{Received, receive};
 
-const START_NS: u64 = 1_700_000_000_000_000_000;
+pub(crate) const START_NS: u64 = 1_700_000_000_000_000_000;
 
 /// Processes that log.
 const PROCESSES: usize = 4;
 
 /// Programs whose records are committed to a store.
-struct Programs {
+pub(crate) struct Programs {
     store: Store,
     random: Random,
     next: [u64; PROCESSES],
@@ -44,7 +44,7 @@ impl Programs {
 
     /// One commit: some records of each process, of which some have the same time and text, and some are
     /// no records of the program.
-    fn commit(&mut self) {
+    pub(crate) fn commit(&mut self) {
         let mut batch = CommitBatch::default();
         for number in 0..PROCESSES {
             let count = 1 + self.random.below(30);
@@ -89,7 +89,7 @@ impl Programs {
     }
 
     /// A store with some segments.
-    fn logged(folder: &Path, commits: usize) -> Self {
+    pub(crate) fn logged(folder: &Path, commits: usize) -> Self {
         let mut programs = Programs::new(folder);
         (0..commits).for_each(|_| programs.commit());
         programs
@@ -97,7 +97,7 @@ impl Programs {
 }
 
 /// All records of a store in its order, as JSON.
-fn stored(folder: &Path) -> Vec<String> {
+pub(crate) fn stored(folder: &Path) -> Vec<String> {
     let (mut reader, mut format) = (StoreReader::open(folder).unwrap(), JsonFormat::default());
     let (mut found, mut scratch) = (Vec::new(), Vec::new());
     while let Some((chunk, at)) = reader.next_chunk().unwrap() {
@@ -114,16 +114,16 @@ fn stored(folder: &Path) -> Vec<String> {
     found
 }
 
-fn settings() -> SendSettings {
+pub(crate) fn settings() -> SendSettings {
     SendSettings { input: SendInput::Logs, points_max: 50, ..SendSettings::default() }
 }
 
-fn sender(folder: &Path, to: &str) -> Sender {
+pub(crate) fn sender(folder: &Path, to: &str) -> Sender {
     crate::deliveries::sender_to(folder, to, &settings())
 }
 
 /// Sends with ends at random moments, each gone on by another sender; how often it ended.
-fn send_through_ends(folder: &Path, to: &str, mut ended: impl FnMut(u64)) -> u64 {
+pub(crate) fn send_through_ends(folder: &Path, to: &str, mut ended: impl FnMut(u64)) -> u64 {
     let mut random = Random::from_seed(testkit::seed(256));
     let mut ends = 0;
     loop {
@@ -152,10 +152,10 @@ fn send_through_ends(folder: &Path, to: &str, mut ended: impl FnMut(u64)) -> u64
 }
 
 /// A line that Loki took: its stream, its time and its text.
-type LokiLine = (String, u64, String);
+pub(crate) type LokiLine = (String, u64, String);
 
 /// What a request to Loki has, checked as strictly as Loki does.
-fn pushed(request: &Received) -> Vec<LokiLine> {
+pub(crate) fn pushed(request: &Received) -> Vec<LokiLine> {
     assert!(request.head.starts_with("post /loki/api/v1/push http/1.1\r\n"), "{}", request.head);
     request.assert_has(&["content-type: application/x-protobuf", "content-encoding: snappy"]);
     let message = snap::raw::Decoder::new().decompress_vec(&request.body).unwrap();
@@ -502,7 +502,12 @@ fn engines_say_what_they_take() {
         Ok(_) => panic!("{to}"),
     };
     let said = refused("graphite=h", SendInput::Logs);
-    assert!(said.contains("graphite takes no log records: otlp, jetstream, loki do"), "{said}");
+    assert!(
+        said.contains(
+            "graphite takes no log records: otlp, jetstream, loki, journal, clickhouse do"
+        ),
+        "{said}"
+    );
     assert!(refused("loki=http://h:1", SendInput::Samples).contains("log records alone"));
     let name = EngineAddress::parse("otlp=http://h:1").unwrap().cursor_name(SendInput::Logs);
     assert_eq!(name, "otlp-logs-http-h-1");

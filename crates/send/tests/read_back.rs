@@ -6,7 +6,7 @@ use std::path::Path;
 use feed::recordings_in;
 use recording::{ReadOutcome, Reader};
 use sample::{Kind, Snapshot};
-use send::{SendError, SourceChoice, read_back};
+use send::{EngineAccess, SendError, SourceChoice};
 use testkit::{Prometheus, VictoriaMetrics};
 
 use crate::deliveries::{few_points, sender_to};
@@ -53,6 +53,11 @@ fn cells<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<(i64, String, String,
     }
     found.sort();
     found
+}
+
+/// Reads an engine that lets everybody in.
+fn read_back(from: &str, period_ns: (i64, i64)) -> Result<Vec<send::EngineRecording>, SendError> {
+    send::read_back(from, period_ns, &EngineAccess::default())
 }
 
 fn comes_back(kind: &str, address: SocketAddr, flush: impl Fn()) {

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::{Running, skip, wait_for};
+use crate::{CertificateFiles, Running, skip, wait_for};
 
 /// A running Prometheus; dropping it ends the server.
 #[derive(Debug)]
@@ -136,8 +136,23 @@ impl NatsServer {
     /// If it does not listen within [`crate::PATIENCE`].
     #[must_use]
     pub fn start(token: Option<&str>) -> Option<Self> {
+        Self::start_with(&token.map_or_else(Vec::new, |token| vec!["--auth", token]))
+    }
+
+    /// Starts a server that speaks TLS alone, with a certificate.
+    ///
+    /// # Panics
+    /// As [`NatsServer::start`].
+    #[must_use]
+    pub fn encrypted(files: &CertificateFiles) -> Option<Self> {
+        let path = |path: &'_ Path| path.to_str().expect("a path of UTF-8").to_owned();
+        let (certificate, key) = (path(&files.certificate), path(&files.key));
+        Self::start_with(&["--tls", "--tlscert", &certificate, "--tlskey", &key])
+    }
+
+    fn start_with(words: &[&str]) -> Option<Self> {
         let folder = tempfile::tempdir().expect("a folder");
-        let (child, address) = Self::run(folder.path(), -1, token)?;
+        let (child, address) = Self::run(folder.path(), -1, words)?;
         Some(Self { child, address, folder })
     }
 
@@ -149,14 +164,14 @@ impl NatsServer {
         self.child.signal(libc::SIGKILL);
         self.child.ended();
         let (child, _) =
-            Self::run(self.folder.path(), i32::from(self.address.port()), None).expect("a server");
+            Self::run(self.folder.path(), i32::from(self.address.port()), &[]).expect("a server");
         self.child = child;
     }
 
-    fn run(folder: &Path, port: i32, token: Option<&str>) -> Option<(Running, SocketAddr)> {
+    fn run(folder: &Path, port: i32, words: &[&str]) -> Option<(Running, SocketAddr)> {
         let mut command = Command::new(programs("nats-server")?.join("nats-server"));
         command.args(["-js", "-a", "127.0.0.1", "-p", &port.to_string(), "-sd"]).arg(folder);
-        command.args(token.into_iter().flat_map(|token| ["--auth", token]));
+        command.args(words);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let child = Running::start(&mut command);
         let port = wait_for("the server of NATS", || child.listening_port());

@@ -5,11 +5,9 @@ use std::process::ExitCode;
 use std::thread;
 
 use anyhow::Context as _;
-use connection::ClientTls;
-use http_client::ClientSettings;
 use send::{
-    EngineAddress, ProcessChoice, SendEvent, SendInput, SendSettings, Sender, SourceChoice,
-    StepChoice,
+    EngineAccess, EngineAddress, ProcessChoice, SendEvent, SendInput, SendSettings, Sender,
+    SourceChoice, StepChoice,
 };
 
 use crate::end_signals::Ending;
@@ -23,9 +21,10 @@ pub(crate) struct SendArguments {
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
     /// Send to this engine: remote-write (Prometheus, VictoriaMetrics, Mimir, Thanos), otlp (collectors
-    /// of OpenTelemetry) and influx (InfluxDB, VictoriaMetrics) have an ADDRESS of http://HOST:PORT,
-    /// https://HOST:PORT or unix:SOCKET, with the path if it is not the usual one; graphite has
-    /// HOST[:PORT] or tls:HOST[:PORT], jetstream (NATS) nats://HOST[:PORT]; loki, otlp and jetstream take
+    /// of OpenTelemetry), influx (InfluxDB, VictoriaMetrics), clickhouse, loki and journal
+    /// (systemd-journal-remote) have an ADDRESS of http://HOST:PORT, https://HOST:PORT or unix:SOCKET,
+    /// with the path if it is not the usual one; graphite has HOST[:PORT] or tls:HOST[:PORT], jetstream
+    /// (NATS) nats://HOST[:PORT] or tls://HOST[:PORT]; loki, journal, otlp, jetstream and clickhouse take
     /// log records; may be given several times: each engine has its own cursor and delays no other
     #[arg(long, value_name = "KIND=ADDRESS", required_unless_present = "status")]
     to: Vec<String>,
@@ -51,24 +50,40 @@ pub(crate) struct SendArguments {
     /// The folder is a store of log records, although it has none yet
     #[arg(long, conflicts_with_all = ["sources", "processes_by", "step", "status", "verify"])]
     logs: bool,
-    /// The authorities (CA) that servers with https are checked by, a file of PEM; without it those of
-    /// the system
-    #[arg(long, value_name = "FILE")]
-    ca: Option<PathBuf>,
-    /// Say `Authorization: Bearer TOKEN` to the engines, with the token in this file
-    #[arg(long, value_name = "FILE")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    access: AccessArguments,
+    /// Make the tables that clickhouse needs, if they are not there
+    #[arg(long, conflicts_with_all = ["status", "verify"])]
+    create_tables: bool,
     /// Say what each engine has and what waits for it, and end
     #[arg(long, conflicts_with_all = ["to", "follow", "sources", "ca", "token_file"])]
     status: bool,
     /// Ask each engine for every point that it has acknowledged, say what it lacks, has otherwise or has
-    /// twice, and end: of engines by remote-write, with the --sources, --processes-by, --step, --name and
-    /// credentials that they were sent with
+    /// twice, and end: of engines by remote-write and clickhouse, with the --sources, --processes-by,
+    /// --step, --name and credentials that they were sent with
     #[arg(long, conflicts_with_all = ["status", "follow"])]
     verify: bool,
     /// With --status and --verify: as JSON, a line for each engine
     #[arg(long)]
     json: bool,
+}
+
+/// What it takes to get into engines.
+#[derive(clap::Args)]
+pub(crate) struct AccessArguments {
+    /// The authorities (CA) that engines with TLS are checked by, a file of PEM; without it those of the
+    /// system
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Say `Authorization: Bearer TOKEN` to the engines, with the token in this file
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+}
+
+impl AccessArguments {
+    pub(crate) fn access(&self) -> EngineAccess {
+        EngineAccess { authorities: self.ca.clone(), token_file: self.token_file.clone() }
+    }
 }
 
 /// Runs the verb: until all is acknowledged, or until INT or TERM.
@@ -83,6 +98,8 @@ pub(crate) fn run(arguments: &SendArguments) -> anyhow::Result<ExitCode> {
         arguments.name.is_none() || engines.len() < 2,
         "--name is the name of one engine: give one --to"
     );
+    let has_tables = engines.iter().any(EngineAddress::has_tables);
+    anyhow::ensure!(has_tables || !arguments.create_tables, "--create-tables: clickhouse has some");
     if arguments.verify {
         return verify(arguments, &engines, &settings);
     }
@@ -135,10 +152,10 @@ fn send_all(name: &str, mut sender: Sender, ending: &Ending) -> bool {
 
 fn settings(arguments: &SendArguments, to: &[EngineAddress]) -> anyhow::Result<SendSettings> {
     let are_logs = arguments.logs || to.iter().any(EngineAddress::is_for_logs_alone);
-    let is_encrypted = to.iter().any(EngineAddress::is_encrypted);
     let mut settings = SendSettings {
         input: if are_logs { SendInput::Logs } else { SendInput::of(&arguments.folder) },
         follows: arguments.follow,
+        creates_tables: arguments.create_tables,
         selection: SourceChoice {
             processes: arguments.processes_by.clone(),
             step: StepChoice::new(arguments.step, arguments.spread).context("--step")?,
@@ -146,18 +163,7 @@ fn settings(arguments: &SendArguments, to: &[EngineAddress]) -> anyhow::Result<S
         },
         ..SendSettings::default()
     };
-    if let Some(path) = &arguments.token_file {
-        let value = http_client::bearer(path);
-        let value = value.with_context(|| format!("--token-file {}", path.display()))?;
-        settings.authorization = Some(value);
-    }
-    let authorities = match &arguments.ca {
-        Some(path) => Some(path.clone()),
-        None if is_encrypted => http_client::system_authorities(),
-        None => None,
-    };
-    let tls = authorities.map(|path| ClientTls::load(&path, None)).transpose()?;
-    settings.client = ClientSettings { tls, ..settings.client };
+    arguments.access.access().load(&mut settings, to.iter().any(EngineAddress::is_encrypted))?;
     Ok(settings)
 }
 

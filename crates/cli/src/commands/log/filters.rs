@@ -167,7 +167,11 @@ pub(crate) const DEFAULT_STORE: &str = "/var/lib/whit/log";
 
 /// The store that is given, else that of the service.
 pub(super) fn store(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let is_engine = |path: &Path| path.to_str().is_some_and(send::is_log_engine);
     match given {
+        Some(path) if is_engine(path) => {
+            anyhow::bail!("{}: query reads engines, and nothing else does", path.display())
+        }
         Some(path) => Ok(path.to_owned()),
         None => data_of_service(DataKind::Log),
     }

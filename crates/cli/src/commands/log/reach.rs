@@ -23,7 +23,7 @@ pub(crate) struct ReachArguments {
     secret_file: Option<PathBuf>,
     /// The authorities (CA) that central servers are checked by, in PEM: for tls:HOST:PORT
     #[arg(long, value_name = "FILE")]
-    tls_ca: Option<PathBuf>,
+    pub(super) tls_ca: Option<PathBuf>,
     /// The own certificate, in PEM, if the central server wants one
     #[arg(long, value_name = "FILE", requires_all = ["tls_key", "tls_ca"])]
     tls_cert: Option<PathBuf>,

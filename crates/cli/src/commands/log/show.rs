@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -23,7 +23,8 @@ const OUT_BYTES: usize = 64 << 10;
 /// Which records are shown, where they are, and how: of `tail` and `query`.
 #[derive(clap::Args)]
 pub(crate) struct RecordsArguments {
-    /// Folder of the store [default: that of the service]
+    /// Folder of the store [default: that of the service]; for query also an engine that whit send hands
+    /// records to: loki=URL (with --from), jetstream=ADDRESS
     #[arg(value_name = "STORE")]
     store: Option<PathBuf>,
     /// Ask the central server at this address, not a store on this machine: the path of a socket,
@@ -49,6 +50,10 @@ pub(crate) struct QueryArguments {
     /// Show only how many records there are
     #[arg(long)]
     pub(super) count: bool,
+    /// Say the token in this file to the engine (loki=URL, jetstream=ADDRESS) that stands for STORE; one
+    /// with TLS is checked by --tls-ca, or by the authorities of the system
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
 }
 
 /// Options of `whit log export`.
@@ -195,12 +200,11 @@ pub(crate) fn query(arguments: &QueryArguments) -> anyhow::Result<ExitCode> {
     let filter = arguments.records.filter.filter()?;
     let stdout = io::stdout();
     let format = arguments.records.format.format(stdout.is_terminal());
-    let mut reader = filters::open_store(arguments.records.store.as_deref())?;
     let wanted = filter.clone();
     let limit = arguments.limit.unwrap_or(u64::MAX);
     let mut printer = Printer::new(format, filter, stdout.lock());
     let mut count = 0_u64;
-    let _ = reader.visit_all(&|chunk, block| wanted.wants_block(chunk, block), &mut |item| {
+    let mut visit = |item: &Item<'_>| {
         if arguments.count {
             count += u64::from(printer.filter.wanted(item, &mut printer.scratch).is_some());
             return ControlFlow::Continue(());
@@ -209,8 +213,25 @@ pub(crate) fn query(arguments: &QueryArguments) -> anyhow::Result<ExitCode> {
             return ControlFlow::Break(());
         }
         printer.show(item)
-    })?;
-    complain(&reader);
+    };
+    let store = arguments.records.store.as_deref();
+    if let Some(engine) = store.and_then(Path::to_str).filter(|text| send::is_log_engine(text)) {
+        let (authorities, token_file) =
+            (arguments.records.reach.tls_ca.clone(), arguments.token_file.clone());
+        let access = send::EngineAccess { authorities, token_file };
+        let now_ns = u64::try_from(crate::zone::now().timestamp().as_nanosecond())?;
+        match send::read_logs(engine, &wanted, &access, now_ns, &mut visit)? {
+            0 => {}
+            lines => {
+                crate::stderr::message(format!("{engine}: {lines} lines are no records of whit"))
+            }
+        }
+    } else {
+        anyhow::ensure!(arguments.token_file.is_none(), "--token-file is for engines: loki=URL");
+        let mut reader = filters::open_store(store)?;
+        let _ = reader.visit_all(&|chunk, block| wanted.wants_block(chunk, block), &mut visit)?;
+        complain(&reader);
+    }
     if arguments.count {
         crate::stderr::print(&format!("{count}\n"))?;
         return Ok(found(count));

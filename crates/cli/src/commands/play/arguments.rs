@@ -68,6 +68,9 @@ pub(crate) struct PlayArguments {
     )]
     pub(crate) offsettime: i64,
 
+    #[command(flatten)]
+    pub(crate) access: crate::commands::send::AccessArguments,
+
     /// Rules for the names of sensors in collectl's recordings, from a file as collectl has it
     #[arg(long, value_name = "FILE")]
     pub(crate) envrules: Option<PathBuf>,

@@ -48,8 +48,9 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     // Rates begin with the reading before the start; it is at most so long before that.
     let range = period.of(now.date(), now.time_zone(), 60_000_000_000)?;
     let now_ns = i64::try_from(now.timestamp().as_nanosecond())?;
-    let read =
-        send::read_back_all(&mut arguments.files, (range.base_ns, range.thru_ns.min(now_ns)))?;
+    let (period_ns, access) =
+        ((range.base_ns, range.thru_ns.min(now_ns)), arguments.access.access());
+    let read = send::read_back_all(&mut arguments.files, period_ns, &access)?;
     read.iter().filter_map(send::EngineRecording::note).for_each(stderr::message);
     let (recordings, complaints) =
         feed::find(&arguments.files, arguments.pattern.as_deref(), &now)?;

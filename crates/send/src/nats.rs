@@ -1,0 +1,267 @@
+//! The client protocol of NATS (<https://docs.nats.io/reference/reference-protocols/nats-protocol>): lines of
+//! text over TCP or TLS, and questions to subjects that begin with `$JS.API`, which JetStream answers.
+//!
+//! A server greets in the clear (`INFO`); TLS begins behind that, and everything else is said by TLS.
+//! A connection has one subject for answers, whose last word is the number of the question.  A message
+//! has a bound, and so has each wait for one.
+
+use std::io::{self, Read as _, Write as _};
+use std::time::Duration;
+
+use connection::{Address, ClientTls, SocketStream, Wait};
+use serde_json::{Value, json};
+
+use crate::settings::SendSettings;
+
+/// The usual port.
+pub(crate) const PORT: u16 = 4222;
+
+/// The longest line that a server may say: INFO has the addresses of a cluster.
+const LINE_BYTES_MAX: usize = 1 << 16;
+
+/// The longest message that is sent, whatever the server takes.
+const PAYLOAD_BYTES_MAX: usize = 8 << 20;
+
+/// The longest message that is read: an acknowledgement, or the last sample, which is in base64.
+const MESSAGE_BYTES_MAX: usize = 12 << 20;
+
+/// A server, and what it takes to get in.
+pub(crate) struct NatsServer {
+    pub(crate) address: Address,
+    timeout: Duration,
+    tls: Option<ClientTls>,
+    token: Option<String>,
+}
+
+/// A connection to a server.
+pub(crate) struct NatsConnection {
+    stream: SocketStream,
+    /// What was read and not yet taken.
+    read: Vec<u8>,
+    /// Most bytes of a message.
+    pub(crate) payload_max: usize,
+    /// The beginning of the subjects of answers.
+    inbox: String,
+    /// The number of the next question.
+    next: u64,
+}
+
+/// What a server says.
+pub(crate) struct NatsMessage {
+    /// The number of the question that it answers; none of a message of a stream.
+    pub(crate) question: Option<u64>,
+    /// Where it is answered, if it wants that.
+    pub(crate) reply: Option<String>,
+    /// The status in the head of what is no message of a program: 503 if nobody listens to the subject.
+    pub(crate) status: Option<u32>,
+    pub(crate) payload: Vec<u8>,
+}
+
+/// Why a server does not do what is asked.
+pub(crate) enum Refusal {
+    /// The connection, or the server for now.
+    Later(io::Error),
+    /// For good.
+    Never(String),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Refusal::Later(error)
+    }
+}
+
+impl NatsServer {
+    pub(crate) fn new(address: &Address, settings: &SendSettings) -> Self {
+        let token = settings.authorization.as_ref().and_then(|value| value.to_str().ok());
+        let token = token.map(|text| text.strip_prefix("Bearer ").unwrap_or(text).to_owned());
+        let (timeout, tls) = (settings.client.timeout, settings.client.tls.clone());
+        NatsServer { address: address.clone(), timeout, tls, token }
+    }
+
+    /// Connects and says who is there.
+    pub(crate) fn open(&self) -> io::Result<NatsConnection> {
+        // The greeting is in the clear.
+        let clear = match self.address.clone() {
+            Address::Network { host, port, .. } => {
+                Address::Network { host, port, is_encrypted: false }
+            }
+            path => path,
+        };
+        let mut stream = clear.connect(self.timeout, None)?;
+        stream.set_wait(Wait::For(self.timeout));
+        let inbox = connection::random::<12>()?.map(|byte| format!("{byte:02x}")).concat();
+        let inbox = format!("_INBOX.{inbox}");
+        let (read, payload_max) = (Vec::new(), 0);
+        let mut connection = NatsConnection { stream, read, payload_max, inbox, next: 0 };
+        let info = connection.line()?;
+        let info: Value = info
+            .strip_prefix("INFO ")
+            .and_then(|info| serde_json::from_str(info).ok())
+            .ok_or_else(|| io::Error::other("it does not speak the protocol of NATS"))?;
+        if info["headers"] != true {
+            return Err(io::Error::other("it is older than NATS 2.2: it has no headers"));
+        }
+        connection = self.encrypted(connection, &info)?;
+        let payload_max = info["max_payload"].as_u64().unwrap_or(1 << 20);
+        let payload_max = usize::try_from(payload_max).unwrap_or(usize::MAX);
+        connection.payload_max = payload_max.min(PAYLOAD_BYTES_MAX);
+        let mut hello = json!({
+            "verbose": false, "pedantic": false, "headers": true, "no_responders": true,
+            "protocol": 1, "lang": "rust", "name": "whit", "version": env!("CARGO_PKG_VERSION"),
+            "tls_required": self.address.is_encrypted(),
+        });
+        if let Some(token) = &self.token {
+            hello["auth_token"] = token.as_str().into();
+        }
+        let inbox = &connection.inbox;
+        let greeting = format!("CONNECT {hello}\r\nSUB {inbox}.* 1\r\nPING\r\n");
+        connection.stream.write_all(greeting.as_bytes())?;
+        // A wrong token is told before.
+        while connection.line()? != "PONG" {}
+        Ok(connection)
+    }
+
+    /// The same connection behind TLS, if the address says so.
+    fn encrypted(&self, connection: NatsConnection, info: &Value) -> io::Result<NatsConnection> {
+        let host = match &self.address {
+            Address::Network { host, is_encrypted: true, .. } => host,
+            _ if info["tls_required"] == true => {
+                return Err(io::Error::other("it wants TLS: write tls://HOST:PORT"));
+            }
+            _ => return Ok(connection),
+        };
+        if info["tls_required"] != true && info["tls_available"] != true {
+            return Err(io::Error::other("it speaks no TLS: write nats://HOST:PORT"));
+        }
+        // Whoever is between could put words before those that are encrypted.
+        if !connection.read.is_empty() {
+            return Err(io::Error::other("it says more than its greeting before TLS"));
+        }
+        let tls = self.tls.as_ref().ok_or_else(|| {
+            io::Error::other("TLS needs the authorities (CA) of servers: give --ca")
+        })?;
+        let mut stream = connection.stream.greet_tls(tls, host, self.timeout)?.polling()?;
+        stream.set_wait(Wait::For(self.timeout));
+        Ok(NatsConnection { stream, ..connection })
+    }
+}
+
+impl NatsConnection {
+    /// Asks something; the number of the question.
+    pub(crate) fn ask(&mut self, subject: &str, head: &str, text: &[u8]) -> io::Result<u64> {
+        let question = self.next;
+        self.next += 1;
+        let reply = format!("{}.{question}", self.inbox);
+        let line = match head {
+            "" => format!("PUB {subject} {reply} {}\r\n", text.len()),
+            head => {
+                let (of_head, all) = (head.len(), head.len() + text.len());
+                format!("HPUB {subject} {reply} {of_head} {all}\r\n{head}")
+            }
+        };
+        self.stream.write_all(&[line.as_bytes(), text, b"\r\n"].concat())?;
+        Ok(question)
+    }
+
+    /// The answer of JetStream to one question.
+    pub(crate) fn asked(&mut self, subject: &str, parameters: &Value) -> Result<Value, Refusal> {
+        let question = self.ask(subject, "", parameters.to_string().as_bytes())?;
+        loop {
+            let answer = self.message()?;
+            if answer.question == Some(question) {
+                if answer.is_lost() {
+                    let why = "the server has no JetStream: start it with -js";
+                    return Err(Refusal::Later(io::Error::other(why)));
+                }
+                return Ok(serde_json::from_slice(&answer.payload).map_err(io::Error::from)?);
+            }
+        }
+    }
+
+    /// The next message.
+    pub(crate) fn message(&mut self) -> io::Result<NatsMessage> {
+        let malformed = || io::Error::other("a message that is none of the protocol of NATS");
+        loop {
+            let line = self.line()?;
+            let mut words = line.split_ascii_whitespace();
+            let has_head = match words.next() {
+                Some("MSG") => false,
+                Some("HMSG") => true,
+                _ => continue,
+            };
+            // Subject, number of the subscription, where it is answered, size of the head, size of all.
+            let words: Vec<&str> = words.collect();
+            let subject = words.first().ok_or_else(malformed)?;
+            let number =
+                subject.strip_prefix(self.inbox.as_str()).and_then(|own| own.strip_prefix('.'));
+            let question = number.map(|number| number.parse().map_err(|_| malformed()));
+            let sizes = 1 + usize::from(has_head);
+            let reply = (words.len() > 2 + sizes).then(|| words[2].to_owned());
+            let size = |word: Option<&&str>| -> io::Result<usize> {
+                let size = word.and_then(|word| word.parse().ok());
+                size.filter(|size| *size <= MESSAGE_BYTES_MAX).ok_or_else(malformed)
+            };
+            let all = size(words.last())?;
+            let of_head = if has_head { size(words.iter().rev().nth(1))? } else { 0 };
+            let mut payload = self.bytes(all + 2)?;
+            payload.truncate(all);
+            if of_head > all {
+                return Err(malformed());
+            }
+            let status = payload[..of_head].strip_prefix(b"NATS/1.0 ");
+            let status = status.and_then(|rest| std::str::from_utf8(rest.get(..3)?).ok());
+            let status = status.and_then(|text| text.parse().ok());
+            payload.drain(..of_head);
+            return Ok(NatsMessage { question: question.transpose()?, reply, status, payload });
+        }
+    }
+
+    /// The next line of the server that is no PING and no complaint.
+    fn line(&mut self) -> io::Result<String> {
+        loop {
+            if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.read.drain(..=end).collect();
+                let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+                if line == "PING" {
+                    self.stream.write_all(b"PONG\r\n")?;
+                    continue;
+                }
+                if let Some(why) = line.strip_prefix("-ERR") {
+                    return Err(io::Error::other(layout::text::escape(why.trim().as_bytes())));
+                }
+                return Ok(line);
+            }
+            if self.read.len() > LINE_BYTES_MAX {
+                return Err(io::Error::other("a line without an end"));
+            }
+            self.more()?;
+        }
+    }
+
+    /// The next bytes.
+    fn bytes(&mut self, count: usize) -> io::Result<Vec<u8>> {
+        while self.read.len() < count {
+            self.more()?;
+        }
+        Ok(self.read.drain(..count).collect())
+    }
+
+    fn more(&mut self) -> io::Result<()> {
+        let mut part = [0; 16 << 10];
+        match self.stream.read(&mut part)? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            count => {
+                self.read.extend_from_slice(&part[..count]);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl NatsMessage {
+    /// Whether nobody listens to the subject of the question.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.status == Some(503)
+    }
+}
