@@ -75,6 +75,7 @@ mod times;
 mod top;
 mod trace_cgroup;
 mod trace_count;
+mod trace_differences;
 mod trace_ends;
 mod trace_events;
 mod trace_memory;

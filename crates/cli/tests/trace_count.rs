@@ -123,6 +123,22 @@ fn it_ends_as_the_command_does_and_says_what_is_wrong() {
 }
 
 #[test]
+fn what_is_shown_below_the_table_fits_80_columns() {
+    if !can_count() {
+        return;
+    }
+    let script = "cat /nowhere; ls /; stat /etc; exit 0";
+    let words = ["trace", "-cf", "--by", "process", "--histogram", "sh", "-c", script];
+    let output = whit(&words);
+    let text = String::from_utf8(output.stderr).unwrap();
+    let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{wide:?}");
+    let heading = text.lines().find(|line| line.starts_with("% time")).unwrap();
+    assert!(heading.ends_with("    max syscall"), "{heading}");
+    assert!(text.contains("execve") && text.contains("most of it"), "{text}");
+}
+
+#[test]
 fn a_running_process_and_the_whole_machine_are_counted() {
     if !can_count() {
         return;

@@ -48,6 +48,24 @@ fn a_trace_of_a_process_that_a_signal_ends_ends_by_it() {
 }
 
 #[test]
+fn a_signal_ends_the_trace_or_does_nothing_as_asked() {
+    let is_ready = |tracer: &Running| tracer.takes_signal(libc::SIGINT);
+    // The command has ended by it, too, or it would run on for 1000 seconds.
+    let words = ["--interruptible", "1", "-o", "/dev/null", "sleep", "1000"];
+    let mut tracer = Running::start(trace(&words).stderr(Stdio::null()));
+    testkit::wait_until("the trace has begun", || is_ready(&tracer));
+    tracer.signal(libc::SIGTERM);
+    assert_eq!(tracer.ended().signal(), Some(libc::SIGTERM));
+    let words = ["--interruptible", "never", "-o", "/dev/null", "sh", "-c", "read x; exit 5"];
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut tracer = Running::start(trace(&words).stdin(reader));
+    testkit::wait_until("the trace has begun", || is_ready(&tracer));
+    tracer.signal(libc::SIGTERM);
+    drop(writer);
+    assert_eq!(tracer.ended().code(), Some(5));
+}
+
+#[test]
 fn signal_calls_include_the_return_from_a_handler() {
     let output = output(&["-e", "trace=%signal", "sh", "-c", "trap : USR1; kill -USR1 $$; :"]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -118,7 +118,7 @@ fn by_ptrace() -> Result<Vec<Calls>, String> {
     let mut each = |event: &TraceEvent, _: &dyn Memory| {
         match event.what {
             EventKind::Enter(call) => begun |= call.id.known_name() == Some("execve"),
-            EventKind::Exit { call, result, wall_ns, cpu_ns } if begun => {
+            EventKind::Exit { call, result, wall_ns, cpu_ns, .. } if begun => {
                 tally.add(call.id, result, wall_ns, cpu_ns);
             }
             _ => {}

@@ -65,16 +65,29 @@ pub struct ValueStyle {
     pub text_limit: usize,
     /// Structures are shown whole (`-v`).
     pub whole: bool,
-    /// 1: strings with bytes beyond ASCII are written in hexadecimal (`-x`); 2: all are (`-xx`).
+    /// Structures are not decoded: their addresses are shown (`-e verbose=`).
+    pub plain: bool,
+    /// 1: strings with bytes beyond ASCII are written in hexadecimal (`-x`); 2: all are (`-xx`); 3:
+    /// the bytes are that would be octal otherwise.
     pub hex_texts: u8,
     /// 1: descriptors are followed by what they point to (`-y`); 2: with details (`-yy`).
     pub descriptors: u8,
+    /// Numbers of processes are followed by their names (`-Y`).
+    pub commands: bool,
     /// Seconds east of Greenwich, for dates.
     pub zone_s: i32,
 }
 
 impl Default for ValueStyle {
     fn default() -> Self {
-        ValueStyle { text_limit: 32, whole: false, hex_texts: 0, descriptors: 0, zone_s: 0 }
+        ValueStyle {
+            text_limit: 32,
+            whole: false,
+            plain: false,
+            hex_texts: 0,
+            descriptors: 0,
+            commands: false,
+            zone_s: 0,
+        }
     }
 }

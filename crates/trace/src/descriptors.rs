@@ -15,6 +15,11 @@ pub trait Descriptors {
     /// directory.  With `details`, as `-yy` shows it.
     fn target(&self, process: i32, descriptor: i32, details: bool) -> Option<DescriptorTarget>;
 
+    /// The name of a task, while it exists.
+    fn command(&self, _task: i32) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Whether a lookup shows the state at the event, because the task is stopped.
     fn is_exact(&self) -> bool;
 }

@@ -11,9 +11,12 @@ mod proc_descriptors;
 mod ptrace;
 mod requests;
 mod seccomp;
+mod tampering;
 
+use std::cell::Cell;
 use std::io;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::{CallId, Memory, SLOTS, TraceEvent, WaitStatus};
@@ -22,6 +25,7 @@ pub use command::{CommandUser, HeldCommand, TracedCommand};
 pub use kernel::{KernelEngine, KernelSettings};
 pub use proc_descriptors::LiveDescriptors;
 pub use ptrace::PtraceEngine;
+pub use tampering::Tampering;
 
 /// How tasks are traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +79,31 @@ pub enum FollowScope {
     Process,
     /// All threads of its process, and all descendants: `strace -f`.
     Tree,
+}
+
+/// What is done to tasks besides watching them.
+#[derive(Clone, Debug, Default)]
+pub struct TaskChanges {
+    /// What is done to calls on purpose.
+    pub tampering: Vec<Tampering>,
+    /// Tasks are detached from when they have called `execve`.
+    pub detach_at_exec: bool,
+    /// Processes that are traced beside a command.
+    pub beside: Vec<i32>,
+    /// Set by the event handler: the call whose entry it got is left alone.
+    pub is_spared: Rc<Cell<bool>>,
+}
+
+impl TaskChanges {
+    /// Why it needs tasks that stop at every call, if it does.
+    pub(crate) fn needs_stops(&self) -> Option<&'static str> {
+        if !self.tampering.is_empty() {
+            return Some(
+                "-e inject= and fault= change tasks, which must stop at every call for it",
+            );
+        }
+        self.detach_at_exec.then_some("-b execve detaches from stopped tasks")
+    }
 }
 
 /// Which calls are wanted, of both tables.

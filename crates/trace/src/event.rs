@@ -45,6 +45,8 @@ pub enum EventKind {
         wall_ns: u64,
         /// The part of that time on a CPU; `None` if the engine does not know it.
         cpu_ns: Option<u64>,
+        /// What was done to it on purpose.
+        changes: CallChanges,
     },
     /// A signal is delivered to the task.
     Signal(Signal),
@@ -63,6 +65,17 @@ pub enum EventKind {
     },
     /// The task has exited.
     Ended(WaitStatus),
+    /// The task is detached from after its `execve`, and runs on.
+    Detached,
+}
+
+/// What was done to a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallChanges {
+    /// It was not made; its result is one that was asked for.
+    pub is_injected: bool,
+    /// Its task waited before it or after it.
+    pub is_delayed: bool,
 }
 
 /// How a task exited.
@@ -137,6 +150,12 @@ impl Signal {
 pub trait Memory {
     /// Copies the bytes at an address that are readable to `into`; returns how many.
     fn read(&self, address: u64, into: &mut [u8]) -> usize;
+
+    /// The instruction pointer of the task, and whether it runs a 64-bit program; `None` if that is
+    /// not known.
+    fn instruction_pointer(&self) -> Option<(u64, bool)> {
+        None
+    }
 }
 
 /// Nothing of the memory is known: pointers are shown as numbers.

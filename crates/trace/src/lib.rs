@@ -37,17 +37,17 @@ pub use clock::wall_offset_ns;
 pub use count::{CountCriteria, EventCounts, KernelCounts};
 pub use decode::{Capture, CaptureCount, CapturePhase, CapturedData, ValueStyle};
 pub use descriptors::{DescriptorTarget, Descriptors};
-pub use event::{Call, EventKind, Memory, Signal, TraceEvent, WaitStatus, error_of};
+pub use event::{Call, CallChanges, EventKind, Memory, Signal, TraceEvent, WaitStatus, error_of};
 pub use line::{
     CallText, LineOptions, PidPrefix, Precision, Printer, Stamp, TimeFormatError, line_of,
 };
 pub use process_groups::{ProcessGroupCalls, ProcessGroupCounts};
 pub use select::{
-    CallSet, CallStatus, CallStatuses, EventSelection, Expression, Quiet, SelectError, SignalSet,
+    CallSet, CallStatus, CallStatuses, DescriptorSet, Dumps, EventSelection, Expression, Quiet,
+    SelectError, SignalSet, short_time_ns,
 };
 pub use summary::details::{
-    duration, unit_name, write_errors, write_histograms, write_spread, write_unfinished,
-    write_units,
+    duration, unit_name, write_errors, write_histograms, write_text, write_unfinished, write_units,
 };
 pub use summary::machine::{json, write_csv, write_csv_heading};
 pub use summary::{CallSummary, SummaryColumn, SummaryOrder, SummaryRow};

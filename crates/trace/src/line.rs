@@ -16,6 +16,7 @@
 //! of them for reading the task's memory.
 
 mod calls;
+mod dump;
 mod leader;
 mod options;
 mod parts;

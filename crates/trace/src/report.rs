@@ -18,6 +18,56 @@ use std::io;
 use crate::WaitStatus;
 use crate::engine;
 
+/// What a termination signal does while a command is traced; the trace of processes ends, unless
+/// signals are ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interruption {
+    /// The command gets it, and is traced to its end.
+    #[default]
+    PassedOn,
+    /// The command gets it, and the trace ends.
+    Ends,
+    /// Nothing.
+    Ignored,
+    /// Nothing, nor does the stop signal of the terminal.
+    IgnoredWithStops,
+}
+
+impl Interruption {
+    /// Whether signals do nothing.
+    fn is_ignored(self) -> bool {
+        matches!(self, Interruption::Ignored | Interruption::IgnoredWithStops)
+    }
+
+    /// Sends a signal that came to the command, if it is to have it.
+    fn tell(self, command: i32, signal: i32) {
+        match self {
+            Interruption::Ignored | Interruption::IgnoredWithStops => {}
+            // The terminal sends these two to the command too; other senders only to us.
+            Interruption::PassedOn if matches!(signal, libc::SIGINT | libc::SIGQUIT) => {}
+            Interruption::PassedOn => send(command, signal),
+            Interruption::Ends => {
+                send(command, libc::SIGCONT);
+                send(command, signal);
+            }
+        }
+    }
+}
+
+impl std::str::FromStr for Interruption {
+    type Err = &'static str;
+
+    /// Parses the word of `-I`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "1" | "anywhere" | "2" | "waiting" => Ok(Interruption::Ends),
+            "3" | "never" => Ok(Interruption::Ignored),
+            "4" | "never_tstp" => Ok(Interruption::IgnoredWithStops),
+            _ => Err("give 1 (anywhere), 2 (waiting), 3 (never) or 4 (never_tstp)"),
+        }
+    }
+}
+
 /// Why a target cannot be traced, or its trace cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {

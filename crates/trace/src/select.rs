@@ -9,9 +9,13 @@
 use regex::Regex;
 
 use crate::decode::signals;
-use crate::engine::CallFilter;
+use crate::engine::{CallFilter, Tampering};
 use crate::table::{self, Class};
 use crate::{Abi, CallId, SLOTS, strace_options};
+
+mod tamper;
+
+pub use tamper::short_time_ns;
 
 /// Why an expression cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -44,11 +48,25 @@ pub enum SelectError {
         /// The words that are allowed.
         words: &'static str,
     },
+    /// What is to be done to calls is invalid.
+    #[error("{text:?}: {why}")]
+    Tampering {
+        /// As it was given.
+        text: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// What should be the number of a descriptor is none.
+    #[error("{0:?} is not the number of a descriptor")]
+    Descriptor(String),
     /// strace has it, whit does not.
     #[error("-e {0}= is not supported: {1}")]
     Unsupported(String, &'static str),
     /// There is no such kind of expression.
-    #[error("-e {0}= is unknown: give trace, signal, status, raw, abbrev or quiet")]
+    #[error(
+        "-e {0}= is unknown: give trace, signal, status, raw, abbrev, verbose, quiet, \
+             decode-fds, read, write, inject or fault"
+    )]
     Unknown(String),
 }
 
@@ -377,6 +395,67 @@ fn words_of(text: &str, known: &[(&str, u8)], words: &'static str) -> Result<u8,
     Ok(if is_inverted { all & !bits } else { bits })
 }
 
+/// A set of descriptors, by number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DescriptorSet {
+    numbers: Vec<i32>,
+    /// All but these.
+    is_inverted: bool,
+}
+
+impl DescriptorSet {
+    /// Whether a descriptor is in it.
+    #[must_use]
+    pub fn has(&self, descriptor: i32) -> bool {
+        self.numbers.contains(&descriptor) != self.is_inverted
+    }
+
+    /// Whether no descriptor is in it.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.numbers.is_empty() && !self.is_inverted
+    }
+
+    /// Parses an expression, without `read=` or `write=`.
+    ///
+    /// # Errors
+    ///
+    /// If a word is not the number of a descriptor.
+    pub fn parse(text: &str) -> Result<Self, SelectError> {
+        let (is_inverted, list) = inverted(text);
+        let mut set = DescriptorSet { numbers: Vec::new(), is_inverted };
+        match list {
+            "all" => set.is_inverted = !is_inverted,
+            "none" => {}
+            _ => {
+                for word in list.split(',').filter(|word| !word.is_empty()) {
+                    let number = word.parse().ok().filter(|number| *number >= 0);
+                    let wrong = || SelectError::Descriptor(word.to_owned());
+                    set.numbers.push(number.ok_or_else(wrong)?);
+                }
+            }
+        }
+        Ok(set)
+    }
+}
+
+/// Descriptors whose data is dumped after the lines of calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dumps {
+    /// When it was read.
+    pub read: DescriptorSet,
+    /// When it was written.
+    pub write: DescriptorSet,
+}
+
+impl Dumps {
+    /// Whether nothing is dumped.
+    #[must_use]
+    pub fn are_none(&self) -> bool {
+        self.read.is_none() && self.write.is_none()
+    }
+}
+
 /// An expression of `-e`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
@@ -394,12 +473,23 @@ pub enum Expression {
     Quiet(Quiet),
     /// `decode-fds=`: how much is shown of descriptors, as the number of `-y`.
     Descriptors(u8),
-    /// What is always so.
-    Nothing,
+    /// `verbose=`: calls whose structures are decoded.
+    Verbose(CallSet),
+    /// `read=`: descriptors whose data is dumped when it was read.
+    Read(DescriptorSet),
+    /// `write=`: descriptors whose data is dumped when it was written.
+    Write(DescriptorSet),
+    /// `decode-pids=`: whether numbers of processes are followed by their names.
+    Commands(bool),
+    /// `inject=` and `fault=`: what is done to calls.
+    Tamper(Tampering),
 }
 
 /// Words of `decode-fds=`.
 const DESCRIPTOR_WORDS: [(&str, u8); 4] = [("path", 1), ("dev", 2), ("pidfd", 2), ("socket", 2)];
+
+/// Words of `decode-pids=`.
+const TASK_WORDS: [(&str, u8); 2] = [("comm", 1), ("pidns", 2)];
 
 /// Parses what is to be shown of descriptors: 0 nothing, 1 their paths, 2 all.
 fn descriptor_detail(text: &str) -> Result<u8, SelectError> {
@@ -432,16 +522,19 @@ impl Expression {
             "status" => CallStatuses::parse(list).map(Expression::Status),
             "quiet" | "silent" | "silence" | "q" => Quiet::parse(list).map(Expression::Quiet),
             "decode-fds" | "decode-fd" => descriptor_detail(list).map(Expression::Descriptors),
-            // Structures are always decoded.
-            "verbose" | "v" if list == "all" => Ok(Expression::Nothing),
-            "verbose" | "v" => Err(SelectError::Unsupported(
-                word.to_owned(),
-                "structures are always decoded; -e raw= shows plain words",
-            )),
-            "inject" | "fault" => refuse("--inject"),
-            "read" | "reads" | "r" | "write" | "writes" | "w" => refuse("--read"),
+            "verbose" | "v" => CallSet::parse(list).map(Expression::Verbose),
+            "inject" => Tampering::parse(list, false).map(Expression::Tamper),
+            "fault" => Tampering::parse(list, true).map(Expression::Tamper),
+            "read" | "reads" | "r" => DescriptorSet::parse(list).map(Expression::Read),
+            "write" | "writes" | "w" => DescriptorSet::parse(list).map(Expression::Write),
             "kvm" => refuse("--kvm"),
-            "decode-pids" | "namespace" => refuse("--decode-pids"),
+            "decode-pids" | "decode-pid" => match words_of(list, &TASK_WORDS, "none and comm")? {
+                bits if bits & 2 != 0 => Err(SelectError::Unsupported(
+                    word.to_owned(),
+                    "pidns: numbers in other PID namespaces are not shown",
+                )),
+                bits => Ok(Expression::Commands(bits != 0)),
+            },
             _ => Err(SelectError::Unknown(word.to_owned())),
         }
     }
@@ -465,6 +558,14 @@ pub struct EventSelection {
     pub quiet: Option<Quiet>,
     /// How much is shown of descriptors, as the number of `-y`.
     pub descriptors: u8,
+    /// Whether numbers of processes are followed by their names.
+    pub commands: bool,
+    /// Calls whose structures are decoded.
+    pub verbose: CallSet,
+    /// Descriptors whose data is dumped.
+    pub dumps: Dumps,
+    /// What is done to calls, in the order in which it was given.
+    pub tampering: Vec<Tampering>,
 }
 
 impl Default for EventSelection {
@@ -477,6 +578,10 @@ impl Default for EventSelection {
             statuses: CallStatuses::all(),
             quiet: None,
             descriptors: 0,
+            commands: false,
+            verbose: CallSet::all(),
+            dumps: Dumps::default(),
+            tampering: Vec::new(),
         }
     }
 }
@@ -492,7 +597,11 @@ impl EventSelection {
             Expression::Status(set) => self.statuses = set,
             Expression::Quiet(set) => self.quiet = Some(set),
             Expression::Descriptors(detail) => self.descriptors = detail,
-            Expression::Nothing => {}
+            Expression::Commands(are_shown) => self.commands = are_shown,
+            Expression::Verbose(set) => self.verbose = set,
+            Expression::Read(set) => self.dumps.read = set,
+            Expression::Write(set) => self.dumps.write = set,
+            Expression::Tamper(tampering) => self.tampering.push(tampering),
         }
     }
 }
@@ -556,15 +665,17 @@ mod tests {
         assert!(matches!(Expression::parse("read"), Ok(Expression::Trace(_))));
         assert!(matches!(Expression::parse("trace=read"), Ok(Expression::Trace(_))));
         assert!(matches!(Expression::parse("raw=all"), Ok(Expression::Raw(_))));
-        for word in ["inject=all:error=EIO", "fault=read", "read=3", "write=1", "kvm=vcpu"] {
-            let error = Expression::parse(word).unwrap_err();
-            assert!(matches!(error, SelectError::Unsupported(..)), "{word}");
-        }
+        let error = Expression::parse("kvm=vcpu").unwrap_err();
+        assert!(matches!(error, SelectError::Unsupported(..)), "{error}");
+        assert!(matches!(Expression::parse("inject=all:error=EIO"), Ok(Expression::Tamper(_))));
+        let set = |text| DescriptorSet::parse(text).unwrap();
+        assert!(set("3,5").has(5) && !set("3,5").has(4) && set("!3").has(4) && set("all").has(9));
+        assert!(!set("!all").has(1) && set("none").is_none() && set("!all").is_none());
+        assert!(DescriptorSet::parse("x").is_err() && DescriptorSet::parse("-1").is_err());
         assert_eq!(Expression::parse("decode-fds=path"), Ok(Expression::Descriptors(1)));
         assert_eq!(Expression::parse("decode-fds=path,dev"), Ok(Expression::Descriptors(2)));
         assert_eq!(Expression::parse("decode-fds=none"), Ok(Expression::Descriptors(0)));
-        assert_eq!(Expression::parse("verbose=all"), Ok(Expression::Nothing));
-        assert!(Expression::parse("verbose=none").is_err());
+        assert!(matches!(Expression::parse("verbose=none"), Ok(Expression::Verbose(_))));
         assert!(matches!(Expression::parse("thing=1"), Err(SelectError::Unknown(_))));
     }
 }

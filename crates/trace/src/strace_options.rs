@@ -82,21 +82,14 @@ const fn option(names: &'static str, takes_value: bool, answer: StraceAnswer) ->
     StraceOption { names, takes_value, answer }
 }
 
-const NO_CHANGES: StraceAnswer = Refused("whit never changes what a program does");
-const NO_DUMPS: StraceAnswer = Refused("whit dumps no data; -s shows more of it in the lines");
-
 /// All options, in the order of strace's help.
 pub static OPTIONS: &[StraceOption] = &[
     option("-e", true, Same),
     option("-E --env", true, Same),
-    option("-p --attach", true, Other("not beside a command")),
+    option("-p --attach", true, Same),
     option("-u --user", true, Same),
     option("--argv0", true, Same),
-    option(
-        "-b --detach-on",
-        true,
-        Refused("whit follows a process through execve; -p another one"),
-    ),
+    option("-b --detach-on", true, Same),
     option(
         "-D --daemonize",
         false,
@@ -108,24 +101,20 @@ pub static OPTIONS: &[StraceOption] = &[
     option(
         "-I --interruptible",
         true,
-        Refused("a command gets the signals and is traced to its end"),
+        Other("without it a command gets the signals and is traced to its end"),
     ),
     option("--trace", true, Same),
     option("--signal --signals", true, Same),
     option("--status", true, Same),
-    option("-P --trace-path", true, Other("not with -c: with -C")),
+    option("-P --trace-path", true, Same),
     option("-z --successful-only", false, Same),
     option("-Z --failed-only", false, Same),
     option("-a --columns", true, Same),
     option("--abbrev", true, Same),
-    option(
-        "--verbose",
-        true,
-        Other("all only: structures are always decoded; -e raw= shows plain words"),
-    ),
+    option("--verbose", true, Same),
     option("--raw", true, Same),
-    option("--read", true, NO_DUMPS),
-    option("--write", true, NO_DUMPS),
+    option("--read", true, Other("at most 16 MiB of one call")),
+    option("--write", true, Other("at most 16 MiB of one call")),
     option("-q --quiet --silent --silence", false, Same),
     option("--kvm", true, Refused("exits of virtual CPUs are not traced")),
     option(
@@ -133,7 +122,7 @@ pub static OPTIONS: &[StraceOption] = &[
         false,
         Other("path is -y; each of dev, pidfd and socket is all of them, as -yy"),
     ),
-    option("-i --instruction-pointer", false, Refused("the address of a call is not shown")),
+    option("-i --instruction-pointer", false, Same),
     option("-k --stack-traces", false, Refused("stacks are not traced; perf record -g does")),
     option("-n --syscall-number", false, Same),
     option("-o --output", true, Same),
@@ -143,30 +132,22 @@ pub static OPTIONS: &[StraceOption] = &[
     option("-t --absolute-timestamps --timestamps", false, Same),
     option("-T --syscall-times", false, Same),
     option("-v --no-abbrev", false, Same),
-    option("-x --strings-in-hex", false, Other("not non-ascii-chars")),
+    option("-x --strings-in-hex", false, Same),
     option(
         "-X --const-print-style",
         true,
         Refused("constants have their names, as with -X abbrev; -e raw= shows numbers"),
     ),
     option("-y", false, Same),
-    option(
-        "-Y --decode-pids",
-        false,
-        Refused("names of processes are not added to lines; --by command counts by them"),
-    ),
+    option("-Y --decode-pids", false, Other("names only, without PID namespaces")),
     option("-c --summary-only", false, Other("time on a CPU, as strace's, but counted in ns")),
     option("-C --summary", false, Same),
-    option(
-        "-O --summary-syscall-overhead",
-        true,
-        Refused("what tracing adds is measured and shown by itself"),
-    ),
+    option("-O --summary-syscall-overhead", true, Other("without it nothing is subtracted")),
     option("-S --summary-sort-by", true, Same),
     option("-U --summary-columns", true, Same),
     option("-w --summary-wall-clock", false, Same),
-    option("--inject", true, NO_CHANGES),
-    option("--fault", true, NO_CHANGES),
+    option("--inject", true, Other("not syscall=, poke_enter=, poke_exit=")),
+    option("--fault", true, Same),
     option("-d --debug", false, Refused("whit has no debug output")),
     option("-h --help", false, Other("the help of whit trace")),
     option("--seccomp-bpf", false, Same),

@@ -9,7 +9,9 @@
 //! ```
 //!
 //! Widths are those of strace 6.1 and grow with the contents.  The caller chooses whether `seconds`
-//! is time on a CPU, as strace means it, or time from entry to exit.
+//! is time on a CPU, as strace means it, or time from entry to exit.  [`CallSummary::write_within`]
+//! adds the spread of the times where a terminal has room, and drops columns where it has none; a
+//! number is never cut.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -38,7 +40,23 @@ pub enum SummaryColumn {
     Errors,
     /// Name of the call.
     Name,
+    /// The shortest call from entry to exit, with its unit.
+    Shortest,
+    /// The time from entry to exit that half of the calls did not exceed.
+    Half,
+    /// The time from entry to exit that 99 % of the calls did not exceed.
+    NearlyAll,
+    /// The longest call from entry to exit, with its unit.
+    Longest,
 }
+
+/// The spread of the times, in the order of the columns; the last of them are added first.
+const SPREAD: [SummaryColumn; 4] = [
+    SummaryColumn::Shortest,
+    SummaryColumn::Half,
+    SummaryColumn::NearlyAll,
+    SummaryColumn::Longest,
+];
 
 /// The order of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +71,7 @@ pub enum SummaryOrder {
 }
 
 /// Names of columns, with their synonyms, as `-U` and `-S` take them.
-const NAMES: [(&[&str], SummaryColumn); 8] = [
+const NAMES: [(&[&str], SummaryColumn); 12] = [
     (&["time-percent", "time_percent"], SummaryColumn::TimePercent),
     (&["total-time", "total_time", "time", "time-total", "time_total"], SummaryColumn::TotalTime),
     (&["min-time", "min_time", "shortest", "time-min", "time_min"], SummaryColumn::MinTime),
@@ -62,6 +80,10 @@ const NAMES: [(&[&str], SummaryColumn); 8] = [
     (&["calls", "count"], SummaryColumn::Calls),
     (&["errors", "error"], SummaryColumn::Errors),
     (&["name", "syscall", "syscall-name", "syscall_name"], SummaryColumn::Name),
+    (&["min"], SummaryColumn::Shortest),
+    (&["p50"], SummaryColumn::Half),
+    (&["p99"], SummaryColumn::NearlyAll),
+    (&["max"], SummaryColumn::Longest),
 ];
 
 impl SummaryColumn {
@@ -81,6 +103,10 @@ impl SummaryColumn {
             SummaryColumn::Calls => "calls",
             SummaryColumn::Errors => "errors",
             SummaryColumn::Name => "syscall",
+            SummaryColumn::Shortest => "min",
+            SummaryColumn::Half => "p50",
+            SummaryColumn::NearlyAll => "p99",
+            SummaryColumn::Longest => "max",
         }
     }
 
@@ -91,6 +117,10 @@ impl SummaryColumn {
             SummaryColumn::MinTime | SummaryColumn::MaxTime => 8,
             SummaryColumn::Calls | SummaryColumn::Errors => 9,
             SummaryColumn::Name => 16,
+            SummaryColumn::Shortest
+            | SummaryColumn::Half
+            | SummaryColumn::NearlyAll
+            | SummaryColumn::Longest => 7,
         }
     }
 }
@@ -115,6 +145,10 @@ pub struct CallSummary {
     pub sort: SummaryOrder,
     /// Times are those from entry to exit; otherwise those on a CPU, if known.
     pub wall: bool,
+    /// The columns are those that were asked for, whatever room there is.
+    pub is_chosen: bool,
+    /// What tracing has added to the time of each call, which is subtracted (`-O`).
+    pub overhead_ns: u64,
 }
 
 impl Default for CallSummary {
@@ -124,6 +158,8 @@ impl Default for CallSummary {
             columns: vec![TimePercent, TotalTime, AvgTime, Calls, Errors, Name],
             sort: SummaryOrder::Time,
             wall: false,
+            is_chosen: false,
+            overhead_ns: 0,
         }
     }
 }
@@ -138,6 +174,7 @@ impl CallSummary {
     /// If a name is unknown or given twice.
     pub fn set_columns(&mut self, names: &str) -> Result<(), String> {
         self.columns.clear();
+        self.is_chosen = true;
         for name in names.split(',') {
             let column = SummaryColumn::parse(name).ok_or_else(|| {
                 let known: Vec<&str> = NAMES.iter().map(|(names, _)| names[0]).collect();
@@ -154,10 +191,11 @@ impl CallSummary {
     /// The time of these calls that the table shows, in nanoseconds.
     #[must_use]
     pub fn time_ns(&self, stats: &CallStats) -> u64 {
-        match stats.cpu_ns {
+        let time_ns = match stats.cpu_ns {
             Some(cpu_ns) if !self.wall => cpu_ns,
             _ => stats.wall_ns,
-        }
+        };
+        time_ns.saturating_sub(stats.calls.saturating_mul(self.overhead_ns))
     }
 
     /// The rows of calls in the order asked for; those of 32-bit programs are marked `@32` if there
@@ -188,55 +226,86 @@ impl CallSummary {
         match self.sort {
             SummaryOrder::None => {}
             SummaryOrder::By(SummaryColumn::Name) => rows.sort_by(|one, other| one.0.cmp(&other.0)),
-            SummaryOrder::Time
-            | SummaryOrder::By(SummaryColumn::TimePercent | SummaryColumn::TotalTime) => {
+            SummaryOrder::Time => {
                 rows.sort_by_key(|row| std::cmp::Reverse(self.time_ns(row.1)));
             }
-            SummaryOrder::By(SummaryColumn::MinTime) => {
-                rows.sort_by_key(|row| std::cmp::Reverse(row.1.shortest_ns));
-            }
-            SummaryOrder::By(SummaryColumn::MaxTime) => {
-                rows.sort_by_key(|row| std::cmp::Reverse(row.1.longest_ns));
-            }
-            SummaryOrder::By(SummaryColumn::AvgTime) => {
-                rows.sort_by_key(|row| std::cmp::Reverse(mean(row.1)));
-            }
-            SummaryOrder::By(SummaryColumn::Calls) => {
-                rows.sort_by_key(|row| std::cmp::Reverse(row.1.calls));
-            }
-            SummaryOrder::By(SummaryColumn::Errors) => {
-                rows.sort_by_key(|row| std::cmp::Reverse(row.1.errors));
-            }
+            SummaryOrder::By(column) => rows.sort_by_key(|(_, stats)| {
+                std::cmp::Reverse(match column {
+                    SummaryColumn::MinTime => Some(stats.shortest_ns),
+                    SummaryColumn::MaxTime => Some(stats.longest_ns),
+                    SummaryColumn::AvgTime => mean(stats),
+                    SummaryColumn::Calls => Some(stats.calls),
+                    SummaryColumn::Errors => Some(stats.errors),
+                    SummaryColumn::TimePercent | SummaryColumn::TotalTime | SummaryColumn::Name => {
+                        Some(self.time_ns(stats))
+                    }
+                    _ => spread_ns(column, stats),
+                })
+            }),
         }
     }
 
-    /// Writes strace's table.
+    /// Writes strace's table; nothing if no call was counted, as strace.
     ///
     /// # Errors
     /// If the writer fails.
     pub fn write(&self, tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
+        let table = self.table(tally);
+        if table.rows.is_empty() {
+            return Ok(());
+        }
+        table.write(&table.widths(SummaryColumn::width), to)
+    }
+
+    /// Writes the table in so many columns of a terminal: with the spread of the times where there
+    /// is room for it, without the shares and means where there is none.  Columns that were asked
+    /// for all stay.
+    ///
+    /// # Errors
+    /// If the writer fails.
+    pub fn write_within(
+        &self,
+        tally: &CallTally,
+        room: usize,
+        to: &mut dyn Write,
+    ) -> io::Result<()> {
+        if self.is_chosen {
+            return self.write(tally, to);
+        }
+        let with = |columns: Vec<SummaryColumn>| CallSummary { columns, ..self.clone() };
+        for start in 0..=SPREAD.len() {
+            let (name, numbers) = self.columns.split_last().unwrap_or((&SummaryColumn::Name, &[]));
+            let columns = [numbers, &SPREAD[start..], &[*name]].concat();
+            let table = with(columns).table(tally);
+            let widths = table.widths(SummaryColumn::width);
+            if Table::total_width(&widths) <= room {
+                return table.write(&widths, to);
+            }
+        }
+        let dropped = [SummaryColumn::AvgTime, SummaryColumn::TimePercent];
+        for count in 0..=dropped.len() {
+            let kept = self.columns.iter().filter(|column| !dropped[..count].contains(column));
+            let table = with(kept.copied().collect()).table(tally);
+            // No wider than what stands in it.
+            let widths = table.widths(|column| column.heading().len());
+            if Table::total_width(&widths) <= room || count == dropped.len() {
+                return table.write(&widths, to);
+            }
+        }
+        Ok(())
+    }
+
+    fn table(&self, tally: &CallTally) -> Table {
         let total = tally.total();
         let all_ns = self.time_ns(&total);
         let rows = self.rows(tally.calls.iter());
-        let mut cells: Vec<Vec<String>> =
-            rows.iter().map(|(name, stats)| self.cells(name, stats, all_ns)).collect();
-        cells.push(self.cells("total", &total, all_ns));
-        let width = |(index, column): (usize, &SummaryColumn)| {
-            let widest = cells.iter().map(|row| row[index].len()).max().unwrap_or(0);
-            widest.max(column.width())
-        };
-        let widths: Vec<usize> = self.columns.iter().enumerate().map(width).collect();
-        let headings: Vec<&str> = self.columns.iter().map(|column| column.heading()).collect();
-        self.line(&headings, &widths, to)?;
-        let rules: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-        let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
-        self.line(&rules, &widths, to)?;
-        let (total, rows) = cells.split_last().unwrap_or((&cells[0], &[]));
-        for row in rows {
-            self.line(row, &widths, to)?;
+        let rows = rows.iter().map(|(name, stats)| self.cells(name, stats, all_ns)).collect();
+        let mut of_all = self.cells("total", &total, all_ns);
+        if let Some(at) = self.columns.iter().position(|one| *one == SummaryColumn::TimePercent) {
+            // Of nothing, too, as with strace.
+            of_all[at] = "100.00".to_owned();
         }
-        self.line(&rules, &widths, to)?;
-        self.line(total, &widths, to)
+        Table { columns: self.columns.clone(), rows, total: of_all }
     }
 
     fn cells(&self, name: &str, stats: &CallStats, all_ns: u64) -> Vec<String> {
@@ -252,8 +321,45 @@ impl CallSummary {
             SummaryColumn::Errors if stats.errors == 0 => String::new(),
             SummaryColumn::Errors => stats.errors.to_string(),
             SummaryColumn::Name => name.to_owned(),
+            _ => spread_ns(*column, stats).map_or_else(|| "-".to_owned(), details::duration),
         };
         self.columns.iter().map(cell).collect()
+    }
+}
+
+/// A table in texts.
+struct Table {
+    columns: Vec<SummaryColumn>,
+    rows: Vec<Vec<String>>,
+    total: Vec<String>,
+}
+
+impl Table {
+    /// The width of each column: that of its widest cell, and at least `least`.
+    fn widths(&self, least: impl Fn(SummaryColumn) -> usize) -> Vec<usize> {
+        let width = |(index, column): (usize, &SummaryColumn)| {
+            let cells = self.rows.iter().chain([&self.total]);
+            let widest = cells.map(|row| row[index].chars().count()).max().unwrap_or(0);
+            widest.max(least(*column))
+        };
+        self.columns.iter().enumerate().map(width).collect()
+    }
+
+    /// The width of a line of such columns.
+    fn total_width(widths: &[usize]) -> usize {
+        (widths.iter().sum::<usize>() + widths.len()).saturating_sub(1)
+    }
+
+    fn write(&self, widths: &[usize], to: &mut dyn Write) -> io::Result<()> {
+        let headings: Vec<&str> = self.columns.iter().map(|column| column.heading()).collect();
+        self.line(&headings, widths, to)?;
+        let rules: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+        self.line(&rules, widths, to)?;
+        for row in &self.rows {
+            self.line(row, widths, to)?;
+        }
+        self.line(&rules, widths, to)?;
+        self.line(&self.total, widths, to)
     }
 
     fn line(
@@ -276,6 +382,24 @@ impl CallSummary {
             _ => line.strip_suffix(' ').unwrap_or(&line),
         };
         writeln!(to, "{line}")
+    }
+}
+
+/// A time of the spread of the times from entry to exit; `None` for other columns, and where it is
+/// not known.
+fn spread_ns(column: SummaryColumn, stats: &CallStats) -> Option<u64> {
+    let quantile = |share: f64| {
+        let middle = stats.histogram.as_ref()?.quantile_ns(share)?;
+        // The middle of a step may lie beyond the extremes.
+        Some(middle.clamp(stats.shortest_ns, stats.longest_ns))
+    };
+    match column {
+        _ if stats.calls == 0 => None,
+        SummaryColumn::Shortest => Some(stats.shortest_ns),
+        SummaryColumn::Half => quantile(0.5),
+        SummaryColumn::NearlyAll => quantile(0.99),
+        SummaryColumn::Longest => Some(stats.longest_ns),
+        _ => None,
     }
 }
 
@@ -316,6 +440,36 @@ mod tests {
 100.00    0.000016           5         3         1 total
 "
         );
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_no_number_is_cut() {
+        let summary = CallSummary::default();
+        let within = |room| {
+            let mut text = Vec::new();
+            summary.write_within(&tally(), room, &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        let heading = |room| {
+            let text = within(room);
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= room, "{text}");
+            assert!(text.contains("0.000010") && text.contains("clock_nanosleep"), "{text}");
+            let words = text.lines().next().unwrap().split_whitespace();
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let narrow = "% time seconds usecs/call calls errors syscall";
+        assert_eq!(heading(120), "% time seconds usecs/call calls errors min p50 p99 max syscall");
+        assert_eq!(heading(80), "% time seconds usecs/call calls errors max syscall");
+        assert_eq!(heading(74), narrow);
+        assert_eq!(heading(60), narrow);
+        assert_eq!(heading(50), "% time seconds calls errors syscall");
+        assert_eq!(heading(40), "seconds calls errors syscall");
+        assert!(within(120).contains(" 5.00µs "), "{}", within(120));
+        // Times of tracing are subtracted, and none falls below zero.
+        let less = CallSummary { overhead_ns: 2_500, ..CallSummary::default() };
+        assert!(shown(&less).contains(" 0.000008 "), "{}", shown(&less));
+        assert!(shown(&less).contains(" 0.000001 "), "{}", shown(&less));
     }
 
     #[test]

@@ -101,7 +101,7 @@ fn what() -> impl Strategy<Value = EventKind> {
     prop_oneof![
         6 => call().prop_map(EventKind::Enter),
         8 => (call(), result, any::<u64>()).prop_map(|(call, result, wall_ns)| {
-            EventKind::Exit { call, result, wall_ns, cpu_ns: None }
+            EventKind::Exit { call, result, wall_ns, cpu_ns: None, changes: Default::default() }
         }),
         1 => signal,
         1 => any::<i32>().prop_map(EventKind::Stopped),
@@ -137,6 +137,8 @@ fn options() -> impl Strategy<Value = LineOptions> {
             style: ValueStyle {
                 text_limit,
                 whole: false,
+                plain: false,
+                commands: false,
                 hex_texts: u8::from(flags[2]),
                 descriptors: u8::from(flags[3]) * 2,
                 zone_s: zone % 86_400,

@@ -61,7 +61,7 @@ impl EventCounts {
                 }
                 self.under_way.insert(event.thread, Some(call.id));
             }
-            EventKind::Exit { call, result, wall_ns, cpu_ns } => {
+            EventKind::Exit { call, result, wall_ns, cpu_ns, .. } => {
                 if let Some(under_way) = self.under_way.get_mut(&event.thread) {
                     *under_way = None;
                 }
@@ -71,7 +71,7 @@ impl EventCounts {
                 }
                 self.count(event, call.id, result, wall_ns, cpu_ns);
             }
-            EventKind::Ended(_) => {
+            EventKind::Ended(_) | EventKind::Detached => {
                 if let Some(Some(id)) = self.under_way.remove(&event.thread) {
                     *self.tally.unfinished.entry(id).or_default() += 1;
                 }
@@ -149,6 +149,7 @@ mod tests {
             result,
             wall_ns,
             cpu_ns: None,
+            changes: crate::CallChanges::default(),
         };
         let criteria = CountCriteria {
             statuses: CallStatuses::only(CallStatus::Failed),

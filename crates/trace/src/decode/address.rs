@@ -16,7 +16,7 @@ pub(crate) fn at(context: &mut DecodeContext<'_>, address: u64, length: u64) {
     }
     let wanted = length.min(ADDRESS_MAX as u64) as usize;
     let bytes = context.read_some(address, wanted);
-    if length < 2 || bytes.len() < wanted {
+    if context.style.plain || length < 2 || bytes.len() < wanted {
         context.pointer(address);
         return;
     }

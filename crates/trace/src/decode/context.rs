@@ -13,14 +13,21 @@ const BYTES_MAX: usize = 16 << 20;
 /// Bytes that are read at a time.
 const STEP_BYTES: usize = 64 << 10;
 
-/// Looks up what a descriptor points to.
+/// Looks up what a descriptor points to, and the names of tasks.
 pub(crate) trait DescriptorLookup {
+    /// The name of a task, while it exists.
+    fn command(&self, task: i32) -> Option<Vec<u8>>;
+
     /// `/etc/passwd` for 3, say; the working directory for [`AT_FDCWD`](libc::AT_FDCWD).
     fn target(&self, descriptor: i32) -> Option<DescriptorTarget>;
 }
 
 impl DescriptorLookup for () {
     fn target(&self, _descriptor: i32) -> Option<DescriptorTarget> {
+        None
+    }
+
+    fn command(&self, _task: i32) -> Option<Vec<u8>> {
         None
     }
 }
@@ -131,7 +138,8 @@ impl DecodeContext<'_> {
     /// Reads a value at an address: all of its bytes or nothing.
     pub(crate) fn read<const N: usize>(&self, address: u64) -> Option<StructBytes<N>> {
         let mut bytes = [0; N];
-        let is_there = address != 0 && !self.is_blind;
+        // A single byte is part of a text.
+        let is_there = address != 0 && !self.is_blind && !(self.style.plain && N > 1);
         (is_there && self.memory.read(address, &mut bytes) == N).then_some(StructBytes(bytes))
     }
 
@@ -211,6 +219,10 @@ impl DecodeContext<'_> {
         }
         if count == 0 {
             self.put("[]");
+            return;
+        }
+        if self.style.plain {
+            self.pointer(address);
             return;
         }
         let shown = count.min(self.elements_shown());

@@ -19,9 +19,14 @@ impl DecodeContext<'_> {
             let is_path = target.path.starts_with(b"/");
             let is_plain = target.path.iter().all(|byte| matches!(byte, 0x20..0x7f));
             let deleted = target.path.strip_suffix(b" (deleted)").filter(|_| is_path);
-            if is_path || !is_plain {
+            // What the link in `/proc` names is a string to strace.
+            let links = [&b"/"[..], b"pipe:", b"anon_inode:", b"socket:"];
+            let is_hex = self.style.hex_texts == 2
+                && links.iter().any(|start| target.path.starts_with(start));
+            if is_path || !is_plain || is_hex {
                 let path = deleted.unwrap_or(&target.path);
-                text::escape(path, text::Quote::Angle, self.out);
+                let quote = if is_hex { text::Quote::Hex } else { text::Quote::Angle };
+                text::escape(path, quote, self.out);
             } else {
                 self.out.extend_from_slice(&target.path);
             }

@@ -92,7 +92,8 @@ impl ArgumentKind {
     pub(crate) fn write(&self, context: &mut DecodeContext<'_>, index: usize) -> Outcome {
         let value = context.argument(index);
         // Memory of a 32-bit program in another layout is not decoded; its address is shown.
-        context.is_blind = !self.any_width && context.call.id.abi == Abi::I386;
+        let is_narrow = context.call.id.abi == Abi::I386;
+        context.is_blind = !self.any_width && (is_narrow || context.style.plain);
         match self.write {
             Write::By(write) => return write(context, index),
             Write::Flags(set) => set.write(value & 0xffff_ffff, context.out),

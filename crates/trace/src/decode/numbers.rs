@@ -8,6 +8,12 @@ pub(crate) const INT: ArgumentKind = ArgumentKind::new(|context, index| {
     Outcome::Done
 });
 
+/// The number of a process or a thread.
+pub(crate) const TASK: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.task(context.argument(index) as i32);
+    Outcome::Done
+});
+
 /// `unsigned int`.
 pub(crate) const UINT: ArgumentKind = ArgumentKind::new(|context, index| {
     context.number((context.argument(index) as u32).into());

@@ -521,7 +521,7 @@ pub(crate) const PTRACE: ArgumentKind = ArgumentKind::new(|context, index| {
 
 /// The process that `ptrace` is about.
 pub(crate) const PTRACE_PID: ArgumentKind = ArgumentKind::new(|context, index| {
-    if context.argument(0) == 0 { Outcome::Skip } else { numbers::INT.write(context, index) }
+    if context.argument(0) == 0 { Outcome::Skip } else { numbers::TASK.write(context, index) }
 });
 
 /// An address in that process.

@@ -52,6 +52,12 @@ pub(crate) const DECIMAL: ArgumentKind = ArgumentKind::new(|context, _| {
     Outcome::Done
 });
 
+/// The number of a process or a thread.
+pub(crate) const TASK: ArgumentKind = ArgumentKind::new(|context, _| {
+    context.task(value(context) as i32);
+    Outcome::Done
+});
+
 /// An address.
 pub(crate) const ADDRESS: ArgumentKind = ArgumentKind::new(|context, _| {
     context.hex(value(context) as u64);

@@ -253,6 +253,11 @@ fn code_name(signal: &Signal) -> Option<&'static str> {
 
 /// Writes a `siginfo_t`: `{si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=12, …}`.
 pub(crate) fn siginfo(signal: &Signal, out: &mut Vec<u8>) {
+    siginfo_from(signal, None, out);
+}
+
+/// As [`siginfo`], with the name of the process that sent it.
+pub(crate) fn siginfo_from(signal: &Signal, command: Option<&[u8]>, out: &mut Vec<u8>) {
     use std::io::Write as _;
     if signal.number == 0 {
         out.extend_from_slice(b"{}");
@@ -270,15 +275,19 @@ pub(crate) fn siginfo(signal: &Signal, out: &mut Vec<u8>) {
             None => write!(out, ", si_errno={}", signal.error),
         };
     }
-    siginfo_rest(signal, out);
+    siginfo_rest(signal, command, out);
     out.push(b'}');
 }
 
 /// The remaining fields, which depend on the sender.
-fn siginfo_rest(signal: &Signal, out: &mut Vec<u8>) {
+fn siginfo_rest(signal: &Signal, command: Option<&[u8]>, out: &mut Vec<u8>) {
     use std::io::Write as _;
     let sender = |out: &mut Vec<u8>| {
-        let _ = write!(out, ", si_pid={}, si_uid={}", signal.pid, signal.uid);
+        let _ = write!(out, ", si_pid={}", signal.pid);
+        if let Some(command) = command {
+            super::text::angled(command, out);
+        }
+        let _ = write!(out, ", si_uid={}", signal.uid);
     };
     let value = |out: &mut Vec<u8>| {
         let (int, pointer) = (signal.status as i32, signal.status as u64);

@@ -21,6 +21,8 @@ pub(crate) enum Quote {
     Angle,
     /// `"`, and every byte as `\x41`.
     Hex,
+    /// `"`, escaped within, and `\x01` for what is octal otherwise.
+    HexOthers,
 }
 
 /// Writes bytes, escaping everything that is not printable ASCII.
@@ -31,7 +33,7 @@ pub(crate) fn escape(bytes: &[u8], quote: Quote, out: &mut Vec<u8>) {
             && quote != Quote::Hex
             && match byte {
                 b'\\' => false,
-                b'"' => quote != Quote::Double,
+                b'"' => !matches!(quote, Quote::Double | Quote::HexOthers),
                 b'<' | b'>' => quote != Quote::Angle,
                 _ => true,
             }
@@ -52,7 +54,7 @@ pub(crate) fn escape(bytes: &[u8], quote: Quote, out: &mut Vec<u8>) {
             _ => 0,
         };
         out.push(b'\\');
-        if quote == Quote::Hex {
+        if quote == Quote::Hex || quote == Quote::HexOthers && short == 0 {
             out.push(b'x');
             out.push(HEX[usize::from(byte >> 4)]);
             out.push(HEX[usize::from(byte & 15)]);
@@ -75,11 +77,29 @@ pub(crate) fn escape(bytes: &[u8], quote: Quote, out: &mut Vec<u8>) {
     }
 }
 
+/// Writes bytes between `<` and `>`.
+pub(crate) fn angled(bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(b'<');
+    escape(bytes, Quote::Angle, out);
+    out.push(b'>');
+}
+
 impl DecodeContext<'_> {
+    /// Writes the number of a process or a thread, with `-Y` its name too.
+    pub(crate) fn task(&mut self, number: i32) {
+        self.signed_number(number.into());
+        if self.style.commands
+            && let Some(name) = self.lookup.command(number)
+        {
+            angled(&name, self.out);
+        }
+    }
+
     fn quote_for(&self, bytes: &[u8]) -> Quote {
         let is_plain = |byte: &u8| matches!(byte, 0x20..0x7f | b'\n' | b'\t' | b'\r' | 0x0b | 0x0c);
         match self.style.hex_texts {
             0 => Quote::Double,
+            3 => Quote::HexOthers,
             1 if bytes.iter().all(is_plain) => Quote::Double,
             _ => Quote::Hex,
         }

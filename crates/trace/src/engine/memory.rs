@@ -21,6 +21,10 @@ impl Memory for TaskMemory {
         }
         done
     }
+
+    fn instruction_pointer(&self) -> Option<(u64, bool)> {
+        requests::instruction_pointer(self.0).ok()
+    }
 }
 
 impl TaskMemory {

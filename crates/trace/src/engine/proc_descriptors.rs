@@ -48,6 +48,13 @@ impl Descriptors for LiveDescriptors {
         Some(target)
     }
 
+    fn command(&self, task: i32) -> Option<Vec<u8>> {
+        let mut name =
+            if task > 0 { fs::read(format!("/proc/{task}/comm")).ok()? } else { return None };
+        name.pop_if(|last| *last == b'\n');
+        Some(name)
+    }
+
     fn is_exact(&self) -> bool {
         self.are_stopped
     }

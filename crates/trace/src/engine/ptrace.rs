@@ -15,16 +15,20 @@
 mod alarm;
 mod attach;
 mod stops;
+mod tamper;
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::marker::PhantomData;
+use std::rc::Rc;
 use std::time::Duration;
 
 use super::command::{HeldCommand, TracedCommand};
 use super::requests::{self, TaskStatus, WaitResult};
 use super::seccomp::Filter;
 use super::{
-    CallFilter, EngineCost, Error, EventHandler, FollowScope, RunResult, TraceEngine, TraceWay,
+    CallFilter, EngineCost, Error, EventHandler, FollowScope, RunResult, Tampering, TraceEngine,
+    TraceWay,
 };
 use crate::clock::now_ns;
 use crate::{Call, TraceEvent, WaitStatus};
@@ -32,6 +36,7 @@ use crate::{Call, TraceEvent, WaitStatus};
 use alarm::Alarm;
 
 use stops::Flow;
+use tamper::{Begun, CallNumbers};
 
 /// How long tasks have to stop when we detach.  One in uninterruptible sleep (a dead network disk)
 /// does not; the kernel detaches it when this thread exits.
@@ -43,7 +48,7 @@ enum Phase {
     /// Not in a call, as far as we know.
     Outside,
     /// In a call since this time; whether it is wanted.
-    Inside { call: Call, since_ns: u64, wanted: bool },
+    Inside { call: Call, since_ns: u64, wanted: bool, begun: Begun },
 }
 
 /// Whether the events of a task are handed over.
@@ -67,11 +72,19 @@ struct Task {
     held_ns: u64,
     phase: Phase,
     reporting: Reporting,
+    /// Its calls that are tampered with, counted.
+    numbers: CallNumbers,
 }
 
 impl Task {
     fn new(process: i32, reporting: Reporting) -> Self {
-        Task { process, held_ns: now_ns(), phase: Phase::Outside, reporting }
+        Task {
+            process,
+            held_ns: now_ns(),
+            phase: Phase::Outside,
+            reporting,
+            numbers: CallNumbers::new(),
+        }
     }
 }
 
@@ -93,6 +106,12 @@ pub struct PtraceEngine {
     end: Option<WaitStatus>,
     cost: EngineCost,
     alarm: Alarm,
+    /// What is done to calls on purpose.
+    tampering: Vec<Tampering>,
+    /// Set by the event handler: the call whose entry it got is left alone.
+    is_spared: Rc<Cell<bool>>,
+    /// Tasks are detached from when they have called `execve`.
+    detaches_at_exec: bool,
     /// Not `Send`: a tracer is a thread.
     _thread: PhantomData<*const ()>,
 }
@@ -178,6 +197,9 @@ impl PtraceEngine {
             end: None,
             cost: EngineCost::default(),
             alarm: Alarm::new()?,
+            tampering: Vec::new(),
+            is_spared: Rc::default(),
+            detaches_at_exec: false,
             _thread: PhantomData,
         })
     }

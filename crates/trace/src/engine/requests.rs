@@ -159,6 +159,32 @@ pub(super) fn call_registers(task: i32) -> Result<(u64, [u64; 6]), i32> {
     Ok((r.orig_rax, [r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9]))
 }
 
+/// The instruction pointer of a stopped task, and whether it runs a 64-bit program.
+pub(super) fn instruction_pointer(task: i32) -> Result<(u64, bool), i32> {
+    /// The code segment of 64-bit programs.
+    const USER_CS: u64 = 0x33;
+    // SAFETY: registers are numbers, of which zeros are valid ones.
+    let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+    // The kernel writes a `user_regs_struct` into `registers`.
+    request(libc::PTRACE_GETREGS, task, 0, &raw mut registers as usize)?;
+    Ok((registers.rip, registers.cs == USER_CS))
+}
+
+/// Writes a register of a stopped task.
+fn set_register(task: i32, offset: usize, value: u64) -> Result<(), i32> {
+    request(libc::PTRACE_POKEUSER, task, offset, value as usize)
+}
+
+/// Makes a task that has stopped at the entry of a call skip the call.
+pub(super) fn skip_call(task: i32) -> Result<(), i32> {
+    set_register(task, std::mem::offset_of!(libc::user_regs_struct, orig_rax), u64::MAX)
+}
+
+/// Sets the result of the call at whose exit a task has stopped.
+pub(super) fn set_result(task: i32, result: i64) -> Result<(), i32> {
+    set_register(task, std::mem::offset_of!(libc::user_regs_struct, rax), result.cast_unsigned())
+}
+
 /// A word of the task's memory.
 pub(super) fn peek(task: i32, address: u64) -> Result<u64, i32> {
     let mut word: libc::c_long = 0;

@@ -3,11 +3,19 @@
 use std::io::{self, Write as _};
 
 use super::printer::{EventPrinter, Pending, TaskLookup};
-use super::{leader, paths};
+use super::{dump, leader, paths};
 use crate::decode::{DecodeContext, Outcome, result};
 use crate::event::{Call, error_of};
 use crate::select::CallStatus;
-use crate::{CallId, table};
+use crate::{CallChanges, CallId, table};
+
+/// How a call ended.
+#[derive(Clone, Copy)]
+pub(super) struct CallEnd {
+    result: i64,
+    wall_ns: u64,
+    changes: CallChanges,
+}
 
 impl EventPrinter<'_> {
     /// Writes arguments from where the line of the call is, as far as they are known now.
@@ -146,7 +154,13 @@ impl EventPrinter<'_> {
         line
     }
 
-    pub(super) fn exit(&mut self, call: Call, result: i64, wall_ns: u64) -> io::Result<()> {
+    pub(super) fn exit(
+        &mut self,
+        call: Call,
+        result: i64,
+        wall_ns: u64,
+        changes: CallChanges,
+    ) -> io::Result<()> {
         let thread = self.thread();
         let is_open = self.printer.open == Some(thread);
         let begun = self.printer.task(thread).and_then(|task| task.pending.take());
@@ -162,22 +176,24 @@ impl EventPrinter<'_> {
         let status =
             if error_of(result).is_some() { CallStatus::Failed } else { CallStatus::Successful };
         if !is_hidden && self.printer.options.statuses.has(status) {
+            let end = CallEnd { result, wall_ns, changes };
             match begun {
-                Some(begun) => self.end_call(begun, is_open, result, wall_ns)?,
-                None => self.whole_call(call, result, wall_ns)?,
+                Some(begun) => self.end_call(begun, is_open, end)?,
+                None => self.whole_call(call, end)?,
             }
+            dump::write(&self.printer.options.dumps, &call, result, self.memory, self.out)?;
         }
         self.observe(call, result);
         Ok(())
     }
 
     /// Writes the line of a call of which only the exit is known.
-    pub(super) fn whole_call(&mut self, call: Call, result: i64, wall_ns: u64) -> io::Result<()> {
+    pub(super) fn whole_call(&mut self, call: Call, end: CallEnd) -> io::Result<()> {
         self.break_line()?;
         let mut pending = Pending::new(call);
-        let began_ns = self.event.time_ns.saturating_sub(wall_ns);
+        let began_ns = self.event.time_ns.saturating_sub(end.wall_ns);
         let mut line = self.begin_call(&mut pending, began_ns);
-        self.rest(&mut pending, result, wall_ns, 0, &mut line);
+        self.rest(&mut pending, end, 0, &mut line);
         self.finish_line(line)
     }
 
@@ -186,8 +202,7 @@ impl EventPrinter<'_> {
         &mut self,
         mut begun: Pending,
         is_open: bool,
-        result: i64,
-        wall_ns: u64,
+        end: CallEnd,
     ) -> io::Result<()> {
         let mut column = 0;
         let mut line = if self.printer.holds {
@@ -203,7 +218,7 @@ impl EventPrinter<'_> {
             self.break_line()?;
             self.resume_line(begun.call.id)
         };
-        self.rest(&mut begun, result, wall_ns, column, &mut line);
+        self.rest(&mut begun, end, column, &mut line);
         self.finish_line(line)
     }
 
@@ -219,20 +234,25 @@ impl EventPrinter<'_> {
     pub(super) fn rest(
         &mut self,
         pending: &mut Pending,
-        result: i64,
-        wall_ns: u64,
+        end: CallEnd,
         column: usize,
         line: &mut Vec<u8>,
     ) {
-        self.arguments(pending, Some(result), line);
+        self.arguments(pending, Some(end.result), line);
         line.extend_from_slice(b") ");
         self.align(column, line);
         line.extend_from_slice(b"= ");
         let start = line.len();
-        self.result(pending, result, line);
+        self.result(pending, end.result, line);
+        if end.changes.is_injected {
+            line.extend_from_slice(b" (INJECTED)");
+        }
+        if end.changes.is_delayed {
+            line.extend_from_slice(b" (DELAYED)");
+        }
         self.keep_call(pending, line, start);
         if let Some(precision) = self.printer.options.took {
-            leader::write_took(precision, wall_ns, line);
+            leader::write_took(precision, end.wall_ns, line);
         }
     }
 

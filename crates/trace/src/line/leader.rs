@@ -3,24 +3,40 @@
 use calendar::CivilTime;
 use text::integer::{push_filled, push_i64, push_u64};
 
+use crate::decode::text::angled;
+
 use super::options::{LineOptions, PidPrefix};
 use super::stamp::{Precision, Stamp};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Writes the number of the task.
-pub(super) fn write(options: &LineOptions, tasks: usize, thread: i32, line: &mut Vec<u8>) {
+/// Writes the number of the task, and its name if that is not empty.
+pub(super) fn write(
+    options: &LineOptions,
+    tasks: usize,
+    thread: i32,
+    command: &[u8],
+    line: &mut Vec<u8>,
+) {
     const WIDTH: usize = 5;
+    let named = |line: &mut Vec<u8>| {
+        if !command.is_empty() {
+            angled(command, line);
+        }
+    };
     let thread = u64::from(thread.unsigned_abs());
     match options.pid_prefix {
         PidPrefix::Always => {
             let start = line.len();
             push_u64(line, thread);
-            line.resize(line.len().max(start + WIDTH) + 1, b' ');
+            line.resize(line.len().max(start + WIDTH), b' ');
+            named(line);
+            line.push(b' ');
         }
         PidPrefix::WhenSeveral if tasks > 1 => {
             line.extend_from_slice(b"[pid ");
             push_filled(line, thread, WIDTH, b' ');
+            named(line);
             line.extend_from_slice(b"] ");
         }
         _ => {}
@@ -64,6 +80,16 @@ pub(super) fn write_times(
         fraction(precision, since_ns % SECOND_NS, line);
         line.extend_from_slice(close.as_bytes());
     }
+}
+
+/// Writes the instruction pointer: `[00007f40716a39f0] `.
+pub(super) fn write_pointer(pointer: Option<(u64, bool)>, line: &mut Vec<u8>) {
+    use std::io::Write as _;
+    let _ = match pointer {
+        Some((address, true)) => write!(line, "[{address:016x}] "),
+        Some((address, false)) => write!(line, "[{address:08x}] "),
+        None => write!(line, "[????????????????] "),
+    };
 }
 
 /// Writes how long a call took: ` <0.000005>`.
@@ -122,7 +148,7 @@ mod tests {
     fn whom_a_line_is_about() {
         let shown = |pid_prefix, tasks, thread| {
             let mut line = Vec::new();
-            write(&LineOptions { pid_prefix, ..Default::default() }, tasks, thread, &mut line);
+            write(&LineOptions { pid_prefix, ..Default::default() }, tasks, thread, b"", &mut line);
             String::from_utf8_lossy(&line).into_owned()
         };
         assert_eq!(shown(PidPrefix::WhenSeveral, 1, 12), "");

@@ -2,7 +2,7 @@
 
 use super::stamp::{Precision, Stamp};
 use crate::decode::ValueStyle;
-use crate::select::{CallSet, CallStatuses, SignalSet};
+use crate::select::{CallSet, CallStatuses, Dumps, SignalSet};
 
 /// When a line begins with the number of its task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +25,10 @@ pub struct LineOptions {
     pub raw: CallSet,
     /// Calls whose structures are abbreviated (`-e abbrev=`); others are shown whole, as with `-v`.
     pub abbreviated: CallSet,
+    /// Calls whose structures are decoded (`-e verbose=`); others show their addresses.
+    pub verbose: CallSet,
+    /// Descriptors whose data is dumped after the lines of calls (`-e read=`, `-e write=`).
+    pub dumps: Dumps,
     /// Signals that have lines.
     pub signals: SignalSet,
     /// Calls have lines only if they ended like this.
@@ -41,6 +45,8 @@ pub struct LineOptions {
     pub took: Option<Precision>,
     /// The number of the task's latest system call, before each line.
     pub numbers: bool,
+    /// The instruction pointer, before each line.
+    pub pointers: bool,
     /// The column at which `= ` is aligned.
     pub column: usize,
     /// Write the line of a call at its exit, and never break it.
@@ -66,6 +72,8 @@ impl Default for LineOptions {
             calls: CallSet::all(),
             raw: CallSet::none(),
             abbreviated: CallSet::all(),
+            verbose: CallSet::all(),
+            dumps: Dumps::default(),
             signals: SignalSet::all(),
             statuses: CallStatuses::all(),
             paths: Vec::new(),
@@ -74,6 +82,7 @@ impl Default for LineOptions {
             relative: None,
             took: None,
             numbers: false,
+            pointers: false,
             column: 40,
             whole_lines: false,
             keep_calls: false,

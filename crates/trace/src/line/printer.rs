@@ -12,7 +12,7 @@ use super::tracker::Tracker;
 use crate::decode::{DescriptorLookup, SavedWords, ValueStyle};
 use crate::event::{Call, EventKind, TraceEvent};
 use crate::tasks::TaskMap;
-use crate::{CallId, DescriptorTarget, Descriptors, Memory};
+use crate::{CallChanges, CallId, DescriptorTarget, Descriptors, Memory};
 
 /// A call that a task is in.
 pub(super) struct Pending {
@@ -55,6 +55,8 @@ pub(super) struct Task {
     pub(super) last: Option<CallId>,
     /// The call that it is in.
     pub(super) pending: Option<Pending>,
+    /// Its name, with `-Y`.
+    command: Vec<u8>,
 }
 
 /// Most tasks that are kept: more than a machine runs at a time (`pid_max` is 4 Mi, its default 32
@@ -112,12 +114,15 @@ impl Printer {
         let mut printing = EventPrinter { printer: self, event, memory, descriptors, out };
         match event.what {
             EventKind::Enter(call) => printing.enter(call),
-            EventKind::Exit { call, result, wall_ns, .. } => printing.exit(call, result, wall_ns),
+            EventKind::Exit { call, result, wall_ns, changes, .. } => {
+                printing.exit(call, result, wall_ns, changes)
+            }
             EventKind::Signal(signal) => printing.signal(&signal),
             EventKind::Stopped(signal) => printing.stopped(signal),
             EventKind::Began { parent } => printing.began(parent),
             EventKind::Superseded { former } => printing.superseded(former),
             EventKind::Ended(end) => printing.ended(end),
+            EventKind::Detached => printing.detached(),
         }
     }
 
@@ -167,7 +172,11 @@ impl Printer {
     }
 
     pub(super) fn style_of(&self, call: CallId) -> ValueStyle {
-        ValueStyle { whole: !self.options.abbreviated.has(call), ..self.options.style }
+        ValueStyle {
+            whole: !self.options.abbreviated.has(call),
+            plain: !self.options.verbose.has(call),
+            ..self.options.style
+        }
     }
 
     /// The state of a task, added if it is new; `None` if there are too many.
@@ -211,6 +220,10 @@ impl DescriptorLookup for TaskLookup<'_> {
     fn target(&self, descriptor: i32) -> Option<DescriptorTarget> {
         self.tracker.target(self.descriptors, self.process, descriptor, self.details)
     }
+
+    fn command(&self, task: i32) -> Option<Vec<u8>> {
+        self.descriptors.command(task)
+    }
 }
 
 impl EventPrinter<'_> {
@@ -231,7 +244,8 @@ impl EventPrinter<'_> {
         let mut line = std::mem::take(&mut self.printer.line);
         line.clear();
         let count = self.printer.tasks.len();
-        leader::write(&self.printer.options, count, self.event.thread, &mut line);
+        let command = self.command();
+        leader::write(&self.printer.options, count, self.event.thread, &command, &mut line);
         let last_ns = self.printer.last_ns.replace(time_ns);
         leader::write_times(&self.printer.options, time_ns, last_ns, &mut line);
         if self.printer.options.numbers {
@@ -240,7 +254,24 @@ impl EventPrinter<'_> {
             push_filled(&mut line, last.map_or(0, |call| call.number), 4, b' ');
             line.extend_from_slice(b"] ");
         }
+        if self.printer.options.pointers {
+            leader::write_pointer(self.memory.instruction_pointer(), &mut line);
+        }
         line
+    }
+
+    /// The name of the task, with `-Y`: the latest that was read, if it has exited.
+    fn command(&mut self) -> Vec<u8> {
+        if !self.printer.options.style.commands {
+            return Vec::new();
+        }
+        let thread = self.event.thread;
+        let now = self.descriptors.command(thread);
+        let Some(task) = self.printer.task(thread) else { return now.unwrap_or_default() };
+        if let Some(now) = now {
+            task.command = now;
+        }
+        task.command.clone()
     }
 
     pub(super) fn finish_line(&mut self, mut line: Vec<u8>) -> io::Result<()> {
@@ -258,7 +289,8 @@ pub fn line_of(call: Call, result: i64, memory: &dyn Memory, options: LineOption
     let mut out = Vec::new();
     let mut event = TraceEvent { time_ns: 0, thread: 1, process: 1, what: EventKind::Enter(call) };
     let _ = printer.event(&event, memory, &(), &mut out);
-    event.what = EventKind::Exit { call, result, wall_ns: 0, cpu_ns: None };
+    event.what =
+        EventKind::Exit { call, result, wall_ns: 0, cpu_ns: None, changes: CallChanges::default() };
     let _ = printer.event(&event, memory, &(), &mut out);
     String::from_utf8_lossy(&out).trim_end().to_owned()
 }

@@ -18,7 +18,9 @@ impl EventPrinter<'_> {
         line.extend_from_slice(b"--- ");
         signals::write_signal(signal.number, &mut line);
         line.push(b' ');
-        signals::siginfo(signal, &mut line);
+        let commands = self.printer.options.style.commands;
+        let sender = commands.then(|| self.descriptors.command(signal.pid)).flatten();
+        signals::siginfo_from(signal, sender.as_deref(), &mut line);
         line.extend_from_slice(b" ---");
         self.finish_line(line)
     }
@@ -68,6 +70,21 @@ impl EventPrinter<'_> {
             let mut line = self.leader(self.event.time_ns);
             let _ = write!(line, "+++ superseded by execve in pid {former} +++");
             self.finish_line(line)?;
+        }
+        Ok(())
+    }
+
+    /// The task is detached from and runs on: its line ends, if it is the open one.
+    pub(super) fn detached(&mut self) -> io::Result<()> {
+        let thread = self.thread();
+        self.printer.tasks.remove(&thread);
+        if self.printer.open == Some(thread) {
+            self.printer.open = None;
+            self.out.write_all(b" <detached ...>\n")?;
+        }
+        if self.printer.options.announce {
+            self.break_line()?;
+            writeln!(self.out, "strace: Process {thread} detached")?;
         }
         Ok(())
     }

@@ -4,7 +4,8 @@
 
 use super::*;
 use crate::{
-    Abi, Call, CallId, CallStatus, CallStatuses, EventKind, SignalSet, TraceEvent, WaitStatus,
+    Abi, Call, CallChanges, CallId, CallStatus, CallStatuses, EventKind, SignalSet, TraceEvent,
+    WaitStatus,
 };
 
 fn call(abi: Abi, name: &str, words: &[u64]) -> Call {
@@ -18,7 +19,7 @@ fn native(name: &str, words: &[u64]) -> Call {
 }
 
 fn left(call: Call, result: i64) -> EventKind {
-    EventKind::Exit { call, result, wall_ns: 1_000, cpu_ns: None }
+    EventKind::Exit { call, result, wall_ns: 1_000, cpu_ns: None, changes: CallChanges::default() }
 }
 
 fn printed(options: LineOptions, events: &[(i32, EventKind)]) -> String {

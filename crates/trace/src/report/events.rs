@@ -18,15 +18,15 @@ use std::time::Duration;
 
 pub use self::files::TaskFileWriter;
 pub use self::json::JsonWriter;
-pub use self::lines::LineWriter;
+pub use self::lines::{LineWriter, TableWriter};
 pub use self::writer::EventWriter;
 
 use self::cost::EventCost;
 use self::way::ChosenEngine;
 use super::signals::TerminationSignals;
 use super::target::{self, TraceTarget};
-use super::{ReportError, send};
-use crate::engine::{FollowScope, RunResult, TraceEngine, TraceWay};
+use super::{Interruption, ReportError};
+use crate::engine::{FollowScope, RunResult, TaskChanges, TraceEngine, TraceWay};
 use crate::{
     CallStatuses, CallSummary, CountCriteria, EventCounts, EventKind, LineOptions, Memory, Quiet,
     TraceEvent, WaitStatus, clock,
@@ -67,6 +67,10 @@ pub struct EventOptions {
     pub time: Option<Duration>,
     /// Write this table at the end.
     pub summary: Option<CallSummary>,
+    /// What is done to tasks besides watching them.
+    pub interference: TaskChanges,
+    /// What a termination signal does.
+    pub interruption: Interruption,
 }
 
 /// Traces until the command exits, a signal comes or no task is left; returns the command's wait
@@ -83,7 +87,7 @@ pub fn trace(
     messages: &mut dyn Write,
 ) -> Result<Option<WaitStatus>, ReportError> {
     let (mut chosen, not_kernel) = way::choose(target, options)?;
-    let signals = TerminationSignals::take_over()?;
+    let signals = TerminationSignals::take_over(options.interruption)?;
     let mut session = Session {
         options,
         writer,
@@ -97,9 +101,10 @@ pub fn trace(
         start: clock::now(),
     };
     session.writer.set_exact(chosen.engine().way() != TraceWay::Kernel);
-    if let TraceTarget::Processes(list) = target {
-        session.announce(list);
-    }
+    session.announce(match target {
+        TraceTarget::Processes(list) => list,
+        _ => &options.interference.beside,
+    });
     let done = session.run(&mut chosen, &signals);
     let engine = chosen.engine();
     let detached = match done {
@@ -119,7 +124,12 @@ pub fn trace(
     let written = session.finish(&cost);
     detached?;
     let signal = match done? {
-        Outcome::LeftEarly(signal) if matches!(target, TraceTarget::Processes(_)) => signal,
+        Outcome::LeftEarly(signal)
+            if matches!(target, TraceTarget::Processes(_))
+                || options.interruption == Interruption::Ends =>
+        {
+            signal
+        }
         _ => None,
     };
     super::keep_status(written, end, messages)?;
@@ -208,15 +218,15 @@ impl Session<'_> {
                 return Ok(Outcome::LeftEarly(None));
             }
             while let Some(signal) = signals.next() {
-                if !is_command {
-                    return Ok(Outcome::LeftEarly(Some(signal)));
+                let interruption = self.options.interruption;
+                // A command that has ended is gone, and processes beside it may run on.
+                let running = command.filter(|_| chosen.engine().end().is_none());
+                if let Some(process) = running {
+                    interruption.tell(process, signal);
                 }
-                // The terminal sends these two to the command too; other senders only to us.
-                if signal != libc::SIGINT
-                    && signal != libc::SIGQUIT
-                    && let Some(process) = command
-                {
-                    send(process, signal);
+                let ends = running.is_none() || interruption == Interruption::Ends;
+                if ends && !interruption.is_ignored() {
+                    return Ok(Outcome::LeftEarly(Some(signal)));
                 }
             }
         }
@@ -233,6 +243,7 @@ impl Session<'_> {
             self.writer.give_up(event.thread);
         } else {
             self.try_to(|writer| writer.event(event, memory));
+            self.options.interference.is_spared.set(is_call && self.writer.hid_call());
             // Calls may be traced only for what they do to descriptors.
             if is_call && self.writer.hid_call() {
                 return;
@@ -261,9 +272,9 @@ impl Session<'_> {
         engine.detach()?;
         self.try_to(|writer| writer.detach());
         self.try_to(|writer| writer.idle());
-        if let TraceTarget::Processes(list) = target
-            && !self.options.quiet.attach()
-        {
+        let beside = &self.options.interference.beside;
+        let list = if let TraceTarget::Processes(list) = target { list } else { beside };
+        if !self.options.quiet.attach() {
             for process in list.iter().filter(|process| target::exists(**process)) {
                 self.message(format_args!("strace: Process {process} detached"));
             }

@@ -46,6 +46,17 @@ impl TraceOutput {
         }
     }
 
+    /// The columns of the terminal that the output of this name goes to; 80 if it is none.
+    #[must_use]
+    pub fn columns(name: Option<&str>) -> usize {
+        let size = match name {
+            None => terminal_size::terminal_size_of(std::io::stderr()),
+            Some("-") => terminal_size::terminal_size_of(std::io::stdout()),
+            Some(_) => None,
+        };
+        size.map_or(80, |(width, _)| usize::from(width.0.max(1)))
+    }
+
     /// Whether each line is written at once: not if the output is a file.
     #[must_use]
     pub fn is_watched(&self) -> bool {

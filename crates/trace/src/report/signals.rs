@@ -5,7 +5,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, OwnedFd};
 
-use super::ReportError;
+use super::{Interruption, ReportError};
 
 /// The signals that are blocked and read.
 const SIGNALS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
@@ -19,7 +19,10 @@ impl TerminationSignals {
     ///
     /// # Errors
     /// When the signalfd cannot be created.
-    pub fn take_over() -> Result<Self, ReportError> {
+    pub fn take_over(interruption: Interruption) -> Result<Self, ReportError> {
+        if interruption == Interruption::IgnoredWithStops {
+            Self::block_stops();
+        }
         // SAFETY: the set is plain data that `sigemptyset` makes valid; a new descriptor is ours.
         let descriptor = unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();
@@ -36,6 +39,17 @@ impl TerminationSignals {
         }
         // SAFETY: the kernel has just made it for us.
         Ok(TerminationSignals(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+    }
+
+    /// Blocks the terminal's stop signal in this thread, too.
+    fn block_stops() {
+        // SAFETY: the set is plain data that `sigemptyset` makes valid.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, libc::SIGTSTP);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        }
     }
 
     /// The next pending signal; `None` if there is none.

@@ -18,7 +18,7 @@ use self::counter::{CountProgress, Counter};
 use self::schedule::Schedule;
 use super::signals::TerminationSignals;
 use super::target::TraceTarget;
-use super::{ReportError, send};
+use super::{Interruption, ReportError};
 use crate::engine::TraceWay;
 use crate::summary::details;
 use crate::{CallSummary, CallTally, WaitStatus, clock, summary};
@@ -43,6 +43,8 @@ pub struct TableOptions {
     pub summary: CallSummary,
     /// Only strace's table.
     pub brief: bool,
+    /// Columns of the terminal that text is for.
+    pub room: usize,
     /// Write histograms too.
     pub histograms: bool,
     /// Write a table after each interval.
@@ -51,8 +53,19 @@ pub struct TableOptions {
     pub time: Option<Duration>,
     /// Count in this way only; `None` for the cheapest.
     pub way: Option<TraceWay>,
+    /// What a termination signal does.
+    pub interruption: Interruption,
     /// Write a message if calls are counted by ptrace because the kernel rejects the programs.
     pub explain: bool,
+}
+
+impl TableOptions {
+    fn write_table(&self, tally: &CallTally, output: &mut dyn Write) -> io::Result<()> {
+        match self.brief {
+            true => self.summary.write(tally, output),
+            false => self.summary.write_within(tally, self.room, output),
+        }
+    }
 }
 
 /// Counts calls, writes the tables, and returns the command's wait status if there was a command.
@@ -76,7 +89,7 @@ pub fn count(
         // An error of writing a message is ignored.
         let _ = writeln!(messages, "whit: counting by ptrace, which slows calls down{also}: {why}");
     }
-    let signals = TerminationSignals::take_over()?;
+    let signals = TerminationSignals::take_over(options.interruption)?;
     let mut session = Session {
         counter,
         options,
@@ -93,7 +106,8 @@ pub fn count(
     };
     session.counter.detach()?;
     super::keep_status(written, end, messages)?;
-    let signal = signal.filter(|_| matches!(request.target, TraceTarget::Processes(_)));
+    let ends = options.interruption == Interruption::Ends;
+    let signal = signal.filter(|_| ends || matches!(request.target, TraceTarget::Processes(_)));
     Ok(end.or(signal.map(|number| WaitStatus::Signaled { number, dumped: false })))
 }
 
@@ -122,13 +136,14 @@ impl Session<'_> {
         let mut schedule = Schedule::begin(self.start, self.options.interval);
         loop {
             while let Some(signal) = signals.next() {
-                match self.counter.pid() {
-                    // The terminal sends these two to the command too; other senders only to us.
-                    Some(pid) if signal != libc::SIGINT && signal != libc::SIGQUIT => {
-                        send(pid, signal);
-                    }
-                    Some(_) => {}
-                    None => return Ok((self.counter.end(), Some(signal))),
+                let interruption = self.options.interruption;
+                let command = self.counter.pid();
+                if let Some(command) = command {
+                    interruption.tell(command, signal);
+                }
+                let ends = command.is_none() || interruption == Interruption::Ends;
+                if ends && !interruption.is_ignored() {
+                    return Ok((self.counter.end(), Some(signal)));
                 }
             }
             if let Some(on) = schedule.measure(clock::now()) {
@@ -185,7 +200,7 @@ impl Session<'_> {
             }
             CountFormat::Text => {
                 writeln!(self.output, "\nafter {seconds:.1} s:")?;
-                self.options.summary.write(since, self.output)?;
+                self.options.write_table(since, self.output)?;
             }
         }
         self.output.flush()
@@ -222,35 +237,36 @@ impl Session<'_> {
     }
 
     fn finish_text(&mut self, tally: &CallTally, cost: &CountingCost) -> io::Result<()> {
-        let TableOptions { summary, brief, histograms, interval, .. } = self.options;
-        let output = &mut *self.output;
+        let TableOptions { summary, brief, histograms, interval, room, .. } = self.options;
+        let (output, room) = (&mut *self.output, *room);
         if interval.is_some() {
             writeln!(output, "\nin all:")?;
         }
-        summary.write(tally, output)?;
+        self.options.write_table(tally, output)?;
         if *brief {
             return Ok(());
         }
         writeln!(output)?;
-        details::write_spread(summary, tally, output)?;
-        if !tally.errors.is_empty() {
-            writeln!(output)?;
-        }
         details::write_errors(tally, output)?;
         if !tally.units.is_empty() {
             writeln!(output)?;
         }
-        details::write_units(summary, tally, output)?;
+        details::write_units(summary, tally, room, output)?;
         if *histograms {
-            details::write_histograms(summary, tally, output)?;
+            details::write_histograms(summary, tally, room, output)?;
         }
-        writeln!(output)?;
-        details::write_unfinished(tally, output)?;
-        writeln!(output, "{} {}", meaning_of_seconds(summary, tally), cost.text())?;
-        if cost.way != TraceWay::Kernel {
-            writeln!(output, "This way, {}.", cost.way.distortion())?;
+        if !tally.errors.is_empty() || !tally.units.is_empty() || *histograms {
+            writeln!(output)?;
         }
-        Ok(())
+        details::write_unfinished(tally, room, output)?;
+        let way = match cost.way {
+            TraceWay::Kernel => String::new(),
+            way => format!(" This way, {}.", way.distortion()),
+        };
+        let spread = if summary.is_chosen { "" } else { " Columns min to max: begin to end." };
+        let meaning = meaning_of_seconds(summary, tally);
+        let text = format!("{meaning}{spread} {}{way}", cost.text());
+        details::write_text(&text, room, output)
     }
 
     fn finish_json(

@@ -9,6 +9,10 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use super::{OPTIONS, strace_option};
 
+/// The older name of `-f`, until it is known whether `-f` is given too; no word of a command, as it
+/// contains a zero byte.
+const OLD_FOLLOW: &str = "-F\0";
+
 /// The names of the option whose letter stands for one value of it.
 const DECODE_PIDS: &str = "-Y --decode-pids";
 
@@ -34,6 +38,13 @@ pub fn translate(arguments: Vec<OsString>) -> Vec<OsString> {
         if let Some(other) = done {
             return other;
         }
+    }
+    // The older name of -f has no effect beside it.
+    let follows = line.iter().any(|word| word == "-f" || word == "--follow-forks");
+    let mut is_old = false;
+    line.retain(|word| word != OLD_FOLLOW || !follows && !std::mem::replace(&mut is_old, true));
+    if is_old && let Some(word) = line.iter_mut().find(|word| **word == OLD_FOLLOW) {
+        *word = "-f".into();
     }
     line.extend(given);
     line
@@ -117,7 +128,7 @@ fn letters(
             b'd' => line.push("--debug".into()),
             b'Y' => line.push("--decode-pids=comm".into()),
             // The older name of -f.
-            b'F' => line.push("-f".into()),
+            b'F' => line.push(OLD_FOLLOW.into()),
             _ => line.push(OsString::from_vec(vec![b'-', letter])),
         }
     }
@@ -170,6 +181,8 @@ mod tests {
         check("-fip 12", "trace --strace -f --instruction-pointer -p12");
         check("-o - ls", "trace --strace -o./- ls");
         check("-Xabbrev -F ls", "trace --strace -f ls");
+        check("-F -f -F ls", "trace --strace -f ls");
+        check("-FF ls", "trace --strace -f ls");
         check("-X raw ls", "trace --strace --const-print-style=raw ls");
         check("--trace open --col 9 ls", "trace --strace --trace=open --columns=9 ls");
         check("--follow --output=x ls", "trace --strace --follow-forks --output=x ls");

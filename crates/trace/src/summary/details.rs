@@ -1,7 +1,8 @@
-//! What strace's table does not have: distributions of times, errors by number, counts by unit.
+//! What strace's table does not have: errors by number, counts by unit, histograms of times.
 //!
-//! Each part is a table with a heading that says which time it shows: *wall*, from entry to exit,
-//! or *CPU*, the part of it on a CPU.
+//! Each part has a heading that says which time it shows: *wall*, from entry to exit, or *CPU*, the
+//! part of it on a CPU.  No line is wider than the terminal that the caller names, if its numbers
+//! fit.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -12,54 +13,9 @@ use crate::{CallId, CallStats, CallTally, Histogram, SplitKey};
 
 /// Calls that the line of a unit names.
 const CALLS_NAMED: usize = 4;
-/// Characters of the longest bar of a histogram.
+/// Characters of the longest bar of a histogram, and of what stands before it.
 const BAR_WIDTH: usize = 48;
-
-/// Writes the distribution of the times of each call.
-///
-/// # Errors
-/// If the writer fails.
-pub fn write_spread(
-    summary: &CallSummary,
-    tally: &CallTally,
-    to: &mut dyn Write,
-) -> io::Result<()> {
-    let rows = summary.rows(tally.calls.iter());
-    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(7);
-    writeln!(
-        to,
-        "{:width$} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "", "", "wall", "", "", "", "", "CPU", ""
-    )?;
-    writeln!(
-        to,
-        "{:width$} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "syscall", "calls", "total", "min", "p50", "p99", "max", "total", "avg"
-    )?;
-    for (name, stats) in rows {
-        let quantile = |share: f64| {
-            let histogram = stats.histogram.as_ref()?;
-            let middle = histogram.quantile_ns(share)?;
-            // The middle of a step may lie beyond the extremes.
-            Some(middle.clamp(stats.shortest_ns, stats.longest_ns))
-        };
-        let cells = [
-            Some(stats.wall_ns),
-            Some(stats.shortest_ns),
-            quantile(0.5),
-            quantile(0.99),
-            Some(stats.longest_ns),
-            stats.cpu_ns,
-            stats.cpu_ns.and_then(|cpu_ns| cpu_ns.checked_div(stats.calls)),
-        ];
-        write!(to, "{name:width$} {:>9}", stats.calls)?;
-        for cell in cells {
-            write!(to, " {:>8}", cell.map_or_else(|| "-".to_owned(), duration))?;
-        }
-        writeln!(to)?;
-    }
-    Ok(())
-}
+const BEFORE_BAR: usize = 31;
 
 /// Writes which calls failed with which errors, the most frequent first; nothing if none failed.
 ///
@@ -87,13 +43,34 @@ pub(super) fn error_name(error: i32) -> String {
 ///
 /// # Errors
 /// If the writer fails.
-pub fn write_unfinished(tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
+pub fn write_unfinished(tally: &CallTally, room: usize, to: &mut dyn Write) -> io::Result<()> {
     if tally.unfinished.is_empty() {
         return Ok(());
     }
     let calls = tally.unfinished.iter();
     let names: Vec<String> = calls.map(|(id, count)| format!("{} {count}", id.name())).collect();
-    writeln!(to, "did not end: {}", names.join(", "))
+    write_text(&format!("did not end: {}", names.join(", ")), room, to)
+}
+
+/// Writes a text in lines that are broken between words.
+///
+/// # Errors
+/// If the writer fails.
+pub fn write_text(text: &str, room: usize, to: &mut dyn Write) -> io::Result<()> {
+    let mut column = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > room {
+            writeln!(to)?;
+            column = 0;
+        } else if column > 0 {
+            write!(to, " ")?;
+            column += 1;
+        }
+        write!(to, "{word}")?;
+        column += length;
+    }
+    writeln!(to)
 }
 
 /// The calls of a unit: their sum, and each of them.
@@ -110,34 +87,47 @@ pub(super) fn units(tally: &CallTally) -> BTreeMap<&SplitKey, OfUnit<'_>> {
     units
 }
 
-/// Writes a line for each unit, with the calls that took most of its time; nothing without a split.
+/// Writes a line for each unit, with as many of the calls that took most of its time as there is
+/// room for; nothing without a split.
 ///
 /// # Errors
 /// If the writer fails.
-pub fn write_units(summary: &CallSummary, tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
+pub fn write_units(
+    summary: &CallSummary,
+    tally: &CallTally,
+    room: usize,
+    to: &mut dyn Write,
+) -> io::Result<()> {
     let mut rows: Vec<_> = units(tally).into_iter().collect();
     if rows.is_empty() {
         return Ok(());
     }
     rows.sort_by_key(|(_, (total, _))| std::cmp::Reverse(summary.time_ns(total)));
     let time = if summary.wall { "wall" } else { "CPU" };
-    writeln!(to, "{:>9} {:>9} {:>8}  {:24} most of it", "calls", "errors", time, unit_kind(tally))?;
+    let names = rows.iter().map(|(unit, _)| unit_name(unit).chars().count());
+    let width = names.max().unwrap_or(0).max(unit_kind(tally).len());
+    let (heading, kind) = ("most of it", unit_kind(tally));
+    writeln!(to, "{:>9} {:>6} {time:>7}  {kind:width$} {heading}", "calls", "errors")?;
     for (unit, (total, calls)) in rows {
         let mut named = summary.rows(calls.into_iter());
         let time_of = |row: &SummaryRow<'_>| std::cmp::Reverse(summary.time_ns(row.1));
         named.sort_by_key(time_of);
-        let named: Vec<String> = (named.iter().take(CALLS_NAMED))
-            .map(|(name, stats)| format!("{name} {}", duration(summary.time_ns(stats))))
-            .collect();
         let errors = if total.errors > 0 { total.errors.to_string() } else { String::new() };
-        writeln!(
-            to,
-            "{:>9} {errors:>9} {:>8}  {:24} {}",
+        let mut line = format!(
+            "{:>9} {errors:>6} {:>7}  {:width$}",
             total.calls,
             duration(summary.time_ns(&total)),
             unit_name(unit),
-            named.join(", ")
-        )?;
+        );
+        for (index, (name, stats)) in named.iter().take(CALLS_NAMED).enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            let text = format!("{comma} {name} {}", duration(summary.time_ns(stats)));
+            if index > 0 && line.chars().count() + text.chars().count() > room {
+                break;
+            }
+            line.push_str(&text);
+        }
+        writeln!(to, "{}", line.trim_end())?;
     }
     Ok(())
 }
@@ -170,24 +160,26 @@ pub fn unit_name(unit: &SplitKey) -> String {
 pub fn write_histograms(
     summary: &CallSummary,
     tally: &CallTally,
+    room: usize,
     to: &mut dyn Write,
 ) -> io::Result<()> {
     for (name, stats) in summary.rows(tally.calls.iter()) {
         let Some(histogram) = &stats.histogram else { continue };
         writeln!(to, "\n{name}: {} calls, wall time", stats.calls)?;
-        write_histogram(histogram, to)?;
+        write_histogram(histogram, room, to)?;
     }
     Ok(())
 }
 
-fn write_histogram(histogram: &Histogram, to: &mut dyn Write) -> io::Result<()> {
+fn write_histogram(histogram: &Histogram, room: usize, to: &mut dyn Write) -> io::Result<()> {
+    let longest = room.saturating_sub(BEFORE_BAR).clamp(8, BAR_WIDTH);
     let octaves: Vec<u64> =
         histogram.counts().chunks(4).map(|steps| steps.iter().sum::<u64>()).collect();
     let most = octaves.iter().copied().max().unwrap_or(0).max(1);
     let Some(first) = octaves.iter().position(|count| *count > 0) else { return Ok(()) };
     let last = octaves.iter().rposition(|count| *count > 0).unwrap_or(first);
     for (index, count) in octaves.iter().enumerate().take(last + 1).skip(first) {
-        let eighths = (*count as f64 / most as f64 * BAR_WIDTH as f64 * 8.0).round() as usize;
+        let eighths = (*count as f64 / most as f64 * longest as f64 * 8.0).round() as usize;
         let mut bar = "█".repeat(eighths / 8);
         if !eighths.is_multiple_of(8) {
             bar.push(['▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8 - 1]);
@@ -252,7 +244,7 @@ mod tests {
             tally.add(CallId::native(0), 0, time, None);
         }
         let mut text = Vec::new();
-        write_histograms(&CallSummary::default(), &tally, &mut text).unwrap();
+        write_histograms(&CallSummary::default(), &tally, 80, &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         let bars: Vec<&str> = text.lines().skip(2).collect();
         assert_eq!(bars.len(), 5, "{text}");

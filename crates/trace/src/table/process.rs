@@ -7,7 +7,7 @@ use crate::decode::{
         REBOOT_TEXT, SECCOMP_DATA, SECCOMP_FLAGS, SYSLOG, SYSLOG_BUFFER, SYSLOG_LENGTH,
     },
     credentials::{DATA_IN, DATA_OUT, GROUPS_IN, GROUPS_OUT, HEADER, ID_OUT},
-    numbers::{DIRFD, FD, HEX, HEX32, ID, INT, POINTER, POINTER_OUT, SIGNAL, SIZE, UINT},
+    numbers::{DIRFD, FD, HEX, HEX32, ID, INT, POINTER, POINTER_OUT, SIGNAL, SIZE, TASK, UINT},
     process::{
         CLONE_ARGS, CLONE_FLAGS, CLONE_NUMBER, CLONE_REST, CLONE_STACK, IO_PRIORITY, LIMIT_IN,
         LIMIT_OUT, NUMBER_OUT, OLD_LIMIT_IN, OLD_LIMIT_OUT, PARAMETER_IN, PARAMETER_OUT,
@@ -18,6 +18,7 @@ use crate::decode::{
     result::{
         BARRIERS, DECIMAL, DESCRIPTOR, IO_PRIORITY as IO_PRIORITY_RESULT,
         PERSONALITY as PERSONALITY_RESULT, PRCTL as PRCTL_RESULT, SCHEDULER as SCHEDULER_RESULT,
+        TASK as TASK_NUMBER,
     },
     signals::{SIGINFO_IN, SIGINFO_OUT},
     text::{BYTES_IN, ENVIRONMENT, HOSTNAME, NAME, PATH, TEXTS},
@@ -28,14 +29,14 @@ use crate::flags::{files as f, process as p};
 
 #[rustfmt::skip]
 pub(super) static CALLS: &[SyscallEntry] = calls! {
-    getpid() -> DECIMAL [PURE];
-    clone(CLONE_STACK, CLONE_FLAGS, CLONE_NUMBER, CLONE_REST) -> DECIMAL [PROCESS];
-    fork() -> DECIMAL [PROCESS];
-    vfork() -> DECIMAL [PROCESS];
+    getpid() -> TASK_NUMBER [PURE];
+    clone(CLONE_STACK, CLONE_FLAGS, CLONE_NUMBER, CLONE_REST) -> TASK_NUMBER [PROCESS];
+    fork() -> TASK_NUMBER [PROCESS];
+    vfork() -> TASK_NUMBER [PROCESS];
     execve(PATH, TEXTS, ENVIRONMENT) -> DECIMAL [FILE PROCESS];
     exit(INT) -> DECIMAL [PROCESS];
-    wait4(INT, STATUS_OUT, bits(&p::WAIT), WAIT_USAGE_OUT) -> DECIMAL [PROCESS];
-    kill(INT, SIGNAL) -> DECIMAL [PROCESS SIGNAL];
+    wait4(TASK, STATUS_OUT, bits(&p::WAIT), WAIT_USAGE_OUT) -> TASK_NUMBER [PROCESS];
+    kill(TASK, SIGNAL) -> DECIMAL [PROCESS SIGNAL];
     uname(UTSNAME) -> DECIMAL [];
     getrlimit(name(&p::LIMIT), OLD_LIMIT_OUT) -> DECIMAL [];
     getrusage(name(&p::USAGE), USAGE_OUT) -> DECIMAL [];
@@ -49,8 +50,8 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     setgid(ID) -> DECIMAL [CREDS];
     geteuid() -> DECIMAL [CREDS PURE];
     getegid() -> DECIMAL [CREDS PURE];
-    setpgid(INT, INT) -> DECIMAL [];
-    getppid() -> DECIMAL [PURE];
+    setpgid(TASK, INT) -> DECIMAL [];
+    getppid() -> TASK_NUMBER [PURE];
     getpgrp() -> DECIMAL [PURE];
     setsid() -> DECIMAL [];
     setreuid(ID, ID) -> DECIMAL [CREDS];
@@ -61,23 +62,23 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     getresuid(ID_OUT, ID_OUT, ID_OUT) -> DECIMAL [CREDS];
     setresgid(ID, ID, ID) -> DECIMAL [CREDS];
     getresgid(ID_OUT, ID_OUT, ID_OUT) -> DECIMAL [CREDS];
-    getpgid(INT) -> DECIMAL [];
+    getpgid(TASK) -> DECIMAL [];
     setfsuid(ID) -> DECIMAL [CREDS];
     setfsgid(ID) -> DECIMAL [CREDS];
-    getsid(INT) -> DECIMAL [];
+    getsid(TASK) -> DECIMAL [];
     capget(HEADER, DATA_OUT) -> DECIMAL [CREDS];
     capset(HEADER, DATA_IN) -> DECIMAL [CREDS];
     personality(PERSONALITY) -> PERSONALITY_RESULT [];
     getpriority(name(&p::PRIORITY), INT) -> DECIMAL [];
     setpriority(name(&p::PRIORITY), INT, INT) -> DECIMAL [];
     sched_yield() -> DECIMAL [];
-    sched_setparam(INT, PARAMETER_IN) -> DECIMAL [];
-    sched_getparam(INT, PARAMETER_OUT) -> DECIMAL [];
-    sched_setscheduler(INT, name(&p::SCHEDULER), PARAMETER_IN) -> DECIMAL [];
-    sched_getscheduler(INT) -> SCHEDULER_RESULT [];
+    sched_setparam(TASK, PARAMETER_IN) -> DECIMAL [];
+    sched_getparam(TASK, PARAMETER_OUT) -> DECIMAL [];
+    sched_setscheduler(TASK, name(&p::SCHEDULER), PARAMETER_IN) -> DECIMAL [];
+    sched_getscheduler(TASK) -> SCHEDULER_RESULT [];
     sched_get_priority_max(name(&p::SCHEDULER)) -> DECIMAL [];
     sched_get_priority_min(name(&p::SCHEDULER)) -> DECIMAL [];
-    sched_rr_get_interval(INT, TIMESPEC_OUT) -> DECIMAL [];
+    sched_rr_get_interval(TASK, TIMESPEC_OUT) -> DECIMAL [];
     vhangup() -> DECIMAL [];
     modify_ldt(INT, POINTER, SIZE) -> DECIMAL [];
     _sysctl(POINTER) -> DECIMAL [];
@@ -100,16 +101,16 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     tuxcall(HEX, HEX, HEX) -> DECIMAL [];
     security(HEX, HEX, HEX) -> DECIMAL [];
     vserver(HEX, HEX, HEX, HEX, HEX) -> DECIMAL [];
-    gettid() -> DECIMAL [PURE];
-    tkill(INT, SIGNAL) -> DECIMAL [PROCESS SIGNAL];
-    sched_setaffinity(INT, UINT, PROCESSORS_IN) -> DECIMAL [];
-    sched_getaffinity(INT, UINT, PROCESSORS_OUT) -> DECIMAL [];
+    gettid() -> TASK_NUMBER [PURE];
+    tkill(TASK, SIGNAL) -> DECIMAL [PROCESS SIGNAL];
+    sched_setaffinity(TASK, UINT, PROCESSORS_IN) -> DECIMAL [];
+    sched_getaffinity(TASK, UINT, PROCESSORS_OUT) -> DECIMAL [];
     set_thread_area(POINTER) -> DECIMAL [];
     get_thread_area(POINTER) -> DECIMAL [];
     set_tid_address(HEX) -> DECIMAL [];
     restart_syscall() -> DECIMAL [];
     exit_group(INT) -> DECIMAL [PROCESS];
-    tgkill(INT, INT, SIGNAL) -> DECIMAL [PROCESS SIGNAL];
+    tgkill(TASK, TASK, SIGNAL) -> DECIMAL [PROCESS SIGNAL];
     kexec_load(POINTER, SIZE, POINTER, KEXEC) -> DECIMAL [];
     waitid(name(&p::WAIT_FOR), INT, SIGINFO_OUT, bits(&p::WAIT), USAGE_OUT) -> DECIMAL [PROCESS];
     add_key(NAME, NAME, BYTES_IN, SIZE, KEY_RING) -> DECIMAL [];
@@ -119,17 +120,17 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     ioprio_get(name(&p::IOPRIO), INT) -> IO_PRIORITY_RESULT [];
     unshare(wide(&p::UNSHARE)) -> DECIMAL [];
     set_robust_list(POINTER, SIZE) -> DECIMAL [];
-    get_robust_list(INT, POINTER_OUT, POINTER_OUT) -> DECIMAL [];
-    perf_event_open(POINTER, INT, INT, FD, wide(&p::PERF)) -> DESCRIPTOR [DESC];
-    prlimit64(INT, name(&p::LIMIT), LIMIT_IN, LIMIT_OUT) -> DECIMAL [];
+    get_robust_list(TASK, POINTER_OUT, POINTER_OUT) -> DECIMAL [];
+    perf_event_open(POINTER, TASK, INT, FD, wide(&p::PERF)) -> DESCRIPTOR [DESC];
+    prlimit64(TASK, name(&p::LIMIT), LIMIT_IN, LIMIT_OUT) -> DECIMAL [];
     setns(FD, bits(&p::NAMESPACE)) -> DECIMAL [DESC];
     getcpu(NUMBER_OUT, NUMBER_OUT, POINTER) -> DECIMAL [];
-    process_vm_readv(INT, VECTORS_OUT, SIZE, VECTORS_REMOTE, SIZE, SIZE) -> DECIMAL [];
-    process_vm_writev(INT, VECTORS_IN, SIZE, VECTORS_REMOTE, SIZE, SIZE) -> DECIMAL [];
-    kcmp(INT, INT, name(&p::KCMP), KCMP, KCMP) -> DECIMAL [];
+    process_vm_readv(TASK, VECTORS_OUT, SIZE, VECTORS_REMOTE, SIZE, SIZE) -> DECIMAL [];
+    process_vm_writev(TASK, VECTORS_IN, SIZE, VECTORS_REMOTE, SIZE, SIZE) -> DECIMAL [];
+    kcmp(TASK, TASK, name(&p::KCMP), KCMP, KCMP) -> DECIMAL [];
     finit_module(FD, NAME, bits(&p::MODULE)) -> DECIMAL [DESC];
-    sched_setattr(INT, SCHEDULING_IN, UINT) -> DECIMAL [];
-    sched_getattr(INT, SCHEDULING_OUT, UINT, UINT) -> DECIMAL [];
+    sched_setattr(TASK, SCHEDULING_IN, UINT) -> DECIMAL [];
+    sched_getattr(TASK, SCHEDULING_OUT, UINT, UINT) -> DECIMAL [];
     seccomp(name(&p::SECCOMP), SECCOMP_FLAGS, SECCOMP_DATA) -> DECIMAL [];
     kexec_file_load(FD, FD, SIZE, NAME, wide(&p::KEXEC_FILE)) -> DECIMAL [DESC];
     bpf(name(&p::BPF), POINTER, UINT) -> DECIMAL [DESC];
@@ -137,8 +138,8 @@ pub(super) static CALLS: &[SyscallEntry] = calls! {
     membarrier(name(&p::MEMBARRIER), bits(&p::MEMBARRIER_FLAG), MEMBARRIER_CPU) -> BARRIERS [];
     rseq(HEX, HEX, HEX, HEX) -> DECIMAL [];
     pidfd_send_signal(FD, SIGNAL, SIGINFO_IN, HEX32) -> DECIMAL [DESC PROCESS SIGNAL];
-    pidfd_open(INT, bits(&p::PIDFD)) -> DESCRIPTOR [DESC];
-    clone3(CLONE_ARGS, SIZE) -> DECIMAL [PROCESS];
+    pidfd_open(TASK, bits(&p::PIDFD)) -> DESCRIPTOR [DESC];
+    clone3(CLONE_ARGS, SIZE) -> TASK_NUMBER [PROCESS];
     pidfd_getfd(FD, INT, HEX32) -> DESCRIPTOR [DESC];
     landlock_create_ruleset(POINTER, SIZE, bits(&p::LANDLOCK_CREATE)) -> DESCRIPTOR [DESC];
     landlock_add_rule(FD, name(&p::LANDLOCK_RULE), POINTER, HEX32) -> DECIMAL [DESC];

@@ -50,7 +50,7 @@ const CHANGES: &[(&str, &str)] = &[
     (r"\b((?:shm|msg|sem)get\(.*\)) += \d+$", "$1 = ID"),
     (r"\b((?:shm|msg|sem)(?:at|ctl|snd|rcv|op)\()\d+", "${1}ID"),
     // The folder of the test.
-    (r"/tmp/\.tmp\w+", "/tmp/FOLDER"),
+    (r"(?:/\w+)+/\.tmp\w+", "/tmp/FOLDER"),
     // How much room the names of our folders take on the stack and in listings.
     (r" /\* \d+ (vars?|entries) \*/", " /* N $1 */"),
     (r"(getdents64\(.*\)) += \d+", "$1 = N"),
@@ -133,7 +133,11 @@ fn line_options(options: &[&str]) -> LineOptions {
                 Expression::Status(set) => lines.statuses = set,
                 Expression::Quiet(quiet) => lines.ends = !quiet.exit(),
                 Expression::Descriptors(detail) => lines.style.descriptors = detail,
-                Expression::Nothing => {}
+                Expression::Verbose(set) => lines.verbose = set,
+                Expression::Read(set) => lines.dumps.read = set,
+                Expression::Write(set) => lines.dumps.write = set,
+                Expression::Commands(are_shown) => lines.style.commands = are_shown,
+                Expression::Tamper(_) => panic!("{word}"),
             },
             other => panic!("{other}"),
         }

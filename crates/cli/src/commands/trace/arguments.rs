@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use trace::engine::TraceWay;
+use trace::report::Interruption;
 
 /// Arguments of `whit trace`.
 #[derive(clap::Args)]
@@ -14,8 +15,8 @@ pub(crate) struct TraceArguments {
     #[arg(short = 'c', long = "summary-only")]
     pub(super) count: bool,
 
-    /// Trace processes that run already
-    #[arg(short = 'p', long = "attach", value_name = "PID,…", conflicts_with_all = ["all", "command"])]
+    /// Trace processes that run already, alone or beside a command
+    #[arg(short = 'p', long = "attach", value_name = "PID,…", conflicts_with = "all")]
     pub(super) processes: Vec<String>,
 
     /// Trace every process of the machine but whit
@@ -43,13 +44,18 @@ pub(crate) struct TraceArguments {
     pub(super) sort: Option<String>,
 
     /// Columns of the table: time-percent, total-time, min-time, max-time, avg-time, calls,
-    /// errors, name
+    /// errors, name; min, p50, p99, max: from entry to exit, with units
     #[arg(short = 'U', long = "summary-columns", value_name = "COLUMN,…")]
     pub(super) columns: Option<String>,
 
     /// Times from entry to exit of a call instead of time on a CPU
     #[arg(short = 'w', long = "summary-wall-clock")]
     pub(super) wall: bool,
+
+    /// Subtract this from the time of each call: microseconds, or with s, ms, us, ns
+    #[arg(short = 'O', long = "summary-syscall-overhead", value_name = "TIME",
+          value_parser = trace::short_time_ns)]
+    pub(super) overhead_ns: Option<u64>,
 
     /// Also count by process, thread or command
     #[arg(long, value_name = "WHAT", value_parser = ["process", "thread", "command"])]
@@ -96,6 +102,14 @@ pub(crate) struct TraceArguments {
     #[arg(long)]
     pub(super) csv: bool,
 
+    /// INT, TERM, HUP and QUIT: 1 or 2, the trace ends, the command too; 3, nothing; 4, nor TSTP
+    #[arg(short = 'I', long, value_name = "WHEN")]
+    pub(super) interruptible: Option<Interruption>,
+
+    /// Detach from tasks that have called execve (by ptrace)
+    #[arg(short = 'b', long, value_name = "execve", value_parser = ["execve"])]
+    pub(super) detach_on: Option<String>,
+
     #[command(flatten)]
     pub(super) events: EventArguments,
 
@@ -141,46 +155,51 @@ pub(crate) struct EventArguments {
     #[arg(short = 'C', long, conflicts_with = "count", help_heading = LINES)]
     pub(super) summary: bool,
 
-    /// Only these: trace=, signal=, status=, raw=, abbrev=, quiet= and a list; see --help
+    /// Only these: trace=, signal=, status=, raw=, abbrev=, inject=, … and a list; see --help
     ///
     /// trace=open,read: calls by name; trace=%file: a class of them (file, desc, process, network,
     /// signal, ipc, memory, …); trace=/^get: names that match; trace=!futex: all but these.
     /// status=successful, failed, unfinished, detached; signal=CHLD,INT; raw=SET: arguments in
-    /// hexadecimal; abbrev=SET: structures cut short for these only; quiet=attach, exit, ….
+    /// hexadecimal; abbrev=SET: structures cut short for these only; verbose=SET: structures decoded
+    /// for these only; quiet=attach, exit, …; read=3,5, write=1: the data of these descriptors is
+    /// dumped; inject=SET:WHAT, WHAT being error=, retval=, signal=, delay_enter=, delay_exit=,
+    /// when=FIRST..LAST+STEP: done to these calls, by ptrace; fault=SET: they fail.
     #[arg(short = 'e', value_name = "EXPRESSION")]
     pub(super) expressions: Vec<String>,
 
-    /// As -e trace=SET
+    // Each as -e NAME=SET.
     #[arg(long, value_name = "SET", hide = true)]
     pub(super) trace: Vec<String>,
-
-    /// As -e signal=SET
     #[arg(long, alias = "signals", value_name = "SET", hide = true)]
     pub(super) signal: Vec<String>,
-
-    /// As -e status=SET
+    #[arg(long, value_name = "WHAT", hide = true)]
+    pub(super) inject: Vec<String>,
+    #[arg(long, value_name = "WHAT", hide = true)]
+    pub(super) fault: Vec<String>,
+    #[arg(long, value_name = "SET", hide = true)]
+    pub(super) read: Vec<String>,
+    #[arg(long, value_name = "SET", hide = true)]
+    pub(super) write: Vec<String>,
     #[arg(long, value_name = "SET", hide = true)]
     pub(super) status: Vec<String>,
-
-    /// As -e raw=SET
     #[arg(long, value_name = "SET", hide = true)]
     pub(super) raw: Vec<String>,
+    #[arg(long, value_name = "SET", hide = true)]
+    pub(super) verbose: Vec<String>,
+    #[arg(long, value_name = "SET", hide = true)]
+    pub(super) abbrev: Vec<String>,
 
-    /// As -y; or =all, as -yy
     #[arg(long, value_name = "SET", num_args = 0..=1, require_equals = true, hide = true,
           default_missing_value = "path")]
     pub(super) decode_fds: Vec<String>,
 
-    /// As -e verbose=SET
-    #[arg(long, value_name = "SET", hide = true)]
-    pub(super) verbose: Vec<String>,
-
-    /// As -e abbrev=SET
-    #[arg(long, value_name = "SET", hide = true)]
-    pub(super) abbrev: Vec<String>,
+    /// The names of processes behind their numbers
+    #[arg(short = 'Y', long, value_name = "comm", num_args = 0..=1, require_equals = true,
+          default_missing_value = "comm", help_heading = LINES)]
+    pub(super) decode_pids: Vec<String>,
 
     /// Only calls that name this path, or use a descriptor that points to it
-    #[arg(short = 'P', long = "trace-path", value_name = "PATH", help_heading = LINES)]
+    #[arg(short = 'P', long = "trace-path", value_name = "PATH")]
     pub(super) paths: Vec<String>,
 
     /// Only calls that succeeded
@@ -230,14 +249,18 @@ pub(crate) struct EventArguments {
     #[arg(short = 'x', action = clap::ArgAction::Count, help_heading = LINES)]
     pub(super) hex: u8,
 
-    /// As -xx; or =non-ascii, =none
+    /// As -xx; or =non-ascii, =non-ascii-chars (only what is octal otherwise), =none
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true,
-          default_missing_value = "all", value_parser = ["all", "non-ascii", "none"], help_heading = LINES)]
+          default_missing_value = "all", value_parser = ["all", "non-ascii", "non-ascii-chars", "none"], help_heading = LINES)]
     pub(super) strings_in_hex: Option<String>,
 
     /// The number of the call before its name
     #[arg(short = 'n', long = "syscall-number", help_heading = LINES)]
     pub(super) numbers: bool,
+
+    /// The instruction pointer before each line (by ptrace)
+    #[arg(long = "instruction-pointer", help_heading = LINES)]
+    pub(super) pointers: bool,
 
     /// The column of the result
     #[arg(long = "columns", value_name = "COLUMN", default_value_t = 40, help_heading = LINES)]
@@ -275,7 +298,7 @@ impl TraceArguments {
 
     /// A given option that has no meaning for lines.
     pub(super) fn of_counting(&self) -> Option<&'static str> {
-        let table = self.events.summary;
+        let table = self.events.summary || self.count;
         let given = [
             (self.by.is_some(), "--by"),
             (self.histogram, "--histogram"),
@@ -284,6 +307,7 @@ impl TraceArguments {
             (self.columns.is_some() && !table, "-U"),
             (self.wall && !table, "-w"),
             (self.sort.is_some() && !table, "-S"),
+            (self.overhead_ns.is_some() && !table, "-O"),
         ];
         given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
     }
@@ -304,7 +328,12 @@ impl EventArguments {
             ("raw", &self.raw),
             ("abbrev", &self.abbrev),
             ("decode-fds", &self.decode_fds),
+            ("decode-pids", &self.decode_pids),
             ("verbose", &self.verbose),
+            ("inject", &self.inject),
+            ("fault", &self.fault),
+            ("read", &self.read),
+            ("write", &self.write),
         ];
         let long = words.into_iter().flat_map(|(word, sets)| {
             sets.iter().map(move |set| (format!("--{word}={set}"), format!("{word}={set}")))
@@ -322,6 +351,9 @@ impl EventArguments {
             "abbrev" | "a" => Some("abbrev="),
             "quiet" | "silent" | "silence" | "q" => Some("quiet="),
             "decode-fds" | "decode-fd" => Some("decode-fds="),
+            "verbose" | "v" => Some("verbose="),
+            "read" | "reads" | "r" => Some("read="),
+            "write" | "writes" | "w" => Some("write="),
             _ => None,
         });
         let long = [(&self.signal, "signal="), (&self.raw, "raw="), (&self.abbrev, "abbrev=")];
@@ -343,6 +375,7 @@ impl EventArguments {
             (self.hex > 0, "-x"),
             (self.strings_in_hex.is_some(), "--strings-in-hex"),
             (self.numbers, "-n"),
+            (self.pointers, "--instruction-pointer"),
             (self.quiet_words.is_some(), "--quiet="),
             (!self.decode_fds.is_empty(), "--decode-fds"),
         ];

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail, ensure};
 use bpf::{CountSettings, Split};
-use trace::engine::{CommandUser, FollowScope, TracedCommand};
+use trace::engine::{CommandUser, FollowScope, TaskChanges, TracedCommand};
 use trace::report;
 use trace::report::events::{self, EventOptions, EventWriter};
-use trace::report::events::{JsonWriter, LineWriter, TaskFileWriter};
+use trace::report::events::{JsonWriter, LineWriter, TableWriter, TaskFileWriter};
 use trace::report::output::TraceOutput;
 use trace::report::table::{self, CountFormat, CountRequest, TableOptions};
 use trace::report::target::{self, TraceTarget};
@@ -26,19 +26,14 @@ const TEXT_LIMIT_MAX: usize = 1 << 20;
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
-    let end = if arguments.count { run_count(arguments)? } else { run_events(arguments)? };
+    // Paths are compared event by event.
+    let only_counts = arguments.count && arguments.events.paths.is_empty();
+    let end = if only_counts { run_count(arguments)? } else { run_events(arguments)? };
     Ok(end.map_or(ExitCode::SUCCESS, exit_as))
 }
 
 fn run_count(arguments: &TraceArguments) -> anyhow::Result<Option<WaitStatus>> {
-    ensure!(!arguments.separates(), "-ff and -c exclude each other: one table is for all tasks");
-    if let Some(option) = arguments.events.of_lines() {
-        ensure!(arguments.strace, "{option} is for lines, and -c shows none: -C shows both");
-    }
-    ensure!(
-        arguments.events.paths.is_empty(),
-        "-P: lines can be selected by paths, counts cannot: use -C"
-    );
+    check_count(arguments)?;
     let request = count_request(arguments)?;
     let options = table_options(arguments)?;
     let mut output = TraceOutput::open(arguments.output.as_deref(), arguments.append)?;
@@ -47,13 +42,27 @@ fn run_count(arguments: &TraceArguments) -> anyhow::Result<Option<WaitStatus>> {
     Ok(end)
 }
 
+/// Refuses what is for lines.
+fn check_count(arguments: &TraceArguments) -> anyhow::Result<()> {
+    ensure!(!arguments.separates(), "-ff and -c exclude each other: one table is for all tasks");
+    if let Some(option) = arguments.events.of_lines() {
+        ensure!(arguments.strace, "{option} is for lines, and -c shows none: -C shows both");
+    }
+    Ok(())
+}
+
 fn run_events(arguments: &TraceArguments) -> anyhow::Result<Option<WaitStatus>> {
+    if arguments.count {
+        check_count(arguments)?;
+    }
     if let Some(option) = arguments.of_counting() {
-        bail!("{option} is for counting: give -c too");
+        let why = if arguments.count { "excludes -c -P" } else { "is for counting: give -c too" };
+        ensure!(arguments.strace, "{option} {why}");
     }
     let target = target(arguments)?;
     let selection = selection(arguments)?;
-    ensure!(!selection.calls.is_none() || !arguments.events.summary, "-C: no calls are selected");
+    let shows = !selection.calls.is_none() || !arguments.events.summary || arguments.strace;
+    ensure!(shows, "-C: no calls are selected");
     let options = event_options(arguments, &target, &selection)?;
     let writer = writer(arguments, &options)?;
     Ok(events::trace(&target, &options, writer, &mut stderr())?)
@@ -84,7 +93,8 @@ fn event_options(
     let slower_than_ns = u64::try_from(arguments.slower_than.as_nanos()).unwrap_or(u64::MAX);
     lines.whole_lines = slower_than_ns > 0;
     let settings = settings(arguments, target)?;
-    let summary = arguments.events.summary.then(|| summary(arguments)).transpose()?;
+    let shows_table = arguments.events.summary || arguments.count;
+    let summary = shows_table.then(|| summary(arguments)).transpose()?;
     let own_words = !arguments.strace && arguments.quiet == 0 && selection.quiet.is_none();
     Ok(EventOptions {
         lines,
@@ -94,12 +104,29 @@ fn event_options(
         own_words,
         // Scripts that call strace by its name rely on every line.
         is_lossless: arguments.strace,
-        statuses: selection.statuses,
+        statuses: if arguments.strace { CallStatuses::all() } else { selection.statuses },
         command: settings.command,
         cgroup: settings.cgroup,
         slower_than_ns,
         time: arguments.time,
         summary,
+        interference: interference(arguments, selection, target)?,
+        interruption: arguments.interruptible.unwrap_or_default(),
+    })
+}
+
+/// What is done to tasks besides watching them.
+fn interference(
+    arguments: &TraceArguments,
+    selection: &EventSelection,
+    target: &TraceTarget,
+) -> anyhow::Result<TaskChanges> {
+    let is_command = matches!(target, TraceTarget::Command(_));
+    Ok(TaskChanges {
+        tampering: selection.tampering.clone(),
+        detach_at_exec: arguments.detach_on.is_some(),
+        beside: if is_command { target::processes(&arguments.processes)? } else { Vec::new() },
+        ..TaskChanges::default()
     })
 }
 
@@ -117,9 +144,11 @@ fn writer(
         return Ok(Box::new(TaskFileWriter::new(lines, name, arguments.append)?));
     }
     let output = TraceOutput::open(arguments.output.as_deref(), arguments.append)?;
-    Ok(match arguments.json {
-        true => Box::new(JsonWriter::new(lines, output)),
-        false => Box::new(LineWriter::new(lines, output)),
+    Ok(match (arguments.json, arguments.count) {
+        (false, true) => Box::new(TableWriter::new(lines, output)),
+        (true, true) => bail!("--json and -c -P exclude each other: leave -c out"),
+        (true, false) => Box::new(JsonWriter::new(lines, output)),
+        (false, false) => Box::new(LineWriter::new(lines, output)),
     })
 }
 
@@ -200,6 +229,8 @@ fn line_options(
         calls: selection.calls.clone(),
         raw: selection.raw.clone(),
         abbreviated: selection.abbreviated.clone(),
+        verbose: selection.verbose.clone(),
+        dumps: selection.dumps.clone(),
         signals: selection.signals,
         statuses: selection.statuses,
         paths: paths(&arguments.paths, selection.quiet)?,
@@ -211,17 +242,21 @@ fn line_options(
         )?,
         took: precision(arguments.took, &arguments.syscall_times, "--syscall-times")?,
         numbers: arguments.numbers,
+        pointers: arguments.pointers,
         column: arguments.column,
         style: ValueStyle {
             text_limit: limit,
             whole: arguments.whole,
+            plain: false,
             hex_texts: match arguments.strings_in_hex.as_deref() {
                 Some("all") => 2,
                 Some("non-ascii") => 1,
+                Some("non-ascii-chars") => 3,
                 Some(_) => 0,
                 None => arguments.hex.min(2),
             },
             descriptors: arguments.descriptors.min(2).max(selection.descriptors),
+            commands: selection.commands,
             zone_s: crate::zone::local().to_offset(jiff::Timestamp::now()).seconds(),
         },
         wall_offset_ns: trace::wall_offset_ns(),
@@ -252,17 +287,21 @@ fn paths(given: &[String], quiet: Option<Quiet>) -> anyhow::Result<Vec<Vec<u8>>>
 fn count_request(arguments: &TraceArguments) -> anyhow::Result<CountRequest> {
     let target = target(arguments)?;
     let settings = settings(arguments, &target)?;
-    let EventSelection { calls, statuses, .. } = selection(arguments)?;
+    let selection = selection(arguments)?;
+    let interference = interference(arguments, &selection, &target)?;
+    let EventSelection { calls, statuses, .. } = selection;
+    // strace counts calls however they end.
+    let statuses = if arguments.strace { CallStatuses::all() } else { statuses };
     if let Some(option) = arguments.events.of_lines_selected() {
         ensure!(
             arguments.strace,
             "-e {option}: for lines, and -c shows none; trace= and status= select"
         );
     }
-    ensure!(!calls.is_none(), "-e trace= leaves nothing to trace");
+    ensure!(!calls.is_none() || arguments.strace, "-e trace= leaves nothing to trace");
     let any = statuses.has(CallStatus::Successful) || statuses.has(CallStatus::Failed);
     ensure!(any, "-e status=: calls that end are successful or failed; -c counts those");
-    Ok(CountRequest { target, calls, statuses, settings })
+    Ok(CountRequest { target, calls, statuses, interference, settings })
 }
 
 fn settings(arguments: &TraceArguments, target: &TraceTarget) -> anyhow::Result<CountSettings> {
@@ -294,7 +333,8 @@ fn settings(arguments: &TraceArguments, target: &TraceTarget) -> anyhow::Result<
 
 /// The table of -c and -C.
 fn summary(arguments: &TraceArguments) -> anyhow::Result<CallSummary> {
-    let mut summary = CallSummary { wall: arguments.wall, ..CallSummary::default() };
+    let overhead_ns = arguments.overhead_ns.unwrap_or_default();
+    let mut summary = CallSummary { wall: arguments.wall, overhead_ns, ..CallSummary::default() };
     if let Some(columns) = &arguments.columns {
         summary.set_columns(columns).map_err(|error| anyhow::anyhow!("-U: {error}"))?;
     }
@@ -314,6 +354,8 @@ fn table_options(arguments: &TraceArguments) -> anyhow::Result<TableOptions> {
     };
     Ok(TableOptions {
         format,
+        room: TraceOutput::columns(arguments.output.as_deref()),
+        interruption: arguments.interruptible.unwrap_or_default(),
         summary: summary(arguments)?,
         brief: arguments.quiet > 0 || arguments.strace,
         histograms: arguments.histogram,

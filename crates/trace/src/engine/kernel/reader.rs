@@ -8,7 +8,7 @@ use super::super::EventHandler;
 use super::copied_memory::{CopiedMemory, PieceFilter};
 use super::{Later, new_image};
 use crate::tasks::TaskMap;
-use crate::{Abi, Call, CallId, EventKind, Signal, TraceEvent, WaitStatus};
+use crate::{Abi, Call, CallChanges, CallId, EventKind, Signal, TraceEvent, WaitStatus};
 
 /// Most calls under way whose memory is kept: as many tasks as a machine has, and a bound for calls
 /// whose exit was lost.
@@ -151,6 +151,7 @@ impl RecordReader {
             result: record.result,
             wall_ns: record.wall_ns,
             cpu_ns: Some(record.cpu_ns),
+            changes: CallChanges::default(),
         };
         let flow = each(&event, &memory);
         if let Some(begun) = begun {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::ops::ControlFlow;
 
+use super::tamper::Begun;
 use super::{Phase, PtraceEngine, Reporting, Task, attach};
 use crate::clock::now_ns;
 use crate::engine::memory::TaskMemory;
@@ -98,7 +99,11 @@ impl PtraceEngine {
             }
             libc::PTRACE_EVENT_EXEC => {
                 let former = requests::event_message(id).unwrap_or(id);
+                let is_first = !self.began && self.pid() == Some(id);
                 let flow = self.began_program(id, former, time_ns, each);
+                if self.detaches_at_exec && !is_first {
+                    return self.let_one_go(id, time_ns, each);
+                }
                 self.resume(id, 0);
                 flow
             }
@@ -107,6 +112,14 @@ impl PtraceEngine {
                 Flow::Continue(())
             }
         }
+    }
+
+    /// Detaches from a task that has stopped.
+    fn let_one_go(&mut self, id: i32, time_ns: u64, each: &mut EventHandler<'_>) -> Flow {
+        let flow = self.hand_over(id, EventKind::Detached, time_ns, each);
+        let _ = requests::detach(id, 0);
+        self.tasks.remove(&id);
+        flow
     }
 
     /// Hands an event over, if events of the task are reported.
@@ -144,22 +157,23 @@ impl PtraceEngine {
             self.resume(id, 0);
             return Flow::Continue(());
         };
-        let flow = match info.op {
+        let (flow, signal) = match info.op {
             requests::OP_ENTRY | requests::OP_SECCOMP => self.entered(id, &info, time_ns, each),
-            requests::OP_EXIT => self.left(id, &info, time_ns, each),
-            _ => Flow::Continue(()),
+            requests::OP_EXIT => (self.left(id, &info, time_ns, each), 0),
+            _ => (Flow::Continue(()), 0),
         };
-        self.resume(id, 0);
+        self.resume(id, signal);
         flow
     }
 
+    /// A task enters a call; returns the signal to resume it with, too.
     fn entered(
         &mut self,
         id: i32,
         info: &CallInfo,
         time_ns: u64,
         each: &mut EventHandler<'_>,
-    ) -> Flow {
+    ) -> (Flow, i32) {
         let [number, arguments @ .., _] = info.words;
         let mut call = call_of(info.arch, number, arguments);
         if call.id == SIGRETURN {
@@ -168,23 +182,28 @@ impl PtraceEngine {
             call.arguments = [0; 6];
         }
         let wanted = self.wanted.has(call.id);
-        let Some(task) = self.tasks.get_mut(&id) else { return Flow::Continue(()) };
+        let Some(task) = self.tasks.get_mut(&id) else { return (Flow::Continue(()), 0) };
         if task.reporting == Reporting::FromExec && is_exec(call.id) {
             task.reporting = Reporting::On;
         }
-        if self.way == TraceWay::Seccomp && task.reporting != Reporting::On {
-            return Flow::Continue(());
+        let is_on = task.reporting == Reporting::On;
+        if self.way == TraceWay::Seccomp && !is_on {
+            return (Flow::Continue(()), 0);
         }
         let mut flow = Flow::Continue(());
         if wanted {
             flow = self.hand_over(id, EventKind::Enter(call), time_ns, each);
         }
+        let (begun, signal) = match wanted && is_on {
+            true => self.tamper_entry(id, call.id),
+            false => (Begun::default(), 0),
+        };
         // The time that `each` took is not part of the call.
-        let phase = Phase::Inside { call, since_ns: now_ns(), wanted };
+        let phase = Phase::Inside { call, since_ns: now_ns(), wanted, begun };
         if let Some(task) = self.tasks.get_mut(&id) {
             task.phase = phase;
         }
-        flow
+        (flow, signal)
     }
 
     fn left(
@@ -197,25 +216,23 @@ impl PtraceEngine {
         let Some(task) = self.tasks.get_mut(&id) else { return Flow::Continue(()) };
         let phase = std::mem::replace(&mut task.phase, Phase::Outside);
         let held_ns = task.held_ns;
-        let (call, since_ns, wanted) = match phase {
-            Phase::Inside { call, since_ns, wanted } => (call, since_ns, wanted),
+        let (call, since_ns, wanted, begun) = match phase {
+            Phase::Inside { call, since_ns, wanted, begun } => (call, since_ns, wanted, begun),
             // We attached while it was in the call.
             Phase::Outside => {
                 let Ok((number, arguments)) = requests::call_registers(id) else {
                     return Flow::Continue(());
                 };
                 let call = call_of(info.arch, number, arguments);
-                (call, held_ns, self.wanted.has(call.id))
+                (call, held_ns, self.wanted.has(call.id), Begun::default())
             }
         };
-        let what = EventKind::Exit {
-            call,
-            result: info.words[0] as i64,
-            wall_ns: time_ns.saturating_sub(since_ns),
-            cpu_ns: None,
-        };
+        let (result, changes) = Self::tamper_exit(id, &begun, info.words[0] as i64);
+        let wall_ns = time_ns.saturating_sub(since_ns);
+        let what = EventKind::Exit { call, result, wall_ns, cpu_ns: None, changes };
         let flow =
             if wanted { self.hand_over(id, what, time_ns, each) } else { Flow::Continue(()) };
+        Self::delay_exit(&begun);
         if !self.began && is_exec(call.id) && self.pid() == Some(id) {
             // `execve` failed; what the child does now is our own code.
             self.set_reporting(id, Reporting::Off);

@@ -27,6 +27,7 @@ pub struct TaskFileWriter {
     descriptors: LiveDescriptors,
     files: HashMap<i32, TaskFile>,
     open: usize,
+    is_hidden: bool,
 }
 
 impl TaskFileWriter {
@@ -48,6 +49,7 @@ impl TaskFileWriter {
             descriptors: LiveDescriptors { are_stopped: true },
             files: HashMap::new(),
             open: 0,
+            is_hidden: false,
         })
     }
 
@@ -68,7 +70,9 @@ impl TaskFileWriter {
         }
         let Some(own) = self.files.get_mut(&event.thread) else { return Ok(()) };
         let Some(file) = &mut own.file else { return Ok(()) };
-        own.printer.event(event, memory, &self.descriptors, file)
+        let written = own.printer.event(event, memory, &self.descriptors, file);
+        self.is_hidden = own.printer.hid_call();
+        written
     }
 
     fn file(&self, thread: i32, append: bool) -> io::Result<File> {
@@ -127,7 +131,7 @@ impl EventWriter for TaskFileWriter {
     fn event(&mut self, event: &TraceEvent, memory: &dyn Memory) -> io::Result<()> {
         match event.what {
             EventKind::Superseded { former } => self.supersede(event, former, memory),
-            EventKind::Ended(_) => {
+            EventKind::Ended(_) | EventKind::Detached => {
                 self.write(event, memory)?;
                 self.forget(event.thread)
             }
@@ -135,6 +139,10 @@ impl EventWriter for TaskFileWriter {
             EventKind::Began { .. } => Ok(()),
             _ => self.write(event, memory),
         }
+    }
+
+    fn hid_call(&mut self) -> bool {
+        self.is_hidden
     }
 
     fn set_exact(&mut self, is_exact: bool) {

@@ -10,7 +10,9 @@ use crate::event::{Call, Signal, error_of};
 use crate::flags::errors;
 use crate::line::CallText;
 use crate::report::output::TraceOutput;
-use crate::{Abi, EventKind, LineOptions, Memory, PidPrefix, TraceEvent, WaitStatus};
+use crate::{
+    Abi, CallChanges, Dumps, EventKind, LineOptions, Memory, PidPrefix, TraceEvent, WaitStatus,
+};
 
 /// Writes each event as a JSON object in a line.
 pub struct JsonWriter {
@@ -26,6 +28,8 @@ impl JsonWriter {
             relative: None,
             took: None,
             numbers: false,
+            pointers: false,
+            dumps: Dumps::default(),
             pid_prefix: PidPrefix::Never,
             column: 0,
             whole_lines: true,
@@ -67,7 +71,7 @@ impl SingleOutput for JsonWriter {
         let mut object = self.object(event);
         match event.what {
             EventKind::Enter(_) => return Ok(()),
-            EventKind::Exit { call: Call { id, .. }, result, wall_ns, cpu_ns } => {
+            EventKind::Exit { call: Call { id, .. }, result, wall_ns, cpu_ns, changes } => {
                 let Some(call) = call else { return Ok(()) };
                 call_members(call, error_of(result).and_then(errors::any_name), &mut object);
                 if id.abi == Abi::I386 {
@@ -75,6 +79,10 @@ impl SingleOutput for JsonWriter {
                 }
                 object.insert("result".to_owned(), result.into());
                 object.insert("wall_ns".to_owned(), wall_ns.into());
+                if changes != CallChanges::default() {
+                    object.insert("injected".to_owned(), changes.is_injected.into());
+                    object.insert("delayed".to_owned(), changes.is_delayed.into());
+                }
                 if let Some(cpu_ns) = cpu_ns {
                     object.insert("cpu_ns".to_owned(), cpu_ns.into());
                 }
@@ -92,6 +100,9 @@ impl SingleOutput for JsonWriter {
             EventKind::Superseded { former } => {
                 object.insert("event".to_owned(), "superseded".into());
                 object.insert("former".to_owned(), former.into());
+            }
+            EventKind::Detached => {
+                object.insert("event".to_owned(), "detached".into());
             }
             EventKind::Ended(status) => {
                 // The call from which the task did not return.
@@ -179,7 +190,13 @@ mod tests {
     }
 
     fn ended(call: Call, result: i64) -> [EventKind; 2] {
-        let exit = EventKind::Exit { call, result, wall_ns: 0, cpu_ns: None };
+        let exit = EventKind::Exit {
+            call,
+            result,
+            wall_ns: 0,
+            cpu_ns: None,
+            changes: CallChanges::default(),
+        };
         [EventKind::Enter(call), exit]
     }
 

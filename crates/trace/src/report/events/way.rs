@@ -6,8 +6,8 @@ use crate::engine::{
     CallFilter, Error, FollowScope, KernelEngine, KernelSettings, PtraceEngine, TraceEngine,
     TraceWay,
 };
-use crate::report::ReportError;
 use crate::report::target::TraceTarget;
+use crate::report::{Interruption, ReportError};
 use crate::{CallId, CallSet, CallStatus, CallStatuses};
 
 /// The engine that traces.
@@ -48,10 +48,24 @@ pub(super) fn choose(
     options: &EventOptions,
 ) -> Result<(ChosenEngine, Option<String>), ReportError> {
     match options.way {
+        // strace gives up its filter, too, where it does not do.
+        Some(TraceWay::Seccomp)
+            if options.is_lossless
+                && (options.interference.needs_stops().is_some()
+                    || options.interruption == Interruption::Ends) =>
+        {
+            return Ok((by_ptrace(target, options)?, None));
+        }
         Some(TraceWay::Seccomp) => return Ok((by_filter(target, options)?, None)),
         Some(TraceWay::Ptrace) => return Ok((by_ptrace(target, options)?, None)),
-        Some(TraceWay::Kernel) => return Ok((in_kernel(target, options)?, None)),
+        Some(TraceWay::Kernel) => {
+            refuse_in_kernel(target, options)?;
+            return Ok((in_kernel(target, options)?, None));
+        }
         None => {}
+    }
+    if matches!(target, TraceTarget::Everybody) || is_limited(options) {
+        refuse_in_kernel(target, options)?;
     }
     let why = match beyond_kernel(target, options) {
         Some(why) => why,
@@ -64,7 +78,10 @@ pub(super) fn choose(
     let is_filter_better = matches!(target, TraceTarget::Command(_))
         && options.scope == FollowScope::Tree
         && !options.lines.calls.is_all()
-        && options.time.is_none();
+        && options.time.is_none()
+        && options.interruption != Interruption::Ends
+        && options.interference.beside.is_empty()
+        && options.interference.needs_stops().is_none();
     let chosen =
         if is_filter_better { by_filter(target, options) } else { by_ptrace(target, options) };
     match chosen {
@@ -85,6 +102,21 @@ fn beyond_kernel(target: &TraceTarget, options: &EventOptions) -> Option<String>
     if matches!(target, TraceTarget::Everybody) || is_limited(options) {
         return None;
     }
+    if let Some(why) = options.interference.needs_stops() {
+        return Some(why.to_owned());
+    }
+    if !options.interference.beside.is_empty() {
+        return Some("-p beside a command is traced by ptrace".to_owned());
+    }
+    if options.lines.pointers {
+        return Some("-i reads registers, which only stopped tasks show".to_owned());
+    }
+    if style.commands {
+        return Some("-Y is exact only while tasks are stopped".to_owned());
+    }
+    if !options.lines.dumps.are_none() {
+        return Some("-e read= and write= show more than is copied there".to_owned());
+    }
     if options.is_lossless {
         return Some("no line may be lost".to_owned());
     }
@@ -97,6 +129,23 @@ fn beyond_kernel(target: &TraceTarget, options: &EventOptions) -> Option<String>
     (style.text_limit > most).then(|| format!("-s is above the {most} bytes copied there"))
 }
 
+/// Refuses what programs in the kernel cannot do at all, as they stop no task.
+fn refuse_in_kernel(target: &TraceTarget, options: &EventOptions) -> Result<(), ReportError> {
+    let EventOptions { interference, lines, .. } = options;
+    let cannot = !interference.beside.is_empty()
+        || interference.needs_stops().is_some()
+        || lines.pointers
+        || !lines.dumps.are_none();
+    match beyond_kernel(target, options).filter(|_| cannot) {
+        Some(why) => Err(ReportError::refused(format!("--way kernel: {why}"))),
+        None if cannot => Err(ReportError::refused(
+            "-i, -e inject=, fault=, read= and write= need stopped tasks, which --cgroup, --comm \
+             and -a have not",
+        )),
+        None => Ok(()),
+    }
+}
+
 fn by_filter(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngine, ReportError> {
     let TraceTarget::Command(command) = target else {
         let why = "--way seccomp: a filter cannot be installed in a running process";
@@ -107,6 +156,17 @@ fn by_filter(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngin
         options.time.is_none(),
         "--for: a command with a filter cannot be detached from: use --way ptrace",
     )?;
+    ReportError::require(
+        options.interruption != Interruption::Ends,
+        "-I 1, 2: a command with a filter cannot be detached from: use --way ptrace",
+    )?;
+    ReportError::require(
+        options.interference.beside.is_empty(),
+        "-p beside a command: a filter cannot be installed in a running process",
+    )?;
+    if let Some(why) = options.interference.needs_stops() {
+        return Err(ReportError::refused(format!("--way seccomp: {why}: use --way ptrace")));
+    }
     let wanted = options.lines.calls.wanted();
     let engine = PtraceEngine::start_selected(command, options.scope, wanted)?;
     Ok(ChosenEngine::Ptrace(Box::new(engine)))
@@ -115,7 +175,7 @@ fn by_filter(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngin
 fn by_ptrace(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngine, ReportError> {
     ReportError::require(!is_limited(options), "--cgroup and --comm need programs in the kernel")?;
     let wanted = options.lines.calls.wanted();
-    let engine = match target {
+    let mut engine = match target {
         TraceTarget::Command(command) => PtraceEngine::start(command, options.scope, wanted)?,
         TraceTarget::Processes(list) => PtraceEngine::attach(list, options.scope, wanted)?,
         TraceTarget::Everybody => {
@@ -123,6 +183,7 @@ fn by_ptrace(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngin
             return Err(ReportError::refused(why));
         }
     };
+    engine.interfere(&options.interference)?;
     Ok(ChosenEngine::Ptrace(Box::new(engine)))
 }
 

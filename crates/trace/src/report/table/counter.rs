@@ -7,8 +7,8 @@ use bpf::CountSettings;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::engine::{
-    self, CallFilter, EngineCost, FollowScope, HeldCommand, PtraceEngine, RunResult, TraceEngine,
-    TraceWay,
+    self, CallFilter, EngineCost, FollowScope, HeldCommand, PtraceEngine, RunResult, TaskChanges,
+    TraceEngine, TraceWay,
 };
 use crate::report::ReportError;
 use crate::report::signals::TerminationSignals;
@@ -33,6 +33,8 @@ pub struct CountRequest {
     pub calls: CallSet,
     /// How the calls must have ended.
     pub statuses: CallStatuses,
+    /// What is done to tasks besides watching them.
+    pub interference: TaskChanges,
     /// Further criteria, which only the BPF programs know.
     pub settings: CountSettings,
 }
@@ -67,6 +69,13 @@ impl Counter {
         request: &CountRequest,
         way: Option<TraceWay>,
     ) -> Result<(Self, Option<String>), ReportError> {
+        if let Some(why) = request.interference.needs_stops() {
+            if let Some(way @ (TraceWay::Kernel | TraceWay::Seccomp)) = way {
+                let why = format!("--way {}: {why}: use --way ptrace", way.name());
+                return Err(ReportError::Refused(why));
+            }
+            return Ok((Self::ptrace(request, false)?, way.is_none().then(|| why.to_owned())));
+        }
         match way {
             Some(TraceWay::Kernel) => return Ok((Self::kernel(request)?, None)),
             Some(way) => return Ok((Self::ptrace(request, way == TraceWay::Seccomp)?, None)),
@@ -78,7 +87,8 @@ impl Counter {
         };
         // All descendants of the command inherit a filter, so it pays only if few calls are wanted.
         let is_command = matches!(request.target, TraceTarget::Command(_));
-        match Self::ptrace(request, is_command && !request.calls.is_all()) {
+        let is_alone = request.interference.beside.is_empty();
+        match Self::ptrace(request, is_command && is_alone && !request.calls.is_all()) {
             Ok(counter) => Ok((counter, Some(kernel))),
             Err(error) => Err(ReportError::NoWay { kernel, source: Box::new(error) }),
         }
@@ -92,12 +102,15 @@ impl Counter {
         settings.successes_only = !request.statuses.has(CallStatus::Failed);
         let mut counts = Box::new(KernelCounts::open(&settings)?);
         let (mut launch, watched) = match &request.target {
-            TraceTarget::Command(command) => (Some(HeldCommand::start(command)?), Vec::new()),
+            TraceTarget::Command(command) => {
+                (Some(HeldCommand::start(command)?), request.interference.beside.clone())
+            }
             TraceTarget::Processes(list) => (None, list.clone()),
             TraceTarget::Everybody => (None, Vec::new()),
         };
         let pid = launch.as_ref().map(HeldCommand::pid);
-        let found = counts.watch(&pid.map_or_else(|| watched.clone(), |pid| vec![pid]))?;
+        let all: Vec<i32> = pid.into_iter().chain(watched.iter().copied()).collect();
+        let found = counts.watch(&all)?;
         for process in &watched {
             let exists = settings.whole_processes && target::exists(*process);
             if !exists && !found.contains(process) {
@@ -116,12 +129,16 @@ impl Counter {
 
     /// Begins to count by ptrace; with a filter in the command if `selected`.
     pub(super) fn ptrace(request: &CountRequest, selected: bool) -> Result<Self, ReportError> {
-        let CountRequest { target, calls, statuses, settings } = request;
+        let CountRequest { target, calls, statuses, interference, settings } = request;
         let is_limited = settings.cgroup.is_some() || settings.command.is_some();
         ReportError::require(!is_limited, "--cgroup and --comm need programs in the kernel")?;
         let scope = if settings.follow { FollowScope::Tree } else { FollowScope::Thread };
         let wanted: CallFilter = calls.wanted();
-        let engine = match target {
+        let mut engine = match target {
+            TraceTarget::Command(_) if selected && !interference.beside.is_empty() => {
+                let why = "--way seccomp: a filter needs a command and cannot be used with -p";
+                return Err(ReportError::refused(why));
+            }
             TraceTarget::Command(command) if selected => {
                 PtraceEngine::start_selected(command, scope, wanted)?
             }
@@ -137,6 +154,7 @@ impl Counter {
                 return Err(ReportError::refused(why));
             }
         };
+        engine.interfere(interference)?;
         let criteria = CountCriteria {
             statuses: *statuses,
             slower_than_ns: settings.slower_than_ns,
