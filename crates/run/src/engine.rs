@@ -17,6 +17,7 @@ use std::time::Instant;
 
 use rustix::process::Rlimit;
 
+pub mod bins;
 mod blocks;
 mod end;
 mod filter;
@@ -36,6 +37,7 @@ mod start;
 mod stdin;
 mod tee;
 
+pub use bins::Bins;
 pub use blocks::{Blocks, InputBlock, Ranges};
 pub use filter::FilterError;
 pub use hostgroups::AddedHosts;
@@ -399,6 +401,7 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
             let look = self.reread_hosts();
             let mut until = self.start_what_may()?;
             self.hand_out()?;
+            self.hand_out_bins()?;
             self.pass_on()?;
             if self.is_finished() {
                 self.collector.end_all_groups();

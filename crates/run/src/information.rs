@@ -33,6 +33,7 @@ pub fn information(settings: &InformationSettings) -> Option<Information> {
             text: format!("{RELEASE}\n"),
             exit_code: Some(if least > u64::from(RELEASE) { TOO_OLD } else { 0 }),
         }),
+        InformationSettings { env_parallel: Some(shell), .. } => last(shell.code().to_owned()),
         InformationSettings { number_of_cpus: true, .. }
         | InformationSettings { number_of_cores: true, .. } => number(CpuUnit::Core.count()),
         InformationSettings { number_of_sockets: true, .. } => number(CpuUnit::Socket.count()),

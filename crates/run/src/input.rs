@@ -22,7 +22,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-pub(crate) use self::columns::{bytes_pattern, is_space};
+pub(crate) use self::columns::{Cut, bytes_pattern, is_space};
 pub use self::combine::Input;
 pub use self::packer::{Packer, RecordPacking};
 

@@ -43,6 +43,7 @@ pub mod semaphore;
 pub mod settings;
 pub mod setup;
 pub mod shell;
+pub mod shell_functions;
 pub mod units;
 
 pub use job::{JobResult, Outcome, Work};

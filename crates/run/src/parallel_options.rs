@@ -113,7 +113,11 @@ const NO_DATABASE: ParallelAnswer =
 const NO_TERMINALS: ParallelAnswer =
     Refused("jobs have no terminal of their own; --line-buffer shows their lines");
 const NO_COMPRESSION: ParallelAnswer = Refused("temporary files are not compressed");
-const NO_SORTING: ParallelAnswer = Refused("blocks are not sorted by a column");
+const OF_FUNCTION: ParallelAnswer = Refused(
+    "it is an option of the function env_parallel, which --env-parallel bash prints for your shell",
+);
+const PARSET: ParallelAnswer =
+    Refused("parset is a function, which --env-parallel bash prints for your shell");
 const INTERNAL: ParallelAnswer = Refused("parallel uses it itself");
 
 /// All options, by group.
@@ -173,9 +177,9 @@ static OPTIONS: &[ParallelOption] = &[
     option("--fifo", Nothing, Other("the name is that of a pipe without a name in a folder")),
     option("--tee", Nothing, Same),
     option("--round-robin --roundrobin --round", Nothing, Same),
-    option("--shard", Value, NO_SORTING),
-    option("--bin", Value, NO_SORTING),
-    option("--group-by --groupby", Value, NO_SORTING),
+    option("--shard", Value, Other("another hash; each job gets the header")),
+    option("--bin", Value, Other("each job gets the header")),
+    option("--group-by --groupby", Value, Same),
     // Replacement strings.
     option("-I", Value, Same),
     option("--replace -i", Perhaps, Same),
@@ -252,16 +256,8 @@ static OPTIONS: &[ParallelOption] = &[
     option("--basefile --bf", Value, Other("by tar over ssh; parallel: by rsync")),
     option("--rsync-opts --rsyncopts", Value, Refused("files go by tar")),
     option("--env", Value, Same),
-    option(
-        "--record-env --recordenv",
-        Nothing,
-        Refused("jobs here get the whole environment, those on other hosts what --env names"),
-    ),
-    option(
-        "--session",
-        Nothing,
-        Refused("jobs here get the whole environment, those on other hosts what --env names"),
-    ),
+    option("--record-env --recordenv", Nothing, OF_FUNCTION),
+    option("--session", Nothing, OF_FUNCTION),
     // Output.
     option("--group", Nothing, Same),
     option("--ungroup -u", Nothing, Same),
@@ -342,7 +338,7 @@ static OPTIONS: &[ParallelOption] = &[
         Value,
         Refused("whit generate makes completions"),
     ),
-    option("--_parset", Value, Refused("variables of a shell cannot be set from here")),
+    option("--_parset", Value, PARSET),
     option(
         "--debug -D",
         Value,
@@ -374,5 +370,5 @@ static OF_OTHER_RELEASES: &[ParallelOption] = &[
     option("--match", Value, Refused("skip() in an expression leaves a job out")),
     option("--milestone", Value, Refused("skip() in an expression leaves a job out")),
     option("--shebang-wrap", Nothing, Refused("a script begins with #!/usr/bin/env -S whit run")),
-    option("--parset", Value, Refused("variables of a shell cannot be set from here")),
+    option("--parset", Value, PARSET),
 ];

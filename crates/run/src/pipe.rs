@@ -11,16 +11,21 @@
 //! [`parts()`] finds where to split a file; it reads only around the borders.
 
 mod cutter;
+mod key;
 mod parts;
 mod separator;
+mod sorter;
 
 use thiserror::Error;
 
 pub use self::cutter::{Cutter, RecordBlock};
+pub use self::key::LineKey;
 pub use self::parts::{FileParts, parts};
+pub use self::sorter::Binning;
+pub(crate) use self::sorter::Sorter;
 
 /// How a stream is split.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct PipeOptions {
     /// How large blocks are; `None` is 1 MiB for a stream, and ten blocks a slot for a file.
     pub block: Option<BlockSize>,
@@ -45,6 +50,8 @@ pub struct PipeOptions {
     pub csv: bool,
     /// Drop lines of white space (`-r`).
     pub drop_blank_lines: bool,
+    /// A record is the lines with the same key (`--group-by`); the separators are then ignored.
+    pub group_by: Option<LineKey>,
 }
 
 /// How large blocks are (`--block`).
@@ -102,6 +109,14 @@ pub enum PipeError {
         option: &'static str,
         /// Why not.
         error: String,
+    },
+    /// The key of a line cannot be found.
+    #[error("{option}: {why}")]
+    Key {
+        /// The option.
+        option: &'static str,
+        /// Why not.
+        why: String,
     },
     /// Options that exclude each other.
     #[error("{0}")]

@@ -14,6 +14,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use crate::cpus::CpuUnit;
+use crate::shell_functions::FunctionShell;
 #[cfg(feature = "arguments")]
 use crate::units;
 
@@ -278,6 +279,18 @@ options! {
         /// Start one job for each slot and give it one block after the other
         #[arg(long, visible_alias = "round", alias = "robin")]
         pub round_robin: bool,
+
+        /// Lines with the same key are a record; KEY: [column number or name] [expression]
+        #[arg(long, visible_alias = "groupby", value_name = "KEY", allow_hyphen_values = true)]
+        pub group_by: Option<OsString>,
+
+        /// One job for each slot; lines with the same KEY (as of --group-by) go to the same job
+        #[arg(long, value_name = "KEY", allow_hyphen_values = true, conflicts_with = "bin")]
+        pub shard: Option<OsString>,
+
+        /// One job for each slot; a line goes to the job whose number is its KEY (as of --group-by)
+        #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
+        pub bin: Option<OsString>,
     }
 
     /// Replacement strings.
@@ -642,6 +655,10 @@ options! {
         #[arg(short = 'V', long, hide_short_help = true)]
         pub version: bool,
 
+        /// Print the functions env_parallel and parset for this shell: . <(whit run --env-parallel bash)
+        #[arg(long, value_name = "SHELL")]
+        pub env_parallel: Option<FunctionShell>,
+
         /// Print that release's number; exit code 255 if it is below this
         #[arg(long, value_name = "NUMBER", hide_short_help = true)]
         pub minversion: Option<u64>,
@@ -687,6 +704,16 @@ impl PipeSettings {
     /// Whether the input is split into blocks.
     pub fn is_used(&self) -> bool {
         self.pipe || self.pipe_part || self.is_named()
+    }
+
+    /// Whether jobs get further blocks while they run.
+    pub fn goes_on(&self) -> bool {
+        self.round_robin || self.is_binned()
+    }
+
+    /// Whether each line is for one of the jobs.
+    pub fn is_binned(&self) -> bool {
+        self.shard.is_some() || self.bin.is_some()
     }
 
     /// The options for splitting the input, and whether they are given.

@@ -17,7 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::os::Waker;
 use super::queue::{Queue, Taken};
-use crate::pipe::{Cutter, PipeError};
+use crate::pipe::{Binning, Cutter, PipeError, Sorter};
 
 /// Most buffers kept for the reading thread: those ahead and one for each of some slots.
 const SPARE_MAX: usize = 16;
@@ -33,6 +33,8 @@ pub struct InputBlock {
     pub(super) header: Arc<[u8]>,
     /// The data, sent after the header.
     pub(super) body: Body,
+    /// The number of the job that it is for, from 1; 0 if any may have it.
+    pub(super) job: u32,
 }
 
 /// Where the data is.
@@ -47,6 +49,11 @@ pub(super) enum Body {
 }
 
 impl InputBlock {
+    /// A block without a header for the job of this number, or with 0 for any.
+    pub(super) fn for_job(body: Body, job: u32) -> Self {
+        InputBlock { header: Arc::default(), body, job }
+    }
+
     /// The length in bytes, header included.
     pub(super) fn len(&self) -> u64 {
         let body = match &self.body {
@@ -94,7 +101,7 @@ impl Iterator for Ranges {
         while let Some(FileRanges { file, header, ranges }) = self.files.front_mut() {
             if let Some(range) = ranges.next() {
                 let body = Body::Range { file: Arc::clone(file), range };
-                return Some(InputBlock { header: Arc::clone(header), body });
+                return Some(InputBlock { header: Arc::clone(header), body, job: 0 });
             }
             self.files.pop_front();
         }
@@ -121,7 +128,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Blocks {
     /// Starts a thread that splits `stream` and wakes the engine when it waits for a block.  After
-    /// `timeout` without a whole block it delivers the incomplete one (`--block-timeout`).
+    /// `timeout` without a whole block it delivers the incomplete one (`--block-timeout`).  With
+    /// `binning` the lines of a block are sorted by the job that they are for.
     ///
     /// # Errors
     ///
@@ -130,6 +138,7 @@ impl Blocks {
         stream: File,
         cutter: Cutter,
         timeout: Option<Duration>,
+        binning: Option<Binning>,
         waker: Waker,
     ) -> io::Result<Self> {
         // A pipe then gives more at a time; other files refuse, which does no harm.
@@ -137,7 +146,8 @@ impl Blocks {
         let queue = Arc::new(Queue::new(waker));
         let shared = Arc::new(Shared::default());
         let blocks = Blocks { queue: Arc::clone(&queue), shared: Arc::clone(&shared) };
-        let reader = Reader { stream, cutter, timeout, queue, shared };
+        let sorter = binning.map(Sorter::new);
+        let reader = Reader { stream, cutter, timeout, sorter, queue, shared };
         thread::Builder::new().name("input".into()).spawn(move || reader.run())?;
         Ok(blocks)
     }
@@ -159,11 +169,20 @@ impl Blocks {
     }
 }
 
+/// Adds blocks for several jobs.
+fn put_all(queue: &Queue<InputBlock, PipeError>, blocks: Vec<(u32, Vec<u8>)>) {
+    for (job, block) in blocks {
+        let bytes = block.len();
+        queue.put(InputBlock::for_job(Body::Bytes(block), job), bytes);
+    }
+}
+
 /// The thread that reads and splits.
 struct Reader {
     stream: File,
     cutter: Cutter,
     timeout: Option<Duration>,
+    sorter: Option<Sorter>,
     queue: Arc<Queue<InputBlock, PipeError>>,
     shared: Arc<Shared>,
 }
@@ -181,9 +200,18 @@ impl Reader {
         loop {
             while let Some(block) = self.cutter.block()? {
                 let header = header.get_or_insert_with(|| self.cutter.header().into());
-                let bytes = block.bytes.len();
-                let body = Body::Bytes(block.bytes);
-                self.queue.put(InputBlock { header: Arc::clone(header), body }, bytes);
+                match &mut self.sorter {
+                    Some(sorter) => {
+                        put_all(&self.queue, sorter.sort(&block.bytes, header)?);
+                        self.cutter.recycle(block.bytes);
+                    }
+                    None => {
+                        let bytes = block.bytes.len();
+                        let body = Body::Bytes(block.bytes);
+                        let block = InputBlock { header: Arc::clone(header), body, job: 0 };
+                        self.queue.put(block, bytes);
+                    }
+                }
                 if let Some(bytes) = lock(&self.shared.spare).pop() {
                     self.cutter.recycle(bytes);
                 }
@@ -191,6 +219,8 @@ impl Reader {
             }
             self.queue.warn(self.cutter.take_warnings());
             if ended {
+                let rest = self.sorter.as_mut().map(Sorter::rest);
+                put_all(&self.queue, rest.unwrap_or_default());
                 return Ok(());
             }
             if let Some(timeout) = self.timeout {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::EngineError;
+use super::bins::Bins;
 use super::blocks::{Blocks, InputBlock, Ranges};
 use super::os::Waker;
 use super::queue::{Queue, Taken};
@@ -58,6 +59,8 @@ pub enum JobSource {
     Given(VecDeque<(u64, Vec<u8>)>),
     /// Blocks of a stream, read and split by a thread (`--pipe`).
     Blocks(Blocks),
+    /// Blocks of a stream, each for one of the jobs (`--shard`, `--bin`).
+    Bins(Bins),
     /// Ranges of files (`--pipe-part`).
     Ranges(Ranges),
     /// Records that are known, with all of the input for each job (`--tee`).
@@ -118,6 +121,7 @@ impl JobSource {
             JobSource::Known(all) | JobSource::Tee(all, _) => Some(all.len() as u64),
             JobSource::Given(all) => Some(all.len() as u64),
             JobSource::Ranges(ranges) => Some(ranges.left() as u64),
+            JobSource::Bins(bins) => Some(bins.left()),
             JobSource::Here { .. } | JobSource::Thread(_) | JobSource::Blocks(_) => None,
         }
     }
@@ -139,6 +143,9 @@ impl JobSource {
             }
             JobSource::Ranges(ranges) => {
                 return Ok(ranges.next().map_or(NextJob::End, NextJob::Block));
+            }
+            JobSource::Bins(bins) => {
+                return Ok(bins.next_job().map_or(NextJob::End, NextJob::Block));
             }
             JobSource::Blocks(blocks) => {
                 return Ok(match blocks.next_block()? {
@@ -164,20 +171,31 @@ impl JobSource {
         }
     }
 
+    /// The blocks that are for one job each.
+    pub(super) fn bins(&mut self) -> Option<&mut Bins> {
+        match self {
+            JobSource::Bins(bins) => Some(bins),
+            _ => None,
+        }
+    }
+
     /// The warnings since the last call.
     pub fn take_warnings(&mut self) -> Vec<String> {
         match self {
             JobSource::Here { packer, .. } => packer.input().take_warnings(),
             JobSource::Thread(queue) => queue.take_warnings(),
             JobSource::Blocks(blocks) => blocks.take_warnings(),
+            JobSource::Bins(bins) => bins.blocks().take_warnings(),
             _ => Vec::new(),
         }
     }
 
     /// Returns the block of a job that has ended for good.
     pub(super) fn give_back(&mut self, block: InputBlock) {
-        if let JobSource::Blocks(blocks) = self {
-            blocks.give_back(block);
+        match self {
+            JobSource::Blocks(blocks) => blocks.give_back(block),
+            JobSource::Bins(bins) => bins.blocks().give_back(block),
+            _ => {}
         }
     }
 }

@@ -86,7 +86,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
 
     /// Gives further blocks to jobs that wait for them, in turn; closes their input after the last.
     pub(super) fn hand_out(&mut self) -> Result<(), EngineError> {
-        if !self.goes_on() {
+        if !self.goes_on() || self.job_source.bins().is_some() {
             return Ok(());
         }
         while let Some(slot) = self.next_idle() {

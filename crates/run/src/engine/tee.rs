@@ -70,7 +70,7 @@ impl Tee {
             Tee::Stream(_) => Body::Shared(Arc::default()),
             Tee::File(file, bytes) => Body::Range { file: Arc::clone(file), range: 0..*bytes },
         };
-        let block = InputBlock { header: Arc::default(), body };
+        let block = InputBlock::for_job(body, 0);
         Box::new(Sending::new(block, matches!(self, Tee::Stream(_)), &BlockAccess::Stdin))
     }
 }
@@ -152,7 +152,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
             let sending = self.slots[slot].as_mut().and_then(|job| job.sending.as_mut());
             let Some(sending) = sending.filter(|sending| sending.is_idle()) else { continue };
             let body = Body::Shared(Arc::clone(piece));
-            let before = sending.go_on(InputBlock { header: Arc::default(), body });
+            let before = sending.go_on(InputBlock::for_job(body, 0));
             if let Some(Tee::Stream(stream)) = self.job_source.tee() {
                 stream.give_back(before);
             }

@@ -11,7 +11,7 @@ use super::{Columns, InputError, InputOptions, Trim, ValueNames};
 const PATTERN_BYTES_MAX: usize = 4 << 20;
 
 /// Splits values into columns.
-pub(super) struct Cut {
+pub(crate) struct Cut {
     how: How,
     trim: Trim,
 }
@@ -25,7 +25,7 @@ enum How {
 }
 
 impl Cut {
-    pub(super) fn new(options: &InputOptions) -> Result<Cut, InputError> {
+    pub(crate) fn new(options: &InputOptions) -> Result<Cut, InputError> {
         let (how, default) = match &options.columns {
             // Names in a header are separated by tabs, and so are the values below them.
             Columns::None if options.header == ValueNames::First => (How::Byte(b'\t'), Trim::None),
@@ -55,7 +55,7 @@ impl Cut {
     }
 
     /// The columns of a header: split like a value, but not trimmed.
-    pub(super) fn names(&self, header: Vec<u8>) -> Result<Vec<Vec<u8>>, &'static str> {
+    pub(crate) fn names(&self, header: Vec<u8>) -> Result<Vec<Vec<u8>>, &'static str> {
         Ok(match &self.how {
             How::Whole => vec![header],
             How::Byte(byte) => split_byte(header, *byte),
@@ -65,7 +65,7 @@ impl Cut {
     }
 
     /// The columns of a value.
-    pub(super) fn columns(&self, value: Vec<u8>) -> Result<Vec<Vec<u8>>, &'static str> {
+    pub(crate) fn columns(&self, value: Vec<u8>) -> Result<Vec<Vec<u8>>, &'static str> {
         let mut columns = self.names(value)?;
         if self.trim != Trim::None {
             for column in &mut columns {

@@ -11,6 +11,7 @@ use super::{OPTIONS, ParallelAnswer, ParallelOption, Takes, named};
 
 /// Options of `whit run` that this release of GNU parallel does not have.
 pub const OWN: &[(&str, Takes)] = &[
+    ("--env-parallel", Takes::Value),
     ("--files0", Takes::Nothing),
     ("--joblog-json", Takes::Value),
     ("--no-perl", Takes::Nothing),

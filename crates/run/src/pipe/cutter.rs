@@ -6,6 +6,7 @@ use std::mem;
 use memchr::memchr_iter;
 use regex::bytes::Regex;
 
+use super::key::Groups;
 use super::separator::Separator;
 use super::{
     BLOCK_BYTES, BlockSize, HEADER_BYTES_MAX, PipeError, PipeHeader, PipeOptions, RECORD_BYTES_MAX,
@@ -28,6 +29,8 @@ pub struct RecordBlock {
 /// Splits a stream into blocks; see the module.
 pub struct Cutter {
     separator: Separator,
+    /// Borders of groups, which take the place of the separator.
+    groups: Option<Groups>,
     records_max: Option<u64>,
     /// What is removed from each block.
     removed: Option<Separator>,
@@ -79,6 +82,7 @@ impl Cutter {
         };
         Ok(Cutter {
             separator: Separator::new(options)?,
+            groups: options.group_by.clone().map(Groups::new),
             records_max: options.records_max.filter(|records| *records > 0),
             removed: options
                 .remove_separators
@@ -171,6 +175,10 @@ impl Cutter {
             return Ok(None);
         }
         loop {
+            if let Some(groups) = &mut self.groups {
+                let bytes = &self.buffer[self.start..self.filled];
+                groups.scan(bytes, &self.header, self.ended)?;
+            }
             let there = self.filled - self.start;
             if there == 0 {
                 return Ok(None);
@@ -218,6 +226,9 @@ impl Cutter {
     /// The end of a block of `count` records.  What stands before the first start of a record is a
     /// block of its own.
     fn cut_records(&self, count: u64) -> Option<usize> {
+        if let Some(groups) = &self.groups {
+            return groups.after(count);
+        }
         let bytes = &self.buffer[self.start..self.filled];
         let is_whole = self.has_begun || self.separator.is_start(bytes);
         let count = if is_whole { count } else { 1 };
@@ -227,6 +238,10 @@ impl Cutter {
     /// The end of a block of the size asked for, or of what there is.
     fn cut_block(&self, full: bool) -> Option<usize> {
         let bytes = &self.buffer[self.start..self.filled];
+        if let Some(groups) = &self.groups {
+            let is_wanted = full || self.flush && !self.ended;
+            return groups.last(self.block).filter(|_| is_wanted);
+        }
         match (&self.separator, full) {
             (_, true) => self.separator.last(&bytes[..self.block]),
             // Lines too few for a record are a block of their own.
@@ -258,6 +273,9 @@ impl Cutter {
     /// Hands out the first bytes.  The buffer itself is handed out if little is left in it.
     fn give(&mut self, length: usize) -> RecordBlock {
         self.has_begun = true;
+        if let Some(groups) = &mut self.groups {
+            groups.gave(length);
+        }
         let end = self.start + length;
         let mut other = self.spare.pop().unwrap_or_default();
         let left = self.filled - end;

@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use memchr::memchr_iter;
 
 use super::cutter::{header_pattern, match_by_lines};
+use super::key::first_change;
 use super::separator::Separator;
 use super::{
     BLOCKS_PER_SLOT, BlockSize, HEADER_BYTES_MAX, PipeError, PipeHeader, PipeOptions,
@@ -48,12 +49,17 @@ pub fn parts(file: &File, options: &PipeOptions, slots: u32) -> Result<FileParts
         false => 0,
     };
     let header = read_header(file, begin, options)?;
+    let keys = options.group_by.as_ref().map(|rule| rule.finder(&header)).transpose()?;
+    let first = |bytes: &[u8], from, whole| match &keys {
+        Some(keys) => first_change(keys, bytes, from, whole),
+        None => Ok(separator.first(bytes, from, whole)),
+    };
     let mut ranges = Vec::new();
     let mut start = begin + header.len() as u64;
     while start < size {
         let target = start.saturating_add(block);
         let end = match target < size {
-            true => find_split(file, &separator, target, &mut buffer)?.unwrap_or(size).min(size),
+            true => find_split(file, &first, target, &mut buffer)?.unwrap_or(size).min(size),
             false => size,
         };
         if ranges.len() == PARTS_MAX {
@@ -83,10 +89,13 @@ fn check(options: &PipeOptions) -> Result<(), PipeError> {
     Err(PipeError::Options(refused))
 }
 
+/// Finds the first split in bytes, as [`Separator::first`] does.
+type FirstSplit<'a> = &'a dyn Fn(&[u8], usize, bool) -> Result<Result<usize, usize>, PipeError>;
+
 /// The first split at or after an offset; `None` when there is none before the end.
 fn find_split(
     file: &File,
-    separator: &Separator,
+    first: FirstSplit<'_>,
     from: u64,
     buffer: &mut Vec<u8>,
 ) -> Result<Option<u64>, PipeError> {
@@ -97,7 +106,7 @@ fn find_split(
     let mut wanted = BORDER_BYTES;
     loop {
         let whole = read_more(file, base, buffer, wanted)?;
-        match separator.first(buffer, skipped.min(buffer.len()), whole) {
+        match first(buffer, skipped.min(buffer.len()), whole)? {
             Ok(at) => return Ok(Some(base + at as u64)),
             Err(_) if whole => return Ok(None),
             Err(done) => {

@@ -1,14 +1,16 @@
 //! `--pipe` and `--pipe-part`: the input that is split into blocks.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use template::PerlProcess;
+
 use super::error::{SetupError, option, system};
 use crate::engine::os::Waker;
-use crate::engine::{BlockAccess, Blocks, JobSource, Ranges};
+use crate::engine::{Bins, BlockAccess, Blocks, JobSource, Ranges};
 use crate::input::{InputSource, Linked, Sources};
 use crate::pipe::{self, BlockSize, Cutter, PipeHeader};
 use crate::units;
@@ -19,6 +21,8 @@ use crate::settings::{InputSettings, PackingSettings, PipeSettings, RunSettings}
 #[derive(Debug)]
 pub(super) struct CutInput {
     options: pipe::PipeOptions,
+    /// Which job a line is for, and whether by a hash (`--shard`, `--bin`).
+    binning: Option<(pipe::LineKey, bool)>,
     timeout: Option<Duration>,
     /// Files for `--pipe-part`; none: standard input.
     files: Option<Vec<PathBuf>>,
@@ -45,7 +49,11 @@ pub(super) fn cut_input(
         };
     }
     refuse(settings)?;
-    let options = options(pipe, packing, input)?;
+    let mut options = options(pipe, packing, input)?;
+    options.group_by = pipe.group_by.as_ref().map(|text| key(settings, "--group-by", text));
+    let shard = pipe.shard.as_ref().map(|text| (key(settings, "--shard", text), true));
+    let bin = || pipe.bin.as_ref().map(|text| (key(settings, "--bin", text), false));
+    let binning = shard.or_else(bin);
     let taken = std::mem::replace(sources, vec![(InputSource::Arguments(Vec::new()), Linked::No)]);
     let files = if pipe.pipe_part {
         // As with parallel: values beside files of -a have no effect on blocks.
@@ -70,7 +78,7 @@ pub(super) fn cut_input(
     let duration =
         |text: &String| units::duration(text).map_err(option(format!("--block-timeout {text}")));
     let timeout = pipe.block_timeout.as_ref().map(duration).transpose()?;
-    Ok(Some(CutInput { options, timeout, files }))
+    Ok(Some(CutInput { options, binning, timeout, files }))
 }
 
 /// How jobs read their blocks.
@@ -92,12 +100,19 @@ impl CutInput {
         let Some(files) = &self.files else {
             let stream = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
             let cutter = Cutter::new(&self.options)?;
-            return Ok(JobSource::Blocks(Blocks::thread(
-                File::from(stream),
-                cutter,
-                self.timeout,
-                waker,
-            )?));
+            let stream = File::from(stream);
+            let binning = |(key, hashes): &(pipe::LineKey, bool)| pipe::Binning {
+                key: key.clone(),
+                hashes: *hashes,
+                jobs: slots,
+            };
+            let binning = self.binning.as_ref().map(binning);
+            let is_binned = binning.is_some();
+            let blocks = Blocks::thread(stream, cutter, self.timeout, binning, waker)?;
+            return Ok(match is_binned {
+                true => JobSource::Bins(Bins::new(blocks, slots)),
+                false => JobSource::Blocks(blocks),
+            });
         };
         let mut ranges = Ranges::default();
         for path in files {
@@ -116,7 +131,7 @@ impl CutInput {
 
     /// Whether the number of jobs is known before they start.
     pub(super) fn knows_total(&self) -> bool {
-        self.files.is_some()
+        self.files.is_some() || self.binning.is_some()
     }
 }
 
@@ -134,7 +149,13 @@ fn files(sources: Sources) -> Result<Vec<PathBuf>, SetupError> {
 
 /// The first given option that has no meaning without --pipe and --pipe-part.
 fn without_pipe(pipe: &PipeSettings) -> Option<&'static str> {
-    let mut given = pipe.of_cutting().into_iter().chain([(pipe.round_robin, "--round-robin")]);
+    let others = [
+        (pipe.round_robin, "--round-robin"),
+        (pipe.group_by.is_some(), "--group-by"),
+        (pipe.shard.is_some(), "--shard"),
+        (pipe.bin.is_some(), "--bin"),
+    ];
+    let mut given = pipe.of_cutting().into_iter().chain(others);
     given.find_map(|(is_given, name)| is_given.then_some(name))
 }
 
@@ -147,7 +168,7 @@ fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
     let given = [
         (input.null, "-0 (use --recend '\\0')"),
         (input.delimiter.is_some(), "-d (use --recend)"),
-        (input.colsep.is_some(), "--colsep"),
+        (input.colsep.is_some() && !has_key(pipe), "--colsep"),
         (!input.filter.is_empty(), "--filter"),
         (input.link, "--link"),
         (input.trim.is_some(), "--trim"),
@@ -168,6 +189,7 @@ fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
     if pipe.pipe_part && pipe.block_timeout.is_some() {
         usage!("--pipe-part never waits for input: leave out --block-timeout");
     }
+    refuse_beside_keys(settings)?;
     if pipe.round_robin && schedule.retries.is_some() {
         usage!("--round-robin keeps no blocks: leave out --retries");
     }
@@ -183,6 +205,56 @@ fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
         );
     }
     Ok(())
+}
+
+/// Whether lines have a key.
+fn has_key(pipe: &PipeSettings) -> bool {
+    pipe.group_by.is_some() || pipe.is_binned()
+}
+
+/// The key of the value of an option.
+fn key(settings: &RunSettings, option: &'static str, text: &OsStr) -> pipe::LineKey {
+    let RunSettings { input, strings, .. } = settings;
+    pipe::LineKey {
+        option,
+        text: text.as_bytes().to_vec(),
+        separator: input.colsep.as_ref().map(|text| text.as_bytes().to_vec()),
+        takes_lines: option == "--group-by",
+        perl: (!strings.no_perl).then(PerlProcess::default),
+    }
+}
+
+/// Rejects options that have no meaning for lines with keys.
+fn refuse_beside_keys(settings: &RunSettings) -> Result<(), SetupError> {
+    let RunSettings { pipe, input, packing, schedule, .. } = settings;
+    if !has_key(pipe) {
+        return Ok(());
+    }
+    let mut others = vec![
+        (pipe.recstart.is_some(), "--recstart"),
+        (pipe.recend.is_some(), "--recend"),
+        (pipe.regexp, "--regexp"),
+        (pipe.remove_separators, "--remove-rec-sep"),
+        (input.csv, "--csv"),
+        (packing.lines.is_some() || packing.max_lines.is_some(), "-L"),
+    ];
+    if pipe.is_binned() {
+        others.extend([
+            (pipe.pipe_part, "--pipe-part (use --pipe)"),
+            (pipe.group_by.is_some(), "--group-by"),
+            (pipe.round_robin, "--round-robin"),
+            (pipe.cat, "--cat (use --fifo)"),
+            (packing.replace_args.is_some() || packing.args.is_some(), "-N"),
+            (schedule.retries.is_some(), "--retries"),
+        ]);
+        if schedule.jobs.as_deref() == Some("0") {
+            usage!("--shard and --bin start as many jobs as -j says: give a number from 1");
+        }
+    }
+    match others.into_iter().find(|(is_given, _)| *is_given) {
+        Some((_, name)) => usage!("--group-by, --shard and --bin sort lines: leave out {name}"),
+        None => Ok(()),
+    }
 }
 
 fn options(
@@ -216,6 +288,7 @@ fn options(
         skips_first_line: input.skip_first_line,
         csv: input.csv,
         drop_blank_lines: input.no_run_if_empty,
+        group_by: None,
     })
 }
 

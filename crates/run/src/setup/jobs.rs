@@ -152,7 +152,7 @@ fn stdin(settings: &RunSettings) -> Result<JobStdin, SetupError> {
         rustix::stdio::dup2_stdin(&terminal.map_or_else(null, Ok)?)?;
     }
     Ok(match pipe.is_used() {
-        true => JobStdin::Block { goes_on: pipe.round_robin, access: blocks::access(settings) },
+        true => JobStdin::Block { goes_on: pipe.goes_on(), access: blocks::access(settings) },
         false => JobStdin::Inherited,
     })
 }
