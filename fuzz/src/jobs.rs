@@ -180,6 +180,13 @@ pub fn run_pipe(bytes: &[u8]) {
         skips_first_line: false,
         csv: flags & 32 != 0,
         drop_blank_lines: flags & 64 != 0,
+        group_by: (flags & 128 != 0).then(|| pipe::LineKey {
+            option: "--group-by",
+            text: b"1 s/.$//".to_vec(),
+            separator: None,
+            takes_lines: true,
+            perl: None,
+        }),
     };
     let Some(whole) = cut(&options, stream, usize::MAX) else { return };
     if !options.remove_separators && !options.drop_blank_lines {
@@ -221,6 +228,9 @@ fn cut(options: &pipe::PipeOptions, stream: &[u8], step: usize) -> Option<(Vec<u
 
 /// Whether a record ends between the two, as far as can be said by looking at the border alone.
 fn ends_record(options: &pipe::PipeOptions, block: &[u8], next: &[u8]) -> bool {
+    if options.group_by.is_some() {
+        return block.ends_with(b"\n");
+    }
     if options.record_lines.is_some_and(|lines| lines > 0) || options.csv {
         return block.ends_with(b"\n");
     }

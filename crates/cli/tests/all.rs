@@ -53,6 +53,7 @@ mod run_env_parallel;
 mod run_filter;
 mod run_full;
 mod run_keys;
+mod run_latest;
 mod run_like_parallel;
 mod run_packing;
 mod run_pipe;

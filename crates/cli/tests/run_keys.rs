@@ -103,6 +103,7 @@ fn what_lines_with_keys_cannot_have_is_refused_by_name() {
         (&["--pipe", "--group-by", "1", "--recend", "x", "cat"], "leave out --recend"),
         (&["--pipe", "--group-by", "name", "cat"], "--header :"),
         (&["--pipe", "--bin", "0", "cat"], "counted from 1"),
+        (&["--pipe", "--tee", "--bin", "1", "cat", ":::", "a"], "leave out --shard and --bin"),
     ] {
         let output = ours(words, folder.path(), b"1\n");
         let errors = String::from_utf8_lossy(&output.stderr);

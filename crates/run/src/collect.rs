@@ -23,6 +23,7 @@ use template::Record;
 mod collector;
 mod color;
 mod groups;
+mod latest;
 mod lines;
 mod order;
 mod results;
@@ -33,6 +34,7 @@ mod table;
 mod temporary;
 
 pub use collector::Collector;
+pub use latest::OutputSize;
 pub(crate) use order::HELD_FILES_MAX;
 pub use results::{folder_of, has_results};
 pub(crate) use temporary::Temporary;
@@ -102,6 +104,8 @@ pub struct OutputOptions {
     pub stdout_unused: bool,
     /// Most outputs that wait in a file of their own.
     pub held_files_max: usize,
+    /// With [`Mode::LineBuffer`]: show only each job's latest line, on a terminal of this size.
+    pub latest_line: Option<OutputSize>,
 }
 
 impl Default for OutputOptions {
@@ -119,6 +123,7 @@ impl Default for OutputOptions {
             directory: PathBuf::new(),
             stdout_unused: false,
             held_files_max: HELD_FILES_MAX,
+            latest_line: None,
         }
     }
 }

@@ -37,7 +37,7 @@ mod start;
 mod stdin;
 mod tee;
 
-pub use bins::{Binning, Bins};
+pub use bins::Bins;
 pub use blocks::{Blocks, InputBlock, Ranges};
 pub use filter::FilterError;
 pub use hostgroups::AddedHosts;

@@ -262,7 +262,11 @@ static OPTIONS: &[ParallelOption] = &[
     option("--group", Nothing, Same),
     option("--ungroup -u", Nothing, Same),
     option("--line-buffer --line-buffered --linebuffer --linebuffered --lb", Nothing, Same),
-    option("--latest-line --latestline --ll", Nothing, Refused("--line-buffer shows all lines")),
+    option(
+        "--latest-line --latestline --ll",
+        Nothing,
+        Other("the rows of ended jobs stay above; no terminal: the last line of each job"),
+    ),
     option("--keep-order --keeporder -k", Nothing, Same),
     option("--no-keep-order --nokeeporder --nok --no-k", Nothing, Same),
     option("--tag", Nothing, Same),

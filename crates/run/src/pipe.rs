@@ -11,15 +11,18 @@
 //! [`parts()`] finds where to split a file; it reads only around the borders.
 
 mod cutter;
-pub(crate) mod key;
+mod key;
 mod parts;
 mod separator;
+mod sorter;
 
 use thiserror::Error;
 
 pub use self::cutter::{Cutter, RecordBlock};
 pub use self::key::LineKey;
 pub use self::parts::{FileParts, parts};
+pub use self::sorter::Binning;
+pub(crate) use self::sorter::Sorter;
 
 /// How a stream is split.
 #[derive(Clone, Debug, Default)]

@@ -13,6 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
+use crate::collect::OutputSize;
 use crate::cpus::CpuUnit;
 use crate::shell_functions::FunctionShell;
 #[cfg(feature = "arguments")]
@@ -75,6 +76,8 @@ pub struct UserEnvironment {
     pub config_folder: Option<PathBuf>,
     /// Offset of local time from UTC in seconds.
     pub zone_offset_s: i64,
+    /// The columns and rows of standard output.
+    pub output_size: Option<OutputSize>,
 }
 
 impl UserEnvironment {
@@ -559,16 +562,21 @@ options! {
     #[heading = "Output"]
     pub struct OutputSettings {
         /// Print the output of a job when it has ended (default)
-        #[arg(long, overrides_with_all = ["ungroup", "line_buffer"])]
+        #[arg(long, overrides_with_all = ["ungroup", "line_buffer", "latest_line"])]
         pub group: bool,
 
         /// Let jobs write their output directly, mixed
-        #[arg(short = 'u', long, overrides_with_all = ["group", "line_buffer"])]
+        #[arg(short = 'u', long, overrides_with_all = ["group", "line_buffer", "latest_line"])]
         pub ungroup: bool,
 
         /// Print the output line by line, while jobs run
-        #[arg(long, visible_alias = "lb", overrides_with_all = ["group", "ungroup"])]
+        #[arg(long, visible_alias = "lb", overrides_with_all = ["group", "ungroup", "latest_line"])]
         pub line_buffer: bool,
+
+        /// Show only the latest line of each running job, in a row of its own
+        #[arg(long, visible_alias = "ll", overrides_with_all = ["group", "ungroup", "line_buffer"],
+              conflicts_with_all = ["keep_order", "files", "files0", "results"])]
+        pub latest_line: bool,
 
         /// Print the output in the order of the input
         #[arg(short = 'k', long, overrides_with = "no_keep_order")]

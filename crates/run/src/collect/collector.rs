@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::color::Colors;
 use super::groups::GroupedOutput;
+use super::latest::LatestLines;
 use super::lines::{LineStreams, Outlet};
 use super::order::{Held, Order, Piece, Store};
 use super::results::{self, Saved};
@@ -45,6 +46,7 @@ struct Outputs {
     table: Option<Table>,
     buffers: Buffers,
     colors: Colors,
+    latest: Option<LatestLines>,
 }
 
 #[derive(Debug)]
@@ -77,7 +79,7 @@ impl Outputs {
         texts: &[Text<'_>; 2],
         name: Option<&[u8]>,
     ) -> Result<(), CollectError> {
-        let Outputs { sinks: [stdout, stderr], table, buffers, colors } = self;
+        let Outputs { sinks: [stdout, stderr], table, buffers, colors, .. } = self;
         if let Some(name) = name {
             stdout.write(name)?;
         }
@@ -131,7 +133,8 @@ impl Collector {
             }
             _ => None,
         };
-        let outputs = Outputs { sinks, table, buffers: Buffers::default(), colors };
+        let latest = options.latest_line.map(LatestLines::new);
+        let outputs = Outputs { sinks, table, buffers: Buffers::default(), colors, latest };
         Ok(Collector {
             store: Store::new(options.held_files_max, options.directory.clone()),
             groups: options.grouped.then(|| GroupedOutput::new(options.keep_order)),
@@ -248,6 +251,7 @@ impl Collector {
             lines.end(&mut outputs.outlet(slot.seq, slot.tag.get(), &options.directory, chunk))?;
             lines.forget()?;
         }
+        outputs.end_latest(slot.seq, false)?;
         if leftovers {
             self.renew(index);
         }
@@ -521,6 +525,7 @@ impl Collector {
         let Some(lines) = &mut slot.lines else { return Ok(()) };
         lines.end(&mut outputs.outlet(slot.seq, slot.tag.get(), &options.directory, chunk))?;
         finished.receive_bytes += lines.received;
+        outputs.end_latest(slot.seq, true)?;
         if lines.live {
             written.push_back(finished);
             order.end(slot.seq, None);
@@ -563,7 +568,17 @@ impl Outputs {
         chunk: &'a mut Vec<u8>,
     ) -> Outlet<'a> {
         let marks = Marks { tag, color: self.colors.of_running(seq) };
-        Outlet { sinks: &mut self.sinks, buffers: &mut self.buffers, marks, folder, chunk }
+        let Outputs { sinks, buffers, latest, .. } = self;
+        let latest = latest.as_mut().map(|latest| (latest, seq));
+        Outlet { sinks, buffers, marks, latest, folder, chunk }
+    }
+
+    /// A job has ended, or is run again: what is shown of it stays only in the first case.
+    fn end_latest(&mut self, seq: u64, counts: bool) -> Result<(), CollectError> {
+        match &mut self.latest {
+            Some(latest) => latest.end(seq, counts, &mut self.sinks[0]),
+            None => Ok(()),
+        }
     }
 
     fn write_heading(&mut self, slot: &mut Slot) -> Result<(), CollectError> {
@@ -571,6 +586,12 @@ impl Outputs {
             return Ok(());
         };
         let marks = Marks { color: self.colors.of_running(slot.seq), ..text.marks };
+        if let (Some(latest), Some(heading)) = (&mut self.latest, text.heading) {
+            let line = [heading, b"\n"].concat();
+            latest.add(slot.seq, 0, &line, marks, &mut self.sinks[0])?;
+            slot.heading.set(None);
+            return Ok(());
+        }
         self.sinks[0].output(&Text { marks, ..text }, &mut self.buffers)?;
         slot.heading.set(None);
         Ok(())

@@ -13,6 +13,7 @@ use rustix::io::{self, Errno};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::CollectError;
+use super::latest::LatestLines;
 use super::order::{Piece, Store};
 use super::sink::{self, Buffers, CHUNK_BYTES, Marks, Sink, Source, Text};
 use super::temporary::Temporary;
@@ -137,6 +138,8 @@ pub(super) struct Outlet<'a> {
     pub(super) sinks: &'a mut [Sink; 2],
     pub(super) buffers: &'a mut Buffers,
     pub(super) marks: Marks<'a>,
+    /// Where only the latest line of the job with this number is shown.
+    pub(super) latest: Option<(&'a mut LatestLines, u64)>,
     pub(super) folder: &'a Path,
     /// Buffer for what is read from a pipe.
     pub(super) chunk: &'a mut Vec<u8>,
@@ -255,6 +258,9 @@ impl Stream {
         outlet: &mut Outlet<'_>,
     ) -> Result<(), CollectError> {
         let chunk = &outlet.chunk[..count];
+        if let Some((latest, seq)) = &mut outlet.latest {
+            return latest.add(*seq, which, chunk, outlet.marks, &mut outlet.sinks[0]);
+        }
         if !live {
             return self.unwritten.add(chunk, outlet.folder);
         }

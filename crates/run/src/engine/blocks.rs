@@ -18,7 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::bins::{Binning, Sorter};
 use super::os::Waker;
 use super::queue::{Queue, Taken};
-use crate::pipe::{Cutter, PipeError};
+use crate::pipe::{Binning, Cutter, PipeError, Sorter};
 
 /// Most buffers kept for the reading thread: those ahead and one for each of some slots.
 const SPARE_MAX: usize = 16;
@@ -171,10 +171,10 @@ impl Blocks {
 }
 
 /// Adds blocks for several jobs.
-fn put_all(queue: &Queue<InputBlock, PipeError>, blocks: Vec<InputBlock>) {
-    for block in blocks {
-        let bytes = usize::try_from(block.len()).unwrap_or(usize::MAX);
-        queue.put(block, bytes);
+fn put_all(queue: &Queue<InputBlock, PipeError>, blocks: Vec<(u32, Vec<u8>)>) {
+    for (job, block) in blocks {
+        let bytes = block.len();
+        queue.put(InputBlock::for_job(Body::Bytes(block), job), bytes);
     }
 }
 

@@ -246,21 +246,20 @@ mod tests {
         let whole = [b"head\n", &bytes[..]].concat();
         let header: Arc<[u8]> = (*b"head\n").into();
         let body = Body::Bytes(bytes.clone());
-        let (all, waits) = through(InputBlock { header: Arc::clone(&header), body });
+        let (all, waits) = through(InputBlock { header: Arc::clone(&header), body, job: 0 });
         assert!(all == whole && waits > 0);
 
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&[b"before", &bytes[..], b"behind"].concat()).unwrap();
         let body = Body::Range { file: Arc::new(file), range: 6..3_000_006 };
-        let (all, waits) = through(InputBlock { header, body });
+        let (all, waits) = through(InputBlock { header, body, job: 0 });
         assert!(all == whole && waits > 0);
     }
 
     #[test]
     fn a_job_that_does_not_read_is_no_error() {
         let body = Body::Bytes(vec![0; 3_000_000]);
-        let mut sending =
-            Sending::new(InputBlock { header: [].into(), body }, false, &BlockAccess::Stdin);
+        let mut sending = Sending::new(InputBlock::for_job(body, 0), false, &BlockAccess::Stdin);
         sending.open().unwrap();
         assert!(sending.write().unwrap());
         sending.started();

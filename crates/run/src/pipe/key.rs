@@ -143,8 +143,8 @@ pub(super) struct Groups {
     /// Bytes whose lines have been looked at.
     scanned: usize,
     latest: Option<Vec<u8>>,
-    /// Positions at which the key changes.
-    borders: std::collections::VecDeque<usize>,
+    /// The lines with which the key changes: where they begin and end.
+    borders: std::collections::VecDeque<std::ops::Range<usize>>,
 }
 
 impl Groups {
@@ -172,7 +172,7 @@ impl Groups {
             };
             let key = finder.key(&rest[..length])?;
             if self.latest.as_ref().is_some_and(|latest| *latest != key) {
-                self.borders.push_back(self.scanned);
+                self.borders.push_back(self.scanned..self.scanned + length);
             }
             self.latest = Some(key);
             self.scanned += length;
@@ -183,21 +183,23 @@ impl Groups {
     /// The end of so many groups.
     pub(super) fn after(&self, count: u64) -> Option<usize> {
         let nth = usize::try_from(count.checked_sub(1)?).ok()?;
-        self.borders.get(nth).copied()
+        self.borders.get(nth).map(|line| line.start)
     }
 
-    /// The last end of a group in so many bytes.
+    /// The last end of a group that the lines in so many bytes show, whatever was read beyond them.
     pub(super) fn last(&self, bytes: usize) -> Option<usize> {
-        self.borders.iter().rev().copied().find(|border| *border <= bytes)
+        self.borders.iter().rev().find(|line| line.end <= bytes).map(|line| line.start)
     }
 
     /// So many bytes were handed out.
     pub(super) fn gave(&mut self, bytes: usize) {
         self.scanned = self.scanned.saturating_sub(bytes);
-        while self.borders.front().is_some_and(|border| *border <= bytes) {
+        while self.borders.front().is_some_and(|line| line.start <= bytes) {
             self.borders.pop_front();
         }
-        self.borders.iter_mut().for_each(|border| *border -= bytes);
+        for line in &mut self.borders {
+            *line = line.start - bytes..line.end - bytes;
+        }
     }
 }
 

@@ -89,10 +89,13 @@ fn check(options: &PipeOptions) -> Result<(), PipeError> {
     Err(PipeError::Options(refused))
 }
 
+/// Finds the first split in bytes, as [`Separator::first`] does.
+type FirstSplit<'a> = &'a dyn Fn(&[u8], usize, bool) -> Result<Result<usize, usize>, PipeError>;
+
 /// The first split at or after an offset; `None` when there is none before the end.
 fn find_split(
     file: &File,
-    first: &dyn Fn(&[u8], usize, bool) -> Result<Result<usize, usize>, PipeError>,
+    first: FirstSplit<'_>,
     from: u64,
     buffer: &mut Vec<u8>,
 ) -> Result<Option<u64>, PipeError> {

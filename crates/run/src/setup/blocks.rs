@@ -10,7 +10,7 @@ use template::PerlProcess;
 
 use super::error::{SetupError, option, system};
 use crate::engine::os::Waker;
-use crate::engine::{Binning, Bins, BlockAccess, Blocks, JobSource, Ranges};
+use crate::engine::{Bins, BlockAccess, Blocks, JobSource, Ranges};
 use crate::input::{InputSource, Linked, Sources};
 use crate::pipe::{self, BlockSize, Cutter, PipeHeader};
 use crate::units;
@@ -101,7 +101,7 @@ impl CutInput {
             let stream = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
             let cutter = Cutter::new(&self.options)?;
             let stream = File::from(stream);
-            let binning = |(key, hashes): &(pipe::LineKey, bool)| Binning {
+            let binning = |(key, hashes): &(pipe::LineKey, bool)| pipe::Binning {
                 key: key.clone(),
                 hashes: *hashes,
                 jobs: slots,

@@ -84,7 +84,7 @@ pub(super) fn collector(
         () if output.ungroup => collect::Mode::Ungroup,
         // With -k, one host after the other.
         () if grouped && output.keep_order => collect::Mode::Group,
-        () if output.line_buffer => collect::Mode::LineBuffer,
+        () if output.line_buffer || output.latest_line => collect::Mode::LineBuffer,
         () => collect::Mode::Group,
     };
     let files = match () {
@@ -108,6 +108,7 @@ pub(super) fn collector(
             stdout_unused,
             grouped,
             held_files_max,
+            latest_line: output.latest_line.then(|| settings.user.output_size.unwrap_or(|| None)),
         },
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?,
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?,

@@ -62,7 +62,12 @@ fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
     if pipe.pipe && pipe.pipe_part {
         usage!("--pipe reads standard input and --pipe-part files: give only one of them");
     }
-    let of_pipe = [(pipe.is_named(), "--cat and --fifo"), (pipe.round_robin, "--round-robin")];
+    let of_pipe = [
+        (pipe.is_named(), "--cat and --fifo"),
+        (pipe.round_robin, "--round-robin"),
+        (pipe.group_by.is_some(), "--group-by"),
+        (pipe.is_binned(), "--shard and --bin"),
+    ];
     let others = [
         (input.header.is_some(), "--header"),
         (packing.replace_args.is_some(), "-N"),

@@ -18,6 +18,12 @@ fn temporary_folder() -> PathBuf {
     if named.as_os_str().is_empty() { "/tmp".into() } else { named }
 }
 
+/// Columns and rows of the terminal that standard output is; `None` if it is none.
+fn output_size() -> Option<(u16, u16)> {
+    let (columns, rows) = terminal_size::terminal_size_of(std::io::stdout())?;
+    (columns.0 > 0).then_some((columns.0, rows.0))
+}
+
 /// The environment of this process.
 fn user_environment(settings: &RunSettings) -> UserEnvironment {
     let is_named = settings.jobs.shell != "auto" && settings.jobs.shell != "never";
@@ -29,6 +35,7 @@ fn user_environment(settings: &RunSettings) -> UserEnvironment {
         temporary_folder: temporary_folder(),
         current_folder: std::env::current_dir().unwrap_or_default(),
         config_folder: config::home(),
+        output_size: Some(output_size),
         zone_offset_s: crate::zone::local().to_offset(now).seconds().into(),
     }
 }
