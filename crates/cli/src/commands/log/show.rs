@@ -195,7 +195,7 @@ pub(crate) fn query(arguments: &QueryArguments) -> anyhow::Result<ExitCode> {
     let filter = arguments.records.filter.filter()?;
     let stdout = io::stdout();
     let format = arguments.records.format.format(stdout.is_terminal());
-    let mut reader = filters::open_store(arguments.records.store.as_deref())?;
+    let mut reader = filters::open_store(arguments.records.store.as_deref(), &filter)?;
     let wanted = filter.clone();
     let limit = arguments.limit.unwrap_or(u64::MAX);
     let mut printer = Printer::new(format, filter, stdout.lock());
@@ -222,7 +222,7 @@ pub(crate) fn query(arguments: &QueryArguments) -> anyhow::Result<ExitCode> {
 pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     let filter = arguments.filter.filter()?;
     let path = &arguments.output;
-    let mut reader = filters::open_store(arguments.store.as_deref())?;
+    let mut reader = filters::open_store(arguments.store.as_deref(), &filter)?;
     let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
     let file = file.with_context(|| format!("cannot write {}", path.display()))?;
     let wanted = filter.clone();
@@ -240,7 +240,7 @@ pub(crate) fn tail(arguments: &TailArguments) -> anyhow::Result<ExitCode> {
     let filter = arguments.records.filter.filter()?;
     let stdout = io::stdout();
     let format = arguments.records.format.format(stdout.is_terminal());
-    let mut reader = filters::open_store(arguments.records.store.as_deref())?;
+    let mut reader = filters::open_store(arguments.records.store.as_deref(), &filter)?;
     let wanted = filter.clone();
     let wants = |chunk: &Chunk, block: &log_store::BlockIndex| wanted.wants_block(chunk, block);
     let mut printer = Printer::new(format, filter, stdout.lock());
