@@ -21,6 +21,7 @@ const LAYERS: &[&[&str]] = &[
         "http_client",
         "http_server",
         "service_account",
+        "terminal",
     ],
     &["source", "recording", "rrd", "view", "sink", "snmp", "log_format", "log_protocol"],
     &[
