@@ -45,6 +45,7 @@ const LAYERS: &[&[&str]] = &[
         "rrdtool",
         "sysstat",
         "top",
+        "log_view",
         "doctor",
         "bench",
         "log_central",
