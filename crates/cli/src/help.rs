@@ -254,6 +254,7 @@ Examples:
   whit log tail -c central.example.org:4515 --secret-file /etc/whit/log.secret
   whit log query --from 2026-11-22T20:00 -g 'CONTROL/*' -f acs
   whit log query --from -1h -l WARNING loki=http://127.0.0.1:3100
+  whit log view                              # on a terminal; also a FILE.xml of ACS, or -c ADDRESS
   whit log level 'CONTROL/*' DEBUG           # while the processes run
   whit log verify                            # sent = received, nothing twice
 

@@ -26,6 +26,7 @@ mod log;
 mod log_common;
 mod log_input;
 mod log_remote;
+mod log_view;
 mod options;
 mod pages;
 mod parallel_differences;

@@ -13,7 +13,7 @@ use crate::log_common::{
 };
 
 /// A folder whose `store` has the five records.
-fn with_store() -> tempfile::TempDir {
+pub(crate) fn with_store() -> tempfile::TempDir {
     let folder = folder();
     let here = folder.path();
     let central = start(here, "central --store store --listen ./socket");
@@ -53,6 +53,9 @@ fn filters_choose_the_same_records_everywhere() {
         ("--pair Antenna=a.one --pair Audience=Operator", 3),
         ("--pair Antenna=a.one --pair Audience=Nobody", 0),
         ("--regex [01]$", 2),
+        ("--word trouble", 2),
+        ("--word TROUBLE --word 1", 1),
+        ("--word troubl", 0),
     ] {
         let count = text(&whit(here, &format!("query store --count {filter}")));
         assert_eq!(count.trim(), expected.to_string(), "{filter}");

@@ -10,7 +10,7 @@ use crate::log_common::{command, end, folder, text, whit, write};
 use testkit::{Authority, Running};
 
 /// Starts a central server on a port of its own: `PORT` in its words.  Gives the port.
-fn serve(here: &Path, words: &str) -> (Running, u16) {
+pub(crate) fn serve(here: &Path, words: &str) -> (Running, u16) {
     let mut server = Running::start(command(here, words).stderr(Stdio::piped()));
     let mut said = BufReader::new(server.stderr.take().unwrap());
     let mut line = String::new();
@@ -22,9 +22,9 @@ fn serve(here: &Path, words: &str) -> (Running, u16) {
     (server, port)
 }
 
-const CLIENT: &str = "--tls-ca ours.pem --tls-cert client.pem --tls-key client.key";
+pub(crate) const CLIENT: &str = "--tls-ca ours.pem --tls-cert client.pem --tls-key client.key";
 
-fn certificates(here: &Path) {
+pub(crate) fn certificates(here: &Path) {
     let ours = Authority::new(here, "ours");
     let _files = ours.sign("server", &["127.0.0.1"], false);
     let _files = ours.sign("client", &[], false);
@@ -61,6 +61,7 @@ fn everything_goes_over_tls() {
         "--level ERROR",
         "--logger a.* --text 2",
         "--regex [01]$",
+        "--word Trouble --word 1",
     ] {
         for words in ["query --count", "query", "query --limit 2", "tail --no-follow --lines 3"] {
             let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));

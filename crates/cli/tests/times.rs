@@ -22,7 +22,7 @@ const FORMS: [&str; 12] = [
 ];
 
 /// The verb, its option, and the words that are needed beside it; `REC` is a recording.
-const OPTIONS: [(&str, &str, &[&str]); 13] = [
+const OPTIONS: [(&str, &str, &[&str]); 15] = [
     ("play", "--from", &["REC"]),
     ("play", "--thru", &["REC"]),
     ("top", "--at", &["REC"]),
@@ -34,6 +34,8 @@ const OPTIONS: [(&str, &str, &[&str]); 13] = [
     ("log export", "--until", &["--output", "out", "no-store"]),
     ("log stats", "--from", &["no-store"]),
     ("log stats", "--until", &["no-store"]),
+    ("log view", "--from", &["no-store"]),
+    ("log view", "--until", &["no-store"]),
     ("alert", "--from", &["--check", "REC"]),
     ("alert", "--thru", &["--check", "REC"]),
 ];

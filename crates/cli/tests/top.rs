@@ -17,15 +17,22 @@ const LEAVE: &str = "\x1b[?1049l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
 
 /// The program on a terminal of 80 by 24.
-struct Session {
+pub(crate) struct Session {
     child: Running,
     master: File,
     terminal: OwnedFd,
-    seen: String,
+    pub(crate) seen: String,
 }
 
 impl Session {
     fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Session {
+        let mut command = whit();
+        command.arg("top").args(arguments).envs(environment.iter().copied());
+        Session::of(command)
+    }
+
+    /// A command on the terminal.
+    pub(crate) fn of(mut command: Command) -> Session {
         let (mut master, mut slave) = (-1, -1);
         let size = libc::winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         // SAFETY: both numbers and the size live through the call; no name and no settings are
@@ -48,16 +55,14 @@ impl Session {
             libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(&master), libc::F_SETFL, libc::O_NONBLOCK)
         };
         let stream = || Stdio::from(terminal.try_clone().unwrap());
-        let mut command = whit();
-        command.arg("top").args(arguments).env("TERM", "xterm").env("LANG", "C.UTF-8");
-        command.env_remove("LC_ALL").envs(environment.iter().copied());
+        command.env("TERM", "xterm").env("LANG", "C.UTF-8").env_remove("LC_ALL");
         command.stdin(stream()).stdout(stream()).stderr(stream());
         let child = Running::start(&mut command);
         Session { child, master, terminal, seen: String::new() }
     }
 
     /// Reads until the output has `text`, or the program ends.
-    fn until(&mut self, text: &str) {
+    pub(crate) fn until(&mut self, text: &str) {
         let deadline = Deadline::default();
         let mut bytes = [0; 4096];
         while !self.seen.contains(text) {
@@ -69,7 +74,7 @@ impl Session {
         }
     }
 
-    fn type_in(&mut self, keys: &str) {
+    pub(crate) fn type_in(&mut self, keys: &str) {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
 
@@ -86,7 +91,7 @@ impl Session {
     }
 
     /// Waits for the end, and holds that the terminal is as it was.
-    fn ends(&mut self, code: i32) {
+    pub(crate) fn ends(&mut self, code: i32) {
         self.until(LEAVE);
         assert!(self.seen.contains(ENTER) && self.seen.contains(SHOW_CURSOR), "{:?}", self.seen);
         assert_eq!(self.child.ended().code(), Some(code), "{:?}", self.seen);

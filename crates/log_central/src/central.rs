@@ -33,7 +33,7 @@ use connection::ServerListener;
 use log_protocol::auth;
 use log_protocol::frame::{FrameKind, Head};
 use log_protocol::handshake::send;
-use log_store::OwnLog;
+use log_store::{OwnLog, WordIndexer};
 use log_store::{Recovery, Retention, Store};
 use newcomers::Newcomers;
 use shared::Shared;
@@ -66,6 +66,11 @@ pub struct Central {
 /// How often threads that accept look whether they are to stop.
 const ACCEPT_WAIT: Duration = Duration::from_millis(200);
 
+/// Between two looks for segments that are closed.
+const WORDS_WAIT: Duration = Duration::from_secs(10);
+/// The same after a failure: a full disk stays full for a while.
+const WORDS_PAUSE: Duration = Duration::from_secs(600);
+
 impl Central {
     /// Starts the threads; what opening the store found becomes records of the server.
     ///
@@ -85,6 +90,8 @@ impl Central {
         let committing = shared.clone();
         let name = |what: &str| std::thread::Builder::new().name(format!("log-{what}"));
         threads.push(name("commit").spawn(move || committer::run(&committing, store))?);
+        let indexing = shared.clone();
+        threads.push(name("words").spawn(move || index_words(&indexing))?);
         for listener in listeners {
             let shared = shared.clone();
             threads.push(name("accept").spawn(move || accept(&listener, &shared))?);
@@ -110,8 +117,26 @@ impl Central {
         self.is_stopping.store(true, Ordering::Release);
         self.shared.stop();
         for thread in self.threads {
+            thread.thread().unpark();
             // A thread that panicked has nothing more to end.
             let _ = thread.join();
+        }
+    }
+}
+
+/// Makes the files of words that closed segments lack, until the server stops.
+fn index_words(shared: &Shared) {
+    let mut indexer = WordIndexer::new(&shared.folder);
+    while !shared.is_stopping() {
+        let wait = match indexer.go_on(&|| shared.is_stopping()) {
+            Ok(_) => WORDS_WAIT,
+            Err(error) => {
+                shared.complain(&format!("cannot say which words segments have: {error}"));
+                WORDS_PAUSE
+            }
+        };
+        if !shared.is_stopping() {
+            std::thread::park_timeout(wait);
         }
     }
 }

@@ -7,7 +7,7 @@
 //! Uses `segments` (the folder), `log_protocol` (identities; questions that are sent), `logring` and
 //! `log_format` (records and their text); prints nothing.  Begin with `store.rs`; `store/reader.rs` is the
 //! reading side, `query.rs` says which records are wanted, `remote.rs` asks a server for them;
-//! `archive.rs` answers questions about a period.
+//! `archive.rs` answers questions about a period, `store/words.rs` says which blocks have a word.
 #![forbid(unsafe_code)]
 
 pub mod archive;
@@ -20,8 +20,9 @@ pub mod remote;
 mod store;
 
 pub use own::OwnLog;
+pub use store::words;
 pub use store::{
     BlockIndex, Chunk, CommitBatch, DICTIONARY_BYTES_MAX, Item, LostPart, ProcessPart, RecordsPart,
     Recovery, Retention, SegmentCount, SequenceGap, Store, StoreCounter, StoreError, StoreReader,
-    StoreSettings, StreamPart, Visit, WantsBlock, WantsRecord, is_store, name_bit,
+    StoreSettings, StreamPart, Visit, WantsBlock, WantsRecord, WordIndexer, is_store, name_bit,
 };

@@ -7,6 +7,7 @@ use log_format::{LogRecord, RecordOrigin, has_value, shown_level, write_message}
 use logring::LogLevel;
 use logring::abi::kind;
 
+use crate::store::words::{self, WantedKeys};
 use crate::store::{BlockIndex, Chunk, Item, name_bit};
 use log_protocol::levels::{fits, matches};
 
@@ -32,11 +33,32 @@ pub struct Filter {
     pub text: String,
     /// What the message fits.
     pub regex: Option<regex::bytes::Regex>,
+    /// Words of the message, all of them, in small or large letters: [`word`] makes them.
+    pub words: Vec<String>,
     /// Also records about clocks and threads.
     pub all_kinds: bool,
 }
 
+/// A word that is searched for: as [`words::words`] tells them apart, in small letters.
+///
+/// # Errors
+/// If the text is none; the text says what is.
+pub fn word(text: &str) -> Result<String, String> {
+    let mut words = words::words(text.as_bytes());
+    let is_one = words.next() == Some(text.as_bytes());
+    match is_one && text.len() <= words::WORD_BYTES_MAX {
+        true => Ok(text.to_ascii_lowercase()),
+        false => Err("a word has letters, digits and _, at most 64 bytes".to_owned()),
+    }
+}
+
 impl Filter {
+    /// What a block must have for something to be found in it.
+    #[must_use]
+    pub fn keys(&self) -> WantedKeys {
+        WantedKeys::of(&self.words, &self.text, &self.logger)
+    }
+
     /// Whether it asks for levels and a period alone.
     pub(crate) fn is_of_levels(&self) -> bool {
         self.host.is_empty() && self.process.is_empty() && self.is_of_levels_and_processes()
@@ -53,6 +75,7 @@ impl Filter {
             && self.pairs.is_empty()
             && self.text.is_empty()
             && self.regex.is_none()
+            && self.words.is_empty()
             && !self.all_kinds
     }
 
@@ -117,12 +140,15 @@ impl Filter {
         if !self.pairs.iter().all(has) {
             return None;
         }
-        if !self.text.is_empty() || self.regex.is_some() {
+        if !self.text.is_empty() || self.regex.is_some() || !self.words.is_empty() {
             scratch.clear();
             write_message(scratch, &record);
             let has_text = self.text.is_empty() || contains(scratch, self.text.as_bytes());
             let is_like = self.regex.as_ref().is_none_or(|regex| regex.is_match(scratch));
-            if !has_text || !is_like {
+            let is_in = |word: &String| {
+                words::words(scratch).any(|one| one.eq_ignore_ascii_case(word.as_bytes()))
+            };
+            if !has_text || !is_like || !self.words.iter().all(is_in) {
                 return None;
             }
         }

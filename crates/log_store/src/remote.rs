@@ -27,6 +27,8 @@ const NAMES_MAX: usize = 1 << 20;
 const DICTIONARIES_BYTES_MAX: usize = 1 << 30;
 /// Most pairs that a question may name: each is compared with each record.
 const PAIRS_MAX: u32 = 64;
+/// Most words that a question may name.
+const WORDS_MAX: u32 = 64;
 /// Longest regular expression, compiled.
 const REGEX_BYTES_MAX: usize = 1 << 20;
 /// Bytes of an entry before its record.
@@ -37,6 +39,7 @@ const COUNTS: u32 = 2;
 const ALL_KINDS: u32 = 4;
 const HAS_NEWEST: u32 = 8;
 const HAS_PAIRS: u32 = 16;
+const HAS_WORDS: u32 = 32;
 
 /// What a client asks for.
 #[derive(Debug, Clone, Default)]
@@ -64,6 +67,7 @@ impl RemoteQuery {
             (filter.all_kinds, ALL_KINDS),
             (self.newest.is_some(), HAS_NEWEST),
             (!filter.pairs.is_empty(), HAS_PAIRS),
+            (!filter.words.is_empty(), HAS_WORDS),
         ];
         let flags: u32 = flags.iter().filter(|(is, _)| *is).map(|(_, flag)| flag).sum();
         let mut out = flags.to_le_bytes().to_vec();
@@ -84,6 +88,10 @@ impl RemoteQuery {
             put_short(&mut out, name.as_bytes());
             put_short(&mut out, value.as_bytes());
         }
+        if !filter.words.is_empty() {
+            out.extend_from_slice(&(filter.words.len() as u32).to_le_bytes());
+        }
+        filter.words.iter().for_each(|word| put_short(&mut out, word.as_bytes()));
         out
     }
 
@@ -128,6 +136,13 @@ impl RemoteQuery {
         }
         for _ in 0..pairs {
             filter.pairs.push((from.short_text()?, from.short_text()?));
+        }
+        let words = if flags & HAS_WORDS != 0 { from.u32()? } else { 0 };
+        if words > WORDS_MAX {
+            return None;
+        }
+        for _ in 0..words {
+            filter.words.push(crate::query::word(&from.short_text()?).ok()?);
         }
         let query = RemoteQuery {
             filter,
@@ -305,6 +320,7 @@ mod tests {
             pairs: vec![("Antenna".to_owned(), "DV*".to_owned()), ("".to_owned(), "".to_owned())],
             text: "ü".into(),
             regex: Some(regex::bytes::Regex::new("^a+$").unwrap_or_else(|_| unreachable!())),
+            words: vec!["disk".to_owned(), "7".to_owned()],
             all_kinds: true,
         };
         let query =
@@ -315,7 +331,7 @@ mod tests {
         for cut in 0..bytes.len() {
             assert!(RemoteQuery::decode(&bytes[..cut]).is_err(), "{cut}");
         }
-        let plain = Filter { pairs: Vec::new(), ..query.filter.clone() };
+        let plain = Filter { pairs: Vec::new(), words: Vec::new(), ..query.filter.clone() };
         let bytes = RemoteQuery { filter: plain, ..query }.encode();
         let bad = [&bytes[..bytes.len() - 4], b"a{99"].concat();
         assert!(RemoteQuery::decode(&bad).is_err());

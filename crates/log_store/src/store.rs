@@ -16,6 +16,8 @@ pub(crate) mod reader;
 mod retention;
 pub(crate) mod segment;
 mod state;
+mod word_indexer;
+pub mod words;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -33,6 +35,7 @@ pub use newest::{WantsBlock, WantsRecord};
 pub use reader::StoreReader;
 pub use retention::Retention;
 pub use state::DICTIONARY_BYTES_MAX;
+pub use word_indexer::WordIndexer;
 
 use batch::{Builder, Merge};
 use log_protocol::{DICTIONARY, GapReason, ProcessId, ProcessInfo, StreamId};

@@ -10,11 +10,12 @@ use procfs::SystemClock;
 use ratatui_crossterm::crossterm::event::Event;
 use sample::{Clock as _, History, Meta, Snapshot, SourceDef};
 use source::{Entry, ProcessOptions, SourceContext};
+use terminal::Edit;
 
 use crate::columns::{self, Column};
 use crate::error::TopError;
 use crate::fields::{self, ScreenSources};
-use crate::keys::{self, Action, Edit};
+use crate::keys::{self, Action};
 use crate::kill;
 use crate::list::{ListSettings, ProcessList};
 use crate::machine::{self, MachineValues, Panel};
@@ -251,7 +252,7 @@ impl App {
             return Ok(NextStep::Draw);
         }
         if self.prompt != Prompt::None {
-            return Ok(match keys::edit(event) {
+            return Ok(match terminal::edit(event) {
                 Some(edit) => self.edit(edit)?,
                 None => NextStep::Nothing,
             });

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use feed::{FeedError, TimeError};
+use terminal::TerminalError;
 
 /// What to use instead.
 const INSTEAD: &str = "whit record --top and whit play --top print plain lines instead";
@@ -21,14 +22,8 @@ pub enum TopError {
     #[error("the terminal (TERM=dumb) cannot move its cursor; {INSTEAD}")]
     DumbTerminal,
     /// The terminal failed.
-    #[error("cannot {what}")]
-    Terminal {
-        /// What was attempted.
-        what: &'static str,
-        /// The system's reason.
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Terminal(TerminalError),
     /// The keyboard or the screen failed.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -73,4 +68,15 @@ pub enum TopError {
     /// An invalid time.
     #[error(transparent)]
     Time(#[from] TimeError),
+}
+
+impl From<TerminalError> for TopError {
+    fn from(error: TerminalError) -> Self {
+        match error {
+            TerminalError::NoTerminal => TopError::NoTerminal,
+            TerminalError::UnknownTerminal => TopError::UnknownTerminal,
+            TerminalError::DumbTerminal => TopError::DumbTerminal,
+            failed => TopError::Terminal(failed),
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! Maps key events to actions.  Keys are those of top and htop if these have one for the action.
 
 use feed::Motion;
-use ratatui_crossterm::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui_crossterm::crossterm::event::{Event, KeyCode, KeyModifiers};
+use terminal::pressed;
 
 use super::columns::Column;
 
@@ -54,26 +55,6 @@ pub(crate) enum Action {
     NextSpike,
     /// Take a sample now.
     Now,
-}
-
-/// What a key does to a typed line, or to a list of choices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Edit {
-    Put(char),
-    Erase,
-    EraseAll,
-    Up,
-    Down,
-    Accept,
-    Cancel,
-}
-
-/// The key of an event, if it was pressed and not released.
-fn pressed(event: &Event) -> Option<&KeyEvent> {
-    match event {
-        Event::Key(key) if key.kind != KeyEventKind::Release => Some(key),
-        _ => None,
-    }
 }
 
 /// The action of a key on the list; in a recording (`recorded`) the arrow keys move in time.
@@ -163,25 +144,6 @@ fn letter_action(letter: char) -> Option<Action> {
     })
 }
 
-/// The effect of a key on a prompt.
-pub(crate) fn edit(event: &Event) -> Option<Edit> {
-    let key = pressed(event)?;
-    let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    Some(match key.code {
-        KeyCode::Char('c' | 'g') if control => Edit::Cancel,
-        KeyCode::Char('u') if control => Edit::EraseAll,
-        KeyCode::Char('p') if control => Edit::Up,
-        KeyCode::Char('n') if control => Edit::Down,
-        KeyCode::Char(letter) if !control && !letter.is_control() => Edit::Put(letter),
-        KeyCode::Backspace => Edit::Erase,
-        KeyCode::Up => Edit::Up,
-        KeyCode::Down => Edit::Down,
-        KeyCode::Enter => Edit::Accept,
-        KeyCode::Esc => Edit::Cancel,
-        _ => return None,
-    })
-}
-
 /// The help: keys and their actions.  `true`: only in a recording, `false`: only on this machine.
 pub(crate) const HELP: &[(&str, &str, Option<bool>)] = &[
     ("q  F10  Ctrl-C", "quit", None),
@@ -217,6 +179,8 @@ pub(crate) const HELP: &[(&str, &str, Option<bool>)] = &[
 
 #[cfg(test)]
 mod tests {
+    use ratatui_crossterm::crossterm::event::KeyEvent;
+
     use super::*;
 
     fn key(code: KeyCode) -> Event {
@@ -239,8 +203,6 @@ mod tests {
             |letter| Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL));
         assert_eq!(action(&control('c'), false), Some(Action::Quit));
         assert_eq!(action(&control('k'), false), None);
-        assert_eq!(edit(&control('c')), Some(Edit::Cancel));
-        assert_eq!(edit(&key(KeyCode::Char('k'))), Some(Edit::Put('k')));
     }
 
     /// The help names keys that exist.

@@ -2,13 +2,14 @@
 //!
 //! `app` holds the state and handles keys; it does not use the terminal.  Samples come from `feed`,
 //! `list` arranges them in lines, `screen` draws these into a buffer, `keys` maps keys to actions,
-//! `show` is the loop, and only `terminal` uses the terminal.
+//! `show` is the loop, and only the crate `terminal` uses the terminal.
 //!
-//! May use `sample`, `layout`, `procfs`, `source`, `feed`.  The environment (`TERM`, the locale)
+//! May use `sample`, `layout`, `procfs`, `source`, `feed`, `terminal`.  The environment (`TERM`, the locale)
 //! is handed in as [`TerminalKind`].  Begin reading with `app`.
 //!
 //! Cost: one pass over the tasks per tick, a number for each process to sort by, text for the lines
 //! on the screen, and as many bytes to the terminal as changed.
+#![forbid(unsafe_code)]
 
 mod app;
 mod columns;
@@ -22,7 +23,6 @@ mod list;
 mod machine;
 mod screen;
 mod show;
-mod terminal;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -32,5 +32,4 @@ pub use columns::Column;
 pub use error::TopError;
 pub use list::ListSettings;
 pub use show::TopScreen;
-pub use terminal::TerminalKind;
 pub use values::GroupBy;

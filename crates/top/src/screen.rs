@@ -9,22 +9,20 @@ use ratatui_core::style::{Color, Modifier, Style};
 
 use crate::app::{App, Prompt};
 use crate::columns::{self, Column};
-use crate::format;
 use crate::list::{Line, LineKind};
 use crate::values::{GroupBy, ListItem, TickValues};
 
-mod canvas;
 mod panel;
 mod windows;
 
-use canvas::Canvas;
-pub(crate) use canvas::Theme;
+pub(crate) use terminal::Theme;
+use terminal::{Canvas, name as put_name};
 
 /// Draws everything.
 pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, theme: Theme) {
     let area = buffer.area;
     app.width = area.width;
-    let mut canvas = Canvas { buffer, area, theme, text: String::new(), bytes: Vec::new() };
+    let mut canvas = Canvas::new(buffer, theme);
     if area.height == 0 || area.width == 0 {
         return;
     }
@@ -126,7 +124,7 @@ fn row(
         } else {
             if column == Column::User {
                 let user = values.user(item).unwrap_or(b"-");
-                format::name(&mut text, user, &mut canvas.bytes, ascii);
+                put_name(&mut text, user, &mut canvas.bytes, ascii);
                 cut(&mut text, appearance.width);
             } else {
                 column.write(&mut text, values, item);
@@ -194,7 +192,7 @@ fn command(
     // Only the part that can fit is escaped.
     let room = usize::from(canvas.area.width) * 4;
     let name = &name[..name.len().min(room)];
-    format::name(text, name, &mut canvas.bytes, ascii);
+    put_name(text, name, &mut canvas.bytes, ascii);
 }
 
 /// The last line: a question, a message, or the keys.

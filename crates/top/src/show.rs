@@ -8,12 +8,12 @@ use jiff::tz::TimeZone;
 use procfs::SystemClock;
 use ratatui_crossterm::crossterm::event::Event;
 use sample::{Clock as _, Meta};
+use terminal::{TakenTerminal, TerminalEvent, TerminalKind};
 
 use crate::app::{self, App, NextStep, SampleFeed};
 use crate::error::TopError;
 use crate::list::ListSettings;
 use crate::screen::{self, Theme};
-use crate::terminal::{TakenTerminal, TerminalEvent, TerminalKind};
 
 /// A screen of processes, before it is shown.
 pub struct TopScreen(App);

@@ -21,6 +21,7 @@ const LAYERS: &[&[&str]] = &[
         "http_client",
         "http_server",
         "service_account",
+        "terminal",
     ],
     &["source", "recording", "rrd", "view", "sink", "snmp", "log_format", "log_protocol"],
     &[
@@ -44,6 +45,7 @@ const LAYERS: &[&[&str]] = &[
         "rrdtool",
         "sysstat",
         "top",
+        "log_view",
         "doctor",
         "bench",
         "log_central",

@@ -9,6 +9,7 @@ mod reach;
 mod remote;
 mod serve;
 mod show;
+mod view;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,8 @@ enum Action {
     Export(Box<show::ExportArguments>),
     /// Count records of a store, by level, host, process and logger
     Stats(Box<admin::StatsArguments>),
+    /// Look at records on a terminal: filters, search, counts, follow, export
+    View(Box<view::ViewArguments>),
     /// Set levels of loggers while their processes run
     Level(admin::LevelArguments),
     /// Check that a store has every record once; exit code 1 if not, 3 if writers dropped some
@@ -58,6 +61,7 @@ pub(crate) fn run(arguments: LogArguments) -> anyhow::Result<ExitCode> {
         },
         Action::Export(arguments) => show::export(&arguments),
         Action::Stats(arguments) => admin::stats(&arguments),
+        Action::View(arguments) => view::view(*arguments),
         Action::Level(arguments) => admin::level(&arguments),
         Action::Verify(arguments) => admin::verify(&arguments),
     }

@@ -3,5 +3,5 @@
 mod arguments;
 mod run;
 
-pub(crate) use self::run::run;
+pub(crate) use self::run::{run, terminal};
 pub(crate) use arguments::TopArguments;

@@ -55,6 +55,7 @@ pub(super) fn answer(
 ) -> io::Result<()> {
     let mut store = StoreReader::open(&shared.folder)?;
     store.keep_dictionary_bytes();
+    store.look_up(query.filter.keys());
     let mut answer = Answer {
         shared,
         reader,

@@ -15,6 +15,7 @@ use logring::{RecordIterator, RingRecord};
 
 use crate::store::dictionaries::{Dictionaries, Visit};
 use crate::store::segment::{self, Piece, Segment};
+use crate::store::words::{SegmentWords, WantedKeys};
 use crate::store::{BLOCK_STREAM_BYTES, BlockIndex, Chunk, RUN_BYTES, split_block};
 use log_protocol::bytes::{u32_at, u64_at};
 
@@ -27,6 +28,10 @@ pub struct StoreReader {
     current: Option<(u64, Segment)>,
     /// The segment that comes next.
     next: u64,
+    /// What blocks must have that are read.
+    wanted: WantedKeys,
+    /// What the blocks of the current segment have, if that is known and asked for.
+    words: Option<SegmentWords>,
     /// What was damaged: file, first byte, byte after the last.
     pub damaged: Vec<(PathBuf, u64, u64)>,
 }
@@ -100,6 +105,8 @@ impl StoreReader {
             dictionaries: Dictionaries::default(),
             current: None,
             next: number,
+            wanted: WantedKeys::default(),
+            words: None,
             damaged: Vec::new(),
         }
     }
@@ -108,6 +115,16 @@ impl StoreReader {
     #[must_use]
     pub fn segment(&self) -> Option<(u64, [u8; 16])> {
         self.current.as_ref().map(|(number, segment)| (*number, segment.head.folder))
+    }
+
+    /// Passes over blocks of which is known that they lack what is wanted; before the first chunk.
+    pub fn look_up(&mut self, wanted: WantedKeys) {
+        self.wanted = wanted;
+    }
+
+    /// Whether a block of the current segment may have what is looked up.
+    fn may_have(&self, at: u64, block: usize) -> bool {
+        self.words.as_ref().is_none_or(|words| words.may_have(at, block, &self.wanted))
     }
 
     /// Keeps the bytes of dictionaries, for whoever passes records on.
@@ -158,6 +175,9 @@ impl StoreReader {
             let path = segment::NAMES.path(&self.folder, number);
             match Segment::open(&path) {
                 Ok(Some(segment)) => {
+                    let words = (!self.wanted.is_empty())
+                        .then(|| SegmentWords::open(&self.folder, number, &segment));
+                    self.words = words.flatten();
                     self.current = Some((number, segment));
                     return Ok(true);
                 }
@@ -188,6 +208,7 @@ impl StoreReader {
     ) -> io::Result<ControlFlow<()>> {
         for block in 0..chunk.blocks.len() {
             if wanted(chunk, &chunk.blocks[block])
+                && self.may_have(at, block)
                 && self.visit_block(chunk, at, block, visit)? == Some(ControlFlow::Break(()))
             {
                 return Ok(ControlFlow::Break(()));
@@ -243,7 +264,7 @@ impl StoreReader {
         while let Some((chunk, at)) = self.next_chunk()? {
             let path = Arc::new(self.path());
             for block in 0..chunk.blocks.len() {
-                if wanted(&chunk, &chunk.blocks[block]) {
+                if wanted(&chunk, &chunk.blocks[block]) && self.may_have(at, block) {
                     let (path, chunk) = (path.clone(), chunk.clone());
                     candidates.push(Candidate { path, at, chunk, block });
                 }

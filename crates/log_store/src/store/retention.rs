@@ -42,6 +42,8 @@ impl Store {
                 break;
             }
             std::fs::remove_file(&path)?;
+            // It may have none; one that stays is removed when others are made.
+            let _ = std::fs::remove_file(path.with_extension("words"));
             total -= bytes;
             removed.push(path);
         }

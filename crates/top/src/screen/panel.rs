@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use ratatui_core::style::{Color, Style};
 
-use super::canvas::{Canvas, Theme};
 use crate::app::App;
 use crate::format;
 use crate::machine::{CPU_BUSY, CPU_STATES, MachineValues};
+use terminal::{Canvas, Theme, name as put_name};
 
 /// With fewer lines on the screen, the panel has only the title, CPU and memory.
 const HEIGHT_FOR_ALL: u16 = 16;
@@ -68,7 +68,7 @@ fn title(app: &App, canvas: &mut Canvas<'_>) {
     let host = app.readings.meta.host();
     if !host.is_empty() {
         text.push_str("  ");
-        format::name(&mut text, host.as_bytes(), &mut canvas.bytes, canvas.theme.ascii);
+        put_name(&mut text, host.as_bytes(), &mut canvas.bytes, canvas.theme.ascii);
     }
     text.push_str("  load");
     for load in machine.load {

@@ -100,7 +100,7 @@ pub(crate) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let filter = arguments.filter.filter()?;
-    let mut reader = filters::open_store(arguments.store.as_deref())?;
+    let mut reader = filters::open_store(arguments.store.as_deref(), &filter)?;
     let mut counts: BTreeMap<(&str, String), u64> = BTreeMap::new();
     let (mut total, mut scratch) = (0_u64, Vec::new());
     let flow = reader.visit_all(&|chunk, block| filter.wants_block(chunk, block), &mut |item| {

@@ -42,6 +42,9 @@ pub(crate) struct FilterArguments {
     /// Records whose message contains this text
     #[arg(short = 't', long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     text: String,
+    /// Records whose message has this word, in small or large letters (may be repeated: all of them)
+    #[arg(short = 'w', long, value_name = "WORD", value_parser = log_store::query::word)]
+    word: Vec<String>,
     /// Records whose message fits this regular expression
     #[arg(short = 'e', long, value_name = "REGEX")]
     regex: Option<String>,
@@ -117,6 +120,7 @@ impl FilterArguments {
             pairs: self.pair.clone(),
             text: self.text.clone(),
             regex: regex.transpose().context("--regex")?,
+            words: self.word.clone(),
             all_kinds: self.all,
         })
     }
@@ -177,10 +181,12 @@ pub(super) fn store(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// The same, opened.
-pub(super) fn open_store(given: Option<&Path>) -> anyhow::Result<StoreReader> {
+/// The same, opened for a filter.
+pub(super) fn open_store(given: Option<&Path>, filter: &Filter) -> anyhow::Result<StoreReader> {
     let store = store(given)?;
-    StoreReader::open(&store).with_context(|| unreadable(&store))
+    let mut reader = StoreReader::open(&store).with_context(|| unreadable(&store))?;
+    reader.look_up(filter.keys());
+    Ok(reader)
 }
 
 /// What is said of a store that cannot be read.

@@ -228,7 +228,7 @@ pub(crate) fn query(arguments: &QueryArguments) -> anyhow::Result<ExitCode> {
         }
     } else {
         anyhow::ensure!(arguments.token_file.is_none(), "--token-file is for engines: loki=URL");
-        let mut reader = filters::open_store(store)?;
+        let mut reader = filters::open_store(store, &wanted)?;
         let _ = reader.visit_all(&|chunk, block| wanted.wants_block(chunk, block), &mut visit)?;
         complain(&reader);
     }
@@ -243,7 +243,7 @@ pub(crate) fn query(arguments: &QueryArguments) -> anyhow::Result<ExitCode> {
 pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     let filter = arguments.filter.filter()?;
     let path = &arguments.output;
-    let mut reader = filters::open_store(arguments.store.as_deref())?;
+    let mut reader = filters::open_store(arguments.store.as_deref(), &filter)?;
     let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
     let file = file.with_context(|| format!("cannot write {}", path.display()))?;
     let wanted = filter.clone();
@@ -261,7 +261,7 @@ pub(crate) fn tail(arguments: &TailArguments) -> anyhow::Result<ExitCode> {
     let filter = arguments.records.filter.filter()?;
     let stdout = io::stdout();
     let format = arguments.records.format.format(stdout.is_terminal());
-    let mut reader = filters::open_store(arguments.records.store.as_deref())?;
+    let mut reader = filters::open_store(arguments.records.store.as_deref(), &filter)?;
     let wanted = filter.clone();
     let wants = |chunk: &Chunk, block: &log_store::BlockIndex| wanted.wants_block(chunk, block);
     let mut printer = Printer::new(format, filter, stdout.lock());

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use recorder::{Intervals, RunFacts, gather_facts};
 use sample::Clock as _;
-use top::{ListSettings, TerminalKind, TopScreen};
+use terminal::TerminalKind;
+use top::{ListSettings, TopScreen};
 use watch::DataKind;
 
 use super::TopArguments;
@@ -53,7 +54,7 @@ pub(crate) fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// The properties of the terminal, from the environment.
-fn terminal() -> TerminalKind {
+pub(crate) fn terminal() -> TerminalKind {
     let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
     TerminalKind {
         name: std::env::var("TERM").ok(),

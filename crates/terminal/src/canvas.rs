@@ -6,26 +6,35 @@ use ratatui_core::style::{Color, Modifier, Style};
 
 /// Styles: with colours, otherwise by weight and inversion.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Theme {
-    pub(crate) colour: bool,
+pub struct Theme {
+    /// Whether there are colours.
+    pub colour: bool,
     /// Only ASCII characters.
-    pub(crate) ascii: bool,
+    pub ascii: bool,
 }
 
 impl Theme {
-    pub(super) fn paint(self, colour: Color) -> Style {
+    /// A colour, where there are any.
+    #[must_use]
+    pub fn paint(self, colour: Color) -> Style {
         if self.colour { Style::new().fg(colour) } else { Style::new() }
     }
 
-    pub(super) fn strong(self) -> Style {
+    /// What is to be seen first.
+    #[must_use]
+    pub fn strong(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    pub(super) fn header(self) -> Style {
+    /// Titles.
+    #[must_use]
+    pub fn header(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    pub(super) fn selected(self) -> Style {
+    /// The chosen line.
+    #[must_use]
+    pub fn selected(self) -> Style {
         if self.colour {
             Style::new().fg(Color::Black).bg(Color::Cyan)
         } else {
@@ -33,7 +42,9 @@ impl Theme {
         }
     }
 
-    pub(super) fn faint(self) -> Style {
+    /// What matters less.
+    #[must_use]
+    pub fn faint(self) -> Style {
         if self.colour {
             Style::new().fg(Color::DarkGray)
         } else {
@@ -43,17 +54,27 @@ impl Theme {
 }
 
 /// The target of text, with reused strings.
-pub(crate) struct Canvas<'b> {
-    pub(super) buffer: &'b mut Buffer,
-    pub(super) area: Rect,
-    pub(super) theme: Theme,
-    pub(super) text: String,
-    pub(super) bytes: Vec<u8>,
+pub struct Canvas<'b> {
+    /// What is drawn into.
+    pub buffer: &'b mut Buffer,
+    /// All of it.
+    pub area: Rect,
+    /// Styles.
+    pub theme: Theme,
+    text: String,
+    /// For escapes; reused.
+    pub bytes: Vec<u8>,
 }
 
-impl Canvas<'_> {
+impl<'b> Canvas<'b> {
+    /// All of a buffer.
+    pub fn new(buffer: &'b mut Buffer, theme: Theme) -> Self {
+        let area = buffer.area;
+        Canvas { buffer, area, theme, text: String::new(), bytes: Vec::new() }
+    }
+
     /// Puts text at a position, cut at the right edge; returns the column after it.
-    pub(super) fn put(&mut self, x: u16, y: u16, text: &str, style: Style) -> u16 {
+    pub fn put(&mut self, x: u16, y: u16, text: &str, style: Style) -> u16 {
         if y >= self.area.height || x >= self.area.width {
             return x;
         }
@@ -62,15 +83,7 @@ impl Canvas<'_> {
     }
 
     /// Puts text into a field of `width` columns, right- or left-aligned.
-    pub(super) fn field(
-        &mut self,
-        x: u16,
-        y: u16,
-        text: &str,
-        width: u16,
-        left: bool,
-        style: Style,
-    ) {
+    pub fn field(&mut self, x: u16, y: u16, text: &str, width: u16, left: bool, style: Style) {
         let room = self.area.width.saturating_sub(x).min(width);
         if y >= self.area.height || room == 0 {
             return;
@@ -82,13 +95,14 @@ impl Canvas<'_> {
     }
 
     /// The reused string, empty; return it by [`return_buffer`](Self::return_buffer).
-    pub(super) fn take_buffer(&mut self) -> String {
+    pub fn take_buffer(&mut self) -> String {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         text
     }
 
-    pub(super) fn return_buffer(&mut self, text: String) {
+    /// Takes the reused string back.
+    pub fn return_buffer(&mut self, text: String) {
         self.text = text;
     }
 }

@@ -17,7 +17,8 @@ use ratatui_crossterm::crossterm::event::{self, Event};
 use ratatui_crossterm::crossterm::{cursor, execute, terminal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::error::TopError;
+use crate::error::TerminalError;
+use crate::keys::{self, Edit};
 
 /// Size of the output buffer: more than the changes of a screen, so that these are written by one
 /// call.
@@ -33,11 +34,11 @@ static WAKE: AtomicI32 = AtomicI32::new(-1);
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// The type of the screen.
-pub(crate) type Screen = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+pub type Screen = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
 
 /// Why the loop was woken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum TerminalEvent {
+pub enum TerminalEvent {
     /// The time is up.
     Time,
     /// Keys and other events.
@@ -49,11 +50,13 @@ pub(crate) enum TerminalEvent {
 }
 
 /// The terminal while this program draws on it.
-pub(crate) struct TakenTerminal {
-    /// Never dropped: its destructor would print to stderr if the terminal is gone, and
+pub struct TakenTerminal {
+    /// The screen.  Never dropped: its destructor would print to stderr if the terminal is gone, and
     /// [`give_back`] restores the terminal already.
-    pub(crate) screen: ManuallyDrop<Screen>,
+    pub screen: ManuallyDrop<Screen>,
     signals: OwnedFd,
+    /// Events that were read while the program was busy.
+    events: Vec<Event>,
 }
 
 /// What the environment says about the terminal.
@@ -69,26 +72,31 @@ pub struct TerminalKind {
 
 impl TerminalKind {
     /// Checks that there is a terminal that can show a screen.
-    pub(crate) fn check(&self) -> Result<(), TopError> {
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn check(&self) -> Result<(), TerminalError> {
         if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-            return Err(TopError::NoTerminal);
+            return Err(TerminalError::NoTerminal);
         }
         match self.name.as_deref() {
-            Some("") | None => Err(TopError::UnknownTerminal),
-            Some("dumb") => Err(TopError::DumbTerminal),
+            Some("") | None => Err(TerminalError::UnknownTerminal),
+            Some("dumb") => Err(TerminalError::DumbTerminal),
             Some(_) => Ok(()),
         }
     }
 
     /// Whether colours are enabled and supported.
-    pub(crate) fn has_colour(&self) -> bool {
+    #[must_use]
+    pub fn has_colour(&self) -> bool {
         let name = self.name.as_deref().unwrap_or_default();
         let plain = name.starts_with("vt") || name.ends_with("-m") || name.ends_with("-mono");
         !self.no_colour && !plain
     }
 
     /// Whether the terminal shows only ASCII: by the locale, or because it is an old one.
-    pub(crate) fn is_ascii(&self) -> bool {
+    #[must_use]
+    pub fn is_ascii(&self) -> bool {
         let locale = self.locale.to_ascii_lowercase();
         let name = self.name.as_deref().unwrap_or_default();
         !(locale.contains("utf-8") || locale.contains("utf8")) || name.starts_with("vt")
@@ -100,14 +108,16 @@ impl TakenTerminal {
     ///
     /// # Errors
     /// If the terminal cannot be set up.
-    pub(crate) fn take() -> Result<Self, TopError> {
+    pub fn take() -> Result<Self, TerminalError> {
         let signals = install_handlers().map_err(failed("install signal handlers"))?;
         restore_on_panic();
         enter().map_err(failed("set the terminal to raw mode"))?;
         let writer = BufWriter::with_capacity(BUFFER_BYTES, io::stdout());
         let screen = Terminal::new(CrosstermBackend::new(writer));
         match screen {
-            Ok(screen) => Ok(TakenTerminal { screen: ManuallyDrop::new(screen), signals }),
+            Ok(screen) => {
+                Ok(TakenTerminal { screen: ManuallyDrop::new(screen), signals, events: Vec::new() })
+            }
             Err(error) => {
                 give_back();
                 Err(failed("get the terminal's size")(error))
@@ -119,7 +129,10 @@ impl TakenTerminal {
     ///
     /// # Errors
     /// If the terminal cannot be read.
-    pub(crate) fn wait(&mut self, timeout: Option<Duration>) -> Result<TerminalEvent, TopError> {
+    pub fn wait(&mut self, timeout: Option<Duration>) -> Result<TerminalEvent, TerminalError> {
+        if !self.events.is_empty() {
+            return Ok(TerminalEvent::Events(std::mem::take(&mut self.events)));
+        }
         let stdin = io::stdin();
         let mut watched =
             [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
@@ -155,8 +168,24 @@ impl TakenTerminal {
         Ok(if pending & RESIZED != 0 { TerminalEvent::Redraw } else { TerminalEvent::Time })
     }
 
+    /// Whether what is being done is to end: by Esc, Ctrl-C or a signal.  Other keys are kept for
+    /// [`wait`](Self::wait).
+    pub fn is_interrupted(&mut self) -> bool {
+        while event::poll(Duration::ZERO).unwrap_or(false) {
+            let Ok(event) = event::read() else { return true };
+            if keys::edit(&event) == Some(Edit::Cancel) {
+                return true;
+            }
+            self.events.push(event);
+        }
+        PENDING.load(Ordering::Relaxed) & STOP != 0
+    }
+
     /// Restores the terminal, stops, and takes control again when the process is continued.
-    pub(crate) fn suspend(&mut self) -> Result<(), TopError> {
+    ///
+    /// # Errors
+    /// If the terminal cannot be set up again.
+    pub fn suspend(&mut self) -> Result<(), TerminalError> {
         give_back();
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)
             .map_err(|error| failed("stop")(error.into()))?;
@@ -164,7 +193,7 @@ impl TakenTerminal {
         self.again()
     }
 
-    fn again(&mut self) -> Result<(), TopError> {
+    fn again(&mut self) -> Result<(), TerminalError> {
         // Another program may have left the terminal in any state.
         let _ = terminal::disable_raw_mode();
         enter().map_err(failed("set the terminal to raw mode again"))?;
@@ -173,7 +202,10 @@ impl TakenTerminal {
     }
 
     /// Marks the screen's content as unknown, so that all is drawn again.
-    pub(crate) fn clear(&mut self) -> Result<(), TopError> {
+    ///
+    /// # Errors
+    /// If the terminal cannot be written.
+    pub fn clear(&mut self) -> Result<(), TerminalError> {
         self.screen.clear()?;
         Ok(())
     }
@@ -186,8 +218,8 @@ impl Drop for TakenTerminal {
 }
 
 /// Adds to an error what was attempted.
-fn failed(what: &'static str) -> impl Fn(io::Error) -> TopError {
-    move |source| TopError::Terminal { what, source }
+fn failed(what: &'static str) -> impl Fn(io::Error) -> TerminalError {
+    move |source| TerminalError::Failed { what, source }
 }
 
 fn enter() -> io::Result<()> {

@@ -1,0 +1,21 @@
+//! A terminal that a program draws on: raw mode and its end, signals, keys, a canvas, windows.
+//!
+//! `whit top` and `whit log view` share it.  [`TakenTerminal`] alone touches the terminal; [`Canvas`]
+//! draws into ratatui's buffer, of which only what changed is sent; [`edit`] says what a key does to
+//! a typed line; [`name`] makes bytes of others harmless.
+//!
+//! Uses `text`; reads no environment: [`TerminalKind`] is handed in.  Begin with `taken.rs`.
+
+mod canvas;
+mod error;
+mod keys;
+mod name;
+mod taken;
+mod windows;
+
+pub use canvas::{Canvas, Theme};
+pub use error::TerminalError;
+pub use keys::{Edit, edit, pressed};
+pub use name::name;
+pub use taken::{Screen, TakenTerminal, TerminalEvent, TerminalKind};
+pub use windows::{choice, window};
