@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::bins::{Binning, Sorter};
 use super::os::Waker;
 use super::queue::{Queue, Taken};
 use crate::pipe::{Binning, Cutter, PipeError, Sorter};
