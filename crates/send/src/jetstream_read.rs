@@ -4,14 +4,14 @@
 //!
 //! Only what is there at the beginning is read.  Nothing in a stream changes.
 
+use connection::Address;
 use jiff::Timestamp;
 use log_store::query::Filter;
 use serde_json::{Value, json};
 
 use crate::SendError;
 use crate::jetstream::token;
-use crate::kinds::EngineAddress;
-use crate::log_read::{CLOCKS_DIFFER, LogQuestion, TakeLine};
+use crate::log_question::{CLOCKS_DIFFER, LogQuestion, TakeLine};
 use crate::nats::{NatsConnection, NatsServer, Refusal};
 use crate::settings::SendSettings;
 
@@ -29,14 +29,14 @@ const STREAMS_MAX: usize = 1000;
 
 /// Reads the lines of all streams that have some.
 pub(crate) fn read(
-    engine: &EngineAddress,
+    address: &Address,
     question: &LogQuestion<'_>,
     settings: &SendSettings,
     take: &mut TakeLine<'_>,
 ) -> Result<(), SendError> {
-    let server = NatsServer::new(engine.stream()?, settings);
+    let server = NatsServer::new(address, settings);
     let failed = |error: Refusal| SendError::NoAnswer {
-        server: engine.to_string(),
+        server: question.server.to_owned(),
         why: match error {
             Refusal::Later(error) => error.to_string(),
             Refusal::Never(why) => why,
@@ -49,7 +49,7 @@ pub(crate) fn read(
     let names = streams["streams"].as_array().map_or(&[][..], Vec::as_slice);
     if names.is_empty() {
         let why = format!("no stream takes the subject {subject}");
-        return Err(SendError::NoAnswer { server: engine.to_string(), why });
+        return Err(SendError::NoAnswer { server: question.server.to_owned(), why });
     }
     for name in names.iter().filter_map(Value::as_str).take(STREAMS_MAX) {
         let consumer = consumer(&mut connection, name, &subject, question.filter.from_ns);

@@ -17,7 +17,7 @@ use crate::jetstream::JetStream;
 use crate::jetstream_read;
 use crate::journal::Journal;
 use crate::log_batch::LogEngine;
-use crate::log_read::LogReadWay;
+use crate::log_question::{LogQuestion, LogReadWay, TakeLine};
 use crate::loki::Loki;
 use crate::loki_read;
 use crate::nats;
@@ -150,14 +150,14 @@ const KINDS: &[EngineKind] = &[
             open: |address, settings| Ok(Box::new(JetStream::new(address, settings))),
         }),
         logs: Some(LogWay::Stream(|address, settings| Box::new(JetStream::new(address, settings)))),
-        reads: Some(LogReadWay { read: jetstream_read::read, is_ordered: false }),
+        reads: Some(LogReadWay::Stream(jetstream_read::read)),
     },
     EngineKind {
         name: "loki",
         about: "Loki (log records, by its push interface)",
         way: EngineWay::LogsAlone,
         logs: Some(LogWay::Http(|url| Box::new(Loki::new(url)))),
-        reads: Some(LogReadWay { read: loki_read::read, is_ordered: true }),
+        reads: Some(LogReadWay::Http(loki_read::read)),
     },
     EngineKind {
         name: "journal",
@@ -300,19 +300,21 @@ impl EngineAddress {
         })
     }
 
-    /// Where it is, of one that is asked by HTTP.
-    pub(crate) fn url(&self) -> Result<&HttpUrl, SendError> {
-        match &self.place {
-            EnginePlace::Http(url) => Ok(url),
-            EnginePlace::Stream(..) => Err(SendError::NoQuestions { kind: self.kind.name }),
-        }
-    }
-
-    /// Where it is, of one that has a connection of its own.
-    pub(crate) fn stream(&self) -> Result<&Address, SendError> {
-        match &self.place {
-            EnginePlace::Stream(address, _) => Ok(address),
-            EnginePlace::Http(_) => Err(SendError::NoQuestions { kind: self.kind.name }),
+    /// Reads the lines of the engine, by the way that [`EngineAddress::log_reader`] gave.
+    pub(crate) fn read_lines(
+        &self,
+        way: LogReadWay,
+        question: &LogQuestion<'_>,
+        settings: &SendSettings,
+        take: &mut TakeLine<'_>,
+    ) -> Result<(), SendError> {
+        match (&self.place, way) {
+            (EnginePlace::Http(url), LogReadWay::Http(read)) => read(url, question, settings, take),
+            (EnginePlace::Stream(address, _), LogReadWay::Stream(read)) => {
+                read(address, question, settings, take)
+            }
+            // An address is of the way of its kind, and that was checked.
+            _ => Err(SendError::NoQuestions { kind: self.kind.name }),
         }
     }
 

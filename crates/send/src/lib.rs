@@ -36,6 +36,7 @@ mod journal;
 mod kinds;
 mod log_backlog;
 mod log_batch;
+mod log_question;
 mod log_read;
 mod loki;
 mod loki_read;

@@ -14,39 +14,15 @@ use log_store::query::Filter;
 use log_store::{Item, StreamPart, Visit};
 
 use crate::kinds::{self, EngineAddress};
+use crate::log_question::LogQuestion;
 use crate::settings::{EngineAccess, SendSettings};
 use crate::{SendError, SendInput};
 
 /// Bytes of lines that are kept to put them in order: about a million records.
 const KEPT_BYTES_MAX: usize = 256 << 20;
 
-/// How far the clocks of hosts and engines may differ: an engine is asked for so much more.
-pub(crate) const CLOCKS_DIFFER: Duration = Duration::from_secs(3600);
-
 /// How long an engine may take to answer a question.
 const TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Which records an engine is asked for.
-pub(crate) struct LogQuestion<'a> {
-    pub(crate) filter: &'a Filter,
-    /// The time of the question, in ns since 1970.
-    pub(crate) now_ns: u64,
-}
-
-/// Takes a line of an engine; whether it wants more.
-pub(crate) type TakeLine<'a> = dyn FnMut(&[u8]) -> Result<ControlFlow<()>, SendError> + 'a;
-
-/// Reads the lines of an engine, at least those that are wanted.
-pub(crate) type ReadLines =
-    fn(&EngineAddress, &LogQuestion<'_>, &SendSettings, &mut TakeLine<'_>) -> Result<(), SendError>;
-
-/// How an engine is read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LogReadWay {
-    pub(crate) read: ReadLines,
-    /// Whether its lines come in the order of their times.
-    pub(crate) is_ordered: bool,
-}
 
 /// Whether a text names an engine whose log records can be read, in the place of a folder.
 #[must_use]
@@ -74,14 +50,15 @@ pub fn read_logs(
     settings.client.timeout = TIMEOUT;
     access.load(&mut settings, engine.is_encrypted())?;
     let mut unknown = 0;
-    let question = LogQuestion { filter, now_ns };
+    let server = engine.to_string();
+    let question = LogQuestion { server: &server, filter, now_ns };
     let (mut kept, mut scratch) = (KeptLines::default(), Vec::new());
-    (way.read)(&engine, &question, &settings, &mut |line| {
+    engine.read_lines(way, &question, &settings, &mut |line| {
         let Some(record) = ReadRecord::parse(line) else {
             unknown += 1;
             return Ok(ControlFlow::Continue(()));
         };
-        if way.is_ordered {
+        if way.is_ordered() {
             return Ok(show(&record, visit));
         }
         let mut is_wanted = false;
@@ -90,7 +67,7 @@ pub fn read_logs(
             ControlFlow::Continue(())
         });
         if is_wanted && !kept.add(record.time_ns, line) {
-            return Err(SendError::TooManyLogs { server: engine.to_string() });
+            return Err(SendError::TooManyLogs { server: server.clone() });
         }
         Ok(ControlFlow::Continue(()))
     })?;

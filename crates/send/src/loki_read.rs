@@ -16,8 +16,7 @@ use text::error_text::with_causes;
 
 use crate::SendError;
 use crate::exchange::{authorized, said};
-use crate::kinds::EngineAddress;
-use crate::log_read::{CLOCKS_DIFFER, LogQuestion, TakeLine};
+use crate::log_question::{CLOCKS_DIFFER, LogQuestion, TakeLine};
 use crate::loki::USUAL_PATH;
 use crate::settings::SendSettings;
 
@@ -47,12 +46,11 @@ struct LokiReader<'a> {
 
 /// Reads the lines of a time, in its order.
 pub(crate) fn read(
-    engine: &EngineAddress,
+    url: &HttpUrl,
     question: &LogQuestion<'_>,
     settings: &SendSettings,
     take: &mut TakeLine<'_>,
 ) -> Result<(), SendError> {
-    let url = engine.url()?;
     let Some(from_ns) = question.filter.from_ns else {
         return Err(SendError::NoStart(url.to_string()));
     };

@@ -223,7 +223,7 @@ pub(crate) fn query(arguments: &QueryArguments) -> anyhow::Result<ExitCode> {
         match send::read_logs(engine, &wanted, &access, now_ns, &mut visit)? {
             0 => {}
             lines => {
-                crate::stderr::message(format!("{engine}: {lines} lines are no records of whit"))
+                crate::stderr::message(format!("{engine}: {lines} lines are no records of whit"));
             }
         }
     } else {
