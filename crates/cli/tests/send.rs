@@ -274,7 +274,7 @@ fn log_records_of_an_engine_are_queried_with_a_token() {
     assert_eq!(query(&["-f", "json"]), format!("{first}\n{second}\n"));
     assert_eq!(
         query(&["-u", "-n", "1"]),
-        "2026-11-22T20:00:01.000000Z WARNING  l p[7]/ one a=0.1\n"
+        "2026-11-22T20:00:01.000000Z WARNING   l p[7]/ one a=0.1\n"
     );
     assert_eq!(query(&["--count", "--from", "2026-11-22T20:00:02Z"]), "1\n");
     for (words, why) in [

@@ -55,7 +55,11 @@ impl Session {
             libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(&master), libc::F_SETFL, libc::O_NONBLOCK)
         };
         let stream = || Stdio::from(terminal.try_clone().unwrap());
-        command.env("TERM", "xterm").env("LANG", "C.UTF-8").env_remove("LC_ALL");
+        for (name, value) in [("TERM", "xterm"), ("LANG", "C.UTF-8"), ("LC_ALL", "")] {
+            if !command.get_envs().any(|(given, _)| given == name) {
+                command.env(name, value);
+            }
+        }
         command.stdin(stream()).stdout(stream()).stderr(stream());
         let child = Running::start(&mut command);
         Session { child, master, terminal, seen: String::new() }

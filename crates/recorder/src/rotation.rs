@@ -1,8 +1,7 @@
 //! When new files are begun, and which old ones are deleted: by a clock that a step ahead does not fool
 //! ([`AgeClock`]).
 
-use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -27,8 +26,9 @@ pub struct Rotation {
     plots: Vec<String>,
     /// Since the epoch; `i64::MAX` for never.
     next_roll_ns: i64,
-    /// By which files are old; none before the first time that some may be deleted.
-    ages: Option<AgeClock>,
+    /// By which files are old.  A recorder believes the clock that it starts with: one that only ever
+    /// runs for minutes deletes, too.
+    ages: AgeClock,
 }
 
 impl Rotation {
@@ -45,16 +45,16 @@ impl Rotation {
         // Only whole files can be deleted.
         let roll = roll.or_else(|| keep.map(|_| Roll::daily()));
         let next_roll_ns = i64::MAX;
-        let mut rotation = Rotation { names, zone, roll, keep, plots, next_roll_ns, ages: None };
+        let mut ages = AgeClock::default();
+        ages.look(now);
+        let mut rotation = Rotation { names, zone, roll, keep, plots, next_roll_ns, ages };
         rotation.plan(now);
         rotation
     }
 
     /// Takes another time of the wall clock over.
     pub(crate) fn stepped(&mut self, now: Moment) {
-        if let Some(ages) = &mut self.ages {
-            ages.look(now);
-        }
+        self.ages.look(now);
         self.plan(now);
     }
 
@@ -78,10 +78,7 @@ impl Rotation {
 
     /// Deletes old files, and reports it.
     pub(crate) fn purge(&mut self, now: Moment, current: &[PathBuf], messages: &dyn MessageLog) {
-        let ages = self.ages.get_or_insert_with(|| {
-            AgeClock::start(newest_ns(&self.names, &self.plots, current), now)
-        });
-        let realtime_ns = ages.look(now);
+        let realtime_ns = self.ages.look(now);
         let at = local(Moment { realtime_ns, ..now }, &self.zone);
         let deleted = purge(&self.names, self.roll.as_ref(), self.keep, &self.plots, &at, current);
         for (path, done) in deleted {
@@ -97,18 +94,4 @@ impl Rotation {
             }
         }
     }
-}
-
-/// When the newest of our files but `current` was written, in nanoseconds since 1970; none without one.
-fn newest_ns(names: &FileNames, plots: &[String], current: &[PathBuf]) -> Option<i64> {
-    let entries = std::fs::read_dir(&names.directory).ok()?.flatten();
-    let ours =
-        entries.filter(|entry| names.day_of(&entry.file_name().to_string_lossy(), plots).is_some());
-    let paths = ours.map(|entry| entry.path()).filter(|path| !current.contains(path));
-    paths.filter_map(|path| modified_ns(&path)).max()
-}
-
-fn modified_ns(path: &Path) -> Option<i64> {
-    let since = path.metadata().ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_nanos()).ok()
 }

@@ -2,8 +2,8 @@
 //!
 //! A clock that is wrong for a moment (a dead battery, a wrong time server) must not delete what is kept
 //! for a month.  So a step ahead of more than an hour counts only when it has lasted for a day; a step
-//! back counts at once, since by an earlier time less is old.  Whoever starts compares with its newest
-//! data: a machine that was off, too, deletes by age a day later.
+//! back counts at once, since by an earlier time less is old.  What starts may compare with its newest
+//! data ([`AgeClock::start`]): after a pause it deletes by age a day later.
 //!
 //! Cost: a few integer operations each time that something may be deleted.
 

@@ -53,7 +53,7 @@ pub(crate) struct TraceArguments {
     pub(super) wall: bool,
 
     /// Subtract this from the time of each call: microseconds, or with s, ms, us, ns
-    #[arg(short = 'O', long = "summary-syscall-overhead", value_name = "TIME",
+    #[arg(short = 'O', long = "summary-syscall-overhead", value_name = "SPAN",
           value_parser = trace::short_time_ns)]
     pub(super) overhead_ns: Option<u64>,
 
