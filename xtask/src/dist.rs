@@ -1,15 +1,23 @@
 //! What a distribution needs: the two programs, man pages, shell completions, the systemd units,
-//! RRDtool's C library, and a Debian package.
+//! RRDtool's C library, the C client of log rings, three Debian packages, and a tarball of static
+//! programs.
 //!
-//! Writes to `target/dist`.  The package is made by cargo-deb, which is installed from the crate
-//! registry when it is missing.
+//! Writes to `target/dist`.  The packages are made by cargo-deb, which is installed from the crate
+//! registry when it is missing.  The tarball is left out, and the reason said, where Rust's target
+//! for musl or its C compiler is missing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 
 use crate::{finish, root, run as call, target};
+
+/// The target of static programs, and the C compiler that it needs.
+const STATIC: (&str, &str) = ("x86_64-unknown-linux-musl", "musl-gcc");
+
+/// Packages beside the one of the programs: variants of cargo-deb in `crates/cli/Cargo.toml`.
+const VARIANTS: [&str; 2] = ["librrd", "dev"];
 
 /// Makes everything.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -26,24 +34,22 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let mut installed = Command::new(&whit);
     installed.args(["config", "--installed"]).stdout(configuration);
     finish(installed)?;
-    for name in [
-        "whit.service",
-        "whit.socket",
-        "whit-record.service",
-        "whit-log.conf",
-        "grafana-dashboard.json",
-    ] {
-        std::fs::copy(root().join("dist").join(name), dist.join(name))?;
-    }
+    copy_files(&root().join("dist"), &dist)?;
     for name in ["whit", "whit-bench"] {
         std::fs::copy(whit.with_file_name(name), dist.join(name))?;
     }
     library(&dist.join("librrd"))?;
+    client(&dist.join("c"))?;
+    tarball(&dist)?;
     if !has_cargo_deb() {
         call("cargo", &["install", "--locked", "cargo-deb"])?;
     }
     let output = dist.to_string_lossy().into_owned();
-    call("cargo", &["deb", "-p", "cli", "--no-build", "--output", &output])
+    let package = ["deb", "-p", "cli", "--no-build", "--output", &output];
+    call("cargo", &package)?;
+    VARIANTS
+        .iter()
+        .try_for_each(|name| call("cargo", &[&package[..], &["--variant", name]].concat()))
 }
 
 /// The C library with its headers: the library alone, so that all of it is optimised as one.
@@ -58,6 +64,71 @@ fn library(to: &Path) -> anyhow::Result<()> {
         let source = root().join("clients/librrd").join(file);
         let name = source.file_name().context("a file has a name")?;
         std::fs::copy(&source, to.join(name))?;
+    }
+    Ok(())
+}
+
+/// The C client as a static library, and its file for pkg-config.
+fn client(to: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(to)?;
+    let source = root().join("clients/c");
+    let (object, archive) = (to.join("whit_log.o"), to.join("libwhit_log.a"));
+    let mut compile = Command::new("cc");
+    compile.args(["-std=c11", "-O2", "-fPIC", "-c", "-I"]).arg(source.join("include"));
+    compile.arg(source.join("src/whit_log.c")).arg("-o").arg(&object);
+    finish(compile)?;
+    let _ = std::fs::remove_file(&archive);
+    let mut collect = Command::new("ar");
+    collect.arg("rcs").arg(&archive).arg(&object);
+    finish(collect)?;
+    let template = std::fs::read_to_string(source.join("whit_log.pc.in"))?;
+    let values = [
+        ("@CMAKE_INSTALL_PREFIX@", "/usr"),
+        ("@CMAKE_INSTALL_LIBDIR@", "lib"),
+        ("@CMAKE_INSTALL_INCLUDEDIR@", "include"),
+        ("@PROJECT_VERSION@", "1.0.0"),
+    ];
+    let filled = values.iter().fold(template, |text, (name, value)| text.replace(name, value));
+    std::fs::write(to.join("whit_log.pc"), filled)?;
+    Ok(())
+}
+
+/// Programs that need no library of the machine, with their pages: for any Linux of this processor.
+fn tarball(dist: &Path) -> anyhow::Result<()> {
+    let (triple, compiler) = STATIC;
+    let mut ask = Command::new("rustc");
+    let library = ask.args(["--print", "target-libdir", "--target", triple]).output()?.stdout;
+    let library = PathBuf::from(String::from_utf8_lossy(&library).trim());
+    if !library.is_dir() || Command::new(compiler).arg("--version").output().is_err() {
+        println!("no static programs: `rustup target add {triple}`, and {compiler} (musl-tools)");
+        return Ok(());
+    }
+    let mut build = crate::cargo(&["build", "--release", "-p", "cli", "--target", triple]);
+    build.env("CC_x86_64_unknown_linux_musl", compiler);
+    finish(build)?;
+    let name = concat!("whit-", env!("CARGO_PKG_VERSION"), "-x86_64-linux");
+    let folder = dist.join(name);
+    copy_files(&dist.join("man"), &folder.join("man"))?;
+    copy_files(&dist.join("completions"), &folder.join("completions"))?;
+    for program in ["whit", "whit-bench"] {
+        std::fs::copy(target().join(triple).join("release").join(program), folder.join(program))?;
+    }
+    for file in ["README.md", "LICENSE", "LICENSE-MIT", "LICENSE-APACHE"] {
+        std::fs::copy(root().join(file), folder.join(file))?;
+    }
+    let mut pack = Command::new("tar");
+    pack.arg("-C").arg(dist).arg("-czf").arg(dist.join(format!("{name}.tar.gz")));
+    // Unpacked by root, it belongs to root.
+    pack.args(["--owner=0", "--group=0", name]);
+    finish(pack)
+}
+
+/// Copies the files of a folder.
+fn copy_files(from: &Path, to: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for file in std::fs::read_dir(from)? {
+        let path = file?.path();
+        std::fs::copy(&path, to.join(path.file_name().context("a file has a name")?))?;
     }
     Ok(())
 }
