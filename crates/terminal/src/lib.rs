@@ -2,7 +2,7 @@
 //!
 //! `whit top` and `whit log view` share it.  [`TakenTerminal`] alone touches the terminal; [`Canvas`]
 //! draws into ratatui's buffer, of which only what changed is sent; [`edit`] says what a key does to
-//! a typed line; [`name`] makes bytes of others harmless.
+//! a typed line; [`name()`] makes bytes of others harmless.
 //!
 //! Uses `text`; reads no environment: [`TerminalKind`] is handed in.  Begin with `taken.rs`.
 

@@ -5,7 +5,7 @@
 //! `show` is the loop, and only the crate `terminal` uses the terminal.
 //!
 //! May use `sample`, `layout`, `procfs`, `source`, `feed`, `terminal`.  The environment (`TERM`, the locale)
-//! is handed in as [`TerminalKind`].  Begin reading with `app`.
+//! is handed in as [`terminal::TerminalKind`].  Begin reading with `app`.
 //!
 //! Cost: one pass over the tasks per tick, a number for each process to sort by, text for the lines
 //! on the screen, and as many bytes to the terminal as changed.
