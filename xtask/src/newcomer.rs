@@ -303,7 +303,7 @@ fn copy(tree: &Path) -> anyhow::Result<()> {
         read_all(Path::new(folder), &mut wanted)?;
     }
     // A few crates include files of these folders.
-    for folder in ["docs", "dist"] {
+    for folder in ["bench", "docs", "dist"] {
         read_all(Path::new(folder), &mut wanted)?;
     }
     for (from, to) in FILES {
