@@ -1,20 +1,15 @@
 //! What a distribution needs: the two programs, man pages, shell completions, the systemd units,
-//! RRDtool's C library, the C client of log rings, three Debian packages, and a tarball of static
-//! programs.
+//! RRDtool's C library, the C client of log rings, and three Debian packages.
 //!
 //! Writes to `target/dist`.  The packages are made by cargo-deb, which is installed from the crate
-//! registry when it is missing.  The tarball is left out, and the reason said, where Rust's target
-//! for musl or its C compiler is missing.
+//! registry when it is missing.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 
 use crate::{finish, root, run as call, target};
-
-/// The target of static programs, and the C compiler that it needs.
-const STATIC: (&str, &str) = ("x86_64-unknown-linux-musl", "musl-gcc");
 
 /// Packages beside the one of the programs: variants of cargo-deb in `crates/cli/Cargo.toml`.
 const VARIANTS: [&str; 2] = ["librrd", "dev"];
@@ -40,7 +35,6 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
     library(&dist.join("librrd"))?;
     client(&dist.join("c"))?;
-    tarball(&dist)?;
     if !has_cargo_deb() {
         call("cargo", &["install", "--locked", "cargo-deb"])?;
     }
@@ -91,36 +85,6 @@ fn client(to: &Path) -> anyhow::Result<()> {
     let filled = values.iter().fold(template, |text, (name, value)| text.replace(name, value));
     std::fs::write(to.join("whit_log.pc"), filled)?;
     Ok(())
-}
-
-/// Programs that need no library of the machine, with their pages: for any Linux of this processor.
-fn tarball(dist: &Path) -> anyhow::Result<()> {
-    let (triple, compiler) = STATIC;
-    let mut ask = Command::new("rustc");
-    let library = ask.args(["--print", "target-libdir", "--target", triple]).output()?.stdout;
-    let library = PathBuf::from(String::from_utf8_lossy(&library).trim());
-    if !library.is_dir() || Command::new(compiler).arg("--version").output().is_err() {
-        println!("no static programs: `rustup target add {triple}`, and {compiler} (musl-tools)");
-        return Ok(());
-    }
-    let mut build = crate::cargo(&["build", "--release", "-p", "cli", "--target", triple]);
-    build.env("CC_x86_64_unknown_linux_musl", compiler);
-    finish(build)?;
-    let name = concat!("whit-", env!("CARGO_PKG_VERSION"), "-x86_64-linux");
-    let folder = dist.join(name);
-    copy_files(&dist.join("man"), &folder.join("man"))?;
-    copy_files(&dist.join("completions"), &folder.join("completions"))?;
-    for program in ["whit", "whit-bench"] {
-        std::fs::copy(target().join(triple).join("release").join(program), folder.join(program))?;
-    }
-    for file in ["README.md", "LICENSE", "LICENSE-MIT", "LICENSE-APACHE"] {
-        std::fs::copy(root().join(file), folder.join(file))?;
-    }
-    let mut pack = Command::new("tar");
-    pack.arg("-C").arg(dist).arg("-czf").arg(dist.join(format!("{name}.tar.gz")));
-    // Unpacked by root, it belongs to root.
-    pack.args(["--owner=0", "--group=0", name]);
-    finish(pack)
 }
 
 /// Copies the files of a folder.
