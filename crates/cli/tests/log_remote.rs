@@ -10,7 +10,7 @@ use crate::log_common::{command, end, folder, text, whit, write};
 use testkit::{Authority, Running};
 
 /// Starts a central server on a port of its own: `PORT` in its words.  Gives the port.
-pub(crate) fn serve(here: &Path, words: &str) -> (Running, u16) {
+fn serve(here: &Path, words: &str) -> (Running, u16) {
     let mut server = Running::start(command(here, words).stderr(Stdio::piped()));
     let mut said = BufReader::new(server.stderr.take().unwrap());
     let mut line = String::new();
@@ -34,16 +34,21 @@ pub(crate) fn certificates(here: &Path) {
     std::fs::set_permissions(here.join("secret"), mode).unwrap();
 }
 
+/// Starts a central server that takes clients with a certificate and the secret, and gives its port.
+pub(crate) fn central_over_tls(here: &Path) -> (Running, u16) {
+    serve(
+        here,
+        "central --store store --listen tls:127.0.0.1:0 --tls-cert server.pem \
+         --tls-key server.key --tls-client-ca ours.pem --secret-file secret",
+    )
+}
+
 #[test]
 fn everything_goes_over_tls() {
     let folder = folder();
     let here = folder.path();
     certificates(here);
-    let (central, port) = serve(
-        here,
-        "central --store store --listen tls:127.0.0.1:0 --tls-cert server.pem \
-         --tls-key server.key --tls-client-ca ours.pem --secret-file secret",
-    );
+    let (central, port) = central_over_tls(here);
     write(&here.join("rings"));
     let to = format!("--central tls:127.0.0.1:{port} --secret-file secret");
     let sent = whit(here, &format!("proxy --directory rings --spool spool --once {to} {CLIENT}"));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::log::with_store;
 use crate::log_common::{command, end, folder, text, whit, write};
-use crate::log_remote::{CLIENT, certificates, serve};
+use crate::log_remote::{CLIENT, central_over_tls, certificates};
 use crate::top::Session;
 use testkit::wait_until;
 
@@ -122,11 +122,7 @@ fn a_central_server_is_viewed_over_tls() {
     let folder = folder();
     let here = folder.path();
     certificates(here);
-    let (central, port) = serve(
-        here,
-        "central --store store --listen tls:127.0.0.1:0 --tls-cert server.pem \
-         --tls-key server.key --tls-client-ca ours.pem --secret-file secret",
-    );
+    let (central, port) = central_over_tls(here);
     write(&here.join("rings"));
     // What the client shows is `--tls-ca`, `--tls-cert` and `--tls-key`.
     let to = format!("--central tls:127.0.0.1:{port} --secret-file secret {CLIENT}");

@@ -1,5 +1,7 @@
 //! `whit send`, killed at any moment: the engine has everything.
 
+use std::io::{BufRead as _, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
 
 use serde_json::Value;
@@ -199,20 +201,34 @@ fn token_in(folder: &Path) -> std::path::PathBuf {
     token
 }
 
+/// Reads the head of a request.
+fn request_head(stream: &mut TcpStream) -> String {
+    let (mut head, mut one) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut one).unwrap();
+        head.push(one[0]);
+    }
+    String::from_utf8(head).unwrap()
+}
+
+/// Reads a request that has a body: its head, and the body.
+fn request(stream: &mut TcpStream) -> (String, Vec<u8>) {
+    let head = request_head(stream);
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.unwrap().parse().unwrap()];
+    stream.read_exact(&mut body).unwrap();
+    (head, body)
+}
+
 #[test]
 fn an_engine_is_played_with_a_token_and_authorities() {
-    use std::io::{Read as _, Write as _};
     let folder = tempfile::tempdir().unwrap();
     let token = token_in(folder.path());
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let from = format!("prometheus=http://{}", listener.local_addr().unwrap());
     let engine = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        let (mut head, mut one) = (Vec::new(), [0]);
-        while !head.ends_with(b"\r\n\r\n") {
-            stream.read_exact(&mut one).unwrap();
-            head.push(one[0]);
-        }
+        let head = request_head(&mut stream);
         let body = "{\"status\":\"success\",\"data\":[]}";
         let length = body.len();
         write!(
@@ -220,7 +236,7 @@ fn an_engine_is_played_with_a_token_and_authorities() {
             "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
         )
         .unwrap();
-        String::from_utf8(head).unwrap()
+        head
     });
     let mut play = whit();
     play.args(["play", "--from", "-1h", "--token-file"]).arg(&token).arg(&from);
@@ -236,7 +252,6 @@ fn an_engine_is_played_with_a_token_and_authorities() {
 
 #[test]
 fn log_records_of_an_engine_are_queried_with_a_token() {
-    use std::io::{BufRead as _, Write as _};
     let folder = tempfile::tempdir().unwrap();
     let token = token_in(folder.path());
     let Some(server) = testkit::NatsServer::start(Some("secret")) else { return };
@@ -290,7 +305,6 @@ fn log_records_of_an_engine_are_queried_with_a_token() {
 
 #[test]
 fn tables_are_made_if_that_is_wanted() {
-    use std::io::{Read as _, Write as _};
     let folder = tempfile::tempdir().unwrap();
     record(folder.path(), 2);
     let token = token_in(folder.path());
@@ -300,15 +314,7 @@ fn tables_are_made_if_that_is_wanted() {
         // Two tables, what the one for samples has, and an insert.
         [(); 4].map(|()| {
             let (mut stream, _) = listener.accept().unwrap();
-            let (mut head, mut one) = (Vec::new(), [0]);
-            while !head.ends_with(b"\r\n\r\n") {
-                stream.read_exact(&mut one).unwrap();
-                head.push(one[0]);
-            }
-            let head = String::from_utf8(head).unwrap();
-            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-            let mut body = vec![0; length.unwrap().parse().unwrap()];
-            stream.read_exact(&mut body).unwrap();
+            let (head, body) = request(&mut stream);
             write!(stream, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n0\n")
                 .unwrap();
             (head, String::from_utf8_lossy(&body).into_owned())
@@ -336,7 +342,6 @@ fn tables_are_made_if_that_is_wanted() {
 
 #[test]
 fn a_token_and_authorities_are_used() {
-    use std::io::{Read as _, Write as _};
     let folder = tempfile::tempdir().unwrap();
     record(folder.path(), 2);
     let token = token_in(folder.path());
@@ -347,15 +352,7 @@ fn a_token_and_authorities_are_used() {
     let engine = std::thread::spawn(move || {
         answers.map(|answer| {
             let (mut stream, _) = listener.accept().unwrap();
-            let (mut head, mut one) = (Vec::new(), [0]);
-            while !head.ends_with(b"\r\n\r\n") {
-                stream.read_exact(&mut one).unwrap();
-                head.push(one[0]);
-            }
-            let head = String::from_utf8(head).unwrap();
-            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-            let mut body = vec![0; length.unwrap().parse().unwrap()];
-            stream.read_exact(&mut body).unwrap();
+            let (head, _) = request(&mut stream);
             write!(stream, "HTTP/1.1 {answer}\r\nConnection: close\r\n\r\n").unwrap();
             head
         })

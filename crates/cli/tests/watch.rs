@@ -510,12 +510,16 @@ fn what_a_part_cannot_write_is_told_until_it_writes_again() {
     });
     let said = fault["text"].as_str().unwrap();
     assert!(said.to_lowercase().contains("no space left"), "{fault}");
-    // A write may still find room in a page that it has begun, and the next one fails again.
-    wait_until("the page tells it", || {
-        let (told, since_ms) = page();
-        let is_told =
-            told.as_str().is_some_and(|told| told.to_lowercase().contains("no space left"));
-        is_told && since_ms.as_i64() >= fault["at"].as_i64().map(|at_s| at_s * 1000)
+    // A write may still find room in a page that it has begun, and the next one fails again: what the
+    // page tells is compared with the account of the same moment.
+    wait_until("the page tells what the account says", || {
+        let account = place.part("record").map_or(Value::Null, |part| part["unwritten"].clone());
+        let since_ms = account["at"].as_i64().map(|at_s| at_s * 1000);
+        let (told, told_since_ms) = page();
+        account.is_object()
+            && told == account["text"]
+            && since_ms.is_some()
+            && told_since_ms.as_i64() == since_ms
     });
     wait_until("the status tells it", || {
         let status = place.command("watch").arg("--status").output().unwrap();
