@@ -641,6 +641,24 @@ fn over_budget_sources_are_skipped_and_say_so() {
     assert_eq!(content.counts.len(), 61, "the recorder's own source is never left out");
 }
 
+#[test]
+fn a_source_is_read_at_the_third_interval_if_asked_for() {
+    let folder = folder();
+    let place = folder.path().to_str().unwrap();
+    run(&["-scs", "-i0:1:10", "-c30", "--third-interval", "socket", "-f", place]);
+    let mut reader = Reader::open(&recordings(folder.path())[0], &[]).unwrap();
+    let defs = reader.defs();
+    let socket = defs.iter().position(|def| def.name == "socket").unwrap();
+    assert_eq!(defs[socket].cadence, sample::Cadence::Third);
+    let (mut snapshot, mut fresh) = (Snapshot::new(&defs), 0);
+    while reader.next(&mut snapshot).unwrap() == ReadOutcome::Sample {
+        fresh += usize::from(snapshot.fresh[socket]);
+    }
+    assert!((3..=4).contains(&fresh), "{fresh} of 31");
+    let output = run(&["-scs", "-c1", "--third-interval", "disk"]);
+    assert!(text(&output.stderr).contains("--third-interval disk: no such source"), "{output:?}");
+}
+
 /// CPU time of another process so far, by its CPU-time clock.
 fn cpu_time_of(child: &Child) -> Duration {
     let (mut clock, mut time) = (0, libc::timespec { tv_sec: 0, tv_nsec: 0 });

@@ -43,6 +43,15 @@ pub fn create(path: &Path, options: &Options, definitions: &[&str], now: i64) ->
     }
 }
 
+/// Bytes of the file that [`create`] makes of these definitions when it is not filled from others.
+///
+/// # Errors
+/// As [`create`].
+pub fn size_bytes(path: &Path, options: &Options, definitions: &[&str], now: i64) -> Result<u64> {
+    let (header, _) = read(path, options, definitions, now)?;
+    image::empty_bytes(header)
+}
+
 /// A new file in memory.  The name decides at which rows seasons are smoothed.
 ///
 /// # Errors
@@ -138,5 +147,22 @@ impl Definitions {
             true => Err(refuse!("you must define at least one Data Source")),
             false => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_is_known_before_the_file_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new.rrd");
+        let definitions = ["DS:in:GAUGE:600:U:U", "RRA:AVERAGE:0.5:1:1000", "RRA:MAX:0.5:12:7"];
+        let options = Options::default();
+        let size = size_bytes(&path, &options, &definitions, 1_000_000).unwrap();
+        create(&path, &options, &definitions, 1_000_000).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), size);
+        assert!(size_bytes(&path, &options, &["RRA:MAX:0.5:12:7"], 0).is_err());
     }
 }

@@ -166,6 +166,13 @@ pub(crate) fn write_empty(path: &Path, mut header: RrdHeader) -> Result<()> {
     write_renamed(path, false, |file| write_unknown(file, &head, header.cells()))
 }
 
+/// Bytes of the file that [`write_empty`] makes.
+pub(crate) fn empty_bytes(mut header: RrdHeader) -> Result<u64> {
+    check_size(&header)?;
+    begin(&mut header);
+    Ok(codec::encode(&header).len() as u64 + header.cells() * 8)
+}
+
 /// Bytes of a write of a new file.  Where the kernel keeps a file in memory in folios as large as its
 /// writes (ext4 since 6.16), each later update writes whole folios back: with pages of 4 KiB they
 /// write a sixth of what they do after one large write.

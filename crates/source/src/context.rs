@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use layout::{Selection, SourceValues};
+use sample::{Cadence, SourceDef};
 
+use crate::Entry;
 use crate::kernel::{Refusals, SharedKernel};
 use crate::process_counters::ProcessCounters;
 use crate::process_options::ProcessOptions;
@@ -48,6 +50,19 @@ pub struct RecordFilter {
     pub selection: Option<Selection>,
     /// How to read the counters of CPUs.
     pub counters: CounterMethod,
+    /// Names of sources that are read at the third interval, whatever their cadence.
+    pub third_interval: Vec<String>,
+}
+
+impl RecordFilter {
+    /// The definition of a source as this filter has it read.
+    pub(crate) fn def(&self, entry: &Entry) -> SourceDef {
+        let mut def = entry.def();
+        if self.third_interval.iter().any(|name| name == entry.name) {
+            def.cadence = Cadence::Third;
+        }
+        def
+    }
 }
 
 /// What sources share with each other and with the program that reads them.

@@ -22,7 +22,8 @@ pub struct Sampler {
 impl Sampler {
     /// Opens `entries` on `host`.
     pub fn open(host: &mut Host, entries: &[&'static Entry], context: &Arc<SourceContext>) -> Self {
-        let open = |entry: &&'static Entry| (Arc::new(entry.def()), (entry.open)(host, context));
+        let def = |entry| Arc::new(context.filter.def(entry));
+        let open = |entry: &&'static Entry| (def(entry), (entry.open)(host, context));
         let opened: Vec<(_, Box<dyn Source>)> = entries.iter().map(open).collect();
         context.shared.kernel.release();
         let mut order: Vec<usize> = (0..opened.len()).collect();

@@ -103,7 +103,15 @@ pub(crate) const KEYS: &[ConfigKey] = &[
         ValueKind::Interval,
         Some("\"1:1:60\""),
         WordPlace::Option("--interval"),
-        "Seconds between samples: of most subsystems, of processes and slabs, of sensors and volumes.",
+        "Seconds between samples: of most subsystems, of processes, of sensors, volumes and slabs.",
+    ),
+    key(
+        "record",
+        "third_interval",
+        ValueKind::Words,
+        Some("[\"slab\"]"),
+        WordPlace::Option("--third-interval"),
+        "Sources that are read at the third interval, whatever their own: the kernel takes milliseconds to count its slabs.",
     ),
     key(
         "record",

@@ -400,7 +400,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "record --filename=/d/recordings --interval=1:1:60 --ALL --keep=10G",
+                "record --filename=/d/recordings --interval=1:1:60 --third-interval=slab --ALL --keep=10G",
                 "serve --alerts=/d/alerts -- /d/recordings",
                 "alert --config=/dev/stdin -- /d/recordings"
             ]

@@ -155,6 +155,11 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "PERCENT")]
     pub(crate) budget: Option<f64>,
 
+    /// Read these sources at the third interval, whatever their own: `slab` costs the kernel
+    /// milliseconds a reading
+    #[arg(long, value_name = "SOURCE", value_delimiter = ',')]
+    pub(crate) third_interval: Vec<String>,
+
     /// Read the /proc and /sys below this directory
     #[arg(long, value_name = "DIR", default_value = "/")]
     pub(crate) root: PathBuf,

@@ -172,7 +172,15 @@ impl RecordSettings {
             leave_out_missing(&arguments.root, &mut entries, &mut selection)?;
         }
         let follows = |cadence| entries.iter().any(|entry| entry.cadence == cadence);
-        let needs = (follows(Cadence::Second), follows(Cadence::Third));
+        for name in &arguments.third_interval {
+            let is_read = entries.iter().any(|entry| entry.name == name);
+            anyhow::ensure!(
+                is_read,
+                "--third-interval {name}: no such source is recorded; docs/reference/sources.md names all"
+            );
+        }
+        let is_third = follows(Cadence::Third) || !arguments.third_interval.is_empty();
+        let needs = (follows(Cadence::Second), is_third);
         let default_first = if arguments.daemon { "10" } else { "1" };
         let given = arguments.interval.as_deref().unwrap_or("");
         // Processes alone are read at the second interval, though their exits are at every tick:
@@ -282,6 +290,7 @@ impl RecordSettings {
             selection: (arguments.filename.is_none() && arguments.listen.is_none()
                 || arguments.cpu_way.is_some())
             .then(|| self.selection.clone()),
+            third_interval: arguments.third_interval.clone(),
             ..RecordFilter::default()
         };
         let shared = SharedState { recorder: Some(counters.clone()), ..SharedState::default() };
