@@ -38,6 +38,7 @@ mod cell;
 mod column;
 mod gather;
 mod head;
+mod open_window;
 mod out;
 mod read;
 mod streams;

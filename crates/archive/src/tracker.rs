@@ -4,7 +4,7 @@
 //! Readings come one by one, or as the columns of a side file: many at once, instance by instance.
 
 use recording::{SideColumns, SideReading, SideValues};
-use sample::{Interner, Kind, SourceDef, State, increase, seconds_between};
+use sample::{Interner, Kind, SourceDef, State, Table, increase, seconds_between};
 
 use crate::Error;
 use crate::reading::SourceReading;
@@ -27,6 +27,33 @@ pub(crate) struct ReadValue {
 
 /// What takes the values of a reading, and the names of the instances.
 pub(crate) type Each<'a> = dyn FnMut(&Interner, &ReadValue) -> Result<(), Error> + 'a;
+
+/// What takes the rows of a reading.
+pub(crate) trait RowValues {
+    /// A reading begins, so long after the one before.
+    fn begin(&mut self, _took: Took) {}
+
+    /// The row of an instance is as it was in the reading before, with these raw values; its values
+    /// are not given.
+    fn same(&mut self, instance: usize, raw: &[Option<u64>]);
+
+    /// The values of an instance follow.  These are its latest raw values until then.
+    fn changed(&mut self, _instance: usize, _raw: &[Option<u64>]) {}
+
+    /// A value.
+    fn value(&mut self, names: &Interner, read: &ReadValue) -> Result<(), Error>;
+}
+
+/// Each value is wanted.
+struct AllValues<'a, 'b>(&'a mut Each<'b>);
+
+impl RowValues for AllValues<'_, '_> {
+    fn same(&mut self, _: usize, _: &[Option<u64>]) {}
+
+    fn value(&mut self, names: &Interner, read: &ReadValue) -> Result<(), Error> {
+        (self.0)(names, read)
+    }
+}
 
 /// What readings of one step have of a field of an instance, both as in [`ReadValue`].  Those of one
 /// instance and field come in the order of the readings; instances and fields in any.
@@ -163,6 +190,8 @@ pub(crate) struct Tracker {
     /// The instances of the latest reading's rows, and those of the reading before.
     rows: Vec<usize>,
     rows_before: Vec<usize>,
+    /// Whether two rows of the latest reading have one name.
+    has_double: bool,
     /// Number of the latest reading, and its two clocks if it was read.
     reading: u64,
     before: Option<(u64, i64)>,
@@ -186,6 +215,7 @@ impl Tracker {
             raw: Vec::new(),
             rows: Vec::new(),
             rows_before: Vec::new(),
+            has_double: false,
             reading: 0,
             before: None,
             places: vec![None; fields.len()],
@@ -209,6 +239,12 @@ impl Tracker {
     /// The instances of the latest reading, in the order of its rows.
     pub(crate) fn latest_rows(&self) -> &[usize] {
         &self.rows
+    }
+
+    /// The latest raw values of an instance.
+    pub(crate) fn raws(&self, instance: usize) -> &[Option<u64>] {
+        let width = self.places.len();
+        self.raw.get(instance * width..(instance + 1) * width).unwrap_or_default()
     }
 
     /// The latest raw value of a field of an instance.
@@ -260,6 +296,19 @@ impl Tracker {
         from_ns: i64,
         each: &mut Each<'_>,
     ) -> Result<(), Error> {
+        self.take_rows(reading, from_ns, None, &mut AllValues(each))
+    }
+
+    /// As [`take`](Self::take).  `before` is the table of the reading before and its fields of texts:
+    /// rows that are the same in both are told as such, if the two can be compared.  All fields must
+    /// have been asked for.
+    pub(crate) fn take_rows(
+        &mut self,
+        reading: &SourceReading<'_>,
+        from_ns: i64,
+        before: Option<(&Table, &[usize])>,
+        to: &mut impl RowValues,
+    ) -> Result<(), Error> {
         self.begin_file(reading.file, reading.def);
         let sample = reading.sample;
         let then = self.before.take().filter(|_| !reading.restart);
@@ -274,18 +323,31 @@ impl Tracker {
         if gives {
             self.count(took.map_or(0, |took| took.1));
         }
+        to.begin(took);
+        let is_doubled = std::mem::take(&mut self.has_double);
+        let before = before.filter(|_| gives && took.is_some() && !is_doubled);
         let width = self.places.len();
         std::mem::swap(&mut self.rows, &mut self.rows_before);
         self.rows.clear();
         let mut expected = 0;
         for row in 0..sample.table.rows() {
-            let instance = self.row(&mut expected, sample.table.name(row))?;
+            let (instance, row_before) = self.row(&mut expected, sample.table.name(row))?;
             // Of two rows with one name the first counts.
             if self.seen[instance] == self.reading {
+                self.has_double = true;
                 continue;
             }
             let had = self.seen[instance] + 1 == self.reading;
             self.seen[instance] = self.reading;
+            let is_same = before
+                .zip(row_before.filter(|_| had))
+                .is_some_and(|(then, at)| sample.table.has_same_row(row, then.0, at, then.1));
+            let raws = &self.raw[instance * width..(instance + 1) * width];
+            if is_same {
+                to.same(instance, raws);
+                continue;
+            }
+            to.changed(instance, raws);
             for field in 0..width {
                 let Some((place, kind)) = self.places[field] else { continue };
                 let raw = match kind {
@@ -295,7 +357,7 @@ impl Tracker {
                 let before = std::mem::replace(&mut self.raw[instance * width + field], raw);
                 let value = value_of(kind, before.filter(|_| had), raw, took);
                 if let Some(value) = value.filter(|_| gives) {
-                    each(&self.names, &ReadValue { instance, field, value })?;
+                    to.value(&self.names, &ReadValue { instance, field, value })?;
                 }
             }
         }
@@ -438,24 +500,22 @@ impl Tracker {
         from.columns.readings[begin..end].iter().map(time_of).collect()
     }
 
-    /// The number of the instance of the next row.  Rows of two readings mostly have the same order.
-    fn row(&mut self, expected: &mut usize, name: &[u8]) -> Result<usize, Error> {
+    /// The number of the instance of the next row, and its row in the reading before if that was
+    /// found.  Rows of two readings mostly have the same order.
+    fn row(&mut self, expected: &mut usize, name: &[u8]) -> Result<(usize, Option<usize>), Error> {
         let before = self.rows_before.get(*expected).copied();
-        let instance = match before.filter(|&instance| self.name(instance) == name) {
-            Some(instance) => {
-                *expected += 1;
-                instance
-            }
+        let (instance, row_before) = match before.filter(|&instance| self.name(instance) == name) {
+            Some(instance) => (instance, Some(*expected)),
             None => {
                 let instance = self.instance(name)?;
                 let rows = self.rows_before.get(*expected..).unwrap_or_default();
                 let ahead = rows.iter().take(ROWS_AHEAD).position(|&row| row == instance);
-                *expected += ahead.map_or(0, |ahead| ahead + 1);
-                instance
+                (instance, ahead.map(|ahead| *expected + ahead))
             }
         };
+        *expected = row_before.map_or(*expected, |row| row + 1);
         self.rows.push(instance);
-        Ok(instance)
+        Ok((instance, row_before))
     }
 
     /// The number of an instance.

@@ -79,8 +79,7 @@ impl SourceState {
     pub(crate) fn fill(&self, mapping: &Mapping, focus: &Focus, table: &mut Table) {
         table.begin();
         let columns = self.columns();
-        let plain =
-            self.text_fields.is_empty() && mapping.fields.is_empty() && *focus == Focus::Whole;
+        let is_whole = mapping.fields.is_empty() && *focus == Focus::Whole;
         for &slot in &self.rows {
             let slot = slot as usize;
             let name = self.names.get(slot).unwrap_or_default();
@@ -89,22 +88,24 @@ impl SourceState {
             };
             let (present, values) = cells.split_at(self.words);
             let mut row = table.row(name);
-            if plain {
-                row.fill(values, present);
+            let has = |field: usize| present[field / 64] >> (field % 64) & 1 == 1;
+            let text = |field: usize| self.texts.get(usize::try_from(values[field]).ok()?);
+            if is_whole {
+                row.fill(values, present, &self.text_fields);
+                for field in self.text_fields.iter().copied().filter(|field| has(*field)) {
+                    text(field).into_iter().for_each(|text| row.set_text(field, text));
+                }
                 continue;
             }
             let mut set = |field: usize| {
                 let place = mapping.fields.get(field).copied().unwrap_or(Some(field));
                 let Some(place) = place else { return };
-                if present[field / 64] >> (field % 64) & 1 == 0 {
+                if !has(field) {
                     return;
                 }
-                let value = values[field];
                 if !self.text_fields.contains(&field) {
-                    row.set(place, value);
-                } else if let Some(text) =
-                    usize::try_from(value).ok().and_then(|n| self.texts.get(n))
-                {
+                    row.set(place, values[field]);
+                } else if let Some(text) = text(field) {
                     row.set_text(place, text);
                 }
             };

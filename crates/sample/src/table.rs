@@ -203,6 +203,32 @@ impl Table {
         self.names[..self.rows] == other.names[..other.rows]
     }
 
+    /// Whether a row has the same cells as a row of another table of the same source; `texts` are the
+    /// fields that are texts, in their order.  False also if what is undefined in missing cells differs.
+    pub fn has_same_row(
+        &self,
+        row: usize,
+        other: &Table,
+        other_row: usize,
+        texts: &[usize],
+    ) -> bool {
+        let of = |table: &Table, row: usize| (row * table.width, row * table.words);
+        let ((at, word), (other_at, other_word)) = (of(self, row), of(other, other_row));
+        if self.width != other.width
+            || self.present[word..word + self.words] != other.present[other_word..][..self.words]
+        {
+            return false;
+        }
+        let mut begin = 0;
+        for end in texts.iter().copied().chain([self.width]) {
+            if self.values[at + begin..at + end] != other.values[other_at + begin..other_at + end] {
+                return false;
+            }
+            begin = (end + 1).min(self.width);
+        }
+        texts.iter().all(|&field| self.text(row, field) == other.text(other_row, field))
+    }
+
     /// Makes this table a copy of `other`, keeping its own memory.
     pub fn copy_from(&mut self, other: &Table) {
         self.width = other.width;
@@ -253,14 +279,20 @@ impl RowMut<'_> {
     }
 
     /// Stores all cells of the row at once, also missing ones: `values` has one integer per field,
-    /// `present` one bit per field.  Not for rows with text cells, whose integers are indexes into
-    /// this table's own list.
+    /// `present` one bit per field.  The cells of `texts`, fields in ascending order, become missing:
+    /// their integers are indexes into this table's own list.
     ///
     /// # Panics
-    /// If either slice does not have the row's size.
-    pub fn fill(&mut self, values: &[u64], present: &[u64]) {
-        self.values.copy_from_slice(values);
+    /// If either slice does not have the row's size, or there is no such field.
+    pub fn fill(&mut self, values: &[u64], present: &[u64], texts: &[usize]) {
         self.present.copy_from_slice(present);
+        let mut begin = 0;
+        for &field in texts {
+            self.values[begin..field].copy_from_slice(&values[begin..field]);
+            self.present[field / 64] &= !(1 << (field % 64));
+            begin = field + 1;
+        }
+        self.values[begin..].copy_from_slice(&values[begin..]);
     }
 
     /// Stores the value if there is one; leaves the cell missing if not.

@@ -10,9 +10,10 @@ use feed::{
 use recording::put;
 use sample::{Kind, Sample, Snapshot, SourceDef, State};
 
-use super::cell::{Cell, time_bits};
+use super::cell::{Cell, Expected};
 use super::column::{FieldBytes, FieldColumns};
 use super::head::{Edge, SourceHead, Window};
+use super::open_window::OpenWindow;
 use super::out::{Body, Out};
 use super::read::{BEGINS, ENDS, Segment};
 use super::{FLAG_CLOCK_SET_BACK, SECOND_NS, coding, floor, lengths_ns, tiers};
@@ -277,13 +278,15 @@ fn open(file: &ArchivedFile, base_ns: i64) -> Result<AnyFeed, Error> {
 struct SourceBuilder {
     def: Arc<SourceDef>,
     single_clock: bool,
+    /// The fields that are texts.
+    texts: Vec<usize>,
     tracker: Tracker,
     head: SourceHead,
     fields: Vec<FieldColumns>,
     /// The open window: its number, its readings, instances by fields, instances.
     number: u32,
     window: Window,
-    open: Vec<Option<Cell>>,
+    open: OpenWindow,
     is_here: Vec<bool>,
     here: Vec<usize>,
     /// Raw values of the first reading of the recording.
@@ -300,16 +303,18 @@ struct SourceBuilder {
 impl SourceBuilder {
     fn new(def: Arc<SourceDef>, single_clock: bool) -> Self {
         let names: Vec<&str> = def.fields.iter().map(|field| &*field.name).collect();
+        let is_text = |field: &usize| def.fields[*field].kind == Kind::Text;
         let fields = def.fields.iter();
         SourceBuilder {
             tracker: Tracker::new(&names),
             fields: fields.map(|f| FieldColumns::new(coding(f.kind, single_clock))).collect(),
+            texts: (0..def.fields.len()).filter(is_text).collect(),
+            open: OpenWindow::new(def.clone(), single_clock),
             def,
             single_clock,
             head: SourceHead::default(),
             number: 0,
             window: Window::default(),
-            open: Vec::new(),
             is_here: Vec::new(),
             here: Vec::new(),
             first: Vec::new(),
@@ -374,30 +379,17 @@ impl SourceBuilder {
     }
 
     fn add(&mut self, realtime_ns: i64, sample: &Sample, restart: bool) -> Result<(), Error> {
-        let (width, single_clock) = (self.def.fields.len(), self.single_clock);
+        let single_clock = self.single_clock;
         let before = (self.tracker.readings(), self.tracker.covered_ns());
         let reading =
             SourceReading { realtime_ns, sample, def: &self.def, file: 0, restart, single_clock };
-        let (open, mut time) = (&mut self.open, None);
-        self.tracker.take(&reading, i64::MIN, &mut |_, read| {
-            let at = read.instance * width + read.field;
-            if open.len() <= at {
-                open.resize(at + 1, None);
-            }
-            match &mut open[at] {
-                Some(cell) => cell.merge(&Cell::of(read.value)),
-                cell => *cell = Some(Cell::of(read.value)),
-            }
-            if let crate::FieldValue::Growth { .. } = read.value {
-                time = Some(time_bits(read.value, single_clock));
-            }
-            Ok(())
-        })?;
+        let then = self.last.as_ref().map(|(_, last)| (&last.table, &*self.texts));
+        self.tracker.take_rows(&reading, i64::MIN, then, &mut self.open)?;
         self.window.readings += (self.tracker.readings() - before.0) as u32;
         let took_ns = self.tracker.covered_ns() - before.1;
         self.window.covered_ns += took_ns;
         self.window.rates += u32::from(took_ns > 0);
-        self.window.last_time = time.unwrap_or(self.window.last_time);
+        self.window.last_time = self.open.take_last_time().unwrap_or(self.window.last_time);
         if sample.state == State::Ok {
             for &instance in self.tracker.latest_rows() {
                 if self.is_here.len() <= instance {
@@ -447,41 +439,22 @@ impl SourceBuilder {
         let window = std::mem::take(&mut self.window);
         self.head.windows.resize(self.number as usize + 1, Window::default());
         self.head.windows[self.number as usize] = window;
-        let width = self.def.fields.len();
         self.here.sort_unstable();
         for instance in std::mem::take(&mut self.here) {
             self.is_here[instance] = false;
             self.add_slots(instance);
-            self.open.resize(self.open.len().max((instance + 1) * width), None);
-            let expected = self.expected(&window, instance);
+            let cells = self.open.cells(instance, self.tracker.raws(instance));
+            let expected = expected(&window, cells);
             self.head.add_window(instance, self.number, expected);
             for (field, columns) in self.fields.iter_mut().enumerate() {
-                let cell = self.open[instance * width + field].take();
+                let cell = cells[field].take();
                 match self.def.fields[field].kind {
                     Kind::Text => columns.push_text(instance, self.tracker.text(instance, field)),
                     _ => columns.push(instance, cell.as_ref(), &expected),
                 }
             }
         }
-    }
-
-    /// What most columns of an instance have in the open window.
-    fn expected(&self, window: &Window, instance: usize) -> super::cell::Expected {
-        let width = self.def.fields.len();
-        let mut expected = window.expected();
-        let (mut levels, mut rates) = (0, 0);
-        let cells = &self.open[instance * width..(instance + 1) * width];
-        for cell in cells.iter().flatten() {
-            let is_level = matches!(cell.last, crate::FieldValue::Level(_));
-            if is_level && cell.count > levels {
-                levels = cell.count;
-                expected.levels = levels;
-            } else if !is_level && cell.count > rates {
-                rates = cell.count;
-                (expected.rates, expected.took_ns) = (rates, cell.took_ns);
-            }
-        }
-        expected
+        self.open.begin();
     }
 
     /// Writes the source, and begins its next segment.
@@ -545,4 +518,21 @@ impl SourceBuilder {
         });
         edges.collect()
     }
+}
+
+/// What most columns of an instance have in a window, of which these are the cells.
+fn expected(window: &Window, cells: &[Option<Cell>]) -> Expected {
+    let mut expected = window.expected();
+    let (mut levels, mut rates) = (0, 0);
+    for cell in cells.iter().flatten() {
+        let is_level = matches!(cell.last, crate::FieldValue::Level(_));
+        if is_level && cell.count > levels {
+            levels = cell.count;
+            expected.levels = levels;
+        } else if !is_level && cell.count > rates {
+            rates = cell.count;
+            (expected.rates, expected.took_ns) = (rates, cell.took_ns);
+        }
+    }
+    expected
 }
