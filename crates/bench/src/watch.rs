@@ -39,7 +39,7 @@ const ZOOM_S_MIN: f64 = 10.0;
 pub struct WatchPlan {
     /// How often each is asked for its curves.
     pub rounds: usize,
-    /// Seconds that are measured while nobody looks, after a tenth of them.
+    /// Seconds that are measured while nobody looks, after those of [`warm_up_s`].
     pub seconds: u64,
     /// Sleeping processes.
     pub processes: usize,
@@ -102,9 +102,19 @@ pub fn run(plan: &WatchPlan, programs: &Programs, progress: &Progress<'_>) -> Re
     Ok(report::report(plan, &outcomes, machine))
 }
 
+/// How long the services run before they are measured.  The files of whit's history, as long as they
+/// will ever be, are made after a minute: a run that claims a rate a day begins after them.
+fn warm_up_s(seconds: u64) -> u64 {
+    const HISTORY_S: u64 = 90;
+    match seconds {
+        60.. => HISTORY_S.max(seconds / 10),
+        _ => (seconds / 10).max(1),
+    }
+}
+
 /// Measures while nobody looks.
 fn idle(plan: &WatchPlan, all: &mut [Observed], progress: &Progress<'_>) -> Result<Vec<Outcome>> {
-    pass((plan.seconds / 10).max(1), all, progress, "warming up")?;
+    pass(warm_up_s(plan.seconds), all, progress, "warming up")?;
     let begin = Instant::now();
     let before: Vec<(TreeCost, u64)> = all.iter().map(now).collect::<Result<_>>()?;
     pass(plan.seconds, all, progress, "measuring the services")?;

@@ -167,11 +167,8 @@ fn failed(error: &anyhow::Error, failure: u8) -> u8 {
 /// Reads a command line.  Incumbents take any abbreviation of a long switch that is not
 /// ambiguous; whit itself does not, so that a new switch breaks no script.
 fn parse(words: &[OsString], abbreviates: bool) -> Result<Arguments, clap::Error> {
-    if let Some(recorder) = parse_recorder(words) {
-        return Ok(Arguments { verb: Verb::Record(Box::new(recorder)) });
-    }
-    if let Some(runner) = parse_runner(words) {
-        return Ok(Arguments { verb: Verb::Run(Box::new(runner)) });
+    if let Some(verb) = parse_alone(words) {
+        return Ok(Arguments { verb });
     }
     if let Some(arguments) = commands::rrd::RrdArguments::of(words) {
         return Ok(Arguments { verb: Verb::Rrd(arguments) });
@@ -194,30 +191,28 @@ fn parse(words: &[OsString], abbreviates: bool) -> Result<Arguments, clap::Error
     Arguments::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
-/// Parses the plain command line of a recorder without building the options of every other verb: a
-/// recorder keeps all memory that its start has touched for weeks.  Help and errors are left to the
-/// whole command, which prints them.
-fn parse_recorder(words: &[OsString]) -> Option<commands::record::RecordArguments> {
+/// Parses the plain command line of a verb that runs for weeks or is started often, without building the
+/// options of every other verb: those are 0.8 MiB, and a process keeps all memory that its start has
+/// touched.  Help and errors are left to the whole command, which prints them.
+fn parse_alone(words: &[OsString]) -> Option<Verb> {
     let (verb, given) = words.get(1..)?.split_first()?;
-    if verb != "record" {
-        return None;
+    match verb.to_str()? {
+        "record" => arguments_of(given).map(|one| Verb::Record(Box::new(one))),
+        "run" => arguments_of(given).map(|one| Verb::Run(Box::new(one))),
+        "watch" => arguments_of(given).map(Verb::Watch),
+        "serve" => arguments_of(given).map(Verb::Serve),
+        "alert" => arguments_of(given).map(Verb::Alert),
+        "send" => arguments_of(given).map(Verb::Send),
+        "poll" => arguments_of(given).map(|one| Verb::Poll(Box::new(one))),
+        "rrdcached" => arguments_of(given).map(|one| Verb::Rrdcached(Box::new(one))),
+        "log" => arguments_of(given).map(|one| Verb::Log(Box::new(one))),
+        _ => None,
     }
-    let command = clap::Command::new("record").no_binary_name(true);
-    let command = commands::record::RecordArguments::augment_args(command);
-    let matches = command.try_get_matches_from(given).ok()?;
-    commands::record::RecordArguments::from_arg_matches(&matches).ok()
 }
 
-/// As [`parse_recorder`], for a job runner, which is started often.
-fn parse_runner(words: &[OsString]) -> Option<commands::run::RunArguments> {
-    let (verb, given) = words.get(1..)?.split_first()?;
-    if verb != "run" {
-        return None;
-    }
-    let command = clap::Command::new("run").no_binary_name(true);
-    let command = commands::run::RunArguments::augment_args(command);
-    let matches = command.try_get_matches_from(given).ok()?;
-    commands::run::RunArguments::from_arg_matches(&matches).ok()
+fn arguments_of<A: Args>(given: &[OsString]) -> Option<A> {
+    let command = A::augment_args(clap::Command::new("whit").no_binary_name(true));
+    A::from_arg_matches(&command.try_get_matches_from(given).ok()?).ok()
 }
 
 /// Prints help, the version, or what is wrong with the command line.

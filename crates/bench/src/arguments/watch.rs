@@ -10,7 +10,7 @@ use super::CommonArguments;
 #[derive(clap::Args)]
 #[command(after_help = super::HELP)]
 pub struct BenchWatchArguments {
-    /// Seconds that are measured, after a tenth of them
+    /// Seconds that are measured, after a tenth of them; from 60 on after 90 at least
     #[arg(long, value_name = "N", default_value_t = 600, conflicts_with = "quick",
           value_parser = clap::value_parser!(u64).range(2..=86_400))]
     seconds: u64,
