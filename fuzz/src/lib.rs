@@ -33,6 +33,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("log_frame", logs::log_frame),
     ("log_handshake", logs::log_handshake),
     ("log_host", logs::log_host),
+    ("log_otlp", logs::log_otlp),
     ("log_process", logs::log_process),
     ("log_record", logs::log_record),
     ("log_ring", logs::log_ring),

@@ -29,6 +29,20 @@ const PROCESS_HEAD: usize = process::LOGGERS;
 /// Loggers of an input.
 const LOGGERS: usize = 4 * process::LOGGER_BYTES;
 
+/// A request with log records of OpenTelemetry: JSON if it begins as that, protobuf otherwise.
+pub fn log_otlp(bytes: &[u8]) {
+    let mut count = 0;
+    let mut each = |_: &otlp_messages::OtlpOrigin<'_>, log: &otlp_messages::OtlpLog<'_>| {
+        assert!(log.attributes.len() <= otlp_messages::ATTRIBUTES_MAX);
+        count += 1;
+    };
+    let read = match bytes.first() {
+        Some(b'{') => otlp_messages::read_json(bytes, &mut each),
+        _ => otlp_messages::read_protobuf(bytes, Some(&mut each)),
+    };
+    assert!(read.is_err() || read.is_ok_and(|read| read.taken == count));
+}
+
 /// A folder in memory that is gone afterwards.
 fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
@@ -400,6 +414,17 @@ pub fn seeds(name: &str) -> Vec<Vec<u8>> {
                 ),
                 with(0, &fuzzing::sent(&fuzzing::frames_of(&of(FrameKind::Hello, &body(2))))),
             ]
+        }
+        "log_otlp" => {
+            let text = r#"{"resourceLogs":[{"resource":{"attributes":[{"key":"k","value":{}}]},
+                "scopeLogs":[{"scope":{"name":"s"},"logRecords":[{"timeUnixNano":"1","flags":1,
+                "body":{"arrayValue":{"values":[{"intValue":"1"},{"bytesValue":"AP8="}]}},
+                "attributes":[{"key":"a","value":{"doubleValue":"NaN"}}]}]}]}]}"#;
+            let record =
+                b"\x09\x01\0\0\0\0\0\0\0\x10\x09\x2a\x06\x2a\x04\x0a\x02\x18\x01\x4a\x02ab";
+            let of = |tag: u8, bytes: &[u8]| [&[tag, bytes.len() as u8], bytes].concat();
+            let logs = [of(10, &of(10, &of(10, b"k"))), of(18, &of(18, record))].concat();
+            vec![text.into(), of(10, &logs)]
         }
         "log_spool" => {
             let mut segment = b"whitlogF\x01\0\0\0".to_vec();

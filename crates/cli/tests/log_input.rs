@@ -14,21 +14,21 @@ use testkit::{Running, wait_until};
 
 use crate::log_common::{command, end, folder, start, text, whit};
 
-const PROXY: &str = "proxy --directory rings --central ./socket --spool spool";
+pub(crate) const PROXY: &str = "proxy --directory rings --central ./socket --spool spool";
 /// Longest text of a record.
 const TEXT_BYTES_MAX: usize = 128 << 10;
 
-fn query(here: &Path, words: &str) -> Vec<serde_json::Value> {
+pub(crate) fn query(here: &Path, words: &str) -> Vec<serde_json::Value> {
     let found = text(&whit(here, &format!("query store -f json {words}")));
     found.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn messages(here: &Path, logger: &str) -> Vec<String> {
+pub(crate) fn messages(here: &Path, logger: &str) -> Vec<String> {
     let found = query(here, &format!("--logger {logger}"));
     found.iter().map(|one| one["message"].as_str().unwrap().to_owned()).collect()
 }
 
-fn once(here: &Path, input: &str) {
+pub(crate) fn once(here: &Path, input: &str) {
     let done = whit(here, &format!("{PROXY} --once -i {input}"));
     assert!(done.status.success(), "{done:?}");
 }
@@ -151,7 +151,7 @@ fn standard_input_is_read_to_its_end() {
 }
 
 /// A port that nobody has now.
-fn port() -> u16 {
+pub(crate) fn port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 

@@ -27,6 +27,6 @@ pub use access::HttpAccess;
 pub use answer::{AnswerBody, HttpAnswer, answer, method_not_allowed, text_answer};
 pub use credentials::{Credentials, CredentialsError, hash_password};
 pub use hyper::body::Bytes;
-pub use hyper::{Request, StatusCode};
+pub use hyper::{Method, Request, StatusCode, header};
 pub use open::{HttpOpenError, admitted, open};
 pub use server::{HttpHandler, HttpServer, HttpSettings, HttpStartError, in_background};

@@ -240,6 +240,46 @@ fn threads_are_in_the_order_of_time() {
     });
 }
 
+/// A thread that begins while a round may run: its first record is older than what is read with it.
+#[test]
+fn the_first_record_of_a_thread_is_in_the_order_of_time() {
+    let folders = folders();
+    if let Ok(folder) = std::env::var(ROLE) {
+        let [go, done] = ["go", "done"].map(|name| Path::new(&folder).join(name));
+        let _logging = logger::start(logger::LogConfig::new(folder, "host", "turns")).unwrap();
+        let log = logger::Logger::new("turns").unwrap();
+        logger::log_info!(log, "turn 0");
+        testkit::wait_until("it may go on", || go.exists());
+        std::thread::scope(|scope| drop(scope.spawn(|| logger::log_info!(log, "turn 1"))));
+        logger::log_info!(log, "turn 2");
+        std::fs::write(done, "").unwrap();
+        return;
+    }
+    let file = folders.all.path().join("file");
+    let mut proxy = without_central(&folders.rings);
+    proxy.add_output("file", file_sink(&file, Box::<JsonFormat>::default()));
+    let mut command =
+        testkit::own_test("outputs::the_first_record_of_a_thread_is_in_the_order_of_time");
+    command.env(ROLE, folders.rings.display().to_string()).stdout(std::process::Stdio::null());
+    let mut child = testkit::Running::start(&mut command);
+    let mut has = |turn: &str, file: &Path| {
+        proxy.round();
+        std::fs::read_to_string(file).unwrap_or_default().contains(turn)
+    };
+    testkit::wait_until("the first turn", || has("turn 0", &file));
+    std::fs::write(folders.rings.join("go"), "").unwrap();
+    // The proxy neither sleeps nor looks at the folder meanwhile.
+    testkit::wait_until("all turns are made", || folders.rings.join("done").exists());
+    testkit::wait_until("the last turn", || has("turn 2", &file));
+    assert!(child.ended().success());
+    let text = std::fs::read_to_string(&file).unwrap();
+    let at = |turn: &str| text.find(turn);
+    assert!(
+        at("turn 1").is_some_and(|first| at("turn 2").is_some_and(|second| first < second)),
+        "{text}"
+    );
+}
+
 /// Keeps messages, and fails while it is told to: then they wait in its memory, as in all sinks.
 #[derive(Clone, Default)]
 struct Faulty {

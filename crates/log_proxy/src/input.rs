@@ -1,4 +1,4 @@
-//! Records of others: syslog, files, standard input, the journal, the kernel.
+//! Records of others: syslog, OTLP, files, standard input, the journal, the kernel.
 //!
 //! Each input is a thread that writes records into rings as every program does, in the folder of the
 //! proxy's rings; so what an input took in survives a kill of the proxy, and a full spool makes it
@@ -11,10 +11,14 @@ mod fields;
 mod follow;
 mod frames;
 mod journal;
+mod kept;
 mod kernel;
+mod otlp;
+mod otlp_fields;
 mod output;
 mod sockets;
 mod standard;
+mod streams;
 mod syslog;
 
 use std::io;
@@ -24,6 +28,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use connection::ServerTls;
+use http_server::Credentials;
+use logring::Tier;
 use logring::writer::{FullPolicy, RingSettings};
 
 use cursor::CursorFile;
@@ -44,6 +51,9 @@ struct InputPlace {
     records: InputRecords,
     cursor: CursorFile,
     control: Arc<InputControl>,
+    security: Arc<InputSecurity>,
+    /// When a record may be acknowledged.
+    tier: Tier,
 }
 
 impl InputPlace {
@@ -77,7 +87,7 @@ struct InputForm {
 }
 
 /// All forms.
-const FORMS: [InputForm; 5] = [
+const FORMS: [InputForm; 6] = [
     InputForm {
         name: "stdin",
         target: "",
@@ -92,8 +102,14 @@ const FORMS: [InputForm; 5] = [
     },
     InputForm {
         name: "syslog",
-        target: "SOCKET, HOST:PORT or tcp:HOST:PORT",
+        target: "SOCKET, HOST:PORT, tcp:HOST:PORT or tls:HOST:PORT",
         open: sockets::open,
+        has_end: false,
+    },
+    InputForm {
+        name: "otlp",
+        target: "SOCKET, HOST:PORT or tls:HOST:PORT",
+        open: otlp::open,
         has_end: false,
     },
     InputForm {
@@ -130,12 +146,24 @@ pub enum LogInputError {
     /// The same input twice.
     #[error("{0}: this input is given twice")]
     Twice(String),
+    /// Something that no input uses.
+    #[error("{0} is for inputs {1}, and there is none")]
+    Unused(&'static str, &'static str),
     /// The rings of the inputs.
     #[error("the rings of the inputs: {0}")]
     Rings(#[from] logring::Error),
     /// Something of the input itself.
     #[error("{0}: {1}")]
     Open(String, io::Error),
+}
+
+/// What inputs that listen on a network show and ask for.
+#[derive(Debug, Clone, Default)]
+pub struct InputSecurity {
+    /// The certificate of addresses with `tls:`.
+    pub tls: Option<ServerTls>,
+    /// Who may send by OTLP; without it programs of this machine, or clients with a certificate.
+    pub credentials: Option<Arc<Credentials>>,
 }
 
 /// What inputs are told.
@@ -149,6 +177,10 @@ pub struct LogInputSettings {
     pub host: String,
     /// Inputs end at the end of what is there.
     pub is_once: bool,
+    /// What inputs on a network show and ask for.
+    pub security: InputSecurity,
+    /// How safe a record must be before its sender is told that it is kept.
+    pub tier: Tier,
 }
 
 /// Inputs that run.
@@ -170,9 +202,11 @@ impl Inputs {
             running: AtomicUsize::new(names.len()),
         };
         let mut inputs = Inputs { control: Arc::new(control), threads: Vec::new() };
+        settings.security.check(names)?;
         if names.is_empty() {
             return Ok(inputs);
         }
+        let security = Arc::new(settings.security.clone());
         let mut forms = Vec::new();
         for (at, name) in names.iter().enumerate() {
             let form = form_of(name)?;
@@ -201,6 +235,8 @@ impl Inputs {
                 cursor: CursorFile::open(&settings.cursors, &settings.rings, name)
                     .map_err(|error| opened(name, error))?,
                 control: Arc::clone(&inputs.control),
+                security: Arc::clone(&security),
+                tier: settings.tier,
             };
             runs.push((name, form, (form.open)(place).map_err(|error| opened(name, error))?));
         }
@@ -239,6 +275,22 @@ impl Inputs {
         if !self.threads.is_empty() {
             logring::writer::end();
         }
+    }
+}
+
+impl InputSecurity {
+    /// Refuses what no input uses: nobody is to believe that something is protected which is not.
+    fn check(&self, names: &[String]) -> Result<(), LogInputError> {
+        let is_there = |what: &[&str]| {
+            names.iter().any(|name| what.iter().any(|start| name.starts_with(start)))
+        };
+        if self.tls.is_some() && !is_there(&["syslog:tls:", "otlp:tls:"]) {
+            return Err(LogInputError::Unused("the certificate", "with tls:"));
+        }
+        if self.credentials.is_some() && !is_there(&["otlp:"]) {
+            return Err(LogInputError::Unused("the token", "of otlp:"));
+        }
+        Ok(())
     }
 }
 

@@ -387,7 +387,10 @@ impl Proxy {
             (true, false) => SCAN_AGAIN,
             (false, _) => SCAN,
         };
-        let is_due = self.scanned.is_none_or(|last| now - last >= between);
+        // A ring that is not known yet may have records that are older than what is read of the others:
+        // those of a round were made before it was looked for new ones.
+        self.local.begin();
+        let is_due = self.local.wants() || self.scanned.is_none_or(|last| now - last >= between);
         if is_due || std::mem::take(&mut self.waking.has_files) {
             self.scanned = Some(now);
             self.host.is_all_taken = true;

@@ -12,6 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http_client::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http_client::{ClientAnswer, HttpUrl, StatusCode};
+use otlp_messages::{AnyValue, KeyValue, OtlpScope, Response, RpcStatus};
 use promql::{NAME, is_stale};
 use prost::Message as _;
 use prost::encoding;
@@ -52,84 +53,6 @@ const POINT_ATTRIBUTES: u32 = 7;
 const FLAGS: u32 = 8;
 /// `DATA_POINT_FLAGS_NO_RECORDED_VALUE_MASK`.
 const NO_RECORDED_VALUE: u32 = 1;
-
-/// `KeyValue`.
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct KeyValue {
-    #[prost(string, tag = "1")]
-    pub(crate) key: String,
-    #[prost(message, optional, tag = "2")]
-    pub(crate) value: Option<AnyValue>,
-}
-
-/// `AnyValue`: one of these.
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct AnyValue {
-    #[prost(string, optional, tag = "1")]
-    string_value: Option<String>,
-    #[prost(bool, optional, tag = "2")]
-    bool_value: Option<bool>,
-    #[prost(int64, optional, tag = "3")]
-    int_value: Option<i64>,
-    #[prost(double, optional, tag = "4")]
-    double_value: Option<f64>,
-    #[prost(bytes = "vec", optional, tag = "7")]
-    bytes_value: Option<Vec<u8>>,
-}
-
-impl AnyValue {
-    pub(crate) fn text(text: &str) -> Self {
-        AnyValue { string_value: Some(text.to_owned()), ..AnyValue::default() }
-    }
-
-    pub(crate) fn truth(is: bool) -> Self {
-        AnyValue { bool_value: Some(is), ..AnyValue::default() }
-    }
-
-    pub(crate) fn integer(number: i64) -> Self {
-        AnyValue { int_value: Some(number), ..AnyValue::default() }
-    }
-
-    pub(crate) fn float(number: f64) -> Self {
-        AnyValue { double_value: Some(number), ..AnyValue::default() }
-    }
-
-    pub(crate) fn bytes(bytes: &[u8]) -> Self {
-        AnyValue { bytes_value: Some(bytes.to_vec()), ..AnyValue::default() }
-    }
-}
-
-/// `InstrumentationScope`.
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct Scope {
-    #[prost(string, tag = "1")]
-    pub(crate) name: String,
-    #[prost(string, tag = "2")]
-    pub(crate) version: String,
-}
-
-/// `ExportMetricsServiceResponse`, or that of logs.
-#[derive(Clone, PartialEq, prost::Message)]
-struct Response {
-    #[prost(message, optional, tag = "1")]
-    partial_success: Option<PartialSuccess>,
-}
-
-/// `ExportMetricsPartialSuccess`, or that of logs.
-#[derive(Clone, PartialEq, prost::Message)]
-struct PartialSuccess {
-    #[prost(int64, tag = "1")]
-    rejected: i64,
-    #[prost(string, tag = "2")]
-    error_message: String,
-}
-
-/// `google.rpc.Status`, the body of an error.
-#[derive(Clone, PartialEq, prost::Message)]
-struct RpcStatus {
-    #[prost(string, tag = "2")]
-    message: String,
-}
 
 /// The form.
 pub(crate) struct Otlp {
@@ -199,7 +122,7 @@ impl Otlp {
         }
         let mut scope_metrics = Vec::new();
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        let scope = Scope { name: "whit".to_owned(), version };
+        let scope = OtlpScope { name: "whit".to_owned(), version };
         encoding::message::encode(SCOPE, &scope, &mut scope_metrics);
         for MetricPoints { number, points: mut data } in metrics {
             let fact = &self.facts[number];

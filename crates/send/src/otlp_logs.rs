@@ -1,40 +1,27 @@
 //! OTLP over HTTP for log records: protobuf, packed by gzip, for collectors of OpenTelemetry.
 //!
-//! The numbers of fields are those of opentelemetry-proto 1.x: `collector/logs/v1/logs_service.proto` and
-//! `logs/v1/logs.proto`, named beside each; answers mean what they mean for metrics (`otlp.rs`).
+//! The numbers of fields are in `otlp_messages`; answers mean what they mean for metrics (`otlp.rs`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use http_client::{ClientAnswer, HttpUrl};
 use log_format::{LogRecord, RecordField, put_value, write_message};
-use logring::{LogLevel, LogValue};
+use logring::LogValue;
+use otlp_messages::log_field::{
+    ATTRIBUTES, BODY, LOG_RECORDS, RESOURCE, RESOURCE_ATTRIBUTES, RESOURCE_LOGS, SCOPE, SCOPE_LOGS,
+    SEVERITY_NUMBER, SEVERITY_TEXT, TIME,
+};
+use otlp_messages::{AnyValue, KeyValue, OtlpScope, severity};
 use prost::encoding;
 
 use crate::engine::SendOutcome;
 use crate::http::{FormRequest, HttpLogForm};
 use crate::log_batch::{LogBatch, LogEntry, LogOrigin};
-use crate::otlp::{AnyValue, KeyValue, Scope, answered, packed};
+use crate::otlp::{answered, packed};
 
 /// Where collectors take it.
 const USUAL_PATH: &str = "/v1/logs";
-
-/// `ExportLogsServiceRequest.resource_logs`.
-const RESOURCE_LOGS: u32 = 1;
-/// `ResourceLogs.resource`, and its `scope_logs`.
-const RESOURCE: u32 = 1;
-const SCOPE_LOGS: u32 = 2;
-/// `Resource.attributes`.
-const RESOURCE_ATTRIBUTES: u32 = 1;
-/// `ScopeLogs.scope`, and its `log_records`.
-const SCOPE: u32 = 1;
-const LOG_RECORDS: u32 = 2;
-/// Fields of `LogRecord`.
-const TIME: u32 = 1;
-const SEVERITY_NUMBER: u32 = 2;
-const SEVERITY_TEXT: u32 = 3;
-const BODY: u32 = 5;
-const ATTRIBUTES: u32 = 6;
 
 /// The form.
 pub(crate) struct OtlpLogs {
@@ -44,22 +31,6 @@ pub(crate) struct OtlpLogs {
 impl OtlpLogs {
     pub(crate) fn new(url: &HttpUrl) -> Self {
         OtlpLogs { target: url.target_or(USUAL_PATH) }
-    }
-}
-
-/// `SeverityNumber`, as the specification maps the levels of syslog.
-fn severity(level: LogLevel) -> i32 {
-    match level {
-        LogLevel::Trace => 1,
-        LogLevel::Delouse => 2,
-        LogLevel::Debug => 5,
-        LogLevel::Info => 9,
-        LogLevel::Notice => 10,
-        LogLevel::Warning => 13,
-        LogLevel::Error => 17,
-        LogLevel::Critical => 18,
-        LogLevel::Alert => 19,
-        LogLevel::Emergency => 21,
     }
 }
 
@@ -132,7 +103,7 @@ fn message(batch: &LogBatch, entries: &[LogEntry]) -> Vec<u8> {
         encoding::bytes::encode(RESOURCE, &resource(origin), &mut logs);
         for (logger, records) in loggers {
             let mut scope_logs = Vec::new();
-            let scope = Scope { name: logger.to_owned(), version: version.to_owned() };
+            let scope = OtlpScope { name: logger.to_owned(), version: version.to_owned() };
             encoding::message::encode(SCOPE, &scope, &mut scope_logs);
             scope_logs.extend_from_slice(&records);
             encoding::bytes::encode(SCOPE_LOGS, &scope_logs, &mut logs);

@@ -23,7 +23,17 @@ const LAYERS: &[&[&str]] = &[
         "service_account",
         "terminal",
     ],
-    &["source", "recording", "rrd", "view", "sink", "snmp", "log_format", "log_protocol"],
+    &[
+        "source",
+        "recording",
+        "rrd",
+        "view",
+        "sink",
+        "snmp",
+        "log_format",
+        "log_protocol",
+        "otlp_messages",
+    ],
     &[
         "recorder",
         "feed",

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 use logring::{LogLevel, LogValue};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,11 +14,19 @@ use super::output::Field;
 /// The attribute that says how many bytes of a text are left out.
 pub(super) const LEFT_OUT: &str = "LeftOut";
 
+/// Datagrams, or pieces of a connection, that are taken in a row.
+pub(super) const ROUND: usize = 64;
+
 /// Waits until one can be read, for a fraction of a second; gives which can.
 pub(super) fn wait_for(files: &[BorrowedFd<'_>]) -> io::Result<Vec<bool>> {
+    wait_at_most(files, PATIENCE)
+}
+
+/// Waits until one can be read, for less than a second; gives which can.
+pub(super) fn wait_at_most(files: &[BorrowedFd<'_>], patience: Duration) -> io::Result<Vec<bool>> {
     let mut polled: Vec<PollFd<'_>> =
         files.iter().map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN)).collect();
-    let patience = Timespec { tv_sec: 0, tv_nsec: i64::from(PATIENCE.subsec_nanos()) };
+    let patience = Timespec { tv_sec: 0, tv_nsec: i64::from(patience.subsec_nanos()) };
     match poll(&mut polled, Some(&patience)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => {}
         Err(error) => return Err(error.into()),

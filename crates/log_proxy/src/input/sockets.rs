@@ -1,11 +1,11 @@
-//! Syslog by a Unix socket (datagrams, as `/dev/log`), UDP and TCP (counted octets or lines).
+//! Syslog by a Unix socket (datagrams, as `/dev/log`) and UDP; by TCP and TLS in `streams.rs`.
 //!
 //! Nothing can be read again: what a kill loses is what the sockets hold.  Datagrams over UDP that the
 //! kernel drops are counted by it, and told.
 
 use std::fs::Permissions;
-use std::io::{self, Read as _};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::io;
+use std::net::UdpSocket;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixDatagram;
@@ -16,27 +16,22 @@ use logring::LogLevel;
 use rustix::net::{RecvFlags, recv, sockopt};
 
 use super::InputPlace;
-use super::fields::{left_out, level_of, wait_for};
-use super::frames::{InputFrame, InputFrames};
+use super::fields::{ROUND, wait_for};
+use super::frames::InputFrame;
 use super::output::InputRecords;
-use super::syslog::SyslogMessage;
+use super::streams;
+use super::syslog::write;
 
 /// Bytes that the kernel is asked to keep of datagrams: it gives what its limits allow.
 const BUFFER: usize = 8 << 20;
-/// Connections at once; further ones wait in the listener's queue.
-const CONNECTIONS_MAX: usize = 512;
 /// The longest datagram.
 const DATAGRAM_MAX: usize = 64 << 10;
-/// Datagrams, or pieces of a connection, that are taken in a row.
-const ROUND: usize = 64;
 
 pub(super) fn open(
     mut place: InputPlace,
 ) -> io::Result<Box<dyn FnOnce() -> io::Result<()> + Send>> {
-    if let Some(address) = place.target.strip_prefix("tcp:") {
-        let listener = TcpListener::bind(address)?;
-        listener.set_nonblocking(true)?;
-        return Ok(Box::new(move || streams(&mut place, &listener)));
+    if let Some(streams) = streams::open(&place)? {
+        return Ok(Box::new(move || streams.run(&place)));
     }
     if place.target.contains('/') {
         let socket = bind_path(Path::new(&place.target))?;
@@ -68,13 +63,6 @@ fn bind_path(path: &Path) -> io::Result<UnixDatagram> {
     })?;
     std::fs::set_permissions(path, Permissions::from_mode(0o666))?;
     Ok(socket)
-}
-
-fn write(records: InputRecords, frame: &InputFrame<'_>) {
-    let message = SyslogMessage::parse(frame.bytes);
-    let mut fields = message.fields();
-    fields.extend(left_out(frame));
-    records.write(level_of(message.severity), message.text, &fields);
 }
 
 fn datagrams(
@@ -146,76 +134,6 @@ impl KernelDrops {
 fn dropped(table: &str, inode: &str) -> Option<u64> {
     let mut lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     lines.find(|line| line.get(9) == Some(&inode))?.last()?.parse().ok()
-}
-
-/// A connection.
-struct Peer {
-    stream: TcpStream,
-    frames: InputFrames,
-}
-
-fn streams(place: &mut InputPlace, listener: &TcpListener) -> io::Result<()> {
-    let mut peers: Vec<Peer> = Vec::new();
-    let mut bytes = vec![0; 64 << 10];
-    while !place.is_ending() {
-        let mut files: Vec<_> = peers.iter().map(|peer| peer.stream.as_fd()).collect();
-        if peers.len() < CONNECTIONS_MAX {
-            files.push(listener.as_fd());
-        }
-        let ready = wait_for(&files)?;
-        let mut at = 0;
-        peers.retain_mut(|peer| {
-            at += 1;
-            !ready[at - 1] || take(place.records, peer, &mut bytes)
-        });
-        if ready.len() == at + 1 && ready[at] {
-            match listener.accept() {
-                Ok((stream, _)) => {
-                    stream.set_nonblocking(true)?;
-                    peers.push(Peer { stream, frames: InputFrames::counted_or_lines() });
-                }
-                // Too many descriptors: the next round tries again.
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
-                    std::thread::sleep(super::PATIENCE);
-                }
-                Err(_) => {}
-            }
-        }
-    }
-    for mut peer in peers {
-        while take(place.records, &mut peer, &mut bytes) {
-            if !wait_for(&[peer.stream.as_fd()])?[0] {
-                peer.frames.finish(|frame| write(place.records, &frame));
-                break;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Takes what a connection has; gives whether it goes on.
-fn take(records: InputRecords, peer: &mut Peer, bytes: &mut [u8]) -> bool {
-    for _ in 0..ROUND {
-        match peer.stream.read(bytes) {
-            Ok(0) => break,
-            Ok(length) => peer.frames.take(&bytes[..length], |frame| write(records, &frame)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => break,
-        }
-        if bytes.is_empty() {
-            return true;
-        }
-    }
-    // The end, or it is still sending.
-    match peer.stream.peek(&mut [0]) {
-        Ok(1..) => true,
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => true,
-        _ => {
-            peer.frames.finish(|frame| write(records, &frame));
-            false
-        }
-    }
 }
 
 #[cfg(test)]

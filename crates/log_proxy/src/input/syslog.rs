@@ -2,7 +2,9 @@
 
 use logring::LogValue;
 
-use super::output::Field;
+use super::fields::{left_out, level_of};
+use super::frames::InputFrame;
+use super::output::{Field, InputRecords};
 
 /// Facilities by their numbers.
 const FACILITIES: [&str; 24] = [
@@ -189,6 +191,14 @@ impl<'a> SyslogMessage<'a> {
         fields.extend(self.data.iter().map(|(name, value)| (name.as_str(), LogValue::Text(value))));
         fields
     }
+}
+
+/// Writes the message of a frame.
+pub(super) fn write(records: InputRecords, frame: &InputFrame<'_>) {
+    let message = SyslogMessage::parse(frame.bytes);
+    let mut fields = message.fields();
+    fields.extend(left_out(frame));
+    records.write(level_of(message.severity), message.text, &fields);
 }
 
 /// `<PRI>` with a number up to 191.

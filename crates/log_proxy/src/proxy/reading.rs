@@ -96,43 +96,31 @@ impl Proxy {
         let mut rings = std::mem::take(&mut self.host.rings);
         let mut batch = std::mem::take(&mut self.batch);
         let mut any = false;
-        self.local.begin();
         if !self.outputs_take(&mut rings) {
             self.host.rings = rings;
             self.batch = batch;
             return false;
         }
         self.add_gaps(&mut rings);
+        let mut waiting = Vec::new();
         for index in 0..rings.len() {
-            if waits_for_predecessor(&mut rings, index) {
-                continue;
-            }
-            let ring = &mut rings[index];
-            let (before, gap_before) = (ring.reader.next(), ring.gap);
-            if let Err(error) = ring.reader.read(&mut batch, RING_BYTES) {
-                ring.gap = Some(GapReason::Ring);
-                if ring.complain() {
-                    self.messages.push(error.to_string());
-                }
-                batch = RingBatch::default();
-            }
-            if self.local.wants() && batch.count() > 0 {
-                self.leave_later(ring, &mut batch);
-                any |= batch.is_empty();
-            }
-            if batch.is_empty() {
-                let source = self.host.sources.get(&ring.stream.process);
-                ring.is_read_out |= source.is_some_and(|source| source.is_dead);
-                continue;
-            }
-            any = true;
-            if let Some(taken) = self.take(index, ring, &batch, before, gap_before) {
-                self.taken.push(taken);
-            }
-            // Without room for all, there may be room for one.
-            if self.refusal.is_some() || self.frames.len() >= FRAMES_BYTES {
+            if self.is_full() {
                 break;
             }
+            if waits_for_predecessor(&mut rings, index) {
+                waiting.push(index);
+            } else {
+                any |= self.read_ring(index, &mut rings[index], &mut batch);
+            }
+        }
+        // What continues a ring that is read to its end by now may be older than what others had.
+        let mut count = 0;
+        while waiting.len() != std::mem::replace(&mut count, waiting.len()) {
+            waiting.retain(|index| {
+                let waits = self.is_full() || waits_for_predecessor(&mut rings, *index);
+                any |= !waits && self.read_ring(*index, &mut rings[*index], &mut batch);
+                waits
+            });
         }
         // Bytes that hold no record make no frame, and give room back too.
         if !self.frames.is_empty() || !self.taken.is_empty() {
@@ -146,6 +134,37 @@ impl Proxy {
         self.batch = batch;
         // Without room there is nothing to do before acknowledgements come.
         any && self.refusal.is_none()
+    }
+
+    /// Whether a round reads no more rings: without room for all, there may be room for one.
+    fn is_full(&self) -> bool {
+        self.refusal.is_some() || self.frames.len() >= FRAMES_BYTES
+    }
+
+    /// Takes what a ring has; whether there was anything.
+    fn read_ring(&mut self, index: usize, ring: &mut Ring, batch: &mut RingBatch) -> bool {
+        let (before, gap_before) = (ring.reader.next(), ring.gap);
+        if let Err(error) = ring.reader.read(batch, RING_BYTES) {
+            ring.gap = Some(GapReason::Ring);
+            if ring.complain() {
+                self.messages.push(error.to_string());
+            }
+            *batch = RingBatch::default();
+        }
+        let mut is_left = false;
+        if self.local.wants() && batch.count() > 0 {
+            self.leave_later(ring, batch);
+            is_left = batch.is_empty();
+        }
+        if batch.is_empty() {
+            let source = self.host.sources.get(&ring.stream.process);
+            ring.is_read_out |= source.is_some_and(|source| source.is_dead);
+            return is_left;
+        }
+        if let Some(taken) = self.take(index, ring, batch, before, gap_before) {
+            self.taken.push(taken);
+        }
+        true
     }
 
     /// Makes frames of gaps that were found without reading.

@@ -10,13 +10,15 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use connection::{Address, ServerTls};
+use http_server::Credentials;
 use log_central::{AdmissionLimits, Central, CentralSettings};
 use log_format::{FileRotation, LogOutputOptions, open_output};
 use log_protocol::auth;
 use log_proxy::Spool;
-use log_proxy::input::{Inputs, LogInputSettings};
+use log_proxy::input::{InputSecurity, Inputs, LogInputSettings};
 use log_proxy::{Proxy, ProxySettings, ProxyWaker};
 use log_store::{Retention, Store, StoreSettings};
+use logring::Tier;
 
 use super::filters::{DEFAULT_STORE, ZoneArguments, ring_folders};
 use super::reach::{DEFAULT_CENTRAL, ReachArguments, address, secret};
@@ -45,9 +47,12 @@ pub(crate) struct ProxyArguments {
     #[arg(short = 'o', long, value_name = "FORM:TARGET")]
     output: Vec<String>,
     /// Take records of others too: stdin; file: and a path, followed through rotation; syslog: and a
-    /// socket, HOST:PORT or tcp:HOST:PORT; journal; kernel (may be repeated)
+    /// socket, HOST:PORT, tcp:HOST:PORT or tls:HOST:PORT; otlp: and a socket, HOST:PORT or
+    /// tls:HOST:PORT, for log records of OpenTelemetry by HTTP; journal; kernel (may be repeated)
     #[arg(short = 'i', long, value_name = "FORM[:TARGET]")]
     input: Vec<String>,
+    #[command(flatten)]
+    input_security: InputSecurityArguments,
     /// Begin the next file of an output after so many bytes
     #[arg(long, value_name = "SIZE", value_parser = log_format::parse_size, requires = "output")]
     rotate: Option<u64>,
@@ -75,6 +80,39 @@ pub(crate) struct ProxyArguments {
     /// server
     #[arg(long)]
     once: bool,
+}
+
+/// What inputs on a network show and ask for.
+#[derive(clap::Args)]
+struct InputSecurityArguments {
+    /// The certificate of inputs with `tls:`, with those between it and its authority, in PEM
+    #[arg(long, value_name = "FILE", requires = "input_key")]
+    input_cert: Option<PathBuf>,
+    /// The key of --input-cert, in PEM
+    #[arg(long, value_name = "FILE", requires = "input_cert")]
+    input_key: Option<PathBuf>,
+    /// Take from inputs with `tls:` only what clients send whose certificate an authority (CA) in this
+    /// file has signed, in PEM
+    #[arg(long, value_name = "FILE", requires = "input_cert")]
+    input_client_ca: Option<PathBuf>,
+    /// Take from inputs of `otlp:` only what clients send that know the token in this file:
+    /// `Authorization: Bearer TOKEN`
+    #[arg(long, value_name = "FILE")]
+    input_token_file: Option<PathBuf>,
+}
+
+impl InputSecurityArguments {
+    fn load(&self) -> anyhow::Result<InputSecurity> {
+        let mut security = InputSecurity::default();
+        if let (Some(certificate), Some(key)) = (&self.input_cert, &self.input_key) {
+            let clients = self.input_client_ca.as_deref();
+            security.tls = Some(ServerTls::load(certificate, key, clients)?);
+        }
+        if let Some(file) = &self.input_token_file {
+            security.credentials = Some(Credentials::load(Some(file), None)?.into());
+        }
+        Ok(security)
+    }
 }
 
 /// Options of `whit log central`.
@@ -162,6 +200,8 @@ pub(crate) fn proxy(arguments: &ProxyArguments) -> anyhow::Result<ExitCode> {
         cursors: arguments.spool.join("inputs"),
         host: host_name(),
         is_once: arguments.once,
+        security: arguments.input_security.load()?,
+        tier: if arguments.sync.is_zero() { Tier::Read } else { Tier::Synced },
     };
     let inputs = Inputs::start(&arguments.input, &inputs).context("--input")?;
     let settings = ProxySettings {
