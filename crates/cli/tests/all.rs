@@ -67,6 +67,7 @@ mod sadc;
 mod schedule;
 mod send;
 mod send_day;
+mod send_recordings;
 mod serve;
 mod serve_beside_prometheus;
 mod syscalls;
