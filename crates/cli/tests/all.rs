@@ -68,6 +68,7 @@ mod sadc;
 mod schedule;
 mod send;
 mod send_day;
+mod send_recordings;
 mod serve;
 mod serve_beside_prometheus;
 mod syscalls;

@@ -15,10 +15,12 @@ mod limits;
 mod marks;
 mod newcomers;
 mod peer;
+mod recordings;
 mod shared;
 mod writers;
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -36,6 +38,7 @@ use log_protocol::handshake::send;
 use log_store::{OwnLog, WordIndexer};
 use log_store::{Recovery, Retention, Store};
 use newcomers::Newcomers;
+use recordings::RecordingFolder;
 use shared::Shared;
 
 /// How a central server works.
@@ -54,6 +57,17 @@ pub struct CentralSettings {
     /// Acknowledge what was received before it is committed: what is not, a server that is killed
     /// loses, and the next records prove it.
     pub acks_on_receipt: bool,
+    /// Where recordings of other hosts are written to, if they are taken.
+    pub recordings: Option<RecordingsKept>,
+}
+
+/// Where recordings of other hosts go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordingsKept {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Whether samples are on the disk when they are acknowledged, or only written.
+    pub syncs: bool,
 }
 
 /// A central server that runs.
@@ -75,7 +89,7 @@ impl Central {
     /// Starts the threads; what opening the store found becomes records of the server.
     ///
     /// # Errors
-    /// If there are no random numbers or no threads.
+    /// If there are no random numbers or no threads, or the folder of recordings cannot be read.
     pub fn start(
         store: Store,
         recovery: &Recovery,
@@ -84,7 +98,11 @@ impl Central {
     ) -> io::Result<Self> {
         let own = OwnLog::new(auth::random()?, settings.host.clone());
         let is_stopping = Arc::new(AtomicBool::new(false));
-        let shared = Arc::new(Shared::new(&store, own, settings, is_stopping.clone()));
+        let recordings = settings.recordings.as_ref();
+        let recordings =
+            recordings.map(|kept| RecordingFolder::open(&kept.folder, kept.syncs)).transpose()?;
+        let shared = Shared::new(&store, own, settings, is_stopping.clone(), recordings);
+        let shared = Arc::new(shared);
         shared.report_recovery(&store, recovery);
         let mut threads = Vec::new();
         let committing = shared.clone();

@@ -3,11 +3,11 @@
 //!
 //! Uses `log_store` (the records), `log_protocol` (frames, handshake) and `connection`; prints nothing.
 //! Begin with `central.rs`; a record's way: `central/peer.rs`, `central/admission.rs` (which records
-//! are new), `central/committer.rs`.
+//! are new), `central/committer.rs`; a recording's: `central/recordings.rs`.
 #![forbid(unsafe_code)]
 
 mod central;
 
 #[doc(hidden)]
 pub use central::fuzz_admission;
-pub use central::{AdmissionLimits, Central, CentralCounters, CentralSettings};
+pub use central::{AdmissionLimits, Central, CentralCounters, CentralSettings, RecordingsKept};

@@ -401,6 +401,7 @@ fn loss_06_a_central_server_that_cannot_store_or_serve_acknowledges_nothing() {
         limits: AdmissionLimits::default(),
         host: "central".to_owned(),
         acks_on_receipt: false,
+        recordings: None,
     };
     let strict = Central::start(store, &recovery, vec![listener], settings).unwrap();
     let mut proxy = proxy(&folders.rings, &folders.spool, &folders.socket);

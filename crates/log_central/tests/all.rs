@@ -25,6 +25,7 @@ mod outputs;
 mod python;
 mod quiet;
 mod random_kills;
+mod recordings;
 mod remote;
 mod status;
 mod tls;

@@ -30,6 +30,7 @@ fn serve(folders: &Folders, limits: AdmissionLimits, retention: Retention) -> Ce
     let listener = Address::Unix(folders.socket.clone()).listen(None).unwrap();
     let settings = CentralSettings {
         acks_on_receipt: false,
+        recordings: None,
         secret: Some(b"secret".to_vec()),
         delay: Duration::from_millis(2),
         retention,
@@ -347,6 +348,7 @@ fn serve_both(folders: &Folders, secret: Option<&[u8]>) -> (Central, Address) {
     let port = network.socket.port().unwrap().unwrap();
     let settings = CentralSettings {
         acks_on_receipt: false,
+        recordings: None,
         secret: secret.map(<[u8]>::to_vec),
         delay: Duration::from_millis(2),
         retention: Retention::default(),

@@ -121,6 +121,7 @@ fn serve(folders: &Folders, segment_bytes: u64, retention: Retention) -> Central
     let listener = Address::Unix(folders.socket.clone()).listen(None).unwrap();
     let settings = CentralSettings {
         acks_on_receipt: false,
+        recordings: None,
         secret: None,
         delay: Duration::from_millis(2),
         retention,

@@ -163,6 +163,7 @@ fn a_server_that_acknowledges_at_once_does_not_wait_for_its_commit() {
         limits: AdmissionLimits::default(),
         host: "central".to_owned(),
         acks_on_receipt: true,
+        recordings: None,
     };
     let central = Central::start(store, &recovery, vec![listener.unwrap()], settings).unwrap();
     let proxy = start_proxy(&folders);

@@ -32,6 +32,7 @@ fn serve(folders: &Folders, tls: Option<&ServerTls>, secret: Option<&[u8]>) -> (
         limits: AdmissionLimits::default(),
         host: "central".to_owned(),
         acks_on_receipt: false,
+        recordings: None,
     };
     let central = Central::start(store, &recovery, vec![listener], settings).unwrap();
     (central, format!("127.0.0.1:{port}"))

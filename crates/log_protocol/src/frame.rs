@@ -63,6 +63,12 @@ pub enum FrameKind {
     End = 20,
     /// Server to proxy: the levels that last, all of them.
     KeptLevels = 21,
+    /// Recorder to server: a part of the name and the head of a recording.
+    Recording = 22,
+    /// Recorder to server: a part of samples of a recording.
+    Samples = 23,
+    /// Recorder to server: a recording was closed and has no more samples.
+    RecordingEnd = 24,
 }
 
 impl FrameKind {
@@ -71,11 +77,34 @@ impl FrameKind {
     pub fn of(byte: u8) -> Option<Self> {
         use FrameKind::{
             Ack, Ask, Challenge, Dictionary, End, Found, Held, Hello, KeptLevels, LevelSet, Lost,
-            Marks, Process, Query, Records, Refused, SetLevel, Status, StatusText, Stream, Welcome,
+            Marks, Process, Query, Recording, RecordingEnd, Records, Refused, Samples, SetLevel,
+            Status, StatusText, Stream, Welcome,
         };
         let all = [
-            Hello, Challenge, Welcome, Refused, Ask, Marks, Process, Stream, Dictionary, Records,
-            Lost, Held, Ack, SetLevel, LevelSet, Status, StatusText, Query, Found, End, KeptLevels,
+            Hello,
+            Challenge,
+            Welcome,
+            Refused,
+            Ask,
+            Marks,
+            Process,
+            Stream,
+            Dictionary,
+            Records,
+            Lost,
+            Held,
+            Ack,
+            SetLevel,
+            LevelSet,
+            Status,
+            StatusText,
+            Query,
+            Found,
+            End,
+            KeptLevels,
+            Recording,
+            Samples,
+            RecordingEnd,
         ];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }
@@ -102,6 +131,7 @@ pub struct Head {
     /// proxy left some out.
     pub next: u64,
     /// Records that the proxy left out between `first` and `next`: they are for local outputs alone.
+    /// Of a recording: bytes of the same that are in the frames that follow.
     pub left_out: u32,
 }
 

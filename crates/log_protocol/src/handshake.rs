@@ -26,6 +26,8 @@ pub enum PeerRole {
     Proxy = 1,
     /// Asks and sets levels.
     Admin = 2,
+    /// Sends recordings.
+    Recorder = 3,
 }
 
 /// The host and program that a client says it is.
@@ -33,7 +35,7 @@ pub enum PeerRole {
 pub struct Hello {
     /// What it is.
     pub role: PeerRole,
-    /// The random number of a proxy's spool.
+    /// The random number of a proxy's spool, or of a folder of recordings.
     pub proxy: [u8; 16],
     /// The name of its host.
     pub host: String,
@@ -224,6 +226,7 @@ fn read_hello(body: &[u8]) -> Option<HelloParts> {
     let role = match from.u32()? {
         1 => PeerRole::Proxy,
         2 => PeerRole::Admin,
+        3 => PeerRole::Recorder,
         _ => return None,
     };
     let proxy = from.array()?;

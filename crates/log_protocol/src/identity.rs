@@ -59,6 +59,23 @@ impl fmt::Display for StreamId {
     }
 }
 
+impl StreamId {
+    /// The stream of a recording's samples: its sequence numbers are those of the samples.
+    #[must_use]
+    pub fn of_recording(file_id: u64) -> Self {
+        let mut id = [0; 16];
+        id[..8].copy_from_slice(&file_id.to_le_bytes());
+        StreamId { process: ProcessId(id), ring: 0 }
+    }
+
+    /// The number of the recording, if it is the stream of one.
+    #[must_use]
+    pub fn recording(&self) -> Option<u64> {
+        let (id, rest) = self.process.0.split_first_chunk::<8>()?;
+        (self.ring == 0 && rest == [0; 8]).then_some(u64::from_le_bytes(*id))
+    }
+}
+
 /// What is known of a process that logs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProcessInfo {

@@ -22,6 +22,7 @@ pub mod handshake;
 mod identity;
 pub mod levels;
 pub mod own_record;
+pub mod parts;
 pub mod record;
 
 pub use address::parse_address;

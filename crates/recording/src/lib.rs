@@ -31,6 +31,7 @@ mod schema;
 mod side;
 mod state;
 mod storage;
+mod stream;
 mod varint;
 mod writer;
 
@@ -46,5 +47,9 @@ pub use side::{
     side_path, side_paths, summary_path, write_side_file,
 };
 pub use storage::{Bytestore, Interference, Storage};
+pub use stream::{
+    FRAME_START, HEAD_START, SampleDecoder, SampleEncoder, frame_length, head_length, pack_samples,
+    stream_head, unpack_samples, unpacked_length,
+};
 pub use varint::{Bytes, Corrupt, put, put_bytes, unzigzag, zigzag};
 pub use writer::{Resumed, Writer, WriterOptions, Written, repair};

@@ -32,6 +32,7 @@ use crate::schema;
 use crate::storage::{Interference, Storage, write_all_at};
 use closing::Closing;
 
+pub(crate) use head::file_head;
 pub use resume::{Resumed, repair};
 
 /// Bytes of frames at which a block is closed.  Larger blocks compress slightly better and need
@@ -148,6 +149,20 @@ impl Writer {
         defs: &[Arc<SourceDef>],
         options: WriterOptions,
     ) -> Result<Writer, Error> {
+        Self::create_as(path, meta, defs, options, random_id())
+    }
+
+    /// Begins a recording whose number is given: a copy of another one.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_as(
+        path: &Path,
+        meta: &Meta,
+        defs: &[Arc<SourceDef>],
+        options: WriterOptions,
+        file_id: u64,
+    ) -> Result<Writer, Error> {
         schema::check(meta, defs).map_err(|what| Error::TooMany { path: path.to_owned(), what })?;
         let new = OpenOptions::new().read(true).write(true).create_new(true).open(path);
         let file = match new {
@@ -164,7 +179,7 @@ impl Writer {
         if length > 0 {
             return Err(Error::Exists { path: path.to_owned() });
         }
-        Self::with_storage(Box::new(file), path, meta, defs, options)
+        Self::begin(Box::new(file), path, meta, defs, options, file_id)
     }
 
     /// Begins a recording in an empty storage; `path` is for messages.
@@ -175,9 +190,19 @@ impl Writer {
         defs: &[Arc<SourceDef>],
         options: WriterOptions,
     ) -> Result<Writer, Error> {
+        Self::begin(storage, path, meta, defs, options, random_id())
+    }
+
+    fn begin(
+        storage: Box<dyn Storage>,
+        path: &Path,
+        meta: &Meta,
+        defs: &[Arc<SourceDef>],
+        options: WriterOptions,
+        file_id: u64,
+    ) -> Result<Writer, Error> {
         let schemas = defs.to_vec();
-        let file_id = RandomState::new().build_hasher().finish();
-        let (mut bytes, prelude) = head::file_head(meta, &schemas, file_id)
+        let (mut bytes, prelude) = file_head(meta, &schemas, file_id)
             .map_err(|error| Error::io(path, "compress", error))?;
         if prelude.head_plain_bytes as usize > HEAD_BYTES_MAX {
             return Err(Error::TooMany { path: path.to_owned(), what: "names and help texts" });
@@ -339,6 +364,15 @@ impl Writer {
         self.unwritten += samples;
     }
 
+    /// Leaves numbers of samples out, before the next one: readers count them as unreadable.
+    ///
+    /// # Errors
+    /// If the block before them cannot be closed, or the file cannot be written.
+    pub fn leave_out(&mut self, samples: u64) -> Result<(), WriteError> {
+        self.continue_closing(true);
+        self.step_sequence(samples)
+    }
+
     /// Samples written to the file since it was begun.
     pub fn samples(&self) -> u64 {
         self.sequence
@@ -364,6 +398,11 @@ impl Writer {
         self.samples += 1;
         self.sequence += 1;
     }
+}
+
+/// A number that no other recording has.
+fn random_id() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 /// Times are rounded to multiples of this: a millionth of the interval, which changes no printed

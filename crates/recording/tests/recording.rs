@@ -10,4 +10,5 @@ mod files;
 mod many_rows;
 mod roundtrip;
 mod side;
+mod stream;
 mod versions;

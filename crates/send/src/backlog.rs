@@ -3,12 +3,8 @@
 //!
 //! Memory: a block of one recording, whatever is still to be read.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use feed::{Origin, RecordedFile, in_order, left_out, recordings_in};
-use jiff::tz::TimeZone;
 use recording::{ReadOutcome, Reader};
 use sample::Snapshot;
 
@@ -17,6 +13,7 @@ use crate::batch::{Batch, BatchSeries, SampleEnd};
 use crate::cursor::RecordingCursor;
 use crate::cursor::SendCursor;
 use crate::groups::GroupSeries;
+use crate::recording_files::{Looked, RecordingFiles};
 use crate::series::{RecordingSeries, SourceChoice};
 use crate::steps::StepSums;
 
@@ -25,20 +22,12 @@ const SERIES_KEPT_MAX: usize = 100_000;
 
 /// What is not yet sent.
 pub(crate) struct Backlog {
-    folder: PathBuf,
+    files: RecordingFiles,
     selection: SourceChoice,
-    /// Recordings that were found, with their inodes and their numbers: they are not opened again.
-    known: BTreeMap<PathBuf, (u64, u64)>,
-    /// Recordings that are opened when those before them are read, and the next sample of each.
-    waiting: VecDeque<(PathBuf, RecordingCursor)>,
     open: Vec<OpenRecording>,
-    /// Recordings that are read to their end: until a file of another size is there.
-    finished: BTreeSet<u64>,
     pub(crate) series: BatchSeries,
     /// Samples that could not be read since the last settling.
     unreadable: u64,
-    /// What was said of files that are left out.
-    complaints: BTreeMap<PathBuf, String>,
 }
 
 /// A recording that is being read.
@@ -53,81 +42,21 @@ pub(crate) struct OpenRecording {
     next: u64,
 }
 
-/// What a look at a folder found.
-#[derive(Default)]
-pub(crate) struct Looked {
-    /// New sentences: files that are left out, and what is missing in another way.
-    pub(crate) complaints: Vec<String>,
-    /// Samples or records that were deleted before they were sent.
-    pub(crate) deleted: u64,
-}
-
 impl Backlog {
     pub(crate) fn new(folder: &Path, selection: SourceChoice) -> Self {
         Backlog {
-            folder: folder.to_owned(),
+            files: RecordingFiles::new(folder),
             selection,
-            known: BTreeMap::new(),
-            waiting: VecDeque::new(),
             open: Vec::new(),
-            finished: BTreeSet::new(),
             series: BatchSeries::default(),
             unreadable: 0,
-            complaints: BTreeMap::new(),
         }
     }
 
     /// Looks which recordings there are: new ones will be read, those that are gone are told.
     pub(crate) fn look(&mut self, cursor: &mut SendCursor) -> Result<Looked, SendError> {
-        let mut looked = Looked::default();
-        let (mut files, mut present) = (Vec::new(), BTreeSet::new());
-        for path in recordings_in(&self.folder)? {
-            let known = self.known.get(&path).filter(|(inode, _)| *inode == inode_of(&path));
-            if let Some((_, file_id)) = known {
-                present.insert(*file_id);
-                continue;
-            }
-            match RecordedFile::open(path.clone(), &TimeZone::UTC) {
-                Ok(file) if file.origin == Origin::Whit => files.push(file),
-                Ok(_) => self.complain(&mut looked, path, |path| {
-                    format!("{}: collectl's recordings are not sent; left out", path.display())
-                }),
-                // It was deleted meanwhile, or its head is not yet written.
-                Err(error) => self.complain(&mut looked, path, |_| left_out(&error)),
-            }
-        }
-        for file in in_order(files, |file| file) {
-            let reader = Reader::open(&file.path, &source::definitions());
-            let Ok(reader) = reader else { continue };
-            let file_id = reader.file_id();
-            present.insert(file_id);
-            let known = cursor.recordings.entry(file_id).or_default();
-            known.name = name_of(&file.path);
-            known.samples = known.samples.max(reader.samples_closed());
-            if !known.is_done {
-                self.waiting.push_back((file.path.clone(), known.clone()));
-            }
-            self.known.insert(file.path.clone(), (inode_of(&file.path), file_id));
-        }
-        self.known.retain(|_, (_, file_id)| present.contains(file_id));
-        // A file that is open is read to its end although it was deleted.
-        let is_open = |id: &u64| self.open.iter().any(|open| open.file_id == *id);
-        cursor.recordings.retain(|id, one| {
-            let stays = present.contains(id) || is_open(id);
-            if !stays && !one.is_done {
-                looked.deleted += one.samples.saturating_sub(one.next);
-            }
-            stays
-        });
-        Ok(looked)
-    }
-
-    fn complain(&mut self, looked: &mut Looked, path: PathBuf, text: impl FnOnce(&Path) -> String) {
-        self.complaints.entry(path).or_insert_with_key(|path| {
-            let text = text(path);
-            looked.complaints.push(text.clone());
-            text
-        });
+        let is_open = |id: u64| self.open.iter().any(|open| open.file_id == id);
+        self.files.look(cursor, &is_open)
     }
 
     /// Fills a batch with the next samples: until it has that many points, or nothing more is there.
@@ -143,7 +72,7 @@ impl Backlog {
         let mut at = 0;
         while batch.points.len() < points_max {
             if at == self.open.len() {
-                let Some((path, sent)) = self.waiting.pop_front() else { break };
+                let Some((path, sent)) = self.files.waiting.pop_front() else { break };
                 // One that was deleted meanwhile is told at the next look.
                 if let Ok(reader) = Reader::open(&path, &source::definitions()) {
                     self.open.push(OpenRecording::new(reader, &sent, &self.selection)?);
@@ -158,7 +87,7 @@ impl Backlog {
                 ReadOutcome::NoMoreYet | ReadOutcome::End => {
                     let mut open = self.open.remove(at);
                     open.flush(&mut self.series, batch);
-                    self.finished.insert(open.file_id);
+                    self.files.finished.insert(open.file_id);
                 }
             }
         }
@@ -174,20 +103,13 @@ impl Backlog {
                 one.groups = groups.to_vec();
             }
         }
-        for id in std::mem::take(&mut self.finished) {
-            if let Some(one) = cursor.recordings.get_mut(&id) {
-                one.is_done = true;
-                one.samples = one.samples.max(one.next);
-            }
-        }
+        self.files.settle(cursor);
     }
 
     /// Goes back to the cursor: what was read since is read again.
     pub(crate) fn rewind(&mut self) {
-        self.known.clear();
-        self.waiting.clear();
+        self.files.rewind();
         self.open.clear();
-        self.finished.clear();
         self.unreadable = 0;
     }
 }
@@ -285,13 +207,4 @@ fn add(
     if let Some(groups) = groups {
         groups.add(number, snapshot, series, batch);
     }
-}
-
-/// What tells a file from another one of its name; 0 if it is gone.
-fn inode_of(path: &Path) -> u64 {
-    path.metadata().map_or(0, |metadata| metadata.ino())
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

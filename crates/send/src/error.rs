@@ -93,6 +93,20 @@ pub enum SendError {
         /// Those that do.
         known: String,
     },
+    /// An engine that takes recordings as they are.
+    #[error("{kind} gets recordings as they are: leave sources, processes and steps out")]
+    WholeRecordings {
+        /// The kind of the engine.
+        kind: &'static str,
+    },
+    /// The file with the number of the folder.
+    #[error("cannot use {}", path.display())]
+    Number {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// An engine that takes nothing else.
     #[error(
         "{kind} takes log records alone: give the folder of a store of them (whit log central)"

@@ -1,6 +1,7 @@
 //! Kinds of engines: who takes what is sent.  A new one is a file and a line here.
 
 use std::fmt;
+use std::path::Path;
 
 use connection::{Address, AddressRules};
 use http_client::{HttpClient, HttpUrl};
@@ -23,6 +24,7 @@ use crate::loki_read;
 use crate::nats;
 use crate::otlp::Otlp;
 use crate::otlp_logs::OtlpLogs;
+use crate::recording_stock::{PORT, RecordingStock};
 use crate::remote_write::{self, RemoteWrite};
 use crate::settings::{SendInput, SendSettings};
 
@@ -62,6 +64,8 @@ enum EngineWay {
     Stream(StreamWay),
     /// By HTTP, with more than one request for what is sent, and it answers questions.
     Tables,
+    /// By a connection, whole recordings.
+    Recordings(StreamPlace),
     /// It takes log records alone, by HTTP.
     LogsAlone,
 }
@@ -69,16 +73,22 @@ enum EngineWay {
 /// How engines are reached that are not asked by HTTP.
 #[derive(Clone, Copy, Debug)]
 struct StreamWay {
+    at: StreamPlace,
+    open: StreamOpener,
+}
+
+/// How their addresses are written.
+#[derive(Clone, Copy, Debug)]
+struct StreamPlace {
     /// What the address begins with.
     scheme: &'static str,
     /// The port if the address names none.
     port: u16,
     /// What an address with TLS begins with.
     tls_scheme: &'static str,
-    open: StreamOpener,
 }
 
-impl StreamWay {
+impl StreamPlace {
     /// Where an engine is whose address is this, of the text of an option.
     fn place(&self, address: &str, text: &str) -> Result<EnginePlace, SendError> {
         let (scheme, tls_scheme) = (self.scheme, self.tls_scheme);
@@ -132,9 +142,7 @@ const KINDS: &[EngineKind] = &[
         name: "graphite",
         about: "Graphite, VictoriaMetrics (plain text over TCP)",
         way: EngineWay::Stream(StreamWay {
-            scheme: "",
-            port: graphite::PORT,
-            tls_scheme: "tls:",
+            at: StreamPlace { scheme: "", port: graphite::PORT, tls_scheme: "tls:" },
             open: Graphite::open,
         }),
         logs: None,
@@ -144,9 +152,7 @@ const KINDS: &[EngineKind] = &[
         name: "jetstream",
         about: "NATS JetStream (a message for each sample or record, once)",
         way: EngineWay::Stream(StreamWay {
-            scheme: "nats://",
-            port: nats::PORT,
-            tls_scheme: "tls://",
+            at: StreamPlace { scheme: "nats://", port: nats::PORT, tls_scheme: "tls://" },
             open: |address, settings| Ok(Box::new(JetStream::new(address, settings))),
         }),
         logs: Some(LogWay::Stream(|address, settings| Box::new(JetStream::new(address, settings)))),
@@ -171,6 +177,13 @@ const KINDS: &[EngineKind] = &[
         about: "ClickHouse (rows of two tables, by HTTP)",
         way: EngineWay::Tables,
         logs: Some(LogWay::Tables),
+        reads: None,
+    },
+    EngineKind {
+        name: "whit",
+        about: "another whit (recordings, as they are, to whit log central --recordings)",
+        way: EngineWay::Recordings(StreamPlace { scheme: "", port: PORT, tls_scheme: "tls:" }),
+        logs: None,
         reads: None,
     },
 ];
@@ -220,7 +233,9 @@ impl EngineAddress {
             | EngineWay::Asked(..)
             | EngineWay::Tables
             | EngineWay::LogsAlone => EnginePlace::Http(HttpUrl::parse(address)?),
-            EngineWay::Stream(way) => way.place(address, text)?,
+            EngineWay::Stream(StreamWay { at, .. }) | EngineWay::Recordings(at) => {
+                at.place(address, text)?
+            }
         };
         Ok(EngineAddress { kind, place })
     }
@@ -244,6 +259,39 @@ impl EngineAddress {
     #[must_use]
     pub fn is_for_logs_alone(&self) -> bool {
         matches!(self.kind.way, EngineWay::LogsAlone)
+    }
+
+    /// Whether it takes recordings as they are, and not points.
+    #[must_use]
+    pub fn takes_recordings(&self) -> bool {
+        matches!(self.kind.way, EngineWay::Recordings(_))
+    }
+
+    /// Checks that something can be chosen of what is sent to it.
+    ///
+    /// # Errors
+    /// If it gets recordings as they are.
+    pub fn check_choice(&self) -> Result<(), SendError> {
+        match self.takes_recordings() {
+            true => Err(SendError::WholeRecordings { kind: self.kind.name }),
+            false => Ok(()),
+        }
+    }
+
+    /// Recordings of a folder, with the connection to it; nothing is connected yet.
+    pub(crate) fn recording_stock(
+        &self,
+        folder: &Path,
+        settings: &SendSettings,
+    ) -> Result<RecordingStock, SendError> {
+        if !settings.selection.is_whole() {
+            self.check_choice()?;
+        }
+        match &self.place {
+            EnginePlace::Stream(address, _) => RecordingStock::new(folder, address, settings),
+            // An address is of the way of its kind, and that was checked.
+            EnginePlace::Http(_) => Err(SendError::WholeRecordings { kind: self.kind.name }),
+        }
     }
 
     /// Checks that it takes what is to be sent.

@@ -13,6 +13,8 @@
 //! The store of a central server of log records is sent the same way: its segments are the files, and
 //! `log_backlog.rs` reads the records behind a cursor.
 //!
+//! Another whit gets recordings as they are: `recording_stock.rs`.
+//!
 //! `verify.rs` asks an engine for what it has acknowledged, `read_back.rs` makes recordings of what one has, `log_read.rs` log records.
 //!
 //! Uses `feed`, `recording`, `metric_names`, `log_store` and `http_client`.  Prints nothing.  Begin with `sender.rs`.
@@ -44,6 +46,8 @@ mod nats;
 mod otlp;
 mod otlp_logs;
 mod read_back;
+mod recording_files;
+mod recording_stock;
 mod remote_write;
 mod remote_write_2;
 mod sender;

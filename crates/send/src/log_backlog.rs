@@ -13,11 +13,11 @@ use log_store::{Chunk, SegmentCount, StoreCounter, StoreReader};
 use serde_json::{Value, json};
 
 use crate::SendError;
-use crate::backlog::Looked;
 use crate::batch::{SampleEnd, points_of};
 use crate::cursor::{SendCursor, StoreCursor};
 use crate::engine::SendOutcome;
 use crate::log_batch::{LogBatch, LogEngine};
+use crate::recording_files::Looked;
 use crate::stock::SendStock;
 
 /// Bytes of the texts of a batch: it ends with the record that reaches them.

@@ -68,6 +68,9 @@ impl Sender {
             cursor.store.get_or_insert_default();
         }
         let stock: Box<dyn SendStock> = match settings.input {
+            SendInput::Samples if address.takes_recordings() => {
+                Box::new(address.recording_stock(folder, &settings)?)
+            }
             SendInput::Samples => Box::new(SampleStock {
                 backlog: Backlog::new(folder, settings.selection.clone()),
                 batch: Batch::default(),
@@ -145,7 +148,7 @@ impl Sender {
         pause: &mut dyn FnMut(Duration) -> bool,
         tell: &mut dyn FnMut(SendEvent),
     ) -> Result<bool, SendError> {
-        if points_of(self.stock.ends(), samples.clone()).is_empty() {
+        if self.stock.is_nothing(samples.clone()) {
             self.advance(samples);
             return Ok(true);
         }

@@ -38,6 +38,12 @@ impl SourceChoice {
         }
     }
 
+    /// Whether nothing is chosen.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.sources.is_empty() && self.processes.is_none() && self.step.is_none()
+    }
+
     /// Whether a source is sent.
     #[must_use]
     pub fn has(&self, def: &SourceDef) -> bool {

@@ -5,10 +5,11 @@ use std::ops::Range;
 use serde_json::{Value, json};
 
 use crate::SendError;
-use crate::backlog::{Backlog, Looked};
-use crate::batch::{Batch, SampleEnd};
+use crate::backlog::Backlog;
+use crate::batch::{Batch, SampleEnd, points_of};
 use crate::cursor::SendCursor;
 use crate::engine::{MetricEngine, SendOutcome};
+use crate::recording_files::Looked;
 
 /// Samples or records of a folder, and the engine that they are handed over to.
 pub(crate) trait SendStock: Send {
@@ -29,6 +30,11 @@ pub(crate) trait SendStock: Send {
 
     /// Where each that was read ends.
     fn ends(&self) -> &[SampleEnd];
+
+    /// Whether some of those that were read need not be handed over.
+    fn is_nothing(&self, some: Range<usize>) -> bool {
+        points_of(self.ends(), some).is_empty()
+    }
 
     /// Hands some of those that were read over and waits for what the engine says.
     fn hand_over(&mut self, some: Range<usize>) -> SendOutcome;
@@ -81,12 +87,7 @@ impl SendStock for SampleStock {
     }
 
     fn refusal(&self, end: &SampleEnd, name: &str) -> Value {
-        json!({
-            "recording": name,
-            "file_id": format!("{:016x}", end.file_id),
-            "sample": end.next.saturating_sub(1),
-            "realtime_ns": end.realtime_ns,
-        })
+        refused_sample(end, name)
     }
 
     fn settle(&mut self, cursor: &mut SendCursor) {
@@ -96,4 +97,14 @@ impl SendStock for SampleStock {
     fn rewind(&mut self) {
         self.backlog.rewind();
     }
+}
+
+/// What is listed of a sample that is refused for good.
+pub(crate) fn refused_sample(end: &SampleEnd, name: &str) -> Value {
+    json!({
+        "recording": name,
+        "file_id": format!("{:016x}", end.file_id),
+        "sample": end.next.saturating_sub(1),
+        "realtime_ns": end.realtime_ns,
+    })
 }

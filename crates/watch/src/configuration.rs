@@ -234,6 +234,16 @@ impl Configuration {
             }
             names.push(name);
             let has = |key: &str| self.item(&format!("send.{row}.{key}")).is_some();
+            let address = self.text(&format!("send.{row}.to")).map(EngineAddress::parse);
+            if let Some(Ok(address)) = address {
+                if self.is_on(&format!("send.{row}.create_tables")) && !address.has_tables() {
+                    faults.push((at_row, "create_tables: clickhouse has some".to_owned()));
+                }
+                if has("sources") || has("processes_by") || has("step") {
+                    let chosen = address.check_choice().err();
+                    faults.extend(chosen.map(|error| (at_row, error.to_string())));
+                }
+            }
             if self.engine_input(row) == SendInput::Logs && (has("processes_by") || has("step")) {
                 faults.push((at_row, "processes_by, step: log records have none".to_owned()));
             }

@@ -291,6 +291,14 @@ pub(crate) const KEYS: &[ConfigKey] = &[
     ),
     key(
         "log.central",
+        "recordings",
+        ValueKind::Switch,
+        Some("false"),
+        WordPlace::Service,
+        "true: it takes recordings of other hosts, too ([[send]] to = \"whit=ADDRESS\" there), and puts them beside those of this host.",
+    ),
+    key(
+        "log.central",
         "ack",
         ACKNOWLEDGE,
         Some("\"disk\""),
@@ -709,6 +717,14 @@ pub(crate) const KEYS: &[ConfigKey] = &[
     ),
     key(
         "send",
+        "create_tables",
+        ValueKind::Switch,
+        None,
+        WordPlace::Service,
+        "true: the tables that clickhouse needs are made, if they are not there.",
+    ),
+    key(
+        "send",
         "ca",
         ValueKind::Path,
         None,
@@ -721,7 +737,7 @@ pub(crate) const KEYS: &[ConfigKey] = &[
         ValueKind::Path,
         None,
         WordPlace::Option("--token-file"),
-        "File with the token that it asks for (Authorization: Bearer).",
+        "File with the token that it asks for (Authorization: Bearer); of another whit the secret.",
     ),
     key(
         "host",

@@ -61,10 +61,17 @@ fn engine(configuration: &Configuration, row: usize) -> Option<PartPlan> {
     let folder =
         configuration.path_of(if of_logs { STORE } else { RECORDINGS }).unwrap_or_default();
     let logs = of_logs.then(|| "--logs".into());
-    let spread = configuration.is_on(&format!("send.{row}.spread")).then(|| "--spread".into());
+    let switch = |key: &str, word: &str| {
+        configuration.is_on(&format!("send.{row}.{key}")).then(|| OsString::from(word))
+    };
+    let switches = [switch("spread", "--spread"), switch("create_tables", "--create-tables")];
     let mut plan = PartPlan {
         name: format!("send.{name}"),
-        words: ["send".into(), "--follow".into()].into_iter().chain(logs).chain(spread).collect(),
+        words: ["send".into(), "--follow".into()]
+            .into_iter()
+            .chain(logs)
+            .chain(switches.into_iter().flatten())
+            .collect(),
         folders: vec![folder.clone()],
         writes: false,
         reads: None,
@@ -116,6 +123,10 @@ fn plan_of(configuration: &Configuration, name: &'static str) -> PartPlan {
         }
         "log.central" => {
             plan.words.extend(["log".into(), "central".into()]);
+            if configuration.is_on("log.central.recordings") {
+                plan.words.push(option("--recordings", recordings.clone()));
+                plan.folders.push(recordings.clone());
+            }
             &["log.central.store"]
         }
         "log.proxy" => {
@@ -337,7 +348,8 @@ mod tests {
                     sources = [\"cpu\", \"disk\"]\nto = \"remote-write=https://b\"\n\
                     processes_by = \"user:9\"\nstep = \"1m\"\nspread = true\n\
                     [[send]]\nto = \"loki=http://c:3\"\n[[send]]\nto = \"otlp=http://a:2\"\n\
-                    logs = true\n[[send]]\n";
+                    logs = true\n[[send]]\nto = \"whit=tls:c\"\ntoken_file = \"s\"\n\
+                    [[send]]\nto = \"clickhouse=http://c:8\"\ncreate_tables = true\n[[send]]\n";
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("whit.toml");
         std::fs::write(&path, text).unwrap();
@@ -352,7 +364,9 @@ mod tests {
                 "send.remote-write-http-a-1",
                 "send.b",
                 "send.loki-logs-http-c-3",
-                "send.otlp-logs-http-a-2"
+                "send.otlp-logs-http-a-2",
+                "send.whit-tls-c-4515",
+                "send.clickhouse-http-c-8"
             ]
         );
         assert_eq!(
@@ -362,7 +376,9 @@ mod tests {
                 "send --follow --spread --to=remote-write=https://b --name=b --sources=cpu \
                  --sources=disk --processes-by=user:9 --step=1m --ca=/d/c -- /d/recordings",
                 "send --follow --logs --to=loki=http://c:3 -- /d/log",
-                "send --follow --logs --to=otlp=http://a:2 -- /d/log"
+                "send --follow --logs --to=otlp=http://a:2 -- /d/log",
+                "send --follow --to=whit=tls:c --token-file=/d/s -- /d/recordings",
+                "send --follow --create-tables --to=clickhouse=http://c:8 -- /d/recordings"
             ]
         );
         for (text, wanted) in [
@@ -375,6 +391,14 @@ mod tests {
             ),
             ("[[send]]\nto = \"remote-write=http://a\"\nname = \"a b\"\n", "'a b' is no name"),
             ("[[send]]\nto = \"graphite=h\"\nspread = true\n", "spread: it is of a step"),
+            (
+                "[[send]]\nto = \"graphite=h\"\ncreate_tables = true\n",
+                "create_tables: clickhouse has some",
+            ),
+            (
+                "[[send]]\nto = \"whit=h\"\nsources = [\"cpu\"]\n",
+                "whit gets recordings as they are",
+            ),
             (
                 "[[send]]\nto = \"graphite=h\"\nprocesses_by = \"pid\"\n",
                 "--processes-by pid: --by pid: known are command, user, cgroup",

@@ -24,7 +24,8 @@ pub(crate) struct SendArguments {
     /// of OpenTelemetry), influx (InfluxDB, VictoriaMetrics), clickhouse, loki and journal
     /// (systemd-journal-remote) have an ADDRESS of http://HOST:PORT, https://HOST:PORT or unix:SOCKET,
     /// with the path if it is not the usual one; graphite has HOST[:PORT] or tls:HOST[:PORT], jetstream
-    /// (NATS) nats://HOST[:PORT] or tls://HOST[:PORT]; loki, journal, otlp, jetstream and clickhouse take
+    /// (NATS) nats://HOST[:PORT] or tls://HOST[:PORT], whit (recordings as they are, to whit log central
+    /// --recordings) HOST[:PORT], tls:HOST[:PORT] or unix:SOCKET; loki, journal, otlp, jetstream and clickhouse take
     /// log records; may be given several times: each engine has its own cursor and delays no other
     #[arg(long, value_name = "KIND=ADDRESS", required_unless_present = "status")]
     to: Vec<String>,
@@ -75,7 +76,8 @@ pub(crate) struct AccessArguments {
     /// system
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Say `Authorization: Bearer TOKEN` to the engines, with the token in this file
+    /// Say `Authorization: Bearer TOKEN` to the engines, with the token in this file; to another whit
+    /// prove that the secret in this file is known
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 }

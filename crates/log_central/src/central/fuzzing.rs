@@ -34,9 +34,10 @@ pub fn admit(folder: &Path, frames: Vec<(Head, Vec<u8>)>) {
         limits: AdmissionLimits { processes: 8, streams: 32, ..AdmissionLimits::default() },
         host: "central".to_owned(),
         acks_on_receipt: false,
+        recordings: None,
     };
     let own = OwnLog::new([9; 16], "central".to_owned());
-    let shared = Shared::new(&store, own, central, Arc::new(AtomicBool::new(false)));
+    let shared = Shared::new(&store, own, central, Arc::new(AtomicBool::new(false)), None);
     let mut may_repeat = false;
     for (number, (head, mut body)) in frames.into_iter().enumerate() {
         // Of a process that has ended, nothing is known any more.

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use crate::central::answer;
 use crate::central::newcomers::Newcomer;
+use crate::central::recordings::RecordingsTaken;
 use crate::central::shared::Shared;
 use connection::{Keepalive, Peer, ServerTls, SocketStream, Wait};
 use log_protocol::bytes::ByteCursor;
 use log_protocol::clock;
 use log_protocol::frame::{self, FrameKind, Head, StreamMark};
-use log_protocol::handshake::{self, FrameReader, HandshakeError, PeerRole};
+use log_protocol::handshake::{self, FrameReader, HandshakeError, Hello, PeerRole};
 use log_protocol::levels::LevelOrder;
 use log_protocol::{GapReason, ProcessId, ProcessInfo, StreamInfo};
 use log_store::remote::RemoteQuery;
@@ -42,12 +43,12 @@ pub(super) fn run(shared: &Shared, arrival: Arrival) {
     match greeted {
         Err(_) if made_way => {}
         Err(error) => shared.complain(&format!("connection of {from}: {error}")),
-        Ok((mut reader, writer, role)) => {
+        Ok((mut reader, writer, Hello { role, proxy, .. })) => {
             let number = shared.lock().writers.add(writer, role == PeerRole::Proxy);
             if role == PeerRole::Proxy {
                 shared.kept.tell(|levels| shared.tell_levels(number, levels));
             }
-            let who = PeerPowers { number, role, sets_levels: is_known };
+            let who = PeerPowers { number, role, id: proxy, sets_levels: is_known };
             let why = match serve(shared, &mut reader, who) {
                 Ok(Served::Refused(why)) => Some(why),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => Some(error.to_string()),
@@ -69,6 +70,7 @@ pub(super) fn run(shared: &Shared, arrival: Arrival) {
 struct PeerPowers {
     number: u64,
     role: PeerRole,
+    id: [u8; 16],
     sets_levels: bool,
 }
 
@@ -80,7 +82,7 @@ fn is_known(shared: &Shared, from: &Peer, tls: Option<&ServerTls>) -> bool {
         || tls.is_some_and(ServerTls::wants_client_certificate)
 }
 
-type Greeted = (FrameReader, SocketStream, PeerRole);
+type Greeted = (FrameReader, SocketStream, Hello);
 
 fn greet(
     shared: &Shared,
@@ -97,7 +99,7 @@ fn greet(
     let hello = handshake::serve(&mut reader, &mut writer, secret, shared.store)?;
     reader.set_frame_wait(FRAME);
     writer.set_wait(Wait::For(WRITE));
-    Ok((reader, writer, hello.role))
+    Ok((reader, writer, hello))
 }
 
 /// What serving a frame led to.
@@ -109,6 +111,9 @@ pub(super) enum Served {
 }
 
 fn serve(shared: &Shared, reader: &mut FrameReader, who: PeerPowers) -> io::Result<Served> {
+    if who.role == PeerRole::Recorder {
+        return take_recordings(shared, reader, who);
+    }
     let mut body = shared.spare();
     while let Some(head) = reader.read(&mut body)? {
         if shared.is_stopping() {
@@ -116,10 +121,38 @@ fn serve(shared: &Shared, reader: &mut FrameReader, who: PeerPowers) -> io::Resu
         }
         let served = match who.role {
             PeerRole::Proxy => take(shared, who.number, &head, &mut body)?,
-            PeerRole::Admin => reply(shared, reader, who, &head, &body)?,
+            PeerRole::Admin | PeerRole::Recorder => reply(shared, reader, who, &head, &body)?,
         };
         if let Served::Refused(_) = served {
             return Ok(served);
+        }
+    }
+    Ok(Served::Next)
+}
+
+/// Takes recordings of other hosts.
+fn take_recordings(
+    shared: &Shared,
+    reader: &mut FrameReader,
+    who: PeerPowers,
+) -> io::Result<Served> {
+    let Some(folder) = &shared.recordings else {
+        return Ok(Served::Refused("this server takes no recordings (--recordings)".to_owned()));
+    };
+    let end_other = |number: u64| {
+        let other = shared.lock().writers.get(number);
+        other.into_iter().for_each(|other| other.shut_down());
+    };
+    let mut taken = RecordingsTaken::new(folder, (who.number, who.id), &end_other);
+    let mut body = Vec::new();
+    while let Some(head) = reader.read(&mut body)? {
+        if shared.is_stopping() {
+            break;
+        }
+        match taken.take(&head, &body) {
+            Ok(Some((head, answer))) => shared.write_to(who.number, head, &answer)?,
+            Ok(None) => {}
+            Err(why) => return Ok(Served::Refused(why)),
         }
     }
     Ok(Served::Next)

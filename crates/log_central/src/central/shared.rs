@@ -18,6 +18,7 @@ use super::complaints::Complaints;
 use super::counters::CentralCounters;
 use super::kept::Kept;
 use super::marks::KnownStreams;
+use super::recordings::RecordingFolder;
 use super::writers::PeerWriters;
 
 /// What waits for the next commit.
@@ -71,6 +72,8 @@ pub(crate) struct Shared {
     /// Folder of the store.
     pub(super) folder: PathBuf,
     pub(super) kept: Kept,
+    /// Where recordings of other hosts go, if they are taken.
+    pub(super) recordings: Option<RecordingFolder>,
 }
 
 /// Buffers of bodies that are kept.
@@ -82,6 +85,7 @@ impl Shared {
         own: OwnLog,
         settings: CentralSettings,
         is_stopping: Arc<AtomicBool>,
+        recordings: Option<RecordingFolder>,
     ) -> Self {
         let mut batch = CommitBatch::default();
         // A server takes a new identity at each start, and sends nothing again.
@@ -110,6 +114,7 @@ impl Shared {
             folder: store.folder().to_owned(),
             kept: Kept::open(store.folder()),
             store: store.id(),
+            recordings,
         }
     }
 

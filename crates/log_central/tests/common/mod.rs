@@ -182,6 +182,7 @@ pub(crate) fn central(store: &Path, socket: &Path) -> Central {
         limits: AdmissionLimits::default(),
         host: "central".to_owned(),
         acks_on_receipt: false,
+        recordings: None,
     };
     Central::start(store, &recovery, vec![listener], settings).unwrap()
 }

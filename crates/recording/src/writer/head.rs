@@ -11,7 +11,7 @@ use crate::format::{HEADER_BYTES, Prelude, VERSION, aligned, crc};
 use crate::schema::encode_head;
 
 /// The file up to its first block.
-pub(super) fn file_head(
+pub(crate) fn file_head(
     meta: &Meta,
     schemas: &[Arc<SourceDef>],
     file_id: u64,

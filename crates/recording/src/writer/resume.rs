@@ -203,7 +203,7 @@ impl Writer {
     }
 
     /// Closes the block and skips the sequence numbers of the `lost` samples.
-    fn step_sequence(&mut self, lost: u64) -> Result<(), WriteError> {
+    pub(super) fn step_sequence(&mut self, lost: u64) -> Result<(), WriteError> {
         self.sequence += lost;
         if self.samples > 0 {
             return self.close_block();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use connection::{Address, ServerTls};
 use http_server::Credentials;
-use log_central::{AdmissionLimits, Central, CentralSettings};
+use log_central::{AdmissionLimits, Central, CentralSettings, RecordingsKept};
 use log_format::{FileRotation, LogOutputOptions, open_output};
 use log_protocol::auth;
 use log_proxy::Spool;
@@ -148,6 +148,10 @@ pub(crate) struct CentralArguments {
     /// Age of a segment's newest record at which it is removed: 90d
     #[arg(long, value_name = "SPAN", value_parser = log_format::parse_span)]
     keep_for: Option<Duration>,
+    /// Take recordings of other hosts, too (whit send --to whit=ADDRESS there), and write them to this
+    /// folder; samples are acknowledged as records are, by --ack
+    #[arg(long, value_name = "FOLDER")]
+    recordings: Option<PathBuf>,
 }
 
 /// Set by TERM and INT, after which `then` is called.  They must be blocked.
@@ -328,8 +332,13 @@ pub(crate) fn central(arguments: &CentralArguments) -> anyhow::Result<ExitCode> 
         limits: AdmissionLimits::default(),
         host: host_name(),
         acks_on_receipt: arguments.ack == "none",
+        recordings: arguments.recordings.clone().map(|folder| {
+            // Before they are written there is nothing that could be acknowledged.
+            RecordingsKept { folder, syncs: arguments.ack == "disk" }
+        }),
     };
-    let central = Central::start(store, &recovery, listeners, settings)?;
+    let central = Central::start(store, &recovery, listeners, settings)
+        .context("cannot start: is the folder of --recordings readable?")?;
     while !is_stopping.load(Ordering::Acquire) {
         std::thread::park_timeout(Duration::from_millis(500));
         central.take_messages().iter().for_each(crate::stderr::message);

@@ -1,0 +1,128 @@
+//! The recordings of a folder, and which of them are still to be read: in the order of their times.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use feed::{Origin, RecordedFile, in_order, left_out, recordings_in};
+use jiff::tz::TimeZone;
+use recording::Reader;
+
+use crate::SendError;
+use crate::cursor::{RecordingCursor, SendCursor};
+
+/// The recordings of a folder.
+pub(crate) struct RecordingFiles {
+    folder: PathBuf,
+    /// Recordings that were found, with their inodes and their numbers: they are not opened again.
+    known: BTreeMap<PathBuf, (u64, u64)>,
+    /// Recordings that are opened when those before them are read, and the next sample of each.
+    pub(crate) waiting: VecDeque<(PathBuf, RecordingCursor)>,
+    /// Recordings that are read to their end: until a file of another size is there.
+    pub(crate) finished: BTreeSet<u64>,
+    /// What was said of files that are left out.
+    complaints: BTreeMap<PathBuf, String>,
+}
+
+/// What a look at a folder found.
+#[derive(Default)]
+pub(crate) struct Looked {
+    /// New sentences: files that are left out, and what is missing in another way.
+    pub(crate) complaints: Vec<String>,
+    /// Samples or records that were deleted before they were sent.
+    pub(crate) deleted: u64,
+}
+
+impl RecordingFiles {
+    pub(crate) fn new(folder: &Path) -> Self {
+        RecordingFiles {
+            folder: folder.to_owned(),
+            known: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            finished: BTreeSet::new(),
+            complaints: BTreeMap::new(),
+        }
+    }
+
+    /// Looks which recordings there are: new ones will be read, those that are gone are told.
+    pub(crate) fn look(
+        &mut self,
+        cursor: &mut SendCursor,
+        is_open: &dyn Fn(u64) -> bool,
+    ) -> Result<Looked, SendError> {
+        let mut looked = Looked::default();
+        let (mut files, mut present) = (Vec::new(), BTreeSet::new());
+        for path in recordings_in(&self.folder)? {
+            let known = self.known.get(&path).filter(|(inode, _)| *inode == inode_of(&path));
+            if let Some((_, file_id)) = known {
+                present.insert(*file_id);
+                continue;
+            }
+            match RecordedFile::open(path.clone(), &TimeZone::UTC) {
+                Ok(file) if file.origin == Origin::Whit => files.push(file),
+                Ok(_) => self.complain(&mut looked, path, |path| {
+                    format!("{}: collectl's recordings are not sent; left out", path.display())
+                }),
+                // It was deleted meanwhile, or its head is not yet written.
+                Err(error) => self.complain(&mut looked, path, |_| left_out(&error)),
+            }
+        }
+        for file in in_order(files, |file| file) {
+            let reader = Reader::open(&file.path, &source::definitions());
+            let Ok(reader) = reader else { continue };
+            let file_id = reader.file_id();
+            present.insert(file_id);
+            let known = cursor.recordings.entry(file_id).or_default();
+            known.name = name_of(&file.path);
+            known.samples = known.samples.max(reader.samples_closed());
+            if !known.is_done {
+                self.waiting.push_back((file.path.clone(), known.clone()));
+            }
+            self.known.insert(file.path.clone(), (inode_of(&file.path), file_id));
+        }
+        self.known.retain(|_, (_, file_id)| present.contains(file_id));
+        // A file that is open is read to its end although it was deleted.
+        cursor.recordings.retain(|id, one| {
+            let stays = present.contains(id) || is_open(*id);
+            if !stays && !one.is_done {
+                looked.deleted += one.samples.saturating_sub(one.next);
+            }
+            stays
+        });
+        Ok(looked)
+    }
+
+    fn complain(&mut self, looked: &mut Looked, path: PathBuf, text: impl FnOnce(&Path) -> String) {
+        self.complaints.entry(path).or_insert_with_key(|path| {
+            let text = text(path);
+            looked.complaints.push(text.clone());
+            text
+        });
+    }
+
+    /// Notes what was acknowledged: recordings that are read to their end are done.
+    pub(crate) fn settle(&mut self, cursor: &mut SendCursor) {
+        for id in std::mem::take(&mut self.finished) {
+            if let Some(one) = cursor.recordings.get_mut(&id) {
+                one.is_done = true;
+                one.samples = one.samples.max(one.next);
+            }
+        }
+    }
+
+    /// Goes back to the cursor: what was found since is found again.
+    pub(crate) fn rewind(&mut self) {
+        self.known.clear();
+        self.waiting.clear();
+        self.finished.clear();
+    }
+}
+
+/// What tells a file from another one of its name; 0 if it is gone.
+fn inode_of(path: &Path) -> u64 {
+    path.metadata().map_or(0, |metadata| metadata.ino())
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
