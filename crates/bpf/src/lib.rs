@@ -7,6 +7,8 @@
 //! * [`SyscallEvents`]: an event for each system call, signal, new task and exit (`tp_btf`, through
 //!   a ring buffer);
 //! * [`CpuCounters`]: the counters of every CPU, copied by one run of a program (`raw_tp`);
+//! * [`ProcessNet`]: bytes and packets by process (`cgroup_skb`, `cgroup/sock_create`, and an
+//!   iterator over open files);
 //! * [`EmptyPrograms`]: programs at every system call that do nothing, for benchmarks;
 //! * [`CallId`] and [`Histogram`]: which system call a slot of these arrays stands for, and how its
 //!   durations are distributed.
@@ -35,6 +37,7 @@ mod mapped;
 mod memory_limit;
 mod name_list;
 mod process_events;
+mod process_net;
 mod records;
 mod ring_buffer;
 mod run_times;
@@ -53,6 +56,7 @@ pub use histogram::{Histogram, STEPS};
 pub use loader::{Error, KernelTypes};
 pub use name_list::{NameList, ends};
 pub use process_events::{LostEvents, ProcessEvent, ProcessEvents};
+pub use process_net::{NetCounts, NetOwner, ProcessNet, Unowned};
 pub use records::{ExecEvent, ExitEvent, FreeEvent, TaskRecord, ThreadGroup};
 pub use run_times::RunTime;
 pub use settings::{CountSettings, Split};

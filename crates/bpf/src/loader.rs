@@ -52,6 +52,9 @@ pub enum Error {
          kernel.kptr_restrict below 2 are needed)"
     )]
     NoSymbol(&'static str),
+    /// There is no unified hierarchy of control groups to which programs could be attached.
+    #[error("no control groups of version 2 are mounted: mount -t cgroup2 none /sys/fs/cgroup")]
+    NoControlGroups,
     /// Reading from a loaded program failed.
     #[error("reading from a BPF program: {0}")]
     Read(io::Error),
@@ -243,10 +246,16 @@ impl KernelTypes {
         Ok(())
     }
 
-    /// Loads the task iterator `name` of `object`, for [`open_iterator`] to open.
-    pub(crate) fn iterator(&self, object: &mut Ebpf, name: &str) -> Result<OwnedFd, Error> {
+    /// Loads the iterator `name` of `object` over `what` (`task`, `task_file`), for
+    /// [`open_iterator`] to open.
+    pub(crate) fn iterator(
+        &self,
+        object: &mut Ebpf,
+        name: &str,
+        what: &str,
+    ) -> Result<OwnedFd, Error> {
         let program: &mut Iter =
-            self.program(object, name, |program: &mut Iter, types| program.load("task", types))?;
+            self.program(object, name, |program: &mut Iter, types| program.load(what, types))?;
         let program = program.fd().map_err(|error| Error::from_loader(&error))?;
         link_iterator(program.as_fd()).map_err(|error| Error::from_loader(&error))
     }
@@ -290,6 +299,50 @@ fn link_iterator(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 pub(crate) fn open_iterator(link: &OwnedFd) -> io::Result<OwnedFd> {
     // link_fd, flags.
     bpf(ITER_CREATE, &[link.as_fd().as_raw_fd().cast_unsigned(), 0])
+}
+
+/// `BPF_MAP_LOOKUP_BATCH`.
+const MAP_LOOKUP_BATCH: libc::c_long = 24;
+
+/// Copies elements of a hash map, from where the last call stopped (`from`; `None` at the
+/// beginning).  Returns how many, and where to go on; `None` at the end.
+pub(crate) fn elements<K: aya::Pod, V: aya::Pod>(
+    map: BorrowedFd<'_>,
+    from: Option<u32>,
+    keys: &mut [K],
+    values: &mut [V],
+) -> io::Result<(usize, Option<u32>)> {
+    let (start, mut next) = (from.unwrap_or(0), 0_u32);
+    let room = keys.len().min(values.len()) as u64;
+    // in_batch, out_batch, keys, values, count and map_fd, elem_flags, flags.
+    let mut attributes = [
+        from.map_or(0, |_| (&raw const start).expose_provenance() as u64),
+        (&raw mut next).expose_provenance() as u64,
+        keys.as_mut_ptr().expose_provenance() as u64,
+        values.as_mut_ptr().expose_provenance() as u64,
+        room & u64::from(u32::MAX) | u64::from(map.as_raw_fd().cast_unsigned()) << 32,
+        0,
+        0,
+    ];
+    // SAFETY: the kernel reads and writes the attributes, writes one word to `next`, and at most
+    // `room` elements to `keys` and `values`, whose types are as long as those of the map: any bits
+    // are values of them.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_bpf,
+            MAP_LOOKUP_BATCH,
+            attributes.as_mut_ptr(),
+            size_of_val(&attributes),
+        )
+    };
+    let count = ((attributes[4] & u64::from(u32::MAX)) as usize).min(keys.len());
+    let error = io::Error::last_os_error();
+    match result {
+        0.. => Ok((count, Some(next))),
+        // The end of the map.
+        _ if error.raw_os_error() == Some(libc::ENOENT) => Ok((count, None)),
+        _ => Err(error),
+    }
 }
 
 /// `BPF_PROG_TEST_RUN`.

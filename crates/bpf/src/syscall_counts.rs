@@ -195,7 +195,7 @@ impl SyscallCounts {
             loader.override_global("settings", &raw, true);
             loader.map_max_entries("counts", slots).map_max_entries("units", units);
         })?;
-        let pending = kernel.iterator(&mut object, "pending")?;
+        let pending = kernel.iterator(&mut object, "pending", "task")?;
         storage.attach(kernel, &mut object, &TRACEPOINTS, settings.follow)?;
         // Only now: loading a program needs the descriptors of its maps.
         let watched = WatchedTasks::open(kernel, &mut object)?;

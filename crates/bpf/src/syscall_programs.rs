@@ -118,7 +118,7 @@ pub(crate) struct WatchedTasks {
 impl WatchedTasks {
     /// Loads the program.  Load the object's other programs before: the map is taken out of it.
     pub(crate) fn open(kernel: &KernelTypes, object: &mut Ebpf) -> Result<Self, Error> {
-        let pass = kernel.iterator(object, "seed")?;
+        let pass = kernel.iterator(object, "seed", "task")?;
         let map = take_map(object, "seeds")?.try_into().map_err(|error| wrong(&error))?;
         Ok(WatchedTasks { map, pass })
     }

@@ -35,7 +35,7 @@ impl TaskIterator {
     /// program.
     pub fn open(kernel: &KernelTypes) -> Result<Self, Error> {
         let mut object = kernel.load(OBJECT)?;
-        let link = kernel.iterator(&mut object, "tasks")?;
+        let link = kernel.iterator(&mut object, "tasks", "task")?;
         Ok(TaskIterator { link, buffer: vec![0; READ_BYTES].into() })
     }
 

@@ -5,4 +5,5 @@
 mod cpu_counters;
 mod kernel;
 mod objects;
+mod process_net;
 mod syscall_counts;

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use bpf::{Error, KernelTypes, LostEvents, ProcessEvent, ProcessEvents, TaskIterator};
 
 /// The kernel, or the reason why these tests mean nothing here.
-fn open<T>(load: impl FnOnce(&KernelTypes) -> Result<T, Error>) -> Option<T> {
+pub(crate) fn open<T>(load: impl FnOnce(&KernelTypes) -> Result<T, Error>) -> Option<T> {
     match KernelTypes::open().and_then(|kernel| load(&kernel)) {
         Ok(loaded) => Some(loaded),
         Err(error @ (Error::Denied(_) | Error::NoBtf(_) | Error::Namespace)) => {

@@ -29,7 +29,7 @@ use crate::{Entry, ExitMethod, Source, SourceContext, Wakeup};
 
 mod account;
 mod digest;
-mod groups;
+pub(crate) mod groups;
 pub(crate) mod inferred;
 mod layout;
 mod lines;
@@ -217,7 +217,7 @@ fn set_code(row: &mut RowMut<'_>, code: u32) {
 }
 
 /// A text up to its terminating zero, if any.
-fn until_zero(text: &[u8]) -> &[u8] {
+pub(crate) fn until_zero(text: &[u8]) -> &[u8] {
     text.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 

@@ -73,6 +73,7 @@ sources! {
     mod numa;
     mod pressure;
     mod process;
+    mod process_net;
     mod process_total;
     mod schedstat;
     mod slab;

@@ -68,10 +68,12 @@ fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
 
 /// A missing permission and a limit of memory are `Denied`, which the user can change; other reasons
 /// are the machine's.
-fn state_of(error: &Error) -> State {
+pub(crate) fn state_of(error: &Error) -> State {
     match error {
         Error::Denied(_) | Error::Memory { .. } => State::Denied,
-        Error::NoBtf(_) | Error::NoSymbol(_) | Error::Namespace => State::Absent,
+        Error::NoBtf(_) | Error::NoSymbol(_) | Error::NoControlGroups | Error::Namespace => {
+            State::Absent
+        }
         Error::Refused(_) => State::Failed(0),
         Error::Read(error) => State::Failed(error.raw_os_error().unwrap_or(0)),
     }

@@ -8,6 +8,7 @@ mod exits;
 mod layouts_line_up;
 mod mutation;
 mod own_cost;
+mod process_net;
 mod processes;
 mod registry;
 mod syscall;

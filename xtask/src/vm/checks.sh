@@ -51,6 +51,14 @@ short_lives() {
     [ "$seen" = $1 ] || { echo "$seen of $1 seen"; cat /tmp/err; return 1; }
 }
 
+# Traffic by process: a ping over the loopback device is its own, in both directions.
+network_by_process() {
+    mount | grep -q cgroup2 || mount -t cgroup2 none /sys/fs/cgroup || return 1
+    ip link set lo up
+    (sleep 3; ping -c 20 -i 0.2 127.0.0.1 >/dev/null) &
+    says ' [1-9][0-9]* +[1-9][0-9]* ping ' whit record -s PROCESS_NET -i1 -c8
+}
+
 # exact_counts WAY: of a program of known calls; dd reads and writes one byte at a time.
 exact_counts() {
     whit trace --way $1 -c --json -o /tmp/counts dd if=/dev/zero of=/dev/null bs=1 count=1000 2>/tmp/err ||
@@ -114,6 +122,7 @@ check walk processes_by proc proc
 check counters says 'counters bpf +works for cpu, cpu_core, interrupt, numa' whit doctor -n 3
 check counters-record whit record -scCjM -i0.1 -c5 --cpu-way bpf
 check lives short_lives 1000
+check process-net network_by_process
 check counts exact_counts kernel
 check counts-chosen says ' 1 +execve$' whit trace --way kernel -cq -e trace=execve,getppid true
 check lines same_lines

@@ -21,14 +21,14 @@ const BYTES_MAX: usize = 4 << 20;
 
 /// Paths by id.
 #[derive(Debug, Default)]
-pub(super) struct Groups {
+pub(crate) struct Groups {
     paths: HashMap<u64, Vec<u8>>,
     walked_ns: Option<u64>,
 }
 
 impl Groups {
     /// The path of a group below the root of the hierarchy, `/` for the root itself.
-    pub(super) fn path(&mut self, id: u64, now_ns: u64) -> Option<&[u8]> {
+    pub(crate) fn path(&mut self, id: u64, now_ns: u64) -> Option<&[u8]> {
         let due = self.walked_ns.is_none_or(|walked_ns| now_ns >= walked_ns + AGAIN_NS);
         if due && !self.paths.contains_key(&id) {
             self.walked_ns = Some(now_ns);
