@@ -15,25 +15,49 @@ use testkit::Random;
 
 const START_NS: u64 = 1_700_000_000_000_000_000;
 
-/// A store of small segments: `commits` commits of records of four loggers.
+/// A store of four loggers that is committed to.
+struct Commits {
+    store: Store,
+    next: [u64; 4],
+    commit: u64,
+}
+
+/// A store of small segments with so many commits.
 fn make(folder: &Path, commits: u64, random: &mut Random) {
-    let settings = StoreSettings { segment_bytes: 8_000, sync: false, ..<_>::default() };
-    let (mut store, _) = Store::open(folder, settings, [1; 16]).unwrap();
-    let mut next = [0; 4];
-    for commit in 0..commits {
-        let mut batch = CommitBatch::default();
+    Commits::new(folder, 8_000).add(commits, random);
+}
+
+impl Commits {
+    fn new(folder: &Path, segment_bytes: u64) -> Self {
+        let settings = StoreSettings { segment_bytes, sync: false, ..<_>::default() };
+        let (store, _) = Store::open(folder, settings, [1; 16]).unwrap();
+        // Another life has other processes.
+        Commits { store, next: [0; 4], commit: 0 }
+    }
+
+    fn add(&mut self, commits: u64, random: &mut Random) {
+        for _ in 0..commits {
+            let time_ns = START_NS + self.commit;
+            let batch = self.batch(random);
+            self.store.write(&batch, time_ns).unwrap();
+            self.commit += 1;
+        }
+    }
+
+    fn batch(&mut self, random: &mut Random) -> CommitBatch {
+        let (commit, mut batch) = (self.commit, CommitBatch::default());
         for number in 0..4_usize {
             // The last logger is rare.
             if number == 3 && commit % 40 != 7 {
                 continue;
             }
             let id = ProcessId([number as u8 + 1; 16]);
-            if next[number] == 0 {
+            if self.next[number] == 0 {
                 let name = format!("program{number}");
                 batch.processes.push(ProcessInfo { id, name, ..ProcessInfo::default() });
                 batch.dictionaries.push((id, 0, dictionary("f", "r", &format!("Log/{number}"))));
             }
-            let (first, count) = (next[number], random.below(60));
+            let (first, count) = (self.next[number], random.below(60));
             let mut body = Vec::new();
             for at in 0..count {
                 let what = random.one_of(&["disk", "Disk_full", "net", "größe 7", "\u{1}\n"]);
@@ -41,7 +65,7 @@ fn make(folder: &Path, commits: u64, random: &mut Random) {
                 let level = random.one_of(&LogLevel::ALL);
                 body.extend_from_slice(&record(level, &text, first + at, START_NS + commit));
             }
-            next[number] += count;
+            self.next[number] += count;
             batch.bytes += body.len();
             let (stream, next) = (StreamId { process: id, ring: 0 }, first + count);
             let count = count as u32;
@@ -55,7 +79,7 @@ fn make(folder: &Path, commits: u64, random: &mut Random) {
                 left_out: 0,
             });
         }
-        store.write(&batch, START_NS + commit).unwrap();
+        batch
     }
 }
 
@@ -164,6 +188,90 @@ fn answers_are_the_same_with_and_without() {
     WordIndexer::new(store).go_on(&|| false).unwrap();
     assert_eq!(files(store, "words").len(), files(store, "logs").len() - 1);
     assert_eq!(WordIndexer::new(store).go_on(&|| true).unwrap(), 0);
+}
+
+/// The newest segment has a file of its own, which goes on while the segment does: also after another
+/// start, torn, damaged, and with other chunks in the segment than it was made of.
+#[test]
+fn the_newest_segment_is_searched_by_words_while_it_is_written() {
+    let mut random = Random::from_seed(6);
+    let folder = tempfile::tempdir().unwrap();
+    let store = &folder.path().join("store");
+    let filters: Vec<Filter> = (0..12).map(|_| filter(&mut random)).collect();
+    let same = |what: &str| {
+        let with: Vec<_> = filters.iter().map(|filter| found(store, filter)).collect();
+        let kept = folder.path().join("kept");
+        std::fs::create_dir(&kept).unwrap();
+        let paths = [files(store, "words"), files(store, "open-words")].concat();
+        let moved = |path: &PathBuf| kept.join(path.file_name().unwrap());
+        paths.iter().for_each(|path| std::fs::rename(path, moved(path)).unwrap());
+        let without: Vec<_> = filters.iter().map(|filter| found(store, filter)).collect();
+        paths.iter().for_each(|path| std::fs::rename(moved(path), path).unwrap());
+        std::fs::remove_dir(&kept).unwrap();
+        for (filter, (with, without)) in filters.iter().zip(with.iter().zip(&without)) {
+            assert_eq!(with.0, without.0, "{what}: {filter:?}");
+        }
+        let looked = |all: &[(Vec<_>, u64)]| all.iter().map(|one| one.1).sum::<u64>();
+        (looked(&with), looked(&without))
+    };
+    // One segment, in which a new indexer goes on with the file of the one before.
+    let mut commits = Commits::new(store, 1 << 30);
+    let mut indexer = WordIndexer::new(store);
+    for round in 0..4 {
+        commits.add(8, &mut random);
+        if round % 2 == 0 {
+            indexer = WordIndexer::new(store);
+        }
+        assert_eq!(indexer.go_on(&|| false).unwrap(), 0);
+        let (with, without) = same("open");
+        assert!(with < without, "{with} of {without}");
+    }
+    let nowhere = Filter { words: vec!["zzz".to_owned()], ..Filter::default() };
+    assert!(found(store, &nowhere).1 * 4 < found(store, &Filter::default()).1);
+    let path = &files(store, "open-words")[0];
+    let whole = std::fs::read(path).unwrap();
+    WordIndexer::new(store).go_on(&|| false).unwrap();
+    assert_eq!(std::fs::read(path).unwrap(), whole, "all was known");
+    // Torn anywhere: what is missing is written again.
+    for _ in 0..3 {
+        std::fs::write(path, &whole[..random.index(whole.len())]).unwrap();
+        same("torn");
+        WordIndexer::new(store).go_on(&|| false).unwrap();
+        assert_eq!(std::fs::read(path).unwrap(), whole);
+    }
+    for _ in 0..6 {
+        let mut bytes = whole.clone();
+        let at = random.index(bytes.len());
+        bytes[at] ^= 1 << random.below(8);
+        std::fs::write(path, bytes).unwrap();
+        same("damaged");
+    }
+    // The disk lost the last commits, and has others in their place.
+    std::fs::write(path, &whole).unwrap();
+    let segment = &files(store, "logs")[0];
+    let bytes = std::fs::read(segment).unwrap();
+    drop(commits);
+    std::fs::write(segment, &bytes[..bytes.len() / 2]).unwrap();
+    let mut commits = Commits::new(store, 1 << 30);
+    commits.add(30, &mut random);
+    same("another end");
+    WordIndexer::new(store).go_on(&|| false).unwrap();
+    let (with, without) = same("another end, known");
+    assert!(with < without, "{with} of {without}");
+    // Closed: its file is that which is made without knowing anything.
+    drop(commits);
+    let mut commits = Commits::new(store, 1);
+    commits.add(2, &mut random);
+    assert!(WordIndexer::new(store).go_on(&|| false).unwrap() > 0);
+    let made: Vec<_> =
+        files(store, "words").iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let numbers = files(store, "open-words").len();
+    assert_eq!(numbers, 1, "that of the newest");
+    files(store, "words").iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    WordIndexer::new(store).go_on(&|| false).unwrap();
+    let again: Vec<_> =
+        files(store, "words").iter().map(|path| std::fs::read(path).unwrap()).collect();
+    assert_eq!(made, again);
 }
 
 #[test]

@@ -42,6 +42,8 @@ pub struct Chunk {
     pub(crate) dictionaries_at: u64,
     /// Bytes of the whole chunk.
     pub(crate) total_bytes: u64,
+    /// The checksum of its head, which has those of all its parts.
+    pub(crate) head_crc: u32,
 }
 
 /// A process in a chunk.
@@ -184,7 +186,7 @@ impl Chunk {
         self.put_head(out, &table);
     }
 
-    fn put_head(&self, out: &mut Vec<u8>, table: &[u8]) {
+    fn put_head(&mut self, out: &mut Vec<u8>, table: &[u8]) {
         let mut head = [0; HEAD_BYTES];
         head[..4].copy_from_slice(&MAGIC);
         let flags = if self.is_checkpoint { FLAG_CHECKPOINT } else { 0 };
@@ -199,8 +201,8 @@ impl Chunk {
         for (at, count) in counts.into_iter().enumerate() {
             head[40 + at * 4..44 + at * 4].copy_from_slice(&(count as u32).to_le_bytes());
         }
-        let crc = crc32c::crc32c(&head[..60]);
-        head[60..].copy_from_slice(&crc.to_le_bytes());
+        self.head_crc = crc32c::crc32c(&head[..60]);
+        head[60..].copy_from_slice(&self.head_crc.to_le_bytes());
         out.extend_from_slice(&head);
         out.extend_from_slice(table);
     }
@@ -233,6 +235,7 @@ impl Chunk {
             number: u64_at(head, 24),
             committed_ns: u64_at(head, 32),
             dictionaries_at: (HEAD_BYTES + table.len()) as u64,
+            head_crc: u32_at(head, 60),
             ..Chunk::default()
         };
         for _ in 0..processes {

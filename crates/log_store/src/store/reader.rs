@@ -14,6 +14,7 @@ use std::sync::Arc;
 use logring::{RecordIterator, RingRecord};
 
 use crate::store::dictionaries::{Dictionaries, Visit};
+use crate::store::open_words;
 use crate::store::segment::{self, Piece, Segment};
 use crate::store::words::{SegmentWords, WantedKeys};
 use crate::store::{BLOCK_STREAM_BYTES, BlockIndex, Chunk, RUN_BYTES, split_block};
@@ -123,8 +124,9 @@ impl StoreReader {
     }
 
     /// Whether a block of the current segment may have what is looked up.
-    fn may_have(&self, at: u64, block: usize) -> bool {
-        self.words.as_ref().is_none_or(|words| words.may_have(at, block, &self.wanted))
+    fn may_have(&self, at: u64, chunk: &Chunk, block: usize) -> bool {
+        let words = self.words.as_ref();
+        words.is_none_or(|words| words.may_have((at, block), chunk.head_crc, &self.wanted))
     }
 
     /// Keeps the bytes of dictionaries, for whoever passes records on.
@@ -176,8 +178,14 @@ impl StoreReader {
             match Segment::open(&path) {
                 Ok(Some(segment)) => {
                     let words = (!self.wanted.is_empty())
-                        .then(|| SegmentWords::open(&self.folder, number, &segment));
-                    self.words = words.flatten();
+                        .then(|| SegmentWords::open(&self.folder, number, &segment))
+                        .flatten();
+                    self.words = match words {
+                        None if !self.wanted.is_empty() => {
+                            open_words::open(&self.folder, number, &segment)
+                        }
+                        words => words,
+                    };
                     self.current = Some((number, segment));
                     return Ok(true);
                 }
@@ -208,7 +216,7 @@ impl StoreReader {
     ) -> io::Result<ControlFlow<()>> {
         for block in 0..chunk.blocks.len() {
             if wanted(chunk, &chunk.blocks[block])
-                && self.may_have(at, block)
+                && self.may_have(at, chunk, block)
                 && self.visit_block(chunk, at, block, visit)? == Some(ControlFlow::Break(()))
             {
                 return Ok(ControlFlow::Break(()));
@@ -264,7 +272,7 @@ impl StoreReader {
         while let Some((chunk, at)) = self.next_chunk()? {
             let path = Arc::new(self.path());
             for block in 0..chunk.blocks.len() {
-                if wanted(&chunk, &chunk.blocks[block]) && self.may_have(at, block) {
+                if wanted(&chunk, &chunk.blocks[block]) && self.may_have(at, &chunk, block) {
                     let (path, chunk) = (path.clone(), chunk.clone());
                     candidates.push(Candidate { path, at, chunk, block });
                 }

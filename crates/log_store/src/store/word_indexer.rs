@@ -1,4 +1,5 @@
-//! Makes the files of [`words`](super::words): reads a closed segment once, and makes each message.
+//! Makes the files of [`words`](super::words): reads a segment while it is written and makes each message
+//! once; the file of a closed segment is made of what was known of it then.
 //!
 //! Cost: about a second and a half for a million records, in a thread that nothing waits for; memory
 //! for the tables of a segment and the different words of a block.
@@ -16,11 +17,12 @@ use segments::SegmentHead;
 
 use crate::store::Chunk;
 use crate::store::dictionaries::{Dictionaries, Item};
+use crate::store::open_words::{self, OpenWordsFile};
 use crate::store::reader::OpenBlock;
 use crate::store::segment::{self, Piece, Segment};
 use crate::store::words::{
-    ENTRY_BYTES, HEAD_BYTES, Key, LINE_BYTES, MAGIC, NAMES, SegmentWords, VERSION, WORD_BYTES_MAX,
-    lines_of, words,
+    BlockPlace, ENTRY_BYTES, HEAD_BYTES, Key, LINE_BYTES, MAGIC, NAMES, SegmentWords, VERSION,
+    WORD_BYTES_MAX, lines_of, words,
 };
 
 /// Adds what is looked up of a record; false if it is not all known yet what it means.
@@ -72,6 +74,7 @@ fn make(folder: &Path, number: u64, has_ended: &dyn Fn() -> bool) -> io::Result<
     let blocks: usize = chunks.iter().map(|(_, chunk)| chunk.blocks.len()).sum();
     let table_bytes = blocks * ENTRY_BYTES;
     lines.write_all(&vec![0; HEAD_BYTES + table_bytes])?;
+    let open = open_words::open(folder, number, &segment);
     let mut scratch = Vec::new();
     for (at, chunk) in &chunks {
         for block in 0..chunk.blocks.len() {
@@ -79,7 +82,12 @@ fn make(folder: &Path, number: u64, has_ended: &dyn Fn() -> bool) -> io::Result<
                 std::fs::remove_file(&new)?;
                 return Ok(false);
             }
-            let filter = filter_of(&segment, (*at, chunk, block), &dictionaries, &mut scratch)?;
+            let place = BlockPlace { at: *at, block: block as u32 };
+            let known = open.as_ref().and_then(|open| open.lines(place, chunk.head_crc));
+            let filter = match known {
+                Some(lines) => lines,
+                None => filter_of(&segment, (*at, chunk, block), &dictionaries, &mut scratch)?,
+            };
             lines.write_all(&filter)?;
             table.extend_from_slice(&at.to_le_bytes());
             table.extend_from_slice(&(block as u32).to_le_bytes());
@@ -94,7 +102,7 @@ fn make(folder: &Path, number: u64, has_ended: &dyn Fn() -> bool) -> io::Result<
     Ok(true)
 }
 
-/// The filter of a block; nothing if it cannot be told what is in it.
+/// The filter of a block, in lines; nothing if it cannot be told what is in it.
 fn filter_of(
     segment: &Segment,
     (at, chunk, number): (u64, &Arc<Chunk>, usize),
@@ -131,33 +139,90 @@ fn head(of: &SegmentHead, (number, bytes): (u64, u64), table: &[u8]) -> [u8; HEA
     head
 }
 
+/// The newest segment, which is followed.
+#[derive(Debug)]
+struct OpenWords {
+    number: u64,
+    segment: Segment,
+    dictionaries: Dictionaries,
+    file: OpenWordsFile,
+}
+
+impl OpenWords {
+    /// `None`: the segment has no head yet.
+    fn begin(folder: &Path, number: u64) -> io::Result<Option<Self>> {
+        let Some(segment) = Segment::open(&segment::NAMES.path(folder, number))? else {
+            return Ok(None);
+        };
+        let file = OpenWordsFile::begin(folder, number, &segment.head)?;
+        Ok(Some(OpenWords { number, segment, dictionaries: Dictionaries::default(), file }))
+    }
+
+    /// Whether it is this segment, and its file is still there.
+    fn is_of(&self, number: u64) -> bool {
+        self.number == number && self.file.path.exists()
+    }
+
+    /// Adds the blocks that are committed by now; false if it was ended before.
+    fn go_on(&mut self, has_ended: &dyn Fn() -> bool) -> io::Result<bool> {
+        let mut scratch = Vec::new();
+        while let Some(piece) = self.segment.next(false)? {
+            let Piece::Chunk(at, chunk) = piece else { continue };
+            self.dictionaries.take(&self.segment, at, &chunk)?;
+            let chunk = Arc::<Chunk>::from(chunk);
+            for block in 0..chunk.blocks.len() {
+                if has_ended() {
+                    // The next start finds what is there.
+                    self.file.flush()?;
+                    return Ok(false);
+                }
+                let place = BlockPlace { at, block: block as u32 };
+                if !self.file.has(place, chunk.head_crc) {
+                    let of = (at, &chunk, block);
+                    let filter = filter_of(&self.segment, of, &self.dictionaries, &mut scratch)?;
+                    self.file.add(place, chunk.head_crc, &filter)?;
+                }
+            }
+        }
+        self.file.flush()?;
+        Ok(true)
+    }
+}
+
 /// Makes the files of words of a store, again and again.
 #[derive(Debug)]
 pub struct WordIndexer {
     folder: PathBuf,
     /// The segments at the last look, of which all that are closed have their files.
     done: Vec<u64>,
+    /// The file of the newest.
+    open: Option<OpenWords>,
 }
 
 impl WordIndexer {
     /// Of a store, which need not be there yet.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
-        WordIndexer { folder: folder.to_owned(), done: Vec::new() }
+        WordIndexer { folder: folder.to_owned(), done: Vec::new(), open: None }
     }
 
-    /// Makes the files that closed segments lack, newest first, and removes those whose segments are
-    /// gone; says how many it has made.
+    /// Goes on with the file of the newest segment, makes those that closed segments lack, newest first,
+    /// and removes those whose segments are gone; says how many it has made for closed segments.
     ///
     /// # Errors
     /// If the folder cannot be read or written.
     pub fn go_on(&mut self, has_ended: &dyn Fn() -> bool) -> io::Result<u64> {
-        let folder = &self.folder;
-        let segments = match segment::NAMES.list(folder) {
+        let segments = match segment::NAMES.list(&self.folder) {
             Ok(segments) => segments,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
             Err(error) => return Err(error),
         };
+        if let Some(newest) = segments.last()
+            && !self.go_on_open(*newest, has_ended)?
+        {
+            return Ok(0);
+        }
+        let folder = &self.folder;
         if segments == self.done {
             return Ok(0);
         }
@@ -183,7 +248,30 @@ impl WordIndexer {
                 made += u64::from(make(folder, *number, has_ended)?);
             }
         }
+        for number in open_words::NAMES.list(folder)? {
+            if segments.last() != Some(&number) {
+                std::fs::remove_file(open_words::NAMES.path(folder, number))?;
+            }
+        }
         self.done = segments;
         Ok(made)
+    }
+
+    /// Goes on with the file of the newest segment; false if it was ended.
+    fn go_on_open(&mut self, number: u64, has_ended: &dyn Fn() -> bool) -> io::Result<bool> {
+        if self.open.as_ref().is_none_or(|open| !open.is_of(number)) {
+            self.open = match OpenWords::begin(&self.folder, number) {
+                Ok(begun) => begun,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) => return Err(error),
+            };
+        }
+        let Some(open) = &mut self.open else { return Ok(true) };
+        let done = open.go_on(has_ended);
+        if done.is_err() {
+            // What was not written is not passed over the next time.
+            self.open = None;
+        }
+        done
     }
 }

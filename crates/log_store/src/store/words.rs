@@ -1,7 +1,8 @@
 //! Which words and loggers the blocks of a closed segment have: a file `NUMBER.words` beside it.
 //!
 //! A block whose filter lacks a word that is asked for is not read.  The file may be removed at any
-//! time, and a segment without it, an older one or the newest, is read as before: answers are the same.
+//! time, and a segment without it is read as before: answers are the same.  The segment that is still
+//! written has a file of another form (`open_words`).
 //! `docs/format-log-store.md` defines every byte.
 //!
 //! Cost: making it reads the segment once and makes each message; the file has 1.5 bytes for each
@@ -31,7 +32,7 @@ const WORDS_OF_LINE: usize = 40;
 /// Bits that a word sets in its line.
 const BITS_OF_WORD: u32 = 6;
 /// Most blocks of a segment that are looked up.
-const BLOCKS_MAX: u32 = 1 << 22;
+pub(super) const BLOCKS_MAX: u32 = 1 << 22;
 /// Longest word that is looked up; longer ones are in no filter.
 pub const WORD_BYTES_MAX: usize = 64;
 
@@ -126,23 +127,38 @@ impl WantedKeys {
 
 /// A block of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct BlockPlace {
+pub(super) struct BlockPlace {
     /// Where its chunk begins.
-    at: u64,
-    block: u32,
+    pub(super) at: u64,
+    pub(super) block: u32,
+}
+
+/// Where the filter of a block is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BlockFilter {
+    pub(super) place: BlockPlace,
+    /// Where its lines begin.
+    pub(super) lines_at: u64,
+    pub(super) lines: u32,
+    /// The checksum of the chunk's head, if the chunk may be another one.
+    pub(super) chunk_crc: Option<u32>,
 }
 
 /// The file of a segment, opened.
 #[derive(Debug)]
 pub(crate) struct SegmentWords {
     file: File,
-    /// In order: where each block's lines begin, in lines, and how many they are.
-    blocks: Vec<(BlockPlace, u64, u32)>,
-    lines_at: u64,
+    /// In the order of their places.
+    blocks: Vec<BlockFilter>,
 }
 
 impl SegmentWords {
-    /// The file of a segment; `None` if there is none, or it is not of this segment as it is.
+    /// A file with the filters of blocks, which are in order.
+    pub(super) fn new(file: File, blocks: Vec<BlockFilter>) -> Self {
+        SegmentWords { file, blocks }
+    }
+
+    /// The file of a closed segment; `None` if there is none, or it is not of this segment as it is.
     pub(crate) fn open(folder: &Path, number: u64, of: &Segment) -> Option<Self> {
         let file = File::open(NAMES.path(folder, number)).ok()?;
         let mut head = [0; HEAD_BYTES];
@@ -168,38 +184,66 @@ impl SegmentWords {
         if crc32c::crc32c(&table) != u32_at(&head, 48) {
             return None;
         }
-        let mut first = 0;
+        let mut lines_at = lines_at;
         let blocks = table.chunks_exact(ENTRY_BYTES).map(|entry| {
             let place = BlockPlace { at: u64_at(entry, 0), block: u32_at(entry, 8) };
             let lines = u32_at(entry, 12);
-            first += u64::from(lines);
-            (place, first - u64::from(lines), lines)
+            let filter = BlockFilter { place, lines_at, lines, chunk_crc: None };
+            lines_at += u64::from(lines) * LINE_BYTES as u64;
+            filter
         });
-        Some(SegmentWords { file, blocks: blocks.collect(), lines_at })
+        Some(SegmentWords { blocks: blocks.collect(), file })
+    }
+
+    /// The filter of a block of the chunk whose head has this checksum.
+    fn filter(&self, place: BlockPlace, chunk_crc: u32) -> Option<BlockFilter> {
+        let found = self.blocks.binary_search_by_key(&place, |filter| filter.place).ok()?;
+        let filter = self.blocks[found];
+        filter.chunk_crc.is_none_or(|crc| crc == chunk_crc).then_some(filter)
+    }
+
+    /// Whether there is something about a block.
+    pub(super) fn is_known(&self, place: BlockPlace, chunk_crc: u32) -> bool {
+        self.filter(place, chunk_crc).is_some()
+    }
+
+    /// The lines of a block's filter; `None` if they are not known, or damaged.
+    pub(super) fn lines(&self, place: BlockPlace, chunk_crc: u32) -> Option<Vec<u8>> {
+        let filter = self.filter(place, chunk_crc).filter(|filter| filter.lines > 0)?;
+        let mut bytes = vec![0; filter.lines as usize * LINE_BYTES];
+        self.file.read_exact_at(&mut bytes, filter.lines_at).ok()?;
+        bytes.chunks_exact(LINE_BYTES).all(is_sound).then_some(bytes)
     }
 
     /// Whether a block may have what is wanted; also true if that is not known.
-    pub(crate) fn may_have(&self, at: u64, block: usize, wanted: &WantedKeys) -> bool {
+    pub(crate) fn may_have(
+        &self,
+        (at, block): (u64, usize),
+        chunk_crc: u32,
+        wanted: &WantedKeys,
+    ) -> bool {
         let place = BlockPlace { at, block: block as u32 };
-        let Ok(found) = self.blocks.binary_search_by_key(&place, |(place, ..)| *place) else {
-            return true;
-        };
-        let (_, first, lines) = self.blocks[found];
-        let has = |key: &Key| lines == 0 || self.has(first, lines, *key).unwrap_or(true);
+        let Some(filter) = self.filter(place, chunk_crc) else { return true };
+        let has = |key: &Key| filter.lines == 0 || self.has(&filter, *key).unwrap_or(true);
         let has_logger = wanted.loggers.is_empty() || wanted.loggers.iter().any(has);
         has_logger && wanted.words.iter().all(has)
     }
 
     /// Whether a filter has a key; `None` if its line cannot be read or is damaged.
-    fn has(&self, first: u64, lines: u32, key: Key) -> Option<bool> {
+    fn has(&self, filter: &BlockFilter, key: Key) -> Option<bool> {
         let mut line = [0; LINE_BYTES];
-        let at = self.lines_at + (first + u64::from(key.line(lines))) * LINE_BYTES as u64;
+        let at = filter.lines_at + u64::from(key.line(filter.lines)) * LINE_BYTES as u64;
         self.file.read_exact_at(&mut line, at).ok()?;
-        if u32_at(&line, 60) != crc32c::crc32c(&line[..60]) {
+        if !is_sound(&line) {
             return None;
         }
         Some(key.bits().all(|bit| line[bit / 8] & (1 << (bit % 8)) != 0))
     }
+}
+
+/// Whether a line has its checksum.
+fn is_sound(line: &[u8]) -> bool {
+    u32_at(line, 60) == crc32c::crc32c(&line[..60])
 }
 
 /// The lines of a block's filter.
