@@ -110,7 +110,8 @@ struct {
 
 struct stored {
 	owner_key owner;
-	u64 address;
+	/* The owner's thread that sent last, by its address; the socket's address. */
+	u64 sender, address;
 	/* Bytes and packets without an owner, by direction. */
 	u64 waiting[4];
 };
@@ -226,26 +227,32 @@ INLINE void move_waiting(struct stored *stored, struct owner *owner, u32 place)
  * Only the kernel's own sockets send UDP in the context of others, and these have no owner. */
 INLINE owner_key sender(struct stored *stored, struct bpf_sock *sk, u32 protocol)
 {
-	struct task_struct *task;
+	struct task_struct *task = (void *)bpf_get_current_task();
 	struct sock *address;
+	owner_key key = stored->owner;
 	int owned = 0;
 	u32 pid = 0;
 
+	/* Nearly always; whether it sends or another does in its context, the owner is the same. */
+	if (key && stored->sender == (u64)task)
+		return key;
 	if (protocol == TCP) {
 		/* The verifier lets nobody look behind this pointer; a number can be copied from. */
 		*(volatile u64 *)&stored->address = (u64)sk;
 		address = (void *)*(volatile u64 *)&stored->address;
 		READ(owned, address->sk_lock.owned);
 	} else {
-		owned = stored->owner != 0;
+		owned = key != 0;
 	}
 	if (!owned)
-		return stored->owner;
-	task = (void *)bpf_get_current_task();
+		return key;
 	READ(pid, task->tgid);
-	if (pid == stored->owner >> START_BITS)
+	if (!key || pid != key >> START_BITS)
+		key = owner_of(task);
+	if (!key)
 		return stored->owner;
-	return owner_of(task) ?: stored->owner;
+	stored->sender = (u64)task;
+	return key;
 }
 
 /* The owner that the iterator has found for a socket; 0 if it has not, and then it will seek. */
@@ -305,8 +312,10 @@ INLINE void count(struct __sk_buff *skb, u32 direction)
 		key = stored->owner;
 		if (direction == SENT && protocol != OTHER && sk->state != STATE_LISTEN)
 			key = sender(stored, sk, protocol);
-		if (!key)
+		if (!key) {
+			stored->sender = 0;
 			key = found_owner(skb);
+		}
 		if (key)
 			owner = bpf_map_lookup_elem(&owners, &key);
 		if (key != stored->owner || (key && !owner))
