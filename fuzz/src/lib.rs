@@ -7,6 +7,7 @@
 //! `cargo test -p whit-fuzz` runs each for a moment;
 //! `WHIT_FUZZ_TARGET=NAME cargo fuzz run target --fuzz-dir fuzz/engine` for as long as one likes.
 
+pub mod atop;
 pub mod collectl;
 pub mod daemon;
 pub mod jobs;
@@ -28,6 +29,7 @@ pub type Target = fn(&[u8]);
 
 /// Every target by its name.
 pub const TARGETS: &[(&str, Target)] = &[
+    ("atop", atop::atop),
     ("collectl_gzip", collectl::collectl_gzip),
     ("collectl_plain", collectl::collectl_plain),
     ("log_frame", logs::log_frame),

@@ -50,6 +50,9 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
         "recording_frames" => seeds.push(frames(&recorded(Compression::FramesOnly))),
         "proc_stat" => seeds.extend(std::fs::read("/proc/stat")),
         "procfs" => seeds.extend(kernel_texts()),
+        "atop" => {
+            seeds.push(include_bytes!("../../testdata/atop/atop_20261127").to_vec());
+        }
         "sadc" => seeds.push(include_bytes!("../../testdata/sysstat/sa20261126").to_vec()),
         "collectl_plain" => seeds.extend(collectls()),
         "collectl_gzip" => seeds.extend(collectls().iter().map(|file| unpacked(file))),

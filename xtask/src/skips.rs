@@ -22,6 +22,7 @@ const ALLOWED: &[(&str, &str)] = &[
         "ext4 on a loop device",
         "simulated ends of the power need root, loop devices and mounts, which containers lack",
     ),
+    ("atop", "its package has a service, so it is unpacked only, where that can be fetched"),
     ("collectd", "its package has a service, so it is unpacked only; it may lack libraries"),
     (
         "systemd-journal-remote",

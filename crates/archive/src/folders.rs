@@ -140,7 +140,7 @@ fn unchanged(known: &ArchivedFile, stamp: Stamp) -> Option<ArchivedFile> {
             known.stamp.is_same_file(&stamp) && is_written()
         }
         Origin::Whit => known.stamp == stamp,
-        Origin::Collectl | Origin::Sadc => {
+        Origin::Atop | Origin::Collectl | Origin::Sadc => {
             known.stamp.is_same_file(&stamp) && known.stamp.bytes <= stamp.bytes
         }
     };
@@ -173,7 +173,7 @@ fn read(
                 entries.filter(|entry| has_text_for(&entry.def(), recorded)).collect();
             (file.sources(&held)?, i64::MAX, of_other(stamp))
         }
-        Origin::Sadc => (file.sources(source::ALL)?, i64::MAX, of_other(stamp)),
+        Origin::Atop | Origin::Sadc => (file.sources(source::ALL)?, i64::MAX, of_other(stamp)),
         Origin::Whit => {
             let mut reader = Reader::open(path, known)?;
             let defs = reader.defs();

@@ -100,7 +100,7 @@ impl OpenMoment {
     fn of(file: &ArchivedFile) -> Result<Self, Error> {
         let settings = CursorSettings {
             entries: match file.file.origin {
-                Origin::Collectl | Origin::Sadc => source::ALL.to_vec(),
+                Origin::Atop | Origin::Collectl | Origin::Sadc => source::ALL.to_vec(),
                 Origin::Whit => Vec::new(),
             },
             slowest: SLOWEST,

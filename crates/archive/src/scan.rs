@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use feed::{CollectlFeed, CollectlSettings, Feed, Origin, Position, SadcFeed, WhitFeed};
+use feed::{CollectlFeed, CollectlSettings, Feed, ImportedFeed, Origin, Position, WhitFeed};
 use sample::{Sample, Snapshot, SourceDef};
 
 use crate::Error;
@@ -294,9 +294,9 @@ impl Scan<'_, '_> {
                 let feed = CollectlFeed::open(path, &entries, &CollectlSettings::default())?;
                 OpenFeed::Other(Box::new(feed))
             }
-            Origin::Sadc => {
+            origin @ (Origin::Atop | Origin::Sadc) => {
                 let entries = ArchivedFile::entries(self.select.source);
-                OpenFeed::Other(Box::new(SadcFeed::open(path, &entries)?))
+                OpenFeed::Other(Box::new(ImportedFeed::open(path, origin, &entries)?))
             }
             Origin::Whit => {
                 let feed = WhitFeed::open(path, self.base_ns, false)?;

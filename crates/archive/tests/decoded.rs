@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use feed::{
-    CollectlFeed, CollectlSettings, Feed, Origin, Position, RecordedFile, SadcFeed, WhitFeed,
+    CollectlFeed, CollectlSettings, Feed, ImportedFeed, Origin, Position, RecordedFile, WhitFeed,
 };
 use layout::{Frame, Options};
 use sample::{History, Kind, Snapshot, SourceDef};
@@ -63,10 +63,10 @@ fn open(file: &RecordedFile, source: Option<&str>) -> Box<dyn Feed> {
             let settings = CollectlSettings::default();
             Box::new(CollectlFeed::open(&file.path, &entries, &settings).unwrap())
         }
-        Origin::Sadc => {
+        origin @ (Origin::Atop | Origin::Sadc) => {
             let entries = source::ALL.iter().copied().filter(|entry| is_wanted(entry));
             let entries: Vec<_> = entries.collect();
-            Box::new(SadcFeed::open(&file.path, &entries).unwrap())
+            Box::new(ImportedFeed::open(&file.path, origin, &entries).unwrap())
         }
     }
 }

@@ -364,7 +364,7 @@ fn only(option: &str, given: &str, known: &str) -> anyhow::Result<()> {
 }
 
 /// The terminal's width, if standard output is one.
-fn terminal_columns() -> Option<usize> {
+pub(crate) fn terminal_columns() -> Option<usize> {
     use std::io::IsTerminal;
     if !std::io::stdout().is_terminal() {
         return None;

@@ -5,6 +5,7 @@
 use std::process::{Command, Stdio};
 
 mod alert;
+mod atop;
 mod bench_program;
 mod beside_collectl;
 mod beside_parallel;

@@ -15,7 +15,7 @@ use sample::{Cadence, History, Meta, Snapshot, SourceDef, State, Track};
 use source::Entry;
 
 use crate::{
-    CollectlFeed, CollectlSettings, Feed, FeedError, Origin, SadcFeed, TimeError, WhitFeed,
+    CollectlFeed, CollectlSettings, Feed, FeedError, ImportedFeed, Origin, TimeError, WhitFeed,
     meta_of, origin_of, period, zone_of,
 };
 
@@ -213,7 +213,7 @@ impl Cursor {
     /// The latest time that is known to be in the recording without reading all of it.
     fn near_end_ns(&self) -> Result<i64, FeedError> {
         Ok(match self.origin {
-            Origin::Collectl | Origin::Sadc => self.now_ns,
+            Origin::Atop | Origin::Collectl | Origin::Sadc => self.now_ns,
             Origin::Whit => {
                 let latest = Reader::open(&self.path, &[])?.latest_closed_realtime_ns();
                 latest.map_or(self.now_ns, |latest| latest.max(self.now_ns))
@@ -268,7 +268,9 @@ fn open_feed(
         Origin::Collectl => {
             Box::new(CollectlFeed::open(path, &settings.entries, &CollectlSettings::default())?)
         }
-        Origin::Sadc => Box::new(SadcFeed::open(path, &settings.entries)?),
+        Origin::Atop | Origin::Sadc => {
+            Box::new(ImportedFeed::open(path, origin, &settings.entries)?)
+        }
         Origin::Whit => Box::new(WhitFeed::open(path, base_ns, false)?),
     })
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use recording::WriteError;
+use recording::atop::AtopError;
 use recording::collectl::CollectlError;
 use recording::sadc::SadcError;
 use source::RenameError;
@@ -34,7 +35,7 @@ pub enum FeedError {
     #[error("{} is empty", .0.display())]
     Empty(PathBuf),
     /// Another kind of file.
-    #[error("{}: no recording of whit or collectl, and no daily file of sysstat", .0.display())]
+    #[error("{}: no recording of whit or collectl, no daily file of sysstat, and no raw log of atop", .0.display())]
     NotARecording(PathBuf),
     /// A recording whose growth cannot be seen as it happens.
     #[error(
@@ -43,9 +44,9 @@ pub enum FeedError {
         .0.display()
     )]
     CompressedFollow(PathBuf),
-    /// A daily file of sysstat, to which whole records are added at long intervals.
-    #[error("--follow: {} is a daily file of sysstat; only recordings of whit and collectl can be followed", .0.display())]
-    SadcFollow(PathBuf),
+    /// A file of sysstat or atop, to which whole records are added at long intervals.
+    #[error("--follow: {} is a file of sysstat or atop; only recordings of whit and collectl can be followed", .0.display())]
+    ImportedFollow(PathBuf),
     /// No samples in it.
     #[error("{}: it has no samples", .0.display())]
     NoSamples(PathBuf),
@@ -58,6 +59,9 @@ pub enum FeedError {
     /// A daily file of sysstat cannot be read.
     #[error(transparent)]
     Sadc(#[from] SadcError),
+    /// A raw log of atop cannot be read.
+    #[error(transparent)]
+    Atop(#[from] AtopError),
     /// An invalid time or period.
     #[error(transparent)]
     Time(#[from] TimeError),
@@ -113,9 +117,9 @@ pub enum ExtractError {
     /// A path that ends in no name.
     #[error("{}: no file name", .0.display())]
     NoName(PathBuf),
-    /// A daily file of sysstat, which is only converted.
-    #[error("--extract: {} is a daily file of sysstat; name the new recording: --extract NAME.whit", .0.display())]
-    SadcCopy(PathBuf),
+    /// A file of sysstat or atop, which is only converted.
+    #[error("--extract: {} is a file of sysstat or atop; name the new recording: --extract NAME.whit", .0.display())]
+    ImportedCopy(PathBuf),
     /// Nothing to copy.
     #[error("--extract: {} has no samples in this period", .0.display())]
     NoSamples(PathBuf),

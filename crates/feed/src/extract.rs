@@ -7,8 +7,8 @@ use sample::Snapshot;
 
 use crate::recorded::{entries_for, recordable};
 use crate::{
-    CollectlFeed, CollectlSettings, ExtractError, Feed, FeedError, Origin, RecordedFile, SadcFeed,
-    TimeRange, TimeSelection,
+    CollectlFeed, CollectlSettings, ExtractError, Feed, FeedError, ImportedFeed, Origin,
+    RecordedFile, TimeRange, TimeSelection,
 };
 
 /// A new file.
@@ -51,7 +51,9 @@ pub fn extract(
         done(&match recording.origin {
             Origin::Collectl => extract_collectl(recording, selection, target)?,
             Origin::Whit => extract_whit(recording, selection, &target)?,
-            Origin::Sadc => return Err(ExtractError::SadcCopy(recording.path.clone())),
+            Origin::Atop | Origin::Sadc => {
+                return Err(ExtractError::ImportedCopy(recording.path.clone()));
+            }
         });
     }
     Ok(())
@@ -86,7 +88,7 @@ fn extract_whit(
                 .map_err(FeedError::from)?
                 .samples
         }
-        Origin::Collectl | Origin::Sadc => convert(recording, range, to)?,
+        Origin::Atop | Origin::Collectl | Origin::Sadc => convert(recording, range, to)?,
     };
     match samples {
         0 => Err(ExtractError::NoSamples(recording.path.clone())),
@@ -98,7 +100,9 @@ fn extract_whit(
 fn convert(recording: &RecordedFile, range: TimeRange, to: &Path) -> Result<u64, ExtractError> {
     let entries = entries_for(&recordable(recording.meta.subsystems()));
     let mut feed: Box<dyn Feed> = match recording.origin {
-        Origin::Sadc => Box::new(SadcFeed::open(&recording.path, &entries)?),
+        Origin::Atop | Origin::Sadc => {
+            Box::new(ImportedFeed::open(&recording.path, recording.origin, &entries)?)
+        }
         _ => {
             let settings = CollectlSettings::default();
             Box::new(CollectlFeed::open(&recording.path, &entries, &settings)?)

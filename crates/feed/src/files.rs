@@ -11,14 +11,15 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use recording::Reader;
-use recording::sadc::{SadcReader, is_sadc_name};
+use recording::atop::is_atop_name;
+use recording::sadc::is_sadc_name;
 use sample::{Meta, SourceDef};
 use source::Entry;
 use text::error_text::with_causes;
 
 use crate::{
-    FeedError, Origin, TimeError, TimeRange, TimeSelection, meta_of, origin_of, pattern, period,
-    sadc,
+    FeedError, Origin, TimeError, TimeRange, TimeSelection, imported, meta_of, origin_of, pattern,
+    period,
 };
 
 /// A recording to play.
@@ -81,7 +82,7 @@ impl RecordedFile {
         let mut file = File::open(&self.path).map_err(failed)?;
         let gzip = file.read(&mut start).map_err(failed)? == 2 && start == [0x1f, 0x8b];
         match self.origin {
-            Origin::Sadc => Err(FeedError::SadcFollow(self.path.clone())),
+            Origin::Atop | Origin::Sadc => Err(FeedError::ImportedFollow(self.path.clone())),
             Origin::Collectl if gzip => Err(FeedError::CompressedFollow(self.path.clone())),
             _ => Ok(()),
         }
@@ -117,7 +118,7 @@ impl RecordedFile {
     pub fn sources(&self, entries: &[&'static Entry]) -> Result<Vec<Arc<SourceDef>>, FeedError> {
         Ok(match self.origin {
             Origin::Collectl => entries.iter().map(|entry| Arc::new(entry.def())).collect(),
-            Origin::Sadc => sadc::sources(&SadcReader::open(&self.path)?, entries),
+            Origin::Atop | Origin::Sadc => imported::sources(&self.path, self.origin, entries)?,
             Origin::Whit => Reader::open(&self.path, &source::definitions())?.defs(),
         })
     }
@@ -253,6 +254,7 @@ pub fn recordings_in(folder: &Path) -> Result<Vec<PathBuf>, FeedError> {
 fn has_known_name(path: &Path) -> bool {
     recording::collectl::is_collectl_name(path)
         || is_sadc_name(path)
+        || is_atop_name(path)
         || path.extension().is_some_and(|extension| extension == "whit")
 }
 

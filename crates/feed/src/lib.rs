@@ -1,9 +1,9 @@
-//! Feeds: sequences of samples from this host, from recordings of whit, collectl and sysstat, from
-//! several of them in sequence, and from a file that grows.
+//! Feeds: sequences of samples from this host, from recordings of whit, collectl, sysstat and atop,
+//! from several of them in sequence, and from a file that grows.
 //!
 //! A [`Feed`] fills one snapshot after another and knows its sources.  [`LiveFeed`] reads this
-//! host; [`WhitFeed`] and [`CollectlFeed`] read recordings, and can follow them; [`SadcFeed`] reads
-//! daily files of sysstat; [`Playback`] joins
+//! host; [`WhitFeed`] and [`CollectlFeed`] read recordings, and can follow them; [`ImportedFeed`]
+//! reads files of sysstat and atop; [`Playback`] joins
 //! the recordings of a host and day and keeps the history that rates need; [`Cursor`] moves forward
 //! and back in one recording.  [`TimeSelection`] selects a period; [`find`] finds the files.
 //!
@@ -20,6 +20,7 @@ mod cursor;
 mod error;
 mod extract;
 mod files;
+mod imported;
 mod live;
 mod open_files;
 mod origin;
@@ -27,7 +28,6 @@ mod pattern;
 mod period;
 mod playback;
 mod recorded;
-mod sadc;
 mod search;
 mod whit;
 
@@ -36,6 +36,7 @@ pub use cursor::{Cursor, CursorSettings, Motion};
 pub use error::{ExtractError, FeedError};
 pub use extract::{ExtractedTo, extract};
 pub use files::{RecordedFile, find, in_order, left_out, recordings_in};
+pub use imported::ImportedFeed;
 pub use live::LiveFeed;
 pub use origin::{Origin, meta_of, origin_of};
 pub use period::{TimeError, TimeRange, TimeSelection, moment_before, moment_text, zone_of};
@@ -44,7 +45,6 @@ pub use recorded::{
     COLLECTL_LETTERS, RECORDED_BESIDE, RecordingSet, check_recorded, has_text_for, recordable, sets,
 };
 pub use recording::sadc::SADC_TRANSFERS;
-pub use sadc::SadcFeed;
 pub use search::{TimeColumn, search};
 pub use whit::WhitFeed;
 
@@ -123,7 +123,7 @@ impl Beginning {
     pub fn of(origin: Origin, first: &Snapshot) -> Self {
         let monotonic_ns = match origin {
             Origin::Whit => first.monotonic_ns,
-            Origin::Collectl | Origin::Sadc => 0,
+            Origin::Atop | Origin::Collectl | Origin::Sadc => 0,
         };
         let missed = first.gap.ticks_missed.saturating_add(first.gap.samples_unwritten);
         Beginning { realtime_ns: first.realtime_ns, monotonic_ns, missed }

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use recording::Reader;
+use recording::atop::{AtopReader, is_atop_start};
 use recording::collectl::{CollectlReader, is_collectl_name};
 use recording::sadc::{SadcReader, is_sadc_start};
 use sample::Meta;
@@ -17,6 +18,8 @@ const WHIT_START: &[u8] = b"\x89WHIT";
 /// Which program wrote a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
+    /// atop.
+    Atop,
     /// collectl.
     Collectl,
     /// sysstat's `sadc`.
@@ -53,6 +56,9 @@ pub fn origin_of(path: &Path) -> Result<Origin, FeedError> {
     if is_sadc_start(&first) {
         return Ok(Origin::Sadc);
     }
+    if is_atop_start(&first) {
+        return Ok(Origin::Atop);
+    }
     if !first.starts_with(WHIT_START) {
         return Err(FeedError::NotARecording(path.to_owned()));
     }
@@ -66,6 +72,7 @@ pub fn origin_of(path: &Path) -> Result<Origin, FeedError> {
 pub fn meta_of(path: &Path, origin: Origin) -> Result<Meta, FeedError> {
     match origin {
         Origin::Collectl => Ok(CollectlReader::open(path)?.meta().clone()),
+        Origin::Atop => Ok(AtopReader::open(path)?.meta().clone()),
         Origin::Sadc => Ok(SadcReader::open(path)?.meta().clone()),
         Origin::Whit => Ok(Reader::open(path, &[])?.meta().clone()),
     }

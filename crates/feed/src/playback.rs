@@ -8,8 +8,8 @@ use sample::{History, Snapshot, SourceDef};
 use source::{Entry, InstanceNames};
 
 use crate::{
-    CollectlFeed, CollectlSettings, Complaint, Feed, FeedError, Origin, Position, RecordedFile,
-    SadcFeed, TimeRange, TimeSelection, WhitFeed,
+    CollectlFeed, CollectlSettings, Complaint, Feed, FeedError, ImportedFeed, Origin, Position,
+    RecordedFile, TimeRange, TimeSelection, WhitFeed,
 };
 
 /// How a set of recordings is played.
@@ -203,7 +203,9 @@ impl<'a> Playback<'a> {
                 }
                 Box::new(feed)
             }
-            Origin::Sadc => Box::new(SadcFeed::open(&recording.path, entries)?),
+            Origin::Atop | Origin::Sadc => {
+                Box::new(ImportedFeed::open(&recording.path, recording.origin, entries)?)
+            }
             Origin::Whit => {
                 let feed = WhitFeed::open(&recording.path, base_ns, follow)?;
                 let sources = &self.settings.sources;

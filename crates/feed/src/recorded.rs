@@ -109,7 +109,7 @@ fn holds(recording: &RecordedFile, entry: &Entry) -> bool {
     let recorded = recording.meta.subsystems();
     match recording.origin {
         Origin::Collectl => has_text_for(&entry.def(), recorded),
-        Origin::Sadc => entry.asked_by(&Selection::from(recorded)),
+        Origin::Atop | Origin::Sadc => entry.asked_by(&Selection::from(recorded)),
         // Every recording of whit has the cost of its recorder.
         Origin::Whit => {
             let beside = recording.meta.get(RECORDED_BESIDE).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The recording file: format, writer and reader, and the import of collectl's raw files.
+//! The recording file: format, writer and reader, and the import of the files of collectl, sysstat's
+//! `sadc` and atop.
 //!
 //! ```text
 //! Snapshot ─ Writer ─▶ frames of the open block ─▶ columns of a closed block ─ Reader ─▶ Snapshot
@@ -9,6 +10,7 @@
 //! Uses `sample`, and `procfs` for the kernel files in collectl's recordings.
 //! Begin with `format.rs`, then `writer.rs` and `reader.rs`.
 
+pub mod atop;
 pub mod collectl;
 mod columns;
 mod compression;
@@ -19,6 +21,7 @@ mod format;
 mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod imported;
 mod index;
 mod lock;
 mod map;

@@ -11,7 +11,7 @@
 //! three groups.  So files of versions that came later are read, too.  An activity whose own number
 //! of format is not known is passed over.
 //!
-//! A record becomes rows of whit's own sources ([`SadcRow`]); [`activities`] says which number is
+//! A record becomes rows of whit's own sources ([`ImportedRow`]); [`activities`] says which number is
 //! which field.  One record is in memory at a time.
 //!
 //! - [`input`]: numbers of either byte order, with limits.
@@ -27,7 +27,9 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use sample::{Meta, SourceDef};
+use sample::Meta;
+
+use crate::imported::{ImportEnding, ImportedRecord, ImportedRow};
 
 pub use activities::{SADC_FIELDS, SADC_TRANSFERS};
 
@@ -74,49 +76,13 @@ pub enum SadcError {
     },
 }
 
-/// How a file of `sadc` ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SadcEnding {
-    /// It has not been read to its end yet, or ends after a record.
-    Whole,
-    /// Within a record: the disk was full, or the file is being written.
-    Torn,
-    /// With something that is no record.
-    Damaged(String),
-}
-
-/// One row of a source of whit: what `sadc` recorded of one instance.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SadcRow {
-    /// The source.
-    pub source: &'static str,
-    /// The instance; empty for a source with a single row.  A disk is `MAJOR:MINOR`: its name is not
-    /// recorded.
-    pub name: Vec<u8>,
-    /// Fields and their values.
-    pub cells: Vec<(&'static str, u64)>,
-    /// Fields and their texts.
-    pub texts: Vec<(&'static str, Vec<u8>)>,
-}
-
-/// One record, whose rows are [`SadcReader::rows`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SadcRecord {
-    /// How long the machine had run.
-    pub uptime_ns: u64,
-    /// The time since the epoch, to the second.
-    pub realtime_ns: i64,
-    /// Whether the machine, or the recording, was started since the record before.
-    pub is_restart: bool,
-}
-
 /// A file of `sadc` being read.
 pub struct SadcReader {
     head: Head,
     input: Input,
     rows: Rows,
     scratch: Vec<u8>,
-    ending: SadcEnding,
+    ending: ImportEnding,
     /// Records of starts and comments between two of values.
     is_restart: bool,
     started: bool,
@@ -153,7 +119,7 @@ impl SadcReader {
             input,
             rows: Rows::default(),
             scratch: Vec::new(),
-            ending: SadcEnding::Whole,
+            ending: ImportEnding::Whole,
             is_restart: false,
             started: false,
         })
@@ -178,12 +144,12 @@ impl SadcReader {
     }
 
     /// How the file ends; known once [`next_record`](Self::next_record) gave `None`.
-    pub fn ending(&self) -> &SadcEnding {
+    pub fn ending(&self) -> &ImportEnding {
         &self.ending
     }
 
     /// The rows of the latest record.
-    pub fn rows(&self) -> &[SadcRow] {
+    pub fn rows(&self) -> &[ImportedRow] {
         self.rows.all()
     }
 
@@ -191,27 +157,27 @@ impl SadcReader {
     ///
     /// # Errors
     /// The system refused.  Damage ends the file: see [`ending`](Self::ending).
-    pub fn next_record(&mut self) -> Result<Option<SadcRecord>, SadcError> {
+    pub fn next_record(&mut self) -> Result<Option<ImportedRecord>, SadcError> {
         match self.read_next() {
             Ok(record) => Ok(record),
             Err(error @ SadcError::Io { .. }) => Err(error),
             Err(SadcError::CutInHead(_)) => {
-                self.ending = SadcEnding::Torn;
+                self.ending = ImportEnding::Torn;
                 Ok(None)
             }
             Err(SadcError::Damaged { what, .. }) => {
-                self.ending = SadcEnding::Damaged(what);
+                self.ending = ImportEnding::Damaged(what);
                 Ok(None)
             }
             Err(error) => {
-                self.ending = SadcEnding::Damaged(error.to_string());
+                self.ending = ImportEnding::Damaged(error.to_string());
                 Ok(None)
             }
         }
     }
 
-    fn read_next(&mut self) -> Result<Option<SadcRecord>, SadcError> {
-        if self.ending != SadcEnding::Whole {
+    fn read_next(&mut self) -> Result<Option<ImportedRecord>, SadcError> {
+        if self.ending != ImportEnding::Whole {
             return Ok(None);
         }
         loop {
@@ -244,7 +210,7 @@ impl SadcReader {
             self.rows.add_up_cpus();
             let is_restart = std::mem::take(&mut self.is_restart) && self.started;
             self.started = true;
-            return Ok(Some(SadcRecord {
+            return Ok(Some(ImportedRecord {
                 uptime_ns: header.uptime_hundredths.saturating_mul(10_000_000),
                 realtime_ns: header.realtime_ns,
                 is_restart,
@@ -297,11 +263,6 @@ struct Item<'a> {
     number: usize,
     /// Which part of the item, for activities of two dimensions.
     part: usize,
-}
-
-/// Joins the labels of an instance that has two.
-fn pair(first: &[u8], second: &[u8]) -> Vec<u8> {
-    [first, &[SourceDef::INSTANCE_SEPARATOR], second].concat()
 }
 
 /// The places of rows, by source and name.

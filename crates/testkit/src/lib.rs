@@ -10,6 +10,7 @@
 
 pub mod alloc;
 mod answers;
+mod atop;
 mod cases;
 mod certificates;
 pub mod clock;
@@ -33,6 +34,7 @@ mod wait;
 
 pub use alloc::{Allocations, CountingAllocator, allocations_of, live_bytes};
 pub use answers::compare_answers;
+pub use atop::atop;
 pub use cases::{is_long, seed, setting, share, share_of, side_by_side};
 pub use certificates::{Authority, CertificateFiles};
 pub use clock::{Event, SimClock};

@@ -93,7 +93,7 @@ impl SummaryColumn {
         NAMES.iter().find(|(names, _)| names.contains(&name)).map(|(_, column)| *column)
     }
 
-    fn heading(self) -> &'static str {
+    pub(crate) fn heading(self) -> &'static str {
         match self {
             SummaryColumn::TimePercent => "% time",
             SummaryColumn::TotalTime => "seconds",
@@ -259,7 +259,7 @@ impl CallSummary {
 
     /// Writes the table in so many columns of a terminal: with the spread of the times where there
     /// is room for it, without the shares and means where there is none.  Columns that were asked
-    /// for all stay.
+    /// for all stay.  Returns the columns of the spread that it shows though nobody asked for them.
     ///
     /// # Errors
     /// If the writer fails.
@@ -268,9 +268,9 @@ impl CallSummary {
         tally: &CallTally,
         room: usize,
         to: &mut dyn Write,
-    ) -> io::Result<()> {
+    ) -> io::Result<&'static [SummaryColumn]> {
         if self.is_chosen {
-            return self.write(tally, to);
+            return self.write(tally, to).map(|()| &[][..]);
         }
         let with = |columns: Vec<SummaryColumn>| CallSummary { columns, ..self.clone() };
         for start in 0..=SPREAD.len() {
@@ -279,7 +279,7 @@ impl CallSummary {
             let table = with(columns).table(tally);
             let widths = table.widths(SummaryColumn::width);
             if Table::total_width(&widths) <= room {
-                return table.write(&widths, to);
+                return table.write(&widths, to).map(|()| &SPREAD[start..]);
             }
         }
         let dropped = [SummaryColumn::AvgTime, SummaryColumn::TimePercent];
@@ -289,10 +289,10 @@ impl CallSummary {
             // No wider than what stands in it.
             let widths = table.widths(|column| column.heading().len());
             if Table::total_width(&widths) <= room || count == dropped.len() {
-                return table.write(&widths, to);
+                return table.write(&widths, to).map(|()| &[][..]);
             }
         }
-        Ok(())
+        Ok(&[])
     }
 
     fn table(&self, tally: &CallTally) -> Table {
@@ -447,8 +447,14 @@ mod tests {
         let summary = CallSummary::default();
         let within = |room| {
             let mut text = Vec::new();
-            summary.write_within(&tally(), room, &mut text).unwrap();
-            String::from_utf8(text).unwrap()
+            let shown = summary.write_within(&tally(), room, &mut text).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            let first = text.lines().next().unwrap().to_owned();
+            for column in SPREAD {
+                let is_there = first.split_whitespace().any(|word| word == column.heading());
+                assert_eq!(shown.contains(&column), is_there, "{room}: {first}");
+            }
+            text
         };
         let heading = |room| {
             let text = within(room);

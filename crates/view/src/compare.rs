@@ -204,8 +204,9 @@ pub(crate) fn field_name(source: &str, instance: &str, field: &str) -> String {
 }
 
 /// Writes two periods side by side, the largest changes first, at most `limit` of them; what only one of
-/// them has stands alone in its line.  The table leaves out fields that were 0 throughout both; CSV and
-/// JSON have all fields.
+/// them has stands alone in its line.  The table leaves out fields that were 0 throughout both, and in
+/// fewer than its columns of `room` first maxima, then units, then the beginnings of names; CSV and JSON
+/// have all fields.
 ///
 /// # Errors
 /// If writing to `out` fails.
@@ -214,13 +215,14 @@ pub fn write_comparison(
     b: &Period,
     form: TableForm,
     limit: Option<usize>,
+    room: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let lines = lines(a, b);
     let limit = limit.unwrap_or(usize::MAX);
     let first = &lines[..lines.len().min(limit)];
     match form {
-        TableForm::Text => write_table(a, b, &lines, limit, out),
+        TableForm::Text => write_table(a, b, &lines, (limit, room), out),
         TableForm::Csv => write_csv(first, out),
         TableForm::Json => write_json(first, out),
     }
@@ -230,18 +232,14 @@ fn write_table(
     a: &Period,
     b: &Period,
     lines: &[Line],
-    limit: usize,
+    (limit, room): (usize, usize),
     out: &mut dyn Write,
 ) -> io::Result<()> {
     writeln!(out, "# A: {} samples, B: {} samples", a.frame_count, b.frame_count)?;
     let moving: Vec<&Line> = lines.iter().filter(|line| !line.is_quiet()).collect();
     let shown = &moving[..moving.len().min(limit)];
-    let width = shown.iter().map(|line| line.name.chars().count()).max().unwrap_or(5).max(5);
-    writeln!(
-        out,
-        "{:<width$} {:>10} {:>10} {:>8} {:>10} {:>10}  unit",
-        "field", "mean A", "mean B", "change", "max A", "max B"
-    )?;
+    let columns = Columns::within(room, shown);
+    columns.write(["field", "mean A", "mean B", "change", "max A", "max B", "unit"], out)?;
     for line in shown {
         let change = match (line.a, line.b, line.change_percent()) {
             (_, _, Some(percent)) => format!("{percent:+.1}%"),
@@ -250,16 +248,9 @@ fn write_table(
         };
         let mean = |course: Option<Course>| course.map_or("-".to_owned(), |c| short(c.mean()));
         let max = |course: Option<Course>| course.map_or("-".to_owned(), |c| short(c.max));
-        let text = format!(
-            "{:<width$} {:>10} {:>10} {change:>8} {:>10} {:>10}  {}",
-            line.name,
-            mean(line.a),
-            mean(line.b),
-            max(line.a),
-            max(line.b),
-            line.unit
-        );
-        writeln!(out, "{}", text.trim_end())?;
+        let (a, b) = (line.a, line.b);
+        let words = [&line.name, &mean(a), &mean(b), &change, &max(a), &max(b), line.unit];
+        columns.write(words, out)?;
     }
     if shown.len() < moving.len() {
         writeln!(out, "# {} fields changed less: --limit shows more", moving.len() - shown.len())?;
@@ -268,6 +259,52 @@ fn write_table(
         writeln!(out, "# {} fields were 0 throughout", lines.len() - moving.len())?;
     }
     Ok(())
+}
+
+/// The columns of a table that there is room for.
+struct Columns {
+    name: usize,
+    has_maxima: bool,
+    has_unit: bool,
+}
+
+impl Columns {
+    /// Characters of both means and the change, of both maxima, and the fewest of a name.
+    const MEANS: usize = 11 + 11 + 9;
+    const MAXIMA: usize = 11 + 11;
+    const NAME_MIN: usize = 8;
+
+    fn within(room: usize, lines: &[&Line]) -> Self {
+        let longest = |of: fn(&Line) -> usize| lines.iter().map(|line| of(line)).max();
+        let name = longest(|line| line.name.chars().count()).unwrap_or(0).max(5);
+        let unit = 2 + longest(|line| line.unit.len()).unwrap_or(0).max(4);
+        let has_maxima = name + Self::MEANS + Self::MAXIMA + unit <= room;
+        let has_unit = has_maxima || name + Self::MEANS + unit <= room;
+        let left = room.saturating_sub(Self::MEANS).max(Self::NAME_MIN);
+        Columns { name: name.min(left), has_maxima, has_unit }
+    }
+
+    /// Writes a line; of a long name the end, which is the field.
+    fn write(
+        &self,
+        [name, mean_a, mean_b, change, max_a, max_b, unit]: [&str; 7],
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let width = self.name;
+        let length = name.chars().count();
+        let name = match length > width {
+            true => format!("…{}", name.chars().skip(length - width + 1).collect::<String>()),
+            false => name.to_owned(),
+        };
+        let mut line = format!("{name:<width$} {mean_a:>10} {mean_b:>10} {change:>8}");
+        if self.has_maxima {
+            line += &format!(" {max_a:>10} {max_b:>10}");
+        }
+        if self.has_unit {
+            line += &format!("  {unit}");
+        }
+        writeln!(out, "{}", line.trim_end())
+    }
 }
 
 /// Four significant digits, with a metric suffix from ten thousand on.
@@ -384,7 +421,7 @@ mod tests {
 
     fn written(a: &Period, b: &Period, form: TableForm) -> String {
         let mut out = Vec::new();
-        write_comparison(a, b, form, None, &mut out).unwrap();
+        write_comparison(a, b, form, None, usize::MAX, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -406,12 +443,28 @@ mod tests {
     }
 
     #[test]
+    fn no_line_is_wider_than_the_terminal_and_no_number_is_cut() {
+        let a = period(&[(0, Some(8)), (10, Some(8)), (20, Some(8))]);
+        let b = period(&[(0, Some(2)), (11, Some(2)), (22, Some(2))]);
+        let headings = [79, 74, 60, 52, 48, 40].map(|room| {
+            let mut out = Vec::new();
+            write_comparison(&a, &b, TableForm::Text, None, room, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= room, "{room}: {text}");
+            assert!(text.contains("queue ") && text.contains(" -75.0%"), "{text}");
+            text.lines().nth(1).unwrap().split_whitespace().count()
+        });
+        assert_eq!(headings, [11, 11, 7, 7, 6, 6]);
+    }
+
+    #[test]
     fn the_largest_changes_are_first_and_the_others_may_be_left_out() {
         let a = period(&[(0, Some(8)), (10, Some(8)), (20, Some(8))]);
         let b = period(&[(0, Some(2)), (11, Some(2)), (22, Some(2))]);
         let names = |limit: Option<usize>| {
             let mut out = Vec::new();
-            write_comparison(&a, &b, TableForm::Text, limit, &mut out).unwrap();
+            write_comparison(&a, &b, TableForm::Text, limit, usize::MAX, &mut out).unwrap();
             String::from_utf8(out).unwrap()
         };
         let lines: Vec<String> = names(None).lines().skip(2).map(str::to_owned).collect();

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use feed::{
-    Beginning, CollectlFeed, CollectlSettings, Feed, Origin, SadcFeed, WhitFeed, has_text_for,
+    Beginning, CollectlFeed, CollectlSettings, Feed, ImportedFeed, Origin, WhitFeed, has_text_for,
 };
 use recording::put;
 use sample::{Kind, Sample, Snapshot, SourceDef, State};
@@ -270,7 +270,9 @@ fn open(file: &ArchivedFile, base_ns: i64) -> Result<AnyFeed, Error> {
             let settings = CollectlSettings::default();
             AnyFeed::Other(Box::new(CollectlFeed::open(path, &held, &settings)?))
         }
-        Origin::Sadc => AnyFeed::Other(Box::new(SadcFeed::open(path, source::ALL)?)),
+        origin @ (Origin::Atop | Origin::Sadc) => {
+            AnyFeed::Other(Box::new(ImportedFeed::open(path, origin, source::ALL)?))
+        }
     })
 }
 

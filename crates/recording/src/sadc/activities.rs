@@ -3,8 +3,8 @@
 
 use sample::{Field, Unit};
 
-use super::input::text;
-use super::{Item, Places, SadcRow, pair};
+use super::{Item, Places};
+use crate::imported::{ImportedRow, pair, text};
 
 /// The most rows of a record: 256 CPUs with 4,096 interrupts.
 pub(super) const ROWS_MAX: usize = 1 << 20;
@@ -158,7 +158,7 @@ impl Activity {
 /// The rows of a record.
 #[derive(Default)]
 pub(super) struct Rows {
-    rows: Vec<SadcRow>,
+    rows: Vec<ImportedRow>,
     places: Places,
 }
 
@@ -182,7 +182,7 @@ impl Rows {
     /// sum is rounded otherwise.  While a CPU is offline, its times are missing, and the kernel's sum
     /// stays.
     pub(super) fn add_up_cpus(&mut self) {
-        let is_cpu = |row: &&SadcRow| row.source == "cpu_core";
+        let is_cpu = |row: &&ImportedRow| row.source == "cpu_core";
         let mut sums = [0_u64; CPU.len()];
         for row in self.rows.iter().filter(is_cpu) {
             if row.cells.is_empty() {
@@ -205,19 +205,19 @@ impl Rows {
         }
     }
 
-    pub(super) fn all(&self) -> &[SadcRow] {
+    pub(super) fn all(&self) -> &[ImportedRow] {
         &self.rows
     }
 
     /// The row of that source and name; `None` if there are too many.
-    fn row(&mut self, source: &'static str, name: Vec<u8>) -> Option<&mut SadcRow> {
+    fn row(&mut self, source: &'static str, name: Vec<u8>) -> Option<&mut ImportedRow> {
         let next = self.rows.len();
         let place = *self.places.entry((source, name.clone())).or_insert(next);
         if place == next {
             if next >= ROWS_MAX {
                 return None;
             }
-            self.rows.push(SadcRow { source, name, cells: Vec::new(), texts: Vec::new() });
+            self.rows.push(ImportedRow { source, name, cells: Vec::new(), texts: Vec::new() });
         }
         self.rows.get_mut(place)
     }

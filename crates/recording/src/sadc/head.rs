@@ -2,9 +2,10 @@
 
 use sample::Meta;
 
+use super::SadcError;
 use super::activities::{self, Activity};
-use super::input::{Input, Layout, MAGIC, text};
-use super::{SadcError, SadcRecord};
+use super::input::{Input, Layout, MAGIC};
+use crate::imported::{ImportedRecord, text};
 
 /// The first format whose files say how their structures are laid out (sysstat 11.7.1).
 const FORMAT: u16 = 0x2175;
@@ -176,9 +177,9 @@ impl Head {
     /// offset of the machine's time, as the times of day of the first record show it.
     pub(super) fn complete_meta(
         &mut self,
-        first: Option<SadcRecord>,
+        first: Option<ImportedRecord>,
         local_seconds_of_day: i64,
-        second: Option<SadcRecord>,
+        second: Option<ImportedRecord>,
     ) {
         let Some(first) = first else { return };
         self.meta.set("started_ns", first.realtime_ns.to_string());

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::SadcError;
+use crate::imported::{pass_over, take_bytes};
 
 /// The first two bytes of every file of `sadc`, as a number.
 pub(super) const MAGIC: u16 = 0xd596;
@@ -63,12 +64,6 @@ fn number(bytes: &[u8], is_big_endian: bool) -> u64 {
     }
 }
 
-/// The text of an array of characters, up to its first zero.
-pub(super) fn text(bytes: &[u8]) -> &[u8] {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    &bytes[..end]
-}
-
 /// A file that is read from front to back.
 pub(super) struct Input {
     reader: Box<dyn Read>,
@@ -98,8 +93,7 @@ impl Input {
         into: &mut Vec<u8>,
         count: usize,
     ) -> Result<bool, SadcError> {
-        into.clear();
-        let read = self.reader.by_ref().take(count as u64).read_to_end(into);
+        let read = take_bytes(&mut self.reader, into, count);
         read.map_err(|source| SadcError::Io { path: self.path.clone(), source })?;
         match into.len() {
             0 if count > 0 => Ok(false),
@@ -118,7 +112,7 @@ impl Input {
 
     /// Passes over so many bytes.
     pub(super) fn skip(&mut self, count: u64) -> Result<(), SadcError> {
-        let passed = std::io::copy(&mut self.reader.by_ref().take(count), &mut std::io::sink());
+        let passed = pass_over(&mut self.reader, count);
         let passed = passed.map_err(|source| SadcError::Io { path: self.path.clone(), source })?;
         if passed < count { Err(SadcError::CutInHead(self.path.clone())) } else { Ok(()) }
     }

@@ -21,7 +21,7 @@ use super::target::TraceTarget;
 use super::{Interruption, ReportError};
 use crate::engine::TraceWay;
 use crate::summary::details;
-use crate::{CallSummary, CallTally, WaitStatus, clock, summary};
+use crate::{CallSummary, CallTally, SummaryColumn, WaitStatus, clock, summary};
 
 /// How tables are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,9 +60,14 @@ pub struct TableOptions {
 }
 
 impl TableOptions {
-    fn write_table(&self, tally: &CallTally, output: &mut dyn Write) -> io::Result<()> {
+    /// Writes a table, and returns the columns of the spread of times that it shows.
+    fn write_table(
+        &self,
+        tally: &CallTally,
+        output: &mut dyn Write,
+    ) -> io::Result<&'static [SummaryColumn]> {
         match self.brief {
-            true => self.summary.write(tally, output),
+            true => self.summary.write(tally, output).map(|()| &[][..]),
             false => self.summary.write_within(tally, self.room, output),
         }
     }
@@ -242,7 +247,7 @@ impl Session<'_> {
         if interval.is_some() {
             writeln!(output, "\nin all:")?;
         }
-        self.options.write_table(tally, output)?;
+        let spread = self.options.write_table(tally, output)?;
         if *brief {
             return Ok(());
         }
@@ -263,7 +268,13 @@ impl Session<'_> {
             TraceWay::Kernel => String::new(),
             way => format!(" This way, {}.", way.distortion()),
         };
-        let spread = if summary.is_chosen { "" } else { " Columns min to max: begin to end." };
+        let spread = match spread {
+            [] => String::new(),
+            [only] => format!(" Column {}: begin to end.", only.heading()),
+            [first, .., last] => {
+                format!(" Columns {} to {}: begin to end.", first.heading(), last.heading())
+            }
+        };
         let meaning = meaning_of_seconds(summary, tally);
         let text = format!("{meaning}{spread} {}{way}", cost.text());
         details::write_text(&text, room, output)

@@ -50,6 +50,7 @@ pub(crate) fn diff(
     }
     outcome.notes.dedup();
     let [a, b] = gathered.as_slice() else { anyhow::bail!("--diff needs two periods") };
-    view::write_comparison(a, b, arguments.display.table_form(), arguments.limit, out)?;
+    let room = crate::display::terminal_columns().unwrap_or(usize::MAX);
+    view::write_comparison(a, b, arguments.display.table_form(), arguments.limit, room, out)?;
     Ok(outcome)
 }
