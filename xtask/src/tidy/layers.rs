@@ -49,6 +49,7 @@ const LAYERS: &[&[&str]] = &[
         "doctor",
         "bench",
         "log_central",
+        "many_hosts",
         "watch",
     ],
     &["cli", "librrd"],
