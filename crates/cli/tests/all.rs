@@ -41,6 +41,7 @@ mod poll_record;
 mod process_sums;
 mod processes;
 mod record;
+mod record_hosts;
 mod record_then_play;
 mod recordings_meet;
 mod rrd_classes;

@@ -70,6 +70,15 @@ pub struct RecordingsKept {
     pub syncs: bool,
 }
 
+impl RecordingsKept {
+    /// In a folder; on the disk when they are acknowledged if `--ack` says `disk`.  Before they are written
+    /// there is nothing that could be acknowledged.
+    #[must_use]
+    pub fn new(folder: PathBuf, ack: &str) -> Self {
+        RecordingsKept { folder, syncs: ack == "disk" }
+    }
+}
+
 /// A central server that runs.
 pub struct Central {
     shared: Arc<Shared>,

@@ -29,6 +29,7 @@ mod recording_file;
 mod roll;
 mod rotation;
 mod schedule;
+mod stream_output;
 
 pub use budget::{Budget, Used};
 pub use databases::names as database_names;
@@ -49,6 +50,7 @@ pub use recording_file::{RecordingFile, RecordingOptions};
 pub use roll::{Keep, KeepError, Roll, RollError};
 pub use rotation::Rotation;
 pub use schedule::{Tick, TickSchedule};
+pub use stream_output::StreamOutput;
 
 /// Tests check that a sample allocates nothing.
 #[cfg(test)]

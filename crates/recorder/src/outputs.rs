@@ -27,6 +27,7 @@ use crate::recording_file::{RecordingFile, RecordingOptions, moment};
 use crate::roll::{Keep, Roll};
 use crate::rotation::Rotation;
 use crate::schedule::Tick;
+use crate::stream_output::StreamOutput;
 
 /// The smallest step of the wall clock that is reported; time services make smaller ones.
 const STEP_NS_REPORTED: u64 = 100_000_000;
@@ -55,6 +56,8 @@ pub struct Outputs {
     pub plots: Option<PlotWriter>,
     /// Text for a screen or a socket; needs [`view_input`](Self::view_input).
     pub live: Option<LiveText>,
+    /// The stream of samples to another host.
+    pub stream: Option<StreamOutput>,
     /// The input of plots and live text; `None` if there are neither.
     pub view_input: Option<ViewInput>,
     /// When files are rolled and deleted.
@@ -79,6 +82,7 @@ impl Outputs {
             recording: None,
             plots: None,
             live: None,
+            stream: None,
             view_input: None,
             rotation: None,
             first_sample: None,
@@ -255,6 +259,9 @@ impl Consumer for Outputs {
         if let Some(recording) = &mut self.recording {
             recording.append(snapshot, host, &*self.messages);
         }
+        if let Some(stream) = &mut self.stream {
+            stream.write(snapshot).map_err(RecorderError::Send)?;
+        }
         let Some(input) = &mut self.view_input else { return Ok(()) };
         input.push(snapshot);
         if let Some(plots) = &mut self.plots {
@@ -270,6 +277,10 @@ impl Consumer for Outputs {
     fn consume_last(&mut self, snapshot: &Snapshot, host: &Host) {
         if let Some(recording) = &mut self.recording {
             recording.append(snapshot, host, &*self.messages);
+        }
+        if let Some(stream) = &mut self.stream {
+            // Whoever reads it has gone: the next tick says so.
+            let _ = stream.write(snapshot);
         }
     }
 

@@ -401,7 +401,8 @@ impl Writer {
 }
 
 /// A number that no other recording has.
-fn random_id() -> u64 {
+#[must_use]
+pub fn random_id() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 

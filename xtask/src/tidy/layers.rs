@@ -59,6 +59,7 @@ const LAYERS: &[&[&str]] = &[
         "doctor",
         "bench",
         "log_central",
+        "many_hosts",
         "watch",
     ],
     &["cli", "librrd"],

@@ -83,10 +83,14 @@ impl RecordingFolder {
     /// # Errors
     /// If it cannot be read or made, or `.senders` is damaged.
     pub(super) fn open(folder: &Path, syncs: bool) -> io::Result<Self> {
-        fs::create_dir_all(folder)?;
+        let failed = |error: io::Error| {
+            let what = format!("the folder of recordings {}: {error}", folder.display());
+            io::Error::new(error.kind(), what)
+        };
+        fs::create_dir_all(folder).map_err(failed)?;
         let senders = read_senders(&folder.join(SENDERS))?;
         let (mut paths, mut own) = (BTreeMap::new(), Vec::new());
-        for entry in fs::read_dir(folder)? {
+        for entry in fs::read_dir(folder).map_err(failed)? {
             let path = entry?.path();
             if path.extension().is_none_or(|extension| extension != "whit") {
                 continue;

@@ -332,13 +332,9 @@ pub(crate) fn central(arguments: &CentralArguments) -> anyhow::Result<ExitCode> 
         limits: AdmissionLimits::default(),
         host: host_name(),
         acks_on_receipt: arguments.ack == "none",
-        recordings: arguments.recordings.clone().map(|folder| {
-            // Before they are written there is nothing that could be acknowledged.
-            RecordingsKept { folder, syncs: arguments.ack == "disk" }
-        }),
+        recordings: arguments.recordings.clone().map(|to| RecordingsKept::new(to, &arguments.ack)),
     };
-    let central = Central::start(store, &recovery, listeners, settings)
-        .context("cannot start: is the folder of --recordings readable?")?;
+    let central = Central::start(store, &recovery, listeners, settings)?;
     while !is_stopping.load(Ordering::Acquire) {
         std::thread::park_timeout(Duration::from_millis(500));
         central.take_messages().iter().for_each(crate::stderr::message);

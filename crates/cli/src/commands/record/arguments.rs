@@ -187,6 +187,19 @@ pub(crate) struct RecordArguments {
     #[arg(short = 'C', long = "config", value_name = "FILE", requires = "daemon")]
     pub(crate) config: Option<PathBuf>,
 
+    /// Record on these hosts, [USER@]HOST[:PORT],… (web[1-12] is twelve), by whit there, started by ssh:
+    /// lines with the host in front, or recordings of each (-f); a host that fails is tried again
+    #[arg(long, value_name = "HOSTS", conflicts_with_all = ["daemon", "listen", "raw", "address"])]
+    pub(crate) hosts: Option<String>,
+
+    /// With --hosts: the program that logs in, with its options [default: ssh]
+    #[arg(long, value_name = "COMMAND", requires = "hosts")]
+    pub(crate) ssh: Option<String>,
+
+    /// Write samples to standard output for another whit (--hosts there), and neither text nor files
+    #[arg(long, conflicts_with_all = ["daemon", "listen", "raw", "address"])]
+    pub(crate) stream: bool,
+
     #[command(flatten)]
     pub(crate) display: DisplayArguments,
 
@@ -237,6 +250,11 @@ impl RecordArguments {
             "--root {}: there is neither proc nor sys below it",
             self.root.display()
         );
+        let is_plain = !text && !self.display.lists.is_set() && !self.display.home;
+        ensure!(
+            self.hosts.is_none() && !self.stream || is_plain,
+            "--hosts and --stream: lines, or -f: leave -P, --csv, --export, --top, --by and --home out"
+        );
         if let Some(percent) = self.budget {
             ensure!(
                 percent > 0.0 && percent <= 100.0,
@@ -262,7 +280,7 @@ impl RecordArguments {
 
     /// Whether there is text for the screen or a socket.
     pub(crate) fn makes_text(&self) -> bool {
-        let serves_alone = self.daemon && self.listen.is_some();
+        let serves_alone = self.daemon && self.listen.is_some() || self.stream;
         self.address.is_some()
             || self.filename.is_none() && !serves_alone
             || self.display.is_machine_format()

@@ -1,5 +1,6 @@
 //! Opens the recorder and its outputs by the options, and runs it.
 
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,12 +9,14 @@ use anyhow::Context;
 use http_server::HttpSettings;
 use jiff::tz::TimeZone;
 use layout::{Options, Selection};
+use many_hosts::{HostOutputs, HostsRecorded, HostsStop};
 use procfs::usage::{Whose, usage};
 use procfs::{Host, SystemClock};
 use recorder::{
     FileNames, FileSettings, FirstSampleCheck, Intervals, Keep, LiveText, Outputs, PlotOutput,
     PlotStyle, PlotWriter, Recorder, RecorderSettings, RecordingOptions, Roll, RunFacts, Severity,
-    ViewInput, ensure_directory, gather_facts, local, parse_duration, parse_intervals,
+    StreamOutput, ViewInput, ensure_directory, gather_facts, local, parse_duration,
+    parse_intervals,
 };
 use sample::{Cadence, Clock, Meta, Moment, SourceDef, State, Table};
 use serve::MetricsServer;
@@ -34,8 +37,7 @@ use super::start;
 use crate::daemon::{self, Parent, User};
 use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
 use crate::http::{HttpPlace, HttpSockets};
-use crate::memory;
-use crate::stderr;
+use crate::{end_signals, memory, stderr};
 
 /// Runs the verb.
 pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
@@ -45,6 +47,9 @@ pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     arguments.check()?;
+    if let Some(names) = &arguments.hosts {
+        return record_hosts(&arguments, names);
+    }
     memory::give_back_start();
     if !arguments.daemon {
         return record(&arguments, None);
@@ -120,6 +125,25 @@ fn record(
     })
 }
 
+/// Records other hosts, until all recorders there have ended, or until INT or TERM.
+fn record_hosts(arguments: &RecordArguments, names: &str) -> anyhow::Result<ExitCode> {
+    end_signals::block()?;
+    let words = crate::compat::command_line(std::env::args_os().collect()).split_off(2);
+    let hosts = HostsRecorded::new((names, arguments.ssh.as_deref()), &words)?;
+    let mut settings = RecordSettings::new(arguments, SystemClock.now())?;
+    let stop = HostsStop::after(|| end_signals::wait().is_ok());
+    let mut outputs = HostOutputs {
+        open: &mut |meta, prefix, defs, now| {
+            (settings.meta, settings.prefix) = (meta, Some(prefix));
+            settings.outputs(arguments, defs, &Arc::default(), now)
+        },
+        have_files: arguments.filename.is_some(),
+        tell: &mut stderr::message,
+        clock: &mut SystemClock,
+    };
+    Ok(if outputs.record(&hosts, &stop)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 /// What the recorder used from its start on, in a line; `begin` is the time of the first tick.
 fn cost_line(counters: &RecorderCounters, begin: Moment, now: Moment) -> String {
     let own = usage(Whose::Own);
@@ -150,12 +174,14 @@ struct RecordSettings {
     meta: Meta,
     user: Option<User>,
     address: Option<LiveAddress>,
+    /// What stands in front of the lines of text.
+    prefix: Option<String>,
     /// Where the newest sample is served.
     http: Option<HttpSockets>,
 }
 
 impl RecordSettings {
-    fn new(arguments: &RecordArguments, now: sample::Moment) -> anyhow::Result<Self> {
+    fn new(arguments: &RecordArguments, now: Moment) -> anyhow::Result<Self> {
         let default = if arguments.daemon { RECORDED_SUBSYSTEMS } else { LIVE_SUBSYSTEMS };
         let mut selection = arguments.display.selection(&default.into())?;
         for note in arguments.display.idle_switches(&selection) {
@@ -168,7 +194,7 @@ impl RecordSettings {
         };
         let mut entries: Vec<&'static Entry> = source::ALL.iter().copied().filter(asked).collect();
         anyhow::ensure!(!entries.is_empty(), "-s: nothing to record");
-        if !recording && !arguments.display.shows_states() {
+        if !recording && !arguments.display.shows_states() && arguments.hosts.is_none() {
             leave_out_missing(&arguments.root, &mut entries, &mut selection)?;
         }
         let follows = |cadence| entries.iter().any(|entry| entry.cadence == cadence);
@@ -246,6 +272,7 @@ impl RecordSettings {
             meta,
             user: user.transpose()?,
             address: address.transpose()?,
+            prefix: None,
             http: http.transpose()?,
         })
     }
@@ -312,26 +339,39 @@ impl RecordSettings {
         refuse_other_way(arguments.process_way, &recorder, &context)?;
         refuse_other_counters(arguments.cpu_way, &context)?;
         let defs = recorder.sampler.defs();
-        let mut options = self.options.clone();
-        options.zone = calendar::CivilZone::new(self.zone.clone());
-        let sending = arguments.address.is_some();
-        arguments.display.settle_list(&mut options, false, sending)?;
-        let mut outputs = Outputs::new(Box::new(self.messages(arguments)), self.zone.clone());
+        let mut outputs = self.outputs(arguments, &defs, &counters, now)?;
         let named = arguments.display.subsystems.as_deref().map(display::named).unwrap_or_default();
         outputs.context = Some(context.clone());
         outputs.first_sample = Some(FirstSampleCheck { defs: defs.clone(), named, context });
-        if arguments.makes_text() || arguments.makes_plot_files() {
-            let names = InstanceNames::of(&options.of_sources, false);
-            let mut input = ViewInput::new(self.meta.clone(), options, defs.clone());
-            input.names = names;
-            self.open_views(arguments, &mut outputs, input, &counters, now)?;
-        }
+        let stream = arguments.stream.then(|| StreamOutput::open(io::stdout(), &self.meta, &defs));
+        outputs.stream = stream.transpose()?;
         let server = self.http.take().map(|sockets| {
             serve_newest(sockets, self.meta.clone(), &defs, &mut outputs, arguments.quiet)
         });
-        self.open_files(arguments, &mut outputs, defs, &counters, now)?;
         outputs.purge(now);
         Ok((recorder, outputs, server.transpose()?))
+    }
+
+    /// Views and files, of this machine or of another one whose facts are set.
+    fn outputs(
+        &self,
+        arguments: &RecordArguments,
+        defs: &[Arc<SourceDef>],
+        counters: &Arc<RecorderCounters>,
+        now: Moment,
+    ) -> anyhow::Result<Outputs> {
+        let mut options = self.options.clone();
+        options.zone = calendar::CivilZone::new(self.zone.clone());
+        arguments.display.settle_list(&mut options, false, arguments.address.is_some())?;
+        let mut outputs = Outputs::new(Box::new(self.messages(arguments)), self.zone.clone());
+        if arguments.makes_text() || arguments.makes_plot_files() {
+            let names = InstanceNames::of(&options.of_sources, false);
+            let mut input = ViewInput::new(self.meta.clone(), options, defs.to_vec());
+            input.names = names;
+            self.open_views(arguments, &mut outputs, input, counters, now)?;
+        }
+        self.open_files(arguments, &mut outputs, defs.to_vec(), counters, now)?;
+        Ok(outputs)
     }
 }
 
@@ -364,7 +404,8 @@ impl RecordSettings {
     }
 
     fn file_names(&self, arguments: &RecordArguments) -> Option<FileNames> {
-        arguments.filename.as_deref().map(|path| FileNames::new(path, self.meta.host()))
+        let path = arguments.filename.as_deref().filter(|_| !arguments.stream)?;
+        Some(FileNames::new(path, self.meta.host()))
     }
 
     /// Plot files, and text for the screen or a socket.
@@ -426,6 +467,7 @@ impl RecordSettings {
             Some(address) => address.open()?,
             None => Box::new(DescriptorSink::new(rustix::stdio::stdout())),
         };
+        let sink = many_hosts::prefixed(self.prefix.as_deref(), sink);
         if self.address.is_none() && !arguments.quiet && self.intervals.first_ns > 0 {
             announce(self.intervals);
         }

@@ -1,0 +1,39 @@
+//! Samples as a stream, to whoever started the recorder from another host.
+//!
+//! Costs a `write` a sample, as a recording.  If the reader is slow the recorder waits for it, and misses
+//! ticks, which the next sample counts.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use recording::SampleEncoder;
+use sample::{Meta, Snapshot, SourceDef};
+
+/// The stream that is being written.
+pub struct StreamOutput {
+    encoder: SampleEncoder,
+    to: File,
+    frame: Vec<u8>,
+}
+
+impl StreamOutput {
+    /// Writes the head.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn open(to: impl AsFd, meta: &Meta, defs: &[Arc<SourceDef>]) -> io::Result<Self> {
+        let mut to = File::from(to.as_fd().try_clone_to_owned()?);
+        let file_id = recording::random_id();
+        to.write_all(&recording::stream_head(meta, defs, file_id)?)?;
+        Ok(StreamOutput { encoder: SampleEncoder::new(defs, file_id), to, frame: Vec::new() })
+    }
+
+    /// Writes a sample.
+    pub(crate) fn write(&mut self, snapshot: &Snapshot) -> io::Result<()> {
+        self.frame.clear();
+        self.encoder.encode(snapshot, std::iter::empty(), &mut self.frame);
+        self.to.write_all(&self.frame)
+    }
+}
