@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use connection::{Address, AddressRules};
 use send::{CursorFile, EngineAddress, ProcessChoice, SendError, SendInput, SourceChoice};
 
-use crate::key_kinds::ValueKind;
-use crate::keys::{ConfigKey, KEYS, find, is_list};
+use crate::key_kinds::{ConfigKey, ValueKind};
+use crate::keys::{KEYS, find, is_list};
 use crate::places::ServicePlaces;
 use crate::toml::{self, Head, Item, Spot};
 

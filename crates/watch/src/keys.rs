@@ -5,50 +5,10 @@
 
 use std::fmt::Write as _;
 
-use crate::key_kinds::{ValueKind, WordPlace};
-
-/// A key.
-#[derive(Debug)]
-pub(crate) struct ConfigKey {
-    /// The table that it is in.
-    pub(crate) table: &'static str,
-    /// The name of the key.
-    pub(crate) name: &'static str,
-    /// What its value has to be.
-    pub(crate) kind: ValueKind,
-    /// The default, as it stands in a file; `None` if the key has none.
-    pub(crate) default: Option<&'static str>,
-    /// What its value becomes.
-    pub(crate) place: WordPlace,
-    /// What it is for.
-    pub(crate) help: &'static str,
-}
+use crate::key_kinds::{ConfigKey, ValueKind, WordPlace, key};
 
 /// The key of the folder of the store of log records.
 pub(crate) const STORE: &str = "log.central.store";
-
-impl ConfigKey {
-    /// `TABLE.NAME`.
-    pub(crate) fn full_name(&self) -> String {
-        format!("{}.{}", self.table, self.name)
-    }
-
-    /// Whether a text of it is a path.
-    pub(crate) fn is_path(&self) -> bool {
-        matches!(self.kind, ValueKind::Path | ValueKind::Paths)
-    }
-}
-
-const fn key(
-    table: &'static str,
-    name: &'static str,
-    kind: ValueKind,
-    default: Option<&'static str>,
-    place: WordPlace,
-    help: &'static str,
-) -> ConfigKey {
-    ConfigKey { table, name, kind, default, place, help }
-}
 
 const ACKNOWLEDGE: ValueKind = ValueKind::Choice(&["none", "os", "disk"]);
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use send::SendInput;
 
 use crate::configuration::{Configuration, full_name};
-use crate::key_kinds::WordPlace;
-use crate::keys::{ConfigKey, KEYS, RECORDINGS, STORE};
+use crate::key_kinds::{ConfigKey, WordPlace};
+use crate::keys::{KEYS, RECORDINGS, STORE};
 use crate::toml::Item;
 
 /// A poller stops after so many rounds: never.
