@@ -61,6 +61,22 @@ fn a_host_that_fails_is_told_and_tried_again_and_has_recordings_here() {
 }
 
 #[test]
+fn a_stream_is_shown_as_that_of_a_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut record = whit();
+    record.args(["record", "--stream", "-i", "0.01", "-s", "m", "-c", "3"]);
+    let output = record.output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let kept = folder.path().join("kept");
+    std::fs::write(&kept, output.stdout).unwrap();
+    let ssh = ssh(folder.path(), &format!("exec cat '{}'", kept.display()));
+    let output = self::record(&ssh, &["-c", "3", "--hosts", "a", "--hr", "0"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines = text.lines().filter(|line| line.starts_with("a ") && !line.contains('#'));
+    assert_eq!(lines.count(), 3, "{text}");
+}
+
+#[test]
 fn a_host_without_whit_is_given_up() {
     let folder = tempfile::tempdir().unwrap();
     let ssh = ssh(folder.path(), "if [ $host = b ]; then echo 'whit: not found' >&2; exit 127; fi");

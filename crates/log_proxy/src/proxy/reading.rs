@@ -104,13 +104,13 @@ impl Proxy {
         self.add_gaps(&mut rings);
         let mut waiting = Vec::new();
         for index in 0..rings.len() {
-            if self.is_full() {
-                break;
-            }
             if waits_for_predecessor(&mut rings, index) {
                 waiting.push(index);
-            } else {
-                any |= self.read_ring(index, &mut rings[index], &mut batch);
+            } else if self.read_ring(index, &mut rings[index], &mut batch) {
+                any = true;
+                if self.is_full() {
+                    break;
+                }
             }
         }
         // What continues a ring that is read to its end by now may be older than what others had.
@@ -136,7 +136,8 @@ impl Proxy {
         any && self.refusal.is_none()
     }
 
-    /// Whether a round reads no more rings: without room for all, there may be room for one.
+    /// Whether a round that has read a ring reads no more: without room for all, there may be room for
+    /// one.
     fn is_full(&self) -> bool {
         self.refusal.is_some() || self.frames.len() >= FRAMES_BYTES
     }
