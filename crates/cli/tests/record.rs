@@ -655,8 +655,8 @@ fn a_source_is_read_at_the_third_interval_if_asked_for() {
         fresh += usize::from(snapshot.fresh[socket]);
     }
     assert!((3..=4).contains(&fresh), "{fresh} of 31");
-    let output = run(&["-scs", "-c1", "--third-interval", "disk"]);
-    assert!(text(&output.stderr).contains("--third-interval disk: no such source"), "{output:?}");
+    let output = run(&["-scs", "-i0", "-c1", "--third-interval", "disk,desk"]);
+    assert!(text(&output.stderr).contains("--third-interval desk: no such source"), "{output:?}");
 }
 
 /// CPU time of another process so far, by its CPU-time clock.

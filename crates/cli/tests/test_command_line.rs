@@ -70,8 +70,7 @@ fn a_damaged_file_in_a_folder_does_not_hide_the_others() {
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert_eq!(output.stdout.split(|&byte| byte == b'\n').count(), 5, "two headings, two lines");
-    let expected =
-        "a.whit: no recording of whit or collectl, and no daily file of sysstat; left out";
+    let expected = "a.whit: no recording of whit or collectl, no daily file of sysstat, and no raw log of atop; left out";
     assert!(text.contains(expected));
     assert!(text.contains("b.whit is empty; left out"), "{text}");
 

@@ -199,10 +199,10 @@ impl RecordSettings {
         }
         let follows = |cadence| entries.iter().any(|entry| entry.cadence == cadence);
         for name in &arguments.third_interval {
-            let is_read = entries.iter().any(|entry| entry.name == name);
+            let is_known = source::ALL.iter().any(|entry| entry.name == name);
             anyhow::ensure!(
-                is_read,
-                "--third-interval {name}: no such source is recorded; docs/reference/sources.md names all"
+                is_known,
+                "--third-interval {name}: no such source; docs/reference/sources.md names all"
             );
         }
         let is_third = follows(Cadence::Third) || !arguments.third_interval.is_empty();
