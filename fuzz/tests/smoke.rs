@@ -238,7 +238,14 @@ fn seeds_reach_parsers_sources_and_intervals() {
         // These ask the system itself, or whit: a host in memory has nothing for them.
         let is_text = !matches!(
             name,
-            "exit" | "filesystem" | "job" | "log" | "process_total" | "syscall" | "whit"
+            "exit"
+                | "filesystem"
+                | "job"
+                | "log"
+                | "process_net"
+                | "process_total"
+                | "syscall"
+                | "whit"
         );
         assert!(names.contains(&name) || !is_text, "no machine for the source {name}");
     }
