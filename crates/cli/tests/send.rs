@@ -160,7 +160,7 @@ fn an_engine_that_is_down_delays_no_other_and_is_told() {
 fn an_empty_store_of_log_records_is_one_if_that_is_said() {
     let folder = tempfile::tempdir().unwrap();
     for (option, said) in [
-        (&[][..], "otlp-http-127-0-0-1-9: has 0 samples"),
+        (&[][..], "otlp-http-127-0-0-1-9: has 0 samples (0 points)"),
         (&["--logs"][..], "otlp-logs-http-127-0-0-1-9: has 0 records"),
     ] {
         let mut send = whit();

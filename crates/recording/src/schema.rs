@@ -49,8 +49,9 @@ const FIELDS_MAX: usize = 65_536;
 /// Fields of all sources together: 56 MiB of them.
 const FIELDS_OF_ALL_MAX: usize = 1 << 20;
 
-/// Indices of a source's text fields.
-pub(crate) fn text_fields(def: &SourceDef) -> Vec<usize> {
+/// Indices of a source's text fields, in ascending order.
+#[must_use]
+pub fn text_fields(def: &SourceDef) -> Vec<usize> {
     let is_text = |&index: &usize| def.fields[index].kind == Kind::Text;
     (0..def.fields.len()).filter(is_text).collect()
 }

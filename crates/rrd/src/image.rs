@@ -159,18 +159,22 @@ pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Writes a new file in which nothing is known: as [`Image::empty`] and [`Image::write`], but its
 /// rows are never in memory, since they are all the same.
-pub(crate) fn write_empty(path: &Path, mut header: RrdHeader) -> Result<()> {
-    check_size(&header)?;
-    begin(&mut header);
-    let head = codec::encode(&header);
-    write_renamed(path, false, |file| write_unknown(file, &head, header.cells()))
+pub(crate) fn write_empty(path: &Path, header: RrdHeader) -> Result<()> {
+    let (head, cells) = empty(header)?;
+    write_renamed(path, false, |file| write_unknown(file, &head, cells))
 }
 
 /// Bytes of the file that [`write_empty`] makes.
-pub(crate) fn empty_bytes(mut header: RrdHeader) -> Result<u64> {
+pub(crate) fn empty_bytes(header: RrdHeader) -> Result<u64> {
+    let (head, cells) = empty(header)?;
+    Ok(head.len() as u64 + cells * 8)
+}
+
+/// The bytes of the header of a new file, and how many cells follow.
+fn empty(mut header: RrdHeader) -> Result<(Vec<u8>, u64)> {
     check_size(&header)?;
     begin(&mut header);
-    Ok(codec::encode(&header).len() as u64 + header.cells() * 8)
+    Ok((codec::encode(&header), header.cells()))
 }
 
 /// Bytes of a write of a new file.  Where the kernel keeps a file in memory in folios as large as its

@@ -81,8 +81,8 @@ impl SendCursor {
         let SendCursor { samples_sent, points_sent, .. } = self;
         match self.store {
             Some(_) => format!("{points_sent} records"),
-            // They went as they are.
-            None if *points_sent == 0 => format!("{samples_sent} samples"),
+            // Samples without points went as they are.
+            None if *points_sent == 0 && *samples_sent > 0 => format!("{samples_sent} samples"),
             None => format!("{samples_sent} samples ({points_sent} points)"),
         }
     }

@@ -20,8 +20,6 @@ pub(super) struct OpenWindow {
     runs: Vec<Run>,
     /// Of the readings that can be compared with the one before.
     times: Vec<ReadingTime>,
-    /// Whether the open reading is one of them.
-    is_compared: bool,
     /// The time of the latest rate, as [`time_bits`] gives it.
     last_time: Option<u64>,
 }
@@ -55,7 +53,6 @@ impl OpenWindow {
             cells: Vec::new(),
             runs: Vec::new(),
             times: Vec::new(),
-            is_compared: false,
             last_time: None,
         }
     }
@@ -125,7 +122,6 @@ impl OpenWindow {
 
 impl RowValues for OpenWindow {
     fn begin(&mut self, took: Took) {
-        self.is_compared = took.is_some();
         let before_ns = self.times.last().map_or(0, |time| time.until_ns);
         self.times.extend(took.map(|(seconds, took_ns)| ReadingTime {
             seconds,
@@ -147,7 +143,7 @@ impl RowValues for OpenWindow {
         if self.last_time.is_none() {
             let mut counters = raw.iter().zip(self.def.fields.iter());
             let has_rate = counters.any(|(raw, f)| f.kind == Kind::Counter && raw.is_some());
-            let time = self.times.last().filter(|_| has_rate && self.is_compared);
+            let time = self.times.last().filter(|_| has_rate);
             self.last_time = time.map(|time| time_bits(time.no_growth(), self.single_clock));
         }
     }

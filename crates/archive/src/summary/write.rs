@@ -305,12 +305,11 @@ struct SourceBuilder {
 impl SourceBuilder {
     fn new(def: Arc<SourceDef>, single_clock: bool) -> Self {
         let names: Vec<&str> = def.fields.iter().map(|field| &*field.name).collect();
-        let is_text = |field: &usize| def.fields[*field].kind == Kind::Text;
         let fields = def.fields.iter();
         SourceBuilder {
             tracker: Tracker::new(&names),
             fields: fields.map(|f| FieldColumns::new(coding(f.kind, single_clock))).collect(),
-            texts: (0..def.fields.len()).filter(is_text).collect(),
+            texts: recording::text_fields(&def),
             open: OpenWindow::new(def.clone(), single_clock),
             def,
             single_clock,

@@ -78,7 +78,7 @@ struct Known {
 }
 
 impl RecordingFolder {
-    /// Looks what is in a folder.
+    /// Finds out which recordings a folder has, and from whom.
     ///
     /// # Errors
     /// If it cannot be read or made, or `.senders` is damaged.
@@ -134,7 +134,8 @@ impl RecordingFolder {
         Ok(())
     }
 
-    /// Notes which connection sends a recording, if no other one does: then its number.
+    /// Notes that a connection sends a recording.  Gives the number of another one that does so
+    /// already, which then keeps it.
     fn sending(&self, file_id: u64, connection: u64) -> Option<u64> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let now = *known.sending.entry(file_id).or_insert(connection);
@@ -300,7 +301,7 @@ impl<'a> RecordingsTaken<'a> {
         }
         let other = self.folder.sending(file_id, self.number);
         if let Some(other) = other {
-            // It is half dead: its sender has come again.
+            // Its sender has come again, so nobody writes to it any more.
             (self.end_other)(other);
             return Err("another connection of this sender has it: that is ended, try again".into());
         }

@@ -17,7 +17,7 @@ use segments::{SegmentHead, SegmentNames};
 
 use crate::store::segment::Segment;
 use crate::store::words::{
-    BLOCKS_MAX, BlockFilter, BlockPlace, HEAD_BYTES, LINE_BYTES, SegmentWords, VERSION,
+    BLOCKS_MAX, BlockFilter, BlockPlace, HEAD_BYTES, LINE_BYTES, SegmentWords, head_of,
 };
 
 const MAGIC: [u8; 8] = *b"whitlogO";
@@ -29,14 +29,7 @@ const ENTRY_BYTES: usize = 24;
 const LINES_MAX: u32 = 1 << 16;
 
 fn head(of: &SegmentHead, number: u64) -> [u8; HEAD_BYTES] {
-    let mut head = [0; HEAD_BYTES];
-    head[..8].copy_from_slice(&MAGIC);
-    head[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    head[16..32].copy_from_slice(&of.folder);
-    head[32..40].copy_from_slice(&number.to_le_bytes());
-    let crc = crc32c::crc32c(&head[..60]);
-    head[60..].copy_from_slice(&crc.to_le_bytes());
-    head
+    head_of(MAGIC, (of, number), |_| {})
 }
 
 fn entry(place: BlockPlace, lines: u32, chunk_crc: u32) -> [u8; ENTRY_BYTES] {

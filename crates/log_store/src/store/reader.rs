@@ -177,15 +177,12 @@ impl StoreReader {
             let path = segment::NAMES.path(&self.folder, number);
             match Segment::open(&path) {
                 Ok(Some(segment)) => {
-                    let words = (!self.wanted.is_empty())
-                        .then(|| SegmentWords::open(&self.folder, number, &segment))
-                        .flatten();
-                    self.words = match words {
-                        None if !self.wanted.is_empty() => {
-                            open_words::open(&self.folder, number, &segment)
-                        }
-                        words => words,
-                    };
+                    self.words = None;
+                    if !self.wanted.is_empty() {
+                        let folder = &self.folder;
+                        self.words = SegmentWords::open(folder, number, &segment)
+                            .or_else(|| open_words::open(folder, number, &segment));
+                    }
                     self.current = Some((number, segment));
                     return Ok(true);
                 }

@@ -21,8 +21,8 @@ use crate::store::open_words::{self, OpenWordsFile};
 use crate::store::reader::OpenBlock;
 use crate::store::segment::{self, Piece, Segment};
 use crate::store::words::{
-    BlockPlace, ENTRY_BYTES, HEAD_BYTES, Key, LINE_BYTES, MAGIC, NAMES, SegmentWords, VERSION,
-    WORD_BYTES_MAX, lines_of, words,
+    BlockPlace, ENTRY_BYTES, HEAD_BYTES, Key, LINE_BYTES, MAGIC, NAMES, SegmentWords,
+    WORD_BYTES_MAX, head_of, lines_of, words,
 };
 
 /// Adds what is looked up of a record; false if it is not all known yet what it means.
@@ -126,17 +126,11 @@ fn filter_of(
 }
 
 fn head(of: &SegmentHead, (number, bytes): (u64, u64), table: &[u8]) -> [u8; HEAD_BYTES] {
-    let mut head = [0; HEAD_BYTES];
-    head[..8].copy_from_slice(&MAGIC);
-    head[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    head[12..16].copy_from_slice(&((table.len() / ENTRY_BYTES) as u32).to_le_bytes());
-    head[16..32].copy_from_slice(&of.folder);
-    head[32..40].copy_from_slice(&number.to_le_bytes());
-    head[40..48].copy_from_slice(&bytes.to_le_bytes());
-    head[48..52].copy_from_slice(&crc32c::crc32c(table).to_le_bytes());
-    let crc = crc32c::crc32c(&head[..60]);
-    head[60..].copy_from_slice(&crc.to_le_bytes());
-    head
+    head_of(MAGIC, (of, number), |head| {
+        head[12..16].copy_from_slice(&((table.len() / ENTRY_BYTES) as u32).to_le_bytes());
+        head[40..48].copy_from_slice(&bytes.to_le_bytes());
+        head[48..52].copy_from_slice(&crc32c::crc32c(table).to_le_bytes());
+    })
 }
 
 /// The newest segment, which is followed.

@@ -14,12 +14,12 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use log_protocol::bytes::{u32_at, u64_at};
-use segments::SegmentNames;
+use segments::{SegmentHead, SegmentNames};
 
 use crate::store::segment::Segment;
 
 pub(super) const MAGIC: [u8; 8] = *b"whitlogW";
-pub(super) const VERSION: u32 = 1;
+const VERSION: u32 = 1;
 pub(super) const NAMES: SegmentNames =
     SegmentNames { prefix: "", suffix: ".words", is_hexadecimal: true };
 pub(super) const HEAD_BYTES: usize = 64;
@@ -150,6 +150,23 @@ pub(crate) struct SegmentWords {
     file: File,
     /// In the order of their places.
     blocks: Vec<BlockFilter>,
+}
+
+/// The head of a file of words; `rest` sets what a kind of file adds.
+pub(super) fn head_of(
+    magic: [u8; 8],
+    (of, number): (&SegmentHead, u64),
+    rest: impl FnOnce(&mut [u8; HEAD_BYTES]),
+) -> [u8; HEAD_BYTES] {
+    let mut head = [0; HEAD_BYTES];
+    head[..8].copy_from_slice(&magic);
+    head[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    head[16..32].copy_from_slice(&of.folder);
+    head[32..40].copy_from_slice(&number.to_le_bytes());
+    rest(&mut head);
+    let crc = crc32c::crc32c(&head[..60]);
+    head[60..].copy_from_slice(&crc.to_le_bytes());
+    head
 }
 
 impl SegmentWords {
