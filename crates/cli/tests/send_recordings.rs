@@ -82,6 +82,12 @@ fn csv(recording: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// The lines of a recording that grows: none before it has two samples.
+fn lines(recording: &Path) -> usize {
+    let output = whit().args(["play", "--csv"]).arg(recording).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().lines().count()
+}
+
 #[test]
 fn recordings_are_there_once_whoever_is_killed() {
     let machines = Machines::new();
@@ -90,7 +96,7 @@ fn recordings_are_there_once_whoever_is_killed() {
     assert!(machines.record(&["-s", "cdmn", "-c", "100"]).status().unwrap().success());
     let mut killed = Running::start(&mut machines.record(&["-s", "cdmn"]));
     wait_until("a second recording", || machines.recordings("own").len() == 2);
-    wait_until("some samples", || csv(&machines.recordings("own")[1]).lines().count() > 20);
+    wait_until("some samples", || lines(&machines.recordings("own")[1]) > 20);
     killed.signal(libc::SIGKILL);
     killed.wait().unwrap();
     let live = Running::start(&mut machines.record(&["-s", "cdmn"]));
@@ -112,8 +118,7 @@ fn recordings_are_there_once_whoever_is_killed() {
         sender.kill();
     }
     let follower = Running::start(machines.send().arg("--follow"));
-    let samples =
-        || machines.recordings("taken").last().map_or(0, |path| csv(path).lines().count());
+    let samples = || machines.recordings("taken").last().map_or(0, |path| lines(path));
     wait_until("it comes as it is recorded", || samples() > 20);
     let known = samples();
     wait_until("and goes on to come", || samples() > known);
