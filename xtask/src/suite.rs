@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
@@ -24,8 +24,8 @@ use crate::{cpu, target};
 /// Jobs at a time: one for each processor, and one because many tests wait for other programs.
 const JOBS_MORE_THAN_CPUS: usize = 1;
 
-/// The time after which a job is ended: ten times what the slowest takes on a busy machine.
-const JOB_TIME_MAX: Duration = Duration::from_secs(900);
+/// The time after which a job is ended: three times what the slowest takes on a busy machine.
+const JOB_TIME_MAX: Duration = Duration::from_secs(300);
 
 /// How many of the slowest tests are listed.
 const SLOWEST: usize = 20;
@@ -257,6 +257,12 @@ fn run_queue<'a>(
                         job.name,
                         job.tests.len()
                     );
+                    // A run that is ended early has told where it failed.
+                    for line in outcome.complaint.iter().flat_map(|text| text.lines()) {
+                        if line.contains("panicked at ") || line.starts_with("ended after") {
+                            println!("                   {line}");
+                        }
+                    }
                     if let Ok(mut ended) = ended.lock() {
                         ended.push((job, outcome));
                     }
@@ -267,6 +273,43 @@ fn run_queue<'a>(
     ended.into_inner().unwrap_or_default()
 }
 
+/// What a job has written to a pipe.
+struct Kept {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Kept {
+    fn read(pipe: Option<impl std::io::Read + Send + 'static>) -> Kept {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&bytes);
+        let reader = std::thread::spawn(move || {
+            let (Some(mut pipe), mut piece) = (pipe, [0; 4096]) else { return };
+            while let Ok(count @ 1..) = pipe.read(&mut piece)
+                && let (Some(read), Ok(mut bytes)) = (piece.get(..count), shared.lock())
+            {
+                bytes.extend_from_slice(read);
+            }
+        });
+        Kept { bytes, reader: Some(reader) }
+    }
+
+    /// What has been written so far.
+    fn text(&self) -> String {
+        self.bytes
+            .lock()
+            .map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// All that is written until nobody holds the pipe.
+    fn whole_text(mut self) -> String {
+        if let Some(reader) = self.reader.take() {
+            let _ended = reader.join();
+        }
+        self.text()
+    }
+}
+
 fn run_job(job: &Job<'_>, environment: &[(&str, &Path)]) -> anyhow::Result<Outcome> {
     let mut command = Command::new(&job.program.path);
     command.args(["--exact", "-Zunstable-options", "--report-time"]).args(&job.tests);
@@ -274,31 +317,21 @@ fn run_job(job: &Job<'_>, environment: &[(&str, &Path)]) -> anyhow::Result<Outco
     command.envs(environment.iter().copied()).env("CARGO_MANIFEST_DIR", &job.program.folder);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().context("cannot start the tests")?;
-    let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
-    let complaints = std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        stderr.as_mut().map(|pipe| pipe.read_to_end(&mut bytes));
-        bytes
-    });
-    let output = std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        stdout.as_mut().map(|pipe| pipe.read_to_end(&mut bytes));
-        bytes
-    });
+    let output = Kept::read(child.stdout.take());
+    let complaints = Kept::read(child.stderr.take());
     let start = Instant::now();
     while !cpu::has_ended(&child)? {
         if start.elapsed() > JOB_TIME_MAX {
             child.kill()?;
             child.wait()?;
-            bail!("ended after {} s", JOB_TIME_MAX.as_secs());
+            // What the job started may hold its pipes still: their ends are not waited for.
+            let (output, complaints) = (output.text(), complaints.text());
+            bail!("ended after {} s\n{complaints}{output}", JOB_TIME_MAX.as_secs());
         }
         std::thread::sleep(Duration::from_millis(10));
     }
     let (status, cpu_seconds) = cpu::wait(&mut child)?;
-    let text = |bytes: std::thread::JoinHandle<Vec<u8>>| {
-        String::from_utf8_lossy(&bytes.join().unwrap_or_default()).into_owned()
-    };
-    let (output, complaints) = (text(output), text(complaints));
+    let (output, complaints) = (output.whole_text(), complaints.whole_text());
     let mut outcome = Outcome { cpu_seconds, ..parse(&output) };
     if !status.success() || outcome.passed + outcome.ignored != job.tests.len() {
         outcome.failed = outcome.failed.max(1);

@@ -13,12 +13,12 @@ check() {
     fi
 }
 
-# says PATTERN COMMAND...: the command's output must match.
+# says PATTERN COMMAND...: the command's output must match, in a line or across the ends of lines.
 says() {
     pattern=$1
     shift
     "$@" >/tmp/said 2>&1
-    grep -qE -e "$pattern" /tmp/said && return
+    { cat /tmp/said; tr '\n' ' ' </tmp/said; } | grep -qE -e "$pattern" && return
     tail -n 4 /tmp/said
     return 1
 }
