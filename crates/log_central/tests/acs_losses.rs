@@ -511,10 +511,10 @@ fn loss_09_a_loss_on_the_way_is_detected_and_named() {
     let seen = swallowed.clone();
     let relay = relay(&folders, 0, move |_, head| {
         let mut seen = seen.lock().unwrap();
-        // Not the last of a stream, behind which nothing would show the gap: the small ring that a
-        // thread begins with is full long before, and 60,000 records are eleven frames at least.
+        // Not the last of a stream, behind which nothing would show the gap: the rings that a thread
+        // outgrows hold 5,459 records at most, and the last ring has 50,000.
         let is_large = head.kind == FrameKind::Records && head.count > 100;
-        if is_large && head.first > 5_000 && head.next < 45_000 && seen.is_none() {
+        if is_large && head.first > 10_000 && head.next < 45_000 && seen.is_none() {
             *seen = Some(*head);
             return Verdict::Swallow;
         }
