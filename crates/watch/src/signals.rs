@@ -60,9 +60,10 @@ impl AsFd for ServiceSignals {
     }
 }
 
-/// Capabilities as the kernel numbers them: ports below 1024, reading every process, and loading BPF
-/// programs.
+/// Capabilities as the kernel numbers them: ports below 1024, attaching BPF programs to the network,
+/// reading every process, and loading BPF programs.
 const CAP_NET_BIND_SERVICE: libc::c_ulong = 10;
+const CAP_NET_ADMIN: libc::c_ulong = 12;
 const CAP_SYS_PTRACE: libc::c_ulong = 19;
 const CAP_PERFMON: libc::c_ulong = 38;
 const CAP_BPF: libc::c_ulong = 39;
@@ -73,9 +74,9 @@ pub(crate) fn given_up_by(part: &str) -> &'static [libc::c_ulong] {
     match part {
         "record" => &[CAP_NET_BIND_SERVICE],
         // The service opens its socket.  It shows what the recorder has written, which is told only to who may trace it.
-        "page" => &[CAP_NET_BIND_SERVICE, CAP_PERFMON, CAP_BPF],
-        "log.central" | "rrdcached" => &[CAP_SYS_PTRACE, CAP_PERFMON, CAP_BPF],
-        _ => &[CAP_NET_BIND_SERVICE, CAP_SYS_PTRACE, CAP_PERFMON, CAP_BPF],
+        "page" => &[CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_PERFMON, CAP_BPF],
+        "log.central" | "rrdcached" => &[CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_PERFMON, CAP_BPF],
+        _ => &[CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_PERFMON, CAP_BPF],
     }
 }
 

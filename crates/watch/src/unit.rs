@@ -75,7 +75,8 @@ impl UnitNeeds {
         let is_on = |part: &str| configuration.is_on(&format!("{part}.enabled"));
         let plans = plan(configuration);
         let mut needs = UnitNeeds { families: vec!["AF_UNIX"], ..UnitNeeds::default() };
-        needs.loads_programs = is_on("record") && sees_processes(configuration);
+        let counts_network = is_on("record") && counts_network(configuration);
+        needs.loads_programs = counts_network || is_on("record") && sees_processes(configuration);
         let listens = listens(configuration);
         let is_privileged = |(_, address): &(String, Address)| matches!(address, Address::Network { port, .. } if (1..FREE_PORT_MIN).contains(port));
         let wanted = [
@@ -83,6 +84,7 @@ impl UnitNeeds {
             ("CAP_SYS_PTRACE", needs.loads_programs),
             ("CAP_BPF", needs.loads_programs),
             ("CAP_PERFMON", needs.loads_programs),
+            ("CAP_NET_ADMIN", counts_network),
             ("CAP_NET_BIND_SERVICE", listens.iter().any(is_privileged)),
         ];
         needs.capabilities.extend(wanted.iter().filter(|(_, is)| *is).map(|(name, _)| *name));
@@ -147,6 +149,14 @@ fn sees_processes(configuration: &Configuration) -> bool {
         Some(letters) => letters == "ALL" || letters.contains(['Z', 'k', 'K']),
         None => true,
     }
+}
+
+/// Whether the recorder counts the network of each process: the kernel lets only who administers the
+/// network attach programs to a control group (`bpf(2)`, `BPF_PROG_TYPE_CGROUP_SKB`).
+fn counts_network(configuration: &Configuration) -> bool {
+    let chosen = configuration.text("record.subsystems").unwrap_or_default();
+    let mut names = chosen.split(',').map(|name| name.trim_start_matches('+'));
+    names.any(|name| name.eq_ignore_ascii_case("process_net"))
 }
 
 /// Where parts listen, each with its key.
@@ -246,6 +256,8 @@ mod tests {
         assert_eq!(found.capabilities, all[..1]);
         assert_eq!(found.families, ["AF_UNIX", "AF_NETLINK"]);
         assert!(!found.loads_programs);
+        let network = needs(&quiet.replace("\"all\"", "\"c,PROCESS_NET\""));
+        assert_eq!(network.capabilities, [&all[..], &["CAP_NET_ADMIN"]].concat());
         let none = format!(
             "{}[alerts]\nenabled = false\n",
             quiet.replace("subsystems = \"all\"", "enabled = false")
