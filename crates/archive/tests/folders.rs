@@ -45,6 +45,12 @@ fn known(recordings: &Recordings) -> Vec<String> {
     known
 }
 
+/// Waits until nobody holds the lock of a recording: what another test of this process starts at that
+/// moment holds it, too, until it becomes another program.
+fn until_free(recording: &Path) {
+    testkit::wait_until("nobody writes it", || !recording::is_being_written(recording).unwrap());
+}
+
 /// Does one thing to a folder that recorders do, or somebody who tidies up.
 fn change(
     folder: &Path,
@@ -66,11 +72,16 @@ fn change(
         }
         1 if !writers.is_empty() => {
             let (_, writer) = writers.remove(some(random, writers.len()));
+            let path = writer.path().to_owned();
             writer.close().unwrap();
+            until_free(&path);
             "a recording is closed"
         }
         2 if !writers.is_empty() => {
-            drop(writers.remove(some(random, writers.len())));
+            let (_, writer) = writers.remove(some(random, writers.len()));
+            let path = writer.path().to_owned();
+            drop(writer);
+            until_free(&path);
             "a recorder is killed"
         }
         3 if files.len() > 3 => {
