@@ -212,7 +212,7 @@ fn hostile_requests_are_refused_and_told() {
         (PROTOBUF, b"\x0a\xff\xff\xff\xff\x0f", 400, "a field is cut"),
         (&packed, b"\x1f\x8b\x08garbage", 400, "malformed gzip"),
         (&packed, &bomb, 400, "the unpacked body has more than 16777216 bytes"),
-        (JSON, &[b' '; (4 << 20) + 1], 400, "more than 4194304 bytes"),
+        (JSON, &[b' '; (4 << 20) + 1], 413, "more than 4194304 bytes"),
         ("Content-Type: text/plain", b"x", 415, "the content type is neither"),
         (&format!("{JSON}\r\nContent-Encoding: br"), b"x", 415, "encoding is not gzip"),
     ] {
@@ -238,13 +238,17 @@ fn hostile_requests_are_refused_and_told() {
     wait_until("all are in the store", || {
         messages(here, "otlp").iter().any(|text| text.starts_with('y'))
     });
+    let unseen = "requests refused, whose bodies were too long, too slow or cut: 1";
+    wait_until("the long body is told", || messages(here, "otlp").iter().any(|one| one == unseen));
     let found = query(here, "--logger otlp");
     let texts: Vec<&str> = found.iter().filter_map(|one| one["message"].as_str()).collect();
     let rejected = "2 records of a request were rejected: timeUnixNano is not a whole number";
     assert_eq!(texts[..2], ["good", rejected]);
     let refused = texts.iter().filter(|text| text.starts_with("a request was refused: ")).count();
     assert_eq!(refused, 5, "{texts:?}");
-    let long = &found.last().unwrap()["data"];
+    let long =
+        found.iter().find(|one| one["message"].as_str().is_some_and(|text| text.starts_with('y')));
+    let long = &long.unwrap()["data"];
     assert_eq!((&long["LeftOut"], &long["LeftOutAttributes"]), (&json!(68_928), &json!(1)));
     end(proxy);
     end(central);

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use connection::{ListeningSocket, ServerListener};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -111,6 +111,7 @@ struct Shared {
     handler: Arc<dyn HttpHandler>,
     places: Arc<Places>,
     closed: AtomicU64,
+    refused_bodies: AtomicU64,
     end: Notify,
 }
 
@@ -150,6 +151,7 @@ impl HttpServer {
             settings,
             handler,
             closed: AtomicU64::new(0),
+            refused_bodies: AtomicU64::new(0),
             end: Notify::new(),
         });
         let own = shared.clone();
@@ -175,6 +177,13 @@ impl HttpServer {
     #[must_use]
     pub fn closed(&self) -> u64 {
         self.shared.closed.load(Ordering::Relaxed)
+    }
+
+    /// The number of requests that no handler saw: their bodies were too long, came too slowly, or were
+    /// cut.
+    #[must_use]
+    pub fn refused_bodies(&self) -> u64 {
+        self.shared.refused_bodies.load(Ordering::Relaxed)
     }
 
     /// The number of passwords that were hashed to check them.
@@ -318,13 +327,21 @@ async fn answer(
     let most = shared.settings.body_bytes_max;
     let body = Limited::new(body, most).collect();
     let body = tokio::time::timeout(shared.settings.client_time_max, body).await;
-    let Ok(Ok(body)) = body else {
-        let why = format!("the body came too slowly, or has more than {most} bytes\n");
-        return text_answer(StatusCode::BAD_REQUEST, why);
+    // RFC 9110, sections 15.5.9, 15.5.14 and 15.5.1.
+    let (status, why) = match body {
+        Ok(Ok(body)) => {
+            place.works();
+            let request = Request::from_parts(head, body.to_bytes());
+            let answer = shared.handler.clone().answer(request).await;
+            place.waits();
+            return answer;
+        }
+        Err(_) => (StatusCode::REQUEST_TIMEOUT, "the body came too slowly\n".to_owned()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            (StatusCode::PAYLOAD_TOO_LARGE, format!("the body has more than {most} bytes\n"))
+        }
+        Ok(Err(_)) => (StatusCode::BAD_REQUEST, "the body is malformed, or cut\n".to_owned()),
     };
-    place.works();
-    let request = Request::from_parts(head, body.to_bytes());
-    let answer = shared.handler.clone().answer(request).await;
-    place.waits();
-    answer
+    shared.refused_bodies.fetch_add(1, Ordering::Relaxed);
+    text_answer(status, why)
 }

@@ -89,15 +89,14 @@ pub(super) fn open(place: InputPlace) -> io::Result<Box<dyn FnOnce() -> io::Resu
         };
         let server =
             HttpServer::start(listeners, settings, Arc::new(taker)).map_err(io::Error::other)?;
-        let mut told = 0;
-        while !place.is_ending() {
-            std::thread::sleep(PATIENCE);
-            let closed = server.closed();
-            if closed > told {
-                let text = format!("{} connections were closed: too many at once", closed - told);
-                place.records.write_own(LogLevel::Warning, &text);
-                told = closed;
+        let mut told = [0; 2];
+        loop {
+            let is_ending = place.is_ending();
+            tell_unseen(&server, &mut told, place.records);
+            if is_ending {
+                break;
             }
+            std::thread::sleep(PATIENCE);
         }
         drop(server);
         if let Address::Unix(path) = address {
@@ -106,6 +105,20 @@ pub(super) fn open(place: InputPlace) -> io::Result<Box<dyn FnOnce() -> io::Resu
         }
         Ok(())
     }))
+}
+
+/// Tells, by records of the input, what the server has refused that no worker saw.
+fn tell_unseen(server: &HttpServer, told: &mut [u64; 2], records: InputRecords) {
+    let counts = [
+        (server.closed(), "connections closed, since there were too many at once"),
+        (server.refused_bodies(), "requests refused, whose bodies were too long, too slow or cut"),
+    ];
+    for (told, (count, what)) in told.iter_mut().zip(counts) {
+        if count > *told {
+            records.write_own(LogLevel::Warning, &format!("{what}: {}", count - *told));
+            *told = count;
+        }
+    }
 }
 
 /// Takes requests.
