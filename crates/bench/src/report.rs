@@ -220,11 +220,15 @@ impl Report {
         let folder = base.join(format!("{}-{name}{}", now.strftime("%Y-%m-%d"), self.kind));
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("--save: cannot make {}", folder.display()))?;
+        let tables = match self.markdown.trim_start() {
+            "" => String::new(),
+            tables => format!("# Tables\n\n{tables}"),
+        };
         for (name, text) in [
             ("README.md", &readme(command, &self.machine, &now, !self.raw.is_empty())),
             ("raw.csv", &self.raw),
             ("summary.txt", &self.summary),
-            ("tables.md", &self.markdown),
+            ("tables.md", &tables),
             ("report.html", self.page.as_ref().unwrap_or(&String::new())),
         ] {
             if text.is_empty() {
