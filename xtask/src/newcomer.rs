@@ -60,13 +60,12 @@ const SHOWN: &[(&str, &[&str], &str)] = &[
     ("influx", &["--influx"], "softnet,host="),
 ];
 
-/// What is built: the crates in which sources and views are, and the program; and three crates whose
-/// tests need more features of packages of others, which would be built anew without these.  Each call
-/// selects the same packages, so that all share one build.
-const PACKAGES: [&str; 8] =
-    ["procfs", "source", "layout", "view", "cli", "bench", "logger", "log_central"];
+/// What is built: the crates in which sources and views are, and the program; and `bench`, which asks
+/// for more features of packages of others: those would be built anew without it.  Each call selects
+/// the same packages, so that all share one build.
+const PACKAGES: [&str; 6] = ["procfs", "source", "layout", "view", "cli", "bench"];
 
-/// The tests of files, and an example that has the last of these features.
+/// The tests of files, and an example of `bench` that has the last of these features.
 const TESTS: [&str; 4] = ["--test", "all", "--example", "tracing_appender"];
 
 /// Changed crates that a build for tests optimises: here compiling costs more than it saves.
