@@ -72,7 +72,7 @@ fn heads_and_forms_have_limits() {
     let form =
         format!("POST /api/v1/query HTTP/1.0\r\nContent-Length: 1000000\r\n\r\nquery={long}");
     let status = ask(form);
-    assert!(status.is_none_or(|status| status == 400), "{status:?}");
+    assert!(status.is_none_or(|status| status == 413), "{status:?}");
     assert_eq!(
         ask(format!("GET /api/v1/query?query=1{} HTTP/1.0\r\n\r\n", "%2B1".repeat(1500))),
         Some(400)
