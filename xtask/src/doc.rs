@@ -80,13 +80,12 @@ fn is_documented(artifact: &Value) -> bool {
 }
 
 /// The file of each library by the id of its package.  What build scripts and macros use is built
-/// apart, without the lines of the source, and may have other features.
+/// apart, and may have other features: `profile.dev.build-override` gives it no checks of overflow.
 fn libraries(artifacts: &[Value]) -> BTreeMap<&str, &str> {
     let mut found = BTreeMap::new();
     for artifact in artifacts {
         let is_macro = artifact["target"]["kind"][0] == "proc-macro";
-        let is_host =
-            artifact["profile"]["debuginfo"] == 0 || artifact["profile"]["debuginfo"].is_null();
+        let is_host = artifact["profile"]["overflow_checks"] == false;
         let files = artifact["filenames"].as_array().into_iter().flatten().map(text);
         let mut files =
             files.filter(|name| name.ends_with(".rlib") || is_macro && name.ends_with(".so"));
@@ -125,16 +124,16 @@ mod tests {
 
     #[test]
     fn libraries_of_the_target_and_macros_are_taken() {
-        let library = |id: &str, debuginfo: Value, file: &str| {
+        let library = |id: &str, is_checked: bool, file: &str| {
             json!({"package_id": id, "target": {"kind": ["lib"]}, "filenames": [file],
-                "profile": {"debuginfo": debuginfo}})
+                "profile": {"overflow_checks": is_checked}})
         };
         let macros = json!({"package_id": "m", "target": {"kind": ["proc-macro"]},
-            "filenames": ["m.so"], "profile": {"debuginfo": 0}});
+            "filenames": ["m.so"], "profile": {"overflow_checks": false}});
         let all = [
-            library("a", json!("line-tables-only"), "a.rlib"),
-            library("a", json!(0), "host.rlib"),
-            library("b", json!(0), "b.rlib"),
+            library("a", true, "a.rlib"),
+            library("a", false, "host.rlib"),
+            library("b", false, "b.rlib"),
             macros,
         ];
         let found = libraries(&all);
