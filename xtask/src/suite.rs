@@ -10,10 +10,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
@@ -24,7 +25,8 @@ use crate::{cpu, target};
 /// Jobs at a time: one for each processor, and one because many tests wait for other programs.
 const JOBS_MORE_THAN_CPUS: usize = 1;
 
-/// The time after which a job is ended: three times what the slowest takes on a busy machine.
+/// The time after which a job is ended: three times what the slowest takes on a busy machine, and more
+/// than `testkit::PATIENCE`, so that a test that waits in vain says for what.
 const JOB_TIME_MAX: Duration = Duration::from_secs(300);
 
 /// How many of the slowest tests are listed.
@@ -257,7 +259,7 @@ fn run_queue<'a>(
                         job.name,
                         job.tests.len()
                     );
-                    // A run that is ended early has told where it failed.
+                    // Here, too, and not only at the end: a run may be ended before.
                     for line in outcome.complaint.iter().flat_map(|text| text.lines()) {
                         if line.contains("panicked at ") || line.starts_with("ended after") {
                             println!("                   {line}");
@@ -273,41 +275,43 @@ fn run_queue<'a>(
     ended.into_inner().unwrap_or_default()
 }
 
-/// What a job has written to a pipe.
-struct Kept {
+/// What a job writes to a pipe, read by a thread while the job runs.
+struct PipeText {
     bytes: Arc<Mutex<Vec<u8>>>,
-    reader: Option<std::thread::JoinHandle<()>>,
+    reader: JoinHandle<()>,
 }
 
-impl Kept {
-    fn read(pipe: Option<impl std::io::Read + Send + 'static>) -> Kept {
-        let bytes = Arc::new(Mutex::new(Vec::new()));
+impl PipeText {
+    /// Begins to read.
+    fn read(pipe: Option<impl Read + Send + 'static>) -> Self {
+        let bytes = Arc::<Mutex<Vec<u8>>>::default();
         let shared = Arc::clone(&bytes);
         let reader = std::thread::spawn(move || {
             let (Some(mut pipe), mut piece) = (pipe, [0; 4096]) else { return };
+            // Not by lines: the name of a test that hangs may stand in one that is not ended.
             while let Ok(count @ 1..) = pipe.read(&mut piece)
-                && let (Some(read), Ok(mut bytes)) = (piece.get(..count), shared.lock())
+                && let Ok(mut bytes) = shared.lock()
             {
-                bytes.extend_from_slice(read);
+                bytes.extend(piece.iter().take(count));
             }
         });
-        Kept { bytes, reader: Some(reader) }
+        PipeText { bytes, reader }
     }
 
-    /// What has been written so far.
-    fn text(&self) -> String {
-        self.bytes
-            .lock()
-            .map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+    /// What has come so far.
+    fn so_far(&self) -> String {
+        lossy(&self.bytes)
     }
 
-    /// All that is written until nobody holds the pipe.
-    fn whole_text(mut self) -> String {
-        if let Some(reader) = self.reader.take() {
-            let _ended = reader.join();
-        }
-        self.text()
+    /// All that comes until nobody holds the pipe.
+    fn whole(self) -> String {
+        let _ended = self.reader.join();
+        lossy(&self.bytes)
     }
+}
+
+fn lossy(bytes: &Mutex<Vec<u8>>) -> String {
+    bytes.lock().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
 
 fn run_job(job: &Job<'_>, environment: &[(&str, &Path)]) -> anyhow::Result<Outcome> {
@@ -317,21 +321,21 @@ fn run_job(job: &Job<'_>, environment: &[(&str, &Path)]) -> anyhow::Result<Outco
     command.envs(environment.iter().copied()).env("CARGO_MANIFEST_DIR", &job.program.folder);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().context("cannot start the tests")?;
-    let output = Kept::read(child.stdout.take());
-    let complaints = Kept::read(child.stderr.take());
+    let output = PipeText::read(child.stdout.take());
+    let complaints = PipeText::read(child.stderr.take());
     let start = Instant::now();
     while !cpu::has_ended(&child)? {
         if start.elapsed() > JOB_TIME_MAX {
             child.kill()?;
             child.wait()?;
             // What the job started may hold its pipes still: their ends are not waited for.
-            let (output, complaints) = (output.text(), complaints.text());
+            let (output, complaints) = (output.so_far(), complaints.so_far());
             bail!("ended after {} s\n{complaints}{output}", JOB_TIME_MAX.as_secs());
         }
         std::thread::sleep(Duration::from_millis(10));
     }
     let (status, cpu_seconds) = cpu::wait(&mut child)?;
-    let (output, complaints) = (output.whole_text(), complaints.whole_text());
+    let (output, complaints) = (output.whole(), complaints.whole());
     let mut outcome = Outcome { cpu_seconds, ..parse(&output) };
     if !status.success() || outcome.passed + outcome.ignored != job.tests.len() {
         outcome.failed = outcome.failed.max(1);
