@@ -324,18 +324,23 @@ async fn answer(
         return refusal;
     }
     let (head, body) = request.into_parts();
+    let body = match whole_body(body, shared).await {
+        Ok(body) => body,
+        Err(refusal) => return refusal,
+    };
+    place.works();
+    let request = Request::from_parts(head, body);
+    let answer = shared.handler.clone().answer(request).await;
+    place.waits();
+    answer
+}
+
+/// The body of a request, or why it is refused (RFC 9110, sections 15.5.1, 15.5.9 and 15.5.14).
+async fn whole_body(body: Incoming, shared: &Shared) -> Result<Bytes, HttpAnswer> {
     let most = shared.settings.body_bytes_max;
     let body = Limited::new(body, most).collect();
-    let body = tokio::time::timeout(shared.settings.client_time_max, body).await;
-    // RFC 9110, sections 15.5.9, 15.5.14 and 15.5.1.
-    let (status, why) = match body {
-        Ok(Ok(body)) => {
-            place.works();
-            let request = Request::from_parts(head, body.to_bytes());
-            let answer = shared.handler.clone().answer(request).await;
-            place.waits();
-            return answer;
-        }
+    let (status, why) = match tokio::time::timeout(shared.settings.client_time_max, body).await {
+        Ok(Ok(body)) => return Ok(body.to_bytes()),
         Err(_) => (StatusCode::REQUEST_TIMEOUT, "the body came too slowly\n".to_owned()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
             (StatusCode::PAYLOAD_TOO_LARGE, format!("the body has more than {most} bytes\n"))
@@ -343,5 +348,5 @@ async fn answer(
         Ok(Err(_)) => (StatusCode::BAD_REQUEST, "the body is malformed, or cut\n".to_owned()),
     };
     shared.refused_bodies.fetch_add(1, Ordering::Relaxed);
-    text_answer(status, why)
+    Err(text_answer(status, why))
 }
