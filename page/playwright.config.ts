@@ -8,7 +8,7 @@ export default defineConfig({
   // A busy machine is slow, and no test says how long something may take.
   timeout: 120_000,
   expect: { timeout: 60_000 },
-  reporter: "line",
+  reporter: "dot",
   outputDir: "test-results",
   use: {
     browserName: "chromium",

@@ -10,24 +10,32 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
-use std::io::Read;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
 use crate::{cpu, target};
+use pipe::PipeText;
+
+mod pipe;
 
 /// Jobs at a time: one for each processor, and one because many tests wait for other programs.
 const JOBS_MORE_THAN_CPUS: usize = 1;
 
-/// The time after which a job is ended: three times what the slowest takes on a busy machine, and more
+/// The time after which a job is ended: twice what the slowest takes on a busy machine, and more
 /// than `testkit::PATIENCE`, so that a test that waits in vain says for what.
-const JOB_TIME_MAX: Duration = Duration::from_secs(300);
+const JOB_TIME_MAX: Duration = Duration::from_secs(240);
+
+/// How often a job that runs long is named, so that a run that is cut off says what it waited for.
+const STILL_RUNNING_PAUSE: Duration = Duration::from_secs(60);
+
+/// What is said of a job whose processes outlived it.
+const LEFT_BEHIND: &str = "these processes outlived the tests that started them, and were ended";
 
 /// How many of the slowest tests are listed.
 const SLOWEST: usize = 20;
@@ -261,7 +269,8 @@ fn run_queue<'a>(
                     );
                     // Here, too, and not only at the end: a run may be ended before.
                     for line in outcome.complaint.iter().flat_map(|text| text.lines()) {
-                        if line.contains("panicked at ") || line.starts_with("ended after") {
+                        let tells = ["panicked at ", "ended after", LEFT_BEHIND];
+                        if tells.iter().any(|words| line.contains(words)) {
                             println!("                   {line}");
                         }
                     }
@@ -275,45 +284,6 @@ fn run_queue<'a>(
     ended.into_inner().unwrap_or_default()
 }
 
-/// What a job writes to a pipe, read by a thread while the job runs.
-struct PipeText {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    reader: JoinHandle<()>,
-}
-
-impl PipeText {
-    /// Begins to read.
-    fn read(pipe: Option<impl Read + Send + 'static>) -> Self {
-        let bytes = Arc::<Mutex<Vec<u8>>>::default();
-        let shared = Arc::clone(&bytes);
-        let reader = std::thread::spawn(move || {
-            let (Some(mut pipe), mut piece) = (pipe, [0; 4096]) else { return };
-            // Not by lines: the name of a test that hangs may stand in one that is not ended.
-            while let Ok(count @ 1..) = pipe.read(&mut piece)
-                && let Ok(mut bytes) = shared.lock()
-            {
-                bytes.extend(piece.iter().take(count));
-            }
-        });
-        PipeText { bytes, reader }
-    }
-
-    /// What has come so far.
-    fn so_far(&self) -> String {
-        lossy(&self.bytes)
-    }
-
-    /// All that comes until nobody holds the pipe.
-    fn whole(self) -> String {
-        let _ended = self.reader.join();
-        lossy(&self.bytes)
-    }
-}
-
-fn lossy(bytes: &Mutex<Vec<u8>>) -> String {
-    bytes.lock().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
-}
-
 fn run_job(job: &Job<'_>, environment: &[(&str, &Path)]) -> anyhow::Result<Outcome> {
     let mut command = Command::new(&job.program.path);
     command.args(["--exact", "-Zunstable-options", "--report-time"]).args(&job.tests);
@@ -321,25 +291,39 @@ fn run_job(job: &Job<'_>, environment: &[(&str, &Path)]) -> anyhow::Result<Outco
     command.envs(environment.iter().copied()).env("CARGO_MANIFEST_DIR", &job.program.folder);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().context("cannot start the tests")?;
-    let output = PipeText::read(child.stdout.take());
-    let complaints = PipeText::read(child.stderr.take());
+    let output = PipeText::read(child.stdout.take().context("an output")?);
+    let complaints = PipeText::read(child.stderr.take().context("a standard error")?);
     let start = Instant::now();
+    let mut named = start;
     while !cpu::has_ended(&child)? {
+        if named.elapsed() > STILL_RUNNING_PAUSE {
+            println!(
+                "                   after {} s still: {}",
+                start.elapsed().as_secs(),
+                job.name
+            );
+            named = Instant::now();
+        }
         if start.elapsed() > JOB_TIME_MAX {
             child.kill()?;
             child.wait()?;
-            // What the job started may hold its pipes still: their ends are not waited for.
+            let held = [output.kill_holders(), complaints.kill_holders()].concat().join("\n");
             let (output, complaints) = (output.so_far(), complaints.so_far());
-            bail!("ended after {} s\n{complaints}{output}", JOB_TIME_MAX.as_secs());
+            bail!("ended after {} s\n{held}\n{complaints}{output}", JOB_TIME_MAX.as_secs());
         }
         std::thread::sleep(Duration::from_millis(10));
     }
     let (status, cpu_seconds) = cpu::wait(&mut child)?;
-    let (output, complaints) = (output.whole(), complaints.whole());
+    let left_behind = [output.end_holders(), complaints.end_holders()].concat();
+    let (output, complaints) = (output.so_far(), complaints.so_far());
     let mut outcome = Outcome { cpu_seconds, ..parse(&output) };
     if !status.success() || outcome.passed + outcome.ignored != job.tests.len() {
         outcome.failed = outcome.failed.max(1);
         outcome.complaint = Some(format!("{status}\n{complaints}{output}"));
+    } else if !left_behind.is_empty() {
+        outcome.failed = 1;
+        let held = left_behind.join("\n");
+        outcome.complaint = Some(format!("{LEFT_BEHIND}:\n{held}\n{complaints}{output}"));
     }
     Ok(outcome)
 }

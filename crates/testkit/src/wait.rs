@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long any test waits before it gives up.  The machine may be many times slower than usual.
-pub const PATIENCE: Duration = Duration::from_secs(180);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(5);
