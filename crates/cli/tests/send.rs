@@ -12,8 +12,12 @@ use crate::whit;
 /// A recording of this machine: a sample every 20 ms, so that there are some at once.  A count is that of
 /// the intervals.
 fn record(folder: &Path, samples: u32) {
+    record_every("0.02", folder, samples);
+}
+
+fn record_every(interval: &str, folder: &Path, samples: u32) {
     let mut record = whit();
-    record.args(["record", "-i", "0.02", "-s", "cdmn", "-c", &(samples - 1).to_string(), "-f"]);
+    record.args(["record", "-i", interval, "-s", "cdmn", "-c", &(samples - 1).to_string(), "-f"]);
     assert!(record.arg(folder).status().unwrap().success());
 }
 
@@ -104,7 +108,8 @@ fn processes_and_steps_are_sent_in_few_series_and_points() {
 fn what_an_engine_has_is_played_as_the_recording() {
     let folder = tempfile::tempdir().unwrap();
     let Some(prometheus) = Prometheus::receiving() else { return };
-    record(folder.path(), 6);
+    // An engine has points, and those less than half of an interval apart are one sample.
+    record_every("0.3", folder.path(), 6);
     let to = format!("http://{}", prometheus.address());
     assert!(send(folder.path(), &to).status().unwrap().success());
     let fields = "memory.total,memory.free,memory.dirty,cpu.load_1m";

@@ -42,7 +42,8 @@ pub use origin::{Origin, meta_of, origin_of};
 pub use period::{TimeError, TimeRange, TimeSelection, moment_before, moment_text, zone_of};
 pub use playback::{PlaySettings, Playback, Step};
 pub use recorded::{
-    COLLECTL_LETTERS, RECORDED_BESIDE, RecordingSet, check_recorded, has_text_for, recordable, sets,
+    COLLECTL_LETTERS, RECORDED_BESIDE, RecordingSet, check_recorded, has_text_for, holds,
+    recordable, sets,
 };
 pub use recording::sadc::SADC_TRANSFERS;
 pub use search::{TimeColumn, search};

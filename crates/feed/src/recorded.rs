@@ -105,7 +105,8 @@ pub fn has_text_for(def: &SourceDef, subsystems: &str) -> bool {
 
 /// Whether a recording has the data of a source.  In whit's recordings the source must have been
 /// recorded, at any level.
-fn holds(recording: &RecordedFile, entry: &Entry) -> bool {
+#[must_use]
+pub fn holds(recording: &RecordedFile, entry: &Entry) -> bool {
     let recorded = recording.meta.subsystems();
     match recording.origin {
         Origin::Collectl => has_text_for(&entry.def(), recorded),

@@ -263,7 +263,7 @@ fn recorded(
     let clock = Clock { zone: newest.zone.clone(), is_iso: clock.is_iso };
     let of_host = |file: &&RecordedFile| file.meta.host() == newest.meta.host();
     let files: Vec<&RecordedFile> = files.iter().filter(of_host).collect();
-    // What the recorder notes of itself is in every sample: by it is seen that samples follow.
+    // What the recorder notes of itself is in every recording: by it is seen that samples follow.
     let mut sources = asked.report.sources();
     sources.push(source::OWN_SOURCE);
     let settings = PlaySettings {
@@ -304,11 +304,23 @@ fn recorded(
         left -= 1;
     }
     if shown.seen.is_none() {
-        return Err(SysstatError::NoReadings(path.to_owned()));
+        return Err(nothing_seen(&*shown.report, &files, path));
     }
     shown.averages();
     shown.report.end(&mut shown.text);
     shown.write(session.out)
+}
+
+/// Why recordings have no interval to show: nothing of the report is in them, or not twice.
+fn nothing_seen(report: &dyn Report, files: &[&RecordedFile], path: &Path) -> SysstatError {
+    let is_recorded = |name: &&str| {
+        source::find(name).is_some_and(|entry| files.iter().any(|file| feed::holds(file, entry)))
+    };
+    let missing = report.sources().into_iter().find(|name| !is_recorded(name));
+    match missing.filter(|_| report.needs_all()) {
+        Some(source_name) => SysstatError::NotRecorded { path: path.to_owned(), source_name },
+        None => SysstatError::NoReadings(path.to_owned()),
+    }
 }
 
 /// The latest time of samples, by the monotonic clock and since the epoch.

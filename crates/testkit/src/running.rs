@@ -82,7 +82,10 @@ impl Running {
             let mask = status.lines().find_map(|line| line.strip_prefix(name));
             mask.and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0)
         });
-        (masks[0] | masks[1]) & 1 << (signal - 1) != 0
+        let has = |mask: u64, signal: i32| mask & 1 << (signal - 1) != 0;
+        // Who starts another process blocks all signals for a moment, also those that nobody handles.
+        let starts_another = has(masks[0], libc::SIGURG);
+        !starts_another && has(masks[0] | masks[1], signal)
     }
 
     /// Waits for the end of the process.

@@ -225,6 +225,9 @@ impl HeldCommand {
         // allocates.
         let pid = unsafe { libc::fork() };
         if pid == 0 {
+            // With this end open, too, the child would wait for ever for a tracer that was killed.
+            // SAFETY: the child's copy of the descriptor; `socket` is never dropped here.
+            unsafe { libc::close(socket.as_raw_fd()) };
             prepare_and_run(&ready, theirs.as_raw_fd(), &before);
         }
         let error = Error::last("starting a process for the command");
@@ -458,5 +461,32 @@ fn fail(socket: i32, step: Step) -> ! {
     unsafe {
         libc::write(socket, answer.as_ptr().cast(), answer.len());
         libc::_exit(FAILED)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_whose_tracer_has_gone_does_not_wait_for_it() {
+        let command = TracedCommand {
+            program: "true".into(),
+            arguments: Vec::new(),
+            name: None,
+            environment: Vec::new(),
+            folders: "/usr/bin:/bin".into(),
+            user: None,
+            closed: [false; 3],
+            handed_over: [false; 2],
+        };
+        let mut held = HeldCommand::start(&command).unwrap();
+        assert_eq!(held.ended().unwrap(), None);
+        // What the end of this process would do.
+        held.socket = UnixStream::pair().unwrap().0;
+        testkit::wait_until("its end", || {
+            held.ended().unwrap() == Some(WaitStatus::Exited(FAILED))
+        });
+        held.released = true;
     }
 }

@@ -214,7 +214,10 @@ fn by_task(text: &str, patterns: &[(Regex, &str)]) -> Vec<Vec<String>> {
         };
         tasks.entry(task.to_owned()).or_default().push(whole);
     }
-    order.sort_by_key(|task| task.parse::<i32>().unwrap());
+    // The kernel goes on with the lowest number behind the highest.
+    let number = |task: &str| task.parse::<i32>().unwrap();
+    let (first, limit) = (order.first().map_or(0, |task| number(task)), pid_max());
+    order.sort_by_key(|task| (number(task) - first).rem_euclid(limit));
     // Where a task's number stands; elsewhere a small one may stand by chance.
     let numbers = Regex::new(concat!(
         r"(pid=|wait4\(|kill\(|P_PID, |",
@@ -240,6 +243,11 @@ fn by_task(text: &str, patterns: &[(Regex, &str)]) -> Vec<Vec<String>> {
         lines.filter(|line| !is_race(line)).map(clean).collect()
     };
     order.iter().map(lines_of).collect()
+}
+
+/// The number after which process ids begin anew (`proc_sys_kernel(5)`).
+fn pid_max() -> i32 {
+    std::fs::read_to_string("/proc/sys/kernel/pid_max").unwrap().trim().parse().unwrap()
 }
 
 /// Which child ends first, and whether before its parent waits for it or after, is a race; what a
