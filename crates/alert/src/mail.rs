@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use base64ct::{Base64, Encoding as _};
 use connection::{Address, SocketStream, Wait};
+use text::encoding::hex;
 
 use crate::clock;
 use crate::delivery::{DeliveryError, MailEncryption, MailSettings, authorities};
@@ -136,7 +137,7 @@ impl Session {
 fn mime(from: &str, to: &str, message: &AlertMessage) -> String {
     let random = || {
         let bytes = connection::random::<12>().unwrap_or_default();
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+        hex(&bytes).to_string()
     };
     let host = from.rsplit_once('@').map_or("localhost", |(_, host)| host);
     let mut text = format!(

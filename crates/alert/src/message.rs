@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use calendar::CivilZone;
 use promql::Labels;
 use serde_json::{Value, json};
+use text::encoding::push_percent_encoded;
 
 use crate::picture::AlertPicture;
 use crate::rule::AlertRule;
@@ -154,20 +155,10 @@ fn link(page: &str, host: &str, at_ms: i64) -> Option<String> {
         return None;
     }
     let (from_ms, thru_ms) = (at_ms - 1_800_000, at_ms + 1_800_000);
-    let host: String = host.bytes().map(percent).collect();
-    Some(format!(
-        "{}/?host={host}&from={from_ms}&thru={thru_ms}&at={at_ms}",
-        page.trim_end_matches('/')
-    ))
-}
-
-fn percent(byte: u8) -> String {
-    match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
-            char::from(byte).to_string()
-        }
-        byte => format!("%{byte:02X}"),
-    }
+    let mut link = format!("{}/?host=", page.trim_end_matches('/'));
+    push_percent_encoded(&mut link, host);
+    link.push_str(&format!("&from={from_ms}&thru={thru_ms}&at={at_ms}"));
+    Some(link)
 }
 
 /// A text from outside as it is shown: without control characters, and not too long.

@@ -87,11 +87,10 @@ impl HttpPlace {
         network.chain(file).collect::<Vec<_>>().join(", ")
     }
 
-    /// Says at the end for how many connections there was no place.
+    /// Says at the end what was refused without a look at it.
     pub(crate) fn end(self, server: &HttpServer) {
-        match server.closed() {
-            0 => {}
-            count => stderr::message(format!("{count} connections were closed: too many at once")),
+        for (count, what) in server.unseen().into_iter().filter(|(count, _)| *count > 0) {
+            stderr::message(format!("{what}: {count}"));
         }
         if let Some(file) = self.file {
             // It may be gone already.

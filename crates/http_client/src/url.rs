@@ -1,9 +1,10 @@
 //! Addresses of servers: `http://HOST:PORT/PATH`, `https://…`, and `unix:SOCKET`.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use connection::Address;
 use hyper::Uri;
+use text::encoding::push_percent_encoded;
 
 /// Where a server is, and the path below which it is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,23 +137,11 @@ pub fn form(parameters: &[(&str, &str)]) -> String {
     let mut form = String::new();
     for (name, value) in parameters {
         form.push_str(if form.is_empty() { "" } else { "&" });
-        push_encoded(&mut form, name);
+        push_percent_encoded(&mut form, name);
         form.push('=');
-        push_encoded(&mut form, value);
+        push_percent_encoded(&mut form, value);
     }
     form
-}
-
-fn push_encoded(form: &mut String, text: &str) {
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => {
-                form.push(char::from(byte));
-            }
-            // Writing to a string cannot fail.
-            _ => drop(write!(form, "%{byte:02X}")),
-        }
-    }
 }
 
 impl fmt::Display for HttpUrl {

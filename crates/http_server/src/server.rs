@@ -186,6 +186,18 @@ impl HttpServer {
         self.shared.refused_bodies.load(Ordering::Relaxed)
     }
 
+    /// What the server has refused that no handler saw, each with its number.
+    #[must_use]
+    pub fn unseen(&self) -> [(u64, &'static str); 2] {
+        [
+            (self.closed(), "connections closed, since there were too many at once"),
+            (
+                self.refused_bodies(),
+                "requests refused, whose bodies were too long, too slow or cut",
+            ),
+        ]
+    }
+
     /// The number of passwords that were hashed to check them.
     #[must_use]
     pub fn passwords_hashed(&self) -> u64 {

@@ -9,6 +9,7 @@ use std::io::Write as _;
 use logring::abi::kind;
 use logring::{ArgumentType, FormatKind, LogLevel, LogValue, RingNotice, SiteRole};
 use text::decimal::push_shortest;
+use text::encoding::hex;
 use text::integer::{push_i64, push_u64};
 use text::plain::is_plain;
 
@@ -475,9 +476,7 @@ impl<'a> Message<'_, 'a> {
                 if spec.is_cpp() { Padding::Number } else { spec.of_text() }
             }
             LogValue::Bytes(bytes) => {
-                for byte in bytes {
-                    let _ = write!(self.out, "{byte:02x}");
-                }
+                let _ = write!(self.out, "{}", hex(bytes));
                 spec.of_text()
             }
         }

@@ -6,6 +6,7 @@ use crate::message::{is_plain_format, write_message, write_plain_message};
 use crate::record::{LogRecord, RecordField};
 use crate::time::{LogZone, TimeText};
 use logring::{LogLevel, LogValue};
+use text::encoding::hex;
 use text::escape::{may_be_invisible, push_visible};
 use text::integer::push_u64;
 
@@ -147,6 +148,6 @@ pub fn put_value(out: &mut Vec<u8>, field: &RecordField<'_>, record: &LogRecord<
             out.extend_from_slice(record.dictionary.text(number).unwrap_or_default());
             Ok(())
         }
-        LogValue::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}")),
+        LogValue::Bytes(bytes) => write!(out, "{}", hex(bytes)),
     };
 }

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use text::encoding::{hex, hex_bytes};
+
 use crate::bytes::{ByteCursor, put_short};
 
 /// 128 random bits that a process takes at its first log.
@@ -12,7 +14,7 @@ pub struct ProcessId(pub [u8; 16]);
 
 impl fmt::Display for ProcessId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        hex(&self.0).fmt(f)
     }
 }
 
@@ -26,14 +28,7 @@ impl ProcessId {
     /// Reads what `Display` writes.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let mut id = [0; 16];
-        if text.len() != 32 || !text.is_ascii() {
-            return None;
-        }
-        for (at, byte) in id.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[at * 2..at * 2 + 2], 16).ok()?;
-        }
-        Some(ProcessId(id))
+        hex_bytes(text)?.try_into().ok().map(ProcessId)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use snmp::{AuthenticationProtocol, KeyExtension, PrivacyProtocol, UsmSecret, UsmUser};
 use text::byte_text;
+use text::encoding::hex_bytes;
 
 use crate::device::SnmpOptions;
 
@@ -33,12 +34,7 @@ pub(crate) fn privacy_protocol(name: &str) -> Option<PrivacyProtocol> {
 
 /// The bytes of a key or an engine id: pairs of hexadecimal digits, with or without `0x` before them.
 pub(crate) fn hexadecimal(text: &str) -> Option<Vec<u8>> {
-    let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    if !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    digits.chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+    hex_bytes(text.strip_prefix("0x").unwrap_or(text))
 }
 
 /// The user of version 3.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use log_store::query::Filter;
 use log_store::{Chunk, SegmentCount, StoreCounter, StoreReader};
 use serde_json::{Value, json};
+use text::encoding::hex;
 
 use crate::SendError;
 use crate::batch::{SampleEnd, points_of};
@@ -161,11 +162,6 @@ impl LogStock {
     }
 }
 
-/// The random number of a store as it is written.
-fn hexadecimal(id: &[u8; 16]) -> String {
-    id.map(|byte| format!("{byte:02x}")).concat()
-}
-
 /// Notes what segments there are, and says how many commits were deleted that nobody had looked at.
 fn note(cursor: &mut SendCursor, counts: &BTreeMap<u64, SegmentCount>) -> Option<String> {
     for (number, count) in counts {
@@ -175,7 +171,7 @@ fn note(cursor: &mut SendCursor, counts: &BTreeMap<u64, SegmentCount>) -> Option
     }
     let (newest, last) = counts.last_key_value()?;
     let now = StoreCursor {
-        id: hexadecimal(&last.store),
+        id: hex(&last.store).to_string(),
         segment: *newest,
         next_commit: last.next_commit,
     };
@@ -199,7 +195,7 @@ impl SendStock for LogStock {
     fn look(&mut self, cursor: &mut SendCursor) -> Result<Looked, SendError> {
         let mut looked = Looked { complaints: self.damage(), ..Looked::default() };
         let counts = self.counter.look().map_err(|error| self.failed(error))?;
-        let id = counts.last_key_value().map(|(_, count)| hexadecimal(&count.store));
+        let id = counts.last_key_value().map(|(_, count)| hex(&count.store).to_string());
         let is_other = matches!((&cursor.store, &id), (Some(known), Some(id)) if !known.id.is_empty() && known.id != *id);
         if is_other {
             self.rewind();
@@ -226,7 +222,7 @@ impl SendStock for LogStock {
 
     fn count(&mut self, cursor: &mut SendCursor) -> Result<Vec<String>, SendError> {
         let counts = self.counter.look().map_err(|error| self.failed(error))?;
-        let id = counts.last_key_value().map(|(_, count)| hexadecimal(&count.store));
+        let id = counts.last_key_value().map(|(_, count)| hex(&count.store).to_string());
         // What another store means, the next look says.
         let is_same = id.is_some() && id.as_ref() == cursor.store.as_ref().map(|known| &known.id);
         Ok(if is_same { note(cursor, &counts).into_iter().collect() } else { Vec::new() })

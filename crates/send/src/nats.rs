@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use connection::{Address, ClientTls, SocketStream, Wait};
 use serde_json::{Value, json};
+use text::encoding::hex;
 
 use crate::settings::SendSettings;
 
@@ -90,8 +91,7 @@ impl NatsServer {
         };
         let mut stream = clear.connect(self.timeout, None)?;
         stream.set_wait(Wait::For(self.timeout));
-        let inbox = connection::random::<12>()?.map(|byte| format!("{byte:02x}")).concat();
-        let inbox = format!("_INBOX.{inbox}");
+        let inbox = format!("_INBOX.{}", hex(&connection::random::<12>()?));
         let (read, payload_max) = (Vec::new(), 0);
         let mut connection = NatsConnection { stream, read, payload_max, inbox, next: 0 };
         let info = connection.line()?;

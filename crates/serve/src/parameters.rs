@@ -1,10 +1,10 @@
 //! The parameters of a request: of the address, and of a form.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use hyper::Uri;
 use promql::QueryError;
+use text::encoding::push_percent_encoded;
 
 /// Names and values, in their order.
 #[derive(Debug, Default)]
@@ -56,9 +56,9 @@ impl Parameters {
             if !query.is_empty() {
                 query.push('&');
             }
-            push_encoded(&mut query, own);
+            push_percent_encoded(&mut query, own);
             query.push('=');
-            push_encoded(&mut query, value);
+            push_percent_encoded(&mut query, value);
         }
         query
     }
@@ -103,19 +103,6 @@ impl Parameters {
 /// A parameter that cannot be used.
 pub(crate) fn invalid(name: &str, why: &str) -> QueryError {
     QueryError::BadData(format!("invalid parameter {name:?}: {why}"))
-}
-
-/// Adds a name or a value as an address has it.
-pub(crate) fn push_encoded(query: &mut String, text: &str) {
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                query.push(char::from(byte));
-            }
-            // Writing to a string cannot fail.
-            _ => drop(write!(query, "%{byte:02X}")),
-        }
-    }
 }
 
 pub(crate) fn decoded(text: &[u8]) -> Result<String, QueryError> {

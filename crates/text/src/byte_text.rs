@@ -85,7 +85,7 @@ pub fn percent_encoded(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match byte_of(c) {
-            Some(byte) => out.push_str(&format!("%{byte:02X}")),
+            Some(byte) => crate::encoding::push_percent(&mut out, byte),
             None => out.push(c),
         }
     }

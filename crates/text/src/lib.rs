@@ -1,7 +1,8 @@
 //! Numbers and names in text: what several parts of whit read, write, escape and compare alike.
 //!
 //! `integer.rs` writes integers, `c_number.rs` what C's `printf` writes, `rrdtool_number.rs` reads and
-//! writes numbers with RRDtool's arithmetic, `decimal.rs` writes short fractions quickly.  `escape.rs`
+//! writes numbers with RRDtool's arithmetic, `decimal.rs` writes short fractions quickly.
+//! `encoding.rs` writes bytes as hexadecimal digits and as addresses have them.  `escape.rs`
 //! makes others' text harmless for terminals, JSON, CSV
 //! and markup, `plain.rs` finds the texts that need none of that; `byte_text.rs` keeps bytes that are
 //! not UTF-8 in a `String`; `wildcard.rs` matches names with `*`, `?` and
@@ -16,6 +17,7 @@
 pub mod byte_text;
 pub mod c_number;
 pub mod decimal;
+pub mod encoding;
 pub mod error_text;
 pub mod escape;
 pub mod integer;

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use text::encoding::push_percent_encoded;
+
 use crate::contest::Measurement;
 use crate::error::{Context, Result, ensure};
 use crate::http::get;
@@ -108,13 +110,9 @@ impl Rival {
 
 /// A text as it stands in an address.
 pub(crate) fn percent(text: &str) -> String {
-    let byte = |byte: u8| match byte {
-        byte if byte.is_ascii_alphanumeric() || b"_.-".contains(&byte) => {
-            char::from(byte).to_string()
-        }
-        byte => format!("%{byte:02X}"),
-    };
-    text.bytes().map(byte).collect()
+    let mut encoded = String::new();
+    push_percent_encoded(&mut encoded, text);
+    encoded
 }
 
 /// The size of all files below a folder.

@@ -109,11 +109,7 @@ pub(super) fn open(place: InputPlace) -> io::Result<Box<dyn FnOnce() -> io::Resu
 
 /// Tells, by records of the input, what the server has refused that no worker saw.
 fn tell_unseen(server: &HttpServer, told: &mut [u64; 2], records: InputRecords) {
-    let counts = [
-        (server.closed(), "connections closed, since there were too many at once"),
-        (server.refused_bodies(), "requests refused, whose bodies were too long, too slow or cut"),
-    ];
-    for (told, (count, what)) in told.iter_mut().zip(counts) {
+    for (told, (count, what)) in told.iter_mut().zip(server.unseen()) {
         if count > *told {
             records.write_own(LogLevel::Warning, &format!("{what}: {}", count - *told));
             *told = count;

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use text::byte_text;
+use text::encoding::hex_with;
 
 use snmp::{Oid, OidRef, SnmpValue};
 
@@ -50,10 +51,7 @@ fn clean(text: &[u8]) -> Vec<u8> {
 /// The text of a value in a table.
 fn text_of(table: usize, value: &SnmpValue<'_>) -> Vec<u8> {
     match (table, value) {
-        (4, SnmpValue::OctetString(bytes)) => {
-            let parts: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            parts.join("-").into_bytes()
-        }
+        (4, SnmpValue::OctetString(bytes)) => hex_with(bytes, "-").to_string().into_bytes(),
         (_, SnmpValue::OctetString(bytes)) => clean(bytes),
         (_, value) => value.to_string().into_bytes(),
     }

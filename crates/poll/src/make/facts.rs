@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use super::MakeError;
 use super::request::DeviceRequest;
 use text::byte_text;
+use text::encoding::hex_with;
 use text::escape::{REPLACEMENT, file_line};
 
 /// Reads one device.
@@ -371,8 +372,7 @@ impl Reader<'_> {
         let ethernet = self.walk("ifPhysAddress", &column(&IF_ENTRY, 6));
         let texts = ethernet.into_iter().filter_map(|(rest, value)| match (&rest[..], value) {
             (&[index], AgentValue::Bytes(bytes)) if bytes.len() <= ETHERNET_BYTES_MAX => {
-                let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-                Some((digits.join("-"), index))
+                Some((hex_with(&bytes, "-").to_string(), index))
             }
             _ => None,
         });

@@ -11,6 +11,7 @@
 use std::sync::{Arc, LazyLock};
 
 use regex::{Captures, Regex};
+use text::encoding::hex_with;
 
 use crate::target::{InterfaceSelector, ObjectMethod, Variable, VariableSource};
 
@@ -253,10 +254,9 @@ fn interface(found: &Captures<'_>, first: usize) -> Result<InterfaceSelector, St
         InterfaceSelector::Name(trimmed(&unescaped(name)))
     } else if let Some(address) = text(4) {
         let bytes = address.split('-').map(|byte| u8::from_str_radix(byte, 16));
-        let bytes: Result<Vec<_>, _> =
-            bytes.map(|byte| byte.map(|byte| format!("{byte:02x}"))).collect();
+        let bytes: Result<Vec<u8>, _> = bytes.collect();
         let bytes = bytes.map_err(|_| format!("`{address}` is no Ethernet address"))?;
-        InterfaceSelector::Ethernet(bytes.join("-"))
+        InterfaceSelector::Ethernet(hex_with(&bytes, "-").to_string())
     } else if let Some(kind) = text(5) {
         InterfaceSelector::Type(kind.to_owned())
     } else {

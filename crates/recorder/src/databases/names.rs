@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rrd::specification::NAME_BYTES_MAX;
 use sample::SourceDef;
+use text::encoding::push_percent;
 
 /// Longest escaped name: file systems take 255 bytes, of which the ending and the temporary name
 /// of a new file need some.
@@ -56,7 +57,7 @@ fn escape(name: &[u8]) -> String {
         } else if byte == SourceDef::INSTANCE_SEPARATOR {
             escaped.push(',');
         } else {
-            let _ = write!(escaped, "%{byte:02X}");
+            push_percent(&mut escaped, byte);
         }
     }
     if escaped.is_empty() {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::job::{JobResult, Outcome};
 use spawn::ShellTime;
+use text::encoding::hex;
 
 /// Adds the line of a job.
 pub(super) fn push(finished: &JobResult, line: &mut Vec<u8>) {
@@ -41,7 +42,7 @@ pub(super) fn push(finished: &JobResult, line: &mut Vec<u8>) {
     put("attempt", finished.attempt.into());
     put("command", text(&finished.command));
     if std::str::from_utf8(&finished.command).is_err() {
-        put("command_hex", hexadecimal(&finished.command).into());
+        put("command_hex", hex(&finished.command).to_string().into());
     }
     let each = |write: fn(&[u8]) -> Value| -> Value {
         let records = finished.records.iter();
@@ -52,7 +53,7 @@ pub(super) fn push(finished: &JobResult, line: &mut Vec<u8>) {
     put("values", each(text));
     let mut values = finished.records.iter().flat_map(|record| &record.values);
     if values.any(|value| std::str::from_utf8(value).is_err()) {
-        put("values_hex", each(|value| hexadecimal(value).into()));
+        put("values_hex", each(|value| hex(value).to_string().into()));
     }
     if let Some(usage) = &finished.usage {
         put("user_us", usage.user_us.into());
@@ -79,10 +80,6 @@ pub(super) fn push(finished: &JobResult, line: &mut Vec<u8>) {
 
 fn text(bytes: &[u8]) -> Value {
     String::from_utf8_lossy(bytes).into()
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use hyper::{Method, StatusCode};
 use promql::QueryError;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
+use text::encoding::push_percent_encoded;
 use text::error_text::with_causes;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Sender, channel};
@@ -30,7 +31,6 @@ use super::streams::RefusedStreams;
 use super::{HOSTS, PREFIX, json_answer, with_headers};
 use crate::clock::{Deadline, now_ms};
 use crate::other_host::OtherHost;
-use crate::parameters::push_encoded;
 
 /// Says that a question comes from another whit.
 pub(super) const PASSED_ON: &str = "whit-passed-on";
@@ -311,7 +311,7 @@ impl Other {
 pub(super) fn push_recorded(query: &mut String, (_, recorded): &Found) {
     if !recorded.is_empty() {
         query.push_str(if query.is_empty() { "host=" } else { "&host=" });
-        push_encoded(query, recorded);
+        push_percent_encoded(query, recorded);
     }
 }
 
