@@ -31,6 +31,12 @@ const JOBS_MORE_THAN_CPUS: usize = 1;
 /// than `testkit::PATIENCE`, so that a test that waits in vain says for what.
 const JOB_TIME_MAX: Duration = Duration::from_secs(240);
 
+/// The same of a job that runs again, alone.
+const JOB_TIME_ALONE_MAX: Duration = Duration::from_secs(150);
+
+/// The variable with other seconds than `JOB_TIME_MAX`: for a machine that is made busy.
+const JOB_TIME_VARIABLE: &str = "WHIT_JOB_SECONDS_MAX";
+
 /// How often a job that runs long is named, so that a run that is cut off says what it waited for.
 const STILL_RUNNING_PAUSE: Duration = Duration::from_secs(60);
 
@@ -177,8 +183,8 @@ pub(crate) fn run(built: &Built, environment: &[(&str, &Path)]) -> anyhow::Resul
     };
     together.sort_by(|one, other| seconds(other).total_cmp(&seconds(one)));
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut ended = run_queue(together, cpus + JOBS_MORE_THAN_CPUS, environment);
-    ended.extend(run_queue(alone, 1, environment));
+    let mut ended = run_queue(together, cpus + JOBS_MORE_THAN_CPUS, job_time_max(), environment);
+    ended.extend(run_queue(alone, 1, job_time_max(), environment));
     run_failed_again(&mut ended, environment);
     keep_seconds(&ended)?;
     report(&ended, start.elapsed())
@@ -192,7 +198,7 @@ fn run_failed_again(ended: &mut Vec<(Job<'_>, Outcome)>, environment: &[(&str, &
     let failed: Vec<(Job<'_>, Outcome)> = failed;
     for (job, first) in failed {
         let name = job.name.clone();
-        let again = run_queue(vec![job], 1, environment);
+        let again = run_queue(vec![job], 1, JOB_TIME_ALONE_MAX, environment);
         if again.iter().all(|one| !is_failed(one)) {
             let complaint = first.complaint.unwrap_or_default();
             println!(
@@ -243,6 +249,7 @@ fn list(program: &TestProgram) -> anyhow::Result<Vec<String>> {
 fn run_queue<'a>(
     jobs: Vec<Job<'a>>,
     limit: usize,
+    time_max: Duration,
     environment: &[(&str, &Path)],
 ) -> Vec<(Job<'a>, Outcome)> {
     let queue = Mutex::new(VecDeque::from(jobs));
@@ -254,11 +261,12 @@ fn run_queue<'a>(
                     let next = queue.lock().ok().and_then(|mut queue| queue.pop_front());
                     let Some(job) = next else { break };
                     let begin = Instant::now();
-                    let outcome = run_job(&job, environment).unwrap_or_else(|error| Outcome {
-                        failed: job.tests.len(),
-                        complaint: Some(format!("{error:#}")),
-                        ..Outcome::default()
-                    });
+                    let outcome =
+                        run_job(&job, time_max, environment).unwrap_or_else(|error| Outcome {
+                            failed: job.tests.len(),
+                            complaint: Some(format!("{error:#}")),
+                            ..Outcome::default()
+                        });
                     let state = if outcome.failed > 0 { "FAILED" } else { "ok" };
                     let seconds = begin.elapsed().as_secs_f64();
                     println!(
@@ -284,7 +292,17 @@ fn run_queue<'a>(
     ended.into_inner().unwrap_or_default()
 }
 
-fn run_job(job: &Job<'_>, environment: &[(&str, &Path)]) -> anyhow::Result<Outcome> {
+/// The time that a job may take beside others.
+fn job_time_max() -> Duration {
+    let seconds = std::env::var(JOB_TIME_VARIABLE).ok().and_then(|text| text.parse().ok());
+    seconds.map_or(JOB_TIME_MAX, Duration::from_secs)
+}
+
+fn run_job(
+    job: &Job<'_>,
+    time_max: Duration,
+    environment: &[(&str, &Path)],
+) -> anyhow::Result<Outcome> {
     let mut command = Command::new(&job.program.path);
     command.args(["--exact", "-Zunstable-options", "--report-time"]).args(&job.tests);
     command.current_dir(&job.program.folder).env("RUSTC_BOOTSTRAP", "1");
@@ -304,12 +322,12 @@ fn run_job(job: &Job<'_>, environment: &[(&str, &Path)]) -> anyhow::Result<Outco
             );
             named = Instant::now();
         }
-        if start.elapsed() > JOB_TIME_MAX {
+        if start.elapsed() > time_max {
             child.kill()?;
             child.wait()?;
             let held = [output.kill_holders(), complaints.kill_holders()].concat().join("\n");
             let (output, complaints) = (output.so_far(), complaints.so_far());
-            bail!("ended after {} s\n{held}\n{complaints}{output}", JOB_TIME_MAX.as_secs());
+            bail!("ended after {} s\n{held}\n{complaints}{output}", time_max.as_secs());
         }
         std::thread::sleep(Duration::from_millis(10));
     }
