@@ -161,8 +161,12 @@ impl Recorders {
                 take(Some(event));
                 Ok(())
             });
-            // A thread that could not be started has ended all; the hosts are shown without a sample.
-            drop(ended);
+            // A thread that cannot be started ends all of them.
+            if let Err(error) = ended {
+                for number in 0..hosts.names().len() {
+                    take(Some(HostEvent::Failed(number, error.to_string(), false)));
+                }
+            }
             take(None);
         })?;
         Ok(Recorders(stop))
