@@ -97,6 +97,8 @@ Examples:
   whit top --tree -H                parents, children and threads
   whit top --at 10:15               how it was then, by what whit watch has recorded
   whit top x.whit --at 10:15        by a recording; Left and Right move in time
+  whit top --hosts web[1-12],db     a line for each host; Enter shows the processes of one
+  whit top --hosts a,b -d 5 --host-sort wait
 
 Keys: ? lists them all; q ends, g groups, t makes a tree, k sends a signal after a question.
 NO_COLOR in the environment does without colours.";

@@ -79,6 +79,7 @@ mod test_command_line;
 mod test_link_command;
 mod times;
 mod top;
+mod top_hosts;
 mod trace_cgroup;
 mod trace_count;
 mod trace_differences;

@@ -7,7 +7,7 @@ use std::process::Output;
 use crate::whit;
 
 /// A program in the place of ssh: `SCRIPT` with `$host`, then the command.
-fn ssh(folder: &Path, script: &str) -> PathBuf {
+pub(crate) fn ssh(folder: &Path, script: &str) -> PathBuf {
     let path = folder.join("ssh");
     let program = whit().get_program().to_owned();
     let own = Path::new(&program).parent().unwrap();

@@ -78,6 +78,27 @@ impl Session {
         }
     }
 
+    /// Has the screen drawn anew until it has `text`: else only the characters that differ are sent, and
+    /// never blanks without a style.
+    pub(crate) fn shows(&mut self, text: &str) {
+        let deadline = Deadline::default();
+        let before = std::mem::take(&mut self.seen);
+        loop {
+            self.type_in("\x0c");
+            // A terminal is asked where its cursor is before it is cleared.
+            self.until("\x1b[6n");
+            self.seen.clear();
+            self.type_in("\x1b[1;1R");
+            self.until("\x1b[0m\x1b[?25l");
+            if self.seen.contains(text) {
+                self.seen.insert_str(0, &before);
+                return;
+            }
+            assert!(deadline.is_ahead(), "no {text:?} in {:?}", self.seen);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     pub(crate) fn type_in(&mut self, keys: &str) {
         self.master.write_all(keys.as_bytes()).unwrap();
     }

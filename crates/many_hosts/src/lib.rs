@@ -15,4 +15,4 @@ mod recorders;
 
 pub use outputs::{HostOpener, HostOutputs};
 pub use prefix::prefixed;
-pub use recorders::{HostsRecorded, HostsStop, RemoteRecordError};
+pub use recorders::{HostEvent, HostsRecorded, HostsStop, RemoteRecordError};

@@ -49,7 +49,7 @@ pub enum RemoteRecordError {
 
 /// What happens at a host, by its number.
 #[derive(Debug)]
-pub(crate) enum HostEvent {
+pub enum HostEvent {
     /// Its recorder has begun: its machine, and its sources.
     Begun(usize, Meta, Vec<Arc<SourceDef>>),
     /// A sample.
@@ -104,12 +104,34 @@ impl HostsRecorded {
         if let Some(program) = ssh {
             connection.program = program;
         }
-        let mut command = b"exec whit record --stream".to_vec();
-        for word in passed_on(words) {
-            command.push(b' ');
-            quote(Shell::Bourne, word.as_bytes(), &mut command);
-        }
+        let command = remote_command(&passed_on(words));
         Ok(HostsRecorded { logins, connection, command, known: source::definitions() })
+    }
+
+    /// The same, but ssh asks no questions: those of passwords and unknown keys would go to the terminal, on
+    /// which a screen is.  A program that `--ssh` named is left as it is.
+    #[must_use]
+    pub fn without_questions(mut self) -> Self {
+        if self.connection == Connection::default() {
+            self.connection.program.push(b"-oBatchMode=yes".to_vec());
+        }
+        self
+    }
+
+    /// One of the hosts alone, whose number is then 0, with other words.
+    #[must_use]
+    pub fn only(&self, number: usize, words: &[OsString]) -> Self {
+        HostsRecorded {
+            logins: self.logins.get(number).cloned().into_iter().collect(),
+            connection: self.connection.clone(),
+            command: remote_command(&passed_on(words)),
+            known: self.known.clone(),
+        }
+    }
+
+    /// The names of the hosts, as they were given; their places are their numbers.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.logins.iter().map(|login| login.name.as_str())
     }
 
     /// The name of a host.
@@ -127,7 +149,7 @@ impl HostsRecorded {
     ///
     /// # Errors
     /// What `take` gives: then all are ended.
-    pub(crate) fn run<E: From<RemoteRecordError>>(
+    pub fn run<E: From<RemoteRecordError>>(
         &self,
         stop: &HostsStop,
         take: &mut dyn FnMut(HostEvent) -> Result<(), E>,
@@ -287,6 +309,16 @@ fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     }
     buffer[0] = first[0];
     from.read_exact(&mut buffer[1..]).map(|()| true)
+}
+
+/// What runs on a host.
+fn remote_command(words: &[&OsStr]) -> Vec<u8> {
+    let mut command = b"exec whit record --stream".to_vec();
+    for word in words {
+        command.push(b' ');
+        quote(Shell::Bourne, word.as_bytes(), &mut command);
+    }
+    command
 }
 
 /// The words for a host: without those that say which hosts there are.

@@ -17,5 +17,5 @@ pub use canvas::{Canvas, Theme};
 pub use error::TerminalError;
 pub use keys::{Edit, edit, pressed};
 pub use name::name;
-pub use taken::{Screen, TakenTerminal, TerminalEvent, TerminalKind};
+pub use taken::{Screen, TakenTerminal, TerminalEvent, TerminalKind, wake};
 pub use windows::{choice, window};

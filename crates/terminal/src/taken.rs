@@ -6,7 +6,7 @@
 
 use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write as _};
 use std::mem::ManuallyDrop;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::Duration;
@@ -214,6 +214,18 @@ impl TakenTerminal {
 impl Drop for TakenTerminal {
     fn drop(&mut self) {
         give_back();
+    }
+}
+
+/// Ends the wait of the program that draws, from another of its threads: it gets
+/// [`TerminalEvent::Time`].  Nothing happens before the terminal is taken.
+pub fn wake() {
+    let pipe = WAKE.load(Ordering::Relaxed);
+    if pipe >= 0 {
+        // SAFETY: the descriptor of the pipe is never closed once it is in `WAKE`.
+        let pipe = unsafe { BorrowedFd::borrow_raw(pipe) };
+        // A pipe that is full wakes as well.
+        let _ = rustix::io::write(pipe, &[0]);
     }
 }
 

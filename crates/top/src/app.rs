@@ -19,6 +19,7 @@ use crate::keys::{self, Action};
 use crate::kill;
 use crate::list::{ListSettings, ProcessList};
 use crate::machine::{self, MachineValues, Panel};
+use crate::remote::RemoteFeed;
 use crate::values::{GroupBy, TickValues};
 
 /// Shortest interval: below it, drawing would dominate.
@@ -28,7 +29,7 @@ pub(crate) const INTERVAL_SECONDS_MIN: f64 = 0.1;
 pub(crate) const INTERVAL_SECONDS_MAX: f64 = 86_400.0;
 
 /// Longest text that can be typed.
-const TYPED_MAX: usize = 200;
+pub(crate) const TYPED_MAX: usize = 200;
 
 /// The latest samples, and the indexes of their columns.
 pub(crate) struct Readings {
@@ -68,6 +69,7 @@ impl Readings {
 pub(crate) enum SampleFeed {
     Live(Box<LiveFeed>),
     Recorded(Box<Cursor>),
+    Remote(RemoteFeed),
     /// Tests supply them.
     #[cfg(test)]
     Given(Vec<Arc<SourceDef>>),
@@ -79,6 +81,7 @@ impl SampleFeed {
         match self {
             SampleFeed::Live(live) => live.defs(),
             SampleFeed::Recorded(cursor) => cursor.defs().to_vec(),
+            SampleFeed::Remote(remote) => remote.defs.clone(),
             #[cfg(test)]
             SampleFeed::Given(defs) => defs.clone(),
         }
@@ -193,6 +196,11 @@ impl App {
         matches!(self.feed, SampleFeed::Recorded(_))
     }
 
+    /// Whether another host is shown.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self.feed, SampleFeed::Remote(_))
+    }
+
     /// Takes the next sample; false at the end of a recording.
     pub(crate) fn tick(&mut self) -> Result<bool, TopError> {
         match &mut self.feed {
@@ -205,6 +213,12 @@ impl App {
                 self.took();
             }
             SampleFeed::Recorded(_) => return self.go(Motion::Forward),
+            SampleFeed::Remote(remote) => {
+                for mut snapshot in remote.take() {
+                    self.readings.history.push(&mut snapshot);
+                    self.took();
+                }
+            }
             #[cfg(test)]
             SampleFeed::Given(_) => self.took(),
         }
@@ -304,6 +318,12 @@ impl App {
             }
             Action::Pause => self.paused = !self.paused,
             Action::Machine => self.shows_machine = !self.shows_machine,
+            Action::Threads if self.is_remote() => {
+                self.notice = Some("threads of another host are not read".to_owned());
+            }
+            Action::AskInterval if self.is_remote() => {
+                self.notice = Some("other hosts keep to the interval of -d".to_owned());
+            }
             Action::Threads => return Ok(self.toggle_threads()),
             _ => self.set(action),
         }
@@ -390,6 +410,7 @@ impl App {
     fn ask_signal(&mut self) {
         let refusal = match &self.feed {
             SampleFeed::Recorded(_) => Some("a recording's processes cannot get signals"),
+            SampleFeed::Remote(_) => Some("processes of another host cannot get signals"),
             SampleFeed::Live(_) if self.root.as_os_str() != "/" => {
                 Some("processes under --root cannot get signals")
             }
@@ -565,7 +586,7 @@ pub fn interval(text: &str) -> Result<f64, String> {
 }
 
 /// Moves in a list of choices; false if it is closed.
-fn choose(chosen: &mut usize, count: usize, edit: Edit) -> bool {
+pub(crate) fn choose(chosen: &mut usize, count: usize, edit: Edit) -> bool {
     match edit {
         Edit::Up => *chosen = chosen.checked_sub(1).unwrap_or(count - 1),
         Edit::Down => *chosen = (*chosen + 1) % count,

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use feed::{FeedError, TimeError};
+use many_hosts::RemoteRecordError;
 use terminal::TerminalError;
 
 /// What to use instead.
@@ -62,6 +63,9 @@ pub enum TopError {
         #[source]
         source: Box<TopError>,
     },
+    /// Other hosts cannot be watched.
+    #[error(transparent)]
+    Hosts(#[from] RemoteRecordError),
     /// The feed failed.
     #[error(transparent)]
     Feed(#[from] FeedError),

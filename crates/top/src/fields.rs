@@ -46,7 +46,8 @@ field_indexes! {
 field_indexes! {
     /// Columns of the source `cpu`.
     CpuFields:
-    user, nice, system, idle, iowait, irq, softirq, steal, forks, load_1m, load_5m, load_15m,
+    user, nice, system, idle, iowait, irq, softirq, steal, forks, running, blocked, cpus_online,
+    load_1m, load_5m, load_15m,
 }
 
 field_indexes! {

@@ -37,6 +37,10 @@ pub(crate) struct MachineValues {
     pub(crate) memory_cached: Option<f64>,
     pub(crate) swap_total: Option<f64>,
     pub(crate) swap_free: Option<f64>,
+    /// CPUs that are online; tasks that are runnable, and that wait for a disk.
+    pub(crate) cpus: Option<f64>,
+    pub(crate) runnable: Option<f64>,
+    pub(crate) blocked: Option<f64>,
     /// Share of time in which some task waited: CPU, I/O, memory.
     pub(crate) pressure: [Option<f64>; 3],
     /// Bytes per second.
@@ -166,6 +170,10 @@ impl Panel {
             let load =
                 |field: Option<usize>| row.gauge(field?).map(|hundredths| hundredths / 100.0);
             machine.load = [load(fields.load_1m), load(fields.load_5m), load(fields.load_15m)];
+            let level = |field: Option<usize>| row.gauge(field?);
+            machine.cpus = level(fields.cpus_online);
+            machine.runnable = level(fields.running);
+            machine.blocked = level(fields.blocked);
             machine.births = fields.forks.and_then(|field| row.rate(field));
         }
         machine.uptime_seconds = uptime(&frame);
@@ -190,6 +198,16 @@ impl Panel {
 }
 
 impl MachineValues {
+    /// The busy share of the CPU time.
+    pub(crate) fn cpu_busy(&self) -> Option<f64> {
+        busy(&self.cpu)
+    }
+
+    /// Used swap space, in KiB.
+    pub(crate) fn swap_used(&self) -> Option<f64> {
+        Some(self.swap_total? - self.swap_free?)
+    }
+
     /// Used memory, in percent.
     pub(crate) fn memory_used(&self) -> Option<f64> {
         let total = self.memory_total.filter(|&total| total > 0.0)?;

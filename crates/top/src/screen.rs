@@ -7,7 +7,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 
-use crate::app::{App, Prompt};
+use crate::app::{App, Prompt, SampleFeed};
 use crate::columns::{self, Column};
 use crate::list::{Line, LineKind};
 use crate::values::{GroupBy, ListItem, TickValues};
@@ -139,7 +139,7 @@ fn row(
 }
 
 /// Long names are cut and end in a `+`, as in top.
-fn cut(text: &mut String, width: u16) {
+pub(crate) fn cut(text: &mut String, width: u16) {
     let width = usize::from(width);
     if let Some((at, _)) = text.char_indices().nth(width) {
         let end = text.char_indices().nth(width - 1).map_or(at, |(end, _)| end);
@@ -217,6 +217,10 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         return;
     }
     let mut state = String::new();
+    if let SampleFeed::Remote(remote) = &app.feed {
+        put_name(&mut state, remote.name.as_bytes(), &mut canvas.bytes, canvas.theme.ascii);
+        state.push_str("  ");
+    }
     if app.paused && !app.is_recorded() {
         state.push_str("paused  ");
     }
@@ -229,6 +233,8 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     let x = canvas.put(0, y, &state, strong);
     let keys = if app.is_recorded() {
         "?help  q end  Left/Right sample  PgUp/PgDn minute  Space play  g group  t tree"
+    } else if app.is_remote() {
+        "?help  q hosts  / search  f filter  o sort  g group  t tree  e ended"
     } else {
         "?help  q end  / search  f filter  o sort  g group  t tree  k kill  e ended"
     };

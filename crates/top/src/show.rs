@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use feed::Motion;
 use jiff::tz::TimeZone;
-use procfs::SystemClock;
 use ratatui_crossterm::crossterm::event::Event;
-use sample::{Clock as _, Meta};
+use sample::Meta;
 use terminal::{TakenTerminal, TerminalEvent, TerminalKind};
 
 use crate::app::{self, App, NextStep, SampleFeed};
+use crate::clock::monotonic_ns;
 use crate::error::TopError;
 use crate::list::ListSettings;
 use crate::screen::{self, Theme};
@@ -121,7 +121,7 @@ fn show(app: &mut App, count: Option<u64>, kind: &TerminalKind) -> Result<(), To
     let theme = Theme { colour: kind.has_colour(), ascii: kind.is_ascii() };
     let mut terminal = TakenTerminal::take()?;
     let mut left = count;
-    let mut due_ns = now_ns();
+    let mut due_ns = monotonic_ns();
     if let SampleFeed::Live(_) = app.feed {
         app.tick()?;
         due_ns += FIRST_PAUSE_NS;
@@ -129,12 +129,12 @@ fn show(app: &mut App, count: Option<u64>, kind: &TerminalKind) -> Result<(), To
     draw(app, &mut terminal, theme)?;
     loop {
         let waits = !app.paused;
-        let timeout = waits.then(|| Duration::from_nanos(due_ns.saturating_sub(now_ns())));
+        let timeout = waits.then(|| Duration::from_nanos(due_ns.saturating_sub(monotonic_ns())));
         let next = match terminal.wait(timeout)? {
             TerminalEvent::Stop => NextStep::Quit,
             TerminalEvent::Redraw => NextStep::Redraw,
-            TerminalEvent::Events(events) => events_done(app, &events)?,
-            TerminalEvent::Time if waits && now_ns() >= due_ns => NextStep::Tick,
+            TerminalEvent::Events(events) => events_done(&events, |event| app.event(event))?,
+            TerminalEvent::Time if waits && monotonic_ns() >= due_ns => NextStep::Tick,
             TerminalEvent::Time => NextStep::Nothing,
         };
         match next {
@@ -149,7 +149,7 @@ fn show(app: &mut App, count: Option<u64>, kind: &TerminalKind) -> Result<(), To
                 }
                 // Reopened sources have no rates before their second sample.
                 due_ns = match app.readings.history.ticks() {
-                    1 => now_ns() + FIRST_PAUSE_NS,
+                    1 => monotonic_ns() + FIRST_PAUSE_NS,
                     _ => next_tick(due_ns, app.interval_seconds),
                 };
                 if let Some(left) = &mut left {
@@ -164,16 +164,11 @@ fn show(app: &mut App, count: Option<u64>, kind: &TerminalKind) -> Result<(), To
     }
 }
 
-/// The clock of the ticks, in nanoseconds.
-fn now_ns() -> u64 {
-    SystemClock.now().monotonic_ns
-}
-
 /// The time of the next tick: an interval later, or from now if one was missed.
 fn next_tick(due_ns: u64, seconds: f64) -> u64 {
     let interval_ns = (seconds * 1e9) as u64;
     let next_ns = due_ns.saturating_add(interval_ns);
-    let now_ns = now_ns();
+    let now_ns = monotonic_ns();
     if next_ns > now_ns && next_ns - now_ns <= interval_ns {
         next_ns
     } else {
@@ -181,12 +176,15 @@ fn next_tick(due_ns: u64, seconds: f64) -> u64 {
     }
 }
 
-/// Handles all events; returns the loop's next step: quit, the last step that is not a redraw, or a
+/// Handles all events by `handle`; returns the loop's next step: quit, the last step that is not a redraw, or a
 /// redraw.
-fn events_done(app: &mut App, events: &[Event]) -> Result<NextStep, TopError> {
+pub(crate) fn events_done(
+    events: &[Event],
+    mut handle: impl FnMut(&Event) -> Result<NextStep, TopError>,
+) -> Result<NextStep, TopError> {
     let mut next = NextStep::Nothing;
     for event in events {
-        match app.event(event)? {
+        match handle(event)? {
             NextStep::Nothing => {}
             NextStep::Draw if next != NextStep::Nothing => {}
             NextStep::Quit => return Ok(NextStep::Quit),

@@ -45,7 +45,7 @@ const LAYERS: &[&[&str]] = &[
         "trace",
         "snmp_simulator",
     ],
-    &["archive"],
+    &["archive", "many_hosts"],
     &["metric_names", "alert"],
     &["send"],
     &[
@@ -59,7 +59,6 @@ const LAYERS: &[&[&str]] = &[
         "doctor",
         "bench",
         "log_central",
-        "many_hosts",
         "watch",
     ],
     &["cli", "librrd"],

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::builder::PossibleValue;
-use top::{Column, GroupBy};
+use top::{Column, GroupBy, HostColumn};
 
 /// Arguments of `whit top`.
 #[derive(clap::Args)]
@@ -58,6 +58,20 @@ pub(crate) struct TopArguments {
     #[arg(short = 'H', long)]
     pub(super) threads: bool,
 
+    /// A line for each of these hosts, [USER@]HOST[:PORT],… (web[1-12] is twelve), by whit there, started
+    /// by ssh; Enter opens the processes of one
+    #[arg(long, value_name = "HOSTS", conflicts_with_all = ["file", "at", "root", "threads"])]
+    pub(super) hosts: Option<String>,
+
+    /// With --hosts: the program that logs in, with its options [default: ssh -oBatchMode=yes]
+    #[arg(long, value_name = "COMMAND", requires = "hosts")]
+    pub(super) ssh: Option<String>,
+
+    /// With --hosts: what to sort the hosts by, largest first; host smallest first
+    #[arg(long, value_name = "KEY", value_enum, requires = "hosts",
+          default_value_t = HostSortKey(HostColumn::Cpu))]
+    pub(super) host_sort: HostSortKey,
+
     /// Read /proc and /sys below this folder
     #[arg(long, value_name = "DIR", default_value = "/", conflicts_with = "file")]
     pub(super) root: PathBuf,
@@ -77,6 +91,23 @@ impl clap::ValueEnum for SortKey {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (name, about) = self.0.named();
         Some(PossibleValue::new(name).help(about).aliases(self.0.alias()))
+    }
+}
+
+/// A column of hosts as a value on the command line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HostSortKey(pub(super) HostColumn);
+
+impl clap::ValueEnum for HostSortKey {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<HostSortKey>> =
+            LazyLock::new(|| HostColumn::ALL.iter().copied().map(HostSortKey).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, about) = self.0.named();
+        Some(PossibleValue::new(name).help(about))
     }
 }
 

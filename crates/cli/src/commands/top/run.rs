@@ -1,11 +1,11 @@
-//! Shows the screen, of this machine or of a recording.
+//! Shows the screen, of this machine, of a recording or of other hosts.
 
 use std::process::ExitCode;
 
 use recorder::{Intervals, RunFacts, gather_facts};
 use sample::Clock as _;
 use terminal::TerminalKind;
-use top::{ListSettings, TopScreen};
+use top::{HostsScreen, HostsSettings, ListSettings, TopScreen};
 use watch::DataKind;
 
 use super::TopArguments;
@@ -26,6 +26,13 @@ pub(crate) fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
         ..ListSettings::default()
     };
     let zone = crate::zone::local();
+    if let Some(hosts) = &arguments.hosts {
+        let sort = arguments.host_sort.0;
+        let settings = HostsSettings { interval_seconds: seconds, sort, list: settings, zone };
+        let screen = HostsScreen::new(hosts, arguments.ssh.as_deref(), settings)?;
+        screen.show(arguments.count, &terminal())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let recorded = match (&arguments.file, &arguments.at) {
         (None, Some(_)) => Some(data_of_service(DataKind::Recordings)?),
         (file, _) => file.clone(),
