@@ -317,6 +317,8 @@ Examples:
   whit poll --daemon --logging /var/log/mrtg.log /etc/mrtg/*.cfg
   whit poll --daemon -f /var/log/whit/poll/ -r 00:00,30 /etc/mrtg/mrtg.cfg
                                           # recordings, too, for whit play
+  whit poll --daemon --share nats://nats.example.org/whit /etc/mrtg/mrtg.cfg
+                                          # with the pollers of other machines
   whit poll -c 5 --json /etc/mrtg/mrtg.cfg
                                           # five rounds, an object a round
   whit link ~/bin                         # ~/bin/mrtg now runs whit poll";

@@ -38,6 +38,7 @@ mod poll_exits;
 mod poll_hostile;
 mod poll_makers;
 mod poll_record;
+mod poll_share;
 mod process_sums;
 mod processes;
 mod record;

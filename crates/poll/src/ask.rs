@@ -29,6 +29,7 @@ use crate::device::Device;
 use crate::notices::{Notices, QueryNames};
 use crate::reading::QueryAnswer;
 use crate::round::Asker;
+use crate::share::Turn;
 use crate::target::Query;
 
 pub use cache::{InterfaceCache, InterfaceCacheFile};
@@ -47,6 +48,7 @@ pub struct MergingAsker {
     now_ns: fn() -> u64,
     open: Option<OpenSession>,
     cache: InterfaceCache,
+    turn: Option<Turn>,
 }
 
 /// The session of a configuration's devices.
@@ -63,7 +65,12 @@ impl MergingAsker {
     /// An asker.  `seed` is any number that others do not know; `now_ns` is a clock that never
     /// steps, in ns.
     pub fn new(seed: u64, now_ns: fn() -> u64) -> Self {
-        MergingAsker { seed, now_ns, open: None, cache: InterfaceCache::default() }
+        MergingAsker { seed, now_ns, open: None, cache: InterfaceCache::default(), turn: None }
+    }
+
+    /// Has it ask in the next rounds what a turn has, or everything.
+    pub fn set_turn(&mut self, turn: Option<Turn>) {
+        self.turn = turn;
     }
 
     /// Gives it the interfaces that an earlier run found: their tables are not walked again unless
@@ -134,7 +141,10 @@ impl MergingAsker {
         let begun_wall_ns = wall_ns();
         let devices = open.devices.iter_mut().flatten();
         devices.for_each(|device| device.begin((begun_ns, begun_wall_ns), &config.global));
-        for (number, query) in config.queries.iter().enumerate() {
+        let is_asked = |(number, _): &(usize, _)| {
+            self.turn.as_ref().is_none_or(|turn| turn.has_query(*number))
+        };
+        for (number, query) in config.queries.iter().enumerate().filter(is_asked) {
             let (query, has_names) = match query {
                 Query::Snmp(query) => (query, has_names),
                 Query::Texts(query) => (query, false),
@@ -218,7 +228,10 @@ impl OpenSession {
         for (index, device) in self.devices.iter_mut().enumerate() {
             if let Ok(device) = device {
                 by_handle.insert(device.handle(), index);
-                device.advance(&mut self.session);
+                // One of another poller is left alone, also if it was away before.
+                if device.is_asked() {
+                    device.advance(&mut self.session);
+                }
             }
         }
         let away = self.devices.iter().flatten().filter(|one| one.is_only_probed()).count();

@@ -104,7 +104,8 @@ impl DebugTags {
         let value = |value: &Option<Decimal>| {
             value.as_ref().map_or_else(|| "U".to_owned(), ToString::to_string)
         };
-        for (target, reading) in config.targets.iter().zip(readings) {
+        let own = config.targets.iter().zip(readings).filter(|(_, one)| !one.is_elsewhere);
+        for (target, reading) in own {
             let [input, output] = reading.values.each_ref().map(value);
             let name = &target.name;
             if self.eval {

@@ -4,7 +4,7 @@
 //! [`Device`]s that queries are sent to.  A round sends all queries, evaluates each target's
 //! expression exactly, and gives a [`Reading`] for each target to the outputs.
 //!
-//! Uses `sample`, `procfs` (its clock), `perl`, `rrd`, `rrdclient`, `service_account`, `sink`, `snmp` and `spawn`.  Takes
+//! Uses `connection`, `nats`, `sample`, `procfs` (its clock), `perl`, `rrd`, `rrdclient`, `service_account`, `sink`, `snmp` and `spawn`.  Takes
 //! plain structs; prints nothing, and takes time and environment from the caller.
 //! Begin with `config.rs`, then `target.rs` (what a target is) and `reading.rs`.
 #![forbid(unsafe_code)]
@@ -29,6 +29,7 @@ mod reading;
 pub mod round;
 mod samples;
 pub mod script;
+pub mod share;
 pub mod target;
 mod target_account;
 pub mod threshold;

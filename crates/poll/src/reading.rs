@@ -47,6 +47,8 @@ pub struct Reading {
     /// Why a value is unknown, for people; none if that is not known either, as while a silent device
     /// rests.
     pub why: Option<Arc<str>>,
+    /// Whether another poller has the target: nothing was asked, and nothing is written.
+    pub is_elsewhere: bool,
 }
 
 /// A second, in ns.

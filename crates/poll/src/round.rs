@@ -21,6 +21,7 @@ use crate::notices::{Notices, QueryNames};
 use crate::path_of;
 use crate::program::{self, ProgramCall};
 use crate::reading::{QueryAnswer, Reading, SECOND_NS};
+use crate::share::Turn;
 use crate::target::Query;
 
 pub use descriptors::keep_databases_open;
@@ -86,6 +87,8 @@ pub struct Rounds {
     logs: crate::log_file::LogFiles,
     /// Whether the pictures at the foot of pages were looked for.
     has_banner: bool,
+    /// What this poller has of targets that are shared.
+    turn: Option<Turn>,
 }
 
 impl Rounds {
@@ -97,7 +100,13 @@ impl Rounds {
             graphite: graphite::Graphite::default(),
             logs: crate::log_file::LogFiles::new(),
             has_banner: false,
+            turn: None,
         }
+    }
+
+    /// Has it write in the next rounds what a turn has, or everything.
+    pub fn set_turn(&mut self, turn: Option<Turn>) {
+        self.turn = turn;
     }
 
     /// Keeps so many databases open between rounds, a descriptor and some 8 KB each.  If the process
@@ -126,7 +135,10 @@ impl Rounds {
         say: &mut dyn FnMut(String),
     ) -> RoundReport {
         let limit = Duration::from_secs(u64::from(config.global.interval_s.clamp(1, 300)));
-        let calls = commands(config);
+        let mut calls = commands(config);
+        if let Some(turn) = &self.turn {
+            calls.retain(|(place, _)| turn.has_query(*place));
+        }
         let (list, places): (Vec<ProgramCall>, Vec<usize>) =
             calls.into_iter().map(|(place, call)| (call, place)).unzip();
         let environment = &self.settings.environment;
@@ -173,7 +185,11 @@ impl Rounds {
             .collect();
         notices.say(say);
         let mut report = RoundReport::default();
-        for target in &config.targets {
+        for (number, target) in config.targets.iter().enumerate() {
+            if self.turn.as_ref().is_some_and(|turn| !turn.has_target(number)) {
+                report.readings.push(Reading { is_elsewhere: true, ..Reading::default() });
+                continue;
+            }
             let reading = values::reading(config, target, &numbers, &answers, wall_ns(), say);
             match reading.values.iter().all(Option::is_some) {
                 true => report.known_count += 1,
@@ -185,8 +201,15 @@ impl Rounds {
         let written = self.write(config, &report, wall_ns, say);
         report.reset_count = written.reset_count + self.databases.reset_count;
         report.failed_count = written.failed_count;
-        self.graphite.send(config, &report.readings, say);
+        if self.is_held() {
+            self.graphite.send(config, &report.readings, say);
+        }
         report
+    }
+
+    /// Whether files may be written: another poller may have the targets soon if the lease is over.
+    fn is_held(&self) -> bool {
+        self.turn.as_ref().is_none_or(Turn::is_held)
     }
 
     /// Writes the readings.
@@ -206,6 +229,17 @@ impl Rounds {
         }
         let now_s = || wall_ns().div_euclid(SECOND_NS);
         for (number, (target, reading)) in config.targets.iter().zip(&report.readings).enumerate() {
+            if reading.is_elsewhere {
+                // Its pages in memory would be older than the file when it is here again.
+                self.databases.close(number);
+                continue;
+            }
+            if !self.is_held() {
+                let cause =
+                    "not written: the lease of this poller is over, and another may poll it";
+                notices.add(|| target.name.clone(), cause);
+                continue;
+            }
             if self.is_too_old(config, target, now_s()) {
                 let cause = "its file is older than MaxAge and is left as it is";
                 notices.add(|| target.name.clone(), cause);
@@ -237,6 +271,9 @@ impl Rounds {
             }
         }
         notices.say(say);
+        if !self.is_held() {
+            self.databases.forget(say);
+        }
         for (number, row) in self.databases.finish(&config.global, &config.targets, say) {
             thresholds::check(config, &config.targets[number], &row, &self.settings, say);
         }

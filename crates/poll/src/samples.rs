@@ -101,9 +101,10 @@ impl RoundSources {
         let Some(places) = self.of_configs.get(config) else { return };
         for source in places.sources.clone() {
             begin(&mut snapshot.samples[source], began);
-            snapshot.fresh[source] = true;
         }
-        for (&(source, first), reading) in places.targets.iter().zip(&report.readings) {
+        let readings = places.targets.iter().zip(&report.readings);
+        for (&(source, first), reading) in readings.filter(|(_, reading)| !reading.is_elsewhere) {
+            snapshot.fresh[source] = true;
             let sample = &mut snapshot.samples[source];
             let mut row = sample.table.row_mut(0);
             let mut is_known = false;

@@ -81,7 +81,8 @@ impl TargetAccount {
             };
             let is_known = reading.values.iter().all(Option::is_some);
             let before = target.failure.as_ref();
-            if is_known {
+            // Of one that another poller has, what was before is over as far as this one knows.
+            if is_known || reading.is_elsewhere {
                 if before.is_some_and(|failure| !failure.is_over) {
                     target.failure.iter_mut().for_each(|failure| failure.is_over = true);
                     self.has_changed = true;

@@ -1,7 +1,7 @@
 //! NATS JetStream: a message for each sample, whose points are lines of InfluxDB's protocol, and for each
 //! log record, which is a JSON object.
 //!
-//! The protocol is in `nats.rs`.  Each sample has a number in its recording, which has a subject of its
+//! The protocol is in the crate `nats`.  Each sample has a number in its recording, which has a subject of its
 //! own, `whit.samples.HOST.RECORDING`; each record has one in its segment, and its subject is
 //! `whit.logs.STORE.HOST.PROCESS`.  The last message of the subject says what the stream has, and each
 //! message is published on the condition that the one before it is the last one
@@ -15,13 +15,13 @@ use std::ops::Range;
 use base64ct::{Base64, Encoding as _};
 use connection::Address;
 use log_format::{JsonFormat, LogRecord, RecordFormat as _};
+use nats::{NatsConnection, NatsEndpoint, NatsMessage, NatsRefusal};
 use serde_json::{Value, json};
 
 use crate::batch::{Batch, BatchSeries, SeriesFacts};
 use crate::engine::{MetricEngine, SendOutcome};
 use crate::influx;
 use crate::log_batch::{LogBatch, LogEngine, LogEntry};
-use crate::nats::{NatsConnection, NatsMessage, NatsServer, Refusal};
 use crate::settings::SendSettings;
 
 /// Bytes of the headers of a message, at most.
@@ -42,7 +42,7 @@ const FLYING_MAX: usize = 1000;
 
 /// The engine.
 pub(crate) struct JetStream {
-    server: NatsServer,
+    server: NatsEndpoint,
     heads: SeriesFacts<String>,
     format: JsonFormat,
     connection: Option<NatsConnection>,
@@ -87,7 +87,7 @@ struct StreamMessage {
 impl JetStream {
     pub(crate) fn new(address: &Address, settings: &SendSettings) -> Self {
         JetStream {
-            server: NatsServer::new(address, settings),
+            server: NatsEndpoint::new(address, settings.nats_access()),
             heads: SeriesFacts::default(),
             format: JsonFormat::default(),
             connection: None,
@@ -98,7 +98,7 @@ impl JetStream {
     /// Hands messages over, which are made for a connection that takes so many bytes of each.
     fn deliver(
         &mut self,
-        make: impl Fn(&Self, usize) -> Result<Vec<StreamMessage>, Refusal>,
+        make: impl Fn(&Self, usize) -> Result<Vec<StreamMessage>, NatsRefusal>,
     ) -> SendOutcome {
         if self.has.len() > SUBJECTS_MAX {
             self.has.clear();
@@ -108,18 +108,20 @@ impl JetStream {
             // One that was kept may have ended meanwhile: another one is tried at once.
             let was_kept = kept.is_some();
             let opened = kept.map_or_else(|| self.server.open(), Ok);
-            let done = opened.map_err(Refusal::from).and_then(|mut connection| {
+            let done = opened.map_err(NatsRefusal::from).and_then(|mut connection| {
                 let messages = make(self, connection.payload_max);
                 let done = messages.and_then(|messages| self.publish(&mut connection, messages));
-                if !matches!(done, Err(Refusal::Later(_))) {
+                if !matches!(done, Err(NatsRefusal::Later(_))) {
                     self.connection = Some(connection);
                 }
                 done
             });
             match done {
                 Ok(()) => return SendOutcome::Acknowledged,
-                Err(Refusal::Never(why)) => return SendOutcome::Refused { why, is_known: false },
-                Err(Refusal::Later(error)) => {
+                Err(NatsRefusal::Never(why)) => {
+                    return SendOutcome::Refused { why, is_known: false };
+                }
+                Err(NatsRefusal::Later(error)) => {
                     // What was published and not acknowledged: the stream says what it has.
                     self.has.clear();
                     if !was_kept {
@@ -138,7 +140,7 @@ impl JetStream {
         batch: &Batch,
         samples: Range<usize>,
         payload_max: usize,
-    ) -> Result<Vec<StreamMessage>, Refusal> {
+    ) -> Result<Vec<StreamMessage>, NatsRefusal> {
         let mut messages = Vec::new();
         for at in samples {
             let (end, points) = (&batch.ends[at], batch.points_of(at..at + 1));
@@ -162,7 +164,7 @@ impl JetStream {
         &mut self,
         connection: &mut NatsConnection,
         mut messages: Vec<StreamMessage>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), NatsRefusal> {
         let mut in_vain = 0;
         loop {
             for message in &messages {
@@ -185,7 +187,7 @@ impl JetStream {
             }
             if in_vain > 3 {
                 let why = "somebody else publishes to the subjects whit.>";
-                return Err(Refusal::Later(io::Error::other(why)));
+                return Err(NatsRefusal::Later(io::Error::other(why)));
             }
         }
     }
@@ -196,7 +198,7 @@ impl JetStream {
         &mut self,
         connection: &mut NatsConnection,
         messages: &[StreamMessage],
-    ) -> Result<bool, Refusal> {
+    ) -> Result<bool, NatsRefusal> {
         // By the number of the question.
         let mut waits: BTreeMap<u64, &StreamMessage> = BTreeMap::new();
         let (mut before, mut flying) = (None, BTreeSet::new());
@@ -235,15 +237,15 @@ impl JetStream {
 }
 
 /// The number of a message in the stream; none if another one than was thought is before it.
-fn acknowledged(answer: &NatsMessage) -> Result<Option<u64>, Refusal> {
+fn acknowledged(answer: &NatsMessage) -> Result<Option<u64>, NatsRefusal> {
     if answer.is_lost() {
         let why = "no stream takes the subjects whit.>: make one";
-        return Err(Refusal::Later(io::Error::other(why)));
+        return Err(NatsRefusal::Later(io::Error::other(why)));
     }
     let said: Value = serde_json::from_slice(&answer.payload).map_err(io::Error::from)?;
     let Some(error) = said["error"].as_object() else {
         let number = said["seq"].as_u64();
-        let wrong = || Refusal::Later(io::Error::other("an acknowledgement without a number"));
+        let wrong = || NatsRefusal::Later(io::Error::other("an acknowledgement without a number"));
         return number.map(Some).ok_or_else(wrong);
     };
     let code = |name: &str| error.get(name).and_then(Value::as_u64).unwrap_or(0);
@@ -253,17 +255,17 @@ fn acknowledged(answer: &NatsMessage) -> Result<Option<u64>, Refusal> {
     let why = error.get("description").and_then(Value::as_str).unwrap_or_default();
     let why = layout::text::escape(why.as_bytes());
     match code("code") {
-        400 => Err(Refusal::Never(why)),
-        _ => Err(Refusal::Later(io::Error::other(why))),
+        400 => Err(NatsRefusal::Never(why)),
+        _ => Err(NatsRefusal::Later(io::Error::other(why))),
     }
 }
 
 /// Refuses a message that the server does not take.
-fn check_size(what: &str, size: usize, payload_max: usize) -> Result<(), Refusal> {
+fn check_size(what: &str, size: usize, payload_max: usize) -> Result<(), NatsRefusal> {
     match size + HEAD_BYTES_MAX > payload_max {
         true => {
             let why = format!("a {what} of {size} bytes: the server takes {payload_max}");
-            Err(Refusal::Never(why))
+            Err(NatsRefusal::Never(why))
         }
         false => Ok(()),
     }
@@ -282,12 +284,12 @@ pub(crate) fn token(text: &str) -> String {
 }
 
 /// What a stream has of a subject.
-fn newest(connection: &mut NatsConnection, subject: &str) -> Result<StreamHas, Refusal> {
+fn newest(connection: &mut NatsConnection, subject: &str) -> Result<StreamHas, NatsRefusal> {
     let streams = connection.asked("$JS.API.STREAM.NAMES", &json!({ "subject": subject }))?;
     let Some(stream) = streams["streams"][0].as_str() else {
         let kind = subject.split('.').nth(1).unwrap_or_default();
         let why = format!("no stream takes the subject {subject}: make one for whit.{kind}.>");
-        return Err(Refusal::Later(io::Error::other(why)));
+        return Err(NatsRefusal::Later(io::Error::other(why)));
     };
     let question = format!("$JS.API.STREAM.MSG.GET.{stream}");
     let last = connection.asked(&question, &json!({ "last_by_subj": subject }))?;
@@ -302,7 +304,7 @@ fn newest(connection: &mut NatsConnection, subject: &str) -> Result<StreamHas, R
     has.map(|(place, number)| StreamHas { place, number }).ok_or_else(|| {
         let what = format!("the last message of {subject} is none of whit: {last}");
         let what = layout::text::escape(what.as_bytes());
-        Refusal::Later(io::Error::other(what.chars().take(300).collect::<String>()))
+        NatsRefusal::Later(io::Error::other(what.chars().take(300).collect::<String>()))
     })
 }
 
@@ -333,7 +335,7 @@ fn log_messages(
     batch: &LogBatch,
     entries: Range<usize>,
     payload_max: usize,
-) -> Result<Vec<StreamMessage>, Refusal> {
+) -> Result<Vec<StreamMessage>, NatsRefusal> {
     let store = &batch.store;
     let message = |entry: &LogEntry| {
         let text = batch.text(entry).trim_ascii_end();

@@ -7,12 +7,12 @@
 use connection::Address;
 use jiff::Timestamp;
 use log_store::query::Filter;
+use nats::{NatsConnection, NatsEndpoint, NatsRefusal};
 use serde_json::{Value, json};
 
 use crate::SendError;
 use crate::jetstream::token;
 use crate::log_question::{CLOCKS_DIFFER, LogQuestion, TakeLine};
-use crate::nats::{NatsConnection, NatsServer, Refusal};
 use crate::settings::SendSettings;
 
 /// Messages that are pulled at once: a server gives at most so many.
@@ -34,12 +34,12 @@ pub(crate) fn read(
     settings: &SendSettings,
     take: &mut TakeLine<'_>,
 ) -> Result<(), SendError> {
-    let server = NatsServer::new(address, settings);
-    let failed = |error: Refusal| SendError::NoAnswer {
+    let server = NatsEndpoint::new(address, settings.nats_access());
+    let failed = |error: NatsRefusal| SendError::NoAnswer {
         server: question.server.to_owned(),
         why: match error {
-            Refusal::Later(error) => error.to_string(),
-            Refusal::Never(why) => why,
+            NatsRefusal::Later(error) => error.to_string(),
+            NatsRefusal::Never(why) => why,
         },
     };
     let mut connection = server.open().map_err(|error| failed(error.into()))?;
@@ -85,7 +85,7 @@ fn consumer(
     stream: &str,
     subject: &str,
     from_ns: Option<u64>,
-) -> Result<(String, u64), Refusal> {
+) -> Result<(String, u64), NatsRefusal> {
     let mut config = json!({
         "filter_subject": subject, "ack_policy": "none", "replay_policy": "instant",
         "deliver_policy": "all", "inactive_threshold": FORGOTTEN_NS, "mem_storage": true,
@@ -105,7 +105,7 @@ fn consumer(
     let parts = made["name"].as_str().zip(made["num_pending"].as_u64());
     parts.map(|(name, count)| (name.to_owned(), count)).ok_or_else(|| {
         let why = made["error"]["description"].as_str().unwrap_or("it makes no consumer");
-        Refusal::Never(layout::text::escape(why.as_bytes()))
+        NatsRefusal::Never(layout::text::escape(why.as_bytes()))
     })
 }
 
@@ -114,7 +114,7 @@ fn pull(
     connection: &mut NatsConnection,
     subject: &str,
     count: u64,
-) -> Result<Vec<Vec<u8>>, Refusal> {
+) -> Result<Vec<Vec<u8>>, NatsRefusal> {
     let pull = json!({ "batch": count, "expires": EXPIRES_NS }).to_string();
     let question = connection.ask(subject, "", pull.as_bytes())?;
     let mut found = Vec::new();

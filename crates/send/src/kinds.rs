@@ -21,7 +21,6 @@ use crate::log_batch::LogEngine;
 use crate::log_question::{LogQuestion, LogReadWay, TakeLine};
 use crate::loki::Loki;
 use crate::loki_read;
-use crate::nats;
 use crate::otlp::Otlp;
 use crate::otlp_logs::OtlpLogs;
 use crate::recording_stock::{PORT, RecordingStock};

@@ -42,7 +42,6 @@ mod log_question;
 mod log_read;
 mod loki;
 mod loki_read;
-mod nats;
 mod otlp;
 mod otlp_logs;
 mod read_back;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use connection::ClientTls;
 use http_client::ClientSettings;
 use http_client::header::HeaderValue;
+use nats::NatsAccess;
 
 use crate::SendError;
 use crate::series::SourceChoice;
@@ -75,6 +76,16 @@ pub struct SendSettings {
     pub authorization: Option<HeaderValue>,
     /// Whether tables that the engine needs are made.
     pub creates_tables: bool,
+}
+
+impl SendSettings {
+    /// What it takes to get into a server of NATS, which is told the token without a word before it.
+    #[must_use]
+    pub fn nats_access(&self) -> NatsAccess {
+        let token = self.authorization.as_ref().and_then(|value| value.to_str().ok());
+        let token = token.map(|text| text.strip_prefix("Bearer ").unwrap_or(text).to_owned());
+        NatsAccess { timeout: self.client.timeout, tls: self.client.tls.clone(), token }
+    }
 }
 
 impl Default for SendSettings {

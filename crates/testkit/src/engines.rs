@@ -168,6 +168,14 @@ impl NatsServer {
         self.child = child;
     }
 
+    /// Sends it a signal, a number of signal(7): one that is stopped answers nothing.
+    ///
+    /// # Panics
+    /// If it has ended.
+    pub fn signal(&mut self, signal: i32) {
+        self.child.signal(signal);
+    }
+
     fn run(folder: &Path, port: i32, words: &[&str]) -> Option<(Running, SocketAddr)> {
         let mut command = Command::new(programs("nats-server")?.join("nats-server"));
         command.args(["-js", "-a", "127.0.0.1", "-p", &port.to_string(), "-sd"]).arg(folder);

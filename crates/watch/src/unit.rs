@@ -202,7 +202,15 @@ fn reads_secrets(configuration: &Configuration, plans: &[PartPlan]) -> bool {
         };
         plans.iter().any(is_it)
     };
-    let names = ["token_file", "users", "tls_key", "secret_file", "password_file", "configs"];
+    let names = [
+        "token_file",
+        "users",
+        "tls_key",
+        "secret_file",
+        "password_file",
+        "configs",
+        "share_token_file",
+    ];
     let mut keys = KEYS.iter().filter(|key| names.contains(&key.name));
     keys.any(|key| match is_list(key.table) {
         true => configuration

@@ -20,6 +20,7 @@ const LAYERS: &[&[&str]] = &[
         "promql",
         "http_client",
         "http_server",
+        "nats",
         "service_account",
         "terminal",
     ],

@@ -13,6 +13,7 @@ mod round_recorder;
 mod run;
 mod samples;
 mod schedule;
+mod share;
 
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,7 @@ use poll::ask::{InterfaceCacheFile, MergingAsker};
 use poll::debug::{DebugTags, ShownAsker};
 use poll::lock::LockFile;
 use poll::round::{RoundReport, Rounds};
+use poll::share::Turn;
 use poll::{Config, LoadEnvironment, Loading};
 use sample::Clock as _;
 use text::byte_text;
@@ -45,7 +47,9 @@ struct Polled {
 
 impl Polled {
     /// Makes a round.
-    fn round(&mut self, debug: DebugTags, messages: &Messages) -> RoundReport {
+    fn round(&mut self, debug: DebugTags, messages: &Messages, turn: Option<Turn>) -> RoundReport {
+        self.asker.set_turn(turn.clone());
+        self.rounds.set_turn(turn);
         let mut say = |text: String| match text.starts_with("--") {
             true => messages.say(&text),
             false => messages.say(&format!("WARNING: {text}")),

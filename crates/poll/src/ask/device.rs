@@ -190,6 +190,11 @@ impl AskedDevice {
         self.queries.push(WantedQuery { number, query, places, extras, checks: Vec::new() });
     }
 
+    /// Whether something is wanted of it in this round.
+    pub(super) fn is_asked(&self) -> bool {
+        !self.queries.is_empty()
+    }
+
     /// Sends what is next; goes to the next stage when nothing is on its way.
     pub(super) fn advance(&mut self, session: &mut SnmpSession<KernelSocket>) {
         if self.reach.is_resting {

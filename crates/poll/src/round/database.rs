@@ -192,6 +192,21 @@ impl Databases {
         Databases { open_max, is_last_round, ..Databases::default() }
     }
 
+    /// Closes the database of a target that another poller has.
+    pub(super) fn close(&mut self, number: usize) {
+        if self.open.get_mut(number).and_then(Option::take).is_some() {
+            self.open_count -= 1;
+        }
+    }
+
+    /// Forgets the updates for the daemon: they are another poller's.
+    pub(super) fn forget(&mut self, say: &mut dyn FnMut(String)) {
+        let count = std::mem::take(&mut self.pending).len();
+        if count > 0 {
+            say(format!("{count} updates are not sent: the lease of this poller is over"));
+        }
+    }
+
     /// Updates the database of a target, or keeps the update for the daemon.
     pub(super) fn add(
         &mut self,

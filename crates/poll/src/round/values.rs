@@ -164,6 +164,7 @@ pub(super) fn reading(
         was_reset: false,
         up_s: None,
         why: None,
+        is_elsewhere: false,
     };
     name_device(target, answers, &mut reading);
     let Some(expression) = &target.expression else {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::samples::SampleArguments;
+use super::share::ShareArguments;
 
 /// Options of `whit poll`.
 #[derive(clap::Args)]
@@ -53,6 +54,8 @@ pub(crate) struct PollArguments {
     /// (answers), coca (interfaces), eval (values), log (readings), time (rounds), with commas between
     #[arg(long, value_name = "TAG,...")]
     pub(super) debug: Option<String>,
+    #[command(flatten)]
+    pub(super) share: ShareArguments,
     #[command(flatten)]
     pub(super) samples: SampleArguments,
 }

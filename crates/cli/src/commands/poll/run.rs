@@ -9,6 +9,7 @@ use poll::ask::{InterfaceCacheFile, MergingAsker};
 use poll::debug::DebugTags;
 use poll::lock::{LockError, LockFile};
 use poll::round::{RoundReport, RoundSettings, Rounds};
+use poll::share::ShareSettings;
 use sample::Clock as _;
 use watch::PidFile;
 
@@ -17,6 +18,7 @@ use super::messages::Messages;
 use super::samples::Samples;
 use super::{
     FAILURE, PollArguments, Polled, index, keep_databases_open, load, make, now_s, pages, schedule,
+    share,
 };
 use crate::daemon::{User, leave};
 
@@ -55,7 +57,8 @@ pub(crate) fn run(mut arguments: PollArguments) -> anyhow::Result<ExitCode> {
             "--lock-file and --confcache-file are for one configuration: name a folder for several"
         );
     }
-    let places = RunFiles::of(&arguments)?;
+    let sharing = arguments.share.settings()?;
+    let places = RunFiles::of(&arguments, sharing.as_ref())?;
     become_user(&arguments)?;
     let messages = Messages::open(places.log.as_deref());
     let mut polled = Vec::new();
@@ -76,10 +79,11 @@ pub(crate) fn run(mut arguments: PollArguments) -> anyhow::Result<ExitCode> {
     let stays = arguments.daemon || polled.iter().any(|one| one.config.global.runs_as_daemon);
     let rounds = arguments.count.or((!stays).then_some(1));
     keep_databases_open(&mut polled, rounds != Some(1));
+    share::check(sharing.as_ref(), rounds)?;
     let is_daemon = rounds.is_none() && !polled.iter().any(|one| one.config.global.is_attached);
     let samples = arguments.samples.samples(rounds, is_daemon, &messages)?;
     if is_daemon {
-        return stay(polled, samples, &places, debug, &messages);
+        return stay(polled, samples, sharing, &places, debug, &messages);
     }
     let held = rounds.is_none().then(|| PidFile::at(&places.pid)).transpose();
     let held = match held {
@@ -89,7 +93,7 @@ pub(crate) fn run(mut arguments: PollArguments) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::from(RUNNING));
         }
     };
-    let total = poll_rounds(&mut polled, samples, rounds, debug, &messages)?;
+    let total = poll_rounds(&mut polled, samples, sharing, rounds, debug, &messages)?;
     drop(held);
     for Polled { lock, config, mut rounds, .. } in polled {
         rounds.finish(&mut |text| messages.say(&format!("WARNING: {text}")));
@@ -110,12 +114,14 @@ pub(crate) fn run(mut arguments: PollArguments) -> anyhow::Result<ExitCode> {
 fn poll_rounds(
     polled: &mut [Polled],
     mut samples: Samples,
+    sharing: Option<ShareSettings>,
     rounds: Option<u64>,
     debug: DebugTags,
     messages: &Messages,
 ) -> anyhow::Result<RoundReport> {
     samples.open(polled)?;
-    let total = schedule::run(polled, &mut samples, rounds, debug, messages);
+    let mut share = share::join(sharing, polled, messages)?;
+    let total = schedule::run(polled, &mut samples, rounds, debug, messages, &mut share);
     samples.close();
     Ok(total)
 }
@@ -124,6 +130,7 @@ fn poll_rounds(
 fn stay(
     mut polled: Vec<Polled>,
     mut samples: Samples,
+    sharing: Option<ShareSettings>,
     places: &RunFiles,
     debug: DebugTags,
     messages: &Messages,
@@ -142,13 +149,17 @@ fn stay(
             return Ok(ExitCode::from(RUNNING));
         }
     };
-    // After the fork: recordings know their writer by its process id.
-    if let Err(error) = samples.open(&polled) {
-        parent.failed(&error);
-        return Ok(ExitCode::from(FAILURE));
-    }
+    // After the fork: recordings know their writer by its process id, and threads do not survive it.
+    let opened = samples.open(&polled).and_then(|()| share::join(sharing, &polled, messages));
+    let mut share = match opened {
+        Ok(share) => share,
+        Err(error) => {
+            parent.failed(&error);
+            return Ok(ExitCode::from(FAILURE));
+        }
+    };
     parent.ready();
-    schedule::run(&mut polled, &mut samples, None, debug, messages);
+    schedule::run(&mut polled, &mut samples, None, debug, messages, &mut share);
     samples.close();
     drop(held);
     Ok(ExitCode::SUCCESS)
@@ -234,10 +245,12 @@ struct RunFiles {
     pid: PathBuf,
     log: Option<PathBuf>,
     interfaces: Option<PathBuf>,
+    /// The name of a poller that shares: the configuration may be in a folder of all of them.
+    poller: Option<String>,
 }
 
 impl RunFiles {
-    fn of(arguments: &PollArguments) -> anyhow::Result<Self> {
+    fn of(arguments: &PollArguments, sharing: Option<&ShareSettings>) -> anyhow::Result<Self> {
         let place = |given: &Option<PathBuf>, folder: &str, name: &str| {
             if given.is_some() || !arguments.fhs {
                 return Ok(given.clone());
@@ -245,18 +258,21 @@ impl RunFiles {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make {folder}"))?;
             anyhow::Ok(Some(Path::new(folder).join(name)))
         };
-        let first = arguments.configs.first().cloned().unwrap_or_default();
+        let poller = sharing.map(|sharing| sharing.name.clone());
+        let first = arguments.configs.first().map(|path| own(path, poller.as_deref()));
+        let first = first.unwrap_or_default();
         let pid = place(&arguments.pid_file, "/run/mrtg", "mrtg.pid")?;
         Ok(RunFiles {
             lock: place(&arguments.lock_file, "/var/lock/mrtg", "mrtg.lck")?,
             pid: pid.unwrap_or_else(|| first.with_extension("pid")),
             log: place(&arguments.logging, "/var/log/mrtg", "mrtg.log")?,
             interfaces: place(&arguments.confcache_file, "/var/lib/mrtg", "mrtg.ok")?,
+            poller,
         })
     }
 
     fn lock_of(&self, config: &Path) -> PathBuf {
-        beside(self.lock.as_deref(), config, |config| {
+        beside(self.lock.as_deref(), &own(config, self.poller.as_deref()), |config| {
             let mut name = config.as_os_str().to_owned();
             name.push("_l");
             name.into()
@@ -264,8 +280,16 @@ impl RunFiles {
     }
 
     fn interfaces_of(&self, config: &Path) -> PathBuf {
-        beside(self.interfaces.as_deref(), config, |config| config.with_extension("ok"))
+        let config = own(config, self.poller.as_deref());
+        beside(self.interfaces.as_deref(), &config, |config| config.with_extension("ok"))
     }
+}
+
+/// What names the files of a configuration: its own name, and with a poller `mrtg.cfg.NAME.cfg`.
+fn own(config: &Path, poller: Option<&str>) -> PathBuf {
+    let mut name = config.as_os_str().to_owned();
+    poller.into_iter().for_each(|poller| name.push(format!(".{poller}.cfg")));
+    name.into()
 }
 
 /// A file of a configuration: as given, else beside it, or in the folder that is given: by its whole

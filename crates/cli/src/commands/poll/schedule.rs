@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use poll::debug::DebugTags;
 use poll::round::RoundReport;
+use poll::share::Share;
 use procfs::SystemClock;
 use recorder::Control as _;
 use sample::Clock as _;
@@ -61,6 +62,7 @@ pub(super) fn run(
     rounds: Option<u64>,
     debug: DebugTags,
     messages: &Messages,
+    share: &mut Option<Share>,
 ) -> RoundReport {
     let mut latest = vec![[0; 3]; polled.len()];
     // One round needs no schedule, and a signal ends it at once.
@@ -85,16 +87,20 @@ pub(super) fn run(
         .min_by_key(|(_, times)| times.next_ns)
         .map(|(index, times)| (index, times.next_ns))
     {
-        if !wait(next_ns, polled, samples, signals.as_mut(), messages) {
+        if !wait(next_ns, polled, samples, signals.as_mut(), messages, share.as_ref()) {
             break;
         }
         if polled[index].watched.have_changed() {
             polled[index].reload(messages);
             super::keep_databases_open(polled, rounds != Some(1));
             samples.reload(polled);
+            super::share::reload(share.as_ref(), polled);
         }
         let began = clock.now();
-        let report = polled[index].round(debug, messages);
+        let (say, config) = (|text: &str| messages.say(text), &polled[index].config);
+        let turn = share.as_mut().map(|share| share.begin(index, config, &say));
+        let report = polled[index].round(debug, messages, turn);
+        share.iter().for_each(Share::end);
         let ended = clock.now();
         let took_ns = ended.monotonic_ns - began.monotonic_ns;
         if let Some(line) = debug.of_time(&report, took_ns) {
@@ -123,6 +129,7 @@ fn wait(
     samples: &mut Samples,
     signals: Option<&mut Signals>,
     messages: &Messages,
+    share: Option<&Share>,
 ) -> bool {
     let Some(signals) = signals else { return true };
     let mut clock = SystemClock;
@@ -136,6 +143,7 @@ fn wait(
             polled.iter_mut().for_each(|one| one.reload(messages));
             super::keep_databases_open(polled, true);
             samples.reload(polled);
+            super::share::reload(share, polled);
         }
         if requests.flush {
             samples.flush();

@@ -12,10 +12,8 @@ use connection::{Address, ClientTls, SocketStream, Wait};
 use serde_json::{Value, json};
 use text::encoding::hex;
 
-use crate::settings::SendSettings;
-
 /// The usual port.
-pub(crate) const PORT: u16 = 4222;
+pub const PORT: u16 = 4222;
 
 /// The longest line that a server may say: INFO has the addresses of a cluster.
 const LINE_BYTES_MAX: usize = 1 << 16;
@@ -26,21 +24,40 @@ const PAYLOAD_BYTES_MAX: usize = 8 << 20;
 /// The longest message that is read: an acknowledgement, or the last sample, which is in base64.
 const MESSAGE_BYTES_MAX: usize = 12 << 20;
 
+/// What it takes to get into a server.
+#[derive(Clone)]
+pub struct NatsAccess {
+    /// What a connection, a question or an answer may take.
+    pub timeout: Duration,
+    /// The authorities that the server is checked by, for addresses with TLS.
+    pub tls: Option<ClientTls>,
+    /// The token that is said to the server.
+    pub token: Option<String>,
+}
+
 /// A server, and what it takes to get in.
-pub(crate) struct NatsServer {
-    pub(crate) address: Address,
-    timeout: Duration,
-    tls: Option<ClientTls>,
-    token: Option<String>,
+#[derive(Clone)]
+pub struct NatsEndpoint {
+    /// Where it is.
+    pub address: Address,
+    access: NatsAccess,
+}
+
+impl std::fmt::Debug for NatsEndpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The token is a secret.
+        f.debug_struct("NatsEndpoint").field("address", &self.address).finish_non_exhaustive()
+    }
 }
 
 /// A connection to a server.
-pub(crate) struct NatsConnection {
+#[derive(Debug)]
+pub struct NatsConnection {
     stream: SocketStream,
     /// What was read and not yet taken.
     read: Vec<u8>,
     /// Most bytes of a message.
-    pub(crate) payload_max: usize,
+    pub payload_max: usize,
     /// The beginning of the subjects of answers.
     inbox: String,
     /// The number of the next question.
@@ -48,40 +65,48 @@ pub(crate) struct NatsConnection {
 }
 
 /// What a server says.
-pub(crate) struct NatsMessage {
+#[derive(Debug)]
+pub struct NatsMessage {
     /// The number of the question that it answers; none of a message of a stream.
-    pub(crate) question: Option<u64>,
+    pub question: Option<u64>,
     /// Where it is answered, if it wants that.
-    pub(crate) reply: Option<String>,
+    pub reply: Option<String>,
     /// The status in the head of what is no message of a program: 503 if nobody listens to the subject.
-    pub(crate) status: Option<u32>,
-    pub(crate) payload: Vec<u8>,
+    pub status: Option<u32>,
+    /// The number of a message of a stream that was asked for.
+    pub sequence: Option<u64>,
+    /// What it says.
+    pub payload: Vec<u8>,
 }
 
 /// Why a server does not do what is asked.
-pub(crate) enum Refusal {
+#[derive(Debug)]
+pub enum NatsRefusal {
     /// The connection, or the server for now.
     Later(io::Error),
     /// For good.
     Never(String),
 }
 
-impl From<io::Error> for Refusal {
+impl From<io::Error> for NatsRefusal {
     fn from(error: io::Error) -> Self {
-        Refusal::Later(error)
+        NatsRefusal::Later(error)
     }
 }
 
-impl NatsServer {
-    pub(crate) fn new(address: &Address, settings: &SendSettings) -> Self {
-        let token = settings.authorization.as_ref().and_then(|value| value.to_str().ok());
-        let token = token.map(|text| text.strip_prefix("Bearer ").unwrap_or(text).to_owned());
-        let (timeout, tls) = (settings.client.timeout, settings.client.tls.clone());
-        NatsServer { address: address.clone(), timeout, tls, token }
+impl NatsEndpoint {
+    /// A server at an address; nothing is connected yet.
+    #[must_use]
+    pub fn new(address: &Address, access: NatsAccess) -> Self {
+        NatsEndpoint { address: address.clone(), access }
     }
 
     /// Connects and says who is there.
-    pub(crate) fn open(&self) -> io::Result<NatsConnection> {
+    ///
+    /// # Errors
+    /// If the server cannot be reached, speaks no NATS or none with headers, or wants another token or
+    /// TLS.
+    pub fn open(&self) -> io::Result<NatsConnection> {
         // The greeting is in the clear.
         let clear = match self.address.clone() {
             Address::Network { host, port, .. } => {
@@ -89,8 +114,8 @@ impl NatsServer {
             }
             path => path,
         };
-        let mut stream = clear.connect(self.timeout, None)?;
-        stream.set_wait(Wait::For(self.timeout));
+        let mut stream = clear.connect(self.access.timeout, None)?;
+        stream.set_wait(Wait::For(self.access.timeout));
         let inbox = format!("_INBOX.{}", hex(&connection::random::<12>()?));
         let (read, payload_max) = (Vec::new(), 0);
         let mut connection = NatsConnection { stream, read, payload_max, inbox, next: 0 };
@@ -111,7 +136,7 @@ impl NatsServer {
             "protocol": 1, "lang": "rust", "name": "whit", "version": env!("CARGO_PKG_VERSION"),
             "tls_required": self.address.is_encrypted(),
         });
-        if let Some(token) = &self.token {
+        if let Some(token) = &self.access.token {
             hello["auth_token"] = token.as_str().into();
         }
         let inbox = &connection.inbox;
@@ -138,18 +163,21 @@ impl NatsServer {
         if !connection.read.is_empty() {
             return Err(io::Error::other("it says more than its greeting before TLS"));
         }
-        let tls = self.tls.as_ref().ok_or_else(|| {
+        let tls = self.access.tls.as_ref().ok_or_else(|| {
             io::Error::other("TLS needs the authorities (CA) of servers: give --ca")
         })?;
-        let mut stream = connection.stream.greet_tls(tls, host, self.timeout)?.polling()?;
-        stream.set_wait(Wait::For(self.timeout));
+        let mut stream = connection.stream.greet_tls(tls, host, self.access.timeout)?.polling()?;
+        stream.set_wait(Wait::For(self.access.timeout));
         Ok(NatsConnection { stream, ..connection })
     }
 }
 
 impl NatsConnection {
-    /// Asks something; the number of the question.
-    pub(crate) fn ask(&mut self, subject: &str, head: &str, text: &[u8]) -> io::Result<u64> {
+    /// Asks something; the number of the question.  `head` is empty, or ends with an empty line.
+    ///
+    /// # Errors
+    /// If the connection ends.
+    pub fn ask(&mut self, subject: &str, head: &str, text: &[u8]) -> io::Result<u64> {
         let question = self.next;
         self.next += 1;
         let reply = format!("{}.{question}", self.inbox);
@@ -165,14 +193,17 @@ impl NatsConnection {
     }
 
     /// The answer of JetStream to one question.
-    pub(crate) fn asked(&mut self, subject: &str, parameters: &Value) -> Result<Value, Refusal> {
+    ///
+    /// # Errors
+    /// If the connection ends, no answer comes in time, or there is no JetStream.
+    pub fn asked(&mut self, subject: &str, parameters: &Value) -> Result<Value, NatsRefusal> {
         let question = self.ask(subject, "", parameters.to_string().as_bytes())?;
         loop {
             let answer = self.message()?;
             if answer.question == Some(question) {
                 if answer.is_lost() {
                     let why = "the server has no JetStream: start it with -js";
-                    return Err(Refusal::Later(io::Error::other(why)));
+                    return Err(NatsRefusal::Later(io::Error::other(why)));
                 }
                 return Ok(serde_json::from_slice(&answer.payload).map_err(io::Error::from)?);
             }
@@ -180,7 +211,10 @@ impl NatsConnection {
     }
 
     /// The next message.
-    pub(crate) fn message(&mut self) -> io::Result<NatsMessage> {
+    ///
+    /// # Errors
+    /// If none comes in time, or the connection ends.
+    pub fn message(&mut self) -> io::Result<NatsMessage> {
         let malformed = || io::Error::other("a message that is none of the protocol of NATS");
         loop {
             let line = self.line()?;
@@ -212,8 +246,21 @@ impl NatsConnection {
             let status = payload[..of_head].strip_prefix(b"NATS/1.0 ");
             let status = status.and_then(|rest| std::str::from_utf8(rest.get(..3)?).ok());
             let status = status.and_then(|text| text.parse().ok());
+            let sequence = std::str::from_utf8(&payload[..of_head]).ok().and_then(|head| {
+                head.lines()
+                    .find_map(|line| line.strip_prefix("Nats-Sequence: "))?
+                    .trim()
+                    .parse()
+                    .ok()
+            });
             payload.drain(..of_head);
-            return Ok(NatsMessage { question: question.transpose()?, reply, status, payload });
+            return Ok(NatsMessage {
+                question: question.transpose()?,
+                reply,
+                status,
+                sequence,
+                payload,
+            });
         }
     }
 
@@ -228,7 +275,7 @@ impl NatsConnection {
                     continue;
                 }
                 if let Some(why) = line.strip_prefix("-ERR") {
-                    return Err(io::Error::other(layout::text::escape(why.trim().as_bytes())));
+                    return Err(io::Error::other(text::escape::escape(why.trim().as_bytes())));
                 }
                 return Ok(line);
             }
@@ -261,7 +308,8 @@ impl NatsConnection {
 
 impl NatsMessage {
     /// Whether nobody listens to the subject of the question.
-    pub(crate) fn is_lost(&self) -> bool {
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
         self.status == Some(503)
     }
 }
