@@ -10,6 +10,7 @@ mod record;
 mod rrd;
 mod rrdcached;
 mod seeds;
+mod send;
 mod spawn;
 mod trace;
 mod watch;
@@ -44,6 +45,7 @@ Examples:
   whit bench log                         logging: ACS's table, and beside spdlog
   whit bench log --json --row 3
   whit bench watch                       the service with every part on, beside netdata
+  whit bench send                        handing samples over, beside node_exporter and collectd
   whit bench seeds --resume run.json --html report.html
                                          the five published measurements, within half an hour
   whit bench seeds --quick --seed 003";
@@ -83,6 +85,8 @@ pub enum Benchmark {
     Log(log::BenchLogArguments),
     /// What the service costs with every part on, and its page, beside netdata
     Watch(watch::BenchWatchArguments),
+    /// What handing samples over costs: CPU and bytes a value, beside node_exporter and collectd
+    Send(send::BenchSendArguments),
     /// The five published measurements that whit began with, repeated: published, here, whit, floor
     Seeds(seeds::BenchSeedsArguments),
     /// The bare loop of `spawn`: started by it, not by people

@@ -11,6 +11,7 @@
 //! - [`archive`]: questions to recordings: ranges in steps, a moment, the heaviest, beside Prometheus;
 //! - [`log`]: what a log call costs: ACS's table, and beside spdlog and `tracing-appender`;
 //! - [`watch`]: the whole service with every part on, beside netdata;
+//! - [`send`]: handing samples over, beside node_exporter and collectd that are scraped;
 //! - [`seeds`]: the five published measurements that this project began with, in one report.
 //!
 //! Whit is the program that the caller names, started as a user would start it, so all numbers
@@ -73,6 +74,7 @@ mod report;
 pub mod rrd;
 pub mod rrdcached;
 pub mod seeds;
+pub mod send;
 pub mod spawn;
 mod table;
 pub mod trace;

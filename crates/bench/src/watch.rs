@@ -23,8 +23,8 @@ use crate::programs::{Programs, version_of};
 use crate::report::{Report, add_version};
 
 mod report;
-mod service;
-mod tree;
+pub(crate) mod service;
+pub(crate) mod tree;
 
 use service::Observed;
 use tree::TreeCost;

@@ -196,7 +196,7 @@ pub(super) fn find_netdata(path: &SearchPath) -> Option<PathBuf> {
 }
 
 /// The folder that has `usr/sbin/netdata`: `/`, or where a package was unpacked.
-fn root_of(program: &Path) -> PathBuf {
+pub(crate) fn root_of(program: &Path) -> PathBuf {
     let program = program.canonicalize().unwrap_or_else(|_| program.to_owned());
     program.ancestors().nth(3).unwrap_or(Path::new("/")).to_owned()
 }
@@ -214,6 +214,6 @@ fn user_name() -> String {
 }
 
 /// An address of this machine whose port is free now.
-fn free_address() -> Result<SocketAddr> {
+pub(crate) fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }

@@ -4,18 +4,18 @@ use crate::process::{cpu, dirtied_bytes, microseconds, stat_fields};
 
 /// The cost of a process and its descendants since their start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct TreeCost {
+pub(crate) struct TreeCost {
     /// CPU time of those that live, and of their children that have ended.
-    pub(super) cpu_us: u64,
+    pub(crate) cpu_us: u64,
     /// Proportional memory now.
-    pub(super) memory_bytes: u64,
-    pub(super) written_bytes: u64,
-    pub(super) processes: usize,
+    pub(crate) memory_bytes: u64,
+    pub(crate) written_bytes: u64,
+    pub(crate) processes: usize,
 }
 
 impl TreeCost {
     /// Of a process; none if it has ended.
-    pub(super) fn of(pid: u32) -> Option<Self> {
+    pub(crate) fn of(pid: u32) -> Option<Self> {
         cpu(pid)?;
         let mut sum = TreeCost::default();
         for pid in descendants(pid) {

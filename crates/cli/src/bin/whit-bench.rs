@@ -80,6 +80,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Benchmark::Poll(arguments) => measure!(poll, arguments),
         Benchmark::Archive(arguments) => measure!(archive, arguments),
         Benchmark::Watch(arguments) => measure!(watch, arguments),
+        Benchmark::Send(arguments) => measure!(send, arguments),
         Benchmark::Log(arguments) => measure!(log, arguments),
         Benchmark::Seeds(arguments) => {
             if let Some(file) = &arguments.html {

@@ -1,0 +1,98 @@
+//! The engine of the benchmark: takes what is posted, answers 204 and counts.
+//!
+//! A thread for each connection, which is kept open; a request must say its length.  It counts the payload of TCP in
+//! both directions, heads included.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The answer to every request.
+const ANSWER: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
+/// A head is shorter than this: those of the contestants have some 300 bytes.
+const HEAD_BYTES_MAX: usize = 16 << 10;
+
+/// Takes requests until this process ends.
+pub(super) struct Receiver {
+    pub(super) address: SocketAddr,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Receiver {
+    pub(super) fn start() -> io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?;
+        let bytes = Arc::new(AtomicU64::new(0));
+        let sum = bytes.clone();
+        std::thread::spawn(move || {
+            for connection in listener.incoming().map_while(Result::ok) {
+                let sum = sum.clone();
+                // A sender that ends closes its connection anywhere.
+                std::thread::spawn(move || drop(serve(connection, &sum)));
+            }
+        });
+        Ok(Receiver { address, bytes })
+    }
+
+    /// Bytes that came and went.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+fn serve(mut connection: TcpStream, sum: &AtomicU64) -> io::Result<()> {
+    let mut waiting = Vec::new();
+    let mut part = [0; 64 << 10];
+    loop {
+        while let Some((head, body)) = request(&waiting)? {
+            if waiting.len() < head + body {
+                break;
+            }
+            waiting.drain(..head + body);
+            // Before the answer: the sender counts its values when it has that.
+            sum.fetch_add((head + body + ANSWER.len()) as u64, Ordering::Relaxed);
+            connection.write_all(ANSWER)?;
+        }
+        match connection.read(&mut part)? {
+            0 => return Ok(()),
+            count => waiting.extend_from_slice(&part[..count]),
+        }
+    }
+}
+
+/// The lengths of the head and of the body of a request; none if its head is not whole.
+fn request(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
+    let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
+        let is_long = bytes.len() > HEAD_BYTES_MAX;
+        return if is_long { Err(io::ErrorKind::InvalidData.into()) } else { Ok(None) };
+    };
+    let head = String::from_utf8_lossy(&bytes[..end]);
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+    });
+    Ok(Some((end + 4, length.ok_or(io::ErrorKind::InvalidData)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_of_a_request_and_its_answer_counts() {
+        let receiver = Receiver::start().unwrap();
+        let mut sender = TcpStream::connect(receiver.address).unwrap();
+        let text = b"POST /a HTTP/1.1\r\ncontent-Length: 3\r\n\r\nabc";
+        let mut answer = [0; ANSWER.len()];
+        for times in 1..=2 {
+            sender.write_all(text).unwrap();
+            sender.read_exact(&mut answer).unwrap();
+            assert_eq!(receiver.bytes(), times * (text.len() + ANSWER.len()) as u64);
+        }
+        assert_eq!(answer, ANSWER);
+        sender.write_all(b"POST /a HTTP/1.1\r\n\r\n").unwrap();
+        assert_eq!(sender.read(&mut answer).unwrap_or(0), 0, "a length is needed");
+        assert!(request(&[b'a'; HEAD_BYTES_MAX + 1]).is_err());
+    }
+}
