@@ -64,16 +64,22 @@ impl Programs {
 
 /// What a program says of its version when it is called with `option`.
 pub(crate) fn version_of(program: Option<&Path>, option: &str) -> String {
-    let version = program.map(|program| first_line(program, option));
+    let version = program.map(|program| version_line(program, option));
     version.map_or("not installed".to_owned(), |line| line.unwrap_or_else(|| "unknown".to_owned()))
 }
 
-/// The first line of a program's output when it is called with `option`.
-fn first_line(program: &Path, option: &str) -> Option<String> {
+/// The line of a program's output that has a version such as 5.12, when it is called with `option`; its
+/// first line if none has.
+fn version_line(program: &Path, option: &str) -> Option<String> {
     let output = Command::new(program).arg(option).output().ok()?;
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text).into_owned();
-    text.lines().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
+    let is_version = |line: &&str| {
+        let is_point = |three: &[u8]| matches!(three, [b'0'..=b'9', b'.', b'0'..=b'9']);
+        line.as_bytes().windows(3).any(is_point)
+    };
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.clone().find(is_version).or_else(|| lines.next()).map(str::to_owned)
 }
 
 /// Runs a command successfully and discards its output; returns its cost.
