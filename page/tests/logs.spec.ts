@@ -61,6 +61,8 @@ test("words, a level and a logger choose records; the address keeps them", async
   await expect(rows(page)).toHaveCount(2);
   await page.getByLabel("logger", { exact: true }).fill("control/*");
   await expect.poll(() => server.requests.some((one) => one.includes("logs/counts?") && one.includes("logger=control%2F*"))).toBe(true);
+  // The address changes with the view, which may be after the request.
+  await expect.poll(() => new URL(page.url()).searchParams.get("logger")).toBe("control/*");
   page = await open(new URL(page.url()).search);
   await expect(page.getByLabel("logger", { exact: true })).toHaveValue("control/*");
   await expect(rows(page)).toHaveCount(2);

@@ -104,11 +104,6 @@ fn ci(strict: bool, long: bool) -> anyhow::Result<()> {
             }
             steps.may("test", || suite::run(&built, &environment));
         });
-        // These two wait for a guest and for a browser, so the compiler has the processors meanwhile.
-        scope.spawn(|| {
-            steps.may("vm", || vm::run_in_ci(&built.whit));
-            steps.may("page", || page::check(&built.whit, long));
-        });
         steps.may("lints", || {
             ensure!(built.warnings == 0, "{} complaints, shown above", built.warnings);
             Ok(())
@@ -116,6 +111,8 @@ fn ci(strict: bool, long: bool) -> anyhow::Result<()> {
         steps.may("doc", || doc::run(&built.artifacts));
         steps.may("gen --check", || generate::run(&built.whit, true));
         steps.may("newcomer", || newcomer::run(true));
+        steps.may("vm", || vm::run_in_ci(&built.whit));
+        steps.may("page", || page::check(&built.whit, long));
         steps.may("packages", packages);
     });
     // Benchmarks by themselves: beside other work they would wait for it.
