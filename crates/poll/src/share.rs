@@ -85,8 +85,7 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     lease: Lease,
-    /// Whether slots may be given away: a round has ended and none is made.
-    may_give: bool,
+    /// Whether a round is made: slots are given away between rounds only.
     in_round: bool,
     is_ending: bool,
     /// The pollers of the newest table.
@@ -152,7 +151,6 @@ impl Share {
         let session = u64::from_le_bytes(connection::random::<8>()?);
         let state = State {
             lease: Lease::new(&settings.name, session),
-            may_give: true,
             in_round: false,
             is_ending: false,
             members: Vec::new(),
@@ -201,7 +199,7 @@ impl Share {
     pub fn begin(&mut self, number: usize, config: &Config, say: &dyn Fn(&str)) -> Turn {
         let (session, members, mine) = {
             let mut state = self.shared.lock();
-            (state.in_round, state.may_give) = (true, false);
+            state.in_round = true;
             let is_held = state.lease.is_held(boot_ns());
             let mine = state.lease.mine().iter().map(|mine| *mine && is_held);
             (state.lease.session(), state.members.clone(), mine.collect::<Vec<bool>>())
@@ -223,7 +221,7 @@ impl Share {
     /// Ends a round.
     pub fn end(&self) {
         let mut state = self.shared.lock();
-        (state.in_round, state.may_give) = (false, true);
+        state.in_round = false;
         if state.lease.has_to_give() {
             self.shared.woken.notify_all();
         }
@@ -295,7 +293,7 @@ impl Beats {
             // What cannot be written is tried at the next beat.
             let is_away = self.is_away;
             let is_idle = |state: &mut State| {
-                !state.is_ending && (is_away || !state.may_give || !state.lease.has_to_give())
+                !state.is_ending && (is_away || state.in_round || !state.lease.has_to_give())
             };
             let waited = self.shared.woken.wait_timeout_while(state, pause, is_idle);
             let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -337,7 +335,7 @@ impl Beats {
             let before = found.clone();
             let proposed = {
                 let mut state = self.shared.lock();
-                let may_give = state.may_give && !state.in_round;
+                let may_give = !state.in_round;
                 state.lease.propose((found, revision), boot_ns(), may_give)
             };
             let proposal = match proposed {
@@ -409,11 +407,10 @@ impl Beats {
         if before.is_none() {
             said.push("there is no table of pollers: nothing is polled until the lease of those of before is over".to_owned());
         }
-        for name in &proposal.silent {
-            let is_lost = name == LOST;
-            said.extend((!is_lost).then(|| {
-                format!("WARNING: the poller {name} is silent: the others take its devices over")
-            }));
+        for name in proposal.silent.iter().filter(|name| *name != LOST) {
+            said.push(format!(
+                "WARNING: the poller {name} is silent: the others take its devices over"
+            ));
         }
         let is_new = |name: &&String| *name != own_name && !was.contains(name);
         said.extend(

@@ -1,9 +1,9 @@
-//! The clock of ticks and of silence.  One read of `CLOCK_BOOTTIME`.
+//! The clock of ticks and of silence: `CLOCK_BOOTTIME`, as in samples.
 
 use procfs::SystemClock;
 use sample::Clock as _;
 
-/// Nanoseconds of the monotonic clock.
+/// Nanoseconds since the machine was started, with the time that it slept.
 pub(crate) fn monotonic_ns() -> u64 {
     SystemClock.now().monotonic_ns
 }
