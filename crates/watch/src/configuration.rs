@@ -17,8 +17,12 @@ use crate::toml::{self, Head, Item, Spot};
 /// Most bytes of a file: more is none of ours.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-const ADDRESSES: AddressRules =
-    AddressRules { default_port: None, is_path: |text| text.starts_with('/'), is_host: |_| true };
+/// A name that ends with `.sock` is a socket in the folder of the service's state.
+const ADDRESSES: AddressRules = AddressRules {
+    default_port: None,
+    is_path: |text| text.starts_with('/') || text.ends_with(".sock"),
+    is_host: |_| true,
+};
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +91,27 @@ impl Configuration {
         if places.is_asked {
             configuration.set_folder(&places.data);
         }
+        configuration.place_sockets(&places.runtime);
         Ok(configuration)
+    }
+
+    /// Puts sockets whose paths do not begin with `/` into a folder.
+    fn place_sockets(&mut self, folder: &Path) {
+        let place = |item: &mut Item| {
+            let Item::Text(text) = item else { return };
+            if let Some(Address::Unix(path)) = address_of(text) {
+                *text = folder.join(path).display().to_string();
+            }
+        };
+        let is_address =
+            |key: &&ConfigKey| matches!(key.kind, ValueKind::Address | ValueKind::Addresses);
+        for key in KEYS.iter().filter(is_address) {
+            match self.values.get_mut(&key.full_name()) {
+                Some((Item::List(items), _)) => items.iter_mut().for_each(place),
+                Some((item, _)) => place(item),
+                None => {}
+            }
+        }
     }
 
     /// Reads a file; `folder` is that of data if the file names none.
@@ -609,6 +633,26 @@ mod tests {
         for (said, wanted) in said.iter().zip(wanted) {
             assert!(said.starts_with(wanted), "{said}\n{wanted}");
         }
+    }
+
+    #[test]
+    fn sockets_without_a_folder_are_in_that_of_the_state() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut places = ServicePlaces::of(false, &|_| None, Some(folder.path()));
+        places.file = folder.path().join("whit.toml");
+        let text = "[log.central]\nlisten = [\"unix:a.sock\", \"/b.sock\", \"h:1\"]\n";
+        std::fs::write(&places.file, text).unwrap();
+        let read = Configuration::in_force(&places, None).unwrap();
+        let below = |name: &str| folder.path().join("run").join(name).display().to_string();
+        let (own, all) = (below("a.sock"), read.texts("log.central.listen").unwrap());
+        assert_eq!(all, [own.as_str(), "/b.sock", "h:1"]);
+        assert_eq!(read.texts("rrdcached.listen").unwrap(), [below("rrdcached.sock")]);
+        assert_eq!(read.text("log.proxy.central"), Some(below("log.sock").as_str()));
+        assert_eq!(
+            read.text("page.listen"),
+            Configuration::defaults(&places.data).text("page.listen")
+        );
+        assert!(Configuration::in_force(&places, None).unwrap().shown().contains(&own));
     }
 
     #[test]

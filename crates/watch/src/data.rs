@@ -79,6 +79,23 @@ impl DataKind {
     }
 }
 
+/// Where the central log server of a service listens first: of the first of the places whose configuration
+/// has one; `None` without.
+///
+/// # Errors
+/// If a configuration is wrong.
+pub fn central_of(all: &[ServicePlaces]) -> Result<Option<String>, ConfigurationError> {
+    for places in all {
+        let configuration = Configuration::in_force(places, None)?;
+        let listens = configuration.texts("log.central.listen").unwrap_or_default();
+        let first = listens.first().filter(|_| configuration.is_on("log.central.enabled"));
+        if let Some(address) = first {
+            return Ok(Some((*address).to_owned()));
+        }
+    }
+    Ok(None)
+}
+
 /// The path, if something is there.
 fn existing(path: &Path) -> Result<Option<PathBuf>, ServiceDataError> {
     match path.metadata() {
@@ -99,6 +116,20 @@ mod tests {
         places.is_asked = false;
         places.file = folder.join("whit.toml");
         places
+    }
+
+    #[test]
+    fn the_central_server_is_that_of_the_first_service_with_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+        let all = [places(&first), places(&second)];
+        assert_eq!(central_of(&all).unwrap(), None);
+        fs::create_dir_all(&second).unwrap();
+        let text = "[log.central]\nenabled = true\nlisten = [\"/c.sock\", \"h:1\"]\n";
+        fs::write(second.join("whit.toml"), text).unwrap();
+        assert_eq!(central_of(&all).unwrap().as_deref(), Some("/c.sock"));
+        fs::write(second.join("whit.toml"), text.replace("true", "false")).unwrap();
+        assert_eq!(central_of(&all).unwrap(), None);
     }
 
     #[test]

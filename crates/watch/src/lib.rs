@@ -29,7 +29,7 @@ mod unit;
 
 pub use alerts::ConfiguredAlerts;
 pub use configuration::{Configuration, ConfigurationError};
-pub use data::{DataKind, ServiceDataError};
+pub use data::{DataKind, ServiceDataError, central_of};
 pub use given::{given_socket, given_sockets};
 pub use keys::default_file;
 pub use notify::ServiceManager;

@@ -296,7 +296,7 @@ mod tests {
             lines(&Configuration::read(&path, Path::new("/d")).unwrap())
         };
         let with = lines_of(
-            "[page]\ndevice_pages = \"/www\"\n[history]\nenabled = true\ntable = \"t\"\n[rrdcached]\nenabled = true",
+            "[page]\ndevice_pages = \"/www\"\n[history]\nenabled = true\ntable = \"t\"\n[rrdcached]\nenabled = true\nlisten = [\"h:1\", \"/run/rrdcached.sock\"]",
         );
         assert!(with[1].contains("--export=rrd,/d/recordings/history,limit=100M,table=/d/t"));
         assert_eq!(

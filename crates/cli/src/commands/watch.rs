@@ -51,7 +51,7 @@ pub(crate) struct ConfigArguments {
 }
 
 /// Where services of this machine may be.
-fn services() -> Vec<ServicePlaces> {
+pub(crate) fn services() -> Vec<ServicePlaces> {
     ServicePlaces::to_look_at(rustix::process::geteuid().is_root(), &|name| std::env::var_os(name))
 }
 

@@ -14,7 +14,7 @@ use log_store::audit::Audit;
 use logring::{LEVEL_OFF, LogLevel};
 
 use super::filters::{self, FilterArguments};
-use super::reach::{DEFAULT_CENTRAL, ReachArguments};
+use super::reach::{ReachArguments, central_of_service};
 
 /// Options of `whit log stats`.
 #[derive(clap::Args)]
@@ -59,9 +59,10 @@ pub(crate) struct LevelArguments {
     /// Set the level, and keep none for these names any longer
     #[arg(long)]
     forget: bool,
-    /// The central server: the path of a socket, HOST:PORT or tls:HOST:PORT
-    #[arg(short = 'c', long, value_name = "ADDRESS", default_value = DEFAULT_CENTRAL)]
-    central: String,
+    /// The central server: the path of a socket, HOST:PORT or tls:HOST:PORT [default: that of the
+    /// service, or /run/whit-log.sock]
+    #[arg(short = 'c', long, value_name = "ADDRESS")]
+    central: Option<String>,
     #[command(flatten)]
     reach: ReachArguments,
 }
@@ -164,7 +165,8 @@ fn stats_json(total: u64, counts: &BTreeMap<(&str, String), u64>) -> String {
 
 /// Runs `whit log level`.
 pub(crate) fn level(arguments: &LevelArguments) -> anyhow::Result<ExitCode> {
-    let (mut reader, mut writer) = arguments.reach.connect(&arguments.central)?;
+    let central = arguments.central.clone().map_or_else(central_of_service, Ok)?;
+    let (mut reader, mut writer) = arguments.reach.connect(&central)?;
     let level = Some(arguments.level);
     let order = LevelOrder {
         logger: arguments.logger.clone(),
