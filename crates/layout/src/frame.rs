@@ -164,6 +164,13 @@ impl<'a> Row<'a> {
         (0..track.current.table.rows()).map(move |index| Row { frame, track, index })
     }
 
+    /// The instances of the same source that have this second label.
+    pub fn rows_of_second_label(&self, label: &[u8]) -> impl Iterator<Item = Row<'a>> + use<'a> {
+        let (frame, track) = (self.frame, self.track);
+        let rows = track.rows_of_second_label(label).iter();
+        rows.map(move |&index| Row { frame, track, index })
+    }
+
     /// Another source at the same tick.
     pub fn other(&self, source: &str) -> Option<Row<'a>> {
         self.frame.source(source)
@@ -350,6 +357,40 @@ mod tests {
         assert_eq!(rates, [None, None, Some(10.0)]);
         assert!(whole.rows().next().unwrap().was_reset(0));
         assert_eq!(whole.sum(|_| true, |row| row.rate(0)), Some(10.0));
+    }
+
+    #[test]
+    fn rows_of_a_label_are_those_of_the_latest_reading() {
+        let (meta, options) = (Meta::new(), Options::default());
+        let mut history = History::new(&defs());
+        let readings = [
+            (1, vec![("1\x1f0", 10), ("1\x1f1", 20), ("2\x1f0", 30), ("NMI", 1)]),
+            (2, vec![("1\x1f0", 11), ("1\x1f1", 21), ("2\x1f0", 31), ("NMI", 2)]),
+            (
+                3,
+                vec![
+                    ("3\x1f1", 1),
+                    ("1\x1f0", 12),
+                    ("2\x1f0", 33),
+                    ("2\x1f10", 9),
+                    ("2\x1f1\x1f0", 4),
+                ],
+            ),
+        ];
+        let wanted: [[&[&str]; 4]; 3] = [
+            [&["1\x1f0", "2\x1f0"], &["1\x1f1"], &[], &[]],
+            [&["1\x1f0", "2\x1f0"], &["1\x1f1"], &[], &[]],
+            [&["1\x1f0", "2\x1f0"], &["3\x1f1"], &["2\x1f10"], &[]],
+        ];
+        for ((at, rows), wanted) in readings.into_iter().zip(wanted) {
+            push(&mut history, at * 1_000_000_000, &rows);
+            let whole = Frame::new(&history, &meta, &options).source("demo").unwrap();
+            for (label, wanted) in ["0", "1", "10", ""].into_iter().zip(wanted) {
+                let found = whole.rows_of_second_label(label.as_bytes());
+                let found: Vec<_> = found.map(|row| row.name().to_vec()).collect();
+                assert_eq!(found, wanted.iter().map(|name| name.as_bytes()).collect::<Vec<_>>());
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //!
 //! Rates use the true time between the two readings *of that source*.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use crate::{Interner, Sample, Snapshot, SourceDef, State};
 
@@ -32,6 +33,8 @@ pub struct Track {
     before: Vec<u32>,
     /// Names of the previous reading, used while searching.
     names: Interner,
+    /// The rows of the latest reading by their second label, once they were asked for.
+    by_second_label: OnceLock<HashMap<Vec<u8>, Vec<usize>>>,
 }
 
 impl Track {
@@ -44,6 +47,7 @@ impl Track {
         if self.aligned {
             return;
         }
+        self.by_second_label.take();
         self.before.clear();
         let (mut expected, mut indexed) = (0, false);
         for row in 0..current.rows() {
@@ -77,6 +81,27 @@ impl Track {
             let row = self.before.get(index).copied().filter(|&row| row != NONE);
             row.map(|row| row as usize)
         }
+    }
+
+    /// The rows of the latest reading whose instances have this second label, in order: the
+    /// interrupts of a CPU.  A machine has as many rows for each CPU as it has interrupts, so to look
+    /// at all rows for each of its CPUs would take the square of their number; the rows are sorted
+    /// once, and again only when they have changed.
+    pub fn rows_of_second_label(&self, label: &[u8]) -> &[usize] {
+        let sorted = self.by_second_label.get_or_init(|| {
+            let mut sorted: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+            let table = &self.current.table;
+            for row in 0..table.rows() {
+                let mut labels = table.name(row).splitn(2, |b| *b == SourceDef::INSTANCE_SEPARATOR);
+                let Some(second) = labels.nth(1) else { continue };
+                match sorted.get_mut(second) {
+                    Some(rows) => rows.push(row),
+                    None => drop(sorted.insert(second.to_vec(), vec![row])),
+                }
+            }
+            sorted
+        });
+        sorted.get(label).map_or(&[], Vec::as_slice)
     }
 
     /// True time between the two readings, `None` unless both are there.
@@ -131,6 +156,7 @@ impl History {
             aligned: false,
             before: Vec::new(),
             names: Interner::default(),
+            by_second_label: OnceLock::new(),
         };
         History {
             tracks: defs.iter().map(track).collect(),

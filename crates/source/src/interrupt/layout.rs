@@ -34,7 +34,7 @@ pub(super) static INTERRUPT_FILTER: SourceOption = SourceOption {
 pub(crate) fn served(row: &Row<'_>, cpu: &[u8]) -> Option<f64> {
     let mut filter = Filter::new(row);
     let mut sum = None;
-    for row in row.rows().filter(|row| instance::split(row.name()).1 == cpu) {
+    for row in row.rows_of_second_label(cpu) {
         if let Some(delta) = row.delta(COUNT).filter(|_| filter.keeps(&row)) {
             sum = Some(sum.unwrap_or(0.0) + delta);
         }
