@@ -14,7 +14,7 @@ use crate::store::chunk::{
     BLOCK_BYTES, BLOCK_OF_COLUMNS, BLOCK_OF_ROWS, BLOCK_STREAM_BYTES, BlockIndex, RUN_BYTES,
     StreamPart,
 };
-use crate::store::columns::{self, ColumnEncoder};
+use crate::store::columns::ColumnEncoder;
 use log_protocol::record::{RecordHead, extended};
 use log_protocol::{GapReason, ProcessId, ProcessInfo, StreamId, StreamInfo};
 
@@ -287,10 +287,6 @@ impl Builder {
                 block.runs.len() * RUN_BYTES + block.streams.len() * BLOCK_STREAM_BYTES;
             index.raw_bytes = (block.records.len() + tail_bytes) as u32;
             let columns = self.encoder.encode(&block.records, &block.runs, &block.streams);
-            debug_assert!(columns.is_none_or(|columns| {
-                let raw = columns::decode(columns, &index);
-                raw.is_some_and(|raw| raw[..block.records.len()] == block.records)
-            }));
             let (form, raw) = match columns {
                 Some(columns) => (BLOCK_OF_COLUMNS, columns),
                 None => (BLOCK_OF_ROWS, block.with_tail()),

@@ -8,6 +8,8 @@ use log_protocol::record::RECORD_HEAD;
 use super::{GROUP_MIN, Group, RAW_BYTES_MAX, ROWS, Shape, WIDTH_MAX, groups_of, put_column};
 use crate::store::chunk::{BLOCK_STREAM_BYTES, RUN_BYTES};
 
+/// Fewer records stay as they are: columns have heads, and a small commit should cost little.
+const RECORDS_MIN: usize = 16;
 /// Places of the table that is asked before the map of shapes; a power of two.
 const RECENT: usize = 512;
 /// Neighbours that are compared to tell texts from numbers.
@@ -67,6 +69,9 @@ impl ColumnEncoder {
             return None;
         }
         self.begin(runs, streams)?;
+        if self.rows.len() < RECORDS_MIN {
+            return None;
+        }
         self.read(records, runs)?;
         let mut out = std::mem::take(&mut self.columns);
         out.clear();
