@@ -13,7 +13,7 @@ mod counting;
 pub(crate) mod dictionaries;
 mod newest;
 mod open_segment;
-mod open_words;
+pub(crate) mod open_words;
 pub(crate) mod reader;
 mod retention;
 pub(crate) mod segment;
