@@ -298,7 +298,7 @@ fn a_store_keeps_to_its_size_with_its_files_of_words() {
     };
     let (segments, all) = (bytes(&["logs"]), bytes(&["logs", "words", "open-words"]));
     assert!(segments < all);
-    let mut keep = |bytes_max| {
+    let keep = |bytes_max| {
         let retention = Retention { bytes_max: Some(bytes_max), age_ns_max: None };
         commits.store.retain(&retention, START_NS).unwrap().len()
     };
