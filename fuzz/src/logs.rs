@@ -24,6 +24,8 @@ use logring::{
     Batch, Calibration, Dictionary, ProcessFile, RecordIterator, RingReader, Tier, encode_entry,
 };
 
+/// A segment that a program wrote before blocks had columns.
+const OLD_STORE: &[u8] = include_bytes!("../../testdata/log-store/version-1/0000000000000000.logs");
 /// Bytes of a process file that are not the table of loggers, as inputs have them.
 const PROCESS_HEAD: usize = process::LOGGERS;
 /// Loggers of an input.
@@ -437,9 +439,11 @@ pub fn seeds(name: &str) -> Vec<Vec<u8>> {
             log_central::fuzz_admission(folder.path(), frames);
             let segment = std::fs::read(folder.path().join(format!("{:016x}.logs", 0))).unwrap();
             vec![
+                with(1, OLD_STORE),
                 with(0, &segment),
                 with(1, &segment),
                 with(2, &log_store::fuzzing::short_block(records, count as u16)),
+                with(2, &log_store::fuzzing::short_columns(&records.repeat(9), 9 * count as u16)),
             ]
         }
         other => panic!("{other}"),

@@ -280,7 +280,7 @@ fn damage_without_a_record_behind_it_gives_its_room_back() {
 #[test]
 fn a_store_under_load_keeps_to_its_size() {
     let folders = folders();
-    let most = 1 << 20;
+    let most = 1 << 19;
     let retention = Retention { bytes_max: Some(most), age_ns_max: None };
     let central = serve(&folders, AdmissionLimits::default(), retention);
     let mut proxy = honest(&folders);

@@ -196,8 +196,8 @@ fn a_store_under_load_keeps_to_its_age() {
     }
 }
 
-/// A store on a disk of 64 KiB.
-const DISK: &std::ffi::CStr = c"size=64k,mode=700";
+/// A store on a disk of 16 KiB: records that count have less than a byte each.
+const DISK: &std::ffi::CStr = c"size=16k,mode=700";
 
 /// A central server whose store is on a small disk in a namespace of its own; lines of input give it
 /// room, and end it after a copy of the store.
@@ -286,11 +286,11 @@ fn a_full_disk_at_the_central_server_holds_acknowledgements_back() {
 }
 
 /// Writes a version where it is in the file, and the checksum of its head if it has one.
-fn set_version(path: &Path, has_checksum: bool) {
+fn set_version(path: &Path, version: u8, has_checksum: bool) {
     let file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
     let mut head = [0; 64];
     file.read_exact_at(&mut head, 0).unwrap();
-    head[8] = 2;
+    head[8] = version;
     if has_checksum {
         let crc = crc32c::crc32c(&head[..60]);
         head[60..].copy_from_slice(&crc.to_le_bytes());
@@ -322,11 +322,11 @@ fn what_a_later_version_wrote_is_named_and_left_alone() {
     };
     write(50);
     let process = files("process").remove(0);
-    set_version(&process, false);
+    set_version(&process, 2, false);
     let of_future = files("ring");
     write(60);
     let ring = files("ring").into_iter().rfind(|path| !of_future.contains(path)).unwrap();
-    set_version(&ring, false);
+    set_version(&ring, 2, false);
     write(70);
     let mut first = proxy(&folders.rings, &folders.spool, &folders.socket);
     pump(&mut first, "it reads", |proxy| proxy.counters().records >= 70 + 2);
@@ -344,7 +344,7 @@ fn what_a_later_version_wrote_is_named_and_left_alone() {
     drop(first);
     // The spool.
     let segment = contents(&folders.spool).into_keys().next().unwrap();
-    set_version(&segment, true);
+    set_version(&segment, 2, true);
     let before = contents(&folders.spool);
     let opened = Spool::open(&folders.spool, 1 << 30, [1; 16]);
     let said = opened.err().unwrap().to_string();
@@ -367,14 +367,14 @@ fn what_a_later_version_wrote_is_named_and_left_alone() {
     assert!(process.exists() && ring.exists() && of_future.iter().all(|path| path.exists()));
     // The store.
     let segment = segments(&folders.store).remove(0);
-    set_version(&segment, true);
+    set_version(&segment, 3, true);
     let before = contents(&folders.store);
     let opened = Store::open(&folders.store, StoreSettings::default(), [1; 16]);
     let said = opened.err().unwrap().to_string();
-    assert!(said.contains("version 2, this program reads version 1"), "{said}");
+    assert!(said.contains("version 3, this program reads versions 1 and 2"), "{said}");
     assert!(said.contains(segment.to_str().unwrap()) && contents(&folders.store) == before);
     let said = Audit::of(&folders.store, true).unwrap_err().to_string();
-    assert!(said.contains("version 2"), "{said}");
+    assert!(said.contains("version 3"), "{said}");
 }
 
 /// Texts up to the longest record, and beyond it.

@@ -28,8 +28,10 @@ pub use records::{FoundRecord, FoundRecords, LogOrder, LogPage, RecordKey};
 pub use search::LogSearch;
 
 use crate::query::Filter;
+use crate::store::open_words::words_of;
 use crate::store::reader::OpenBlock;
 use crate::store::segment::{self, Segment};
+use crate::store::words::{SegmentWords, WantedKeys};
 use crate::store::{BlockIndex, Chunk, Item, dictionaries::Dictionaries};
 use index::{IndexPart, SegmentIndex};
 
@@ -71,6 +73,8 @@ struct Walk<'a> {
     has_ended: &'a LooksForEnd<'a>,
     /// The segment that was read last: parts of a time are beside each other.
     open: Option<OpenSegmentParts>,
+    /// What blocks must have that are read.
+    wanted: WantedKeys,
     losses: LogLosses,
 }
 
@@ -79,6 +83,8 @@ struct OpenSegmentParts {
     index: Arc<SegmentIndex>,
     segment: Segment,
     dictionaries: Dictionaries,
+    /// What its blocks have, if that is known.
+    words: Option<SegmentWords>,
 }
 
 /// A part of a segment that a question needs.
@@ -149,14 +155,17 @@ impl LogArchive {
         Ok(known.values().cloned().collect())
     }
 
-    /// The parts that may have records of a filter's period, and what the store lacks of it.
+    /// The parts that may have records of a filter's period, and what the store lacks of it; only
+    /// blocks are visited that may have what is wanted.
     fn wanted_parts<'a>(
         &'a self,
         filter: &Filter,
+        wanted: WantedKeys,
         has_ended: &'a LooksForEnd<'a>,
     ) -> Result<(Vec<WantedPart>, Walk<'a>), LogArchiveError> {
-        let mut walk = Walk { archive: self, has_ended, open: None, losses: LogLosses::default() };
-        let mut wanted = Vec::new();
+        let losses = LogLosses::default();
+        let mut walk = Walk { archive: self, has_ended, open: None, wanted, losses };
+        let mut parts = Vec::new();
         for index in self.indexes(has_ended)? {
             if index.span().is_some_and(|span| is_within(span, filter)) {
                 walk.losses.add_damaged(&index, &self.folder);
@@ -166,11 +175,11 @@ impl LogArchive {
                     walk.add_gaps(&index, part, filter)?;
                 }
                 if part.span().is_some_and(|span| is_within(span, filter)) {
-                    wanted.push(WantedPart { index: index.clone(), part: part.clone() });
+                    parts.push(WantedPart { index: index.clone(), part: part.clone() });
                 }
             }
         }
-        Ok((wanted, walk))
+        Ok((parts, walk))
     }
 }
 
@@ -218,15 +227,19 @@ impl Walk<'_> {
         if !is_open {
             // Retention may have removed it meanwhile.
             self.open = self.archive.open_with_dictionaries(index, self.has_ended)?;
+            if let Some(open) = self.open.as_mut().filter(|_| !self.wanted.is_empty()) {
+                open.words = words_of(&self.archive.folder, index.number, &open.segment);
+            }
         }
-        let Some(OpenSegmentParts { segment, dictionaries, .. }) = &mut self.open else {
+        let Some(OpenSegmentParts { segment, dictionaries, words, .. }) = &mut self.open else {
             return Ok(());
         };
         let (archive, mut failure) = (self.archive, None);
         let (mut damaged, mut unsound) = (Vec::new(), Vec::new());
         let part = &wanted.part;
         let read = index.chunks(segment, part, &mut damaged, &mut |segment, at, chunk| {
-            let of_part = PartChunk { segment, at, chunk, dictionaries: &*dictionaries };
+            let words = words.as_ref().map(|words| (words, &self.wanted));
+            let of_part = PartChunk { segment, at, chunk, dictionaries: &*dictionaries, words };
             match if (self.has_ended)() { Err(LogArchiveError::Ended) } else { visit(&of_part) } {
                 Ok(()) => Ok(true),
                 Err(LogArchiveError::Io { source, .. })
@@ -256,6 +269,8 @@ struct PartChunk<'a> {
     at: u64,
     chunk: &'a Arc<Chunk>,
     dictionaries: &'a Dictionaries,
+    /// What the blocks of the segment have, and what they must have.
+    words: Option<(&'a SegmentWords, &'a WantedKeys)>,
 }
 
 impl PartChunk<'_> {
@@ -281,6 +296,13 @@ impl PartChunk<'_> {
 
     fn blocks(&self) -> impl Iterator<Item = (usize, &BlockIndex)> {
         self.chunk.blocks.iter().enumerate()
+    }
+
+    /// Whether a block may have records that a filter wants, with the words of the search.
+    fn may_have(&self, number: usize, filter: &Filter) -> bool {
+        let (at, crc) = (self.at, self.chunk.head_crc);
+        filter.wants_block(self.chunk, &self.chunk.blocks[number])
+            && self.words.is_none_or(|(words, wanted)| words.may_have((at, number), crc, wanted))
     }
 }
 
@@ -312,6 +334,6 @@ impl LogArchive {
             });
             taken.map_err(|error| self.io(index.number, error))?;
         }
-        Ok(Some(OpenSegmentParts { index: index.clone(), segment, dictionaries }))
+        Ok(Some(OpenSegmentParts { index: index.clone(), segment, dictionaries, words: None }))
     }
 }

@@ -7,7 +7,10 @@ use log_protocol::{ProcessId, ProcessInfo};
 use segments::SegmentHead;
 
 use crate::store::segment;
-use crate::store::{BLOCK_STREAM_BYTES, BlockIndex, Chunk, ProcessPart, RUN_BYTES, StreamPart};
+use crate::store::{
+    BLOCK_OF_COLUMNS, BLOCK_OF_ROWS, BLOCK_STREAM_BYTES, BlockIndex, Chunk, ColumnEncoder,
+    ProcessPart, RUN_BYTES, StreamPart,
+};
 
 /// The bytes with the checksums of a store's segment, its chunks and their blocks.
 #[must_use]
@@ -43,7 +46,8 @@ fn mend_chunk(bytes: &mut [u8], at: usize, table_end: usize) {
 }
 
 /// A segment of a store with one block, which is these bytes but for the first eight: records, runs
-/// and streams as the index says (u16 each), a time.
+/// and streams as the index says (u16 each), and of columns how many bytes they stand for (u16; 0: they
+/// are no columns).
 #[must_use]
 pub fn store_around(bytes: &[u8]) -> Vec<u8> {
     let head = SegmentHead { number: 0, created_ns: 1, folder: [6; 16] };
@@ -51,7 +55,11 @@ pub fn store_around(bytes: &[u8]) -> Vec<u8> {
     let Some((numbers, raw)) = bytes.split_first_chunk::<8>() else { return out };
     let word = u64_at(numbers, 0);
     let part = |shift: u64| (word >> shift) as u32 & 0xFFFF;
-    let compressed = zstd::bulk::compress(raw, 1).unwrap_or_default();
+    let (form, raw_bytes) = match part(48) {
+        0 => (BLOCK_OF_ROWS, raw.len() as u32),
+        raw_bytes => (BLOCK_OF_COLUMNS, raw_bytes),
+    };
+    let compressed = [&[form], &*zstd::bulk::compress(raw, 1).unwrap_or_default()].concat();
     let id = ProcessId([4; 16]);
     let stream = |ring| StreamPart {
         process: 0,
@@ -75,7 +83,7 @@ pub fn store_around(bytes: &[u8]) -> Vec<u8> {
         streams: vec![stream(1), stream(2)],
         blocks: vec![BlockIndex {
             bytes: compressed.len() as u32,
-            raw_bytes: raw.len() as u32,
+            raw_bytes,
             crc: crc32c::crc32c(&compressed),
             runs: part(16),
             streams: part(32),
@@ -95,13 +103,25 @@ pub fn store_around(bytes: &[u8]) -> Vec<u8> {
 /// What [`store_around`] reads: records of ring 1 in one run.
 #[must_use]
 pub fn short_block(records: &[u8], count: u16) -> Vec<u8> {
-    let mut out = count.to_le_bytes().to_vec();
-    out.extend_from_slice(&[1, 0, 1, 0, 0, 0]);
-    out.extend_from_slice(records);
     let (mut run, mut stream) = ([0; RUN_BYTES], [0; BLOCK_STREAM_BYTES]);
     run[4..6].copy_from_slice(&count.to_le_bytes());
     stream[8] = 0;
-    out.extend_from_slice(&run);
-    out.extend_from_slice(&stream);
-    out
+    [&numbers(count, 0), records, &run, &stream].concat()
+}
+
+/// The same as columns; nothing if they cannot be.
+#[must_use]
+pub fn short_columns(records: &[u8], count: u16) -> Vec<u8> {
+    let raw_bytes = (records.len() + RUN_BYTES + BLOCK_STREAM_BYTES) as u16;
+    let mut encoder = ColumnEncoder::default();
+    match encoder.encode(records, &[(0, count.into())], &[(0, 0)]) {
+        Some(columns) => [&numbers(count, raw_bytes), columns].concat(),
+        None => Vec::new(),
+    }
+}
+
+/// The numbers of a block with one run and one stream.
+fn numbers(count: u16, raw_bytes: u16) -> [u8; 8] {
+    let word = u64::from(count) | 1 << 16 | 1 << 32 | u64::from(raw_bytes) << 48;
+    word.to_le_bytes()
 }

@@ -8,11 +8,12 @@
 
 mod batch;
 mod chunk;
+mod columns;
 mod counting;
 pub(crate) mod dictionaries;
 mod newest;
 mod open_segment;
-mod open_words;
+pub(crate) mod open_words;
 pub(crate) mod reader;
 mod retention;
 pub(crate) mod segment;
@@ -28,8 +29,11 @@ use std::sync::Arc;
 
 pub(crate) use batch::split_block;
 pub use batch::{CommitBatch, LostPart, RecordsPart};
-pub(crate) use chunk::{BLOCK_STREAM_BYTES, MAGIC as CHUNK_MAGIC, RUN_BYTES};
+pub(crate) use chunk::{
+    BLOCK_OF_COLUMNS, BLOCK_OF_ROWS, BLOCK_STREAM_BYTES, MAGIC as CHUNK_MAGIC, RUN_BYTES,
+};
 pub use chunk::{BlockIndex, Chunk, ProcessPart, SequenceGap, StreamPart, name_bit};
+pub(crate) use columns::ColumnEncoder;
 pub use counting::{SegmentCount, StoreCounter, is_store};
 pub use dictionaries::{Item, Visit};
 pub use newest::{WantsBlock, WantsRecord};
@@ -174,6 +178,10 @@ impl Store {
             if at + 1 == numbers.len() {
                 recovery.cut_bytes = length - replayed.end;
                 self.reopen(&path, replayed.end)?;
+                if !segment.is_of_this_version() {
+                    // It is closed as it is: the next commit begins another one.
+                    self.segment = None;
+                }
             } else if length > replayed.end {
                 recovery.damaged.push((path, replayed.end, length));
             }

@@ -13,7 +13,9 @@ use log_store::archive::{
     FoundRecords, LogArchive, LogArchiveError, LogOrder, LogPage, LogSearch, LogSteps, RecordKey,
 };
 use log_store::query::Filter;
-use log_store::{CommitBatch, LostPart, RecordsPart, Store, StoreReader, StoreSettings};
+use log_store::{
+    CommitBatch, LostPart, RecordsPart, Store, StoreReader, StoreSettings, WordIndexer,
+};
 use logring::LogLevel;
 use testkit::Random;
 
@@ -176,7 +178,7 @@ fn random_search(random: &mut Random, span_ns: u64) -> LogSearch {
         filter.process = random.one_of(&["program1", "103", "p*2"]).to_owned();
     }
     let text = if random.percent(30) {
-        random.one_of(&["disk", "FULL disk", "\"at all\"", "1"])
+        random.one_of(&["disk", "FULL disk", "\"at all\"", "\"K FULL 1\"", "1"])
     } else {
         ""
     };
@@ -220,6 +222,10 @@ fn random_questions_have_the_answers_of_the_whole_store() {
     let span = writers.now_ns - START_NS;
     let mut random = Random::from_seed(5);
     for round in 0..16 {
+        if round == 6 {
+            // From here on with files of words.
+            WordIndexer::new(folder).go_on(&|| false).unwrap();
+        }
         let limit = if round % 2 == 0 { 100_000 } else { 700 + random.index(500) };
         check(folder, &archive, &random_search(&mut random, span), limit);
     }
@@ -316,6 +322,61 @@ fn what_the_store_lacks_is_told() {
         let expected = all(folder, &LogSearch::default());
         assert_eq!(found.records.len(), expected.len());
         assert!(!found.losses.damaged.is_empty());
+    }
+}
+
+/// A block that cannot have what is asked for is not read: its damage is not seen.
+#[test]
+fn a_question_reads_only_blocks_with_its_words() {
+    let held = tempfile::tempdir().unwrap();
+    let folder = held.path();
+    let mut writers = Writers::new(folder, 17);
+    writers.commits(300);
+    drop(writers);
+    WordIndexer::new(folder).go_on(&|| false).unwrap();
+    let first = segments(folder).remove(0);
+    let mut bytes = std::fs::read(&first).unwrap();
+    // A chunk ends with its last block.
+    *bytes.last_mut().unwrap() ^= 0xFF;
+    std::fs::write(&first, bytes).unwrap();
+    let damage = |text: &str, filter: Filter| {
+        let search = LogSearch::new(filter, text).unwrap();
+        let all = LogPage {
+            order: LogOrder::NewestFirst,
+            limit: 100_000,
+            bytes_max: 1 << 20,
+            behind: None,
+        };
+        let archive = LogArchive::new(folder);
+        let steps = LogSteps { from_ns: START_NS, step_ns: 3600 * SECOND_NS, count: 2 };
+        let counted = archive.counts(&search, steps, &|| false).unwrap();
+        let found = page(&archive, &search, all);
+        assert_eq!(found.losses.damaged, counted.losses.damaged);
+        found.losses.damaged.len()
+    };
+    let of = |words: &[&str], text: &str, logger: &str| Filter {
+        words: words.iter().map(|word| (*word).to_owned()).collect(),
+        text: text.to_owned(),
+        logger: logger.to_owned(),
+        ..Filter::default()
+    };
+    let cases = [
+        ("", of(&["nowhere"], "", "")),
+        ("", of(&[], "is nowhere here", "")),
+        ("", of(&[], "", "other")),
+        ("disk \"is NOWHERE here\"", Filter::default()),
+    ];
+    for (text, filter) in cases.clone() {
+        assert_eq!(damage(text, filter), 0, "{text}");
+    }
+    // A part of a word, and letters whose case no file of words knows, rule nothing out.
+    for text in ["isk", "disk", "\"ist größe hier\""] {
+        assert_eq!(damage(text, Filter::default()), 1, "{text}");
+    }
+    std::fs::remove_file(first.with_extension("words")).unwrap();
+    // An index of the names of loggers remains in each block.
+    for (text, filter) in cases.into_iter().filter(|(_, filter)| filter.logger.is_empty()) {
+        assert_eq!(damage(text, filter), 1, "{text}");
     }
 }
 

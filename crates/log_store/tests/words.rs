@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use log_protocol::own_record::{dictionary, record};
 use log_protocol::{ProcessId, ProcessInfo, StreamId};
 use log_store::query::{Filter, word};
-use log_store::{CommitBatch, RecordsPart, Store, StoreReader, StoreSettings, WordIndexer};
+use log_store::{
+    CommitBatch, RecordsPart, Retention, Store, StoreReader, StoreSettings, WordIndexer,
+};
 use logring::LogLevel;
 use testkit::Random;
 
@@ -280,4 +282,28 @@ fn a_word_is_a_word() {
     for bad in ["", "a b", "a.", &"x".repeat(65)] {
         assert!(word(bad).unwrap_err().contains("letters, digits"), "{bad}");
     }
+}
+
+/// Where records have few bytes, the files of words have more than the segments.
+#[test]
+fn a_store_keeps_to_its_size_with_its_files_of_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut commits = Commits::new(folder, 8_000);
+    commits.add(70, &mut Random::from_seed(9));
+    WordIndexer::new(folder).go_on(&|| false).unwrap();
+    let bytes = |endings: &[&str]| -> u64 {
+        let all = endings.iter().flat_map(|ending| files(folder, ending));
+        all.map(|path| path.metadata().unwrap().len()).sum()
+    };
+    let (segments, all) = (bytes(&["logs"]), bytes(&["logs", "words", "open-words"]));
+    assert!(segments < all);
+    let keep = |bytes_max| {
+        let retention = Retention { bytes_max: Some(bytes_max), age_ns_max: None };
+        commits.store.retain(&retention, START_NS).unwrap().len()
+    };
+    assert_eq!(keep(all), 0);
+    assert!(keep(segments) > 0);
+    assert!(bytes(&["logs", "words", "open-words"]) <= segments);
+    assert_eq!(files(folder, "words").len() + 1, files(folder, "logs").len());
 }

@@ -99,7 +99,8 @@ pub(crate) fn start_limited(role: &str, descriptors: u64) -> Running {
 }
 
 /// Writes records of (thread, number): `count` by each thread; 0: until it is killed.  Rings have the
-/// first size in bytes, and grow to the second.
+/// first size in bytes, and grow to the second.  Their texts are such that a store takes three bytes
+/// for each at least.
 fn write(folder: &Path, threads: u64, count: u64, ring_bytes: (u64, u64)) {
     let [site, context] = begin_writing(folder, "writer", ring_bytes);
     std::thread::scope(|scope| {
@@ -107,7 +108,9 @@ fn write(folder: &Path, threads: u64, count: u64, ring_bytes: (u64, u64)) {
             scope.spawn(move || {
                 let mut number = 0_u64;
                 while count == 0 || number < count {
-                    logring::writer::write(4, site, context, &(thread, number, "text"));
+                    let text = letters(number);
+                    let text = std::str::from_utf8(&text).unwrap();
+                    logring::writer::write(4, site, context, &(thread, number, text));
                     number += 1;
                     if count == 0 && number.is_multiple_of(64) {
                         std::thread::sleep(Duration::from_micros(200));
@@ -116,6 +119,12 @@ fn write(folder: &Path, threads: u64, count: u64, ring_bytes: (u64, u64)) {
             });
         }
     });
+}
+
+/// Four letters that do not follow from those of other numbers.
+fn letters(number: u64) -> [u8; 4] {
+    let mixed = (number ^ number >> 7).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    [17, 29, 41, 53].map(|shift| b'0' + (mixed >> shift) as u8 % 64)
 }
 
 /// Begins to write as a process of this name; gives the call site and the context of records of

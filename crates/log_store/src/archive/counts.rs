@@ -85,9 +85,9 @@ impl LogArchive {
     ) -> Result<LogCounts, LogArchiveError> {
         let (from_ns, until_ns) = (Some(steps.from_ns), Some(steps.until_ns()));
         let filter = Filter { from_ns, until_ns, ..search.filter.clone() };
-        let search = &LogSearch { filter, words: search.words.clone() };
+        let search = &LogSearch { filter, ..search.clone() };
         let filter = &search.filter;
-        let (parts, mut walk) = self.wanted_parts(filter, has_ended)?;
+        let (parts, mut walk) = self.wanted_parts(filter, search.keys(), has_ended)?;
         let mut found = vec![[0; 16]; steps.count];
         let mut scratch = Vec::new();
         for part in &parts {
@@ -101,7 +101,7 @@ impl LogArchive {
             walk.chunks(part, &mut |chunk| {
                 let is_counted = search.words.is_empty() && filter.is_of_levels_of(chunk.chunk);
                 for (number, block) in chunk.blocks() {
-                    if !filter.wants_block(chunk.chunk, block) {
+                    if !chunk.may_have(number, filter) {
                         continue;
                     }
                     if let (Some(step), true) =

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::index::Span;
 use super::{LogArchive, LogArchiveError, LogLosses, LooksForEnd};
 use crate::query::Filter;
+use crate::store::words::WantedKeys;
 
 /// Most names of a kind.
 const NAMES_MAX: usize = 2000;
@@ -49,7 +50,7 @@ impl LogArchive {
         filter: &Filter,
         has_ended: &LooksForEnd<'_>,
     ) -> Result<LogNames, LogArchiveError> {
-        let (parts, mut walk) = self.wanted_parts(filter, has_ended)?;
+        let (parts, mut walk) = self.wanted_parts(filter, WantedKeys::default(), has_ended)?;
         let mut names = LogNames::default();
         for part in &parts {
             walk.chunks(part, &mut |chunk| {

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::query::Filter;
 use crate::store::Item;
+use crate::store::words::WantedKeys;
 
 /// Which record: they are in the order of time, and no two have the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -211,7 +212,7 @@ impl LogArchive {
     ) -> Result<FoundRecords, LogArchiveError> {
         let page = LogPage { limit: page.limit.max(1), ..page };
         let filter = &search.filter;
-        let (mut parts, mut walk) = self.wanted_parts(filter, has_ended)?;
+        let (mut parts, mut walk) = self.wanted_parts(filter, search.keys(), has_ended)?;
         let span = |part: &WantedPart| part.part.span().unwrap_or_default();
         match page.order {
             LogOrder::NewestFirst => parts.sort_by_key(|part| std::cmp::Reverse(span(part).1)),
@@ -224,12 +225,9 @@ impl LogArchive {
                 continue;
             }
             walk.chunks(part, &mut |chunk| {
-                let is_wanted = |number: usize| {
-                    let block = &chunk.chunk.blocks[number];
-                    filter.wants_block(chunk.chunk, block)
-                };
+                let all = 0..chunk.chunk.blocks.len();
                 let mut numbers: Vec<usize> =
-                    (0..chunk.chunk.blocks.len()).filter(|number| is_wanted(*number)).collect();
+                    all.filter(|number| chunk.may_have(*number, filter)).collect();
                 if page.order == LogOrder::NewestFirst {
                     numbers.reverse();
                 }
@@ -267,7 +265,7 @@ impl LogArchive {
             ..Filter::default()
         };
         let (mut found, mut scratch) = (None, Vec::new());
-        let (parts, mut walk) = self.wanted_parts(&filter, has_ended)?;
+        let (parts, mut walk) = self.wanted_parts(&filter, WantedKeys::default(), has_ended)?;
         for part in &parts {
             walk.chunks(part, &mut |chunk| {
                 for (number, block) in chunk.blocks() {

@@ -6,6 +6,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::LogArchiveError;
 use crate::query::Filter;
 use crate::store::Item;
+use crate::store::words::{WantedKeys, inner_words};
 
 /// Most words of a search.
 const WORDS_MAX: usize = 32;
@@ -17,6 +18,9 @@ pub struct LogSearch {
     pub filter: Filter,
     /// The words.
     pub words: Vec<Regex>,
+    /// What stands between other characters in the words, so that the message has it as a word: by these
+    /// and the filter, blocks are passed over.
+    pub inner: Vec<String>,
 }
 
 impl LogSearch {
@@ -35,6 +39,8 @@ impl LogSearch {
         }
         let regex = |word: &str| {
             let mut builder = RegexBuilder::new(&regex::escape(word));
+            // Else `k` is also the sign of the kelvin, which no file of words takes for it.
+            builder.unicode(!word.is_ascii());
             let built = builder.case_insensitive(true).build();
             built.map_err(|error| {
                 LogArchiveError::Search(format!("a word cannot be searched: {error}"))
@@ -43,8 +49,17 @@ impl LogSearch {
         if words.len() > WORDS_MAX {
             return Err(LogArchiveError::Search(format!("search for at most {WORDS_MAX} words")));
         }
+        let plain = words.iter().filter(|word| word.is_ascii());
+        let inner = plain.flat_map(|word| inner_words(word.as_bytes()));
+        let inner = inner.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
         let words: Result<Vec<Regex>, _> = words.into_iter().map(regex).collect();
-        Ok(LogSearch { filter, words: words? })
+        Ok(LogSearch { filter, words: words?, inner })
+    }
+
+    /// What a block must have for something to be found in it.
+    pub(crate) fn keys(&self) -> WantedKeys {
+        let words: Vec<String> = self.filter.words.iter().chain(&self.inner).cloned().collect();
+        WantedKeys::of(&words, &self.filter.text, &self.filter.logger)
     }
 
     /// The record, if it is wanted; `scratch` is for its message.

@@ -1,7 +1,8 @@
 //! What one commit takes: frames that were admitted, and how they become a chunk.
 //!
 //! Records of all streams are merged by time, by galloping: a run of one stream is copied while its
-//! stamps are below those of all others.  Nothing is allocated for a record.
+//! stamps are below those of all others.  Nothing is allocated for a record.  A block is compressed as
+//! columns (`columns.rs`), or as it is where these would be longer.
 
 use std::collections::HashMap;
 
@@ -9,7 +10,11 @@ use log_format::shown_level;
 use logring::RingNotice;
 use logring::abi::kind;
 
-use crate::store::chunk::{BLOCK_BYTES, BLOCK_STREAM_BYTES, BlockIndex, RUN_BYTES, StreamPart};
+use crate::store::chunk::{
+    BLOCK_BYTES, BLOCK_OF_COLUMNS, BLOCK_OF_ROWS, BLOCK_STREAM_BYTES, BlockIndex, RUN_BYTES,
+    StreamPart,
+};
+use crate::store::columns::ColumnEncoder;
 use log_protocol::record::{RecordHead, extended};
 use log_protocol::{GapReason, ProcessId, ProcessInfo, StreamId, StreamInfo};
 
@@ -135,11 +140,25 @@ impl OpenBlock {
         self.streams.clear();
         self.index = BlockIndex { first_ns: u64::MAX, ..BlockIndex::default() };
     }
+
+    /// The records with runs and streams behind them.
+    fn with_tail(&mut self) -> &[u8] {
+        for (stream, count) in &self.runs {
+            self.records.extend_from_slice(&stream.to_le_bytes());
+            self.records.extend_from_slice(&count.to_le_bytes());
+        }
+        for (stream, first) in &self.streams {
+            self.records.extend_from_slice(&u64::from(*stream).to_le_bytes());
+            self.records.extend_from_slice(&first.to_le_bytes());
+        }
+        &self.records
+    }
 }
 
 /// Merges records into blocks, and keeps its buffers.
 pub(crate) struct Builder {
     block: OpenBlock,
+    encoder: ColumnEncoder,
     compressor: zstd::bulk::Compressor<'static>,
     /// Compressed blocks, one after the other.
     pub(crate) bodies: Vec<u8>,
@@ -162,6 +181,7 @@ impl Builder {
         let compressor = zstd::bulk::Compressor::new(level)?;
         Ok(Builder {
             block: OpenBlock::default(),
+            encoder: ColumnEncoder::default(),
             compressor,
             bodies: Vec::new(),
             blocks: Vec::new(),
@@ -263,20 +283,20 @@ impl Builder {
             index.records = block.runs.iter().map(|(_, count)| count).sum();
             index.runs = block.runs.len() as u32;
             index.streams = block.streams.len() as u32;
-            for (stream, count) in &block.runs {
-                block.records.extend_from_slice(&stream.to_le_bytes());
-                block.records.extend_from_slice(&count.to_le_bytes());
-            }
-            for (stream, first) in &block.streams {
-                block.records.extend_from_slice(&u64::from(*stream).to_le_bytes());
-                block.records.extend_from_slice(&first.to_le_bytes());
-            }
+            let tail_bytes =
+                block.runs.len() * RUN_BYTES + block.streams.len() * BLOCK_STREAM_BYTES;
+            index.raw_bytes = (block.records.len() + tail_bytes) as u32;
+            let columns = self.encoder.encode(&block.records, &block.runs, &block.streams);
+            let (form, raw) = match columns {
+                Some(columns) => (BLOCK_OF_COLUMNS, columns),
+                None => (BLOCK_OF_ROWS, block.with_tail()),
+            };
             let start = self.bodies.len();
-            self.bodies.resize(start + zstd::zstd_safe::compress_bound(block.records.len()), 0);
-            let bytes =
-                self.compressor.compress_to_buffer(&block.records, &mut self.bodies[start..])?;
+            self.bodies.push(form);
+            self.bodies.resize(start + 1 + zstd::zstd_safe::compress_bound(raw.len()), 0);
+            let to = &mut self.bodies[start + 1..];
+            let bytes = 1 + self.compressor.compress_to_buffer(raw, to)?;
             self.bodies.truncate(start + bytes);
-            index.raw_bytes = block.records.len() as u32;
             index.bytes = bytes as u32;
             index.crc = crc32c::crc32c(&self.bodies[start..]);
             self.blocks.push(index);

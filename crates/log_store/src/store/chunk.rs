@@ -142,6 +142,11 @@ pub fn name_bit(name: &[u8]) -> u64 {
     1 << (crc32c::crc32c(name) & 63)
 }
 
+/// The first byte of a block: its records are as they came.
+pub(crate) const BLOCK_OF_ROWS: u8 = 0;
+/// The first byte of a block: its records are columns.
+pub(crate) const BLOCK_OF_COLUMNS: u8 = 1;
+
 /// Bytes of a run: stream, count.
 pub(crate) const RUN_BYTES: usize = 8;
 /// Bytes of a stream of a block: index in the chunk, 0, sequence of its first record.

@@ -72,6 +72,11 @@ fn read(file: &File, number: u64, of: &SegmentHead) -> Option<(Vec<BlockFilter>,
     Some((blocks.into_values().collect(), end))
 }
 
+/// What is known of the words of a segment: by its own file, or by that of when it was written.
+pub(crate) fn words_of(folder: &Path, number: u64, of: &Segment) -> Option<SegmentWords> {
+    SegmentWords::open(folder, number, of).or_else(|| open(folder, number, of))
+}
+
 /// What the file of an open segment says; `None` if there is none, or it is not of this segment.
 pub(super) fn open(folder: &Path, number: u64, of: &Segment) -> Option<SegmentWords> {
     let file = File::open(NAMES.path(folder, number)).ok()?;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use logring::{RecordIterator, RingRecord};
 
 use crate::store::dictionaries::{Dictionaries, Visit};
-use crate::store::open_words;
+use crate::store::open_words::words_of;
 use crate::store::segment::{self, Piece, Segment};
 use crate::store::words::{SegmentWords, WantedKeys};
 use crate::store::{BLOCK_STREAM_BYTES, BlockIndex, Chunk, RUN_BYTES, split_block};
@@ -179,9 +179,7 @@ impl StoreReader {
                 Ok(Some(segment)) => {
                     self.words = None;
                     if !self.wanted.is_empty() {
-                        let folder = &self.folder;
-                        self.words = SegmentWords::open(folder, number, &segment)
-                            .or_else(|| open_words::open(folder, number, &segment));
+                        self.words = words_of(&self.folder, number, &segment);
                     }
                     self.current = Some((number, segment));
                     return Ok(true);

@@ -2,15 +2,18 @@
 //! newest record is too old.  The newest segment stays.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::store::Store;
 use crate::store::segment::{self, Piece, Segment};
-use crate::store::{OpenSegment, Store};
+
+/// The ends of the names of files that say which words a segment has.
+const WORDS: [&str; 2] = ["words", "open-words"];
 
 /// What a store keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// Most bytes of all segments.
+    /// Most bytes of all segments, and of the files of words beside them.
     pub bytes_max: Option<u64>,
     /// Age of the newest record of a segment, in ns, from which on it is removed.
     pub age_ns_max: Option<u64>,
@@ -23,13 +26,13 @@ impl Store {
     /// If the folder cannot be read or a segment cannot be removed.
     pub fn retain(&self, retention: &Retention, now_ns: u64) -> io::Result<Vec<PathBuf>> {
         let mut numbers = segment::NAMES.list(self.folder())?;
-        numbers.pop();
-        let mut sizes = Vec::new();
-        for number in numbers {
+        let newest = numbers.pop();
+        let size = |number: u64| {
             let path = segment::NAMES.path(self.folder(), number);
-            sizes.push((path.metadata()?.len(), path));
-        }
-        let newest = self.segment.as_ref().map_or(0, OpenSegment::bytes);
+            io::Result::Ok((path.metadata()?.len() + words_bytes(&path), path))
+        };
+        let sizes = numbers.into_iter().map(size).collect::<io::Result<Vec<_>>>()?;
+        let newest = newest.map_or(Ok(0), |number| size(number).map(|(bytes, _)| bytes))?;
         let mut total = sizes.iter().map(|(bytes, _)| bytes).sum::<u64>() + newest;
         let mut removed = Vec::new();
         for (bytes, path) in sizes {
@@ -43,7 +46,9 @@ impl Store {
             }
             std::fs::remove_file(&path)?;
             // It may have none; one that stays is removed when others are made.
-            let _ = std::fs::remove_file(path.with_extension("words"));
+            for kind in WORDS {
+                let _ = std::fs::remove_file(path.with_extension(kind));
+            }
             total -= bytes;
             removed.push(path);
         }
@@ -63,8 +68,15 @@ impl Store {
     }
 }
 
+/// Bytes of the files of words beside a segment, which may have none.  Where records have few bytes,
+/// these have more than the segment.
+fn words_bytes(segment: &Path) -> u64 {
+    let bytes = |kind: &str| segment.with_extension(kind).metadata().map_or(0, |data| data.len());
+    WORDS.into_iter().map(bytes).sum()
+}
+
 /// The newest stamp of a segment, of records and commits, and that of commits alone.
-fn newest_ns(path: &std::path::Path) -> io::Result<(u64, u64)> {
+fn newest_ns(path: &Path) -> io::Result<(u64, u64)> {
     let Some(mut segment) = Segment::open(path)? else { return Ok((0, 0)) };
     let mut committed = segment.head.created_ns;
     let mut newest = committed;

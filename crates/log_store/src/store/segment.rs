@@ -5,13 +5,19 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use crate::store::chunk::{Chunk, HEAD_BYTES as CHUNK_HEAD_BYTES, MAGIC as CHUNK_MAGIC};
+use crate::store::chunk::{
+    BLOCK_OF_COLUMNS, BLOCK_OF_ROWS, BlockIndex, Chunk, HEAD_BYTES as CHUNK_HEAD_BYTES,
+    MAGIC as CHUNK_MAGIC,
+};
+use crate::store::columns;
 use segments::{HEAD_BYTES, HeadError, SegmentHead, SegmentNames};
 
 /// A segment begins so.
 pub(crate) const MAGIC: [u8; 8] = *b"whitlogS";
-/// The version of the format.
-pub(crate) const VERSION: u32 = 1;
+/// The version of the format that is written.
+pub(crate) const VERSION: u32 = 2;
+/// The version before, which is read: its blocks have rows alone, and do not say so.
+const VERSION_OF_ROWS: u32 = 1;
 /// How segments are named.
 pub(crate) const NAMES: SegmentNames =
     SegmentNames { prefix: "", suffix: ".logs", is_hexadecimal: true };
@@ -32,6 +38,8 @@ pub(crate) enum Piece {
 pub(crate) struct Segment {
     pub(crate) file: File,
     pub(crate) head: SegmentHead,
+    /// The version of its format.
+    version: u32,
     /// Where the next piece begins.
     pub(crate) at: u64,
     table: Vec<u8>,
@@ -43,14 +51,27 @@ impl Segment {
         let file = File::open(path)?;
         let mut head = [0; HEAD_BYTES];
         let length = read_at_most(&file, &mut head, 0)?;
-        match SegmentHead::decode(&head[..length], MAGIC, VERSION) {
-            Ok(head) => Ok(Some(Segment { file, head, at: HEAD_BYTES as u64, table: Vec::new() })),
+        let (mut version, at) = (VERSION, HEAD_BYTES as u64);
+        let mut decoded = SegmentHead::decode(&head[..length], MAGIC, version);
+        if decoded == Err(HeadError::Version(VERSION_OF_ROWS)) {
+            version = VERSION_OF_ROWS;
+            decoded = SegmentHead::decode(&head[..length], MAGIC, version);
+        }
+        match decoded {
+            Ok(head) => Ok(Some(Segment { file, head, version, at, table: Vec::new() })),
             Err(HeadError::Version(version)) => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
-                format!("version {version}, this program reads version {VERSION}"),
+                format!(
+                    "version {version}, this program reads versions {VERSION_OF_ROWS} and {VERSION}"
+                ),
             )),
             Err(HeadError::Unsound) => Ok(None),
         }
+    }
+
+    /// Whether chunks that are written now may be appended to it.
+    pub(crate) fn is_of_this_version(&self) -> bool {
+        self.version == VERSION
     }
 
     /// The next piece; `None` at the end of what is there.  At a piece that is not whole yet it
@@ -165,9 +186,24 @@ impl Segment {
         if crc32c::crc32c(&bytes) != block.crc {
             return Ok(None);
         }
-        let raw = zstd::bulk::decompress(&bytes, block.raw_bytes as usize);
-        Ok(raw.ok().filter(|raw| raw.len() == block.raw_bytes as usize))
+        if self.version == VERSION_OF_ROWS {
+            return Ok(rows(&bytes, block));
+        }
+        Ok(match bytes.split_first() {
+            Some((&BLOCK_OF_ROWS, rest)) => rows(rest, block),
+            Some((&BLOCK_OF_COLUMNS, rest)) => {
+                let columns = zstd::bulk::decompress(rest, columns::bytes_max(block));
+                columns.ok().and_then(|columns| columns::decode(&columns, block))
+            }
+            _ => None,
+        })
     }
+}
+
+/// The raw bytes of a block that has them as they are.
+fn rows(compressed: &[u8], block: &BlockIndex) -> Option<Vec<u8>> {
+    let raw = zstd::bulk::decompress(compressed, block.raw_bytes as usize).ok()?;
+    (raw.len() == block.raw_bytes as usize).then_some(raw)
 }
 
 fn read_at_most(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {

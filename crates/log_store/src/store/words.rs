@@ -46,7 +46,7 @@ fn is_of_word(byte: u8) -> bool {
 }
 
 /// The words that a text must have if it has this part: those that do not reach to its ends.
-fn inner_words(part: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn inner_words(part: &[u8]) -> impl Iterator<Item = &[u8]> {
     let start = part.iter().position(|byte| !is_of_word(*byte)).unwrap_or(part.len());
     let end = part.iter().rposition(|byte| !is_of_word(*byte)).unwrap_or(0).max(start);
     words(&part[start..end])
