@@ -9,6 +9,9 @@ use promql_parser::parser::{
     AtModifier, BinModifier, BinaryExpr, Expr, LabelModifier, Offset, VectorMatchCardinality,
     VectorSelector,
 };
+use regex::{Captures, Regex};
+use std::borrow::Cow;
+use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 
 use crate::error::refused;
@@ -128,8 +131,7 @@ impl Plan {
     /// The plan of a query over a period.
     pub(crate) fn new(text: &str, period: QuerySteps) -> Result<Self, QueryError> {
         let expr = parse(text)?;
-        let mut planner =
-            Planner { whole: period, selections: Vec::new(), subqueries: 0, levels: 0 };
+        let mut planner = Planner { whole: period, selections: Vec::new(), subqueries: 0, levels: 0 };
         let kind = expr.value_type();
         let root = planner.node(&expr, period)?;
         let Planner { selections, subqueries, .. } = planner;
@@ -149,8 +151,28 @@ pub(crate) fn parse_selector(text: &str) -> Result<Vec<Matcher>, QueryError> {
 
 fn parse(text: &str) -> Result<Expr, QueryError> {
     check_size(text)?;
-    promql_parser::parser::parse(text)
+    promql_parser::parser::parse(&with_new_names(text))
         .map_err(|message| QueryError::BadData(format!("parse error: {message}")))
+}
+
+/// A query with the new name of a function that Prometheus 3 renamed; quoted texts stay.
+fn with_new_names(text: &str) -> Cow<'_, str> {
+    static TOKENS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r#""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`|[a-zA-Z_:][a-zA-Z0-9_:]*\s*\(?"#)
+            .ok()
+    });
+    match &*TOKENS {
+        Some(tokens) if text.contains(words::SMOOTHING_BEFORE) => {
+            tokens.replace_all(text, |found: &Captures<'_>| {
+                let called = found[0].strip_suffix('(').map(str::trim_end);
+                match called {
+                    Some(words::SMOOTHING_BEFORE) => format!("{}(", words::SMOOTHING),
+                    _ => found[0].to_owned(),
+                }
+            })
+        }
+        _ => Cow::Borrowed(text),
+    }
 }
 
 /// Refuses what would make the parser slow or its stack deep.
