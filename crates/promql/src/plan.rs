@@ -130,12 +130,28 @@ pub(crate) struct Plan {
 impl Plan {
     /// The plan of a query over a period.
     pub(crate) fn new(text: &str, period: QuerySteps) -> Result<Self, QueryError> {
+        Plan::of_piece(text, period, period)
+    }
+
+    /// The plan of a query over a piece of its whole period.
+    pub(crate) fn of_piece(
+        text: &str,
+        period: QuerySteps,
+        whole: QuerySteps,
+    ) -> Result<Self, QueryError> {
         let expr = parse(text)?;
-        let mut planner = Planner { whole: period, selections: Vec::new(), subqueries: 0, levels: 0 };
+        let mut planner = Planner { whole, selections: Vec::new(), subqueries: 0, levels: 0 };
         let kind = expr.value_type();
         let root = planner.node(&expr, period)?;
         let Planner { selections, subqueries, .. } = planner;
         Ok(Plan { root, kind, selections, subqueries })
+    }
+
+    /// How much longer than the period of the plan is what a selector needs: its window.
+    pub(crate) fn window_ms(&self, period: QuerySteps) -> i64 {
+        let length_ms = period.end_ms - period.start_ms;
+        let lengths = self.selections.iter().map(|one| one.to_ms - one.from_ms - length_ms);
+        lengths.max().unwrap_or(0).max(0)
     }
 }
 
