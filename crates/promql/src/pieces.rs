@@ -13,8 +13,8 @@ use crate::evaluation::Evaluation;
 use crate::plan::Plan;
 use crate::{Labels, QueryBudget, QueryError, QuerySteps, Series, SeriesStorage};
 
-/// Samples of a piece: 4 MiB.
-const SAMPLES: u64 = 1 << 18;
+/// Samples of a piece: 2 MiB.
+const SAMPLES: u64 = 1 << 17;
 
 /// Windows of a piece at least: a quarter of the samples is loaded twice at most.
 const WINDOWS: i64 = 4;
