@@ -12,11 +12,13 @@ impl Recordings {
     /// be written; answers do not depend on it.  Costs about as much as playing what is added; call
     /// it in the background.
     pub fn write_side_files(&self) -> Vec<String> {
-        let whit = self.files.iter().filter(|file| file.file.origin == Origin::Whit);
-        let written = whit.map(|file| recording::write_side_file(&file.file.path));
-        let columns = written.filter_map(|written| Some(written.err()?.to_string()));
+        // A summary that is begun reads the whole recording, and makes its columns meanwhile.
         let summaries =
             self.files.iter().filter_map(|file| Some(summary::write(file).err()?.to_string()));
-        columns.chain(summaries).collect()
+        let mut complaints: Vec<String> = summaries.collect();
+        let whit = self.files.iter().filter(|file| file.file.origin == Origin::Whit);
+        let written = whit.map(|file| recording::write_side_file(&file.file.path));
+        complaints.extend(written.filter_map(|written| Some(written.err()?.to_string())));
+        complaints
     }
 }

@@ -102,6 +102,26 @@ fn a_summary_that_is_damaged_or_of_another_recording_changes_no_answer() {
 }
 
 #[test]
+fn columns_made_together_with_a_summary_are_those_made_alone() {
+    let (folder, _machine, _writer, _) = machine::slow_folder(285, 5 * SECOND_NS);
+    let recordings = open(folder.path());
+    let spans = recordings.hosts().into_iter().flat_map(|host| recordings.spans(host));
+    let paths: Vec<PathBuf> = spans.map(|span| span.path).collect();
+    let mut alone = Vec::new();
+    for path in &paths {
+        recording::write_side_file(path).unwrap();
+        let side = recording::side_path(path);
+        alone.push(std::fs::read(&side).ok());
+        drop(std::fs::remove_file(side));
+    }
+    assert!(recordings.write_side_files().is_empty());
+    for (path, alone) in paths.iter().zip(&alone) {
+        assert!(std::fs::read(recording::side_path(path)).ok() == *alone, "{}", path.display());
+    }
+    assert!(alone.iter().flatten().count() > 3, "{}", paths.len());
+}
+
+#[test]
 fn a_summary_grows_with_its_recording() {
     let folder = tempfile::tempdir().unwrap();
     let mut machine = Machine::new("gamma", 290);

@@ -117,6 +117,12 @@ impl WhitFeed {
         }
     }
 
+    /// What reads the recording: at the latest sample, unless reading began within a block.
+    #[must_use]
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
     /// Whether a recorder writes the recording.
     #[must_use]
     pub fn is_being_written(&self) -> bool {

@@ -51,6 +51,15 @@ pub struct QueryBudget<'a> {
     samples: Cell<u64>,
     step_bytes: Cell<usize>,
     turns: Cell<u32>,
+    /// Samples of a piece of the period, after which it is to be shortened.
+    piece: Cell<u64>,
+}
+
+/// What a query had taken at some time.
+#[derive(Clone, Copy)]
+pub(crate) struct Taken {
+    series: usize,
+    samples: u64,
 }
 
 impl<'a> QueryBudget<'a> {
@@ -64,6 +73,7 @@ impl<'a> QueryBudget<'a> {
             samples: Cell::new(0),
             step_bytes: Cell::new(0),
             turns: Cell::new(0),
+            piece: Cell::new(u64::MAX),
         }
     }
 
@@ -118,6 +128,9 @@ impl<'a> QueryBudget<'a> {
     pub fn take_samples(&self, count: usize) -> Result<(), QueryError> {
         let samples = self.samples.get().saturating_add(count as u64);
         self.samples.set(samples);
+        if samples > self.piece.get() {
+            return failed("the piece is too long");
+        }
         if samples > self.limits.samples_max {
             return failed(format!(
                 "query processing would load too many samples into memory in query execution: more \
@@ -126,6 +139,43 @@ impl<'a> QueryBudget<'a> {
             ));
         }
         self.turn()
+    }
+
+    /// Whether an answer of so many series may have one more.
+    pub(crate) fn check_series(&self, count: usize) -> Result<(), QueryError> {
+        let QueryLimits { series_max, .. } = self.limits;
+        if count == series_max {
+            return failed(format!("the answer has more than {series_max} series"));
+        }
+        Ok(())
+    }
+
+    /// From now on [`Self::take_samples`] fails after so many more samples; `None`: only at the
+    /// query's own limit.
+    pub(crate) fn limit_piece(&self, samples: Option<u64>) {
+        let most = samples.map_or(u64::MAX, |most| self.samples.get().saturating_add(most));
+        self.piece.set(most);
+    }
+
+    /// Whether that limit is passed.
+    pub(crate) fn is_piece_too_long(&self) -> bool {
+        self.samples.get() > self.piece.get()
+    }
+
+    /// What is taken now.
+    pub(crate) fn taken(&self) -> Taken {
+        Taken { series: self.series.get(), samples: self.samples.get() }
+    }
+
+    /// How many samples were taken since.
+    pub(crate) fn samples_since(&self, before: Taken) -> u64 {
+        self.samples.get() - before.samples
+    }
+
+    /// Gives back what was taken since, except so many samples.
+    pub(crate) fn give_back(&self, before: Taken, kept: u64) {
+        self.series.set(before.series);
+        self.samples.set(before.samples + kept);
     }
 
     /// Takes memory for what lives during a step.

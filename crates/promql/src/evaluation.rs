@@ -13,8 +13,7 @@ use crate::error::failed;
 use crate::plan::{LOOKBACK_MS, Node, Place, Plan, Window};
 use crate::storage::within;
 use crate::{
-    Labels, QueryBudget, QueryError, QueryLimits, QuerySteps, Series, SeriesPoint, SeriesStorage,
-    is_stale,
+    Labels, QueryBudget, QueryError, QuerySteps, Series, SeriesPoint, SeriesStorage, is_stale,
 };
 
 /// The bytes of an element of a vector.
@@ -113,10 +112,7 @@ impl<'a> Evaluation<'a> {
                     series[place].samples.push(sample);
                     continue;
                 }
-                let QueryLimits { series_max, .. } = self.budget.limits();
-                if series.len() == *series_max {
-                    return failed(format!("the answer has more than {series_max} series"));
-                }
+                self.budget.check_series(series.len())?;
                 by_labels.insert(element.labels.clone(), series.len());
                 series.push(Series { labels: element.labels, samples: vec![sample] });
             }

@@ -27,6 +27,7 @@ impl Evaluation<'_> {
         let now_s = time_ms as f64 / 1000.0;
         let elements = match (function, arguments) {
             (Function::Time, []) => return Ok(Value::Scalar(now_s)),
+            (Function::Pi, []) => return Ok(Value::Scalar(std::f64::consts::PI)),
             (Function::Scalar, [inner]) => {
                 let elements = self.vector(inner, time_ms)?;
                 let only = if let [one] = &elements[..] { one.value } else { f64::NAN };
@@ -76,6 +77,10 @@ impl Evaluation<'_> {
                 let elements = self.vector(inner, time_ms)?;
                 self.label_join(elements, self.text(target)?, self.text(separator)?, &sources)?
             }
+            (Function::Smoothing, [Node::Window(window), level, trend]) => {
+                let factors = [self.scalar(level, time_ms)?, self.scalar(trend, time_ms)?];
+                self.smoothed(window, factors, time_ms)?
+            }
             _ => self.over_window(function, arguments, time_ms)?,
         };
         Ok(Value::Vector(elements))
@@ -115,6 +120,31 @@ impl Evaluation<'_> {
             let keeps_name = matches!(function, Function::LastOverTime);
             let labels = if keeps_name { &series.labels } else { &series.nameless };
             let labels = labels.clone();
+            elements.extend(value.map(|value| Element { labels, value, time_ms }));
+        }
+        self.distinct(elements)
+    }
+
+    fn smoothed(
+        &self,
+        window: &Window,
+        [level, trend]: [f64; 2],
+        time_ms: i64,
+    ) -> Result<Vec<Element>, QueryError> {
+        for (name, factor) in [("smoothing", level), ("trend", trend)] {
+            if factor <= 0.0 || factor >= 1.0 {
+                return failed(format!(
+                    "invalid {name} factor: it is between 0 and 1, not {factor}"
+                ));
+            }
+        }
+        let mut elements = Vec::new();
+        for (series, samples) in self.windows(window, time_ms)? {
+            for _ in samples.chunks(64) {
+                self.budget.turn()?;
+            }
+            let labels = series.nameless.clone();
+            let value = windows::smoothed(samples, level, trend);
             elements.extend(value.map(|value| Element { labels, value, time_ms }));
         }
         self.distinct(elements)

@@ -23,6 +23,7 @@ mod functions;
 mod json;
 mod labels;
 mod number;
+mod pieces;
 mod plan;
 mod query;
 mod steps;

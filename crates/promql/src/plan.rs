@@ -9,6 +9,9 @@ use promql_parser::parser::{
     AtModifier, BinModifier, BinaryExpr, Expr, LabelModifier, Offset, VectorMatchCardinality,
     VectorSelector,
 };
+use regex::{Captures, Regex};
+use std::borrow::Cow;
+use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 
 use crate::error::refused;
@@ -127,13 +130,28 @@ pub(crate) struct Plan {
 impl Plan {
     /// The plan of a query over a period.
     pub(crate) fn new(text: &str, period: QuerySteps) -> Result<Self, QueryError> {
+        Plan::of_piece(text, period, period)
+    }
+
+    /// The plan of a query over a piece of its whole period.
+    pub(crate) fn of_piece(
+        text: &str,
+        period: QuerySteps,
+        whole: QuerySteps,
+    ) -> Result<Self, QueryError> {
         let expr = parse(text)?;
-        let mut planner =
-            Planner { whole: period, selections: Vec::new(), subqueries: 0, levels: 0 };
+        let mut planner = Planner { whole, selections: Vec::new(), subqueries: 0, levels: 0 };
         let kind = expr.value_type();
         let root = planner.node(&expr, period)?;
         let Planner { selections, subqueries, .. } = planner;
         Ok(Plan { root, kind, selections, subqueries })
+    }
+
+    /// How much longer than the period of the plan is what a selector needs: its window.
+    pub(crate) fn window_ms(&self, period: QuerySteps) -> i64 {
+        let length_ms = period.end_ms - period.start_ms;
+        let lengths = self.selections.iter().map(|one| one.to_ms - one.from_ms - length_ms);
+        lengths.max().unwrap_or(0).max(0)
     }
 }
 
@@ -149,8 +167,28 @@ pub(crate) fn parse_selector(text: &str) -> Result<Vec<Matcher>, QueryError> {
 
 fn parse(text: &str) -> Result<Expr, QueryError> {
     check_size(text)?;
-    promql_parser::parser::parse(text)
+    promql_parser::parser::parse(&with_new_names(text))
         .map_err(|message| QueryError::BadData(format!("parse error: {message}")))
+}
+
+/// A query with the new name of a function that Prometheus 3 renamed; quoted texts stay.
+fn with_new_names(text: &str) -> Cow<'_, str> {
+    static TOKENS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r#""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`|[a-zA-Z_:][a-zA-Z0-9_:]*\s*\(?"#)
+            .ok()
+    });
+    match &*TOKENS {
+        Some(tokens) if text.contains(words::SMOOTHING_BEFORE) => {
+            tokens.replace_all(text, |found: &Captures<'_>| {
+                let called = found[0].strip_suffix('(').map(str::trim_end);
+                match called {
+                    Some(words::SMOOTHING_BEFORE) => format!("{}(", words::SMOOTHING),
+                    _ => found[0].to_owned(),
+                }
+            })
+        }
+        _ => Cow::Borrowed(text),
+    }
 }
 
 /// Refuses what would make the parser slow or its stack deep.

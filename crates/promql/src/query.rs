@@ -10,7 +10,7 @@ use crate::evaluation::{Evaluation, Value};
 use crate::plan::{Node, Plan, TIME_MS_MAX, parse_selector};
 use crate::{
     Labels, QueryBudget, QueryError, QueryLimits, QuerySteps, Series, SeriesPoint, SeriesStorage,
-    Stop,
+    Stop, pieces,
 };
 
 /// What a query is evaluated with.
@@ -92,8 +92,7 @@ pub fn range(
         ValueType::String => "string",
         ValueType::Scalar | ValueType::Vector => {
             let budget = QueryBudget::new(context.limits, context.stop);
-            let evaluation = Evaluation::new(&plan, context.storage, &budget)?;
-            let mut series = evaluation.over(&plan.root, period)?;
+            let mut series = pieces::over(text, plan, period, context.storage, &budget)?;
             series.sort_by(|one, other| one.labels.cmp(&other.labels));
             return Ok(QueryValue::Matrix(series));
         }

@@ -102,6 +102,23 @@ fn line(samples: &[SeriesPoint], at_ms: i64) -> Option<(f64, f64)> {
     Some((slope, y / count - slope * x / count))
 }
 
+/// The last value smoothed by double exponential smoothing: how much a new value counts for the level,
+/// and a new step between two levels for the trend.
+pub(crate) fn smoothed(samples: &[SeriesPoint], level: f64, trend: f64) -> Option<f64> {
+    let [first, second, ..] = samples else { return None };
+    let (mut before, mut smooth) = (0.0, first.value);
+    let mut slope = second.value - first.value;
+    for (index, sample) in samples[1..].iter().enumerate() {
+        // The first slope is that of the first two values.
+        if index > 0 {
+            slope = trend * (smooth - before) + (1.0 - trend) * slope;
+        }
+        before = smooth;
+        smooth = level * sample.value + (1.0 - level) * (smooth + slope);
+    }
+    Some(smooth)
+}
+
 pub(crate) fn sum(samples: &[SeriesPoint]) -> Option<f64> {
     let mut sum = Sum::default();
     samples.iter().for_each(|sample| sum.add(sample.value));

@@ -18,6 +18,8 @@ pub(crate) enum Function {
     LastOverTime,
     QuantileOverTime,
     PredictLinear,
+    /// Double exponential smoothing, which Prometheus before 3 calls `holt_winters`.
+    Smoothing,
     AbsentOverTime,
     Clamp,
     ClampMin,
@@ -25,6 +27,7 @@ pub(crate) enum Function {
     Round,
     LabelReplace,
     LabelJoin,
+    Pi,
     Time,
     Timestamp,
     Vector,
@@ -33,6 +36,10 @@ pub(crate) enum Function {
     Sort,
     SortDescending,
 }
+
+/// The name of double exponential smoothing, and the one that Prometheus before 3 has for it.
+pub(crate) const SMOOTHING: &str = "double_exponential_smoothing";
+pub(crate) const SMOOTHING_BEFORE: &str = "holt_winters";
 
 /// The function of a name.
 pub(crate) fn function(name: &str) -> Result<Function, QueryError> {
@@ -51,6 +58,21 @@ pub(crate) fn function(name: &str) -> Result<Function, QueryError> {
             _ if value > 0.0 => 1.0,
             _ => value,
         }),
+        "sin" => Function::Each(f64::sin),
+        "cos" => Function::Each(f64::cos),
+        "tan" => Function::Each(f64::tan),
+        "asin" => Function::Each(f64::asin),
+        "acos" => Function::Each(f64::acos),
+        "atan" => Function::Each(f64::atan),
+        "sinh" => Function::Each(f64::sinh),
+        "cosh" => Function::Each(f64::cosh),
+        "tanh" => Function::Each(f64::tanh),
+        "asinh" => Function::Each(f64::asinh),
+        "acosh" => Function::Each(f64::acosh),
+        "atanh" => Function::Each(f64::atanh),
+        "deg" => Function::Each(f64::to_degrees),
+        "rad" => Function::Each(f64::to_radians),
+        "pi" => Function::Pi,
         "minute" => Function::Date(|date| date.minute),
         "hour" => Function::Date(|date| date.hour),
         "day_of_week" => Function::Date(|date| date.weekday),
@@ -77,6 +99,7 @@ pub(crate) fn function(name: &str) -> Result<Function, QueryError> {
         "present_over_time" => Function::Over(windows::present),
         "last_over_time" => Function::LastOverTime,
         "predict_linear" => Function::PredictLinear,
+        SMOOTHING => Function::Smoothing,
         "quantile_over_time" => Function::QuantileOverTime,
         "absent_over_time" => Function::AbsentOverTime,
         "clamp" => Function::Clamp,

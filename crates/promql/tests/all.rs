@@ -6,3 +6,4 @@ mod beside_prometheus;
 mod common;
 mod hostile;
 mod meaning;
+mod pieces;

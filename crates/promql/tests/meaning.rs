@@ -52,8 +52,8 @@ fn what_is_not_offered_is_refused_by_name() {
     let storage = storage();
     for (query, name) in [
         ("histogram_quantile(0.9, temperature)", "histogram_quantile"),
-        ("holt_winters(temperature[5m], 0.5, 0.5)", "holt_winters"),
-        ("sin(temperature)", "sin"),
+        ("mad_over_time(temperature[5m])", "mad_over_time"),
+        ("histogram_sum(temperature)", "histogram_sum"),
         ("limitk(2, temperature)", "limitk"),
         ("temperature + fill(0) free_bytes", "fill"),
         ("{a=\"1\" or b=\"2\"}", "`or`"),

@@ -44,11 +44,11 @@ pub use extract::{ExtractSummary, extract};
 pub use format::VERSION;
 pub use lock::is_being_written;
 pub use pauses::Pause;
-pub use reader::{Damage, ReadOutcome, Reader};
+pub use reader::{Damage, Outline, ReadOutcome, Reader};
 pub use schema::text_fields;
 pub use side::{
-    SideColumns, SideFile, SideReading, SideSamples, SideSegment, SideValues, SideWritten, side_of,
-    side_path, side_paths, summary_path, write_side_file,
+    SideColumns, SideFile, SideReading, SideSamples, SideSegment, SideValues, SideWriter,
+    SideWritten, side_of, side_path, side_paths, summary_path, write_side_file,
 };
 pub use storage::{Bytestore, Interference, Storage};
 pub use stream::{

@@ -62,6 +62,21 @@ impl Damage {
     }
 }
 
+/// What is known of a recording before anything of it is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// A time at or before the first sample of those asked for, in nanoseconds since the epoch;
+    /// `None` if there is no block for it yet.
+    pub from_ns: Option<i64>,
+    /// The latest time in closed blocks, likewise.
+    pub thru_ns: Option<i64>,
+    /// The number of the last closed block, for [`Reader::seek_after_block`].
+    pub last_block: u32,
+    /// Whether a closed block begins before the latest time of those before it: the clock was set
+    /// back.
+    pub goes_back: bool,
+}
+
 /// The position of the reader.
 #[derive(Debug)]
 enum Cursor {
@@ -234,6 +249,15 @@ impl Reader {
         found.is_ok_and(|index| self.map.blocks[index].latest_realtime_ns != i64::MAX)
     }
 
+    /// Whether snapshots have all fields that were recorded, and no others, in their order.
+    pub(crate) fn gives_all_as_recorded(&self) -> bool {
+        let is_same = |(mapping, schema): (&Mapping, &Arc<SourceDef>)| {
+            mapping.fields.is_empty() && mapping.def.fields.len() == schema.fields.len()
+        };
+        self.mappings.iter().zip(&self.schemas).all(is_same)
+            && self.focus.iter().all(|focus| *focus == Focus::Whole)
+    }
+
     /// The definitions that snapshots have, and where their fields are.
     pub(crate) fn mappings(&self) -> &[Mapping] {
         &self.mappings
@@ -336,6 +360,22 @@ impl Reader {
                 |&field: &usize| place(field).is_some_and(|place| places.contains(&place));
             let fields: Vec<usize> = (0..count).filter(is_wanted).collect();
             *focus = if fields.len() == count { Focus::Whole } else { Focus::Fields(fields) };
+        }
+    }
+
+    /// What the headers of blocks tell of samples at or after a time, without decoding any.
+    pub fn outline(&self, realtime_ns: i64) -> Outline {
+        let blocks = &self.map.blocks;
+        let closed =
+            &blocks[..blocks.partition_point(|block| block.latest_realtime_ns != i64::MAX)];
+        let later = blocks.iter().find(|block| block.latest_realtime_ns >= realtime_ns);
+        let is_earlier =
+            |pair: &[BlockLocation]| pair[1].first_realtime_ns < pair[0].latest_realtime_ns;
+        Outline {
+            from_ns: later.map(|block| block.first_realtime_ns.max(realtime_ns)),
+            thru_ns: closed.last().map(|block| block.latest_realtime_ns),
+            last_block: closed.last().map_or(0, |block| block.number),
+            goes_back: closed.windows(2).any(is_earlier),
         }
     }
 

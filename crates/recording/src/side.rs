@@ -46,7 +46,7 @@ mod write;
 
 pub use read::{SideColumns, SideFile, SideReading, SideSegment, SideValues};
 pub use replay::SideSamples;
-pub use write::{SideWritten, write_side_file};
+pub use write::{SideWriter, SideWritten, write_side_file};
 
 use std::path::{Path, PathBuf};
 

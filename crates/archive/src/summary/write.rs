@@ -5,9 +5,10 @@ use std::io;
 use std::sync::Arc;
 
 use feed::{
-    Beginning, CollectlFeed, CollectlSettings, Feed, ImportedFeed, Origin, WhitFeed, has_text_for,
+    Beginning, CollectlFeed, CollectlSettings, Feed, FeedError, ImportedFeed, Origin, WhitFeed,
+    has_text_for,
 };
-use recording::put;
+use recording::{ReadOutcome, Reader, SideWriter, put};
 use sample::{Kind, Sample, Snapshot, SourceDef, State};
 
 use super::cell::{Cell, Expected};
@@ -15,7 +16,7 @@ use super::column::{FieldBytes, FieldColumns};
 use super::head::{Edge, SourceHead, Window};
 use super::open_window::OpenWindow;
 use super::out::{Body, Out};
-use super::read::{BEGINS, ENDS, Segment};
+use super::read::{BEGINS, ENDS, Segment, Summary};
 use super::{FLAG_CLOCK_SET_BACK, SECOND_NS, coding, floor, lengths_ns, tiers};
 use crate::Error;
 use crate::archived_file::ArchivedFile;
@@ -64,6 +65,9 @@ fn add(out: &mut Out, file: &ArchivedFile) -> Result<(), Error> {
     if out.summary.tier(0).any(Segment::ends) {
         return tiers::write_hours(out, file, true);
     }
+    if !is_due(&out.summary, file)? {
+        return tiers::write_hours(out, file, false);
+    }
     let mut reach_ns = REACH_NS.max(i64::try_from(file.file.meta.interval2_ns()).unwrap_or(0) * 3);
     let passed = loop {
         match Pass::run(out, file, reach_ns)? {
@@ -78,6 +82,38 @@ fn add(out: &mut Out, file: &ArchivedFile) -> Result<(), Error> {
         }),
         Passed::Thru(is_whole) => tiers::write_hours(out, file, is_whole),
     }
+}
+
+/// Whether a pass would write something: a recording that grows gets a segment only when its time is
+/// over, or when the clock was set back.  Reads the headers of closed blocks and the times of the open
+/// one: a pass, which is asked for each minute, decodes all that is not in the summary, up to six
+/// hours at a sample a second.
+fn is_due(summary: &Summary, file: &ArchivedFile) -> Result<bool, Error> {
+    if file.file.origin != Origin::Whit {
+        return Ok(true);
+    }
+    let mut reader = Reader::open(&file.file.path, &[]).map_err(FeedError::from)?;
+    let covered_ns = summary.tier(0).last().map_or(i64::MIN, Segment::thru_ns);
+    let outline = reader.outline(covered_ns);
+    if !reader.is_being_written() || outline.goes_back {
+        return Ok(true);
+    }
+    let Some(from_ns) = outline.from_ns else { return Ok(false) };
+    let (_, segment_ns) = lengths_ns(&file.file.meta);
+    let end_ns = floor(from_ns, segment_ns).saturating_add(segment_ns);
+    let mut latest_ns = outline.thru_ns.unwrap_or(i64::MIN);
+    reader.focus(&[]);
+    reader.seek_after_block(outline.last_block);
+    let mut snapshot = Snapshot::new(&reader.defs());
+    while latest_ns < end_ns
+        && reader.next(&mut snapshot).map_err(FeedError::from)? == ReadOutcome::Sample
+    {
+        if snapshot.realtime_ns < latest_ns {
+            return Ok(true);
+        }
+        latest_ns = snapshot.realtime_ns;
+    }
+    Ok(latest_ns >= end_ns)
 }
 
 /// How far a recording was read.
@@ -127,7 +163,7 @@ impl<'a> Pass<'a> {
         };
         let mut snapshot = Snapshot::new(&defs);
         let mut before_ns = i64::MIN;
-        while feed.as_feed().next(&mut snapshot)? {
+        while feed.next(&mut snapshot)? {
             if snapshot.realtime_ns < before_ns {
                 return Ok(Some(Passed::ClockSetBack));
             }
@@ -237,22 +273,38 @@ impl<'a> Pass<'a> {
 
 /// The feed of a recording.
 enum AnyFeed {
-    Whit(Box<WhitFeed>),
+    /// And what makes the columns of the recording too, if it has none yet.
+    Whit(Box<WhitFeed>, Option<Box<SideWriter>>),
     Other(Box<dyn Feed>),
 }
 
 impl AnyFeed {
     fn as_feed(&mut self) -> &mut dyn Feed {
         match self {
-            AnyFeed::Whit(feed) => feed.as_mut(),
+            AnyFeed::Whit(feed, _) => feed.as_mut(),
             AnyFeed::Other(feed) => feed.as_mut(),
         }
+    }
+
+    /// The next sample, which is also added to the columns.  What fails there is tried again, and
+    /// told, when the columns are made by themselves.
+    fn next(&mut self, snapshot: &mut Snapshot) -> Result<bool, FeedError> {
+        let AnyFeed::Whit(feed, columns) = self else { return self.as_feed().next(snapshot) };
+        let is_sample = feed.next(snapshot)?;
+        if !is_sample {
+            columns.take().into_iter().for_each(|columns| drop(columns.finish(feed.reader())));
+        } else if let Some(writer) = columns
+            && writer.take(feed.reader(), snapshot).is_err()
+        {
+            *columns = None;
+        }
+        Ok(is_sample)
     }
 
     /// Whether more may come.  A recording of another program that grew has another identity.
     fn is_being_written(&self) -> bool {
         match self {
-            AnyFeed::Whit(feed) => feed.is_being_written(),
+            AnyFeed::Whit(feed, _) => feed.is_being_written(),
             AnyFeed::Other(_) => false,
         }
     }
@@ -261,7 +313,12 @@ impl AnyFeed {
 fn open(file: &ArchivedFile, base_ns: i64) -> Result<AnyFeed, Error> {
     let path = &file.file.path;
     Ok(match file.file.origin {
-        Origin::Whit => AnyFeed::Whit(Box::new(WhitFeed::open(path, base_ns, false)?)),
+        Origin::Whit => {
+            let feed = WhitFeed::open(path, base_ns, false)?;
+            let is_whole = base_ns == i64::MIN;
+            let columns = is_whole.then(|| SideWriter::begin_whole(feed.reader()).ok().flatten());
+            AnyFeed::Whit(Box::new(feed), columns.flatten().map(Box::new))
+        }
         Origin::Collectl => {
             let recorded = file.file.meta.subsystems();
             let entries = source::ALL.iter().copied();
@@ -536,4 +593,78 @@ fn expected(window: &Window, cells: &[Option<Cell>]) -> Expected {
         }
     }
     expected
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use jiff::{Timestamp, tz::TimeZone};
+    use recording::{Writer, WriterOptions};
+    use sample::{Field, Meta, Unit};
+
+    use super::*;
+    use crate::archive::Recordings;
+
+    const BEGUN_NS: i64 = 1_789_999_200 * SECOND_NS;
+
+    /// Appends a sample of a counter at each of some seconds.
+    fn append(writer: &mut Writer, def: &Arc<SourceDef>, seconds: impl Iterator<Item = i64>) {
+        let mut snapshot = Snapshot::new(std::slice::from_ref(def));
+        for second in seconds {
+            snapshot.realtime_ns = BEGUN_NS + second * SECOND_NS;
+            snapshot.monotonic_ns += 1_000_000_000;
+            snapshot.fresh[0] = true;
+            let sample = &mut snapshot.samples[0];
+            (sample.realtime_ns, sample.monotonic_ns) =
+                (snapshot.realtime_ns, snapshot.monotonic_ns);
+            sample.state = State::Ok;
+            sample.table.begin();
+            sample.table.row(b"").set(0, second.cast_unsigned());
+            writer.append(&snapshot).unwrap();
+        }
+    }
+
+    /// Whether a summary would be added to, before and after it was.
+    fn is_due_now(path: &std::path::Path) -> [bool; 2] {
+        let now = Timestamp::from_second(1_790_100_000).unwrap().to_zoned(TimeZone::UTC);
+        let recordings = Recordings::open(&[path.to_owned()], &now).unwrap();
+        let file = &recordings.files[0];
+        [(); 2].map(|()| {
+            let summary = super::super::path(path);
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false);
+            let out = options.open(summary).unwrap();
+            let is_due = is_due(&Out::open(out, file, 0).unwrap().summary, file).unwrap();
+            write(file).unwrap();
+            is_due
+        })
+    }
+
+    #[test]
+    fn a_recording_that_grows_is_read_when_a_segment_has_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one.whit");
+        let def = Arc::new(SourceDef {
+            name: "whole".into(),
+            fields: vec![Field::counter("ticks", Unit::Ticks, "Ticks")].into(),
+            ..SourceDef::EMPTY
+        });
+        let mut meta = Meta::new();
+        for (key, value) in [("host", "one"), ("boot_id", "one"), ("interval_ns", "200000000")] {
+            meta.set(key, value);
+        }
+        meta.set("started_ns", BEGUN_NS.to_string());
+        let defs = [def.clone()];
+        let mut writer = Writer::create(&path, &meta, &defs, WriterOptions::default()).unwrap();
+        append(&mut writer, &def, 0..3_000);
+        assert_eq!(is_due_now(&path), [false, false]);
+        // Also if the sample after the end is in the open block.
+        append(&mut writer, &def, 3_000..3_601);
+        assert_eq!(is_due_now(&path), [true, false]);
+        append(&mut writer, &def, 3_601..7_000);
+        assert_eq!(is_due_now(&path), [false, false]);
+        // The clock is set back: the summary is of no use any more.
+        append(&mut writer, &def, 3_500..3_505);
+        assert!(is_due_now(&path)[0]);
+    }
 }

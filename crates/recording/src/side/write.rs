@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sample::{Interner, Kind, Snapshot, SourceDef, State};
 
@@ -52,26 +52,147 @@ pub struct SideWritten {
 /// The recording cannot be read, or the side file not written.
 pub fn write_side_file(recording: &Path) -> Result<SideWritten, Error> {
     let mut reader = Reader::open(recording, &[])?;
-    let path = side_path(recording);
-    let known = SideFile::open(recording, &reader);
-    let covered = known.as_ref().map_or(0, SideFile::covered);
-    let unchanged = SideWritten { segments: 0, bytes: known.as_ref().map_or(0, SideFile::end) };
-    let count = reader.closed_blocks_after(covered);
-    let is_segment = count >= SEGMENT_BLOCKS as usize
-        || reader.closed_bytes_after(covered) >= SEGMENT_STORED_BYTES;
-    if count == 0 || !is_segment && !reader.is_complete() {
-        return Ok(unchanged);
+    let Some(mut writer) = SideWriter::begin(&reader)? else {
+        let known = SideFile::open(recording, &reader);
+        return Ok(SideWritten { segments: 0, bytes: known.as_ref().map_or(0, SideFile::end) });
+    };
+    reader.seek_after_block(writer.covered);
+    let mut snapshot = Snapshot::new(&reader.defs());
+    while !writer.is_done && reader.next(&mut snapshot)? == ReadOutcome::Sample {
+        writer.take(&reader, &snapshot)?;
     }
-    let io = |error| Error::io(&path, "write", error);
-    let temporary = with_suffix(&path, ".new");
-    let Some(out) = locked(&temporary).map_err(io)? else { return Ok(unchanged) };
-    // Another writer may have ended since.
-    let known = SideFile::open(recording, &reader);
-    match add(&mut reader, known, (&out, &path)) {
-        Ok(Some(written)) => fs::rename(&temporary, &path).map(|()| written).map_err(io),
-        other => {
-            drop(fs::remove_file(&temporary));
-            other.map(|_| unchanged)
+    writer.finish(&reader)
+}
+
+/// A side file that is added to while its recording is read, so that one who reads all of it for
+/// another reason decodes each block once for both.  Dropped before [`finish`](Self::finish), it
+/// leaves the side file as it was.
+pub struct SideWriter {
+    /// The side file, and what is to replace it.
+    path: PathBuf,
+    temporary: PathBuf,
+    out: File,
+    /// The last block that the side file has.
+    covered: u32,
+    written: SideWritten,
+    packer: Packer,
+    segment: Segment,
+    /// Whether the closed blocks were read.
+    is_done: bool,
+    is_renamed: bool,
+}
+
+impl SideWriter {
+    /// Begins to add to the side file of a recording; `None` if there is nothing to add, or another
+    /// writer is at it.
+    ///
+    /// # Errors
+    /// The side file cannot be written.
+    pub fn begin(reader: &Reader) -> Result<Option<Self>, Error> {
+        let recording = reader.path();
+        let path = side_path(recording);
+        let known = SideFile::open(recording, reader);
+        let covered = known.as_ref().map_or(0, SideFile::covered);
+        let count = reader.closed_blocks_after(covered);
+        let is_segment = count >= SEGMENT_BLOCKS as usize
+            || reader.closed_bytes_after(covered) >= SEGMENT_STORED_BYTES;
+        if count == 0 || !is_segment && !reader.is_complete() {
+            return Ok(None);
+        }
+        let io = |error| Error::io(&path, "write", error);
+        let temporary = with_suffix(&path, ".new");
+        let Some(out) = locked(&temporary).map_err(io)? else { return Ok(None) };
+        let packer = Packer::new(Compression::Zstd(LEVEL), TYPICAL_BYTES).map_err(io)?;
+        let mut writer = SideWriter {
+            segment: Segment::new(reader.schemas()),
+            covered: 0,
+            written: SideWritten { segments: 0, bytes: PRELUDE_BYTES as u64 },
+            is_done: false,
+            is_renamed: false,
+            path,
+            temporary,
+            out,
+            packer,
+        };
+        // Another writer may have ended since.
+        let known = SideFile::open(recording, reader);
+        writer.copy(known, reader.file_id()).map_err(|error| writer.failed(error))?;
+        Ok(Some(writer))
+    }
+
+    /// As [`begin`](Self::begin), for one who reads a recording from its start; also `None` if the
+    /// side file has a part of it, or if the reader gives other fields than those that were recorded.
+    ///
+    /// # Errors
+    /// As of [`begin`](Self::begin).
+    pub fn begin_whole(reader: &Reader) -> Result<Option<Self>, Error> {
+        if !reader.gives_all_as_recorded() {
+            return Ok(None);
+        }
+        Ok(Self::begin(reader)?.filter(|writer| writer.covered == 0))
+    }
+
+    /// Takes over what is known and has no damage.
+    fn copy(&mut self, known: Option<SideFile>, file_id: u64) -> io::Result<()> {
+        let Some(mut known) = known else { return self.out.write_all(&prelude(file_id)) };
+        known.truncate(known.sound());
+        (self.covered, self.written.bytes) = (known.covered(), known.end());
+        known.copy(&self.out)
+    }
+
+    fn failed(&self, error: io::Error) -> Error {
+        Error::io(&self.path, "write", error)
+    }
+
+    /// Takes the sample that a reader has just read.  Those that the side file has are passed over.
+    ///
+    /// # Errors
+    /// The side file cannot be written.
+    pub fn take(&mut self, reader: &Reader, snapshot: &Snapshot) -> Result<(), Error> {
+        let number = reader.block_number();
+        self.is_done |= reader.is_open_block();
+        if self.is_done || number <= self.covered {
+            return Ok(());
+        }
+        if self.segment.is_full(number) {
+            self.end_segment(reader)?;
+        }
+        self.segment.add((number, reader.block_bytes(number)), snapshot);
+        Ok(())
+    }
+
+    fn end_segment(&mut self, reader: &Reader) -> Result<(), Error> {
+        let bytes = self.segment.encode(&mut self.packer);
+        self.out.write_all(&bytes).map_err(|error| self.failed(error))?;
+        self.written.bytes += bytes.len() as u64;
+        self.written.segments += 1;
+        self.segment = Segment::new(reader.schemas());
+        Ok(())
+    }
+
+    /// Replaces the side file, unless nothing was added, when the reader has come to its end.
+    ///
+    /// # Errors
+    /// The side file cannot be written.
+    pub fn finish(mut self, reader: &Reader) -> Result<SideWritten, Error> {
+        let is_whole = self.segment.is_full(u32::MAX) || reader.is_complete();
+        if self.segment.last_block > 0 && is_whole {
+            self.end_segment(reader)?;
+        }
+        if self.written.segments == 0 {
+            let bytes = fs::metadata(&self.path).map_or(0, |file| file.len());
+            return Ok(SideWritten { segments: 0, bytes });
+        }
+        fs::rename(&self.temporary, &self.path).map_err(|error| self.failed(error))?;
+        self.is_renamed = true;
+        Ok(self.written)
+    }
+}
+
+impl Drop for SideWriter {
+    fn drop(&mut self) {
+        if !self.is_renamed {
+            drop(fs::remove_file(&self.temporary));
         }
     }
 }
@@ -98,47 +219,6 @@ fn locked(path: &Path) -> io::Result<Option<File>> {
             file.set_len(0)?;
             return Ok(Some(file));
         }
-    }
-}
-
-/// Writes what is known and has no damage, and what the recording has more.  `None` if that is
-/// nothing.
-fn add(
-    reader: &mut Reader,
-    known: Option<SideFile>,
-    (mut out, path): (&File, &Path),
-) -> Result<Option<SideWritten>, Error> {
-    let io = |error| Error::io(path, "write", error);
-    let mut covered = 0;
-    let mut written = SideWritten { segments: 0, bytes: PRELUDE_BYTES as u64 };
-    match known {
-        Some(mut known) => {
-            known.truncate(known.sound());
-            (covered, written.bytes) = (known.covered(), known.end());
-            known.copy(out).map_err(io)?;
-        }
-        None => out.write_all(&prelude(reader.file_id())).map_err(io)?,
-    }
-    reader.seek_after_block(covered);
-    let mut snapshot = Snapshot::new(&reader.defs());
-    let mut packer = Packer::new(Compression::Zstd(LEVEL), TYPICAL_BYTES).map_err(io)?;
-    let mut segment = Segment::new(reader.schemas());
-    loop {
-        let is_sample = reader.next(&mut snapshot)? == ReadOutcome::Sample;
-        let number = if is_sample { reader.block_number() } else { 0 };
-        let ends = !is_sample || reader.is_open_block();
-        let is_whole = segment.is_full(u32::MAX) || reader.is_complete();
-        if (ends || segment.is_full(number)) && segment.last_block > 0 && is_whole {
-            let bytes = segment.encode(&mut packer);
-            out.write_all(&bytes).map_err(io)?;
-            written.bytes += bytes.len() as u64;
-            written.segments += 1;
-            segment = Segment::new(reader.schemas());
-        }
-        if ends {
-            return Ok((written.segments > 0).then_some(written));
-        }
-        segment.add((number, reader.block_bytes(number)), &snapshot);
     }
 }
 

@@ -1,0 +1,93 @@
+//! A query over a long period, evaluated in pieces of it, so that its samples are not all in memory at
+//! once: a month of one series at a sample a second is 41 MB of them.
+//!
+//! The value of a step depends on the samples of its windows alone, so pieces change no answer.  Most
+//! queries are one piece.  One that would load more than [`SAMPLES`] is ended there and asked again in
+//! pieces that are as long as that many samples, but several windows long at least: what is within
+//! a window of a piece's beginning is loaded twice.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::evaluation::Evaluation;
+use crate::plan::Plan;
+use crate::{Labels, QueryBudget, QueryError, QuerySteps, Series, SeriesStorage};
+
+/// Samples of a piece: 2 MiB.
+const SAMPLES: u64 = 1 << 17;
+
+/// Windows of a piece at least: a quarter of the samples is loaded twice at most.
+const WINDOWS: i64 = 4;
+
+/// The first piece of a period that is too long is such a part of it; each further one is so many
+/// times longer at most than the one before, whose samples tell how long it may be.
+const FIRST_PART: i64 = 32;
+const GROWTH: i64 = 8;
+
+/// The values at all steps of a period, of which there is the plan of the whole.
+pub(crate) fn over(
+    text: &str,
+    plan: Plan,
+    period: QuerySteps,
+    storage: &dyn SeriesStorage,
+    budget: &QueryBudget<'_>,
+) -> Result<Vec<Series>, QueryError> {
+    let least = (plan.window_ms(period) / period.step_ms).saturating_mul(WINDOWS).max(1);
+    let mut steps = period.steps().cast_signed();
+    let mut answer = Answer::default();
+    let mut whole = Some(plan);
+    let mut piece = period;
+    while piece.start_ms <= period.end_ms {
+        let length_ms = (steps - 1).saturating_mul(period.step_ms);
+        piece.end_ms = piece.start_ms.saturating_add(length_ms).min(period.end_ms);
+        let plan = match whole.take() {
+            Some(plan) => plan,
+            None => Plan::of_piece(text, piece, period)?,
+        };
+        let before = budget.taken();
+        budget.limit_piece((steps > least).then_some(SAMPLES));
+        let evaluation = Evaluation::new(&plan, storage, budget);
+        let is_too_long = budget.is_piece_too_long();
+        budget.limit_piece(None);
+        if is_too_long && evaluation.is_err() {
+            budget.give_back(before, 0);
+            steps = (steps / FIRST_PART).max(least);
+            continue;
+        }
+        let evaluation = evaluation?;
+        let loaded = budget.samples_since(before).max(1);
+        let series = evaluation.over(&plan.root, piece)?;
+        drop(evaluation);
+        budget.give_back(before, series.iter().map(|one| one.samples.len() as u64).sum());
+        answer.add(series, budget)?;
+        // Three quarters: later ones may have more samples.
+        let fitting =
+            u128::from(SAMPLES) * 3 / 4 * steps.unsigned_abs() as u128 / u128::from(loaded);
+        let fitting = i64::try_from(fitting).unwrap_or(i64::MAX);
+        steps = fitting.min(steps.saturating_mul(GROWTH)).max(least);
+        piece.start_ms = piece.end_ms.saturating_add(period.step_ms);
+    }
+    Ok(answer.series)
+}
+
+/// The series of the pieces so far.
+#[derive(Default)]
+struct Answer {
+    series: Vec<Series>,
+    places: HashMap<Arc<Labels>, usize>,
+}
+
+impl Answer {
+    fn add(&mut self, series: Vec<Series>, budget: &QueryBudget<'_>) -> Result<(), QueryError> {
+        for one in series {
+            if let Some(&place) = self.places.get(&one.labels) {
+                self.series[place].samples.extend(one.samples);
+                continue;
+            }
+            budget.check_series(self.series.len())?;
+            self.places.insert(one.labels.clone(), self.series.len());
+            self.series.push(one);
+        }
+        Ok(())
+    }
+}
