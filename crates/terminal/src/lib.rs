@@ -10,6 +10,7 @@ mod canvas;
 mod error;
 mod keys;
 mod name;
+mod output;
 mod taken;
 mod windows;
 
@@ -17,5 +18,6 @@ pub use canvas::{Canvas, Theme};
 pub use error::TerminalError;
 pub use keys::{Edit, edit, pressed};
 pub use name::name;
+pub use output::Output;
 pub use taken::{Screen, TakenTerminal, TerminalEvent, TerminalKind, wake};
 pub use windows::{choice, window};
