@@ -12,7 +12,7 @@ use sample::{Clock as _, History, Meta, Snapshot, SourceDef};
 use source::{Entry, ProcessOptions, SourceContext};
 use terminal::Edit;
 
-use crate::columns::{self, Column};
+use crate::columns::{Column, ColumnChoice};
 use crate::error::TopError;
 use crate::fields::{self, ScreenSources};
 use crate::keys::{self, Action};
@@ -20,6 +20,7 @@ use crate::kill;
 use crate::list::{ListSettings, ProcessList};
 use crate::machine::{self, MachineValues, Panel};
 use crate::remote::RemoteFeed;
+use crate::traffic::{self, Traffic};
 use crate::values::{GroupBy, TickValues};
 
 /// Shortest interval: below it, drawing would dominate.
@@ -37,6 +38,7 @@ pub(crate) struct Readings {
     pub(crate) meta: Meta,
     pub(crate) options: Options,
     pub(crate) sources: ScreenSources,
+    pub(crate) traffic: Traffic,
 }
 
 impl Readings {
@@ -51,6 +53,7 @@ impl Readings {
                 ..Options::default()
             },
             sources,
+            traffic: Traffic::of(defs),
         }
     }
 
@@ -61,7 +64,7 @@ impl Readings {
 
     /// The latest tick, with the inputs of the list's numbers.
     pub(crate) fn values(&self) -> TickValues<'_> {
-        TickValues::new(self.frame(), &self.sources)
+        TickValues::new(self.frame(), &self.sources, &self.traffic)
     }
 }
 
@@ -211,6 +214,7 @@ impl App {
                 live.next(&mut self.snapshot)?;
                 self.readings.history.push(&mut self.snapshot);
                 self.took();
+                self.say_traffic();
             }
             SampleFeed::Recorded(_) => return self.go(Motion::Forward),
             SampleFeed::Remote(remote) => {
@@ -236,7 +240,7 @@ impl App {
     /// Moves in a recording; false at either end.
     pub(crate) fn go(&mut self, motion: Motion) -> Result<bool, TopError> {
         let SampleFeed::Recorded(recorded) = &mut self.feed else { return Ok(false) };
-        let Readings { history, meta, options, sources } = &mut self.readings;
+        let Readings { history, meta, options, sources, .. } = &mut self.readings;
         let (panel, ended) = (&mut self.panel, &mut self.list.ended);
         let mut taken = |history: &History, jumped: bool| {
             if jumped {
@@ -257,7 +261,21 @@ impl App {
     pub(crate) fn refresh(&mut self) {
         self.machine =
             self.panel.values(&self.readings.history, &self.readings.meta, &self.readings.sources);
+        let Readings { history, meta, options, traffic, .. } = &mut self.readings;
+        traffic.update(&Frame::new(history, meta, options));
         self.list.update(&self.readings.values());
+    }
+
+    /// The columns that are shown.
+    pub(crate) fn columns(&self) -> Vec<Column> {
+        let settings = &self.list.settings;
+        let choice = ColumnChoice {
+            groups: settings.grouping.is_some(),
+            width: self.width,
+            traffic: self.readings.traffic.is_there(),
+            sort: settings.sort,
+        };
+        choice.shown()
     }
 
     /// Handles an event.
@@ -325,6 +343,7 @@ impl App {
                 self.notice = Some("other hosts keep to the interval of -d".to_owned());
             }
             Action::Threads => return Ok(self.toggle_threads()),
+            Action::Traffic => return Ok(self.toggle_traffic()),
             _ => self.set(action),
         }
         if !matches!(action, Action::Step(_) | Action::Page(_) | Action::Top | Action::Bottom) {
@@ -373,8 +392,7 @@ impl App {
     }
 
     fn sort_beside(&mut self, step: isize) {
-        let groups = self.list.settings.grouping.is_some();
-        let shown: Vec<Column> = columns::shown(groups, self.width).collect();
+        let shown = self.columns();
         let now = shown.iter().position(|&column| column == self.list.settings.sort);
         let beside = now.map_or(0, |now| now.saturating_add_signed(step).min(shown.len() - 1));
         if now != Some(beside) {
@@ -384,16 +402,55 @@ impl App {
 
     /// Threads of this machine are read only if they are shown, so the sources are opened again.
     fn toggle_threads(&mut self) -> NextStep {
-        let threads = !self.list.settings.threads;
-        self.list.settings.threads = threads;
-        if let SampleFeed::Live(live) = &mut self.feed {
-            **live = open_live(&self.root, threads);
-            self.readings.history.forget();
-            self.list.ended.forget();
+        self.list.settings.threads = !self.list.settings.threads;
+        if self.reopen() {
             return NextStep::Tick;
         }
         self.refresh();
         NextStep::Draw
+    }
+
+    /// Opens the sources of this machine again; false of another feed.
+    fn reopen(&mut self) -> bool {
+        let SampleFeed::Live(live) = &mut self.feed else { return false };
+        **live = open_live(&self.root, &self.list.settings);
+        let defs = &live.defs();
+        self.snapshot = Snapshot::new(defs);
+        self.readings = Readings::new(defs, std::mem::take(&mut self.readings.meta));
+        self.panel.find(defs);
+        self.list.ended.forget();
+        true
+    }
+
+    /// Counts the traffic of processes on this machine, or counts it no longer: it costs each packet.
+    fn toggle_traffic(&mut self) -> NextStep {
+        if self.is_remote() {
+            self.notice = Some("traffic of another host's processes is not read".to_owned());
+        } else if self.is_recorded() {
+            let is_there = self.readings.traffic.is_there();
+            let without = "no traffic by process in this recording: record -s +process_net";
+            let with = "RECV/s and SENT/s are shown: the recording has them";
+            self.notice = Some(if is_there { with } else { without }.to_owned());
+        } else {
+            self.list.settings.traffic = !self.list.settings.traffic;
+            if self.reopen() {
+                return NextStep::Tick;
+            }
+        }
+        NextStep::Draw
+    }
+
+    /// Says why the traffic of processes is not there though it was asked for.
+    fn say_traffic(&mut self) {
+        let state = self.readings.traffic.state(&self.readings.frame());
+        if self.list.settings.traffic
+            && let Some(state) = state.filter(|&state| state != sample::State::Ok)
+        {
+            self.list.settings.traffic = false;
+            let why = state.word();
+            self.notice =
+                Some(format!("no traffic by process ({why}); whit doctor says what it needs"));
+        }
     }
 
     fn travel(&mut self, motion: Motion) -> Result<NextStep, TopError> {
@@ -549,10 +606,13 @@ pub(crate) fn present(zone: TimeZone) -> jiff::Zoned {
 }
 
 /// Opens the sources of a live screen under `root`.
-pub(crate) fn open_live(root: &Path, threads: bool) -> LiveFeed {
+pub(crate) fn open_live(root: &Path, settings: &ListSettings) -> LiveFeed {
     // Two columns, exact CPU time and run-queue wait, need schedstat.
-    let process = ProcessOptions { threads, schedstat: true, ..ProcessOptions::default() };
-    let shown = |entry: &&'static Entry| fields::SOURCES.contains(&entry.name);
+    let process =
+        ProcessOptions { threads: settings.threads, schedstat: true, ..ProcessOptions::default() };
+    let shown = |entry: &&'static Entry| {
+        fields::SOURCES.contains(&entry.name) || settings.traffic && entry.name == traffic::SOURCE
+    };
     let entries: Vec<_> = source::ALL.iter().copied().filter(shown).collect();
     LiveFeed::open(root, &entries, SourceContext::with_process(process))
 }

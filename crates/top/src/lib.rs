@@ -29,6 +29,7 @@ mod screen;
 mod show;
 #[cfg(test)]
 mod tests;
+mod traffic;
 mod values;
 
 pub use app::interval;

@@ -27,6 +27,8 @@ pub struct ListSettings {
     pub tree: bool,
     /// A line for each thread.
     pub threads: bool,
+    /// Bytes and packets by process on this machine, which costs each packet some 0.3 µs.
+    pub traffic: bool,
     /// Program and arguments instead of the name.
     pub full: bool,
     /// Lines of processes that ended.
@@ -49,6 +51,7 @@ impl Default for ListSettings {
             grouping: None,
             tree: false,
             threads: false,
+            traffic: false,
             full: true,
             ended: true,
             hide_idle: false,

@@ -44,7 +44,7 @@ fn header(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     let width = canvas.area.width;
     canvas.buffer.set_style(Rect::new(0, y, width, 1), style);
     let mut x = 0;
-    for column in columns::shown(settings.grouping.is_some(), width) {
+    for column in app.columns() {
         let appearance = column.appearance();
         let sorted = column == settings.sort;
         let style =
@@ -69,8 +69,7 @@ fn list(app: &mut App, canvas: &mut Canvas<'_>, from: u16, to: u16) {
     app.list.scroll(height);
     let values = app.readings.values();
     let list = &app.list;
-    let shown: Vec<Column> =
-        columns::shown(list.settings.grouping.is_some(), canvas.area.width).collect();
+    let shown = app.columns();
     let lines = list.lines.iter().enumerate().skip(list.first).take(height);
     for ((index, line), y) in lines.zip(from..) {
         let Some(item) = list.item(&values, line) else { continue };

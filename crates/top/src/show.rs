@@ -33,7 +33,7 @@ impl TopScreen {
         if !root.join("proc").is_dir() {
             return Err(TopError::NoProc(root.to_owned()));
         }
-        let feed = SampleFeed::Live(Box::new(app::open_live(root, settings.threads)));
+        let feed = SampleFeed::Live(Box::new(app::open_live(root, &settings)));
         let mut app = App::new(feed, meta, zone, settings);
         app.root = root.to_owned();
         Ok(TopScreen(app))

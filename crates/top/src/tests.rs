@@ -19,7 +19,8 @@ const PLAIN: Theme = Theme { colour: false, ascii: false };
 
 fn defs() -> Vec<Arc<SourceDef>> {
     let find = |name: &&str| source::find(name).unwrap_or_else(|| panic!("{name}")).def().shared();
-    super::fields::SOURCES.iter().map(find).collect()
+    let all = super::fields::SOURCES.iter().chain([&super::traffic::SOURCE]);
+    all.map(find).collect()
 }
 
 /// A machine whose tables are filled by hand.
@@ -437,7 +438,7 @@ fn a_recording_without_processes_is_refused() {
 #[test]
 fn another_machines_tree_shows_that_machine() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/proc/vm2");
-    let live = open_live(&root, false);
+    let live = open_live(&root, &ListSettings::default());
     let mut app = App::new(
         SampleFeed::Live(Box::new(live)),
         Meta::new(),
@@ -456,4 +457,66 @@ fn another_machines_tree_shows_that_machine() {
     app.list.selected = Some(b"1\x1f1".to_vec());
     app.event(&Event::Key(KeyCode::Char('k').into())).unwrap();
     assert_eq!(app.prompt, Prompt::None);
+}
+
+/// Two ticks of two processes, of which one sent and received, and of what belongs to none.
+fn traffic() -> Made {
+    let mut made = Made::new(ListSettings::default());
+    for tick in 1..3 {
+        made.process(1, 0, 50, 8, &[("command", b"init"), ("cgroup", b"/init.scope")]);
+        made.process(100, 1, 100, 4, &[("command", b"curl"), ("cgroup", b"/user.slice")]);
+        let zero = ["tcp", "udp", "other"].map(|one| {
+            ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"].map(|two| format!("{one}_{two}"))
+        });
+        let mut row = |name: &[u8], bytes: u64, texts: &[(&str, &[u8])]| {
+            let cells: Vec<(&str, u64)> =
+                zero.iter().flatten().map(|field| (field.as_str(), bytes * tick)).collect();
+            made.row("process_net", name, &cells, texts);
+        };
+        row(b"0\x1f0", 1024, &[("command", b"no process")]);
+        row(b"100\x1f100", 4096, &[("command", b"curl"), ("cgroup", b"/user.slice")]);
+        // Its end was not told.
+        row(b"77\x1f77", 512, &[("command", b"wget"), ("cgroup", b"/user.slice")]);
+        made.tick();
+    }
+    made
+}
+
+#[test]
+fn traffic_by_process_is_shown_where_it_is_known() {
+    for width in [60, 80, 120, 200] {
+        let text = hostile().draw(width, 20);
+        assert!(!text.contains("RECV/s"), "{text}");
+        let text = traffic().draw(width, 20);
+        let titles = text.lines().find(|line| line.contains("COMMAND")).unwrap();
+        assert!(titles.contains("RECV/s SENT/s"), "{text}");
+        assert_eq!(titles.contains("PKIN/s PKOUT/s"), width >= 120, "{text}");
+        // Three protocols of 4 KiB each second, each way.
+        let line = text.lines().find(|line| line.contains("curl")).unwrap();
+        assert!(line.contains("12K    12K"), "{text}");
+        assert!(width < 120 || line.contains("12288"), "{text}");
+        let line = text.lines().find(|line| line.ends_with("init")).unwrap();
+        assert!(line.ends_with("- init"), "{text}");
+    }
+    let mut made = traffic();
+    made.app.list.sort_by(Column::Net);
+    made.app.refresh();
+    made.key(KeyCode::Home);
+    assert_eq!(made.app.list.selected.as_deref(), Some(b"100\x1f100".as_slice()));
+    assert!(made.draw(80, 20).contains(" NET/s"));
+    // What belongs to no process of the list is in the sums.
+    for (grouping, name, sum) in [
+        (GroupBy::Cgroup, "/user.slice", "14K    14K"),
+        (GroupBy::Cgroup, "-", "3.0K   3.0K"),
+        (GroupBy::User, "ann", "12K    12K"),
+        (GroupBy::User, "-", "4.5K   4.5K"),
+        (GroupBy::Command, "no process", "3.0K   3.0K"),
+        (GroupBy::Command, "wget", "1.5K   1.5K"),
+    ] {
+        made.app.list.settings.grouping = Some(grouping);
+        made.app.refresh();
+        let text = made.draw(100, 20);
+        let line = text.lines().find(|line| line.ends_with(&format!(" {name}"))).unwrap();
+        assert!(line.contains(sum), "{name}: {sum}: {text}");
+    }
 }

@@ -20,6 +20,7 @@ pub(crate) fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
         grouping: arguments.by.map(|group| group.0),
         tree: arguments.tree,
         threads: arguments.threads,
+        traffic: arguments.net || arguments.sort.0.is_traffic(),
         filter: arguments.filter.clone(),
         user: arguments.user.clone(),
         pids: arguments.pids.clone(),
