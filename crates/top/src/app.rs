@@ -13,6 +13,7 @@ use source::{Entry, ProcessOptions, SourceContext};
 use terminal::Edit;
 
 use crate::columns::{Column, ColumnChoice};
+use crate::detail::Detail;
 use crate::error::TopError;
 use crate::fields::{self, ScreenSources};
 use crate::keys::{self, Action};
@@ -137,6 +138,8 @@ pub(crate) struct App {
     pub(crate) panel: Panel,
     pub(crate) machine: MachineValues,
     pub(crate) prompt: Prompt,
+    /// The process that is shown in place of the list.
+    pub(crate) detail: Option<Detail>,
     /// Shown in the last line until the next key.
     pub(crate) notice: Option<String>,
     pub(crate) interval_seconds: f64,
@@ -181,6 +184,7 @@ impl App {
             panel: Panel::new(defs),
             machine: MachineValues::default(),
             prompt: Prompt::None,
+            detail: None,
             notice: None,
             interval_seconds: 1.0,
             paused: false,
@@ -227,6 +231,7 @@ impl App {
             SampleFeed::Given(_) => self.took(),
         }
         self.refresh();
+        self.watch(false);
         Ok(true)
     }
 
@@ -254,6 +259,9 @@ impl App {
         };
         let moved = recorded.go(motion, history, &mut taken)?;
         self.refresh();
+        if moved {
+            self.watch(motion != Motion::Forward);
+        }
         Ok(moved)
     }
 
@@ -289,12 +297,18 @@ impl App {
                 None => NextStep::Nothing,
             });
         }
+        if self.detail.is_some()
+            && let Some(key) = keys::detail_action(event)
+        {
+            self.detail_key(key);
+            return Ok(NextStep::Draw);
+        }
         match keys::action(event, self.is_recorded()) {
-            Some(action) => {
+            Some(action) if self.detail.is_none() || keys::is_of_detail(action) => {
                 self.notice = None;
                 self.act(action)
             }
-            None => Ok(NextStep::Nothing),
+            _ => Ok(NextStep::Nothing),
         }
     }
 
@@ -331,6 +345,7 @@ impl App {
             Action::AskSignal => self.ask_signal(),
             Action::Go(motion) => return self.travel(motion),
             Action::NextSpike => return self.next_spike(),
+            Action::Open => self.open(),
             Action::Now => {
                 return Ok(if self.is_recorded() { NextStep::Nothing } else { NextStep::Tick });
             }

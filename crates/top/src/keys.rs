@@ -57,6 +57,8 @@ pub(crate) enum Action {
     NextSpike,
     /// Take a sample now.
     Now,
+    /// Show the selected process alone.
+    Open,
 }
 
 /// The action of a key on the list; in a recording (`recorded`) the arrow keys move in time.
@@ -69,6 +71,7 @@ pub(crate) fn action(event: &Event, recorded: bool) -> Option<Action> {
             KeyCode::Char('l') => Some(Action::Redraw),
             KeyCode::Char('f') => Some(Action::Page(1)),
             KeyCode::Char('b') => Some(Action::Page(-1)),
+            KeyCode::Char('r') => Some(Action::Now),
             _ => None,
         };
     }
@@ -91,7 +94,7 @@ pub(crate) fn action(event: &Event, recorded: bool) -> Option<Action> {
         KeyCode::Home => Some(Action::Top),
         KeyCode::End => Some(Action::Bottom),
         KeyCode::Esc => Some(Action::Deselect),
-        KeyCode::Enter => Some(Action::Now),
+        KeyCode::Enter => Some(Action::Open),
         _ => None,
     }
 }
@@ -147,6 +150,59 @@ fn letter_action(letter: char) -> Option<Action> {
     })
 }
 
+/// What a key does while one process is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DetailKey {
+    Close,
+    /// To another page.
+    Turn(isize),
+    Scroll(isize),
+    /// By screens.
+    Page(isize),
+    First,
+    Last,
+}
+
+/// The action of a key on the screen of one process; the others are as on the list, or do nothing.
+pub(crate) fn detail_action(event: &Event) -> Option<DetailKey> {
+    let key = pressed(event)?;
+    if key.modifiers.contains(KeyModifiers::CONTROL) {
+        return None;
+    }
+    Some(match key.code {
+        KeyCode::Esc | KeyCode::Enter | KeyCode::Backspace | KeyCode::F(10) => DetailKey::Close,
+        KeyCode::Char('q') => DetailKey::Close,
+        KeyCode::Tab => DetailKey::Turn(1),
+        KeyCode::BackTab => DetailKey::Turn(-1),
+        KeyCode::Up => DetailKey::Scroll(-1),
+        KeyCode::Down => DetailKey::Scroll(1),
+        KeyCode::PageUp => DetailKey::Page(-1),
+        KeyCode::PageDown => DetailKey::Page(1),
+        KeyCode::Home => DetailKey::First,
+        KeyCode::End => DetailKey::Last,
+        _ => return None,
+    })
+}
+
+/// Whether an action that is one of the list is also one of the screen of one process.
+pub(crate) fn is_of_detail(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Quit
+            | Action::Suspend
+            | Action::Redraw
+            | Action::Help
+            | Action::AskSignal
+            | Action::AskInterval
+            | Action::AskTime
+            | Action::NextSpike
+            | Action::Pause
+            | Action::Machine
+            | Action::Now
+            | Action::Go(_)
+    )
+}
+
 /// The help: keys and their actions.  `true`: only in a recording, `false`: only on this machine.
 pub(crate) const HELP: &[(&str, &str, Option<bool>)] = &[
     ("q  F10  Ctrl-C", "quit", None),
@@ -160,7 +216,8 @@ pub(crate) const HELP: &[(&str, &str, Option<bool>)] = &[
     ("[ ]  Ctrl-B Ctrl-F", "a page up, a page down in the list", None),
     ("Space", "pause sampling, continue", Some(false)),
     ("Space", "play, pause", Some(true)),
-    ("Enter", "take a sample now", Some(false)),
+    ("Enter", "one process: history, threads, files, limits, environment", None),
+    ("Ctrl-R", "take a sample now", Some(false)),
     ("P M T N U O", "sort by CPU, memory, time, pid, user, disk I/O", None),
     ("< >", "sort by the column to the left, to the right", None),
     ("o  F6", "choose what to sort by", None),

@@ -15,6 +15,7 @@
 mod app;
 mod clock;
 mod columns;
+mod detail;
 mod ended;
 mod error;
 mod fields;
@@ -31,6 +32,7 @@ mod show;
 mod tests;
 mod traffic;
 mod values;
+mod watched;
 
 pub use app::interval;
 pub use columns::Column;

@@ -12,6 +12,7 @@ use crate::columns::{self, Column};
 use crate::list::{Line, LineKind};
 use crate::values::{GroupBy, ListItem, TickValues};
 
+mod detail;
 mod panel;
 mod windows;
 
@@ -29,8 +30,12 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, theme: Theme) {
     let used = panel::draw(app, &mut canvas);
     let last = area.height - 1;
     if last > used {
-        header(app, &mut canvas, used);
-        list(app, &mut canvas, used + 1, last);
+        if app.detail.is_some() {
+            detail::draw(app, &mut canvas, used, last);
+        } else {
+            header(app, &mut canvas, used);
+            list(app, &mut canvas, used + 1, last);
+        }
     }
     if area.height > 1 {
         bottom(app, &mut canvas, last);
@@ -230,12 +235,14 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         state.push_str(&format!("of {user}  "));
     }
     let x = canvas.put(0, y, &state, strong);
-    let keys = if app.is_recorded() {
-        "?help  q end  Left/Right sample  PgUp/PgDn minute  Space play  g group  t tree"
+    let keys = if app.detail.is_some() {
+        "?help  Esc back  Tab next page  Up/Down lines  k kill"
+    } else if app.is_recorded() {
+        "?help  q end  Left/Right sample  PgUp/PgDn minute  Space play  Enter one  g group"
     } else if app.is_remote() {
         "?help  q hosts  / search  f filter  o sort  g group  t tree  e ended"
     } else {
-        "?help  q end  / search  f filter  o sort  g group  t tree  k kill  e ended"
+        "?help  q end  Enter one  / search  f filter  o sort  g group  t tree  k kill"
     };
     canvas.put(x, y, keys, canvas.theme.faint());
 }

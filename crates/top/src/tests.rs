@@ -520,3 +520,63 @@ fn traffic_by_process_is_shown_where_it_is_known() {
         assert!(line.contains(sum), "{name}: {sum}: {text}");
     }
 }
+
+#[test]
+fn one_process_is_shown_alone() {
+    let mut made = hostile();
+    made.keys("/105");
+    made.key(KeyCode::Enter);
+    made.key(KeyCode::Enter);
+    let text = made.draw(80, 24);
+    assert!(text.contains("    105  Overview Threads Files Limits Environment"), "{text}");
+    assert!(text.contains("CPU%      now    4.0 max    4.0 "), "{text}");
+    assert!(text.contains("RES       now    16M max    16M "), "{text}");
+    assert!(text.contains("日本語の名前"), "{text}");
+    assert!(!text.contains("recv B/s"), "what is absent is not shown: {text}");
+    made.key(KeyCode::Tab);
+    assert!(made.draw(80, 24).contains("not in a recording"), "no machine to read it from");
+    // Nothing but what its own keys do.
+    made.keys("tgeH");
+    assert_eq!(made.app.list.settings.grouping, None);
+    made.process(1, 0, 50, 8, &[]);
+    made.tick();
+    assert!(made.draw(80, 24).contains("105 (ended)"));
+    made.key(KeyCode::Esc);
+    assert!(made.draw(80, 24).contains("COMMAND"));
+}
+
+#[test]
+fn one_process_of_this_machine_is_read() {
+    let settings =
+        ListSettings { pids: vec![std::process::id().cast_signed()], ..ListSettings::default() };
+    let live = open_live(std::path::Path::new("/"), &settings);
+    let feed = SampleFeed::Live(Box::new(live));
+    let mut app = App::new(feed, Meta::new(), TimeZone::UTC, settings);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("open\u{1b}[2J");
+    let _open = std::fs::File::create(&path).unwrap();
+    app.tick().unwrap();
+    let mut press = |code: KeyCode| app.event(&Event::Key(code.into())).unwrap();
+    press(KeyCode::Home);
+    press(KeyCode::Enter);
+    let mut page = |code: KeyCode| {
+        app.event(&Event::Key(code.into())).unwrap();
+        draw(&mut app, 300, 100, PLAIN)
+    };
+    let threads = page(KeyCode::Tab);
+    assert!(threads.contains("TID S   CPU%"), "{threads}");
+    let own = rustix::thread::gettid().as_raw_nonzero().to_string();
+    assert!(threads.contains(&own), "{own}: {threads}");
+    let files = page(KeyCode::Tab);
+    assert!(files.contains("open\\x1b[2J"), "{files}");
+    let limits = page(KeyCode::Tab);
+    assert!(limits.contains("Max open files"), "{limits}");
+    let environment = page(KeyCode::Tab);
+    assert!(environment.contains("CARGO_PKG_NAME=top"), "{environment}");
+    app.tick().unwrap();
+    let overview = {
+        app.event(&Event::Key(KeyCode::Tab.into())).unwrap();
+        draw(&mut app, 120, 100, PLAIN)
+    };
+    assert!(overview.contains("cgroup") && overview.contains("CPU%      now"), "{overview}");
+}

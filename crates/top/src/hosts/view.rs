@@ -227,7 +227,7 @@ impl HostsView {
             Action::Quit => return Ok(NextStep::Quit),
             Action::Suspend => return Ok(NextStep::Suspend),
             Action::Redraw => return Ok(NextStep::Redraw),
-            Action::Now => return Ok(self.open()?),
+            Action::Open => return Ok(self.open()?),
             Action::Step(lines) => self.step(lines),
             Action::Page(pages) => {
                 self.step(pages.saturating_mul(self.page.max(1).cast_signed()));

@@ -137,15 +137,19 @@ fn cpu(app: &App, canvas: &mut Canvas<'_>, y: u16) {
 
 /// Busy shares of the latest ticks, the latest at the right.
 fn history(app: &App, canvas: &mut Canvas<'_>, from: u16, y: u16, to: u16) {
-    let blocks = if canvas.theme.ascii { &PLAIN_BLOCKS } else { &BLOCKS };
     let room = usize::from(to - from);
     let style = canvas.theme.paint(Color::Green);
     let history = &app.panel.history;
     let shown = history.iter().skip(history.len().saturating_sub(room));
     let start = to - u16::try_from(history.len().min(room)).unwrap_or(0);
     for (x, share) in (start..to).zip(shown) {
-        canvas.put(x, y, blocks[level(*share)], style);
+        canvas.put(x, y, block(canvas.theme, *share), style);
     }
+}
+
+/// The block character of a share in percent.
+pub(super) fn block(theme: Theme, share: Option<f64>) -> &'static str {
+    (if theme.ascii { PLAIN_BLOCKS } else { BLOCKS })[level(share)]
 }
 
 /// The block character of a share; anything above 0 is visible.
