@@ -8,6 +8,7 @@
 
 mod canvas;
 mod error;
+mod kept;
 mod keys;
 mod name;
 mod output;
@@ -16,6 +17,7 @@ mod windows;
 
 pub use canvas::{Canvas, Theme};
 pub use error::TerminalError;
+pub use kept::{user_file, write_kept};
 pub use keys::{Edit, edit, pressed};
 pub use name::name;
 pub use output::Output;

@@ -17,10 +17,11 @@ use crate::detail::Detail;
 use crate::error::TopError;
 use crate::fields::{self, ScreenSources};
 use crate::keys::{self, Action};
-use crate::kill;
+use crate::kill::{self, Target};
 use crate::list::{ListSettings, ProcessList};
 use crate::machine::{self, MachineValues, Panel};
 use crate::remote::RemoteFeed;
+use crate::setup;
 use crate::traffic::{self, Traffic};
 use crate::values::{GroupBy, TickValues};
 
@@ -29,6 +30,9 @@ pub(crate) const INTERVAL_SECONDS_MIN: f64 = 0.1;
 
 /// Longest interval: a day.
 pub(crate) const INTERVAL_SECONDS_MAX: f64 = 86_400.0;
+
+/// Farthest that commands are moved: the most that is kept of one.
+const SIDEWAYS_MAX: usize = 4096;
 
 /// Longest text that can be typed.
 pub(crate) const TYPED_MAX: usize = 200;
@@ -100,6 +104,17 @@ const SPIKE_SAMPLES_MAX: usize = 900;
 const SPIKE_BASE_MIN: usize = 5;
 const SPIKE_PERCENT_MIN: f64 = 10.0;
 
+/// Where things are on the screen, as last drawn.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places {
+    /// The line of the titles; the list begins below it.
+    pub(crate) titles: u16,
+    /// The columns: the first place behind each.
+    pub(crate) columns: Vec<(u16, Column)>,
+    /// The first line below the list.
+    pub(crate) end: u16,
+}
+
 /// The question to the user.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Prompt {
@@ -116,16 +131,17 @@ pub(crate) enum Prompt {
         chosen: usize,
     },
     Signal {
-        pid: i32,
-        start: u64,
-        command: Vec<u8>,
+        targets: Vec<Target>,
         chosen: usize,
     },
     /// Whether to send it.
     Confirm {
-        pid: i32,
-        start: u64,
-        command: Vec<u8>,
+        targets: Vec<Target>,
+        chosen: usize,
+    },
+    /// The columns, and whether each is shown.
+    Setup {
+        lines: Vec<(Column, bool)>,
         chosen: usize,
     },
 }
@@ -149,6 +165,9 @@ pub(crate) struct App {
     /// Lines of the list on the screen, as last drawn.
     pub(crate) page: usize,
     pub(crate) width: u16,
+    /// Columns by which commands are moved to the left.
+    pub(crate) sideways: usize,
+    pub(crate) places: Places,
     pub(crate) root: PathBuf,
     /// The zone of the times shown.
     pub(crate) zone: TimeZone,
@@ -174,9 +193,11 @@ impl App {
         feed: SampleFeed,
         meta: Meta,
         zone: TimeZone,
-        settings: ListSettings,
+        mut settings: ListSettings,
     ) -> Self {
         let defs = &feed.defs();
+        let (columns, notice) = settings.kept.as_deref().map_or((None, None), setup::read);
+        settings.columns = settings.columns.or(columns);
         App {
             readings: Readings::new(defs, meta),
             feed,
@@ -185,13 +206,15 @@ impl App {
             machine: MachineValues::default(),
             prompt: Prompt::None,
             detail: None,
-            notice: None,
+            notice,
             interval_seconds: 1.0,
             paused: false,
             shows_machine: true,
             searched: String::new(),
             page: 10,
             width: 80,
+            sideways: 0,
+            places: Places::default(),
             root: PathBuf::from("/"),
             zone,
             snapshot: Snapshot::new(defs),
@@ -279,6 +302,7 @@ impl App {
         let settings = &self.list.settings;
         let choice = ColumnChoice {
             groups: settings.grouping.is_some(),
+            chosen: settings.columns.as_deref(),
             width: self.width,
             traffic: self.readings.traffic.is_there(),
             sort: settings.sort,
@@ -290,6 +314,9 @@ impl App {
     pub(crate) fn event(&mut self, event: &Event) -> Result<NextStep, TopError> {
         if matches!(event, Event::Resize(..)) {
             return Ok(NextStep::Draw);
+        }
+        if let Event::Mouse(mouse) = event {
+            return Ok(self.mouse(mouse));
         }
         if self.prompt != Prompt::None {
             return Ok(match terminal::edit(event) {
@@ -346,6 +373,17 @@ impl App {
             Action::Go(motion) => return self.travel(motion),
             Action::NextSpike => return self.next_spike(),
             Action::Open => self.open(),
+            Action::Nice(step) => self.renice(step),
+            // Nothing can be done to tagged processes there.
+            Action::Tag if self.is_remote() => self.paused = !self.paused,
+            Action::Tag => {
+                let tagged = self.list.selected.is_some() && self.list.tag(&values);
+                self.notice = (!tagged).then(|| "select a running process first".to_owned());
+            }
+            Action::Untag => self.list.tagged.clear(),
+            Action::Sideways(step) => {
+                self.sideways = self.sideways.saturating_add_signed(step).min(SIDEWAYS_MAX);
+            }
             Action::Now => {
                 return Ok(if self.is_recorded() { NextStep::Nothing } else { NextStep::Tick });
             }
@@ -377,6 +415,12 @@ impl App {
             Action::Tree => {
                 settings.tree = !settings.tree;
                 settings.grouping = None;
+            }
+            Action::Path => settings.path = !settings.path,
+            Action::Setup => {
+                let usual = || ColumnChoice::usual(self.width);
+                let shown = settings.columns.clone().unwrap_or_else(usual);
+                self.prompt = Prompt::Setup { lines: setup::choices(&shown), chosen: 0 };
             }
             Action::FullCommand => settings.full = !settings.full,
             Action::Ended => settings.ended = !settings.ended,
@@ -479,28 +523,6 @@ impl App {
         Ok(NextStep::Draw)
     }
 
-    fn ask_signal(&mut self) {
-        let refusal = match &self.feed {
-            SampleFeed::Recorded(_) => Some("a recording's processes cannot get signals"),
-            SampleFeed::Remote(_) => Some("processes of another host cannot get signals"),
-            SampleFeed::Live(_) if self.root.as_os_str() != "/" => {
-                Some("processes under --root cannot get signals")
-            }
-            _ if self.list.selected.is_none() => Some("select a process first, with Up or Down"),
-            _ => None,
-        };
-        if let Some(refusal) = refusal {
-            self.notice = Some(refusal.to_owned());
-            return;
-        }
-        match self.list.target(&self.readings.values()) {
-            Some((pid, start, command)) => {
-                self.prompt = Prompt::Signal { pid, start, command, chosen: 0 };
-            }
-            None => self.notice = Some("the selected line is not a running process".to_owned()),
-        }
-    }
-
     /// Moves to the next sample in which the CPUs were busy half as much again as in those before it.
     fn next_spike(&mut self) -> Result<NextStep, TopError> {
         self.paused = true;
@@ -566,27 +588,55 @@ impl App {
                     self.prompt = Prompt::None;
                 }
             }
-            Prompt::Signal { pid, start, command, chosen } => {
+            Prompt::Signal { targets, chosen } => {
                 if edit == Edit::Accept {
-                    let (pid, start, chosen) = (*pid, *start, *chosen);
-                    let command = std::mem::take(command);
-                    self.prompt = Prompt::Confirm { pid, start, command, chosen };
+                    let (targets, chosen) = (std::mem::take(targets), *chosen);
+                    self.prompt = Prompt::Confirm { targets, chosen };
                 } else if !choose_signal(chosen, edit) {
                     self.prompt = Prompt::None;
                 }
             }
-            Prompt::Confirm { pid, start, chosen, .. } => {
-                let (name, signal) = kill::SIGNALS[*chosen];
+            Prompt::Confirm { targets, chosen } => {
+                let (targets, chosen) = (std::mem::take(targets), *chosen);
+                self.prompt = Prompt::None;
                 if edit == Edit::Put('y') {
-                    let outcome = kill::send(*pid, *start, signal);
-                    self.notice = Some(format!("{name} to {pid}: {outcome}"));
+                    self.signal(&targets, chosen);
                 } else {
                     self.notice = Some("no signal was sent".to_owned());
                 }
-                self.prompt = Prompt::None;
             }
+            Prompt::Setup { lines, chosen } => match edit {
+                Edit::Put(' ') => lines[*chosen].1 ^= true,
+                Edit::Put('-') => setup::shift(lines, chosen, -1),
+                Edit::Put('+') => setup::shift(lines, chosen, 1),
+                Edit::Put('0') => *lines = setup::choices(&ColumnChoice::usual(self.width)),
+                Edit::Accept => self.keep_columns(),
+                edit if choose(chosen, lines.len(), edit) => {}
+                _ => self.prompt = Prompt::None,
+            },
         }
         Ok(NextStep::Draw)
+    }
+
+    /// Shows the chosen columns, and keeps them.
+    fn keep_columns(&mut self) {
+        let Prompt::Setup { lines, .. } = std::mem::replace(&mut self.prompt, Prompt::None) else {
+            return;
+        };
+        let columns: Vec<Column> =
+            lines.into_iter().filter(|(_, shown)| *shown).map(|(column, _)| column).collect();
+        if columns.is_empty() {
+            self.notice = Some("at least one column is shown".to_owned());
+            return;
+        }
+        let settings = &mut self.list.settings;
+        self.notice =
+            Some(match settings.kept.as_deref().map(|path| setup::write(path, &columns)) {
+                Some(Err(why)) => why,
+                Some(Ok(())) => "the columns are kept".to_owned(),
+                None => "the columns are shown until the end".to_owned(),
+            });
+        settings.columns = Some(columns);
     }
 
     /// Accepts the typed text.

@@ -131,8 +131,10 @@ const COMMAND_WIDTH_MIN_BESIDE: u16 = 16;
 
 /// What decides which columns are shown.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ColumnChoice {
+pub(crate) struct ColumnChoice<'a> {
     pub(crate) groups: bool,
+    /// The columns of processes that the user has chosen, without the command.
+    pub(crate) chosen: Option<&'a [Column]>,
     /// Of the screen.
     pub(crate) width: u16,
     /// Whether the sample has the traffic of processes.
@@ -140,10 +142,13 @@ pub(crate) struct ColumnChoice {
     pub(crate) sort: Column,
 }
 
-impl ColumnChoice {
+impl ColumnChoice<'_> {
     /// The columns, in order.  The one that the list is sorted by is among them; for it and for traffic
     /// others go that need a wide screen most.  A number is never cut.
     pub(crate) fn shown(&self) -> Vec<Column> {
+        if let Some(chosen) = self.chosen.filter(|_| !self.groups) {
+            return self.of_choice(chosen);
+        }
         let all = if self.groups { OF_GROUPS } else { OF_PROCESSES };
         let fits = |column: &Column| {
             let from = column.appearance().from_width;
@@ -171,6 +176,32 @@ impl ColumnChoice {
         self.narrow(&mut shown, COMMAND_WIDTH_MIN_BESIDE, kept);
         self.narrow(&mut shown, COMMAND_WIDTH_MIN, |column| *column == Column::Command);
         shown
+    }
+
+    /// The chosen columns; on a narrow screen the last ones go.
+    fn of_choice(&self, chosen: &[Column]) -> Vec<Column> {
+        let is_there = |column: &Column| self.traffic || !column.is_traffic();
+        let mut shown: Vec<Column> = chosen.iter().copied().filter(is_there).collect();
+        if !shown.contains(&self.sort) && self.sort.is_of_processes() && is_there(&self.sort) {
+            shown.push(self.sort);
+        }
+        shown.push(Column::Command);
+        let taken = |shown: &[Column]| -> u16 {
+            shown.iter().map(|column| column.appearance().width + 1).sum()
+        };
+        while shown.len() > 1 && taken(&shown) + COMMAND_WIDTH_MIN > self.width + 1 {
+            // The one before the command, unless the list is sorted by it.
+            let last = shown.len() - 2;
+            shown.remove(if shown[last] == self.sort && last > 0 { last - 1 } else { last });
+        }
+        shown
+    }
+
+    /// The columns of processes for a screen of that width that are usual, without the command.
+    pub(crate) fn usual(width: u16) -> Vec<Column> {
+        let fits =
+            |column: &Column| *column != Column::Command && column.appearance().from_width <= width;
+        OF_PROCESSES.iter().copied().filter(fits).collect()
     }
 
     /// Drops columns until the command has `least` columns; the first to go is the one that needs the
@@ -308,6 +339,11 @@ impl Column {
             self,
             Column::NetIn | Column::NetOut | Column::Net | Column::PacketsIn | Column::PacketsOut
         )
+    }
+
+    /// Whether a process has it, and it can be chosen.
+    pub(crate) const fn is_of_processes(self) -> bool {
+        !matches!(self, Column::Processes | Column::Ended | Column::Command)
     }
 
     /// Whether sorting by it begins with small values.
@@ -454,11 +490,13 @@ mod tests {
     fn every_width_has_room_for_the_command() {
         for (groups, traffic) in [(false, false), (true, false), (false, true), (true, true)] {
             for (width, &sort) in (28..300).flat_map(|w| Column::ALL.iter().map(move |s| (w, s))) {
-                let shown = ColumnChoice { groups, width, traffic, sort }.shown();
-                let taken: u16 = shown.iter().map(|column| column.appearance().width + 1).sum();
-                assert!(taken + 6 <= width + 1, "{width}: {taken} taken");
-                let traffic_shown = shown.iter().any(|column| column.is_traffic());
-                assert!(traffic || !traffic_shown, "{shown:?}");
+                for chosen in [None, Some(Column::ALL), Some(&[Column::Time][..])] {
+                    let shown = ColumnChoice { groups, chosen, width, traffic, sort }.shown();
+                    let taken: u16 = shown.iter().map(|column| column.appearance().width + 1).sum();
+                    assert!(taken + 6 <= width + 1, "{width}: {taken} taken");
+                    let traffic_shown = shown.iter().any(|column| column.is_traffic());
+                    assert!(traffic || !traffic_shown, "{shown:?}");
+                }
             }
         }
     }

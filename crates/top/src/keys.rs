@@ -9,6 +9,9 @@ use super::columns::Column;
 /// A minute: the step of the page keys in a recording.
 const MINUTE_NS: i64 = 60_000_000_000;
 
+/// Columns of a step sideways.
+const SIDEWAYS: isize = 8;
+
 /// An action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
@@ -59,6 +62,18 @@ pub(crate) enum Action {
     Now,
     /// Show the selected process alone.
     Open,
+    /// Choose the columns.
+    Setup,
+    /// Raise the nice value by this.
+    Nice(i32),
+    /// Tag the selected process, or take its tag.
+    Tag,
+    /// Take all tags.
+    Untag,
+    /// Programs with their folders, or without.
+    Path,
+    /// Move the commands sideways by columns.
+    Sideways(isize),
 }
 
 /// The action of a key on the list; in a recording (`recorded`) the arrow keys move in time.
@@ -75,18 +90,29 @@ pub(crate) fn action(event: &Event, recorded: bool) -> Option<Action> {
             _ => None,
         };
     }
+    if key.modifiers.contains(KeyModifiers::SHIFT)
+        && let KeyCode::Left | KeyCode::Right = key.code
+    {
+        let step = if key.code == KeyCode::Left { -SIDEWAYS } else { SIDEWAYS };
+        return Some(Action::Sideways(step));
+    }
     if recorded && let Some(action) = recorded_action(key.code) {
         return Some(action);
     }
     match key.code {
         KeyCode::Char(letter) => letter_action(letter),
         KeyCode::F(1) => Some(Action::Help),
+        KeyCode::F(2) => Some(Action::Setup),
         KeyCode::F(3) => Some(Action::AskSearch),
         KeyCode::F(4) => Some(Action::AskFilter),
         KeyCode::F(5) => Some(Action::Tree),
         KeyCode::F(6) => Some(Action::AskSort),
+        KeyCode::F(7) => Some(Action::Nice(-1)),
+        KeyCode::F(8) => Some(Action::Nice(1)),
         KeyCode::F(9) => Some(Action::AskSignal),
         KeyCode::F(10) => Some(Action::Quit),
+        KeyCode::Left => Some(Action::Sideways(-SIDEWAYS)),
+        KeyCode::Right => Some(Action::Sideways(SIDEWAYS)),
         KeyCode::Up => Some(Action::Step(-1)),
         KeyCode::Down => Some(Action::Step(1)),
         KeyCode::PageUp => Some(Action::Page(-1)),
@@ -101,6 +127,7 @@ pub(crate) fn action(event: &Event, recorded: bool) -> Option<Action> {
 
 fn recorded_action(code: KeyCode) -> Option<Action> {
     Some(Action::Go(match code {
+        KeyCode::Char(' ') => return Some(Action::Pause),
         KeyCode::Char('j') => return Some(Action::AskTime),
         KeyCode::Char('x') => return Some(Action::NextSpike),
         KeyCode::Left => Motion::Back,
@@ -121,10 +148,11 @@ fn letter_action(letter: char) -> Option<Action> {
         'M' => Action::Sort(Column::Memory),
         'T' => Action::Sort(Column::Time),
         'N' => Action::Sort(Column::Pid),
-        'U' => Action::Sort(Column::User),
+        'U' => Action::Untag,
         'O' => Action::Sort(Column::Io),
-        '<' | ',' => Action::SortBeside(-1),
-        '>' | '.' => Action::SortBeside(1),
+        ',' => Action::SortBeside(-1),
+        '.' => Action::SortBeside(1),
+        '<' | '>' => Action::AskSort,
         'R' | 'I' => Action::Reverse,
         'o' => Action::AskSort,
         'f' | '\\' => Action::AskFilter,
@@ -142,7 +170,10 @@ fn letter_action(letter: char) -> Option<Action> {
         'm' => Action::Machine,
         '-' | '+' | '*' => Action::Fold,
         'g' => Action::Group,
-        ' ' => Action::Pause,
+        ' ' => Action::Tag,
+        'Z' => Action::Pause,
+        'p' => Action::Path,
+        'S' => Action::Setup,
         '[' => Action::Page(-1),
         ']' => Action::Page(1),
         'r' => Action::Redraw,
@@ -214,14 +245,18 @@ pub(crate) const HELP: &[(&str, &str, Option<bool>)] = &[
     ("j", "go to a time: 10:15, yesterday 10:15, -1h", Some(true)),
     ("x", "the next sample in which the CPUs were suddenly busy", Some(true)),
     ("[ ]  Ctrl-B Ctrl-F", "a page up, a page down in the list", None),
-    ("Space", "pause sampling, continue", Some(false)),
+    ("Z", "pause sampling, continue", Some(false)),
+    ("Space", "tag a process, for k and F7 F8; U takes all tags", Some(false)),
+    ("Left Right", "move the commands sideways", Some(false)),
+    ("Shift-Left Shift-Right", "move the commands sideways", Some(true)),
     ("Space", "play, pause", Some(true)),
     ("Enter", "one process: history, threads, files, limits, environment", None),
     ("Ctrl-R", "take a sample now", Some(false)),
-    ("P M T N U O", "sort by CPU, memory, time, pid, user, disk I/O", None),
-    ("< >", "sort by the column to the left, to the right", None),
-    ("o  F6", "choose what to sort by", None),
-    ("R", "reverse the order", None),
+    ("P M T N O", "sort by CPU, memory, time, pid, disk I/O", None),
+    (", .", "sort by the column to the left, to the right", None),
+    ("o > F6", "choose what to sort by", None),
+    ("S  F2", "choose the columns", None),
+    ("R I", "reverse the order", None),
     ("g", "group by control group, user, command; no groups", None),
     ("t  F5", "tree; - folds a branch", None),
     ("H", "show threads", None),
@@ -229,10 +264,13 @@ pub(crate) const HELP: &[(&str, &str, Option<bool>)] = &[
     ("e", "show ended processes", None),
     ("i", "hide processes that use no CPU", None),
     ("c", "command lines or names", None),
+    ("p", "programs with or without their folders", None),
     ("/  F3", "search; n finds the next", None),
-    ("f  F4", "show only lines that contain a text", None),
+    ("f \\ F4", "show only lines that contain a text", None),
     ("u", "show only one user's processes", None),
     ("k  F9", "send a signal, after confirmation", Some(false)),
+    ("F7 F8", "less nice (with more CPU; needs root), nicer", Some(false)),
+    ("Mouse", "title: sort; line: select, open; wheel: move; Shift: the terminal's own", None),
     ("d", "set the seconds between samples", None),
     ("m", "show or hide the machine above the list", None),
     ("r  Ctrl-L", "redraw the screen", None),
@@ -254,7 +292,9 @@ mod tests {
         let minute = Some(Action::Go(Motion::By(-60_000_000_000)));
         assert_eq!(action(&key(KeyCode::PageUp), true), minute);
         assert_eq!(action(&key(KeyCode::Right), true), Some(Action::Go(Motion::Forward)));
-        assert_eq!(action(&key(KeyCode::Right), false), None);
+        assert_eq!(action(&key(KeyCode::Right), false), Some(Action::Sideways(8)));
+        assert_eq!(action(&key(KeyCode::Char(' ')), true), Some(Action::Pause));
+        assert_eq!(action(&key(KeyCode::Char(' ')), false), Some(Action::Tag));
         assert_eq!(action(&key(KeyCode::Up), true), Some(Action::Step(-1)));
     }
 

@@ -43,12 +43,13 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, theme: Theme) {
     windows::draw(app, &mut canvas);
 }
 
-fn header(app: &App, canvas: &mut Canvas<'_>, y: u16) {
+fn header(app: &mut App, canvas: &mut Canvas<'_>, y: u16) {
     let settings = &app.list.settings;
     let style = canvas.theme.header();
     let width = canvas.area.width;
     canvas.buffer.set_style(Rect::new(0, y, width, 1), style);
     let mut x = 0;
+    let mut ends = Vec::new();
     for column in app.columns() {
         let appearance = column.appearance();
         let sorted = column == settings.sort;
@@ -64,14 +65,17 @@ fn header(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         } else {
             canvas.field(x, y, title, appearance.width, appearance.left, style);
             x += appearance.width + 1;
+            ends.push((x, column));
         }
     }
+    (app.places.titles, app.places.columns) = (y, ends);
 }
 
 fn list(app: &mut App, canvas: &mut Canvas<'_>, from: u16, to: u16) {
     let height = usize::from(to - from);
     app.page = height.saturating_sub(1).max(1);
     app.list.scroll(height);
+    app.places.end = to;
     let values = app.readings.values();
     let list = &app.list;
     let shown = app.columns();
@@ -82,6 +86,9 @@ fn list(app: &mut App, canvas: &mut Canvas<'_>, from: u16, to: u16) {
         let style = match (selected, line.of) {
             (true, _) => canvas.theme.selected(),
             (false, LineKind::Ended(_)) => canvas.theme.faint(),
+            (false, _) if list.is_tagged(&item) => {
+                canvas.theme.paint(Color::Yellow).add_modifier(Modifier::BOLD)
+            }
             _ => Style::new(),
         };
         if selected {
@@ -193,10 +200,28 @@ fn command(
     // A process without arguments is a kernel thread, or a zombie.
     let full = settings.full && !matches!(item, ListItem::Process(row) if values.is_thread(row));
     let name = values.command(item, full).unwrap_or(b"-");
+    let is_group = matches!(item, ListItem::Group(_));
+    let name = if settings.path || is_group { name } else { without_folders(name) };
     // Only the part that can fit is escaped.
-    let room = usize::from(canvas.area.width) * 4;
+    let room = (usize::from(canvas.area.width) + app.sideways) * 4;
     let name = &name[..name.len().min(room)];
+    let at = text.len();
     put_name(text, name, &mut canvas.bytes, ascii);
+    if app.sideways > 0 && !is_group {
+        let end =
+            text[at..].char_indices().nth(app.sideways).map_or(text.len(), |(end, _)| at + end);
+        text.replace_range(at..end, "");
+    }
+}
+
+/// A command line whose program has no folders, so that the program's name comes first.
+fn without_folders(line: &[u8]) -> &[u8] {
+    if line.first() != Some(&b'/') {
+        return line;
+    }
+    let end = line.iter().position(|&byte| byte == b' ').unwrap_or(line.len());
+    let name = line[..end].iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    if name < end { &line[name..] } else { line }
 }
 
 /// The last line: a question, a message, or the keys.
@@ -227,6 +252,12 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     }
     if app.paused && !app.is_recorded() {
         state.push_str("paused  ");
+    }
+    if !app.list.tagged.is_empty() {
+        state.push_str(&format!("{} tagged  ", app.list.tagged.len()));
+    }
+    if app.sideways > 0 {
+        state.push_str(&format!("commands from column {}  ", app.sideways + 1));
     }
     if !app.list.settings.filter.is_empty() {
         state.push_str(&format!("with '{}'  ", app.list.settings.filter));

@@ -580,3 +580,115 @@ fn one_process_of_this_machine_is_read() {
     };
     assert!(overview.contains("cgroup") && overview.contains("CPU%      now"), "{overview}");
 }
+
+#[test]
+fn columns_are_chosen_moved_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = Some(folder.path().join("whit/top.columns"));
+    let settings = || ListSettings { kept: kept.clone(), ..ListSettings::default() };
+    let mut made = Made::new(settings());
+    made.process(1, 0, 50, 8, &[("command", b"init")]);
+    made.tick();
+    made.key(KeyCode::F(2));
+    let text = made.draw(80, 40);
+    assert!(text.contains("[x] pid     Process ID"), "{text}");
+    assert!(text.contains("[ ] start   Start time"), "{text}");
+    // The user goes, the pid comes second.
+    made.key(KeyCode::Down);
+    made.keys(" --+");
+    made.key(KeyCode::Enter);
+    assert_eq!(made.app.notice.as_deref(), Some("the columns are kept"));
+    made.app.notice = None;
+    let titles = |made: &mut Made| {
+        made.draw(80, 20).lines().find(|line| line.contains("COMMAND")).unwrap().to_owned()
+    };
+    let chosen = titles(&mut made);
+    assert!(!chosen.contains("USER") && chosen.contains("PID"), "{chosen}");
+    let mut again = Made::new(settings());
+    again.tick();
+    assert_eq!(titles(&mut again), chosen, "the next one begins with them");
+    made.key(KeyCode::F(2));
+    made.keys("0");
+    made.key(KeyCode::Enter);
+    assert!(titles(&mut made).contains("PID USER"));
+}
+
+#[test]
+fn processes_are_tagged_and_commands_moved() {
+    let mut made = hostile();
+    made.process(
+        107,
+        1,
+        1,
+        1,
+        &[("command", b"java"), ("command_line", b"/opt/jdk/bin/java -jar x.jar")],
+    );
+    made.tick();
+    assert!(made.draw(80, 24).contains(" java -jar x.jar"));
+    made.keys("p");
+    assert!(made.draw(80, 24).contains(" /opt/jdk/bin/java"));
+    made.keys("p");
+    made.key(KeyCode::Right);
+    assert!(made.draw(80, 24).contains(" r x.jar"), "{}", made.draw(80, 24));
+    made.key(KeyCode::Left);
+    made.key(KeyCode::Home);
+    made.keys(" ");
+    assert_eq!(made.app.list.tagged.len(), 1);
+    assert!(made.draw(80, 24).contains("1 tagged"));
+    made.keys("U");
+    assert!(made.app.list.tagged.is_empty());
+    made.keys(" ");
+    // The tag of a process that has ended goes.
+    made.process(108, 1, 1, 1, &[]);
+    made.tick();
+    assert!(made.app.list.tagged.is_empty());
+}
+
+#[test]
+fn the_mouse_sorts_selects_and_moves() {
+    use ratatui_crossterm::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+    let mut made = hostile();
+    made.draw(80, 24);
+    let mut mouse = |kind, column, row| {
+        let event = Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+        made.app.event(&event).unwrap();
+        draw(&mut made.app, 80, 24, PLAIN);
+        (made.app.list.settings.sort, made.app.list.cursor, made.app.detail.is_some())
+    };
+    let click = MouseEventKind::Down(MouseButton::Left);
+    assert_eq!(mouse(click, 3, 6).0, Column::Pid);
+    assert_eq!(mouse(click, 75, 6).0, Column::Command);
+    assert_eq!(mouse(click, 3, 6).0, Column::Pid);
+    assert_eq!(mouse(click, 3, 8).1, 1);
+    assert_eq!(mouse(MouseEventKind::ScrollDown, 3, 8).1, 4);
+    assert_eq!(mouse(MouseEventKind::ScrollUp, 3, 8).1, 1);
+    assert!(!mouse(click, 3, 23).2, "nothing is there");
+    assert!(mouse(click, 3, 8).2, "a second click opens it");
+}
+
+#[test]
+fn tagged_processes_get_the_signal() {
+    let mut children: Vec<_> =
+        (0..2).map(|_| std::process::Command::new("sleep").arg("60").spawn().unwrap()).collect();
+    let pids = children.iter().map(|child| child.id().cast_signed()).collect();
+    let settings = ListSettings { pids, ..ListSettings::default() };
+    let live = open_live(std::path::Path::new("/"), &settings);
+    let feed = SampleFeed::Live(Box::new(live));
+    let mut app = App::new(feed, Meta::new(), TimeZone::UTC, settings);
+    app.tick().unwrap();
+    for key in [KeyCode::Home, KeyCode::Char(' '), KeyCode::Char(' '), KeyCode::F(8)] {
+        app.event(&Event::Key(key.into())).unwrap();
+    }
+    assert_eq!(app.notice.as_deref(), Some("nice +1 for 2 of 2 processes"));
+    app.event(&Event::Key(KeyCode::F(9).into())).unwrap();
+    let asked = draw(&mut app, 80, 24, PLAIN);
+    assert!(asked.contains("Signal to 2 tagged processes"), "{asked}");
+    for key in [KeyCode::Enter, KeyCode::Char('y')] {
+        app.event(&Event::Key(key.into())).unwrap();
+    }
+    assert_eq!(app.notice.as_deref(), Some("TERM to 2 of 2 processes"));
+    for child in &mut children {
+        use std::os::unix::process::ExitStatusExt as _;
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
+    }
+}

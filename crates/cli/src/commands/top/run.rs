@@ -23,6 +23,7 @@ pub(crate) fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
         traffic: arguments.net || arguments.sort.0.is_traffic(),
         filter: arguments.filter.clone(),
         user: arguments.user.clone(),
+        kept: Some(top::kept_columns(&|name| std::env::var_os(name))),
         pids: arguments.pids.clone(),
         ..ListSettings::default()
     };
