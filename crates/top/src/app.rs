@@ -20,6 +20,7 @@ use crate::keys::{self, Action};
 use crate::kill::{self, Target};
 use crate::list::{ListSettings, ProcessList};
 use crate::machine::{self, MachineValues, Panel};
+use crate::panes::Pane;
 use crate::remote::RemoteFeed;
 use crate::setup;
 use crate::traffic::{self, Traffic};
@@ -168,6 +169,10 @@ pub(crate) struct App {
     /// Columns by which commands are moved to the left.
     pub(crate) sideways: usize,
     pub(crate) places: Places,
+    pub(crate) pane: Pane,
+    /// The first line of the pane on the screen, and the column that it is sorted by.
+    pub(crate) pane_first: usize,
+    pub(crate) pane_sort: Option<usize>,
     pub(crate) root: PathBuf,
     /// The zone of the times shown.
     pub(crate) zone: TimeZone,
@@ -215,6 +220,9 @@ impl App {
             width: 80,
             sideways: 0,
             places: Places::default(),
+            pane: Pane::default(),
+            pane_first: 0,
+            pane_sort: None,
             root: PathBuf::from("/"),
             zone,
             snapshot: Snapshot::new(defs),
@@ -224,6 +232,11 @@ impl App {
     /// Whether a recording is shown.
     pub(crate) fn is_recorded(&self) -> bool {
         matches!(self.feed, SampleFeed::Recorded(_))
+    }
+
+    /// Whether this machine is shown.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.feed, SampleFeed::Live(_))
     }
 
     /// Whether another host is shown.
@@ -236,8 +249,7 @@ impl App {
         match &mut self.feed {
             SampleFeed::Live(live) => {
                 // Hidden sources are not read.
-                let left_out = if self.shows_machine { &[] } else { fields::PANEL_ONLY };
-                live.leave_out(left_out);
+                live.leave_out(self.pane.left_out(self.shows_machine));
                 live.next(&mut self.snapshot)?;
                 self.readings.history.push(&mut self.snapshot);
                 self.took();
@@ -340,6 +352,9 @@ impl App {
     }
 
     fn act(&mut self, action: Action) -> Result<NextStep, TopError> {
+        if self.pane_act(action) {
+            return Ok(NextStep::Draw);
+        }
         let values = self.readings.values();
         match action {
             Action::Quit => return Ok(NextStep::Quit),
@@ -373,6 +388,10 @@ impl App {
             Action::Go(motion) => return self.travel(motion),
             Action::NextSpike => return self.next_spike(),
             Action::Open => self.open(),
+            Action::Pane(step) => {
+                self.turn_pane(step);
+                return Ok(if self.is_live() { NextStep::Tick } else { NextStep::Draw });
+            }
             Action::Nice(step) => self.renice(step),
             // Nothing can be done to tagged processes there.
             Action::Tag if self.is_remote() => self.paused = !self.paused,

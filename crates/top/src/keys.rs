@@ -70,6 +70,8 @@ pub(crate) enum Action {
     Tag,
     /// Take all tags.
     Untag,
+    /// Show the next pane, or the one before.
+    Pane(isize),
     /// Programs with their folders, or without.
     Path,
     /// Move the commands sideways by columns.
@@ -102,6 +104,8 @@ pub(crate) fn action(event: &Event, recorded: bool) -> Option<Action> {
     match key.code {
         KeyCode::Char(letter) => letter_action(letter),
         KeyCode::F(1) => Some(Action::Help),
+        KeyCode::Tab => Some(Action::Pane(1)),
+        KeyCode::BackTab => Some(Action::Pane(-1)),
         KeyCode::F(2) => Some(Action::Setup),
         KeyCode::F(3) => Some(Action::AskSearch),
         KeyCode::F(4) => Some(Action::AskFilter),
@@ -237,6 +241,7 @@ pub(crate) fn is_of_detail(action: Action) -> bool {
 /// The help: keys and their actions.  `true`: only in a recording, `false`: only on this machine.
 pub(crate) const HELP: &[(&str, &str, Option<bool>)] = &[
     ("q  F10  Ctrl-C", "quit", None),
+    ("Tab", "CPUs, disks, interfaces, control groups, pressure, processes", None),
     ("Up Down", "select a line; Esc selects none", None),
     ("PgUp PgDn Home End", "move in the list", Some(false)),
     ("Left Right", "previous sample, next sample", Some(true)),

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod beside;
 mod clock;
 mod columns;
 mod detail;
@@ -26,6 +27,7 @@ mod kill;
 mod list;
 mod machine;
 mod mouse;
+mod panes;
 mod remote;
 mod screen;
 mod setup;

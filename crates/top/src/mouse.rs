@@ -5,6 +5,7 @@ use ratatui_crossterm::crossterm::event::{MouseButton, MouseEvent, MouseEventKin
 
 use crate::app::{App, NextStep, Prompt};
 use crate::columns::Column;
+use crate::panes::Pane;
 
 /// Lines of a turn of the wheel.
 const WHEEL_LINES: isize = 3;
@@ -24,6 +25,8 @@ impl App {
             return NextStep::Nothing;
         } else if let Some(detail) = &mut self.detail {
             detail.first = detail.first.saturating_add_signed(lines);
+        } else if self.pane != Pane::Processes {
+            self.pane_first = self.pane_first.saturating_add_signed(lines);
         } else {
             self.list.step(&self.readings.values(), lines);
         }
@@ -31,7 +34,7 @@ impl App {
     }
 
     fn click(&mut self, x: u16, y: u16) -> NextStep {
-        if self.prompt != Prompt::None || self.detail.is_some() {
+        if self.prompt != Prompt::None || self.detail.is_some() || self.pane != Pane::Processes {
             return NextStep::Nothing;
         }
         let places = &self.places;

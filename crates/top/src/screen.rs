@@ -10,10 +10,12 @@ use ratatui_core::style::{Color, Modifier, Style};
 use crate::app::{App, Prompt, SampleFeed};
 use crate::columns::{self, Column};
 use crate::list::{Line, LineKind};
+use crate::panes::Pane;
 use crate::values::{GroupBy, ListItem, TickValues};
 
 mod detail;
 mod panel;
+mod panes;
 mod windows;
 
 pub(crate) use terminal::Theme;
@@ -32,6 +34,8 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, theme: Theme) {
     if last > used {
         if app.detail.is_some() {
             detail::draw(app, &mut canvas, used, last);
+        } else if app.pane != Pane::Processes {
+            panes::draw(app, &mut canvas, used, last);
         } else {
             header(app, &mut canvas, used);
             list(app, &mut canvas, used + 1, last);
@@ -214,6 +218,18 @@ fn command(
     }
 }
 
+/// The panes, with the one that is shown marked.
+fn pane_titles(app: &App, canvas: &mut Canvas<'_>, y: u16) {
+    let faint = canvas.theme.faint();
+    let mut x = canvas.put(0, y, "?help Tab:", faint);
+    for pane in Pane::ALL {
+        let style = if pane == app.pane { canvas.theme.header() } else { faint };
+        if x + 1 + u16::try_from(pane.title().len()).unwrap_or(0) <= canvas.area.width {
+            x = canvas.put(x + 1, y, pane.title(), style);
+        }
+    }
+}
+
 /// A command line whose program has no folders, so that the program's name comes first.
 fn without_folders(line: &[u8]) -> &[u8] {
     if line.first() != Some(&b'/') {
@@ -266,6 +282,10 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         state.push_str(&format!("of {user}  "));
     }
     let x = canvas.put(0, y, &state, strong);
+    if app.pane != Pane::Processes && app.detail.is_none() {
+        pane_titles(app, canvas, y);
+        return;
+    }
     let keys = if app.detail.is_some() {
         "?help  Esc back  Tab next page  Up/Down lines  k kill"
     } else if app.is_recorded() {

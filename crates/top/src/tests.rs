@@ -692,3 +692,62 @@ fn tagged_processes_get_the_signal() {
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
     }
 }
+
+#[test]
+fn panes_show_what_the_feed_has() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/proc/vm2");
+    let settings = ListSettings::default();
+    let live = open_live(&root, &settings);
+    let feed = SampleFeed::Live(Box::new(live));
+    let mut app = App::new(feed, Meta::new(), TimeZone::UTC, settings);
+    app.root = root;
+    app.tick().unwrap();
+    for width in [30, 60, 80, 120, 200] {
+        for (title, first) in [
+            ("CPU", "BUSY%"),
+            ("DISK", "UTIL%"),
+            ("INTERFACE", "RECV/s"),
+            ("CGROUP", "CPU%"),
+            ("RESOURCE", "SOME%"),
+            ("COMMAND", "PID"),
+        ] {
+            let step = app.event(&Event::Key(KeyCode::Tab.into())).unwrap();
+            assert_eq!(step, NextStep::Tick);
+            app.tick().unwrap();
+            let text = draw(&mut app, width, 24, PLAIN);
+            let titles = text.lines().find(|line| line.trim_start().starts_with(first));
+            assert!(titles.is_some_and(|line| line.contains(title)), "{title}: {text}");
+        }
+    }
+    app.event(&Event::Key(KeyCode::Tab.into())).unwrap();
+    app.tick().unwrap();
+    let text = draw(&mut app, 80, 24, PLAIN);
+    let stat = std::fs::read_to_string(app.root.join("proc/stat")).unwrap();
+    let cpus = stat.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "));
+    let bars = text.lines().skip(7).filter(|line| line.contains('[')).count();
+    assert_eq!(bars, cpus.count().min(16), "{text}");
+    // What changes the list does nothing here; Esc goes back to it.
+    app.event(&Event::Key(KeyCode::Char('t').into())).unwrap();
+    assert!(!app.list.settings.tree);
+    for key in ['.', '.', ','] {
+        app.event(&Event::Key(KeyCode::Char(key).into())).unwrap();
+    }
+    assert_eq!(app.pane_sort, Some(0));
+    app.event(&Event::Key(KeyCode::Esc.into())).unwrap();
+    assert!(draw(&mut app, 80, 24, PLAIN).contains("COMMAND"));
+}
+
+#[test]
+fn no_number_of_the_machine_is_cut() {
+    let mut made = hostile();
+    let whole = made.draw(200, 24);
+    let words: Vec<&str> = whole.lines().take(6).flat_map(str::split_whitespace).collect();
+    for width in 40..200 {
+        let text = made.draw(width, 24);
+        for line in text.lines().take(6) {
+            for word in line.split_whitespace() {
+                assert!(words.contains(&word), "{width}: {word}: {text}");
+            }
+        }
+    }
+}
