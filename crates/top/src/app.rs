@@ -388,6 +388,7 @@ impl App {
             Action::Go(motion) => return self.travel(motion),
             Action::NextSpike => return self.next_spike(),
             Action::Open => self.open(),
+            Action::Speed(step) => self.change_speed(step),
             Action::Pane(step) => {
                 self.turn_pane(step);
                 return Ok(if self.is_live() { NextStep::Tick } else { NextStep::Draw });

@@ -1,6 +1,7 @@
-//! Panes beside the list of processes: which one is shown, and what keys do there.
+//! What is beside the list of processes: panes, which one is shown and what keys do there, and the speed of
+//! a recording.
 
-use crate::app::App;
+use crate::app::{App, INTERVAL_SECONDS_MAX, INTERVAL_SECONDS_MIN};
 use crate::keys::{self, Action};
 use crate::panes::{Pane, PaneTable};
 
@@ -9,6 +10,22 @@ impl App {
     pub(crate) fn turn_pane(&mut self, step: isize) {
         self.pane = self.pane.next(&self.readings.frame(), step);
         (self.pane_first, self.pane_sort) = (0, None);
+    }
+
+    /// Plays a recording twice as fast, or with a negative step half as fast, and tells the speed.
+    pub(crate) fn change_speed(&mut self, step: i32) {
+        let interval = self.interval_seconds * 2f64.powi(-step);
+        self.interval_seconds = interval.clamp(INTERVAL_SECONDS_MIN, INTERVAL_SECONDS_MAX);
+        let recorded_seconds = self.readings.meta.interval_ns() as f64 / 1e9;
+        let mut text = format!("a sample every {} s", self.interval_seconds);
+        if recorded_seconds > 0.0 {
+            let times = recorded_seconds / self.interval_seconds;
+            text.push_str(&format!(": {times} times as fast as recorded"));
+        }
+        if self.paused {
+            text.push_str("; Space plays");
+        }
+        self.notice = Some(text);
     }
 
     /// Handles an action on a pane; false if it is none of a pane, or as on the list.

@@ -60,6 +60,8 @@ pub(crate) enum Action {
     NextSpike,
     /// Take a sample now.
     Now,
+    /// Play a recording twice as fast, or half.
+    Speed(i32),
     /// Show the selected process alone.
     Open,
     /// Choose the columns.
@@ -133,6 +135,8 @@ fn recorded_action(code: KeyCode) -> Option<Action> {
     Some(Action::Go(match code {
         KeyCode::Char(' ') => return Some(Action::Pause),
         KeyCode::Char('j') => return Some(Action::AskTime),
+        KeyCode::Char('(') => return Some(Action::Speed(-1)),
+        KeyCode::Char(')') => return Some(Action::Speed(1)),
         KeyCode::Char('x') => return Some(Action::NextSpike),
         KeyCode::Left => Motion::Back,
         KeyCode::Right => Motion::Forward,
@@ -234,6 +238,7 @@ pub(crate) fn is_of_detail(action: Action) -> bool {
             | Action::Pause
             | Action::Machine
             | Action::Now
+            | Action::Speed(_)
             | Action::Go(_)
     )
 }
@@ -255,6 +260,7 @@ pub(crate) const HELP: &[(&str, &str, Option<bool>)] = &[
     ("Left Right", "move the commands sideways", Some(false)),
     ("Shift-Left Shift-Right", "move the commands sideways", Some(true)),
     ("Space", "play, pause", Some(true)),
+    ("( )", "play half as fast, twice as fast", Some(true)),
     ("Enter", "one process: history, threads, files, limits, environment", None),
     ("Ctrl-R", "take a sample now", Some(false)),
     ("P M T N O", "sort by CPU, memory, time, pid, disk I/O", None),

@@ -412,6 +412,15 @@ fn a_recording_is_moved_in() {
             assert_eq!(app.event(&Event::Key(code.into())).unwrap(), NextStep::Draw, "{keys}");
         }
     };
+    for (key, seconds, wanted) in [
+        (")", 0.5, "a sample every 0.5 s: 2 times as fast as recorded; Space plays"),
+        ("(", 1.0, "a sample every 1 s: 1 times as fast as recorded; Space plays"),
+        ("(", 2.0, "a sample every 2 s: 0.5 times as fast as recorded; Space plays"),
+        (")", 1.0, "a sample every 1 s: 1 times as fast as recorded; Space plays"),
+    ] {
+        press(&mut app, key);
+        assert_eq!((app.interval_seconds, app.notice.as_deref()), (seconds, Some(wanted)));
+    }
     press(&mut app, "j00:18:20\n");
     assert_eq!(second(&app), 100, "a time that was typed");
     press(&mut app, "x");
