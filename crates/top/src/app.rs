@@ -387,22 +387,9 @@ impl App {
             Action::AskSignal => self.ask_signal(),
             Action::Go(motion) => return self.travel(motion),
             Action::NextSpike => return self.next_spike(),
-            Action::Open => self.open(),
-            Action::Speed(step) => self.change_speed(step),
             Action::Pane(step) => {
                 self.turn_pane(step);
                 return Ok(if self.is_live() { NextStep::Tick } else { NextStep::Draw });
-            }
-            Action::Nice(step) => self.renice(step),
-            // Nothing can be done to tagged processes there.
-            Action::Tag if self.is_remote() => self.paused = !self.paused,
-            Action::Tag => {
-                let tagged = self.list.selected.is_some() && self.list.tag(&values);
-                self.notice = (!tagged).then(|| "select a running process first".to_owned());
-            }
-            Action::Untag => self.list.tagged.clear(),
-            Action::Sideways(step) => {
-                self.sideways = self.sideways.saturating_add_signed(step).min(SIDEWAYS_MAX);
             }
             Action::Now => {
                 return Ok(if self.is_recorded() { NextStep::Nothing } else { NextStep::Tick });
@@ -417,12 +404,32 @@ impl App {
             }
             Action::Threads => return Ok(self.toggle_threads()),
             Action::Traffic => return Ok(self.toggle_traffic()),
-            _ => self.set(action),
+            _ => self.of_processes(action),
         }
         if !matches!(action, Action::Step(_) | Action::Page(_) | Action::Top | Action::Bottom) {
             self.list.update(&self.readings.values());
         }
         Ok(NextStep::Draw)
+    }
+
+    /// Actions for the selected process or the tagged ones, and for how they are shown.
+    fn of_processes(&mut self, action: Action) {
+        match action {
+            Action::Open => self.open(),
+            Action::Speed(step) => self.change_speed(step),
+            Action::Nice(step) => self.renice(step),
+            // Nothing can be done to tagged processes there.
+            Action::Tag if self.is_remote() => self.paused = !self.paused,
+            Action::Tag => {
+                let tagged = self.list.selected.is_some() && self.list.tag(&self.readings.values());
+                self.notice = (!tagged).then(|| "select a running process first".to_owned());
+            }
+            Action::Untag => self.list.tagged.clear(),
+            Action::Sideways(step) => {
+                self.sideways = self.sideways.saturating_add_signed(step).min(SIDEWAYS_MAX);
+            }
+            _ => self.set(action),
+        }
     }
 
     /// Actions that change the list's settings, or open a prompt.
