@@ -213,3 +213,87 @@ fn what_is_no_terminal_is_refused_with_advice() {
     assert!(text.starts_with("whit: whit top needs a terminal"), "{text}");
     assert_eq!(text.lines().count(), 1, "{text}");
 }
+
+#[test]
+fn a_signal_ends_it_while_the_terminal_takes_no_output() {
+    let mut session = Session::start(&["-d", "60"], &[]);
+    session.until("COMMAND");
+    let terminal = std::os::fd::AsRawFd::as_raw_fd(&session.terminal);
+    // SAFETY: the descriptor is open.
+    assert_eq!(unsafe { libc::tcflow(terminal, libc::TCOOFF) }, 0);
+    session.type_in("?");
+    testkit::wait_until("the key is read", || {
+        let mut waiting: libc::c_int = 0;
+        // SAFETY: the descriptor is open, and the number lives through the call.
+        let done = unsafe { libc::ioctl(terminal, libc::FIONREAD, &raw mut waiting) };
+        done == 0 && waiting == 0
+    });
+    // SAFETY: the child is ours and not waited for, so the number is still its own.
+    unsafe { libc::kill(i32::try_from(session.child.id()).unwrap(), libc::SIGTERM) };
+    assert_eq!(session.child.ended().code(), Some(0), "{:?}", session.seen);
+    assert!(session.is_cooked());
+}
+
+/// Sends datagrams to nobody until it is dropped.
+struct Sender(std::sync::Arc<std::sync::atomic::AtomicBool>, Option<std::thread::JoinHandle<()>>);
+
+impl Sender {
+    fn start() -> Sender {
+        let ended = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let seen = ended.clone();
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let own = socket.local_addr().unwrap();
+        let send = move || {
+            while !seen.load(std::sync::atomic::Ordering::Relaxed) {
+                let _ = socket.send_to(&[1; 1000], own);
+                let _ = socket.recv(&mut [0; 1000]);
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        };
+        Sender(ended, Some(std::thread::spawn(send)))
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+        self.1.take().unwrap().join().unwrap();
+    }
+}
+
+#[test]
+fn traffic_by_process_is_shown_live_and_from_a_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let sender = Sender::start();
+    let mut record = whit();
+    record.args(["record", "-s", "cpu,process_net,Z", "-i1:1", "-c3", "-f", path]);
+    let output = record.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    if said.contains("process_net: ") {
+        if said.contains("cgroup2") {
+            return testkit::skip("the unified hierarchy", &said);
+        }
+        return testkit::skip_refused("counting in the kernel", &said);
+    }
+    let pid = std::process::id().to_string();
+    let numbers = |options: &[&str]| {
+        let mut session = Session::start(options, &[("NO_COLOR", "1")]);
+        session.until("calls/s");
+        session.shows("RECV/s");
+        // What was shown last is the whole screen.
+        let text = session.seen.rsplit("\x1b[6n").next().unwrap().to_owned();
+        session.type_in("q");
+        session.ends(0);
+        text
+    };
+    let text = numbers(&[path, "--pid", &pid]);
+    // Both ends of the connection are this process.
+    assert!(!text.contains("      -      - "), "{text:?}");
+    let text = numbers(&[path, "--by", "cgroup", "--sort", "net"]);
+    assert!(text.contains("NET/s") && text.contains("CGROUP"), "{text:?}");
+    let text = numbers(&["--net", "-d", "0.5", "--pid", &pid]);
+    assert!(text.contains("SENT/s"), "{text:?}");
+    drop(sender);
+}

@@ -4,7 +4,7 @@
 //! is not empty: `level`, `logger`, `host`, `process`, `text`, `word` and `pair` (several).  A period is not kept.
 
 use std::ffi::OsString;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use log_store::query::Filter;
@@ -22,9 +22,7 @@ const REGEX_BYTES_MAX: usize = 1 << 20;
 /// The user's file of filters, by what the environment says.
 #[must_use]
 pub fn kept_filters(environment: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
-    let set = |name| environment(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || set("HOME").unwrap_or_default().join(".config");
-    set("XDG_CONFIG_HOME").unwrap_or_else(home).join("whit/log-view.filters")
+    terminal::user_file(environment, "log-view.filters")
 }
 
 /// Which records are shown.
@@ -221,14 +219,7 @@ impl NamedFilters {
                 text.push_str(&format!("{what} = {value}\n"));
             }
         }
-        let written = (|| {
-            let folder = self.path.parent().unwrap_or(Path::new("."));
-            std::fs::create_dir_all(folder)?;
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(text.as_bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(&self.path).map(drop).map_err(|error| error.error)
-        })();
-        written.map_err(|error: io::Error| format!("cannot write {}: {error}", self.path.display()))
+        terminal::write_kept(&self.path, &text)
+            .map_err(|error| format!("cannot write {}: {error}", self.path.display()))
     }
 }

@@ -8,14 +8,18 @@
 
 mod canvas;
 mod error;
+mod kept;
 mod keys;
 mod name;
+mod output;
 mod taken;
 mod windows;
 
 pub use canvas::{Canvas, Theme};
 pub use error::TerminalError;
+pub use kept::{user_file, write_kept};
 pub use keys::{Edit, edit, pressed};
 pub use name::name;
+pub use output::Output;
 pub use taken::{Screen, TakenTerminal, TerminalEvent, TerminalKind, wake};
 pub use windows::{choice, window};

@@ -4,7 +4,7 @@
 //! A signal handler writes a byte to a pipe; the loop waits for this pipe and the keyboard, so
 //! signals are handled at once and need no polling.
 
-use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write as _};
+use std::io::{self, BufWriter, IsTerminal as _};
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::sync::Once;
@@ -14,11 +14,12 @@ use std::time::Duration;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::event::{self, Event};
-use ratatui_crossterm::crossterm::{cursor, execute, terminal};
+use ratatui_crossterm::crossterm::{cursor, execute, queue, terminal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::TerminalError;
 use crate::keys::{self, Edit};
+use crate::output::Output;
 
 /// Size of the output buffer: more than the changes of a screen, so that these are written by one
 /// call.
@@ -32,9 +33,13 @@ const RESIZED: u32 = 8;
 static PENDING: AtomicU32 = AtomicU32::new(0);
 static WAKE: AtomicI32 = AtomicI32::new(-1);
 static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Whether the terminal tells of the mouse.
+static MOUSE: AtomicBool = AtomicBool::new(false);
+/// Whether it is to.
+static WANTS_MOUSE: AtomicBool = AtomicBool::new(false);
 
 /// The type of the screen.
-pub type Screen = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+pub type Screen = Terminal<CrosstermBackend<BufWriter<Output>>>;
 
 /// Why the loop was woken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,7 +117,7 @@ impl TakenTerminal {
         let signals = install_handlers().map_err(failed("install signal handlers"))?;
         restore_on_panic();
         enter().map_err(failed("set the terminal to raw mode"))?;
-        let writer = BufWriter::with_capacity(BUFFER_BYTES, io::stdout());
+        let writer = BufWriter::with_capacity(BUFFER_BYTES, Output::open(is_ending));
         let screen = Terminal::new(CrosstermBackend::new(writer));
         match screen {
             Ok(screen) => {
@@ -123,6 +128,15 @@ impl TakenTerminal {
                 Err(failed("get the terminal's size")(error))
             }
         }
+    }
+
+    /// As [`take`](Self::take), and the terminal tells of the mouse: [`Event::Mouse`].
+    ///
+    /// # Errors
+    /// If the terminal cannot be set up.
+    pub fn take_with_mouse() -> Result<Self, TerminalError> {
+        WANTS_MOUSE.store(true, Ordering::Relaxed);
+        Self::take()
     }
 
     /// Waits for a key or a signal, no longer than `timeout`.
@@ -178,7 +192,7 @@ impl TakenTerminal {
             }
             self.events.push(event);
         }
-        PENDING.load(Ordering::Relaxed) & STOP != 0
+        is_ending()
     }
 
     /// Restores the terminal, stops, and takes control again when the process is continued.
@@ -229,6 +243,11 @@ pub fn wake() {
     }
 }
 
+/// Whether a signal has come that ends the program.
+fn is_ending() -> bool {
+    PENDING.load(Ordering::Relaxed) & STOP != 0
+}
+
 /// Adds to an error what was attempted.
 fn failed(what: &'static str) -> impl Fn(io::Error) -> TerminalError {
     move |source| TerminalError::Failed { what, source }
@@ -237,15 +256,23 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> TerminalError {
 fn enter() -> io::Result<()> {
     terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::Relaxed);
-    execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)
+    execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)?;
+    if WANTS_MOUSE.load(Ordering::Relaxed) {
+        MOUSE.store(true, Ordering::Relaxed);
+        execute!(io::stdout(), event::EnableMouseCapture)?;
+    }
+    Ok(())
 }
 
 /// Restores the terminal.  Errors are ignored: they could not be shown.
 fn give_back() {
     if TAKEN.swap(false, Ordering::Relaxed) {
-        let mut out = io::stdout();
-        let _ = execute!(out, cursor::Show, terminal::LeaveAlternateScreen);
-        let _ = out.flush();
+        let mut last = Vec::new();
+        if MOUSE.swap(false, Ordering::Relaxed) {
+            let _ = queue!(last, event::DisableMouseCapture);
+        }
+        let _ = queue!(last, cursor::Show, terminal::LeaveAlternateScreen);
+        Output::open(is_ending).write_last(&last);
         let _ = terminal::disable_raw_mode();
     }
 }

@@ -12,14 +12,18 @@ use sample::{Clock as _, History, Meta, Snapshot, SourceDef};
 use source::{Entry, ProcessOptions, SourceContext};
 use terminal::Edit;
 
-use crate::columns::{self, Column};
+use crate::columns::{Column, ColumnChoice};
+use crate::detail::Detail;
 use crate::error::TopError;
 use crate::fields::{self, ScreenSources};
 use crate::keys::{self, Action};
-use crate::kill;
+use crate::kill::{self, Target};
 use crate::list::{ListSettings, ProcessList};
 use crate::machine::{self, MachineValues, Panel};
+use crate::panes::Pane;
 use crate::remote::RemoteFeed;
+use crate::setup;
+use crate::traffic::{self, Traffic};
 use crate::values::{GroupBy, TickValues};
 
 /// Shortest interval: below it, drawing would dominate.
@@ -27,6 +31,9 @@ pub(crate) const INTERVAL_SECONDS_MIN: f64 = 0.1;
 
 /// Longest interval: a day.
 pub(crate) const INTERVAL_SECONDS_MAX: f64 = 86_400.0;
+
+/// Farthest that commands are moved: the most that is kept of one.
+const SIDEWAYS_MAX: usize = 4096;
 
 /// Longest text that can be typed.
 pub(crate) const TYPED_MAX: usize = 200;
@@ -37,6 +44,7 @@ pub(crate) struct Readings {
     pub(crate) meta: Meta,
     pub(crate) options: Options,
     pub(crate) sources: ScreenSources,
+    pub(crate) traffic: Traffic,
 }
 
 impl Readings {
@@ -51,6 +59,7 @@ impl Readings {
                 ..Options::default()
             },
             sources,
+            traffic: Traffic::of(defs),
         }
     }
 
@@ -61,7 +70,7 @@ impl Readings {
 
     /// The latest tick, with the inputs of the list's numbers.
     pub(crate) fn values(&self) -> TickValues<'_> {
-        TickValues::new(self.frame(), &self.sources)
+        TickValues::new(self.frame(), &self.sources, &self.traffic)
     }
 }
 
@@ -96,6 +105,17 @@ const SPIKE_SAMPLES_MAX: usize = 900;
 const SPIKE_BASE_MIN: usize = 5;
 const SPIKE_PERCENT_MIN: f64 = 10.0;
 
+/// Where things are on the screen, as last drawn.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places {
+    /// The line of the titles; the list begins below it.
+    pub(crate) titles: u16,
+    /// The columns: the first place behind each.
+    pub(crate) columns: Vec<(u16, Column)>,
+    /// The first line below the list.
+    pub(crate) end: u16,
+}
+
 /// The question to the user.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Prompt {
@@ -112,16 +132,17 @@ pub(crate) enum Prompt {
         chosen: usize,
     },
     Signal {
-        pid: i32,
-        start: u64,
-        command: Vec<u8>,
+        targets: Vec<Target>,
         chosen: usize,
     },
     /// Whether to send it.
     Confirm {
-        pid: i32,
-        start: u64,
-        command: Vec<u8>,
+        targets: Vec<Target>,
+        chosen: usize,
+    },
+    /// The columns, and whether each is shown.
+    Setup {
+        lines: Vec<(Column, bool)>,
         chosen: usize,
     },
 }
@@ -134,6 +155,8 @@ pub(crate) struct App {
     pub(crate) panel: Panel,
     pub(crate) machine: MachineValues,
     pub(crate) prompt: Prompt,
+    /// The process that is shown in place of the list.
+    pub(crate) detail: Option<Detail>,
     /// Shown in the last line until the next key.
     pub(crate) notice: Option<String>,
     pub(crate) interval_seconds: f64,
@@ -143,6 +166,13 @@ pub(crate) struct App {
     /// Lines of the list on the screen, as last drawn.
     pub(crate) page: usize,
     pub(crate) width: u16,
+    /// Columns by which commands are moved to the left.
+    pub(crate) sideways: usize,
+    pub(crate) places: Places,
+    pub(crate) pane: Pane,
+    /// The first line of the pane on the screen, and the column that it is sorted by.
+    pub(crate) pane_first: usize,
+    pub(crate) pane_sort: Option<usize>,
     pub(crate) root: PathBuf,
     /// The zone of the times shown.
     pub(crate) zone: TimeZone,
@@ -168,9 +198,11 @@ impl App {
         feed: SampleFeed,
         meta: Meta,
         zone: TimeZone,
-        settings: ListSettings,
+        mut settings: ListSettings,
     ) -> Self {
         let defs = &feed.defs();
+        let (columns, notice) = settings.kept.as_deref().map_or((None, None), setup::read);
+        settings.columns = settings.columns.or(columns);
         App {
             readings: Readings::new(defs, meta),
             feed,
@@ -178,13 +210,19 @@ impl App {
             panel: Panel::new(defs),
             machine: MachineValues::default(),
             prompt: Prompt::None,
-            notice: None,
+            detail: None,
+            notice,
             interval_seconds: 1.0,
             paused: false,
             shows_machine: true,
             searched: String::new(),
             page: 10,
             width: 80,
+            sideways: 0,
+            places: Places::default(),
+            pane: Pane::default(),
+            pane_first: 0,
+            pane_sort: None,
             root: PathBuf::from("/"),
             zone,
             snapshot: Snapshot::new(defs),
@@ -194,6 +232,11 @@ impl App {
     /// Whether a recording is shown.
     pub(crate) fn is_recorded(&self) -> bool {
         matches!(self.feed, SampleFeed::Recorded(_))
+    }
+
+    /// Whether this machine is shown.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.feed, SampleFeed::Live(_))
     }
 
     /// Whether another host is shown.
@@ -206,11 +249,11 @@ impl App {
         match &mut self.feed {
             SampleFeed::Live(live) => {
                 // Hidden sources are not read.
-                let left_out = if self.shows_machine { &[] } else { fields::PANEL_ONLY };
-                live.leave_out(left_out);
+                live.leave_out(self.pane.left_out(self.shows_machine));
                 live.next(&mut self.snapshot)?;
                 self.readings.history.push(&mut self.snapshot);
                 self.took();
+                self.say_traffic();
             }
             SampleFeed::Recorded(_) => return self.go(Motion::Forward),
             SampleFeed::Remote(remote) => {
@@ -223,6 +266,7 @@ impl App {
             SampleFeed::Given(_) => self.took(),
         }
         self.refresh();
+        self.watch(false);
         Ok(true)
     }
 
@@ -236,7 +280,7 @@ impl App {
     /// Moves in a recording; false at either end.
     pub(crate) fn go(&mut self, motion: Motion) -> Result<bool, TopError> {
         let SampleFeed::Recorded(recorded) = &mut self.feed else { return Ok(false) };
-        let Readings { history, meta, options, sources } = &mut self.readings;
+        let Readings { history, meta, options, sources, .. } = &mut self.readings;
         let (panel, ended) = (&mut self.panel, &mut self.list.ended);
         let mut taken = |history: &History, jumped: bool| {
             if jumped {
@@ -250,6 +294,9 @@ impl App {
         };
         let moved = recorded.go(motion, history, &mut taken)?;
         self.refresh();
+        if moved {
+            self.watch(motion != Motion::Forward);
+        }
         Ok(moved)
     }
 
@@ -257,7 +304,22 @@ impl App {
     pub(crate) fn refresh(&mut self) {
         self.machine =
             self.panel.values(&self.readings.history, &self.readings.meta, &self.readings.sources);
+        let Readings { history, meta, options, traffic, .. } = &mut self.readings;
+        traffic.update(&Frame::new(history, meta, options));
         self.list.update(&self.readings.values());
+    }
+
+    /// The columns that are shown.
+    pub(crate) fn columns(&self) -> Vec<Column> {
+        let settings = &self.list.settings;
+        let choice = ColumnChoice {
+            groups: settings.grouping.is_some(),
+            chosen: settings.columns.as_deref(),
+            width: self.width,
+            traffic: self.readings.traffic.is_there(),
+            sort: settings.sort,
+        };
+        choice.shown()
     }
 
     /// Handles an event.
@@ -265,22 +327,34 @@ impl App {
         if matches!(event, Event::Resize(..)) {
             return Ok(NextStep::Draw);
         }
+        if let Event::Mouse(mouse) = event {
+            return Ok(self.mouse(mouse));
+        }
         if self.prompt != Prompt::None {
             return Ok(match terminal::edit(event) {
                 Some(edit) => self.edit(edit)?,
                 None => NextStep::Nothing,
             });
         }
+        if self.detail.is_some()
+            && let Some(key) = keys::detail_action(event)
+        {
+            self.detail_key(key);
+            return Ok(NextStep::Draw);
+        }
         match keys::action(event, self.is_recorded()) {
-            Some(action) => {
+            Some(action) if self.detail.is_none() || keys::is_of_detail(action) => {
                 self.notice = None;
                 self.act(action)
             }
-            None => Ok(NextStep::Nothing),
+            _ => Ok(NextStep::Nothing),
         }
     }
 
     fn act(&mut self, action: Action) -> Result<NextStep, TopError> {
+        if self.pane_act(action) {
+            return Ok(NextStep::Draw);
+        }
         let values = self.readings.values();
         match action {
             Action::Quit => return Ok(NextStep::Quit),
@@ -313,6 +387,10 @@ impl App {
             Action::AskSignal => self.ask_signal(),
             Action::Go(motion) => return self.travel(motion),
             Action::NextSpike => return self.next_spike(),
+            Action::Pane(step) => {
+                self.turn_pane(step);
+                return Ok(if self.is_live() { NextStep::Tick } else { NextStep::Draw });
+            }
             Action::Now => {
                 return Ok(if self.is_recorded() { NextStep::Nothing } else { NextStep::Tick });
             }
@@ -325,12 +403,33 @@ impl App {
                 self.notice = Some("other hosts keep to the interval of -d".to_owned());
             }
             Action::Threads => return Ok(self.toggle_threads()),
-            _ => self.set(action),
+            Action::Traffic => return Ok(self.toggle_traffic()),
+            _ => self.of_processes(action),
         }
         if !matches!(action, Action::Step(_) | Action::Page(_) | Action::Top | Action::Bottom) {
             self.list.update(&self.readings.values());
         }
         Ok(NextStep::Draw)
+    }
+
+    /// Actions for the selected process or the tagged ones, and for how they are shown.
+    fn of_processes(&mut self, action: Action) {
+        match action {
+            Action::Open => self.open(),
+            Action::Speed(step) => self.change_speed(step),
+            Action::Nice(step) => self.renice(step),
+            // Nothing can be done to tagged processes there.
+            Action::Tag if self.is_remote() => self.paused = !self.paused,
+            Action::Tag => {
+                let tagged = self.list.selected.is_some() && self.list.tag(&self.readings.values());
+                self.notice = (!tagged).then(|| "select a running process first".to_owned());
+            }
+            Action::Untag => self.list.tagged.clear(),
+            Action::Sideways(step) => {
+                self.sideways = self.sideways.saturating_add_signed(step).min(SIDEWAYS_MAX);
+            }
+            _ => self.set(action),
+        }
     }
 
     /// Actions that change the list's settings, or open a prompt.
@@ -343,6 +442,12 @@ impl App {
             Action::Tree => {
                 settings.tree = !settings.tree;
                 settings.grouping = None;
+            }
+            Action::Path => settings.path = !settings.path,
+            Action::Setup => {
+                let usual = || ColumnChoice::usual(self.width);
+                let shown = settings.columns.clone().unwrap_or_else(usual);
+                self.prompt = Prompt::Setup { lines: setup::choices(&shown), chosen: 0 };
             }
             Action::FullCommand => settings.full = !settings.full,
             Action::Ended => settings.ended = !settings.ended,
@@ -373,8 +478,7 @@ impl App {
     }
 
     fn sort_beside(&mut self, step: isize) {
-        let groups = self.list.settings.grouping.is_some();
-        let shown: Vec<Column> = columns::shown(groups, self.width).collect();
+        let shown = self.columns();
         let now = shown.iter().position(|&column| column == self.list.settings.sort);
         let beside = now.map_or(0, |now| now.saturating_add_signed(step).min(shown.len() - 1));
         if now != Some(beside) {
@@ -384,16 +488,55 @@ impl App {
 
     /// Threads of this machine are read only if they are shown, so the sources are opened again.
     fn toggle_threads(&mut self) -> NextStep {
-        let threads = !self.list.settings.threads;
-        self.list.settings.threads = threads;
-        if let SampleFeed::Live(live) = &mut self.feed {
-            **live = open_live(&self.root, threads);
-            self.readings.history.forget();
-            self.list.ended.forget();
+        self.list.settings.threads = !self.list.settings.threads;
+        if self.reopen() {
             return NextStep::Tick;
         }
         self.refresh();
         NextStep::Draw
+    }
+
+    /// Opens the sources of this machine again; false of another feed.
+    fn reopen(&mut self) -> bool {
+        let SampleFeed::Live(live) = &mut self.feed else { return false };
+        **live = open_live(&self.root, &self.list.settings);
+        let defs = &live.defs();
+        self.snapshot = Snapshot::new(defs);
+        self.readings = Readings::new(defs, std::mem::take(&mut self.readings.meta));
+        self.panel.find(defs);
+        self.list.ended.forget();
+        true
+    }
+
+    /// Counts the traffic of processes on this machine, or counts it no longer: it costs each packet.
+    fn toggle_traffic(&mut self) -> NextStep {
+        if self.is_remote() {
+            self.notice = Some("traffic of another host's processes is not read".to_owned());
+        } else if self.is_recorded() {
+            let is_there = self.readings.traffic.is_there();
+            let without = "no traffic by process in this recording: record -s +process_net";
+            let with = "RECV/s and SENT/s are shown: the recording has them";
+            self.notice = Some(if is_there { with } else { without }.to_owned());
+        } else {
+            self.list.settings.traffic = !self.list.settings.traffic;
+            if self.reopen() {
+                return NextStep::Tick;
+            }
+        }
+        NextStep::Draw
+    }
+
+    /// Says why the traffic of processes is not there though it was asked for.
+    fn say_traffic(&mut self) {
+        let state = self.readings.traffic.state(&self.readings.frame());
+        if self.list.settings.traffic
+            && let Some(state) = state.filter(|&state| state != sample::State::Ok)
+        {
+            self.list.settings.traffic = false;
+            let why = state.word();
+            self.notice =
+                Some(format!("no traffic by process ({why}); whit doctor says what it needs"));
+        }
     }
 
     fn travel(&mut self, motion: Motion) -> Result<NextStep, TopError> {
@@ -405,28 +548,6 @@ impl App {
             self.notice = Some(format!("this is {end}"));
         }
         Ok(NextStep::Draw)
-    }
-
-    fn ask_signal(&mut self) {
-        let refusal = match &self.feed {
-            SampleFeed::Recorded(_) => Some("a recording's processes cannot get signals"),
-            SampleFeed::Remote(_) => Some("processes of another host cannot get signals"),
-            SampleFeed::Live(_) if self.root.as_os_str() != "/" => {
-                Some("processes under --root cannot get signals")
-            }
-            _ if self.list.selected.is_none() => Some("select a process first, with Up or Down"),
-            _ => None,
-        };
-        if let Some(refusal) = refusal {
-            self.notice = Some(refusal.to_owned());
-            return;
-        }
-        match self.list.target(&self.readings.values()) {
-            Some((pid, start, command)) => {
-                self.prompt = Prompt::Signal { pid, start, command, chosen: 0 };
-            }
-            None => self.notice = Some("the selected line is not a running process".to_owned()),
-        }
     }
 
     /// Moves to the next sample in which the CPUs were busy half as much again as in those before it.
@@ -494,27 +615,55 @@ impl App {
                     self.prompt = Prompt::None;
                 }
             }
-            Prompt::Signal { pid, start, command, chosen } => {
+            Prompt::Signal { targets, chosen } => {
                 if edit == Edit::Accept {
-                    let (pid, start, chosen) = (*pid, *start, *chosen);
-                    let command = std::mem::take(command);
-                    self.prompt = Prompt::Confirm { pid, start, command, chosen };
+                    let (targets, chosen) = (std::mem::take(targets), *chosen);
+                    self.prompt = Prompt::Confirm { targets, chosen };
                 } else if !choose_signal(chosen, edit) {
                     self.prompt = Prompt::None;
                 }
             }
-            Prompt::Confirm { pid, start, chosen, .. } => {
-                let (name, signal) = kill::SIGNALS[*chosen];
+            Prompt::Confirm { targets, chosen } => {
+                let (targets, chosen) = (std::mem::take(targets), *chosen);
+                self.prompt = Prompt::None;
                 if edit == Edit::Put('y') {
-                    let outcome = kill::send(*pid, *start, signal);
-                    self.notice = Some(format!("{name} to {pid}: {outcome}"));
+                    self.signal(&targets, chosen);
                 } else {
                     self.notice = Some("no signal was sent".to_owned());
                 }
-                self.prompt = Prompt::None;
             }
+            Prompt::Setup { lines, chosen } => match edit {
+                Edit::Put(' ') => lines[*chosen].1 ^= true,
+                Edit::Put('-') => setup::shift(lines, chosen, -1),
+                Edit::Put('+') => setup::shift(lines, chosen, 1),
+                Edit::Put('0') => *lines = setup::choices(&ColumnChoice::usual(self.width)),
+                Edit::Accept => self.keep_columns(),
+                edit if choose(chosen, lines.len(), edit) => {}
+                _ => self.prompt = Prompt::None,
+            },
         }
         Ok(NextStep::Draw)
+    }
+
+    /// Shows the chosen columns, and keeps them.
+    fn keep_columns(&mut self) {
+        let Prompt::Setup { lines, .. } = std::mem::replace(&mut self.prompt, Prompt::None) else {
+            return;
+        };
+        let columns: Vec<Column> =
+            lines.into_iter().filter(|(_, shown)| *shown).map(|(column, _)| column).collect();
+        if columns.is_empty() {
+            self.notice = Some("at least one column is shown".to_owned());
+            return;
+        }
+        let settings = &mut self.list.settings;
+        self.notice =
+            Some(match settings.kept.as_deref().map(|path| setup::write(path, &columns)) {
+                Some(Err(why)) => why,
+                Some(Ok(())) => "the columns are kept".to_owned(),
+                None => "the columns are shown until the end".to_owned(),
+            });
+        settings.columns = Some(columns);
     }
 
     /// Accepts the typed text.
@@ -549,10 +698,13 @@ pub(crate) fn present(zone: TimeZone) -> jiff::Zoned {
 }
 
 /// Opens the sources of a live screen under `root`.
-pub(crate) fn open_live(root: &Path, threads: bool) -> LiveFeed {
+pub(crate) fn open_live(root: &Path, settings: &ListSettings) -> LiveFeed {
     // Two columns, exact CPU time and run-queue wait, need schedstat.
-    let process = ProcessOptions { threads, schedstat: true, ..ProcessOptions::default() };
-    let shown = |entry: &&'static Entry| fields::SOURCES.contains(&entry.name);
+    let process =
+        ProcessOptions { threads: settings.threads, schedstat: true, ..ProcessOptions::default() };
+    let shown = |entry: &&'static Entry| {
+        fields::SOURCES.contains(&entry.name) || settings.traffic && entry.name == traffic::SOURCE
+    };
     let entries: Vec<_> = source::ALL.iter().copied().filter(shown).collect();
     LiveFeed::open(root, &entries, SourceContext::with_process(process))
 }

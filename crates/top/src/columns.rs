@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use super::format;
+use super::traffic::Flow;
 use super::values::{ListItem, TickValues};
 
 /// A column; the list can be sorted by each.
@@ -44,6 +45,16 @@ pub enum Column {
     Write,
     /// Bytes read and written.
     Io,
+    /// Bytes received from networks.
+    NetIn,
+    /// Bytes sent to networks.
+    NetOut,
+    /// Bytes received and sent.
+    Net,
+    /// Packets received.
+    PacketsIn,
+    /// Packets sent.
+    PacketsOut,
     /// Major page faults, which need I/O.
     Faults,
     /// The CPU it ran on last.
@@ -108,15 +119,104 @@ const OF_GROUPS: &[Column] = &[
     Column::Command,
 ];
 
-/// The columns for a screen of that width, in order.
-pub(crate) fn shown(groups: bool, width: u16) -> impl Iterator<Item = Column> {
-    let all = if groups { OF_GROUPS } else { OF_PROCESSES };
-    let fits = move |column: &Column| {
-        let from = column.appearance().from_width;
-        // Groups have fewer columns, so more of them fit.
-        width >= if groups { from.saturating_sub(20) } else { from }
-    };
-    all.iter().copied().filter(fits)
+/// The columns of traffic, in order; those of packets need a wide screen.
+const OF_TRAFFIC: &[Column] =
+    &[Column::NetIn, Column::NetOut, Column::PacketsIn, Column::PacketsOut];
+
+/// Columns on the screen that the command keeps at least.
+const COMMAND_WIDTH_MIN: u16 = 6;
+
+/// The same where further columns were asked for.
+const COMMAND_WIDTH_MIN_BESIDE: u16 = 16;
+
+/// What decides which columns are shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColumnChoice<'a> {
+    pub(crate) groups: bool,
+    /// The columns of processes that the user has chosen, without the command.
+    pub(crate) chosen: Option<&'a [Column]>,
+    /// Of the screen.
+    pub(crate) width: u16,
+    /// Whether the sample has the traffic of processes.
+    pub(crate) traffic: bool,
+    pub(crate) sort: Column,
+}
+
+impl ColumnChoice<'_> {
+    /// The columns, in order.  The one that the list is sorted by is among them; for it and for traffic
+    /// others go that need a wide screen most.  A number is never cut.
+    pub(crate) fn shown(&self) -> Vec<Column> {
+        if let Some(chosen) = self.chosen.filter(|_| !self.groups) {
+            return self.of_choice(chosen);
+        }
+        let all = if self.groups { OF_GROUPS } else { OF_PROCESSES };
+        let fits = |column: &Column| {
+            let from = column.appearance().from_width;
+            // Groups have fewer columns, so more of them fit.
+            self.width >= if self.groups { from.saturating_sub(20) } else { from }
+        };
+        let mut shown: Vec<Column> = all.iter().copied().filter(fits).collect();
+        let mut beside: Vec<Column> = Vec::new();
+        if self.traffic {
+            beside.extend(OF_TRAFFIC.iter().filter(|column| fits(column)));
+        }
+        let known = all.contains(&self.sort) || matches!(self.sort, Column::Io | Column::Start);
+        let known = known || self.traffic && self.sort.is_traffic();
+        if known && !shown.contains(&self.sort) && !beside.contains(&self.sort) {
+            beside.push(self.sort);
+        }
+        if beside.is_empty() {
+            return shown;
+        }
+        let command = shown.len().saturating_sub(1);
+        shown.splice(command..command, beside.iter().copied());
+        let kept = |column: &Column| {
+            *column == Column::Command || *column == self.sort || beside.contains(column)
+        };
+        self.narrow(&mut shown, COMMAND_WIDTH_MIN_BESIDE, kept);
+        self.narrow(&mut shown, COMMAND_WIDTH_MIN, |column| *column == Column::Command);
+        shown
+    }
+
+    /// The chosen columns; on a narrow screen the last ones go.
+    fn of_choice(&self, chosen: &[Column]) -> Vec<Column> {
+        let is_there = |column: &Column| self.traffic || !column.is_traffic();
+        let mut shown: Vec<Column> = chosen.iter().copied().filter(is_there).collect();
+        if !shown.contains(&self.sort) && self.sort.is_of_processes() && is_there(&self.sort) {
+            shown.push(self.sort);
+        }
+        shown.push(Column::Command);
+        let taken = |shown: &[Column]| -> u16 {
+            shown.iter().map(|column| column.appearance().width + 1).sum()
+        };
+        while shown.len() > 1 && taken(&shown) + COMMAND_WIDTH_MIN > self.width + 1 {
+            // The one before the command, unless the list is sorted by it.
+            let last = shown.len() - 2;
+            shown.remove(if shown[last] == self.sort && last > 0 { last - 1 } else { last });
+        }
+        shown
+    }
+
+    /// The columns of processes for a screen of that width that are usual, without the command.
+    pub(crate) fn usual(width: u16) -> Vec<Column> {
+        let fits =
+            |column: &Column| *column != Column::Command && column.appearance().from_width <= width;
+        OF_PROCESSES.iter().copied().filter(fits).collect()
+    }
+
+    /// Drops columns until the command has `least` columns; the first to go is the one that needs the
+    /// widest screen.
+    fn narrow(&self, shown: &mut Vec<Column>, least: u16, kept: impl Fn(&Column) -> bool) {
+        let taken = |shown: &[Column]| -> u16 {
+            shown.iter().map(|column| column.appearance().width + 1).sum()
+        };
+        while taken(shown) + least > self.width + 1 {
+            let from = |index: &usize| shown[*index].appearance().from_width;
+            let droppable = (0..shown.len()).filter(|&index| !kept(&shown[index]));
+            let Some(index) = droppable.max_by_key(from) else { return };
+            shown.remove(index);
+        }
+    }
 }
 
 impl Column {
@@ -138,6 +238,11 @@ impl Column {
         Column::Read,
         Column::Write,
         Column::Io,
+        Column::NetIn,
+        Column::NetOut,
+        Column::Net,
+        Column::PacketsIn,
+        Column::PacketsOut,
         Column::Faults,
         Column::Processor,
         Column::Start,
@@ -166,6 +271,11 @@ impl Column {
             Column::Read => ("read", "Bytes read from storage"),
             Column::Write => ("write", "Bytes written to storage"),
             Column::Io => ("io", "Bytes read and written"),
+            Column::NetIn => ("recv", "Bytes received by IP (with --net)"),
+            Column::NetOut => ("sent", "Bytes sent by IP (with --net)"),
+            Column::Net => ("net", "Bytes received and sent (with --net)"),
+            Column::PacketsIn => ("pktin", "Packets received (with --net)"),
+            Column::PacketsOut => ("pktout", "Packets sent (with --net)"),
             Column::Faults => ("flt", "Major page faults (with I/O)"),
             Column::Processor => ("on", "The CPU it ran on last"),
             Column::Start => ("start", "Start time"),
@@ -208,6 +318,11 @@ impl Column {
             Column::Read => ("READ/s", 6, false, 104),
             Column::Write => ("WRIT/s", 6, false, 104),
             Column::Io => ("IO/s", 6, false, u16::MAX),
+            Column::NetIn => ("RECV/s", 6, false, 0),
+            Column::NetOut => ("SENT/s", 6, false, 0),
+            Column::Net => ("NET/s", 6, false, u16::MAX),
+            Column::PacketsIn => ("PKIN/s", 6, false, 120),
+            Column::PacketsOut => ("PKOUT/s", 7, false, 120),
             Column::Faults => ("FLT/s", 5, false, 130),
             Column::Start => ("START", 7, false, u16::MAX),
             Column::Processes => ("PROCS", 6, false, 0),
@@ -215,6 +330,20 @@ impl Column {
             Column::Command => ("COMMAND", 0, true, 0),
         };
         Appearance { title, width, left, from_width }
+    }
+
+    /// Whether it needs the source `process_net`.
+    #[must_use]
+    pub const fn is_traffic(self) -> bool {
+        matches!(
+            self,
+            Column::NetIn | Column::NetOut | Column::Net | Column::PacketsIn | Column::PacketsOut
+        )
+    }
+
+    /// Whether a process has it, and it can be chosen.
+    pub(crate) const fn is_of_processes(self) -> bool {
+        !matches!(self, Column::Processes | Column::Ended | Column::Command)
     }
 
     /// Whether sorting by it begins with small values.
@@ -249,10 +378,14 @@ impl Column {
             Column::Delay => values.delay(item),
             Column::Read => values.read(item),
             Column::Write => values.write(item),
-            Column::Io => match (values.read(item), values.write(item)) {
-                (None, None) => None,
-                (read, write) => Some(read.unwrap_or(0.0) + write.unwrap_or(0.0)),
-            },
+            Column::Io => both(values.read(item), values.write(item)),
+            Column::NetIn => values.traffic(item, Flow::BytesIn),
+            Column::NetOut => values.traffic(item, Flow::BytesOut),
+            Column::Net => {
+                both(values.traffic(item, Flow::BytesIn), values.traffic(item, Flow::BytesOut))
+            }
+            Column::PacketsIn => values.traffic(item, Flow::PacketsIn),
+            Column::PacketsOut => values.traffic(item, Flow::PacketsOut),
             Column::Faults => values.faults(item),
             Column::Processor => level(fields.processor),
             Column::Start => match item {
@@ -296,6 +429,8 @@ impl Column {
                 format::size(out, number.map(|kib| kib * 1024.0));
             }
             Column::Read | Column::Write | Column::Io => format::size(out, number),
+            Column::NetIn | Column::NetOut | Column::Net => format::size(out, number),
+            Column::PacketsIn | Column::PacketsOut => format::count(out, number),
             Column::Cpu | Column::Memory | Column::Delay => format::percent(out, number),
             Column::Time => format::time(out, number),
             Column::Faults => format::rate(out, number),
@@ -333,6 +468,11 @@ pub(crate) fn write_end(out: &mut String, ended: &super::ended::Ended) {
     out.push_str("] ");
 }
 
+/// The sum of what is known.
+fn both(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    (one.is_some() || other.is_some()).then(|| one.unwrap_or(0.0) + other.unwrap_or(0.0))
+}
+
 /// Compares numbers; missing ones are last in either order.
 pub(crate) fn by_number(one: Option<f64>, other: Option<f64>, rising: bool) -> Ordering {
     match (one, other) {
@@ -348,11 +488,15 @@ mod tests {
 
     #[test]
     fn every_width_has_room_for_the_command() {
-        for groups in [false, true] {
-            for width in 28..300 {
-                let taken: u16 =
-                    shown(groups, width).map(|column| column.appearance().width + 1).sum();
-                assert!(taken + 6 <= width + 1, "{width}: {taken} taken");
+        for (groups, traffic) in [(false, false), (true, false), (false, true), (true, true)] {
+            for (width, &sort) in (28..300).flat_map(|w| Column::ALL.iter().map(move |s| (w, s))) {
+                for chosen in [None, Some(Column::ALL), Some(&[Column::Time][..])] {
+                    let shown = ColumnChoice { groups, chosen, width, traffic, sort }.shown();
+                    let taken: u16 = shown.iter().map(|column| column.appearance().width + 1).sum();
+                    assert!(taken + 6 <= width + 1, "{width}: {taken} taken");
+                    let traffic_shown = shown.iter().any(|column| column.is_traffic());
+                    assert!(traffic || !traffic_shown, "{shown:?}");
+                }
             }
         }
     }

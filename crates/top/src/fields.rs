@@ -102,11 +102,19 @@ pub(crate) struct ScreenSources {
 }
 
 /// The sources that a live screen reads, in any order.
-pub(crate) const SOURCES: &[&str] =
-    &["cpu", "memory", "pressure", "disk", "network", "process", "exit", "process_total", "whit"];
-
-/// The sources that only the lines above the list show.
-pub(crate) const PANEL_ONLY: &[&str] = &["disk", "network", "pressure"];
+pub(crate) const SOURCES: &[&str] = &[
+    "cpu",
+    "cpu_core",
+    "memory",
+    "pressure",
+    "disk",
+    "network",
+    "cgroup",
+    "process",
+    "exit",
+    "process_total",
+    "whit",
+];
 
 impl ScreenSources {
     /// Finds all indexes in a feed's sources.

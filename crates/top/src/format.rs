@@ -46,6 +46,21 @@ pub(crate) fn rate(out: &mut String, value: Option<f64>) {
     let _ = write!(out, "{value:.digits$}");
 }
 
+/// Appends a count as at most five characters: `0`, `9.5`, `12345`, `123k`, `1.2M`.
+pub(crate) fn count(out: &mut String, value: Option<f64>) {
+    const UNITS: [&str; 5] = ["k", "M", "G", "T", "P"];
+    if value.is_none_or(|value| value < 99_999.5) {
+        return rate(out, value);
+    }
+    let (mut value, mut unit) = (value.unwrap_or_default() / 1000.0, 0);
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = usize::from(value < 9.95);
+    let _ = write!(out, "{value:.digits$}{}", UNITS[unit]);
+}
+
 /// Appends CPU time as `m:ss.cc`, from 1000 minutes on as `h:mm` with an `h`.
 pub(crate) fn time(out: &mut String, seconds: Option<f64>) {
     let Some(seconds) = seconds else { return out.push('-') };
@@ -110,5 +125,10 @@ mod tests {
         assert_eq!(text(|out| stretch(out, Some(0.5))), "0.50s");
         assert_eq!(text(|out| stretch(out, Some(90_061.0))), "1d01");
         assert_eq!(text(|out| rate(out, Some(0.04))), "0.0");
+        for (value, wanted) in
+            [(0.0, "0"), (99_999.4, "99999"), (123_456.0, "123k"), (1.24e6, "1.2M")]
+        {
+            assert_eq!(text(|out| count(out, Some(value))), wanted);
+        }
     }
 }

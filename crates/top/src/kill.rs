@@ -1,4 +1,4 @@
-//! Signals to processes; a signal never reaches another process with a reused pid.
+//! Signals and nice values to processes; a signal never reaches another process with a reused pid.
 //!
 //! A process file descriptor (pidfd_open(2)) is opened first; then the start time of the process is
 //! compared with that of the selected one, and the signal is sent to the descriptor.  So the signal
@@ -24,6 +24,15 @@ pub(crate) const SIGNALS: &[(&str, i32)] = &[
     ("WINCH", libc::SIGWINCH),
 ];
 
+/// A process that gets a signal or a nice value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) pid: i32,
+    /// In ticks since boot.
+    pub(crate) start: u64,
+    pub(crate) command: Vec<u8>,
+}
+
 /// The result of sending a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SignalOutcome {
@@ -41,14 +50,14 @@ pub(crate) enum SignalOutcome {
 impl fmt::Display for SignalOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SignalOutcome::Sent => f.write_str("sent"),
-            SignalOutcome::Gone => f.write_str("not sent: the process has ended"),
+            SignalOutcome::Sent => f.write_str("done"),
+            SignalOutcome::Gone => f.write_str("not done: the process has ended"),
             SignalOutcome::Reused => {
-                f.write_str("not sent: the process has ended, and its pid was reused")
+                f.write_str("not done: the process has ended, and its pid was reused")
             }
             SignalOutcome::Denied => f.write_str("not permitted"),
             SignalOutcome::Failed(errno) => {
-                write!(f, "not sent: {}", std::io::Error::from_raw_os_error(*errno))
+                write!(f, "not done: {}", std::io::Error::from_raw_os_error(*errno))
             }
         }
     }
@@ -87,6 +96,30 @@ pub(crate) fn send(pid: i32, start: u64, signal: i32) -> SignalOutcome {
     }
 }
 
+/// Adds `step` to the nice value of the process `pid` if it started at `start`, in ticks since boot.
+///
+/// There is no call for a held process: its start is compared before, and a pid that is reused between the
+/// comparison and the call is as unlikely as 4 million new processes in some microseconds.
+pub(crate) fn renice(pid: i32, start: u64, step: i32) -> SignalOutcome {
+    use rustix::process::{getpriority_process, setpriority_process};
+    let Some(process) = (if pid > 0 { Pid::from_raw(pid) } else { None }) else {
+        return SignalOutcome::Gone;
+    };
+    match began(pid) {
+        None => return SignalOutcome::Gone,
+        Some(began) if began != start => return SignalOutcome::Reused,
+        Some(_) => {}
+    }
+    let set = getpriority_process(Some(process))
+        .and_then(|nice| setpriority_process(Some(process), (nice + step).clamp(-20, 19)));
+    match set {
+        Ok(()) => SignalOutcome::Sent,
+        Err(rustix::io::Errno::SRCH) => SignalOutcome::Gone,
+        Err(rustix::io::Errno::PERM | rustix::io::Errno::ACCESS) => SignalOutcome::Denied,
+        Err(error) => SignalOutcome::Failed(error.raw_os_error()),
+    }
+}
+
 /// When a process started, in ticks since boot (proc_pid_stat(5), field 22).
 fn began(pid: i32) -> Option<u64> {
     let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
@@ -109,9 +142,18 @@ mod tests {
         let start = began(pid).unwrap();
         assert_eq!(send(pid, start + 1, libc::SIGKILL), SignalOutcome::Reused);
         assert!(child.try_wait().unwrap().is_none());
+        assert_eq!(renice(pid, start + 1, 1), SignalOutcome::Reused);
+        let nice = |pid| {
+            let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap();
+            procfs::pid::parse_stat(&stat).unwrap().field(19).unwrap().cast_signed()
+        };
+        let before = nice(pid);
+        assert_eq!(renice(pid, start, 1), SignalOutcome::Sent);
+        assert_eq!(nice(pid), (before + 1).min(19));
         assert_eq!(send(pid, start, libc::SIGTERM), SignalOutcome::Sent);
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
         assert_eq!(send(pid, start, libc::SIGTERM), SignalOutcome::Gone);
+        assert_eq!(renice(pid, start, 1), SignalOutcome::Gone);
         assert_eq!(send(-1, start, libc::SIGTERM), SignalOutcome::Gone);
         assert_eq!(send(0, start, libc::SIGTERM), SignalOutcome::Gone);
     }

@@ -13,8 +13,10 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod beside;
 mod clock;
 mod columns;
+mod detail;
 mod ended;
 mod error;
 mod fields;
@@ -24,17 +26,24 @@ mod keys;
 mod kill;
 mod list;
 mod machine;
+mod mouse;
+mod panes;
 mod remote;
 mod screen;
+mod setup;
 mod show;
+mod signals;
 #[cfg(test)]
 mod tests;
+mod traffic;
 mod values;
+mod watched;
 
 pub use app::interval;
 pub use columns::Column;
 pub use error::TopError;
 pub use hosts::{HostColumn, HostsScreen, HostsSettings};
 pub use list::ListSettings;
+pub use setup::kept_columns;
 pub use show::TopScreen;
 pub use values::GroupBy;

@@ -125,6 +125,12 @@ impl Panel {
         }
     }
 
+    /// Finds the columns again, in other sources; the history stays.
+    pub(crate) fn find(&mut self, defs: &[Arc<SourceDef>]) {
+        let Panel { history, memory_history, .. } = std::mem::take(self);
+        *self = Panel { history, memory_history, ..Panel::new(defs) };
+    }
+
     /// Adds a tick to the history.
     pub(crate) fn note(&mut self, frame: &Frame<'_>, sources: &ScreenSources) {
         let busy = busy(&cpu(frame, sources));
@@ -279,7 +285,8 @@ fn count_tasks(machine: &mut MachineValues, frame: &Frame<'_>, sources: &ScreenS
         return;
     }
     let fields = &sources.process.fields;
-    let values = super::values::TickValues::new(*frame, sources);
+    let none = super::traffic::Traffic::default();
+    let values = super::values::TickValues::new(*frame, sources, &none);
     let (mut processes, mut running) = (0, 0);
     let mut threads: Option<f64> = None;
     for row in source.rows().filter(|row| !values.is_thread(row)) {

@@ -10,9 +10,12 @@ use ratatui_core::style::{Color, Modifier, Style};
 use crate::app::{App, Prompt, SampleFeed};
 use crate::columns::{self, Column};
 use crate::list::{Line, LineKind};
+use crate::panes::Pane;
 use crate::values::{GroupBy, ListItem, TickValues};
 
+mod detail;
 mod panel;
+mod panes;
 mod windows;
 
 pub(crate) use terminal::Theme;
@@ -29,8 +32,14 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, theme: Theme) {
     let used = panel::draw(app, &mut canvas);
     let last = area.height - 1;
     if last > used {
-        header(app, &mut canvas, used);
-        list(app, &mut canvas, used + 1, last);
+        if app.detail.is_some() {
+            detail::draw(app, &mut canvas, used, last);
+        } else if app.pane != Pane::Processes {
+            panes::draw(app, &mut canvas, used, last);
+        } else {
+            header(app, &mut canvas, used);
+            list(app, &mut canvas, used + 1, last);
+        }
     }
     if area.height > 1 {
         bottom(app, &mut canvas, last);
@@ -38,13 +47,14 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, theme: Theme) {
     windows::draw(app, &mut canvas);
 }
 
-fn header(app: &App, canvas: &mut Canvas<'_>, y: u16) {
+fn header(app: &mut App, canvas: &mut Canvas<'_>, y: u16) {
     let settings = &app.list.settings;
     let style = canvas.theme.header();
     let width = canvas.area.width;
     canvas.buffer.set_style(Rect::new(0, y, width, 1), style);
     let mut x = 0;
-    for column in columns::shown(settings.grouping.is_some(), width) {
+    let mut ends = Vec::new();
+    for column in app.columns() {
         let appearance = column.appearance();
         let sorted = column == settings.sort;
         let style =
@@ -59,18 +69,20 @@ fn header(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         } else {
             canvas.field(x, y, title, appearance.width, appearance.left, style);
             x += appearance.width + 1;
+            ends.push((x, column));
         }
     }
+    (app.places.titles, app.places.columns) = (y, ends);
 }
 
 fn list(app: &mut App, canvas: &mut Canvas<'_>, from: u16, to: u16) {
     let height = usize::from(to - from);
     app.page = height.saturating_sub(1).max(1);
     app.list.scroll(height);
+    app.places.end = to;
     let values = app.readings.values();
     let list = &app.list;
-    let shown: Vec<Column> =
-        columns::shown(list.settings.grouping.is_some(), canvas.area.width).collect();
+    let shown = app.columns();
     let lines = list.lines.iter().enumerate().skip(list.first).take(height);
     for ((index, line), y) in lines.zip(from..) {
         let Some(item) = list.item(&values, line) else { continue };
@@ -78,6 +90,9 @@ fn list(app: &mut App, canvas: &mut Canvas<'_>, from: u16, to: u16) {
         let style = match (selected, line.of) {
             (true, _) => canvas.theme.selected(),
             (false, LineKind::Ended(_)) => canvas.theme.faint(),
+            (false, _) if list.is_tagged(&item) => {
+                canvas.theme.paint(Color::Yellow).add_modifier(Modifier::BOLD)
+            }
             _ => Style::new(),
         };
         if selected {
@@ -189,10 +204,40 @@ fn command(
     // A process without arguments is a kernel thread, or a zombie.
     let full = settings.full && !matches!(item, ListItem::Process(row) if values.is_thread(row));
     let name = values.command(item, full).unwrap_or(b"-");
+    let is_group = matches!(item, ListItem::Group(_));
+    let name = if settings.path || is_group { name } else { without_folders(name) };
     // Only the part that can fit is escaped.
-    let room = usize::from(canvas.area.width) * 4;
+    let room = (usize::from(canvas.area.width) + app.sideways) * 4;
     let name = &name[..name.len().min(room)];
+    let at = text.len();
     put_name(text, name, &mut canvas.bytes, ascii);
+    if app.sideways > 0 && !is_group {
+        let end =
+            text[at..].char_indices().nth(app.sideways).map_or(text.len(), |(end, _)| at + end);
+        text.replace_range(at..end, "");
+    }
+}
+
+/// The panes, with the one that is shown marked.
+fn pane_titles(app: &App, canvas: &mut Canvas<'_>, y: u16) {
+    let faint = canvas.theme.faint();
+    let mut x = canvas.put(0, y, "?help Tab:", faint);
+    for pane in Pane::ALL {
+        let style = if pane == app.pane { canvas.theme.header() } else { faint };
+        if x + 1 + u16::try_from(pane.title().len()).unwrap_or(0) <= canvas.area.width {
+            x = canvas.put(x + 1, y, pane.title(), style);
+        }
+    }
+}
+
+/// A command line whose program has no folders, so that the program's name comes first.
+fn without_folders(line: &[u8]) -> &[u8] {
+    if line.first() != Some(&b'/') {
+        return line;
+    }
+    let end = line.iter().position(|&byte| byte == b' ').unwrap_or(line.len());
+    let name = line[..end].iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    if name < end { &line[name..] } else { line }
 }
 
 /// The last line: a question, a message, or the keys.
@@ -224,6 +269,12 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     if app.paused && !app.is_recorded() {
         state.push_str("paused  ");
     }
+    if !app.list.tagged.is_empty() {
+        state.push_str(&format!("{} tagged  ", app.list.tagged.len()));
+    }
+    if app.sideways > 0 {
+        state.push_str(&format!("commands from column {}  ", app.sideways + 1));
+    }
     if !app.list.settings.filter.is_empty() {
         state.push_str(&format!("with '{}'  ", app.list.settings.filter));
     }
@@ -231,12 +282,18 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         state.push_str(&format!("of {user}  "));
     }
     let x = canvas.put(0, y, &state, strong);
-    let keys = if app.is_recorded() {
-        "?help  q end  Left/Right sample  PgUp/PgDn minute  Space play  g group  t tree"
+    if app.pane != Pane::Processes && app.detail.is_none() {
+        pane_titles(app, canvas, y);
+        return;
+    }
+    let keys = if app.detail.is_some() {
+        "?help  Esc back  Tab next page  Up/Down lines  k kill"
+    } else if app.is_recorded() {
+        "?help  q end  Left/Right sample  PgUp/PgDn minute  Space play  Enter one  g group"
     } else if app.is_remote() {
         "?help  q hosts  / search  f filter  o sort  g group  t tree  e ended"
     } else {
-        "?help  q end  / search  f filter  o sort  g group  t tree  k kill  e ended"
+        "?help  q end  Enter one  / search  f filter  o sort  g group  t tree  k kill"
     };
     canvas.put(x, y, keys, canvas.theme.faint());
 }

@@ -33,7 +33,7 @@ impl TopScreen {
         if !root.join("proc").is_dir() {
             return Err(TopError::NoProc(root.to_owned()));
         }
-        let feed = SampleFeed::Live(Box::new(app::open_live(root, settings.threads)));
+        let feed = SampleFeed::Live(Box::new(app::open_live(root, &settings)));
         let mut app = App::new(feed, meta, zone, settings);
         app.root = root.to_owned();
         Ok(TopScreen(app))
@@ -119,7 +119,7 @@ const FIRST_PAUSE_NS: u64 = 250_000_000;
 /// Shows `app` until the user ends it, or `count` samples have been shown.
 fn show(app: &mut App, count: Option<u64>, kind: &TerminalKind) -> Result<(), TopError> {
     let theme = Theme { colour: kind.has_colour(), ascii: kind.is_ascii() };
-    let mut terminal = TakenTerminal::take()?;
+    let mut terminal = TakenTerminal::take_with_mouse()?;
     let mut left = count;
     let mut due_ns = monotonic_ns();
     if let SampleFeed::Live(_) = app.feed {

@@ -19,7 +19,8 @@ const PLAIN: Theme = Theme { colour: false, ascii: false };
 
 fn defs() -> Vec<Arc<SourceDef>> {
     let find = |name: &&str| source::find(name).unwrap_or_else(|| panic!("{name}")).def().shared();
-    super::fields::SOURCES.iter().map(find).collect()
+    let all = super::fields::SOURCES.iter().chain([&super::traffic::SOURCE]);
+    all.map(find).collect()
 }
 
 /// A machine whose tables are filled by hand.
@@ -411,6 +412,15 @@ fn a_recording_is_moved_in() {
             assert_eq!(app.event(&Event::Key(code.into())).unwrap(), NextStep::Draw, "{keys}");
         }
     };
+    for (key, seconds, wanted) in [
+        (")", 0.5, "a sample every 0.5 s: 2 times as fast as recorded; Space plays"),
+        ("(", 1.0, "a sample every 1 s: 1 times as fast as recorded; Space plays"),
+        ("(", 2.0, "a sample every 2 s: 0.5 times as fast as recorded; Space plays"),
+        (")", 1.0, "a sample every 1 s: 1 times as fast as recorded; Space plays"),
+    ] {
+        press(&mut app, key);
+        assert_eq!((app.interval_seconds, app.notice.as_deref()), (seconds, Some(wanted)));
+    }
     press(&mut app, "j00:18:20\n");
     assert_eq!(second(&app), 100, "a time that was typed");
     press(&mut app, "x");
@@ -437,7 +447,7 @@ fn a_recording_without_processes_is_refused() {
 #[test]
 fn another_machines_tree_shows_that_machine() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/proc/vm2");
-    let live = open_live(&root, false);
+    let live = open_live(&root, &ListSettings::default());
     let mut app = App::new(
         SampleFeed::Live(Box::new(live)),
         Meta::new(),
@@ -456,4 +466,300 @@ fn another_machines_tree_shows_that_machine() {
     app.list.selected = Some(b"1\x1f1".to_vec());
     app.event(&Event::Key(KeyCode::Char('k').into())).unwrap();
     assert_eq!(app.prompt, Prompt::None);
+}
+
+/// Two ticks of two processes, of which one sent and received, and of what belongs to none.
+fn traffic() -> Made {
+    let mut made = Made::new(ListSettings::default());
+    for tick in 1..3 {
+        made.process(1, 0, 50, 8, &[("command", b"init"), ("cgroup", b"/init.scope")]);
+        made.process(100, 1, 100, 4, &[("command", b"curl"), ("cgroup", b"/user.slice")]);
+        let zero = ["tcp", "udp", "other"].map(|one| {
+            ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"].map(|two| format!("{one}_{two}"))
+        });
+        let mut row = |name: &[u8], bytes: u64, texts: &[(&str, &[u8])]| {
+            let cells: Vec<(&str, u64)> =
+                zero.iter().flatten().map(|field| (field.as_str(), bytes * tick)).collect();
+            made.row("process_net", name, &cells, texts);
+        };
+        row(b"0\x1f0", 1024, &[("command", b"no process")]);
+        row(b"100\x1f100", 4096, &[("command", b"curl"), ("cgroup", b"/user.slice")]);
+        // Its end was not told.
+        row(b"77\x1f77", 512, &[("command", b"wget"), ("cgroup", b"/user.slice")]);
+        made.tick();
+    }
+    made
+}
+
+#[test]
+fn traffic_by_process_is_shown_where_it_is_known() {
+    for width in [60, 80, 120, 200] {
+        let text = hostile().draw(width, 20);
+        assert!(!text.contains("RECV/s"), "{text}");
+        let text = traffic().draw(width, 20);
+        let titles = text.lines().find(|line| line.contains("COMMAND")).unwrap();
+        assert!(titles.contains("RECV/s SENT/s"), "{text}");
+        assert_eq!(titles.contains("PKIN/s PKOUT/s"), width >= 120, "{text}");
+        // Three protocols of 4 KiB each second, each way.
+        let line = text.lines().find(|line| line.contains("curl")).unwrap();
+        assert!(line.contains("12K    12K"), "{text}");
+        assert!(width < 120 || line.contains("12288"), "{text}");
+        let line = text.lines().find(|line| line.ends_with("init")).unwrap();
+        assert!(line.ends_with("- init"), "{text}");
+    }
+    let mut made = traffic();
+    made.app.list.sort_by(Column::Net);
+    made.app.refresh();
+    made.key(KeyCode::Home);
+    assert_eq!(made.app.list.selected.as_deref(), Some(b"100\x1f100".as_slice()));
+    assert!(made.draw(80, 20).contains(" NET/s"));
+    // What belongs to no process of the list is in the sums.
+    for (grouping, name, sum) in [
+        (GroupBy::Cgroup, "/user.slice", "14K    14K"),
+        (GroupBy::Cgroup, "-", "3.0K   3.0K"),
+        (GroupBy::User, "ann", "12K    12K"),
+        (GroupBy::User, "-", "4.5K   4.5K"),
+        (GroupBy::Command, "no process", "3.0K   3.0K"),
+        (GroupBy::Command, "wget", "1.5K   1.5K"),
+    ] {
+        made.app.list.settings.grouping = Some(grouping);
+        made.app.refresh();
+        let text = made.draw(100, 20);
+        let line = text.lines().find(|line| line.ends_with(&format!(" {name}"))).unwrap();
+        assert!(line.contains(sum), "{name}: {sum}: {text}");
+    }
+}
+
+#[test]
+fn one_process_is_shown_alone() {
+    let mut made = hostile();
+    made.keys("/105");
+    made.key(KeyCode::Enter);
+    made.key(KeyCode::Enter);
+    let text = made.draw(80, 24);
+    assert!(text.contains("    105  Overview Threads Files Limits Environment"), "{text}");
+    assert!(text.contains("CPU%      now    4.0 max    4.0 "), "{text}");
+    assert!(text.contains("RES       now    16M max    16M "), "{text}");
+    assert!(text.contains("日本語の名前"), "{text}");
+    assert!(!text.contains("recv B/s"), "what is absent is not shown: {text}");
+    made.key(KeyCode::Tab);
+    assert!(made.draw(80, 24).contains("not in a recording"), "no machine to read it from");
+    // Nothing but what its own keys do.
+    made.keys("tgeH");
+    assert_eq!(made.app.list.settings.grouping, None);
+    made.process(1, 0, 50, 8, &[]);
+    made.tick();
+    assert!(made.draw(80, 24).contains("105 (ended)"));
+    made.key(KeyCode::Esc);
+    assert!(made.draw(80, 24).contains("COMMAND"));
+}
+
+#[test]
+fn one_process_of_this_machine_is_read() {
+    let settings =
+        ListSettings { pids: vec![std::process::id().cast_signed()], ..ListSettings::default() };
+    let live = open_live(std::path::Path::new("/"), &settings);
+    let feed = SampleFeed::Live(Box::new(live));
+    let mut app = App::new(feed, Meta::new(), TimeZone::UTC, settings);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("open\u{1b}[2J");
+    let _open = std::fs::File::create(&path).unwrap();
+    app.tick().unwrap();
+    let mut press = |code: KeyCode| app.event(&Event::Key(code.into())).unwrap();
+    press(KeyCode::Home);
+    press(KeyCode::Enter);
+    let mut page = |code: KeyCode| {
+        app.event(&Event::Key(code.into())).unwrap();
+        draw(&mut app, 300, 100, PLAIN)
+    };
+    let threads = page(KeyCode::Tab);
+    assert!(threads.contains("TID S   CPU%"), "{threads}");
+    let own = rustix::thread::gettid().as_raw_nonzero().to_string();
+    assert!(threads.contains(&own), "{own}: {threads}");
+    let files = page(KeyCode::Tab);
+    assert!(files.contains("open\\x1b[2J"), "{files}");
+    let limits = page(KeyCode::Tab);
+    assert!(limits.contains("Max open files"), "{limits}");
+    page(KeyCode::Tab);
+    // A thread reads it, which a busy machine may delay.
+    testkit::wait_until("the environment", || {
+        app.tick().unwrap();
+        draw(&mut app, 300, 100, PLAIN).contains("CARGO_PKG_NAME=top")
+    });
+    let overview = {
+        app.event(&Event::Key(KeyCode::Tab.into())).unwrap();
+        draw(&mut app, 120, 100, PLAIN)
+    };
+    assert!(overview.contains("cgroup") && overview.contains("CPU%      now"), "{overview}");
+}
+
+#[test]
+fn columns_are_chosen_moved_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = Some(folder.path().join("whit/top.columns"));
+    let settings = || ListSettings { kept: kept.clone(), ..ListSettings::default() };
+    let mut made = Made::new(settings());
+    made.process(1, 0, 50, 8, &[("command", b"init")]);
+    made.tick();
+    made.key(KeyCode::F(2));
+    let text = made.draw(80, 40);
+    assert!(text.contains("[x] pid     Process ID"), "{text}");
+    assert!(text.contains("[ ] start   Start time"), "{text}");
+    // The user goes, the pid comes second.
+    made.key(KeyCode::Down);
+    made.keys(" --+");
+    made.key(KeyCode::Enter);
+    assert_eq!(made.app.notice.as_deref(), Some("the columns are kept"));
+    made.app.notice = None;
+    let titles = |made: &mut Made| {
+        made.draw(80, 20).lines().find(|line| line.contains("COMMAND")).unwrap().to_owned()
+    };
+    let chosen = titles(&mut made);
+    assert!(!chosen.contains("USER") && chosen.contains("PID"), "{chosen}");
+    let mut again = Made::new(settings());
+    again.tick();
+    assert_eq!(titles(&mut again), chosen, "the next one begins with them");
+    made.key(KeyCode::F(2));
+    made.keys("0");
+    made.key(KeyCode::Enter);
+    assert!(titles(&mut made).contains("PID USER"));
+}
+
+#[test]
+fn processes_are_tagged_and_commands_moved() {
+    let mut made = hostile();
+    made.process(
+        107,
+        1,
+        1,
+        1,
+        &[("command", b"java"), ("command_line", b"/opt/jdk/bin/java -jar x.jar")],
+    );
+    made.tick();
+    assert!(made.draw(80, 24).contains(" java -jar x.jar"));
+    made.keys("p");
+    assert!(made.draw(80, 24).contains(" /opt/jdk/bin/java"));
+    made.keys("p");
+    made.key(KeyCode::Right);
+    assert!(made.draw(80, 24).contains(" r x.jar"), "{}", made.draw(80, 24));
+    made.key(KeyCode::Left);
+    made.key(KeyCode::Home);
+    made.keys(" ");
+    assert_eq!(made.app.list.tagged.len(), 1);
+    assert!(made.draw(80, 24).contains("1 tagged"));
+    made.keys("U");
+    assert!(made.app.list.tagged.is_empty());
+    made.keys(" ");
+    // The tag of a process that has ended goes.
+    made.process(108, 1, 1, 1, &[]);
+    made.tick();
+    assert!(made.app.list.tagged.is_empty());
+}
+
+#[test]
+fn the_mouse_sorts_selects_and_moves() {
+    use ratatui_crossterm::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+    let mut made = hostile();
+    made.draw(80, 24);
+    let mut mouse = |kind, column, row| {
+        let event = Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+        made.app.event(&event).unwrap();
+        draw(&mut made.app, 80, 24, PLAIN);
+        (made.app.list.settings.sort, made.app.list.cursor, made.app.detail.is_some())
+    };
+    let click = MouseEventKind::Down(MouseButton::Left);
+    assert_eq!(mouse(click, 3, 6).0, Column::Pid);
+    assert_eq!(mouse(click, 75, 6).0, Column::Command);
+    assert_eq!(mouse(click, 3, 6).0, Column::Pid);
+    assert_eq!(mouse(click, 3, 8).1, 1);
+    assert_eq!(mouse(MouseEventKind::ScrollDown, 3, 8).1, 4);
+    assert_eq!(mouse(MouseEventKind::ScrollUp, 3, 8).1, 1);
+    assert!(!mouse(click, 3, 23).2, "nothing is there");
+    assert!(mouse(click, 3, 8).2, "a second click opens it");
+}
+
+#[test]
+fn tagged_processes_get_the_signal() {
+    let mut children: Vec<_> =
+        (0..2).map(|_| std::process::Command::new("sleep").arg("60").spawn().unwrap()).collect();
+    let pids = children.iter().map(|child| child.id().cast_signed()).collect();
+    let settings = ListSettings { pids, ..ListSettings::default() };
+    let live = open_live(std::path::Path::new("/"), &settings);
+    let feed = SampleFeed::Live(Box::new(live));
+    let mut app = App::new(feed, Meta::new(), TimeZone::UTC, settings);
+    app.tick().unwrap();
+    for key in [KeyCode::Home, KeyCode::Char(' '), KeyCode::Char(' '), KeyCode::F(8)] {
+        app.event(&Event::Key(key.into())).unwrap();
+    }
+    assert_eq!(app.notice.as_deref(), Some("nice +1 for 2 of 2 processes"));
+    app.event(&Event::Key(KeyCode::F(9).into())).unwrap();
+    let asked = draw(&mut app, 80, 24, PLAIN);
+    assert!(asked.contains("Signal to 2 tagged processes"), "{asked}");
+    for key in [KeyCode::Enter, KeyCode::Char('y')] {
+        app.event(&Event::Key(key.into())).unwrap();
+    }
+    assert_eq!(app.notice.as_deref(), Some("TERM to 2 of 2 processes"));
+    for child in &mut children {
+        use std::os::unix::process::ExitStatusExt as _;
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
+    }
+}
+
+#[test]
+fn panes_show_what_the_feed_has() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/proc/vm2");
+    let settings = ListSettings::default();
+    let live = open_live(&root, &settings);
+    let feed = SampleFeed::Live(Box::new(live));
+    let mut app = App::new(feed, Meta::new(), TimeZone::UTC, settings);
+    app.root = root;
+    app.tick().unwrap();
+    for width in [30, 60, 80, 120, 200] {
+        for (title, first) in [
+            ("CPU", "BUSY%"),
+            ("DISK", "UTIL%"),
+            ("INTERFACE", "RECV/s"),
+            ("CGROUP", "CPU%"),
+            ("RESOURCE", "SOME%"),
+            ("COMMAND", "PID"),
+        ] {
+            let step = app.event(&Event::Key(KeyCode::Tab.into())).unwrap();
+            assert_eq!(step, NextStep::Tick);
+            app.tick().unwrap();
+            let text = draw(&mut app, width, 24, PLAIN);
+            let titles = text.lines().find(|line| line.trim_start().starts_with(first));
+            assert!(titles.is_some_and(|line| line.contains(title)), "{title}: {text}");
+        }
+    }
+    app.event(&Event::Key(KeyCode::Tab.into())).unwrap();
+    app.tick().unwrap();
+    let text = draw(&mut app, 80, 24, PLAIN);
+    let stat = std::fs::read_to_string(app.root.join("proc/stat")).unwrap();
+    let cpus = stat.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "));
+    let bars = text.lines().skip(7).filter(|line| line.contains('[')).count();
+    assert_eq!(bars, cpus.count().min(16), "{text}");
+    // What changes the list does nothing here; Esc goes back to it.
+    app.event(&Event::Key(KeyCode::Char('t').into())).unwrap();
+    assert!(!app.list.settings.tree);
+    for key in ['.', '.', ','] {
+        app.event(&Event::Key(KeyCode::Char(key).into())).unwrap();
+    }
+    assert_eq!(app.pane_sort, Some(0));
+    app.event(&Event::Key(KeyCode::Esc.into())).unwrap();
+    assert!(draw(&mut app, 80, 24, PLAIN).contains("COMMAND"));
+}
+
+#[test]
+fn no_number_of_the_machine_is_cut() {
+    let mut made = hostile();
+    let whole = made.draw(200, 24);
+    let words: Vec<&str> = whole.lines().take(6).flat_map(str::split_whitespace).collect();
+    for width in 40..200 {
+        let text = made.draw(width, 24);
+        for line in text.lines().take(6) {
+            for word in line.split_whitespace() {
+                assert!(words.contains(&word), "{width}: {word}: {text}");
+            }
+        }
+    }
 }

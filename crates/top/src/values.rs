@@ -3,12 +3,13 @@
 //! All counts of a process that started within the interval belong to the interval.  If a process
 //! started earlier but is missing from the last reading, its usage in the interval is unknown.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use layout::{Frame, Row};
 
 use super::ended::{Ended, EndedList};
 use super::fields::{ScreenSources, identity};
+use super::traffic::{FLOWS, Flow, Traffic};
 
 /// The content of a line of the list.
 #[derive(Clone, Copy)]
@@ -60,6 +61,8 @@ pub(crate) struct ProcessGroup {
     pub(crate) read: Option<f64>,
     pub(crate) write: Option<f64>,
     pub(crate) faults: Option<f64>,
+    /// By [`Flow`].
+    pub(crate) traffic: [Option<f64>; FLOWS],
 }
 
 /// A tick, with the inputs of the numbers of all lines.
@@ -67,6 +70,7 @@ pub(crate) struct ProcessGroup {
 pub(crate) struct TickValues<'a> {
     pub(crate) frame: Frame<'a>,
     pub(crate) sources: &'a ScreenSources,
+    pub(crate) traffic: &'a Traffic,
     /// Time between the two readings of processes.
     pub(crate) seconds: Option<f64>,
     /// Time of the last reading on the monotonic clock.
@@ -77,7 +81,7 @@ pub(crate) struct TickValues<'a> {
 
 impl<'a> TickValues<'a> {
     /// Finds the inputs of a tick.
-    pub(crate) fn new(frame: Frame<'a>, sources: &'a ScreenSources) -> Self {
+    pub(crate) fn new(frame: Frame<'a>, sources: &'a ScreenSources, traffic: &'a Traffic) -> Self {
         let process = sources.process.row(&frame);
         let before = process.map(|row| &row.track.previous);
         let before = before.filter(|sample| sample.state == sample::State::Ok);
@@ -87,6 +91,7 @@ impl<'a> TickValues<'a> {
         TickValues {
             frame,
             sources,
+            traffic,
             seconds: process.and_then(|row| row.interval_seconds()),
             before_ns: before.map(|sample| sample.monotonic_ns),
             memory_kib: total.or_else(recorded),
@@ -209,6 +214,18 @@ impl<'a> TickValues<'a> {
         }
     }
 
+    /// Bytes or packets per second, received or sent.
+    pub(crate) fn traffic(&self, item: &ListItem<'_>, flow: Flow) -> Option<f64> {
+        let name = match item {
+            ListItem::Group(group) => return group.traffic[flow as usize],
+            ListItem::Ended(ended) => &ended.name,
+            // A thread has the id of its process only by chance.
+            ListItem::Process(row) if self.is_thread(row) => return None,
+            ListItem::Process(row) => row.name(),
+        };
+        self.traffic.rate(&self.frame, self.traffic.row(name)?, flow)
+    }
+
     /// A level of a process.
     pub(crate) fn level(&self, item: &ListItem<'_>, field: Option<usize>) -> Option<f64> {
         match item {
@@ -273,6 +290,7 @@ impl<'a> TickValues<'a> {
     pub(crate) fn groups(&self, by: GroupBy, ended: &EndedList) -> Vec<ProcessGroup> {
         let mut groups: Vec<ProcessGroup> = Vec::new();
         let mut known: HashMap<Vec<u8>, usize> = HashMap::new();
+        let mut shown: HashSet<u32> = HashSet::new();
         let process = self.sources.process.row(&self.frame);
         let rows = process.into_iter().flat_map(|row| row.rows());
         let alive = rows.filter(|row| !self.is_thread(row)).map(ListItem::Process);
@@ -282,28 +300,48 @@ impl<'a> TickValues<'a> {
                 GroupBy::User => self.user(&item),
                 GroupBy::Command => self.command(&item, false),
             };
-            let name = name.unwrap_or(b"-");
-            let index = known.get(name).copied().unwrap_or_else(|| {
-                known.insert(name.to_vec(), groups.len());
-                groups.push(ProcessGroup { name: name.to_vec(), ..ProcessGroup::default() });
-                groups.len() - 1
-            });
+            let index = group_of(&mut groups, &mut known, name);
             self.add(&mut groups[index], &item);
+            if let ListItem::Process(row) = &item {
+                shown.extend(self.traffic.row(row.name()));
+            } else if let ListItem::Ended(ended) = &item {
+                shown.extend(self.traffic.row(&ended.name));
+            }
+        }
+        // What belongs to no process, and processes whose end was not told.
+        for (row, command, cgroup) in self.traffic.all(&self.frame) {
+            if shown.contains(&row) {
+                continue;
+            }
+            let name = match by {
+                GroupBy::Cgroup => cgroup,
+                GroupBy::User => None,
+                GroupBy::Command => command,
+            };
+            let index = group_of(&mut groups, &mut known, name);
+            self.add_traffic(&mut groups[index], row);
         }
         groups
     }
 
+    fn add_traffic(&self, group: &mut ProcessGroup, row: u32) {
+        for flow in Flow::ALL {
+            let sum = &mut group.traffic[flow as usize];
+            plus(sum, self.traffic.rate(&self.frame, row, flow));
+        }
+    }
+
     fn add(&self, group: &mut ProcessGroup, item: &ListItem<'_>) {
-        let plus = |sum: &mut Option<f64>, part: Option<f64>| {
-            if let Some(part) = part {
-                *sum = Some(sum.unwrap_or(0.0) + part);
-            }
-        };
         plus(&mut group.cpu, self.cpu(item));
         plus(&mut group.read, self.read(item));
         plus(&mut group.write, self.write(item));
         plus(&mut group.faults, self.faults(item));
         plus(&mut group.delay, self.delay(item));
+        if self.traffic.is_there() {
+            for flow in Flow::ALL {
+                plus(&mut group.traffic[flow as usize], self.traffic(item, flow));
+            }
+        }
         if let ListItem::Process(_) = item {
             let fields = &self.sources.process.fields;
             group.processes += 1;
@@ -315,5 +353,26 @@ impl<'a> TickValues<'a> {
         } else if let ListItem::Ended(ended) = item {
             group.ended += u64::from(!ended.inferred);
         }
+    }
+}
+
+/// The index of the group of a name; `-` has those without.
+fn group_of(
+    groups: &mut Vec<ProcessGroup>,
+    known: &mut HashMap<Vec<u8>, usize>,
+    name: Option<&[u8]>,
+) -> usize {
+    let name = name.unwrap_or(b"-");
+    known.get(name).copied().unwrap_or_else(|| {
+        known.insert(name.to_vec(), groups.len());
+        groups.push(ProcessGroup { name: name.to_vec(), ..ProcessGroup::default() });
+        groups.len() - 1
+    })
+}
+
+/// Adds a part; what is missing changes nothing.
+fn plus(sum: &mut Option<f64>, part: Option<f64>) {
+    if let Some(part) = part {
+        *sum = Some(sum.unwrap_or(0.0) + part);
     }
 }

@@ -25,8 +25,8 @@ pub(crate) const HELP: &[(&str, &str)] = &[
     ("PgUp PgDn Home End", "move in the list"),
     ("Enter", "the processes of the selected host; q comes back"),
     ("P M N O", "sort by CPU, memory, name, bytes read"),
-    ("< >", "sort by the column to the left, to the right"),
-    ("o  F6", "choose what to sort by"),
+    (", .", "sort by the column to the left, to the right"),
+    ("o > F6", "choose what to sort by"),
     ("R", "reverse the order"),
     ("f  F4", "show only hosts whose names contain a text"),
     ("Space", "stop the screen, continue"),
@@ -227,7 +227,7 @@ impl HostsView {
             Action::Quit => return Ok(NextStep::Quit),
             Action::Suspend => return Ok(NextStep::Suspend),
             Action::Redraw => return Ok(NextStep::Redraw),
-            Action::Now => return Ok(self.open()?),
+            Action::Open => return Ok(self.open()?),
             Action::Step(lines) => self.step(lines),
             Action::Page(pages) => {
                 self.step(pages.saturating_mul(self.page.max(1).cast_signed()));
@@ -250,7 +250,7 @@ impl HostsView {
                 let chosen = HostColumn::ALL.iter().position(|&column| column == self.sort);
                 self.prompt = HostsPrompt::Sort { chosen: chosen.unwrap_or(0) };
             }
-            Action::Pause => {
+            Action::Pause | Action::Tag => {
                 self.paused = !self.paused;
                 return Ok(NextStep::Tick);
             }

@@ -23,7 +23,7 @@ const PLAIN_BLOCKS: [&str; 9] = [" ", ".", ".", ":", ":", "-", "=", "+", "#"];
 const NOT_KNOWN: &str = "not known";
 
 /// Columns before the numbers of the lines with bars.
-const BAR_WIDTH: u16 = 20;
+pub(super) const BAR_WIDTH: u16 = 20;
 
 /// Draws the panel; returns its number of lines.
 pub(super) fn draw(app: &App, canvas: &mut Canvas<'_>) -> u16 {
@@ -63,31 +63,42 @@ fn title(app: &App, canvas: &mut Canvas<'_>) {
     let own_at = width.saturating_sub(own_width);
     canvas.put(own_at, 0, &own, canvas.theme.paint(Color::Cyan));
 
+    // The parts that fit before it.
+    let room = usize::from(own_at.saturating_sub(1));
     let mut text = canvas.take_buffer();
     moment(app, &mut text);
+    let mut part = String::new();
     let host = app.readings.meta.host();
     if !host.is_empty() {
-        text.push_str("  ");
-        put_name(&mut text, host.as_bytes(), &mut canvas.bytes, canvas.theme.ascii);
+        part.push_str("  ");
+        put_name(&mut part, host.as_bytes(), &mut canvas.bytes, canvas.theme.ascii);
     }
-    text.push_str("  load");
+    push_if_fits(&mut text, &mut part, room);
+    part.push_str("  load");
     for load in machine.load {
-        text.push(' ');
+        part.push(' ');
         match load {
-            Some(load) => drop(write!(text, "{load:.2}")),
-            None => text.push('-'),
+            Some(load) => drop(write!(part, "{load:.2}")),
+            None => part.push('-'),
         }
     }
-    text.push_str("  up ");
-    format::stretch(
-        &mut text,
-        machine.uptime_seconds.map(|seconds| (seconds / 60.0).floor() * 60.0),
-    );
-    // The characters that fit before it.
-    let room = usize::from(own_at.saturating_sub(1));
+    push_if_fits(&mut text, &mut part, room);
+    part.push_str("  up ");
+    let minutes = machine.uptime_seconds.map(|seconds| (seconds / 60.0).floor() * 60.0);
+    format::stretch(&mut part, minutes);
+    push_if_fits(&mut text, &mut part, room);
     let strong = canvas.theme.strong();
     canvas.buffer.set_stringn(0, 0, &text, room, strong);
     canvas.return_buffer(text);
+}
+
+/// Moves a part to the end of a text, if all of it fits into `room` columns; else it is dropped.
+fn push_if_fits(text: &mut String, part: &mut String, room: usize) {
+    let columns = ratatui_core::text::Span::raw(&**text).width();
+    if columns + ratatui_core::text::Span::raw(&**part).width() <= room {
+        text.push_str(part);
+    }
+    part.clear();
 }
 
 /// The time of the sample, with the date in a recording.
@@ -126,7 +137,7 @@ fn cpu(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         text.clear();
         format::percent(&mut text, share);
         let _ = write!(text, "{name} ");
-        x = canvas.put(x, y, &text, Style::new());
+        x = put_if_fits(canvas, x, y, &text, Style::new());
     }
     canvas.return_buffer(text);
     let width = canvas.area.width;
@@ -137,15 +148,19 @@ fn cpu(app: &App, canvas: &mut Canvas<'_>, y: u16) {
 
 /// Busy shares of the latest ticks, the latest at the right.
 fn history(app: &App, canvas: &mut Canvas<'_>, from: u16, y: u16, to: u16) {
-    let blocks = if canvas.theme.ascii { &PLAIN_BLOCKS } else { &BLOCKS };
     let room = usize::from(to - from);
     let style = canvas.theme.paint(Color::Green);
     let history = &app.panel.history;
     let shown = history.iter().skip(history.len().saturating_sub(room));
     let start = to - u16::try_from(history.len().min(room)).unwrap_or(0);
     for (x, share) in (start..to).zip(shown) {
-        canvas.put(x, y, blocks[level(*share)], style);
+        canvas.put(x, y, block(canvas.theme, *share), style);
     }
+}
+
+/// The block character of a share in percent.
+pub(super) fn block(theme: Theme, share: Option<f64>) -> &'static str {
+    (if theme.ascii { PLAIN_BLOCKS } else { BLOCKS })[level(share)]
 }
 
 /// The block character of a share; anything above 0 is visible.
@@ -157,7 +172,7 @@ fn level(share: Option<f64>) -> usize {
 }
 
 /// A bar of several parts, each in its colour; in percent of the whole.
-fn bar(canvas: &mut Canvas<'_>, x: u16, y: u16, parts: &[(f64, Color)]) {
+pub(super) fn bar(canvas: &mut Canvas<'_>, x: u16, y: u16, parts: &[(f64, Color)]) {
     let Theme { ascii, .. } = canvas.theme;
     canvas.put(x, y, "[", Style::new());
     canvas.put(x + BAR_WIDTH, y, "]", Style::new());
@@ -207,20 +222,28 @@ fn swap(machine: &MachineValues, canvas: &mut Canvas<'_>, y: u16) {
     bar(canvas, 4, y, &[(share, Color::Yellow)]);
     let x = sizes(canvas, y, &[("used", used), ("of", machine.swap_total)]);
     let mut text = canvas.take_buffer();
-    text.push_str(" Stalled");
-    for (name, share) in ["cpu", "io", "mem"].iter().zip(machine.pressure) {
+    let mut at = x;
+    let is_known = machine.pressure.iter().any(Option::is_some);
+    let names = ["Stalled cpu", "io", "mem"].iter().filter(|_| is_known);
+    for (name, share) in names.zip(machine.pressure) {
+        text.clear();
         let _ = write!(text, " {name} ");
         format::percent(&mut text, share);
         text.push('%');
+        at = put_if_fits(canvas, at, y, &text, Style::new());
     }
-    canvas.put(x, y, &text, Style::new());
     canvas.return_buffer(text);
 }
 
 /// Named sizes in KiB after a bar; returns the column after them.
 fn sizes(canvas: &mut Canvas<'_>, y: u16, parts: &[(&str, Option<f64>)]) -> u16 {
     let mut text = canvas.take_buffer();
+    let mut x = BAR_WIDTH + 6;
     for (name, kib) in parts {
+        if *name != "of" {
+            x = put_if_fits(canvas, x, y, &text, Style::new());
+            text.clear();
+        }
         format::size(&mut text, kib.map(|kib| kib * 1024.0));
         // `1.2G used of 3.8G` reads better than `1.2G used 3.8G of`.
         if *name == "of" {
@@ -230,9 +253,20 @@ fn sizes(canvas: &mut Canvas<'_>, y: u16, parts: &[(&str, Option<f64>)]) -> u16 
             let _ = write!(text, " {name} ");
         }
     }
-    let x = canvas.put(BAR_WIDTH + 6, y, &text, Style::new());
+    let x = put_if_fits(canvas, x, y, &text, Style::new());
     canvas.return_buffer(text);
     x
+}
+
+/// Puts a part of a line, if all of it fits: a number is never cut.  Returns the column after it; the
+/// width of the screen if it does not fit, so that nothing comes after it.
+fn put_if_fits(canvas: &mut Canvas<'_>, x: u16, y: u16, text: &str, style: Style) -> u16 {
+    let width = canvas.area.width;
+    let length = u16::try_from(text.trim_end().chars().count()).unwrap_or(u16::MAX);
+    if x.saturating_add(length) > width {
+        return width;
+    }
+    canvas.put(x, y, text, style)
 }
 
 fn traffic(app: &App, canvas: &mut Canvas<'_>, y: u16) {
@@ -243,7 +277,6 @@ fn traffic(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         ("Net", "in", machine.net_in, "out", machine.net_out),
     ];
     for (name, first, first_rate, second, second_rate) in pairs {
-        canvas.put(x, y, name, canvas.theme.strong());
         let mut text = canvas.take_buffer();
         let mut style = Style::new();
         if first_rate.is_none() && second_rate.is_none() {
@@ -256,15 +289,19 @@ fn traffic(app: &App, canvas: &mut Canvas<'_>, y: u16) {
             format::size(&mut text, second_rate);
             text.push_str("/s");
         }
-        let end = canvas.put(x + 4, y, &text, style);
+        let length = text.len();
+        let end = put_if_fits(canvas, x + 4, y, &text, style);
+        if x + 4 + u16::try_from(length).unwrap_or(u16::MAX) <= canvas.area.width {
+            canvas.put(x, y, name, canvas.theme.strong());
+        }
         canvas.return_buffer(text);
-        x = (x + BAR_WIDTH + 9).max(end + 2);
+        x = (x + BAR_WIDTH + 9).max(end.saturating_add(2));
     }
     let mut text = canvas.take_buffer();
     text.push_str("unattributed ");
     format::percent(&mut text, machine.unattributed);
     text.push_str("% CPU");
-    canvas.put(x, y, &text, Style::new());
+    put_if_fits(canvas, x, y, &text, Style::new());
     canvas.return_buffer(text);
 }
 
@@ -277,26 +314,25 @@ fn tasks(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         (machine.threads, " threads "),
         (machine.running, " running "),
     ];
-    for (number, name) in levels {
-        format::whole(&mut text, number);
-        text.push_str(name);
-    }
     let rates =
-        [(machine.births, " born/s"), (machine.execs, " run/s"), (machine.exits, " ended/s")];
-    for (index, (number, name)) in rates.into_iter().enumerate() {
-        text.push_str(if index > 0 { " " } else { "" });
-        format::rate(&mut text, number);
+        [(machine.births, " born/s "), (machine.execs, " run/s "), (machine.exits, " ended/s")];
+    let parts = levels.map(|(number, name)| (number, name, true)).into_iter();
+    let mut x = 4;
+    for (number, name, is_whole) in parts.chain(rates.map(|(rate, name)| (rate, name, false))) {
+        text.clear();
+        let write = if is_whole { format::whole } else { format::rate };
+        write(&mut text, number);
         text.push_str(name);
+        x = put_if_fits(canvas, x, y, &text, Style::new());
     }
+    text.clear();
     // Lost exit events come first; the way of reading is shown if it still fits.
     let lost = machine.exits_lost.unwrap_or(0.0) + app.list.ended.refused() as f64;
     if lost > 0.0 {
         let _ = write!(text, " {lost:.0} ends lost");
-    } else if let Some(way) = &machine.way
-        && text.len() + way.len() + 8 <= usize::from(canvas.area.width)
-    {
+    } else if let Some(way) = &machine.way {
         let _ = write!(text, "  ({way})");
     }
-    canvas.put(4, y, &text, Style::new());
+    put_if_fits(canvas, x, y, &text, Style::new());
     canvas.return_buffer(text);
 }

@@ -5,7 +5,7 @@ use terminal::{Canvas, choice, name as put_name, window};
 use crate::app::{App, Prompt};
 use crate::columns::Column;
 use crate::keys::HELP;
-use crate::kill::SIGNALS;
+use crate::kill::{SIGNALS, Target};
 
 /// Draws the open window, if there is one.
 pub(super) fn draw(app: &App, canvas: &mut Canvas<'_>) {
@@ -21,21 +21,33 @@ pub(super) fn draw(app: &App, canvas: &mut Canvas<'_>) {
                 .collect();
             choice(canvas, "Sort by: Up, Down, Enter", &lines, *chosen);
         }
-        Prompt::Signal { pid, command, chosen, .. } => {
-            let title = target("Signal to", *pid, command, canvas);
+        Prompt::Signal { targets, chosen } => {
+            let title = target("Signal to", targets, canvas);
             let lines: Vec<String> =
                 SIGNALS.iter().map(|(name, number)| format!("{number:>3} {name}")).collect();
             choice(canvas, &title, &lines, *chosen);
         }
-        Prompt::Confirm { pid, command, chosen, .. } => {
-            let title = target(&format!("Send {} to", SIGNALS[*chosen].0), *pid, command, canvas);
+        Prompt::Confirm { targets, chosen } => {
+            let title = target(&format!("Send {} to", SIGNALS[*chosen].0), targets, canvas);
             choice(canvas, &title, &["y: yes".to_owned(), "any other key: no".to_owned()], 9);
+        }
+        Prompt::Setup { lines, chosen } => {
+            let line = |(column, shown): &(Column, bool)| {
+                let (name, about) = column.named();
+                format!("[{}] {name:<8}{about}", if *shown { 'x' } else { ' ' })
+            };
+            let lines: Vec<String> = lines.iter().map(line).collect();
+            let title = "Columns: Space shows, + - move, 0 usual, Enter keeps";
+            choice(canvas, title, &lines, *chosen);
         }
         _ => {}
     }
 }
 
-fn target(what: &str, pid: i32, command: &[u8], canvas: &mut Canvas<'_>) -> String {
+fn target(what: &str, targets: &[Target], canvas: &mut Canvas<'_>) -> String {
+    let [Target { pid, command, .. }] = targets else {
+        return format!("{what} {} tagged processes", targets.len());
+    };
     let mut text = format!("{what} {pid} ");
     let short = &command[..command.len().min(40)];
     put_name(&mut text, short, &mut canvas.bytes, canvas.theme.ascii);

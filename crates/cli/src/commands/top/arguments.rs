@@ -58,6 +58,10 @@ pub(crate) struct TopArguments {
     #[arg(short = 'H', long)]
     pub(super) threads: bool,
 
+    /// Begin with bytes and packets by process; needs root, and costs each packet some 0.3 µs
+    #[arg(long, conflicts_with_all = ["file", "at", "hosts"])]
+    pub(super) net: bool,
+
     /// A line for each of these hosts, [USER@]HOST[:PORT],… (web[1-12] is twelve), by whit there, started
     /// by ssh; Enter opens the processes of one
     #[arg(long, value_name = "HOSTS", conflicts_with_all = ["file", "at", "root", "threads"])]

@@ -20,8 +20,10 @@ pub(crate) fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
         grouping: arguments.by.map(|group| group.0),
         tree: arguments.tree,
         threads: arguments.threads,
+        traffic: arguments.net || arguments.sort.0.is_traffic(),
         filter: arguments.filter.clone(),
         user: arguments.user.clone(),
+        kept: Some(top::kept_columns(&|name| std::env::var_os(name))),
         pids: arguments.pids.clone(),
         ..ListSettings::default()
     };
