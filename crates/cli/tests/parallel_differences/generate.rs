@@ -132,6 +132,14 @@ fn without_chance(case: &mut Case) {
     if has("skip()") {
         case.words.retain(|word| !["-v", "--dry-run"].contains(&&**word));
     }
+    // With several jobs at once a tag may have the number of a later job.
+    let is_serial = ["-j1", "--jobs"].iter().any(|name| case.words.iter().any(|word| word == name));
+    if let Some(at) = case.words.iter().position(|word| word == "--tagstring")
+        && !is_serial
+        && let Some(tag) = case.words.get_mut(at + 1)
+    {
+        *tag = tag.replace("{#}", "{}");
+    }
     let has = |text: &str| case.words.iter().any(|word| word.contains(text));
     let (is_unquoted, is_logged, is_named) = (has("uq()"), has("--joblog"), has("--header"));
     for at in 0..case.words.len() {
