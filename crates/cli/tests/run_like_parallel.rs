@@ -212,6 +212,49 @@ fn expressions_beyond_our_own_language_are_run_by_perl() {
 }
 
 #[test]
+fn variables_of_expressions_keep_their_values_from_job_to_job() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    for command in [
+        "echo {= $_ = ++$n =} {= $_ = ++$n =}",
+        "echo {} {= $_ = $n . $_; $n = $_ =}",
+        "echo {= $seen{$_}++ and skip() =}{}",
+        "echo {= s/^(.)/\\U$1\\E!/ =} {= s/(a)/\\1\\1/ =} {= $_ = \"\\101\\x41\" =}",
+    ] {
+        // Parallel shows the jobs that are left out.
+        let shown = if command.contains("skip()") { "-k" } else { "-v" };
+        for first in [&["-k"][..], &["-k", shown], &["-j1"]] {
+            same(&[first, &[command, ":::", "a", "a", "b", "a"]].concat(), folder.path(), b"");
+        }
+    }
+    let tag = ["-k", "--tagstring", "\\t{}\\101\\033\\\\x", "echo", ":::", "a", "b"];
+    same(&tag, folder.path(), b"");
+}
+
+#[test]
+fn parts_of_several_files_have_one_size_and_logged_lines_run_as_they_are() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    fs::write(folder.path().join("long"), lines(40)).expect("a file");
+    fs::write(folder.path().join("short"), lines(4)).expect("a file");
+    for block in [&[][..], &["--block", "-2"], &["--block", "20"]] {
+        let words = ["-j1", "--pipe-part", "-a", "long", "-a", "short"];
+        same(&[&words[..], block, &["cat; echo {#}"]].concat(), folder.path(), b"");
+    }
+    for pattern in ["{00#}", "{##*/}", "{%%b|c}", "{%a|r}", "{#.*/}"] {
+        same(&["-k", "--plus", "echo", pattern, ":::", "a/b/b.tar", "c"], folder.path(), b"");
+    }
+    let words = ["-j1", "--joblog", "log", "echo {}; exit {}", ":::", "0", "1"];
+    same(&words, folder.path(), b"");
+    // The command is not what runs.
+    same(&["-j1", "--joblog", "log", "--retry-failed", "true"], folder.path(), b"");
+}
+
+#[test]
 fn one_perl_process_runs_the_expressions_of_all_jobs() {
     let Ok(perl) = Command::new("sh").args(["-c", "command -v perl"]).output() else { return };
     let perl = String::from_utf8(perl.stdout).expect("a path");

@@ -103,6 +103,14 @@ impl PerlProgram {
         Some((found.line, format!("${}{end}", found.name)))
     }
 
+    /// Whether the program uses a variable that keeps its value from run to run: not `$_`, and not
+    /// declared with `my`.
+    #[must_use]
+    pub fn keeps_values(&self) -> bool {
+        let is_own = |name: &str| self.names.iter().any(|one| one.is_own && one.name == name);
+        self.names.iter().any(|used| used.name != "_" && !is_own(&used.name))
+    }
+
     /// The environment's function that is the whole program.
     #[must_use]
     pub fn only_call(&self) -> Option<&'static str> {

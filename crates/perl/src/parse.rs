@@ -500,7 +500,8 @@ impl<'a> Parser<'a> {
         let full = String::from_utf8_lossy(&self.code[start..self.place]).into_owned();
         let name = full.strip_prefix("::").or(full.strip_prefix("main::")).unwrap_or(&full);
         match name {
-            "my" | "our" | "local" => return self.declared(),
+            "my" => return self.declared(true),
+            "our" | "local" => return self.declared(false),
             "not" => return Ok(Node::Not(Box::new(self.assignment()?))),
             "undef" => return Ok(Node::Nothing),
             "return" | "die" if self.dialect.functions.contains(&name) => {
@@ -522,10 +523,13 @@ impl<'a> Parser<'a> {
     }
 
     /// What follows `my`: a variable, or `($x) = @_`, which takes the first element.
-    fn declared(&mut self) -> Result<Node> {
+    fn declared(&mut self, is_own: bool) -> Result<Node> {
         let first = self.names.borrow().len();
         let node = self.declaration();
         self.declare(first);
+        if let Some(name) = self.names.borrow_mut().get_mut(first) {
+            name.is_own = is_own;
+        }
         node
     }
 
@@ -539,7 +543,13 @@ impl<'a> Parser<'a> {
     /// Keeps the name of a variable for [`PerlProgram::undeclared`](crate::PerlProgram::undeclared).
     fn use_name(&self, name: &str, is_hash: bool) {
         let (name, line) = (name.to_owned(), self.line());
-        self.names.borrow_mut().push(UsedName { name, line, is_hash, is_declared: false });
+        self.names.borrow_mut().push(UsedName {
+            name,
+            line,
+            is_hash,
+            is_declared: false,
+            is_own: false,
+        });
     }
 
     fn declaration(&mut self) -> Result<Node> {

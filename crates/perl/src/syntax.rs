@@ -67,6 +67,8 @@ pub(crate) struct UsedName {
     pub(crate) is_hash: bool,
     /// It stands after `my`, or before `=`.
     pub(crate) is_declared: bool,
+    /// It stands after `my`.
+    pub(crate) is_own: bool,
 }
 
 /// The target of an assignment.

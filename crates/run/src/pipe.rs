@@ -20,7 +20,7 @@ use thiserror::Error;
 
 pub use self::cutter::{Cutter, RecordBlock};
 pub use self::key::LineKey;
-pub use self::parts::{FileParts, parts};
+pub use self::parts::{FileParts, file_bytes, parts};
 pub use self::sorter::Binning;
 pub(crate) use self::sorter::Sorter;
 

@@ -73,7 +73,8 @@ fn stream(words: &[String], mut text: &[u8]) -> Vec<u8> {
 }
 
 fn file(words: &[String], text: &[u8], file: &std::fs::File) -> Vec<u8> {
-    let parts = parts(file, &parse(words), 2).expect("the file can be cut");
+    let parts = parts(file, &parse(words), 2, file.metadata().expect("its size").len())
+        .expect("the file can be cut");
     let mut out = Vec::new();
     for range in parts.ranges {
         out.extend_from_slice(&parts.header);

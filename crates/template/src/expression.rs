@@ -1,13 +1,14 @@
 //! The language of `{= =}` and `--rpl`: scalar Perl (crate `perl`) with functions of the job.
 //!
-//! `$_` is the value.  Other variables are empty at the start of each job and shared by the
-//! expressions of one command line; `@arg` has an empty entry before the first value, as in GNU
-//! parallel.
+//! `$_` is the value; `@arg` has an empty entry before the first value, as in GNU parallel.
+//! Variables that an expression does not declare with `my` keep their values from job to job, so
+//! expressions with them go to the one Perl process.  Without Perl they are empty at the start of
+//! each job, and shared by the expressions of one command line.
 
 use perl::{Dialect, PerlEnvironment, PerlFault, Value};
 use regex::bytes::Regex;
 
-use super::perl_process::{PerlProcess, PerlProcessError};
+use super::perl_process::{PerlJob, PerlProcess, PerlProcessError};
 use super::quote::{self, Shell};
 use super::{Context, RenderError, TemplateError};
 
@@ -91,10 +92,26 @@ impl Code {
         groups: &[Vec<u8>],
         process: Option<&PerlProcess>,
     ) -> Result<Self, TemplateError> {
-        let error = match perl::PerlProgram::parse_with_groups(code, &DIALECT, groups) {
-            Ok(program) => return Ok(Code::Own(program)),
-            Err(error) => error,
-        };
+        let own = perl::PerlProgram::parse_with_groups(code, &DIALECT, groups);
+        match (own, process) {
+            (Ok(program), Some(process)) if program.keeps_values() => {
+                match process.parse(&with_groups(code, groups)) {
+                    Err(PerlProcessError::Missing) => Ok(Code::Own(program)),
+                    _ => Code::of_perl(code, groups, Some(process), ""),
+                }
+            }
+            (Ok(program), _) => Ok(Code::Own(program)),
+            (Err(error), process) => Code::of_perl(code, groups, process, &error.to_string()),
+        }
+    }
+
+    /// An expression that Perl runs, because our own language lacks what `error` says.
+    fn of_perl(
+        code: &[u8],
+        groups: &[Vec<u8>],
+        process: Option<&PerlProcess>,
+        error: &str,
+    ) -> Result<Self, TemplateError> {
         let written = String::from_utf8_lossy(code);
         let refused = |why: &str| {
             TemplateError::Expression(format!("{error}{why} in the expression {{={written}=}}"))
@@ -109,14 +126,7 @@ impl Code {
         {
             return Err(refused(" (nor are the variables of parallel's own program)"));
         }
-        // As in parallel, the texts of a pattern's groups are put into the code.
-        let mut text = code.to_vec();
-        for (number, group) in groups.iter().enumerate() {
-            let name = format!("$${}", number + 1);
-            while let Some(at) = memchr::memmem::find(&text, name.as_bytes()) {
-                text.splice(at..at + name.len(), group.iter().copied());
-            }
-        }
+        let text = with_groups(code, groups);
         match process.parse(&text) {
             Ok(()) => Ok(Code::Perl(process.clone(), text)),
             Err(PerlProcessError::Missing) => Err(refused(" (and Perl is not installed)")),
@@ -126,6 +136,22 @@ impl Code {
             Err(PerlProcessError::TooLong) => Err(refused("")),
         }
     }
+}
+
+/// The code with the texts of a pattern's groups in place of `$$1` …, as in parallel.
+fn with_groups(code: &[u8], groups: &[Vec<u8>]) -> Vec<u8> {
+    let mut text = code.to_vec();
+    for (number, group) in groups.iter().enumerate() {
+        let name = format!("$${}", number + 1);
+        let mut from = 0;
+        while let Some(at) = memchr::memmem::find(&text[from..], name.as_bytes()) {
+            let place = from + at;
+            text.splice(place..place + name.len(), group.iter().copied());
+            // A group may hold such a name itself.
+            from = place + group.len();
+        }
+    }
+    text
 }
 
 fn is_of_name(byte: u8) -> bool {
@@ -147,6 +173,11 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// Whether Perl runs it, so that variables keep their values.
+    pub(crate) fn is_of_perl(&self) -> bool {
+        matches!(self.code, Code::Perl(..))
+    }
+
     /// Parses an expression.  `groups` are the values of `$$1` ….  What is beyond our own language
     /// is run by the process, if there is one.
     pub(crate) fn parse(
@@ -228,18 +259,20 @@ fn run_by_perl(
     if context.total.is_none() && memchr::memmem::find(code, b"total_jobs").is_some() {
         return Err(RenderError::NoTotal);
     }
-    let total = context.total.map(|total| total.to_string()).unwrap_or_default();
-    let numbers = [
-        context.seq.to_string(),
-        context.slot.to_string(),
-        context.slots.to_string(),
-        total,
-        context.local_time_s.to_string(),
-    ];
-    let mut fields = vec![value];
-    fields.extend(numbers.iter().map(String::as_bytes));
-    fields.extend(job.values().map(Vec::as_slice));
-    let result = process.run(code, &fields, TEXT_BYTES_MAX).map_err(|error| match error {
+    let names = |text: &[u8]| memchr::memmem::find(code, text).is_some();
+    let of = PerlJob {
+        value,
+        seq: context.seq,
+        slot: if names(b"slot") { context.slot } else { 0 },
+        slots: context.slots,
+        total: context.total,
+        local_time_s: context.local_time_s,
+    };
+    let values: Vec<&[u8]> = match names(b"arg") {
+        true => job.values().map(Vec::as_slice).collect(),
+        false => Vec::new(),
+    };
+    let result = process.run(code, of, &values, TEXT_BYTES_MAX).map_err(|error| match error {
         PerlProcessError::Failed(why) => job.error(&why),
         PerlProcessError::TooLong => job.error("makes a text longer than any argument can be"),
         PerlProcessError::Missing => job.error("needs Perl, which is not installed"),

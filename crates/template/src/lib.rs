@@ -273,6 +273,15 @@ impl Template {
         })
     }
 
+    /// Whether Perl runs an expression of it: rendered again after another job it may be another
+    /// text, because variables keep their values.
+    pub fn runs_perl(&self) -> bool {
+        self.replacements().any(|replacement| match &replacement.what {
+            What::Expression(program) => program.is_of_perl(),
+            _ => false,
+        })
+    }
+
     /// Whether the total number of jobs must be known before the first is rendered.
     pub fn needs_total(&self) -> bool {
         self.replacements().any(|replacement| match &replacement.what {

@@ -2,13 +2,20 @@
 //!
 //! It is started with the first of them, and ends when the last template is dropped.  Each run is a
 //! request and an answer over two pipes; a request of a few values takes some 20 µs.
+//!
+//! Variables keep their values, so an expression must run once for each job and value, however often
+//! the job's command line is rendered: the answers of the latest job are kept.
 
+use std::collections::HashMap;
 use std::io::{self, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The program that answers.
 const DRIVER: &str = include_str!("perl_process/driver.pl");
+
+/// Most bytes of answers that are kept of a job: far above what one command line holds.
+const KEPT_BYTES_MAX: usize = 16 << 20;
 
 /// A process that all clones share.
 #[derive(Clone, Debug, Default)]
@@ -19,10 +26,37 @@ struct Running {
     child: Child,
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
+    kept: Kept,
+}
+
+/// The answers of the latest job.
+#[derive(Debug, Default)]
+struct Kept {
+    seq: Vec<u8>,
+    /// By the code, the slot where it counts, and the values.
+    answers: HashMap<Vec<Vec<u8>>, PerlResult>,
+    bytes: usize,
+}
+
+/// What an expression is run on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PerlJob<'a> {
+    /// The value.
+    pub(crate) value: &'a [u8],
+    /// The job's number.
+    pub(crate) seq: u64,
+    /// Its slot; 0 if the expression does not name it.
+    pub(crate) slot: u32,
+    /// The number of slots.
+    pub(crate) slots: u32,
+    /// The number of jobs, if it is known.
+    pub(crate) total: Option<u64>,
+    /// Seconds since 1970 in local time.
+    pub(crate) local_time_s: i64,
 }
 
 /// What an expression has made.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PerlResult {
     pub(crate) text: Vec<u8>,
     pub(crate) skip: bool,
@@ -57,19 +91,42 @@ impl PerlProcess {
         self.ask(&[b"parse", code], usize::MAX).map(drop)
     }
 
-    /// Runs an expression.  `fields` are the value, the job's number, its slot, the number of slots,
-    /// the number of jobs (empty if it is unknown), the local time in seconds, and the job's values.
+    /// Runs an expression on a value of a job, or gives what it made of it before.  `values` are the
+    /// job's values; none if the expression does not name them.
     pub(crate) fn run(
         &self,
         code: &[u8],
-        fields: &[&[u8]],
+        job: PerlJob<'_>,
+        values: &[&[u8]],
         bytes_max: usize,
     ) -> Result<PerlResult, PerlProcessError> {
-        self.ask(&[&[b"run", code], fields].concat(), bytes_max)
+        let number = |number: u64| number.to_string().into_bytes();
+        let (seq, slot) = (number(job.seq), number(u64::from(job.slot)));
+        let mut key = vec![code.to_vec(), slot.clone(), job.value.to_vec()];
+        key.extend(values.iter().map(|value| value.to_vec()));
+        if let Some(answer) = self.running().as_ref().and_then(|one| one.kept.find(&seq, &key)) {
+            return Ok(answer);
+        }
+        let (slots, total) = (number(u64::from(job.slots)), job.total.map(number));
+        let time = job.local_time_s.to_string();
+        let numbers = [&*seq, &*slot, &*slots, total.as_deref().unwrap_or_default()];
+        let mut fields: Vec<&[u8]> = vec![b"run", code, job.value];
+        fields.extend(numbers);
+        fields.push(time.as_bytes());
+        fields.extend(values);
+        let answer = self.ask(&fields, bytes_max)?;
+        if let Some(running) = &mut *self.running() {
+            running.kept.keep(seq, key, &answer);
+        }
+        Ok(answer)
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ask(&self, fields: &[&[u8]], bytes_max: usize) -> Result<PerlResult, PerlProcessError> {
-        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running();
         let running = match &mut *running {
             Some(running) => running,
             none => none.insert(Running::start()?),
@@ -90,6 +147,22 @@ impl PerlProcess {
     }
 }
 
+impl Kept {
+    fn find(&self, seq: &[u8], key: &[Vec<u8>]) -> Option<PerlResult> {
+        if self.seq == seq { self.answers.get(key).cloned() } else { None }
+    }
+
+    fn keep(&mut self, seq: Vec<u8>, key: Vec<Vec<u8>>, answer: &PerlResult) {
+        if self.seq != seq {
+            *self = Kept { seq, ..Kept::default() };
+        }
+        self.bytes += answer.text.len() + key.iter().map(Vec::len).sum::<usize>();
+        if self.bytes <= KEPT_BYTES_MAX {
+            self.answers.insert(key, answer.clone());
+        }
+    }
+}
+
 impl Running {
     fn start() -> Result<Self, PerlProcessError> {
         let mut command = Command::new("perl");
@@ -100,7 +173,8 @@ impl Running {
         })?;
         let requests = child.stdin.take();
         let answers = child.stdout.take().ok_or(PerlProcessError::Missing)?;
-        Ok(Running { child, requests, answers: BufReader::new(answers) })
+        let answers = BufReader::new(answers);
+        Ok(Running { child, requests, answers, kept: Kept::default() })
     }
 
     /// Sends the fields of a request and reads the two of its answer.

@@ -11,7 +11,6 @@ use super::value::Cut;
 
 /// The strings without parameters.
 pub(super) fn fixed() -> impl Iterator<Item = (&'static [u8], What)> {
-    let largest = Number { less: 0, width: Width::Largest };
     let less_one = Number { less: 1, width: Width::Own };
     [
         (&b"{+/}"[..], What::Value(Cut::BeforeBaseName)),
@@ -23,8 +22,6 @@ pub(super) fn fixed() -> impl Iterator<Item = (&'static [u8], What)> {
         (b"{/..}", What::Value(Cut::BaseNameWithoutExtensions(2))),
         (b"{/...}", What::Value(Cut::BaseNameWithoutExtensions(3))),
         (b"{##}", What::Total),
-        (b"{0#}", What::Seq(largest)),
-        (b"{0%}", What::Slot(largest)),
         (b"{seq-1}", What::Seq(less_one)),
         (b"{slot-1}", What::Slot(less_one)),
         (b"{uniq}", What::Unique),
@@ -42,6 +39,9 @@ pub(super) fn fixed() -> impl Iterator<Item = (&'static [u8], What)> {
 pub(super) fn at_start(text: &[u8]) -> Result<Option<(usize, What)>, TemplateError> {
     let Some(body) = text.strip_prefix(b"{") else { return Ok(None) };
     let Some(end) = memchr::memchr(b'}', body) else { return Ok(None) };
+    if let Some(what) = widest(&body[..end]) {
+        return Ok(Some((end + 2, what)));
+    }
     let Some(change) = change(&body[..end])? else { return Ok(None) };
     Ok(Some((end + 2, What::Change(Box::new(change)))))
 }
@@ -55,20 +55,22 @@ fn change(body: &[u8]) -> Result<Option<Change>, TemplateError> {
         return Ok(slice(rest));
     }
     // A doubled operator is the other form; but if nothing follows, the second is the pattern.
+    // Patterns have no group around them, as in parallel: the anchor belongs to the first or last
+    // alternative of `a|b`.
     if let Some(text) = split(b"##") {
         return match text[0] {
             b'#' => Ok(None),
-            _ => Ok(Some(Change::Without(pattern(&[b"^(?:", text, b")"])?))),
+            _ => Ok(Some(Change::Without(pattern(&[b"^", text])?))),
         };
     }
     if let Some(text) = split(b"#").filter(|text| text[0] != b'#') {
-        return Ok(Some(Change::Without(pattern(&[b"^(?:", &ungreedy(text), b")"])?)));
+        return Ok(Some(Change::Without(pattern(&[UNGREEDY, b"^", text])?)));
     }
     if let Some(text) = split(b"%%") {
-        return Ok(Some(Change::Without(pattern(&[b"(?:", text, b")$"])?)));
+        return Ok(Some(Change::Without(pattern(&[text, b"$"])?)));
     }
     if let Some(text) = split(b"%") {
-        return Ok(Some(Change::Keep(pattern(&[b"(.*)(?:", &ungreedy(text), b")$"])?)));
+        return Ok(Some(Change::Keep(pattern(&[b"(.*)", UNGREEDY, text, b"$"])?)));
     }
     // The pattern after `#` is at the beginning of the value, that after `%` at its end.
     for (sign, front, back, every) in [
@@ -113,7 +115,17 @@ fn slice(rest: &[u8]) -> Option<Change> {
     }
 }
 
-/// The pattern with non-greedy `*`, `+`, `?` and `{n,m}`.
-fn ungreedy(pattern: &[u8]) -> Vec<u8> {
-    [b"(?U)", pattern].concat()
+/// Before a pattern: `*`, `+`, `?` and `{n,m}` match as little as they can.
+const UNGREEDY: &[u8] = b"(?U)";
+
+/// `{00#}` and `{00%}`, with any number of zeros: as wide as the largest number.
+fn widest(body: &[u8]) -> Option<What> {
+    let (last, zeros) = body.split_last()?;
+    let number = Number { less: 0, width: Width::Largest };
+    let is_widest = !zeros.is_empty() && zeros.iter().all(|byte| *byte == b'0');
+    match last {
+        b'#' if is_widest => Some(What::Seq(number)),
+        b'%' if is_widest => Some(What::Slot(number)),
+        _ => None,
+    }
 }

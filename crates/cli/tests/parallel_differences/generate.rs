@@ -4,6 +4,7 @@
 //! Only what has one right answer: several jobs at once only with `-k` and no halting, no times,
 //! no process numbers, no names of temporary files.
 
+mod habits;
 mod input;
 mod output;
 mod packing;
@@ -44,17 +45,7 @@ struct Line<'a> {
 /// The command line of a seed.
 pub(super) fn case(seed: u64) -> Case {
     let mut random = Random::from_seed(seed);
-    let mut line = Line {
-        serial: random.percent(60),
-        plus: random.percent(10),
-        random: &mut random,
-        options: Vec::new(),
-        command: Vec::new(),
-        sources: Vec::new(),
-        stdin: String::new(),
-        width: 1,
-        names: &[],
-    };
+    let mut line = Line::new(&mut random);
     match line.random.index(22) {
         21 => line.expressions(),
         20 => line.piped(),
@@ -116,6 +107,11 @@ pub(super) fn case(seed: u64) -> Case {
         }
         _ => {}
     }
+    if random.percent(12) {
+        let mut line = Line::new(&mut random);
+        line.habit();
+        case = line.finish();
+    }
     without_chance(&mut case);
     respelled(&mut random, &mut case);
     case
@@ -123,6 +119,27 @@ pub(super) fn case(seed: u64) -> Case {
 
 /// Without what has no one answer, or is in the list of differences.
 fn without_chance(case: &mut Case) {
+    // Parallel links the source before the one that is marked, if `-a` names one more.
+    if case.words.iter().any(|word| word == "-a") {
+        for word in &mut case.words {
+            if [":::+", "::::+"].contains(&&**word) {
+                word.pop();
+            }
+        }
+    }
+    let has = |text: &str| case.words.iter().any(|word| word.contains(text));
+    // Jobs that are left out are shown by parallel.
+    if has("skip()") {
+        case.words.retain(|word| !["-v", "--dry-run"].contains(&&**word));
+    }
+    // With several jobs at once a tag may have the number of a later job.
+    let is_serial = ["-j1", "--jobs"].iter().any(|name| case.words.iter().any(|word| word == name));
+    if let Some(at) = case.words.iter().position(|word| word == "--tagstring")
+        && !is_serial
+        && let Some(tag) = case.words.get_mut(at + 1)
+    {
+        *tag = tag.replace("{#}", "{}");
+    }
     let has = |text: &str| case.words.iter().any(|word| word.contains(text));
     let (is_unquoted, is_logged, is_named) = (has("uq()"), has("--joblog"), has("--header"));
     for at in 0..case.words.len() {
@@ -172,7 +189,21 @@ fn wrong(random: &mut Random, case: &mut Case) {
     case.words.splice(0..0, text.split(' ').map(str::to_owned));
 }
 
-impl Line<'_> {
+impl<'a> Line<'a> {
+    fn new(random: &'a mut Random) -> Self {
+        Line {
+            serial: random.percent(60),
+            plus: random.percent(10),
+            random,
+            options: Vec::new(),
+            command: Vec::new(),
+            sources: Vec::new(),
+            stdin: String::new(),
+            width: 1,
+            names: &[],
+        }
+    }
+
     fn option(&mut self, text: &str) {
         self.options.extend(text.split(' ').map(str::to_owned));
     }

@@ -341,7 +341,7 @@ fn parts(parser: &mut Parser<'_>, body: &[u8], is_pattern: bool) -> Result<Vec<N
         let after = body.get(inner.place + 1).copied();
         let node = match (byte, after) {
             (b'\\', Some(_)) => {
-                escape(&mut inner, is_pattern, &mut text);
+                escape(&mut inner, is_pattern, &mut text)?;
                 continue;
             }
             (b'$', Some(next)) if begins_variable(next, is_pattern) => {
@@ -384,29 +384,45 @@ fn begins_variable(next: u8, is_pattern: bool) -> bool {
     next.is_ascii_alphanumeric() || matches!(next, b'_' | b'$') || (next == b'{' && !is_pattern)
 }
 
-/// A backslash and what follows it.
-fn escape(parser: &mut Parser<'_>, is_pattern: bool, text: &mut Vec<u8>) {
+/// A backslash and what follows it.  Those that change the case of what comes after them or stand
+/// for a group are refused: as letters they would be another text than Perl's.
+fn escape(parser: &mut Parser<'_>, is_pattern: bool, text: &mut Vec<u8>) -> Result<()> {
     let byte = parser.code[parser.place + 1];
+    let is_wide = parser.code[parser.place..].starts_with(b"\\x{");
+    let is_other = matches!(byte, b'U' | b'u' | b'L' | b'l' | b'Q' | b'E' | b'F' | b'N');
+    let is_number = matches!(byte, b'1'..=b'9' | b'c' | b'o');
+    if !is_pattern && (is_other || is_number || is_wide) {
+        let written = char::from(byte);
+        return Err(parser.refuse(&format!("the escape `\\{written}` is not supported")));
+    }
     parser.place += 2;
     if is_pattern {
         text.extend([b'\\', byte]);
-        return;
+        return Ok(());
     }
     text.push(match byte {
         b'n' => b'\n',
         b't' => b'\t',
         b'r' => b'\r',
+        b'a' => 0x07,
+        b'b' => 0x08,
         b'e' => 0x1b,
-        b'0' => 0,
-        b'x' => {
-            let rest = parser.rest();
-            let length = rest.iter().take(2).take_while(|byte| byte.is_ascii_hexdigit()).count();
-            parser.place += length;
-            let digits = String::from_utf8_lossy(&rest[..length]).into_owned();
-            u8::from_str_radix(&digits, 16).unwrap_or(0)
-        }
+        b'f' => 0x0c,
+        b'0' => digits(parser, 8),
+        b'x' => digits(parser, 16),
         other => other,
     });
+    Ok(())
+}
+
+/// The byte that up to two digits of this base stand for; 0 without any.
+fn digits(parser: &mut Parser<'_>, base: u32) -> u8 {
+    let rest = parser.rest();
+    let digits = rest.iter().take(2).map_while(|byte| char::from(*byte).to_digit(base));
+    let (count, value) =
+        digits.fold((0, 0), |(count, value), digit| (count + 1, value * base + digit));
+    parser.place += count;
+    u8::try_from(value).unwrap_or(0)
 }
 
 /// A single-quoted string: a backslash escapes only the delimiter and itself.
@@ -427,8 +443,8 @@ fn single(body: &[u8], mark: u8) -> Vec<u8> {
 fn translation(parser: &mut Parser<'_>, body: &[u8], mark: u8) -> Result<Node> {
     let to = second(parser, mark)?;
     let flags = flags(parser, "cdsr")?;
-    let mut from = set(body);
-    let to = set(&to);
+    let mut from = set(body)?;
+    let to = set(&to)?;
     if flags.contains('c') {
         from = (0..=255).filter(|byte| !from.contains(byte)).collect();
     }
@@ -457,7 +473,7 @@ static NO_DIALECT: Dialect =
     Dialect { functions: &[], own: &[], spellings: &[], array: None, has_hashes: false };
 
 /// The bytes of a set such as `a-z\n`.
-fn set(text: &[u8]) -> Vec<u8> {
+fn set(text: &[u8]) -> Result<Vec<u8>> {
     let mut parser = Parser::new(text, &NO_DIALECT, &[]);
     let mut bytes: Vec<u8> = Vec::new();
     let mut is_range = false;
@@ -469,7 +485,7 @@ fn set(text: &[u8]) -> Vec<u8> {
         }
         let mut one = Vec::new();
         if byte == b'\\' && parser.place + 1 < text.len() {
-            escape(&mut parser, false, &mut one);
+            escape(&mut parser, false, &mut one)?;
         } else {
             one.push(byte);
             parser.place += 1;
@@ -482,5 +498,5 @@ fn set(text: &[u8]) -> Vec<u8> {
             _ => bytes.extend(one),
         }
     }
-    bytes
+    Ok(bytes)
 }

@@ -30,17 +30,28 @@ pub struct FileParts {
     pub ranges: Vec<Range<u64>>,
 }
 
+/// The size of a file or a block device in bytes.
+pub fn file_bytes(file: &File) -> Result<u64, PipeError> {
+    Ok((&*file).seek(SeekFrom::End(0))?)
+}
+
 /// Splits a file (or block device) into ranges of whole records of about the size asked for, or
-/// into that many for each of `slots`.  A range ends with the first record that continues beyond
+/// into that many for each of `slots`.  These are parts of `total_bytes`, the size of all files that
+/// are split together.  A range ends with the first record that continues beyond
 /// the size, so it tends to be larger than asked for.
-pub fn parts(file: &File, options: &PipeOptions, slots: u32) -> Result<FileParts, PipeError> {
+pub fn parts(
+    file: &File,
+    options: &PipeOptions,
+    slots: u32,
+    total_bytes: u64,
+) -> Result<FileParts, PipeError> {
     check(options)?;
     let separator = Separator::new(options)?;
-    let size = (&*file).seek(SeekFrom::End(0))?;
+    let size = file_bytes(file)?;
     let block = match options.block.unwrap_or(BlockSize::PerSlot(BLOCKS_PER_SLOT)) {
         BlockSize::Bytes(bytes) => bytes.max(1),
         BlockSize::PerSlot(count) => {
-            size / (u64::from(count.max(1)) * u64::from(slots.max(1))).max(1) + 1
+            total_bytes / (u64::from(count.max(1)) * u64::from(slots.max(1))).max(1) + 1
         }
     };
     let mut buffer = Vec::new();
@@ -198,7 +209,7 @@ mod tests {
     fn cut(text: &str, options: &PipeOptions, slots: u32) -> Vec<String> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(text.as_bytes()).unwrap();
-        let parts = parts(&file, options, slots).unwrap();
+        let parts = parts(&file, options, slots, file_bytes(&file).unwrap()).unwrap();
         let header = std::str::from_utf8(&parts.header).unwrap();
         let text = |range: Range<u64>| &text[range.start as usize..range.end as usize];
         parts.ranges.into_iter().map(|range| header.to_owned() + text(range)).collect()
@@ -271,7 +282,7 @@ mod tests {
             PipeOptions { remove_separators: true, ..PipeOptions::default() },
             PipeOptions { drop_blank_lines: true, ..PipeOptions::default() },
         ] {
-            let error = parts(&file, &options, 1).unwrap_err().to_string();
+            let error = parts(&file, &options, 1, 1).unwrap_err().to_string();
             assert!(error.contains("--pipe-part"), "{error}");
         }
     }

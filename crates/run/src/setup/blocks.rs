@@ -114,7 +114,8 @@ impl CutInput {
                 false => JobSource::Blocks(blocks),
             });
         };
-        let mut ranges = Ranges::default();
+        let mut opened = Vec::new();
+        let mut total_bytes = 0;
         for path in files {
             let name = path.display();
             let file = File::open(path).map_err(system(format!("cannot open {name}")))?;
@@ -122,8 +123,14 @@ impl CutInput {
             if kind.is_dir() {
                 usage!("{name} is a directory: --pipe-part splits files");
             }
-            let parts = pipe::parts(&file, &self.options, slots)
-                .map_err(option(format!("cannot split {name} (--pipe-part)")))?;
+            let failed = option(format!("cannot split {name} (--pipe-part)"));
+            total_bytes += pipe::file_bytes(&file).map_err(failed)?;
+            opened.push((path, file));
+        }
+        let mut ranges = Ranges::default();
+        for (path, file) in opened {
+            let failed = option(format!("cannot split {} (--pipe-part)", path.display()));
+            let parts = pipe::parts(&file, &self.options, slots, total_bytes).map_err(failed)?;
             ranges.add(file, parts);
         }
         Ok(JobSource::Ranges(ranges))

@@ -125,15 +125,18 @@ impl Command {
         }
     }
 
-    /// How command lines are started, decided once for all of them; `asked` is `--shell`.
+    /// How command lines are started, decided once for all of them; `asked` is `--shell`.  With
+    /// `runs_logged` they come from a joblog, whatever the command is.
     pub(super) fn start_method(
         &self,
         asked: &OsStr,
         user: &UserEnvironment,
+        runs_logged: bool,
     ) -> Result<StartMethod, SetupError> {
         let choice = ShellChoice::parse(&asked.to_string_lossy());
         let needed = match self.is_named {
             true => Some(shell::ShellReason::Unquoted),
+            false if runs_logged => Some(shell::ShellReason::NoCommand),
             false if !self.prologue.is_empty() => Some(shell::ShellReason::StartupFile),
             false => shell::needed(&self.template, &self.surroundings(user)),
         };

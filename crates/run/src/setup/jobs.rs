@@ -32,7 +32,7 @@ pub(super) fn engine_options(
         start_method: if is_dry {
             StartMethod::Not
         } else {
-            command.start_method(&jobs.shell, &settings.user)?
+            command.start_method(&jobs.shell, &settings.user, output.retry_failed)?
         },
         shell: command.dialect,
         packing: command.packing,
@@ -52,7 +52,10 @@ pub(super) fn engine_options(
         own_folders: own_folders(settings)?,
         retries: retries(settings, &command)?,
         resumes_results: joblog::resumes_results(output)?,
-        needs_text: show != ShowCommand::Nowhere || is_written || is_sent,
+        needs_text: show != ShowCommand::Nowhere
+            || is_written
+            || is_sent
+            || command.template.runs_perl(),
         limit: None,
         total: output.total_jobs,
         remote: None,

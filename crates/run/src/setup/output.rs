@@ -19,11 +19,36 @@ pub(super) fn tag(
 ) -> Result<Option<Template>, SetupError> {
     let value = command.syntax.renames.value.as_deref().unwrap_or(b"{}");
     let text = match &output.tagstring {
-        Some(text) => text,
-        None if output.tag => OsStr::from_bytes(value),
+        Some(text) => unescaped(text.as_bytes()),
+        None if output.tag => value.to_vec(),
         None => return Ok(None),
     };
-    command.option(text).map(Some)
+    command.option(OsStr::from_bytes(&text)).map(Some)
+}
+
+/// The text of `--tagstring` with the bytes that `\t`, `\n`, `\r`, `\0` and three octal digits stand
+/// for; parallel knows no others there.
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&first, after)) = rest.split_first() {
+        let octal = after.get(..3).and_then(|digits| {
+            let is_octal = digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
+            let number = std::str::from_utf8(digits).ok().filter(|_| is_octal)?;
+            u8::from_str_radix(number, 8).ok()
+        });
+        let (byte, used) = match (first, after.first()) {
+            (b'\\', _) if octal.is_some() => (octal.unwrap_or_default(), 4),
+            (b'\\', Some(b't')) => (b'\t', 2),
+            (b'\\', Some(b'n')) => (b'\n', 2),
+            (b'\\', Some(b'r')) => (b'\r', 2),
+            (b'\\', Some(b'0')) => (0, 2),
+            _ => (first, 1),
+        };
+        out.push(byte);
+        rest = &rest[used..];
+    }
+    out
 }
 
 /// The value of `--results`, and the template if it contains replacement strings.

@@ -1,6 +1,8 @@
 //! Signals, sets of signals, actions, and `siginfo_t`.
 
-use super::{ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, put, reads};
+use super::{
+    ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, ValueStyle, put, reads,
+};
 use crate::event::Signal;
 use crate::flags::{errors, event as names};
 
@@ -256,8 +258,12 @@ pub(crate) fn siginfo(signal: &Signal, out: &mut Vec<u8>) {
     siginfo_from(signal, None, out);
 }
 
-/// As [`siginfo`], with the name of the process that sent it.
-pub(crate) fn siginfo_from(signal: &Signal, command: Option<&[u8]>, out: &mut Vec<u8>) {
+/// As [`siginfo`], with the name of the process that sent it and how it is written.
+pub(crate) fn siginfo_from(
+    signal: &Signal,
+    sender: Option<(&[u8], &ValueStyle)>,
+    out: &mut Vec<u8>,
+) {
     use std::io::Write as _;
     if signal.number == 0 {
         out.extend_from_slice(b"{}");
@@ -275,17 +281,17 @@ pub(crate) fn siginfo_from(signal: &Signal, command: Option<&[u8]>, out: &mut Ve
             None => write!(out, ", si_errno={}", signal.error),
         };
     }
-    siginfo_rest(signal, command, out);
+    siginfo_rest(signal, sender, out);
     out.push(b'}');
 }
 
 /// The remaining fields, which depend on the sender.
-fn siginfo_rest(signal: &Signal, command: Option<&[u8]>, out: &mut Vec<u8>) {
+fn siginfo_rest(signal: &Signal, sender: Option<(&[u8], &ValueStyle)>, out: &mut Vec<u8>) {
     use std::io::Write as _;
-    let sender = |out: &mut Vec<u8>| {
+    let written = |out: &mut Vec<u8>| {
         let _ = write!(out, ", si_pid={}", signal.pid);
-        if let Some(command) = command {
-            super::text::angled(command, out);
+        if let Some((name, style)) = sender {
+            super::text::angled(name, style, out);
         }
         let _ = write!(out, ", si_uid={}", signal.uid);
     };
@@ -305,7 +311,7 @@ fn siginfo_rest(signal: &Signal, command: Option<&[u8]>, out: &mut Vec<u8>) {
     };
     match (signal.number, signal.code) {
         (_, 0 | -6) => {
-            sender(out);
+            written(out);
             if signal.status != 0 {
                 value(out);
             }
@@ -315,11 +321,11 @@ fn siginfo_rest(signal: &Signal, command: Option<&[u8]>, out: &mut Vec<u8>) {
             value(out);
         }
         (_, code) if code < 0 => {
-            sender(out);
+            written(out);
             value(out);
         }
         (libc::SIGCHLD, code) => {
-            sender(out);
+            written(out);
             out.extend_from_slice(b", si_status=");
             if code == 1 {
                 let _ = write!(out, "{}", signal.status as i32);
@@ -353,7 +359,7 @@ fn siginfo_rest(signal: &Signal, command: Option<&[u8]>, out: &mut Vec<u8>) {
         }
         (_, 0x80) if signal.pid == 0 && signal.uid == 0 && signal.status == 0 => {}
         _ => {
-            sender(out);
+            written(out);
             if signal.status != 0 {
                 value(out);
             }

@@ -77,10 +77,11 @@ pub(crate) fn escape(bytes: &[u8], quote: Quote, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes bytes between `<` and `>`.
-pub(crate) fn angled(bytes: &[u8], out: &mut Vec<u8>) {
+/// Writes a name between `<` and `>`, in hexadecimal if all texts are.
+pub(crate) fn angled(name: &[u8], style: &super::ValueStyle, out: &mut Vec<u8>) {
+    let quote = if style.hex_texts == 2 { Quote::Hex } else { Quote::Angle };
     out.push(b'<');
-    escape(bytes, Quote::Angle, out);
+    escape(name, quote, out);
     out.push(b'>');
 }
 
@@ -91,7 +92,7 @@ impl DecodeContext<'_> {
         if self.style.commands
             && let Some(name) = self.lookup.command(number)
         {
-            angled(&name, self.out);
+            angled(&name, &self.style, self.out);
         }
     }
 

@@ -21,7 +21,7 @@ pub(super) fn write(
     const WIDTH: usize = 5;
     let named = |line: &mut Vec<u8>| {
         if !command.is_empty() {
-            angled(command, line);
+            angled(command, &options.style, line);
         }
     };
     let thread = u64::from(thread.unsigned_abs());

@@ -18,9 +18,10 @@ impl EventPrinter<'_> {
         line.extend_from_slice(b"--- ");
         signals::write_signal(signal.number, &mut line);
         line.push(b' ');
-        let commands = self.printer.options.style.commands;
-        let sender = commands.then(|| self.descriptors.command(signal.pid)).flatten();
-        signals::siginfo_from(signal, sender.as_deref(), &mut line);
+        let style = &self.printer.options.style;
+        let sender = style.commands.then(|| self.descriptors.command(signal.pid)).flatten();
+        let sender = sender.as_deref().map(|name| (name, style));
+        signals::siginfo_from(signal, sender, &mut line);
         line.extend_from_slice(b" ---");
         self.finish_line(line)
     }

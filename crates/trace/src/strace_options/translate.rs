@@ -69,17 +69,37 @@ fn long(
         "help" => return Some(vec!["trace".into(), "--help".into()]),
         _ => {}
     }
-    argument.push(name);
-    argument.push(OsStr::from_bytes(&given[short.len()..]));
+    let mut value = OsString::from(OsStr::from_bytes(&given[short.len()..]));
     if valued
         && !given.contains(&b'=')
-        && let Some(value) = rest.next()
+        && let Some(next) = rest.next()
     {
-        argument.push("=");
-        argument.push(value);
+        value = "=".into();
+        value.push(next);
     }
+    match name {
+        // Given twice it is no `-ff`.
+        "follow-forks" if line.iter().any(|word| word == "--follow-forks") => return None,
+        "const-print-style" if value == "=abbrev" => return None,
+        "successful-only" | "failed-only" if value.is_empty() => {
+            line.push(status(name == "successful-only"));
+            return None;
+        }
+        _ if valued && ORDERED.contains(&name) => argument = "-e".into(),
+        _ => {}
+    }
+    argument.push(name);
+    argument.push(value);
     line.push(argument);
     None
+}
+
+/// Long names of what `-e` also sets: of both forms the last one counts, so they become one.
+const ORDERED: [&str; 6] = ["trace", "signal", "status", "raw", "abbrev", "verbose"];
+
+/// `-z` and `-Z`, which are statuses of `-e`.
+fn status(is_successful: bool) -> OsString {
+    format!("-estatus={}", if is_successful { "successful" } else { "failed" }).into()
 }
 
 /// The long name that this abbreviates, if it is unambiguous, and whether a value must follow.
@@ -123,6 +143,7 @@ fn letters(
             b'h' => return Some(vec!["trace".into(), "--help".into()]),
             b'V' => return Some(vec!["--version".into()]),
             b'i' => line.push("--instruction-pointer".into()),
+            b'z' | b'Z' => line.push(status(letter == b'z')),
             b'k' => line.push("--stack-traces".into()),
             b'D' => line.push("--daemonize".into()),
             b'd' => line.push("--debug".into()),
@@ -182,9 +203,14 @@ mod tests {
         check("-o - ls", "trace --strace -o./- ls");
         check("-Xabbrev -F ls", "trace --strace -f ls");
         check("-F -f -F ls", "trace --strace -f ls");
+        check("--follow-forks --follow ls", "trace --strace --follow-forks ls");
         check("-FF ls", "trace --strace -f ls");
         check("-X raw ls", "trace --strace --const-print-style=raw ls");
-        check("--trace open --col 9 ls", "trace --strace --trace=open --columns=9 ls");
+        check("--trace open --col 9 ls", "trace --strace -etrace=open --columns=9 ls");
+        check(
+            "--const-print-style=abbrev --status=none -z ls",
+            "trace --strace -estatus=none -estatus=successful ls",
+        );
         check("--follow --output=x ls", "trace --strace --follow-forks --output=x ls");
         check("--summary-only ls", "trace --strace --summary-only ls");
         check("--su ls", "trace --strace --su ls");
